@@ -1,0 +1,41 @@
+# One interface target, ntk_flags, carries the compiler settings of every target of the project.
+
+option(NTK_WERROR "treat warnings as errors" OFF)
+option(NTK_FUZZ "build the fuzz targets with libFuzzer (clang only)" OFF)
+option(NTK_OPTIMIZE_DEBUG "debug builds with -Og and assertions" OFF)
+set(NTK_SANITIZE "" CACHE STRING "address, undefined or thread")
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+
+add_library(ntk_flags INTERFACE)
+target_include_directories(ntk_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_compile_definitions(ntk_flags INTERFACE _GNU_SOURCE NTK_VERSION="${PROJECT_VERSION}")
+# No fused multiply-add: the software cores give the same bits on every machine.
+target_compile_options(ntk_flags INTERFACE -Wall -Wextra -Wshadow -Wpointer-arith -Wvla -Wformat=2
+                       -Wno-format-nonliteral -ffp-contract=off
+                       $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+                       $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+if(NTK_WERROR)
+    target_compile_options(ntk_flags INTERFACE -Werror)
+endif()
+if(NTK_OPTIMIZE_DEBUG)
+    target_compile_options(ntk_flags INTERFACE -O1 -fno-omit-frame-pointer)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(ntk_flags INTERFACE -g1)
+    target_compile_definitions(ntk_flags INTERFACE _FORTIFY_SOURCE=2)
+endif()
+if(NTK_SANITIZE)
+    target_compile_options(ntk_flags INTERFACE -fsanitize=${NTK_SANITIZE} -fno-sanitize-recover=all)
+    target_link_options(ntk_flags INTERFACE -fsanitize=${NTK_SANITIZE})
+endif()
+if(NTK_FUZZ)
+    target_compile_options(ntk_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+                           -fno-sanitize-recover=all -fno-sanitize=function)
+    target_link_options(ntk_flags INTERFACE -fsanitize=address,undefined)
+endif()

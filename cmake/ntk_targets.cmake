@@ -1,0 +1,202 @@
+# ntk_module, ntk_shared_library, ntk_program, ntk_test, ntk_fuzz, ntk_proto: one line makes one
+# target. USES names other targets of the project (the arrows of docs/architecture.md), PACKAGES the
+# system libraries of ntk_packages.cmake. A target that lacks something is left out, with all that
+# needs it, and the summary at the end of the configuration says why.
+
+set(NTK_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
+set(NTK_LIB_DIR ${CMAKE_BINARY_DIR}/lib)
+
+# Sets <out> to what <name> lacks, empty when it can be built.
+function(ntk_missing out uses packages)
+    set(missing "")
+    foreach(use IN LISTS uses)
+        if(NOT TARGET ${use})
+            list(APPEND missing "target ${use}")
+        endif()
+    endforeach()
+    foreach(package IN LISTS packages)
+        if(NOT TARGET PkgConfig::${package})
+            list(APPEND missing "package ${package}")
+        endif()
+    endforeach()
+    set(${out} "${missing}" PARENT_SCOPE)
+endfunction()
+
+function(ntk_leave_out name missing)
+    list(JOIN missing ", " reason)
+    set_property(GLOBAL APPEND PROPERTY NTK_LEFT_OUT "${name}: needs ${reason}")
+endfunction()
+
+function(ntk_link name uses packages)
+    target_link_libraries(${name} PUBLIC ntk_flags ${uses})
+    foreach(package IN LISTS packages)
+        target_link_libraries(${name} PUBLIC PkgConfig::${package})
+    endforeach()
+endfunction()
+
+# A static library out of one folder, named by its path: ntk_module(shared_base SOURCES err.c ...).
+function(ntk_module name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;USES;PACKAGES" ${ARGN})
+    ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES}")
+    if(missing)
+        ntk_leave_out(${name} "${missing}")
+        return()
+    endif()
+    add_library(${name} STATIC ${ARG_SOURCES})
+    ntk_link(${name} "${ARG_USES}" "${ARG_PACKAGES}")
+    target_link_libraries(${name} PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
+endfunction()
+
+# A library that is installed; it lands in <build>/lib.
+function(ntk_shared_library name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;USES;PACKAGES" ${ARGN})
+    ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES}")
+    if(missing)
+        ntk_leave_out(${name} "${missing}")
+        return()
+    endif()
+    add_library(${name} SHARED ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE ntk_flags ${ARG_USES} Threads::Threads m ${CMAKE_DL_LIBS})
+    foreach(package IN LISTS ARG_PACKAGES)
+        target_link_libraries(${name} PRIVATE PkgConfig::${package})
+    endforeach()
+    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${NTK_LIB_DIR})
+endfunction()
+
+# A program that is installed with its man page (MAN); it lands in <build>/bin.
+function(ntk_program name)
+    cmake_parse_arguments(ARG "" "MAN" "SOURCES;USES;PACKAGES" ${ARGN})
+    ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES}")
+    if(missing)
+        ntk_leave_out(${name} "${missing}")
+        return()
+    endif()
+    add_executable(${name} ${ARG_SOURCES})
+    ntk_link(${name} "${ARG_USES}" "${ARG_PACKAGES}")
+    target_link_libraries(${name} PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NTK_BIN_DIR})
+    install(TARGETS ${name} RUNTIME DESTINATION bin)
+    if(ARG_MAN)
+        install(FILES ${ARG_MAN} DESTINATION share/man/man1)
+    endif()
+endfunction()
+
+# The name of a target by the path of its file: tests/shared/base/test_err.c -> tests_shared_base_test_err.
+function(ntk_name_by_path out file)
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}
+               OUTPUT_VARIABLE folder)
+    get_filename_component(stem ${file} NAME_WE)
+    string(REPLACE "/" "_" name "${folder}_${stem}")
+    set(${out} ${name} PARENT_SCOPE)
+endfunction()
+
+# A cmocka test program of one file: ntk_test(test_err.c USES shared_base [SOURCES more.c]
+# [NEEDS program ...] [TIMEOUT seconds] [LABELS ...] [SERIAL]). NEEDS builds other targets first.
+# The test sees NTK_BIN_DIR, NTK_LIB_DIR, NTK_SOURCE_DIR in its environment.
+function(ntk_test file)
+    cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;USES;PACKAGES;NEEDS;LABELS" ${ARGN})
+    ntk_name_by_path(name ${file})
+    ntk_missing(missing "${ARG_USES};${ARG_NEEDS}" "${ARG_PACKAGES};cmocka")
+    if(missing)
+        ntk_leave_out(${name} "${missing}")
+        return()
+    endif()
+    add_executable(${name} ${file} ${ARG_SOURCES})
+    ntk_link(${name} "${ARG_USES}" "${ARG_PACKAGES};cmocka")
+    target_link_libraries(${name} PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
+    if(ARG_NEEDS)
+        add_dependencies(${name} ${ARG_NEEDS})
+    endif()
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    ntk_test_properties(${name})
+endfunction()
+
+# A test that is a script: ntk_script_test(name SCRIPT file.sh [NEEDS ...] ...).
+function(ntk_script_test name)
+    cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;SCRIPT" "NEEDS;LABELS;ARGS" ${ARGN})
+    ntk_missing(missing "${ARG_NEEDS}" "")
+    if(missing)
+        ntk_leave_out(${name} "${missing}")
+        return()
+    endif()
+    add_test(NAME ${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_SCRIPT} ${ARG_ARGS}
+             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    ntk_test_properties(${name})
+endfunction()
+
+# The settings that every test shares; reads the ARG_* of its caller.
+macro(ntk_test_properties test_name)
+    set_property(TEST ${test_name} PROPERTY ENVIRONMENT
+                 "NTK_BIN_DIR=${NTK_BIN_DIR};NTK_LIB_DIR=${NTK_LIB_DIR};NTK_SOURCE_DIR=${CMAKE_SOURCE_DIR};NTK_BUILD_DIR=${CMAKE_BINARY_DIR};NTK_SANITIZE=${NTK_SANITIZE};UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1;OPENBLAS_NUM_THREADS=1")
+    set_property(TEST ${test_name} PROPERTY SKIP_RETURN_CODE 77)
+    if(ARG_TIMEOUT)
+        set_property(TEST ${test_name} PROPERTY TIMEOUT ${ARG_TIMEOUT})
+    endif()
+    if(ARG_LABELS)
+        set_property(TEST ${test_name} PROPERTY LABELS ${ARG_LABELS})
+    endif()
+    if(ARG_SERIAL)
+        set_property(TEST ${test_name} PROPERTY RUN_SERIAL ON)
+    endif()
+endmacro()
+
+# A fuzz target: LLVMFuzzerTestOneInput in one file. With the fuzz preset it is a libFuzzer program;
+# in every preset its corpus (tests/corpus/<target's CORPUS>) runs as a plain test.
+function(ntk_fuzz file)
+    cmake_parse_arguments(ARG "" "CORPUS" "USES;SOURCES" ${ARGN})
+    ntk_name_by_path(name ${file})
+    ntk_missing(missing "${ARG_USES}" "")
+    if(missing)
+        ntk_leave_out(${name} "${missing}")
+        return()
+    endif()
+    add_executable(${name} ${file} ${ARG_SOURCES})
+    ntk_link(${name} "${ARG_USES}" "")
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    set(corpus ${CMAKE_SOURCE_DIR}/tests/corpus/${ARG_CORPUS})
+    if(NTK_FUZZ)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        add_test(NAME ${name} COMMAND ${name} -runs=20000 -max_total_time=20 -timeout=10 -rss_limit_mb=4096
+                 ${CMAKE_BINARY_DIR}/fuzz/found_${name} ${corpus})
+        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/found_${name})
+    else()
+        target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/fuzz_corpus_main.c)
+        add_test(NAME ${name} COMMAND ${name} ${corpus})
+    endif()
+    ntk_test_properties(${name})
+endfunction()
+
+# C code from a .proto file, in the build folder: ntk_proto(shared_formats_ntff ntff.proto) lets the
+# target include "<folder>/ntff.pb-c.h" by its path from the root.
+function(ntk_proto name file)
+    if(NOT TARGET ${name})
+        return()
+    endif()
+    find_program(NTK_PROTOC_C NAMES protoc-c REQUIRED)
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}
+               OUTPUT_VARIABLE folder)
+    get_filename_component(stem ${file} NAME_WE)
+    set(out ${CMAKE_BINARY_DIR}/generated)
+    file(MAKE_DIRECTORY ${out}/${folder})
+    add_custom_command(OUTPUT ${out}/${folder}/${stem}.pb-c.c ${out}/${folder}/${stem}.pb-c.h
+        COMMAND ${NTK_PROTOC_C} --proto_path=${CMAKE_SOURCE_DIR} --c_out=${out} ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+        DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file} VERBATIM)
+    set_source_files_properties(${out}/${folder}/${stem}.pb-c.c PROPERTIES COMPILE_OPTIONS "-w")
+    target_sources(${name} PRIVATE ${out}/${folder}/${stem}.pb-c.c)
+    target_include_directories(${name} PUBLIC ${out})
+endfunction()
+
+function(ntk_summary)
+    get_property(missing GLOBAL PROPERTY NTK_MISSING_PACKAGES)
+    get_property(left_out GLOBAL PROPERTY NTK_LEFT_OUT)
+    foreach(line IN LISTS missing)
+        message(STATUS "missing package: ${line}")
+    endforeach()
+    foreach(line IN LISTS left_out)
+        message(STATUS "left out: ${line}")
+    endforeach()
+    if(NOT missing AND NOT left_out)
+        message(STATUS "all parts are built")
+    endif()
+endfunction()

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* buf - a byte buffer that grows, for text and for binary output. */
+#include "shared/base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ntk_buf_fini(struct ntk_buf *buf)
+{
+    free(buf->bytes);
+    *buf = (struct ntk_buf){ 0 };
+}
+
+void ntk_buf_reset(struct ntk_buf *buf)
+{
+    buf->bytes_count = 0;
+    buf->failed = false;
+    if (buf->bytes) {
+        buf->bytes[0] = '\0';
+    }
+}
+
+bool ntk_buf_ok(const struct ntk_buf *buf)
+{
+    return !buf->failed;
+}
+
+const char *ntk_buf_text_get(const struct ntk_buf *buf)
+{
+    return buf->bytes ? buf->bytes : "";
+}
+
+char *ntk_buf_take(struct ntk_buf *buf, size_t *out_bytes_count)
+{
+    if (!buf->bytes && !buf->failed) {
+        ntk_buf_add(buf, "", 0);
+    }
+    if (buf->failed) {
+        ntk_buf_fini(buf);
+        return NULL;
+    }
+    char *bytes = buf->bytes;
+    if (out_bytes_count) {
+        *out_bytes_count = buf->bytes_count;
+    }
+    *buf = (struct ntk_buf){ 0 };
+    return bytes;
+}
+
+static bool reserve(struct ntk_buf *buf, size_t bytes_count)
+{
+    if (buf->failed) {
+        return false;
+    }
+    if (bytes_count > SIZE_MAX / 2 - buf->bytes_count - 1) {
+        buf->failed = true;
+        return false;
+    }
+    size_t needed = buf->bytes_count + bytes_count + 1;
+    if (needed <= buf->capacity) {
+        return true;
+    }
+    size_t capacity = buf->capacity ? buf->capacity : 64;
+    while (capacity < needed) {
+        capacity *= 2;
+    }
+    char *bytes = realloc(buf->bytes, capacity);
+    if (!bytes) {
+        buf->failed = true;
+        return false;
+    }
+    buf->bytes = bytes;
+    buf->capacity = capacity;
+    return true;
+}
+
+void *ntk_buf_extend(struct ntk_buf *buf, size_t bytes_count)
+{
+    if (!reserve(buf, bytes_count)) {
+        return NULL;
+    }
+    void *room = buf->bytes + buf->bytes_count;
+    buf->bytes_count += bytes_count;
+    buf->bytes[buf->bytes_count] = '\0';
+    return room;
+}
+
+void ntk_buf_add(struct ntk_buf *buf, const void *bytes, size_t bytes_count)
+{
+    void *room = ntk_buf_extend(buf, bytes_count);
+
+    if (room && bytes_count) {
+        memcpy(room, bytes, bytes_count);
+    }
+}
+
+void ntk_buf_add_text(struct ntk_buf *buf, const char *text)
+{
+    ntk_buf_add(buf, text, strlen(text));
+}
+
+void ntk_buf_add_char(struct ntk_buf *buf, char c)
+{
+    ntk_buf_add(buf, &c, 1);
+}
+
+void ntk_buf_add_fill(struct ntk_buf *buf, char c, size_t count)
+{
+    void *room = ntk_buf_extend(buf, count);
+
+    if (room && count) {
+        memset(room, c, count);
+    }
+}
+
+void ntk_buf_add_u64(struct ntk_buf *buf, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    ntk_buf_add(buf, digits + at, sizeof digits - at);
+}
+
+void ntk_buf_add_i64(struct ntk_buf *buf, int64_t value)
+{
+    if (value < 0) {
+        ntk_buf_add_char(buf, '-');
+        ntk_buf_add_u64(buf, 0 - (uint64_t)value);
+    } else {
+        ntk_buf_add_u64(buf, (uint64_t)value);
+    }
+}
+
+void ntk_buf_add_vformat(struct ntk_buf *buf, const char *format, va_list args)
+{
+    va_list again;
+
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length < 0) {
+        buf->failed = true;
+    } else if (reserve(buf, (size_t)length)) {
+        vsnprintf(buf->bytes + buf->bytes_count, (size_t)length + 1, format, again);
+        buf->bytes_count += (size_t)length;
+    }
+    va_end(again);
+}
+
+void ntk_buf_add_format(struct ntk_buf *buf, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    ntk_buf_add_vformat(buf, format, args);
+    va_end(args);
+}
+
+static void put_little_endian(struct ntk_buf *buf, uint64_t value, size_t bytes_count)
+{
+    uint8_t *room = ntk_buf_extend(buf, bytes_count);
+
+    for (size_t i = 0; room && i < bytes_count; i++) {
+        room[i] = (uint8_t)(value >> (8 * i));
+    }
+}
+
+void ntk_buf_put_u8(struct ntk_buf *buf, uint8_t value)
+{
+    put_little_endian(buf, value, 1);
+}
+
+void ntk_buf_put_u16(struct ntk_buf *buf, uint16_t value)
+{
+    put_little_endian(buf, value, 2);
+}
+
+void ntk_buf_put_u32(struct ntk_buf *buf, uint32_t value)
+{
+    put_little_endian(buf, value, 4);
+}
+
+void ntk_buf_put_u64(struct ntk_buf *buf, uint64_t value)
+{
+    put_little_endian(buf, value, 8);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buf - a byte buffer that grows, for text and for binary output.
+ *
+ * An allocation that fails sticks: later writes do nothing and ntk_buf_ok() is false, so a caller
+ * checks once at the end. The bytes are always followed by a NUL that does not count.
+ *
+ * Owner:   caller's storage; a zeroed struct is an empty buffer; ntk_buf_fini() frees.
+ * Threads: one buffer, one thread.
+ */
+#ifndef NTK_SHARED_BASE_BUF_H
+#define NTK_SHARED_BASE_BUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_buf {
+    char *bytes; /* NULL while nothing was written */
+    size_t bytes_count;
+    size_t capacity;
+    bool failed;
+};
+
+void ntk_buf_fini(struct ntk_buf *buf);
+/* Empties it and keeps the memory; an earlier failure is forgotten. */
+void ntk_buf_reset(struct ntk_buf *buf);
+bool ntk_buf_ok(const struct ntk_buf *buf);
+/* "" for an empty buffer. Borrowed until the next write. */
+const char *ntk_buf_text_get(const struct ntk_buf *buf);
+/* The caller frees the bytes with free(); the buffer is empty afterwards. NULL after a failure. */
+char *ntk_buf_take(struct ntk_buf *buf, size_t *out_bytes_count);
+void ntk_buf_add(struct ntk_buf *buf, const void *bytes, size_t bytes_count);
+void ntk_buf_add_text(struct ntk_buf *buf, const char *text);
+void ntk_buf_add_char(struct ntk_buf *buf, char c);
+void ntk_buf_add_fill(struct ntk_buf *buf, char c, size_t count);
+void ntk_buf_add_u64(struct ntk_buf *buf, uint64_t value); /* decimal text */
+void ntk_buf_add_i64(struct ntk_buf *buf, int64_t value);  /* decimal text */
+void ntk_buf_add_format(struct ntk_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void ntk_buf_add_vformat(struct ntk_buf *buf, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+/* Little-endian binary. */
+void ntk_buf_put_u8(struct ntk_buf *buf, uint8_t value);
+void ntk_buf_put_u16(struct ntk_buf *buf, uint16_t value);
+void ntk_buf_put_u32(struct ntk_buf *buf, uint32_t value);
+void ntk_buf_put_u64(struct ntk_buf *buf, uint64_t value);
+/* Room for bytes_count more bytes at the end, counted as written and not initialised; NULL when
+ * there is no memory. Valid until the next write. */
+void *ntk_buf_extend(struct ntk_buf *buf, size_t bytes_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cursor - bounded reading of bytes with an error that sticks.
+ *
+ * Read all fields, then ask ntk_cursor_ok() once. After the first read beyond the end every read
+ * gives zero and the position of the failure is kept. Integers are little-endian.
+ *
+ * Owner:   borrows the bytes. Threads: one cursor, one thread.
+ */
+#ifndef NTK_SHARED_BASE_CURSOR_H
+#define NTK_SHARED_BASE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_cursor {
+    const uint8_t *bytes;
+    size_t bytes_count;
+    size_t position;
+    bool failed;
+    size_t failed_at; /* position of the read that went beyond the end */
+};
+
+void ntk_cursor_init(struct ntk_cursor *cursor, const void *bytes, size_t bytes_count);
+bool ntk_cursor_ok(const struct ntk_cursor *cursor);
+size_t ntk_cursor_left(const struct ntk_cursor *cursor);
+uint8_t ntk_cursor_u8(struct ntk_cursor *cursor);
+uint16_t ntk_cursor_u16(struct ntk_cursor *cursor);
+uint32_t ntk_cursor_u32(struct ntk_cursor *cursor);
+uint64_t ntk_cursor_u64(struct ntk_cursor *cursor);
+/* Borrowed; NULL after a failure (and the cursor fails when fewer bytes are left). */
+const uint8_t *ntk_cursor_take(struct ntk_cursor *cursor, size_t bytes_count);
+void ntk_cursor_skip(struct ntk_cursor *cursor, size_t bytes_count);
+/* Absolute; beyond the end is a failure, the end itself is not. */
+void ntk_cursor_seek(struct ntk_cursor *cursor, size_t position);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

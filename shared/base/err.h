@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * err - the sentence that goes with a negative return value.
+ *
+ * A function that can fail for reasons of the world returns -errno and, where a number is too little
+ * to act on, fills the caller's struct ntk_err with one sentence and, if a byte position helps, the
+ * offset. Libraries never print; a program prints the sentence once (ntk_err_format).
+ *
+ * Owner:   the caller; a zeroed struct is "no error". Every function here accepts err == NULL.
+ * Threads: one struct belongs to one thread at a time.
+ */
+#ifndef NTK_SHARED_BASE_ERR_H
+#define NTK_SHARED_BASE_ERR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_ERR_TEXT_BYTES 512
+#define NTK_ERR_NO_OFFSET UINT64_MAX
+
+struct ntk_err {
+    int code;        /* the negative errno that was returned */
+    uint64_t offset; /* byte position in the object, or NTK_ERR_NO_OFFSET */
+    char text[NTK_ERR_TEXT_BYTES];
+};
+
+/* Fills err (the first sentence of a zeroed err is replaced) and returns code, so that it can stand
+ * in a return statement. code is a negative errno. */
+int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Puts "<formatted>: " before the sentence that err holds: the object, as the error goes up. */
+void ntk_err_prefix(struct ntk_err *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Writes "text" or "text (at byte N)" into buf and returns buf. */
+const char *ntk_err_format(const struct ntk_err *err, char *buf, size_t buf_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

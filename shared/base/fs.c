@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* fs - whole files, folders, and files that appear complete or not at all. */
+#include "shared/base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NO_OFFSET NTK_ERR_NO_OFFSET
+
+static int read_open_file(int fd, const char *path, size_t limit_bytes, uint8_t **out_bytes,
+                          size_t *out_count, struct ntk_err *err)
+{
+    struct stat info;
+
+    if (fstat(fd, &info) < 0) {
+        return ntk_err_set(err, -errno, NO_OFFSET, "cannot read %s: %s", path, strerror(errno));
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return ntk_err_set(err, -EINVAL, NO_OFFSET, "cannot read %s: not a regular file", path);
+    }
+    if ((uint64_t)info.st_size > limit_bytes) {
+        return ntk_err_set(err, -EFBIG, NO_OFFSET, "cannot read %s: %lld bytes, the limit is %zu",
+                           path, (long long)info.st_size, limit_bytes);
+    }
+    size_t size = (size_t)info.st_size;
+    uint8_t *bytes = malloc(size + 1);
+    if (!bytes) {
+        return ntk_err_set(err, -ENOMEM, NO_OFFSET, "cannot read %s: out of memory", path);
+    }
+    size_t count = 0;
+    while (count < size) {
+        ssize_t got = read(fd, bytes + count, size - count);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            int code = -errno;
+            free(bytes);
+            return ntk_err_set(err, code, count, "cannot read %s: %s", path, strerror(-code));
+        }
+        if (got == 0) {
+            break; /* it became shorter while we read */
+        }
+        count += (size_t)got;
+    }
+    bytes[count] = '\0';
+    *out_bytes = bytes;
+    *out_count = count;
+    return 0;
+}
+
+int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_t *out_count,
+                struct ntk_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) {
+        return ntk_err_set(err, -errno, NO_OFFSET, "cannot open %s: %s", path, strerror(errno));
+    }
+    int ret = read_open_file(fd, path, limit_bytes, out_bytes, out_count, err);
+    close(fd);
+    return ret;
+}
+
+ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) {
+        return -errno;
+    }
+    ssize_t got = read(fd, buf, buf_bytes - 1);
+    ssize_t ret = got < 0 ? -errno : got;
+    close(fd);
+    if (ret < 0) {
+        return ret;
+    }
+    if (ret > 0 && buf[ret - 1] == '\n') {
+        ret--;
+    }
+    buf[ret] = '\0';
+    return ret;
+}
+
+int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err)
+{
+    char *copy = strdup(path);
+    int ret = 0;
+
+    if (!copy) {
+        return ntk_err_set(err, -ENOMEM, NO_OFFSET, "out of memory");
+    }
+    for (char *at = copy + 1; ret == 0; at++) {
+        if (*at != '/' && *at != '\0') {
+            continue;
+        }
+        char kept = *at;
+        *at = '\0';
+        if (mkdir(copy, mode) < 0 && errno != EEXIST) {
+            ret = ntk_err_set(err, -errno, NO_OFFSET, "cannot create folder %s: %s", copy,
+                              strerror(errno));
+        }
+        *at = kept;
+        if (kept == '\0') {
+            break;
+        }
+    }
+    free(copy);
+    return ret;
+}
+
+/* Removes everything in the folder that fd is; takes fd. */
+static int empty_folder(int fd)
+{
+    DIR *folder = fdopendir(fd);
+    int ret = 0;
+
+    if (!folder) {
+        ret = -errno;
+        close(fd);
+        return ret;
+    }
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+        if (!strcmp(name, ".") || !strcmp(name, "..")) {
+            continue;
+        }
+        if (unlinkat(dirfd(folder), name, 0) == 0 || errno == ENOENT) {
+            continue;
+        }
+        int below = openat(dirfd(folder), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below < 0) {
+            ret = ret ? ret : -errno;
+            continue;
+        }
+        int below_ret = empty_folder(below);
+        if (below_ret == 0 && unlinkat(dirfd(folder), name, AT_REMOVEDIR) < 0) {
+            below_ret = -errno;
+        }
+        ret = ret ? ret : below_ret;
+    }
+    closedir(folder);
+    return ret;
+}
+
+int ntk_fs_remove_tree(const char *path, struct ntk_err *err)
+{
+    int ret = 0;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0) {
+        ret = empty_folder(fd);
+        if (ret == 0 && rmdir(path) < 0) {
+            ret = -errno;
+        }
+    } else if (errno != ENOENT && unlink(path) < 0) {
+        ret = -errno;
+    }
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NO_OFFSET, "cannot remove %s: %s", path, strerror(-ret));
+    }
+    return 0;
+}
+
+int ntk_fs_replace_begin(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err)
+{
+    *replace = (struct ntk_fs_replace){ .path = strdup(path) };
+    if (!replace->path || asprintf(&replace->temporary_path, "%s.tmp-XXXXXX", path) < 0) {
+        replace->temporary_path = NULL;
+        ntk_fs_replace_abort(replace);
+        return ntk_err_set(err, -ENOMEM, NO_OFFSET, "out of memory");
+    }
+    int fd = mkostemp(replace->temporary_path, O_CLOEXEC);
+    if (fd < 0) {
+        int code = -errno;
+        free(replace->temporary_path);
+        replace->temporary_path = NULL;
+        ntk_fs_replace_abort(replace);
+        return ntk_err_set(err, code, NO_OFFSET, "cannot write %s: %s", path, strerror(-code));
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+    replace->file = fdopen(fd, "wb");
+    if (!replace->file) {
+        close(fd);
+        ntk_fs_replace_abort(replace);
+        return ntk_err_set(err, -ENOMEM, NO_OFFSET, "out of memory");
+    }
+    return 0;
+}
+
+int ntk_fs_replace_commit(struct ntk_fs_replace *replace, struct ntk_err *err)
+{
+    int code = 0;
+
+    if (ferror(replace->file) || fflush(replace->file) != 0) {
+        code = errno ? -errno : -EIO;
+    }
+    if (fclose(replace->file) != 0 && code == 0) {
+        code = -errno;
+    }
+    replace->file = NULL;
+    if (code == 0 && rename(replace->temporary_path, replace->path) < 0) {
+        code = -errno;
+    }
+    if (code < 0) {
+        ntk_err_set(err, code, NO_OFFSET, "cannot write %s: %s", replace->path, strerror(-code));
+        ntk_fs_replace_abort(replace);
+        return code;
+    }
+    free(replace->temporary_path);
+    replace->temporary_path = NULL;
+    ntk_fs_replace_abort(replace);
+    return 0;
+}
+
+void ntk_fs_replace_abort(struct ntk_fs_replace *replace)
+{
+    if (replace->file) {
+        fclose(replace->file);
+    }
+    if (replace->temporary_path) {
+        unlink(replace->temporary_path);
+    }
+    free(replace->temporary_path);
+    free(replace->path);
+    *replace = (struct ntk_fs_replace){ 0 };
+}
+
+int ntk_fs_write(const char *path, const void *bytes, size_t bytes_count, struct ntk_err *err)
+{
+    struct ntk_fs_replace replace;
+    int ret = ntk_fs_replace_begin(&replace, path, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    errno = 0;
+    fwrite(bytes, 1, bytes_count, replace.file); /* a failure shows in the commit */
+    return ntk_fs_replace_commit(&replace, err);
+}

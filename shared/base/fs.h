@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fs - whole files, folders, and files that appear complete or not at all.
+ *
+ * Every function returns 0 or -errno and fills err with a sentence that names the path.
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_BASE_FS_H
+#define NTK_SHARED_BASE_FS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reads a whole regular file of at most limit_bytes; *out_bytes is freed with free(). A NUL follows
+ * the bytes and does not count. -EFBIG when it is larger. */
+int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_t *out_count,
+                struct ntk_err *err);
+/* Reads a short text file (sysfs, /proc) into buf, NUL-ended, last line break removed. The number of
+ * bytes or -errno; no sentence. */
+ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes);
+/* mkdir -p; existing folders are fine. */
+int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err);
+/* rm -r that follows no links; a missing path is fine. */
+int ntk_fs_remove_tree(const char *path, struct ntk_err *err);
+
+/*
+ * A file that is written under a temporary name in the same folder and renamed when complete.
+ * Owner: caller's storage, zeroed before _begin; _abort after a _commit or on a zeroed struct does
+ * nothing.
+ */
+struct ntk_fs_replace {
+    FILE *file; /* write here */
+    char *path;
+    char *temporary_path;
+};
+
+int ntk_fs_replace_begin(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err);
+/* Flushes, checks every write, renames. On failure the temporary file is gone. */
+int ntk_fs_replace_commit(struct ntk_fs_replace *replace, struct ntk_err *err);
+void ntk_fs_replace_abort(struct ntk_fs_replace *replace);
+/* All three steps for bytes in memory. */
+int ntk_fs_write(const char *path, const void *bytes, size_t bytes_count, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* json - writing JSON as a stream into a buffer. */
+#include "shared/base/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ntk_json_init(struct ntk_json *json, struct ntk_buf *buf, bool pretty)
+{
+    *json = (struct ntk_json){ .buf = buf, .pretty = pretty };
+}
+
+static void new_line(struct ntk_json *json)
+{
+    if (json->pretty) {
+        ntk_buf_add_char(json->buf, '\n');
+        ntk_buf_add_fill(json->buf, ' ', 2 * (size_t)json->depth);
+    }
+}
+
+/* What stands before a value or a key. */
+static void separate(struct ntk_json *json)
+{
+    if (json->after_key) {
+        json->after_key = false;
+        return;
+    }
+    if (json->depth > 0) {
+        if (json->has_item[json->depth - 1]) {
+            ntk_buf_add_char(json->buf, ',');
+        }
+        json->has_item[json->depth - 1] = true;
+        new_line(json);
+    }
+}
+
+static void begin(struct ntk_json *json, char bracket)
+{
+    assert(json->depth < NTK_JSON_DEPTH_MAX);
+    separate(json);
+    ntk_buf_add_char(json->buf, bracket);
+    json->has_item[json->depth++] = false;
+}
+
+static void end(struct ntk_json *json, char bracket)
+{
+    assert(json->depth > 0);
+    json->depth--;
+    if (json->has_item[json->depth]) {
+        new_line(json);
+    }
+    ntk_buf_add_char(json->buf, bracket);
+}
+
+void ntk_json_object_begin(struct ntk_json *json)
+{
+    begin(json, '{');
+}
+
+void ntk_json_object_end(struct ntk_json *json)
+{
+    end(json, '}');
+}
+
+void ntk_json_array_begin(struct ntk_json *json)
+{
+    begin(json, '[');
+}
+
+void ntk_json_array_end(struct ntk_json *json)
+{
+    end(json, ']');
+}
+
+static void add_quoted(struct ntk_buf *buf, const char *text)
+{
+    const char *start = text;
+    const char *at;
+
+    ntk_buf_add_char(buf, '"');
+    for (at = text; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (c >= 0x20 && c != '"' && c != '\\') {
+            continue;
+        }
+        ntk_buf_add(buf, start, (size_t)(at - start));
+        start = at + 1;
+        switch (c) {
+        case '"':
+        case '\\':
+            ntk_buf_add_char(buf, '\\');
+            ntk_buf_add_char(buf, (char)c);
+            break;
+        case '\n':
+            ntk_buf_add_text(buf, "\\n");
+            break;
+        case '\t':
+            ntk_buf_add_text(buf, "\\t");
+            break;
+        case '\r':
+            ntk_buf_add_text(buf, "\\r");
+            break;
+        default:
+            ntk_buf_add_format(buf, "\\u%04x", c);
+            break;
+        }
+    }
+    ntk_buf_add(buf, start, (size_t)(at - start));
+    ntk_buf_add_char(buf, '"');
+}
+
+void ntk_json_key(struct ntk_json *json, const char *key)
+{
+    assert(json->depth > 0 && !json->after_key);
+    separate(json);
+    add_quoted(json->buf, key);
+    ntk_buf_add_text(json->buf, json->pretty ? ": " : ":");
+    json->after_key = true;
+}
+
+void ntk_json_text(struct ntk_json *json, const char *text)
+{
+    separate(json);
+    if (text) {
+        add_quoted(json->buf, text);
+    } else {
+        ntk_buf_add_text(json->buf, "null");
+    }
+}
+
+void ntk_json_u64(struct ntk_json *json, uint64_t value)
+{
+    separate(json);
+    ntk_buf_add_u64(json->buf, value);
+}
+
+void ntk_json_i64(struct ntk_json *json, int64_t value)
+{
+    separate(json);
+    ntk_buf_add_i64(json->buf, value);
+}
+
+void ntk_json_bool(struct ntk_json *json, bool value)
+{
+    separate(json);
+    ntk_buf_add_text(json->buf, value ? "true" : "false");
+}
+
+void ntk_json_null(struct ntk_json *json)
+{
+    separate(json);
+    ntk_buf_add_text(json->buf, "null");
+}
+
+void ntk_json_raw(struct ntk_json *json, const char *raw, size_t raw_bytes)
+{
+    separate(json);
+    ntk_buf_add(json->buf, raw, raw_bytes);
+}
+
+/* The shortest of %.15e, %.16e, %.17e digits that reads back to the same double. */
+static int shortest_digits(double value, char *digits, int *out_exponent)
+{
+    char text[40];
+
+    for (int precision = 0; precision <= 16; precision++) {
+        if (precision > 0 && precision < 14) {
+            continue; /* short values are found by dropping zeros below */
+        }
+        snprintf(text, sizeof text, "%.*e", precision, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    int count = 0;
+    const char *at = text;
+    for (; *at && *at != 'e'; at++) {
+        if (*at != '.') {
+            digits[count++] = *at;
+        }
+    }
+    *out_exponent = atoi(at + 1);
+    while (count > 1 && digits[count - 1] == '0') {
+        count--;
+    }
+    digits[count] = '\0';
+    return count;
+}
+
+size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value)
+{
+    char digits[40];
+    int exponent;
+    char local[64];
+    size_t used = 0;
+
+    if (!isfinite(value)) {
+        return (size_t)snprintf(buf, buf_bytes, "null");
+    }
+    if (value == 0) {
+        return (size_t)snprintf(buf, buf_bytes, "%s", signbit(value) ? "-0" : "0");
+    }
+    if (value < 0) {
+        local[used++] = '-';
+        value = -value;
+    }
+    if (value < 9007199254740992.0 && value == (double)(uint64_t)value) {
+        return (size_t)snprintf(buf, buf_bytes, "%.*s%llu", (int)used, local,
+                                (unsigned long long)value);
+    }
+    int count = shortest_digits(value, digits, &exponent);
+    if (exponent < -6 || exponent >= 21) {
+        local[used++] = digits[0];
+        if (count > 1) {
+            local[used++] = '.';
+            memcpy(local + used, digits + 1, (size_t)count - 1);
+            used += (size_t)count - 1;
+        }
+        used += (size_t)snprintf(local + used, sizeof local - used, "e%c%02d",
+                                 exponent < 0 ? '-' : '+', exponent < 0 ? -exponent : exponent);
+    } else if (exponent < 0) {
+        local[used++] = '0';
+        local[used++] = '.';
+        for (int i = 1; i < -exponent; i++) {
+            local[used++] = '0';
+        }
+        memcpy(local + used, digits, (size_t)count);
+        used += (size_t)count;
+    } else {
+        for (int i = 0; i < count || i <= exponent; i++) {
+            if (i == exponent + 1) {
+                local[used++] = '.';
+            }
+            local[used++] = i < count ? digits[i] : '0';
+        }
+    }
+    return (size_t)snprintf(buf, buf_bytes, "%.*s", (int)used, local);
+}
+
+void ntk_json_double(struct ntk_json *json, double value)
+{
+    char text[64];
+
+    separate(json);
+    ntk_buf_add(json->buf, text, ntk_json_format_double(text, sizeof text, value));
+}
+
+void ntk_json_key_text(struct ntk_json *json, const char *key, const char *text)
+{
+    ntk_json_key(json, key);
+    ntk_json_text(json, text);
+}
+
+void ntk_json_key_u64(struct ntk_json *json, const char *key, uint64_t value)
+{
+    ntk_json_key(json, key);
+    ntk_json_u64(json, value);
+}
+
+void ntk_json_key_i64(struct ntk_json *json, const char *key, int64_t value)
+{
+    ntk_json_key(json, key);
+    ntk_json_i64(json, value);
+}
+
+void ntk_json_key_double(struct ntk_json *json, const char *key, double value)
+{
+    ntk_json_key(json, key);
+    ntk_json_double(json, value);
+}
+
+void ntk_json_key_bool(struct ntk_json *json, const char *key, bool value)
+{
+    ntk_json_key(json, key);
+    ntk_json_bool(json, value);
+}
+
+void ntk_json_key_object_begin(struct ntk_json *json, const char *key)
+{
+    ntk_json_key(json, key);
+    ntk_json_object_begin(json);
+}
+
+void ntk_json_key_array_begin(struct ntk_json *json, const char *key)
+{
+    ntk_json_key(json, key);
+    ntk_json_array_begin(json);
+}

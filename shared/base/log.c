@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* log - one line on stderr. */
+#include "shared/base/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_BYTES 1024
+
+static const char *program_name = "neuron-toolkit";
+static atomic_int current_level = NTK_LOG_WARN;
+
+void ntk_log_set_program(const char *name)
+{
+    program_name = name;
+}
+
+void ntk_log_set_level(enum ntk_log_level level)
+{
+    atomic_store(&current_level, (int)level);
+}
+
+enum ntk_log_level ntk_log_get_level(void)
+{
+    return (enum ntk_log_level)atomic_load(&current_level);
+}
+
+void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list args;
+
+    if ((int)level > atomic_load(&current_level)) {
+        return;
+    }
+    int used = module && *module ? snprintf(line, sizeof line, "%s: %s: ", program_name, module)
+                                 : snprintf(line, sizeof line, "%s: ", program_name);
+    size_t at = used < 0 ? 0 : (size_t)used;
+    if (at > sizeof line - 2) {
+        at = sizeof line - 2;
+    }
+    va_start(args, format);
+    int more = vsnprintf(line + at, sizeof line - at - 1, format, args);
+    va_end(args);
+    if (more > 0) {
+        size_t room = sizeof line - at - 2;
+        at += (size_t)more < room ? (size_t)more : room;
+    }
+    line[at++] = '\n';
+    ssize_t written = write(STDERR_FILENO, line, at);
+    (void)written; /* nowhere left to say it */
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* opt - command-line options as a table: the parser, --help and shell completion read the same rows. */
+#include "shared/base/opt.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/err.h"
+#include "shared/base/log.h"
+#include "shared/base/str.h"
+
+#define HELP_COLUMN 28
+#define HELP_WIDTH 80
+
+int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "%s: ", program->name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry '%s --help'.\n", program->name);
+    return 2;
+}
+
+int ntk_opt_exit_code(int parsed)
+{
+    return parsed == -ECANCELED ? 0 : 2;
+}
+
+/* Prints text from the column on, broken at blanks before HELP_WIDTH; at is the column now. */
+static void print_wrapped(const char *text, int column, int at)
+{
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (at + (int)word > HELP_WIDTH && at > column) {
+            printf("\n%*s", column, "");
+            at = column;
+        }
+        printf("%.*s", (int)word, text);
+        at += (int)word;
+        text += word;
+        if (*text == ' ') {
+            text++;
+            if (at < HELP_WIDTH && *text && at + 1 + (int)strcspn(text, " ") <= HELP_WIDTH) {
+                putchar(' ');
+                at++;
+            } else if (*text) {
+                printf("\n%*s", column, "");
+                at = column;
+            }
+        }
+    }
+    putchar('\n');
+}
+
+static void print_option(const struct ntk_opt *option)
+{
+    char left[96];
+    int used = 0;
+
+    used += snprintf(left + used, sizeof left - (size_t)used, "  ");
+    if (option->short_name) {
+        used += snprintf(left + used, sizeof left - (size_t)used, "-%c%s", option->short_name,
+                         option->long_name ? ", " : "");
+    } else {
+        used += snprintf(left + used, sizeof left - (size_t)used, "    ");
+    }
+    if (option->long_name) {
+        used += snprintf(left + used, sizeof left - (size_t)used, "--%s", option->long_name);
+    }
+    if (option->arg_name) {
+        used += snprintf(left + used, sizeof left - (size_t)used, " %s", option->arg_name);
+    }
+    if (used >= HELP_COLUMN - 1) {
+        printf("%s\n%*s", left, HELP_COLUMN, "");
+    } else {
+        printf("%-*s", HELP_COLUMN, left);
+    }
+    print_wrapped(option->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+void ntk_opt_print_help(const struct ntk_opt_program *program)
+{
+    const char *lead = "Usage:";
+
+    for (const char *form = program->usage; *form;) {
+        size_t length = strcspn(form, "\n");
+        printf("%s %s %.*s\n", lead, program->name, (int)length, form);
+        form += length + (form[length] == '\n');
+        lead = "      ";
+    }
+    putchar('\n');
+    print_wrapped(program->summary, 0, 0);
+    printf("\nOptions:\n");
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (option->kind == NTK_OPT_HEADING) {
+            printf("\n%s:\n", option->long_name);
+        } else if (option->help) {
+            print_option(option);
+        }
+    }
+    if (program->epilogue) {
+        printf("\n%s\n", program->epilogue);
+    }
+}
+
+static void print_completion_bash(const struct ntk_opt_program *program)
+{
+    printf("complete -o default -W '");
+    for (const char *const *word = program->subcommands; word && *word; word++) {
+        printf("%s ", *word);
+    }
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (option->long_name && option->help && option->kind != NTK_OPT_HEADING) {
+            printf("--%s ", option->long_name);
+        }
+    }
+    printf("' %s\n", program->name);
+}
+
+static void print_completion_zsh(const struct ntk_opt_program *program)
+{
+    printf("#compdef %s\n_arguments -s", program->name);
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (option->long_name && option->help && option->kind != NTK_OPT_HEADING) {
+            printf(" \\\n  '--%s%s[", option->long_name, option->arg_name ? "=" : "");
+            for (const char *c = option->help; *c; c++) {
+                if (*c == '\'') {
+                    printf("'\\''");
+                } else if (*c == '[' || *c == ']') {
+                    printf("\\%c", *c);
+                } else {
+                    putchar(*c);
+                }
+            }
+            printf("]%s%s%s'", option->arg_name ? ":" : "", option->arg_name ? option->arg_name : "",
+                   option->arg_name ? ":_files" : "");
+        }
+    }
+    if (program->subcommands) {
+        printf(" \\\n  '1:command:(");
+        for (const char *const *word = program->subcommands; *word; word++) {
+            printf("%s%s", word == program->subcommands ? "" : " ", *word);
+        }
+        printf(")'");
+    }
+    printf(" \\\n  '*:file:_files'\n");
+}
+
+static void print_completion_fish(const struct ntk_opt_program *program)
+{
+    for (const char *const *word = program->subcommands; word && *word; word++) {
+        printf("complete -c %s -n __fish_use_subcommand -a %s\n", program->name, *word);
+    }
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (!option->long_name || !option->help || option->kind == NTK_OPT_HEADING) {
+            continue;
+        }
+        printf("complete -c %s -l %s", program->name, option->long_name);
+        if (option->short_name) {
+            printf(" -s %c", option->short_name);
+        }
+        printf("%s -d '", option->arg_name ? " -r" : "");
+        for (const char *c = option->help; *c; c++) {
+            if (*c == '\'' || *c == '\\') {
+                putchar('\\');
+            }
+            putchar(*c);
+        }
+        printf("'\n");
+    }
+}
+
+static int print_completion(const struct ntk_opt_program *program, const char *shell)
+{
+    static const struct {
+        const char *name;
+        void (*print)(const struct ntk_opt_program *program);
+    } shells[] = { { "bash", print_completion_bash },
+                   { "zsh", print_completion_zsh },
+                   { "fish", print_completion_fish } };
+
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (!strcmp(shell, shells[i].name)) {
+            shells[i].print(program);
+            return -ECANCELED;
+        }
+    }
+    ntk_opt_usage_error(program, "no completion for the shell '%s': bash, zsh or fish", shell);
+    return -EINVAL;
+}
+
+static int bad_value(const struct ntk_opt_program *program, const char *name, const char *value,
+                     const char *expected)
+{
+    ntk_opt_usage_error(program, "bad value '%s' of %s: %s expected", value, name, expected);
+    return -EINVAL;
+}
+
+/* name is as typed, for messages. */
+static int apply(const struct ntk_opt_program *program, const struct ntk_opt *option,
+                 const char *name, const char *value)
+{
+    switch (option->kind) {
+    case NTK_OPT_FLAG:
+        *(bool *)option->value = true;
+        return 0;
+    case NTK_OPT_TEXT:
+        *(const char **)option->value = value;
+        return 0;
+    case NTK_OPT_U64:
+        return ntk_str_parse_u64(value, option->value) < 0
+                   ? bad_value(program, name, value, "a whole number")
+                   : 0;
+    case NTK_OPT_I64:
+        return ntk_str_parse_i64(value, option->value) < 0
+                   ? bad_value(program, name, value, "a whole number")
+                   : 0;
+    case NTK_OPT_DOUBLE:
+        return ntk_str_parse_double(value, option->value) < 0
+                   ? bad_value(program, name, value, "a number")
+                   : 0;
+    case NTK_OPT_BYTES:
+        return ntk_str_parse_bytes(value, option->value) < 0
+                   ? bad_value(program, name, value, "a size such as 64K, 32M or 1G")
+                   : 0;
+    case NTK_OPT_DURATION:
+        return ntk_str_parse_duration_ns(value, option->value) < 0
+                   ? bad_value(program, name, value, "a time such as 500ms, 2s or 1m30s")
+                   : 0;
+    case NTK_OPT_CALL: {
+        struct ntk_err err = { 0 };
+        int (*call)(const char *, struct ntk_err *) =
+            *(int (**)(const char *, struct ntk_err *))option->value;
+        if (call(value, &err) < 0) {
+            ntk_opt_usage_error(program, "bad value '%s' of %s: %s", value ? value : "", name,
+                                err.text);
+            return -EINVAL;
+        }
+        return 0;
+    }
+    case NTK_OPT_HELP:
+        ntk_opt_print_help(program);
+        return -ECANCELED;
+    case NTK_OPT_VERSION:
+        printf("%s %s\n", program->name, NTK_VERSION);
+        return -ECANCELED;
+    case NTK_OPT_COMPLETION:
+        return print_completion(program, value);
+    case NTK_OPT_VERBOSE:
+        if (ntk_log_get_level() < NTK_LOG_DEBUG) {
+            ntk_log_set_level(ntk_log_get_level() + 1);
+        }
+        return 0;
+    case NTK_OPT_HEADING:
+    case NTK_OPT_END:
+        break;
+    }
+    return 0;
+}
+
+static const struct ntk_opt *find_long(const struct ntk_opt_program *program, const char *name,
+                                       size_t length)
+{
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (option->kind != NTK_OPT_HEADING && option->long_name &&
+            strlen(option->long_name) == length && !strncmp(option->long_name, name, length)) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static const struct ntk_opt *find_short(const struct ntk_opt_program *program, char name)
+{
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (option->short_name == name) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+/* Parses the word argv[*at] that starts with "--"; moves *at over a value in a word of its own. */
+static int parse_long(const struct ntk_opt_program *program, int argc, char **argv, int *at)
+{
+    const char *word = argv[*at] + 2;
+    size_t length = strcspn(word, "=");
+    const struct ntk_opt *option = find_long(program, word, length);
+    char name[64];
+
+    snprintf(name, sizeof name, "--%.*s", (int)length, word);
+    if (!option) {
+        ntk_opt_usage_error(program, "unknown option '%s'", name);
+        return -EINVAL;
+    }
+    const char *value = word[length] == '=' ? word + length + 1 : NULL;
+    if (option->arg_name && !value) {
+        if (*at + 1 >= argc) {
+            ntk_opt_usage_error(program, "option '%s' needs a value (%s)", name, option->arg_name);
+            return -EINVAL;
+        }
+        value = argv[++*at];
+    } else if (!option->arg_name && value) {
+        ntk_opt_usage_error(program, "option '%s' takes no value", name);
+        return -EINVAL;
+    }
+    return apply(program, option, name, value);
+}
+
+static int parse_short(const struct ntk_opt_program *program, int argc, char **argv, int *at)
+{
+    for (const char *c = argv[*at] + 1; *c; c++) {
+        const struct ntk_opt *option = find_short(program, *c);
+        char name[3] = { '-', *c, '\0' };
+        if (!option) {
+            ntk_opt_usage_error(program, "unknown option '%s'", name);
+            return -EINVAL;
+        }
+        if (!option->arg_name) {
+            int ret = apply(program, option, name, NULL);
+            if (ret < 0) {
+                return ret;
+            }
+            continue;
+        }
+        const char *value = c[1] == '=' ? c + 2 : c + 1;
+        if (c[1] == '\0') {
+            if (*at + 1 >= argc) {
+                ntk_opt_usage_error(program, "option '%s' needs a value (%s)", name,
+                                    option->arg_name);
+                return -EINVAL;
+            }
+            value = argv[++*at];
+        }
+        return apply(program, option, name, value);
+    }
+    return 0;
+}
+
+int ntk_opt_parse(const struct ntk_opt_program *program, int argc, char **argv)
+{
+    int operands = 0; /* moved to argv[1 .. operands] in order, shifted to the end at last */
+    char **kept = calloc((size_t)argc + 1, sizeof *kept);
+    int ret = 0;
+    int at;
+
+    if (!kept) {
+        return -EINVAL;
+    }
+    for (at = 1; at < argc; at++) {
+        const char *word = argv[at];
+        if (!strcmp(word, "--")) {
+            at++;
+            break;
+        }
+        if (word[0] != '-' || word[1] == '\0') {
+            if (program->stop_at_operand) {
+                break;
+            }
+            kept[operands++] = argv[at];
+            continue;
+        }
+        ret = word[1] == '-' ? parse_long(program, argc, argv, &at)
+                             : parse_short(program, argc, argv, &at);
+        if (ret < 0) {
+            free(kept);
+            return ret;
+        }
+    }
+    int first = at - operands;
+    memmove(argv + first, kept, (size_t)operands * sizeof *kept);
+    free(kept);
+    return first;
+}

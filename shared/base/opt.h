@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * opt - command-line options as a table: the parser, --help and shell completion read the same rows.
+ *
+ *   static uint64_t delay_ns = NTK_NS_PER_SECOND;
+ *   static const struct ntk_opt options[] = {
+ *       { 'd', "delay", "TIME", NTK_OPT_DURATION, &delay_ns, "time between two refreshes" },
+ *       NTK_OPT_COMMON,
+ *       { 0 },
+ *   };
+ *   static const struct ntk_opt_program program = { "neuron-top", "[OPTION]...", "what it does", options };
+ *   int first = ntk_opt_parse(&program, argc, argv);
+ *   if (first < 0) return ntk_opt_exit_code(first);
+ *
+ * --help and --version go to stdout; a wrong option gives one line on stderr. Long options take
+ * "--name value" and "--name=value", short ones "-n value" and "-nvalue"; flags may be grouped;
+ * "--" ends the options; options and operands may be mixed unless stop_at_operand is set (for
+ * subcommands).
+ *
+ * Threads: called once at start. Operands are moved to the end of argv.
+ */
+#ifndef NTK_SHARED_BASE_OPT_H
+#define NTK_SHARED_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_opt_kind {
+    NTK_OPT_END,
+    NTK_OPT_FLAG,     /* bool *: set true */
+    NTK_OPT_TEXT,     /* const char **: borrowed from argv */
+    NTK_OPT_U64,      /* uint64_t * */
+    NTK_OPT_I64,      /* int64_t * */
+    NTK_OPT_DOUBLE,   /* double * */
+    NTK_OPT_BYTES,    /* uint64_t *: K, M, G */
+    NTK_OPT_DURATION, /* uint64_t * nanoseconds: "1s", "500ms", "2" seconds */
+    NTK_OPT_CALL,     /* int (*)(const char *value, struct ntk_err *err): 0 or negative */
+    NTK_OPT_HEADING,  /* a line of its own in --help; long_name is its text */
+    NTK_OPT_HELP,
+    NTK_OPT_VERSION,
+    NTK_OPT_COMPLETION,
+    NTK_OPT_VERBOSE, /* raises the log level by one */
+};
+
+struct ntk_opt {
+    char short_name;       /* 0 for none */
+    const char *long_name; /* NULL for none */
+    const char *arg_name;  /* NULL when it takes no argument */
+    enum ntk_opt_kind kind;
+    void *value;      /* for NTK_OPT_CALL a pointer to the function pointer */
+    const char *help; /* NULL hides it from --help */
+};
+
+#define NTK_OPT_COMMON_HELP { 'h', "help", 0, NTK_OPT_HELP, 0, "show this help and exit" }
+#define NTK_OPT_COMMON_VERSION { 0, "version", 0, NTK_OPT_VERSION, 0, "show the version and exit" }
+#define NTK_OPT_COMMON_VERBOSE { 'v', "verbose", 0, NTK_OPT_VERBOSE, 0, "say more on stderr; twice for more" }
+#define NTK_OPT_COMMON_COMPLETION \
+    { 0, "completion", "SHELL", NTK_OPT_COMPLETION, 0, "print the completion script of bash, zsh or fish" }
+#define NTK_OPT_COMMON \
+    NTK_OPT_COMMON_VERBOSE, NTK_OPT_COMMON_COMPLETION, NTK_OPT_COMMON_VERSION, NTK_OPT_COMMON_HELP
+
+struct ntk_opt_program {
+    const char *name;
+    const char *usage;   /* after the name; several forms separated by '\n' */
+    const char *summary; /* one or more sentences, shown below the usage */
+    const struct ntk_opt *options;
+    bool stop_at_operand;
+    const char *epilogue;            /* shown last in --help, may be NULL */
+    const char *const *subcommands; /* words for the completion, NULL-ended; may be NULL */
+};
+
+/* The index of the first operand in argv; -ECANCELED when help, version or completion was printed;
+ * -EINVAL when a usage error was printed. */
+int ntk_opt_parse(const struct ntk_opt_program *program, int argc, char **argv);
+/* 0 for -ECANCELED, 2 for everything else negative. */
+int ntk_opt_exit_code(int parsed);
+/* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
+int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void ntk_opt_print_help(const struct ntk_opt_program *program);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

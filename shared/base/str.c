@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* str - parsing of numbers, lists, sizes and durations as people type them, and safe copies. */
+#include "shared/base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ntk_str_parse_u64(const char *text, uint64_t *out_value)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)text[0])) {
+        return -EINVAL;
+    }
+    int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, base);
+    if (*end != '\0') {
+        return -EINVAL;
+    }
+    if (errno == ERANGE) {
+        return -ERANGE;
+    }
+    *out_value = value;
+    return 0;
+}
+
+int ntk_str_parse_i64(const char *text, int64_t *out_value)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)text[0]) && !(text[0] == '-' && isdigit((unsigned char)text[1]))) {
+        return -EINVAL;
+    }
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (*end != '\0') {
+        return -EINVAL;
+    }
+    if (errno == ERANGE) {
+        return -ERANGE;
+    }
+    *out_value = value;
+    return 0;
+}
+
+int ntk_str_parse_double(const char *text, double *out_value)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)text[0]) && text[0] != '-' && text[0] != '.') {
+        return -EINVAL;
+    }
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(value)) {
+        return -EINVAL;
+    }
+    *out_value = value;
+    return 0;
+}
+
+int ntk_str_parse_bytes(const char *text, uint64_t *out_bytes)
+{
+    static const char suffixes[] = "KMGT";
+    char *end;
+
+    if (!isdigit((unsigned char)text[0])) {
+        return -EINVAL;
+    }
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno == ERANGE) {
+        return -ERANGE;
+    }
+    if (*end != '\0') {
+        const char *suffix = strchr(suffixes, toupper((unsigned char)*end));
+        if (suffix && *suffix) {
+            unsigned int shift = 10 * (unsigned int)(suffix - suffixes + 1);
+            if (value > UINT64_MAX >> shift) {
+                return -ERANGE;
+            }
+            value <<= shift;
+            end++;
+            if (*end == 'i') {
+                end++;
+            }
+        }
+        if (*end == 'B') {
+            end++;
+        }
+        if (*end != '\0') {
+            return -EINVAL;
+        }
+    }
+    *out_bytes = value;
+    return 0;
+}
+
+int ntk_str_parse_duration_ns(const char *text, uint64_t *out_ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = { { "ns", 1 },   { "us", 1e3 }, { "\xc2\xb5s", 1e3 }, { "ms", 1e6 },
+                  { "s", 1e9 },  { "m", 60e9 }, { "h", 3600e9 } };
+    double total = 0;
+
+    if (*text == '\0') {
+        return -EINVAL;
+    }
+    const char *at = text;
+    while (*at) {
+        char *end;
+        if (!isdigit((unsigned char)*at) && *at != '.') {
+            return -EINVAL;
+        }
+        double number = strtod(at, &end);
+        if (end == at) {
+            return -EINVAL;
+        }
+        if (*end == '\0' && at == text) {
+            total = number * 1e9; /* a bare number is seconds */
+            break;
+        }
+        size_t unit_bytes = strcspn(end, "0123456789.");
+        double scale = 0;
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+            if (strlen(units[i].name) == unit_bytes && !strncmp(units[i].name, end, unit_bytes)) {
+                scale = units[i].ns;
+            }
+        }
+        if (scale == 0) {
+            return -EINVAL;
+        }
+        total += number * scale;
+        at = end + unit_bytes;
+    }
+    if (!(total < 9e18)) {
+        return -ERANGE;
+    }
+    *out_ns = (uint64_t)llround(total);
+    return 0;
+}
+
+static int parse_list_number(const char **at, uint32_t max, uint32_t *out_value)
+{
+    uint64_t value = 0;
+    const char *c = *at;
+
+    if (!isdigit((unsigned char)*c)) {
+        return -EINVAL;
+    }
+    for (; isdigit((unsigned char)*c); c++) {
+        value = value * 10 + (uint64_t)(*c - '0');
+        if (value > max) {
+            return -ERANGE;
+        }
+    }
+    *out_value = (uint32_t)value;
+    *at = c;
+    return 0;
+}
+
+int ntk_str_parse_list(const char *text, uint32_t max, uint32_t *out_values, size_t *out_count)
+{
+    size_t capacity = *out_count;
+    size_t count = 0;
+    const char *at = text;
+
+    for (;;) {
+        uint32_t first;
+        uint32_t last;
+        int ret = parse_list_number(&at, max, &first);
+        if (ret < 0) {
+            return ret;
+        }
+        last = first;
+        if (*at == '-') {
+            at++;
+            ret = parse_list_number(&at, max, &last);
+            if (ret < 0) {
+                return ret;
+            }
+            if (last < first) {
+                return -EINVAL;
+            }
+        }
+        for (uint64_t value = first; value <= last; value++) {
+            if (count == capacity) {
+                return -ENOSPC;
+            }
+            out_values[count++] = (uint32_t)value;
+        }
+        if (*at == '\0') {
+            break;
+        }
+        if (*at != ',') {
+            return -EINVAL;
+        }
+        at++;
+    }
+    *out_count = count;
+    return 0;
+}
+
+bool ntk_str_copy(char *to, size_t to_bytes, const char *from)
+{
+    size_t length = strlen(from);
+
+    if (to_bytes == 0) {
+        return false;
+    }
+    bool fits = length < to_bytes;
+    size_t copied = fits ? length : to_bytes - 1;
+    memcpy(to, from, copied);
+    to[copied] = '\0';
+    return fits;
+}
+
+bool ntk_str_starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool ntk_str_ends_with(const char *text, const char *suffix)
+{
+    size_t text_bytes = strlen(text);
+    size_t suffix_bytes = strlen(suffix);
+
+    return text_bytes >= suffix_bytes &&
+           memcmp(text + text_bytes - suffix_bytes, suffix, suffix_bytes) == 0;
+}
+
+/* Length of the valid UTF-8 character at bytes, 0 when there is none. */
+static size_t utf8_length(const unsigned char *bytes, size_t left)
+{
+    unsigned char c = bytes[0];
+    size_t length = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+
+    if (length == 0 || length > left) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((c == 0xe0 && bytes[1] < 0xa0) || (c == 0xed && bytes[1] > 0x9f) ||
+        (c == 0xf0 && bytes[1] < 0x90) || (c == 0xf4 && bytes[1] > 0x8f)) {
+        return 0; /* overlong, surrogate, beyond U+10FFFF */
+    }
+    return length;
+}
+
+void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from_bytes)
+{
+    size_t used = 0;
+    size_t at = 0;
+
+    if (to_bytes == 0) {
+        return;
+    }
+    while (at < from_bytes && from[at] != '\0') {
+        const unsigned char *c = (const unsigned char *)from + at;
+        size_t length = utf8_length(c, from_bytes - at);
+        const char *source = from + at;
+        size_t source_bytes = length;
+        if (length == 0 || *c < 0x20) {
+            source = "\xef\xbf\xbd";
+            source_bytes = 3;
+            length = 1;
+        }
+        if (used + source_bytes > to_bytes - 1) {
+            break;
+        }
+        memcpy(to + used, source, source_bytes);
+        used += source_bytes;
+        at += length;
+    }
+    to[used] = '\0';
+}
+
+void ntk_str_hex(char *to, const uint8_t *bytes, size_t bytes_count)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < bytes_count; i++) {
+        to[2 * i] = digits[bytes[i] >> 4];
+        to[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    to[2 * bytes_count] = '\0';
+}

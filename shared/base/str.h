@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * str - parsing of numbers, lists, sizes and durations as people type them, and safe copies.
+ *
+ * Every parser takes the whole text or nothing: trailing characters are an error. They return 0 or
+ * -EINVAL (-ERANGE for a number too large) and touch the result on success only.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_BASE_STR_H
+#define NTK_SHARED_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int ntk_str_parse_u64(const char *text, uint64_t *out_value); /* decimal or 0x hexadecimal */
+int ntk_str_parse_i64(const char *text, int64_t *out_value);
+int ntk_str_parse_double(const char *text, double *out_value);
+/* Bytes with an optional suffix K, M, G, T (1024-based, B or iB may follow). */
+int ntk_str_parse_bytes(const char *text, uint64_t *out_bytes);
+/* Go durations ("1.5s", "500ms", "1m30s"); a bare number counts seconds. */
+int ntk_str_parse_duration_ns(const char *text, uint64_t *out_ns);
+/* "0-3,5" as a list of numbers, each at most max; *out_count holds the capacity on entry and the
+ * number of entries on return; -ENOSPC when they do not fit. */
+int ntk_str_parse_list(const char *text, uint32_t max, uint32_t *out_values, size_t *out_count);
+/* Copies with truncation; always ends with NUL when bytes_count > 0. True when all of it fitted. */
+bool ntk_str_copy(char *to, size_t to_bytes, const char *from);
+bool ntk_str_starts_with(const char *text, const char *prefix);
+bool ntk_str_ends_with(const char *text, const char *suffix);
+/* Copies at most to_bytes - 1 bytes of valid UTF-8; bytes below 0x20 and invalid sequences become
+ * U+FFFD; never cuts inside a character. */
+void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from_bytes);
+/* Lower-case hexadecimal of bytes; to has 2 * bytes_count + 1 bytes. */
+void ntk_str_hex(char *to, const uint8_t *bytes, size_t bytes_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process - starting the project's programs from a test and reading what they print.
+ */
+#ifndef NTK_TESTS_SUPPORT_PROCESS_H
+#define NTK_TESTS_SUPPORT_PROCESS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct test_run {
+    int exit_code; /* 128 + signal when it was killed */
+    char *out;     /* NUL-ended stdout */
+    size_t out_bytes;
+    char *err; /* NUL-ended stderr */
+};
+
+/* Runs argv (argv[0] without a slash is looked up in $NTK_BIN_DIR) with extra "NAME=value" entries in
+ * its environment (NULL-ended, may be NULL) and stdin from /dev/null, to its end. Aborts when it
+ * cannot be started. */
+struct test_run test_run_program(const char *const *argv, const char *const *environment);
+void test_run_fini(struct test_run *run);
+
+/* Starts and does not wait; stdout goes to out_path (NULL: /dev/null), stderr is inherited. */
+pid_t test_start_program(const char *const *argv, const char *const *environment,
+                         const char *out_path);
+/* Sends the signal (0 for none) and waits; the exit code as in struct test_run. */
+int test_stop_program(pid_t pid, int signal_number);
+/* Polls until the condition is true or the time is over; 1 or 0. No test needs a bare sleep. */
+int test_wait_until(int (*condition)(void *ctx), void *ctx, double seconds);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scratch - a folder of its own for each test, removed with everything in it.
+ */
+#ifndef NTK_TESTS_SUPPORT_SCRATCH_H
+#define NTK_TESTS_SUPPORT_SCRATCH_H
+
+/* A new folder below $TMPDIR or /tmp; free with test_scratch_destroy(). Aborts when it cannot. */
+char *test_scratch_create(void);
+void test_scratch_destroy(char *folder);
+/* "<folder>/<name>", freed with free(). */
+char *test_scratch_path(const char *folder, const char *name);
+
+#endif
