@@ -2,9 +2,9 @@
 /*
  * err - the sentence that goes with a negative return value.
  *
- * A function that can fail for reasons of the world returns -errno and, where a number is too little
- * to act on, fills the caller's struct ntk_err with one sentence and, if a byte position helps, the
- * offset. Libraries never print; a program prints the sentence once (ntk_err_format).
+ * A function that can fail for reasons of the world returns -errno and, where a number is too
+ * little to act on, fills the caller's struct ntk_err with one sentence and, if a byte position
+ * helps, the offset. Libraries never print; a program prints the sentence once (ntk_err_format).
  *
  * Owner:   the caller; a zeroed struct is "no error". Every function here accepts err == NULL.
  * Threads: one struct belongs to one thread at a time.

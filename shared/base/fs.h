@@ -23,8 +23,8 @@ extern "C" {
  * the bytes and does not count. -EFBIG when it is larger. */
 int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_t *out_count,
                 struct ntk_err *err);
-/* Reads a short text file (sysfs, /proc) into buf, NUL-ended, last line break removed. The number of
- * bytes or -errno; no sentence. */
+/* Reads a short text file (sysfs, /proc) into buf, NUL-ended, last line break removed. The number
+ * of bytes or -errno; no sentence. */
 ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes);
 /* mkdir -p; existing folders are fine. */
 int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err);

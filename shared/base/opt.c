@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opt - command-line options as a table: the parser, --help and shell completion read the same rows. */
+/* opt - command-line options as a table: the parser, --help and shell completion read the same
+ * rows. */
 #include "shared/base/opt.h"
 
 #include <errno.h>
@@ -138,8 +139,8 @@ static void print_completion_zsh(const struct ntk_opt_program *program)
                     putchar(*c);
                 }
             }
-            printf("]%s%s%s'", option->arg_name ? ":" : "", option->arg_name ? option->arg_name : "",
-                   option->arg_name ? ":_files" : "");
+            printf("]%s%s%s'", option->arg_name ? ":" : "",
+                   option->arg_name ? option->arg_name : "", option->arg_name ? ":_files" : "");
         }
     }
     if (program->subcommands) {

@@ -104,8 +104,8 @@ int ntk_str_parse_duration_ns(const char *text, uint64_t *out_ns)
     static const struct {
         const char *name;
         double ns;
-    } units[] = { { "ns", 1 },   { "us", 1e3 }, { "\xc2\xb5s", 1e3 }, { "ms", 1e6 },
-                  { "s", 1e9 },  { "m", 60e9 }, { "h", 3600e9 } };
+    } units[] = { { "ns", 1 },  { "us", 1e3 }, { "\xc2\xb5s", 1e3 }, { "ms", 1e6 },
+                  { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
     double total = 0;
 
     if (*text == '\0') {
@@ -238,7 +238,11 @@ bool ntk_str_ends_with(const char *text, const char *suffix)
 static size_t utf8_length(const unsigned char *bytes, size_t left)
 {
     unsigned char c = bytes[0];
-    size_t length = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+    size_t length = c < 0x80                ? 1
+                    : c >= 0xc2 && c < 0xe0 ? 2
+                    : c >= 0xe0 && c < 0xf0 ? 3
+                    : c >= 0xf0 && c < 0xf5 ? 4
+                                            : 0;
 
     if (length == 0 || length > left) {
         return 0;

@@ -17,8 +17,11 @@ static const char *scaled(char *buf, size_t buf_bytes, double value, double step
     if (i == 0) {
         snprintf(buf, buf_bytes, "%.0f%s", value, suffixes[i]);
     } else {
-        snprintf(buf, buf_bytes, value >= 100 ? "%.0f%s" : value >= 10 ? "%.1f%s" : "%.2f%s", value,
-                 suffixes[i]);
+        snprintf(buf, buf_bytes,
+                 value >= 100  ? "%.0f%s"
+                 : value >= 10 ? "%.1f%s"
+                               : "%.2f%s",
+                 value, suffixes[i]);
     }
     return buf;
 }

@@ -15,8 +15,8 @@ struct test_run {
     char *err; /* NUL-ended stderr */
 };
 
-/* Runs argv (argv[0] without a slash is looked up in $NTK_BIN_DIR) with extra "NAME=value" entries in
- * its environment (NULL-ended, may be NULL) and stdin from /dev/null, to its end. Aborts when it
+/* Runs argv (argv[0] without a slash is looked up in $NTK_BIN_DIR) with extra "NAME=value" entries
+ * in its environment (NULL-ended, may be NULL) and stdin from /dev/null, to its end. Aborts when it
  * cannot be started. */
 struct test_run test_run_program(const char *const *argv, const char *const *environment);
 void test_run_fini(struct test_run *run);
