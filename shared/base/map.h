@@ -46,8 +46,8 @@ void *ntk_map_get_number(const struct ntk_map *map, uint64_t key);
 void *ntk_map_remove(struct ntk_map *map, const char *key);
 void *ntk_map_remove_number(struct ntk_map *map, uint64_t key);
 
-#define ntk_map_each(name, map)                                                                    \
-    for (struct ntk_map_entry *name = (map)->entries;                                              \
+#define ntk_map_each(name, map)                       \
+    for (struct ntk_map_entry *name = (map)->entries; \
          name && name < (map)->entries + (map)->count; name++)
 
 #ifdef __cplusplus

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opt - command-line options as a table: the parser, --help and shell completion read the same
- * rows.
+ * opt - command-line options as a table: parser, --help and shell completion read the same rows.
  *
  *   static uint64_t delay_ns = NTK_NS_PER_SECOND;
  *   static const struct ntk_opt options[] = {
@@ -9,9 +8,12 @@
  *       NTK_OPT_COMMON,
  *       { 0 },
  *   };
- *   static const struct ntk_opt_program program = { "neuron-top", "[OPTION]...", "what it does",
- * options }; int first = ntk_opt_parse(&program, argc, argv); if (first < 0) return
- * ntk_opt_exit_code(first);
+ *   static const struct ntk_opt_program program = { "neuron-top", "[OPTION]...", "what it is",
+ *                                                   options };
+ *   int first = ntk_opt_parse(&program, argc, argv);
+ *   if (first < 0) {
+ *       return ntk_opt_exit_code(first);
+ *   }
  *
  * --help and --version go to stdout; a wrong option gives one line on stderr. Long options take
  * "--name value" and "--name=value", short ones "-n value" and "-nvalue"; flags may be grouped;
@@ -56,24 +58,24 @@ struct ntk_opt {
     const char *help; /* NULL hides it from --help */
 };
 
-#define NTK_OPT_COMMON_HELP                                                                        \
-    {                                                                                              \
-        'h', "help", 0, NTK_OPT_HELP, 0, "show this help and exit"                                 \
+#define NTK_OPT_COMMON_HELP                                        \
+    {                                                              \
+        'h', "help", 0, NTK_OPT_HELP, 0, "show this help and exit" \
     }
-#define NTK_OPT_COMMON_VERSION                                                                     \
-    {                                                                                              \
-        0, "version", 0, NTK_OPT_VERSION, 0, "show the version and exit"                           \
+#define NTK_OPT_COMMON_VERSION                                           \
+    {                                                                    \
+        0, "version", 0, NTK_OPT_VERSION, 0, "show the version and exit" \
     }
-#define NTK_OPT_COMMON_VERBOSE                                                                     \
-    {                                                                                              \
-        'v', "verbose", 0, NTK_OPT_VERBOSE, 0, "say more on stderr; twice for more"                \
+#define NTK_OPT_COMMON_VERBOSE                                                      \
+    {                                                                               \
+        'v', "verbose", 0, NTK_OPT_VERBOSE, 0, "say more on stderr; twice for more" \
     }
-#define NTK_OPT_COMMON_COMPLETION                                                                  \
-    {                                                                                              \
-        0, "completion", "SHELL", NTK_OPT_COMPLETION, 0,                                           \
-            "print the completion script of bash, zsh or fish"                                     \
+#define NTK_OPT_COMMON_COMPLETION                              \
+    {                                                          \
+        0, "completion", "SHELL", NTK_OPT_COMPLETION, 0,       \
+            "print the completion script of bash, zsh or fish" \
     }
-#define NTK_OPT_COMMON                                                                             \
+#define NTK_OPT_COMMON \
     NTK_OPT_COMMON_VERBOSE, NTK_OPT_COMMON_COMPLETION, NTK_OPT_COMMON_VERSION, NTK_OPT_COMMON_HELP
 
 struct ntk_opt_program {

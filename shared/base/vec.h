@@ -25,9 +25,9 @@ struct ntk_vec {
     size_t item_bytes;
 };
 
-#define NTK_VEC_INIT(type)                                                                         \
-    {                                                                                              \
-        NULL, 0, 0, sizeof(type)                                                                   \
+#define NTK_VEC_INIT(type)       \
+    {                            \
+        NULL, 0, 0, sizeof(type) \
     }
 
 void ntk_vec_init(struct ntk_vec *vec, size_t item_bytes);
@@ -44,8 +44,8 @@ void ntk_vec_remove(struct ntk_vec *vec, size_t index); /* keeps the order */
 void ntk_vec_clear(struct ntk_vec *vec);                /* keeps the memory */
 void ntk_vec_sort(struct ntk_vec *vec, int (*compare)(const void *a, const void *b));
 
-#define ntk_vec_each(type, name, vec)                                                              \
-    for (type *name = (type *)(vec)->items, *name##_end = name + (vec)->count;                     \
+#define ntk_vec_each(type, name, vec)                                          \
+    for (type *name = (type *)(vec)->items, *name##_end = name + (vec)->count; \
          name && name < name##_end; name++)
 
 #ifdef __cplusplus
