@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_experimental - what a model wants and gives, and rarely needed calls.
+ */
+#ifndef NRT_NRT_EXPERIMENTAL_H
+#define NRT_NRT_EXPERIMENTAL_H
+
+#include "nrt/nrt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NRT_TENSOR_NAME_MAX 256
+
+typedef enum {
+    NRT_TENSOR_USAGE_INPUT = 0,
+    NRT_TENSOR_USAGE_OUTPUT = 1,
+} nrt_tensor_usage_t;
+
+typedef struct nrt_tensor_info {
+    char name[NRT_TENSOR_NAME_MAX];
+    nrt_tensor_usage_t usage;
+    size_t size; /* bytes */
+    nrt_dtype_t dtype;
+    uint32_t *shape; /* ndim entries */
+    uint32_t ndim;
+} nrt_tensor_info_t;
+
+typedef struct nrt_tensor_info_array {
+    uint64_t tensor_count;
+#ifdef __cplusplus
+    nrt_tensor_info_t tensor_array[1]; /* tensor_count entries */
+#else
+    nrt_tensor_info_t tensor_array[];
+#endif
+} nrt_tensor_info_array_t;
+
+typedef struct nrt_model_info {
+    uint32_t vnc;
+} nrt_model_info_t;
+
+typedef struct nrt_ucode_img {
+    uint8_t *bin;
+    size_t size;
+} nrt_ucode_img;
+
+typedef struct nrt_ucode_info {
+    nrt_ucode_img iram;
+    nrt_ucode_img dram;
+} nrt_ucode_info;
+
+/* Inputs, then outputs, in the order of the NEFF. Freed by the next call only, also after
+ * nrt_unload(). */
+NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **tensor_info);
+NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info);
+NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, size_t info_size_in,
+                              size_t *info_size_out);
+
+/* Always NULL with *err = 1 here: software NeuronCores have no network plugin. */
+void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size);
+NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
