@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the growing buffer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/buf.h"
+
+static void grows_and_always_ends_with_nul(void **state)
+{
+    struct ntk_buf buf = { 0 };
+    (void)state;
+
+    assert_string_equal(ntk_buf_text_get(&buf), "");
+    for (int i = 0; i < 1000; i++) {
+        ntk_buf_add_format(&buf, "%d,", i);
+        assert_int_equal(buf.bytes[buf.bytes_count], '\0');
+    }
+    assert_int_equal(buf.bytes_count, 10 * 2 + 90 * 3 + 900 * 4);
+    ntk_buf_reset(&buf);
+    ntk_buf_add_u64(&buf, UINT64_MAX);
+    ntk_buf_add_char(&buf, ' ');
+    ntk_buf_add_i64(&buf, INT64_MIN);
+    assert_string_equal(buf.bytes, "18446744073709551615 -9223372036854775808");
+    ntk_buf_fini(&buf);
+}
+
+static void an_impossible_size_sticks_as_failure(void **state)
+{
+    struct ntk_buf buf = { 0 };
+    (void)state;
+
+    ntk_buf_add_text(&buf, "kept");
+    assert_null(ntk_buf_extend(&buf, SIZE_MAX - 2));
+    assert_false(ntk_buf_ok(&buf));
+    ntk_buf_add_text(&buf, "lost");
+    assert_null(ntk_buf_take(&buf, NULL));
+    assert_true(ntk_buf_ok(&buf));
+}
+
+static void binary_is_little_endian(void **state)
+{
+    struct ntk_buf buf = { 0 };
+    const uint8_t expected[] = { 1, 3, 2, 7, 6, 5, 4, 15, 14, 13, 12, 11, 10, 9, 8 };
+    size_t bytes_count;
+    (void)state;
+
+    ntk_buf_put_u8(&buf, 1);
+    ntk_buf_put_u16(&buf, 0x0203);
+    ntk_buf_put_u32(&buf, 0x04050607);
+    ntk_buf_put_u64(&buf, UINT64_C(0x08090a0b0c0d0e0f));
+    char *bytes = ntk_buf_take(&buf, &bytes_count);
+    assert_int_equal(bytes_count, sizeof expected);
+    assert_memory_equal(bytes, expected, sizeof expected);
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows_and_always_ends_with_nul),
+        cmocka_unit_test(an_impossible_size_sticks_as_failure),
+        cmocka_unit_test(binary_is_little_endian),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

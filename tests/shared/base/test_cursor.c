@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of bounded reading. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/cursor.h"
+
+static void reads_little_endian_fields_in_order(void **state)
+{
+    const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    struct ntk_cursor cursor;
+    (void)state;
+
+    ntk_cursor_init(&cursor, bytes, sizeof bytes);
+    assert_int_equal(ntk_cursor_u8(&cursor), 1);
+    assert_int_equal(ntk_cursor_u16(&cursor), 0x0302);
+    assert_int_equal(ntk_cursor_u32(&cursor), 0x07060504);
+    assert_true(ntk_cursor_u64(&cursor) == UINT64_C(0x0f0e0d0c0b0a0908));
+    assert_true(ntk_cursor_ok(&cursor));
+    assert_int_equal(ntk_cursor_left(&cursor), 0);
+}
+
+static void a_read_beyond_the_end_sticks_and_keeps_its_position(void **state)
+{
+    const uint8_t bytes[] = { 1, 2, 3 };
+    struct ntk_cursor cursor;
+    (void)state;
+
+    ntk_cursor_init(&cursor, bytes, sizeof bytes);
+    ntk_cursor_skip(&cursor, 1);
+    assert_int_equal(ntk_cursor_u32(&cursor), 0);
+    assert_false(ntk_cursor_ok(&cursor));
+    assert_int_equal(cursor.failed_at, 1);
+    assert_int_equal(ntk_cursor_u8(&cursor), 0);
+    assert_null(ntk_cursor_take(&cursor, 0));
+    assert_int_equal(ntk_cursor_left(&cursor), 0);
+}
+
+static void a_huge_length_does_not_wrap(void **state)
+{
+    const uint8_t bytes[] = { 1, 2, 3 };
+    struct ntk_cursor cursor;
+    (void)state;
+
+    ntk_cursor_init(&cursor, bytes, sizeof bytes);
+    ntk_cursor_skip(&cursor, 2);
+    assert_null(ntk_cursor_take(&cursor, SIZE_MAX));
+    ntk_cursor_init(&cursor, bytes, sizeof bytes);
+    ntk_cursor_seek(&cursor, 3);
+    assert_true(ntk_cursor_ok(&cursor));
+    ntk_cursor_seek(&cursor, 4);
+    assert_false(ntk_cursor_ok(&cursor));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_little_endian_fields_in_order),
+        cmocka_unit_test(a_read_beyond_the_end_sticks_and_keeps_its_position),
+        cmocka_unit_test(a_huge_length_does_not_wrap),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

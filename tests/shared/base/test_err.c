@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the error sentence. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/err.h"
+
+static void set_returns_its_code_and_keeps_the_sentence(void **state)
+{
+    struct ntk_err err = { 0 };
+    char text[64];
+    (void)state;
+
+    assert_int_equal(ntk_err_set(&err, -EBADMSG, 12, "bad %s", "magic"), -EBADMSG);
+    assert_string_equal(err.text, "bad magic");
+    assert_string_equal(ntk_err_format(&err, text, sizeof text), "bad magic (at byte 12)");
+    assert_int_equal(ntk_err_set(NULL, -ENOMEM, 0, "nobody listens"), -ENOMEM);
+}
+
+static void prefix_names_the_object_and_never_overflows(void **state)
+{
+    struct ntk_err err = { 0 };
+    char longest[2 * NTK_ERR_TEXT_BYTES];
+    char text[NTK_ERR_TEXT_BYTES];
+    (void)state;
+
+    ntk_err_set(&err, -EIO, NTK_ERR_NO_OFFSET, "ends early");
+    ntk_err_prefix(&err, "file %d", 7);
+    assert_string_equal(ntk_err_format(&err, text, sizeof text), "file 7: ends early");
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    ntk_err_prefix(&err, "%s", longest);
+    assert_int_equal(strlen(err.text), NTK_ERR_TEXT_BYTES - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(set_returns_its_code_and_keeps_the_sentence),
+        cmocka_unit_test(prefix_names_the_object_and_never_overflows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

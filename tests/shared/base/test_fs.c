@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of whole files and folders. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "tests/support/scratch.h"
+
+static int make_scratch(void **state)
+{
+    *state = test_scratch_create();
+    return 0;
+}
+
+static int remove_scratch(void **state)
+{
+    test_scratch_destroy(*state);
+    return 0;
+}
+
+static void a_written_file_reads_back_and_limits_hold(void **state)
+{
+    char *path = test_scratch_path(*state, "file");
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+
+    assert_int_equal(ntk_fs_write(path, "content", 7, &err), 0);
+    assert_int_equal(ntk_fs_read(path, 7, &bytes, &count, &err), 0);
+    assert_int_equal(count, 7);
+    assert_string_equal((char *)bytes, "content");
+    free(bytes);
+    assert_int_equal(ntk_fs_read(path, 6, &bytes, &count, &err), -EFBIG);
+    assert_int_equal(ntk_fs_read(*state, 100, &bytes, &count, &err), -EINVAL);
+    free(path);
+}
+
+static void an_aborted_replacement_leaves_the_old_file(void **state)
+{
+    char *path = test_scratch_path(*state, "file");
+    struct ntk_fs_replace replace;
+    uint8_t *bytes;
+    size_t count;
+
+    assert_int_equal(ntk_fs_write(path, "old", 3, NULL), 0);
+    assert_int_equal(ntk_fs_replace_begin(&replace, path, NULL), 0);
+    fputs("half", replace.file);
+    ntk_fs_replace_abort(&replace);
+    ntk_fs_replace_abort(&replace); /* twice is harmless */
+    assert_int_equal(ntk_fs_read(path, 100, &bytes, &count, NULL), 0);
+    assert_string_equal((char *)bytes, "old");
+    free(bytes);
+    free(path);
+}
+
+static void a_full_disk_is_an_error_that_names_the_file(void **state)
+{
+    struct ntk_fs_replace replace;
+    struct ntk_err err = { 0 };
+    char *path = test_scratch_path(*state, "file");
+
+    if (access("/dev/full", W_OK) < 0) {
+        free(path);
+        skip();
+    }
+    assert_int_equal(ntk_fs_replace_begin(&replace, path, &err), 0);
+    assert_non_null(freopen("/dev/full", "w", replace.file));
+    fputs("data", replace.file);
+    assert_int_equal(ntk_fs_replace_commit(&replace, &err), -ENOSPC);
+    assert_non_null(strstr(err.text, path));
+    assert_int_not_equal(access(path, F_OK), 0);
+    free(path);
+}
+
+static void folders_are_made_and_removed_as_trees(void **state)
+{
+    char *deep = test_scratch_path(*state, "a/b/c");
+    char *top = test_scratch_path(*state, "a");
+    char *file = test_scratch_path(*state, "a/b/file");
+    char *link_path = test_scratch_path(*state, "a/link");
+    char *outside = test_scratch_path(*state, "outside");
+
+    assert_int_equal(ntk_fs_make_folders(deep, 0755, NULL), 0);
+    assert_int_equal(ntk_fs_make_folders(deep, 0755, NULL), 0);
+    assert_int_equal(ntk_fs_write(file, "x", 1, NULL), 0);
+    assert_int_equal(ntk_fs_make_folders(outside, 0755, NULL), 0);
+    assert_int_equal(symlink(outside, link_path), 0);
+    assert_int_equal(ntk_fs_remove_tree(top, NULL), 0);
+    assert_int_not_equal(access(top, F_OK), 0);
+    assert_int_equal(access(outside, F_OK), 0); /* the link was removed, not followed */
+    assert_int_equal(ntk_fs_remove_tree(top, NULL), 0);
+    free(deep);
+    free(top);
+    free(file);
+    free(link_path);
+    free(outside);
+}
+
+static void short_text_loses_its_line_break(void **state)
+{
+    char *path = test_scratch_path(*state, "value");
+    char text[8];
+
+    ntk_fs_write(path, "42\n", 3, NULL);
+    assert_int_equal(ntk_fs_read_text(path, text, sizeof text), 2);
+    assert_string_equal(text, "42");
+    ntk_fs_write(path, "123456789012", 12, NULL);
+    assert_int_equal(ntk_fs_read_text(path, text, sizeof text), 7);
+    assert_int_equal(ntk_fs_read_text("/nonexistent", text, sizeof text), -ENOENT);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_written_file_reads_back_and_limits_hold, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(an_aborted_replacement_leaves_the_old_file, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_full_disk_is_an_error_that_names_the_file, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(folders_are_made_and_removed_as_trees, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(short_text_loses_its_line_break, make_scratch,
+                                        remove_scratch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

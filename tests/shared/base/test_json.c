@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the JSON writer; jansson is the reader it must please. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "shared/base/json.h"
+
+static void writes_nested_values_with_commas_and_escapes(void **state)
+{
+    struct ntk_buf buf = { 0 };
+    struct ntk_json json;
+    (void)state;
+
+    ntk_json_init(&json, &buf, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_text(&json, "a\"b", "line\nend\\ \x01 \xc3\xa4");
+    ntk_json_key_array_begin(&json, "list");
+    ntk_json_u64(&json, 1);
+    ntk_json_array_begin(&json);
+    ntk_json_array_end(&json);
+    ntk_json_null(&json);
+    ntk_json_bool(&json, true);
+    ntk_json_array_end(&json);
+    ntk_json_key_object_begin(&json, "empty");
+    ntk_json_object_end(&json);
+    ntk_json_object_end(&json);
+    assert_string_equal(buf.bytes, "{\"a\\\"b\":\"line\\nend\\\\ \\u0001 \xc3\xa4\","
+                                   "\"list\":[1,[],null,true],\"empty\":{}}");
+    ntk_buf_fini(&buf);
+}
+
+static void pretty_breaks_lines(void **state)
+{
+    struct ntk_buf buf = { 0 };
+    struct ntk_json json;
+    (void)state;
+
+    ntk_json_init(&json, &buf, true);
+    ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "a", 1);
+    ntk_json_key_array_begin(&json, "b");
+    ntk_json_u64(&json, 2);
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    assert_string_equal(buf.bytes, "{\n  \"a\": 1,\n  \"b\": [\n    2\n  ]\n}");
+    ntk_buf_fini(&buf);
+}
+
+static void doubles_are_the_shortest_text_as_go_writes_it(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {
+        { 0, "0" },
+        { 100, "100" },
+        { 0.1, "0.1" },
+        { 1.000113182, "1.000113182" },
+        { 0.00006103515625, "0.00006103515625" },
+        { 1e-6, "0.000001" },
+        { 1e-7, "1e-07" },
+        { 1.5e-9, "1.5e-09" },
+        { 1e20, "100000000000000000000" },
+        { 1e21, "1e+21" },
+        { -2.5, "-2.5" },
+        { 1.0 / 3, "0.3333333333333333" },
+        { 5e-324, "5e-324" },
+        { DBL_MAX, "1.7976931348623157e+308" },
+        { 123456789.125, "123456789.125" },
+        { 9007199254740993.0, "9007199254740992" },
+    };
+    char text[64];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ntk_json_format_double(text, sizeof text, rows[i].value);
+        assert_string_equal(text, rows[i].text);
+    }
+    ntk_json_format_double(text, sizeof text, NAN);
+    assert_string_equal(text, "null");
+}
+
+static void every_double_reads_back(void **state)
+{
+    uint64_t bits = 1;
+    (void)state;
+
+    for (int i = 0; i < 20000; i++) {
+        double value;
+        char text[64];
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        memcpy(&value, &bits, sizeof value);
+        if (!isfinite(value)) {
+            continue;
+        }
+        ntk_json_format_double(text, sizeof text, value);
+        assert_true(strtod(text, NULL) == value);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_nested_values_with_commas_and_escapes),
+        cmocka_unit_test(pretty_breaks_lines),
+        cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),
+        cmocka_unit_test(every_double_reads_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

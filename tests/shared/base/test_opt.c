@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the option table. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "shared/base/err.h"
+#include "shared/base/opt.h"
+
+static struct {
+    bool flag;
+    bool other;
+    const char *text;
+    uint64_t count;
+    uint64_t delay_ns;
+} got;
+
+static int call(const char *value, struct ntk_err *err)
+{
+    return strcmp(value, "good") == 0 ? 0 : ntk_err_set(err, -EINVAL, 0, "it is not good");
+}
+
+static int (*call_pointer)(const char *, struct ntk_err *) = call;
+
+static const struct ntk_opt options[] = {
+    { 'f', "flag", NULL, NTK_OPT_FLAG, &got.flag, "a flag" },
+    { 'o', NULL, NULL, NTK_OPT_FLAG, &got.other, "another" },
+    { 't', "text", "TEXT", NTK_OPT_TEXT, &got.text, "some text" },
+    { 'n', "count", "N", NTK_OPT_U64, &got.count, "a number" },
+    { 'd', "delay", "TIME", NTK_OPT_DURATION, &got.delay_ns, "a time" },
+    { 0, "call", "WORD", NTK_OPT_CALL, &call_pointer, "a call" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static struct ntk_opt_program program = { "prog", "[OPTION]... FILE", "Does things.", options };
+
+/* Parses a NULL-ended list with stdout and stderr away. */
+static int parse(char **argv, int *out_argc)
+{
+    int argc = 0;
+
+    while (argv[argc]) {
+        argc++;
+    }
+    memset(&got, 0, sizeof got);
+    fflush(NULL);
+    int kept_out = dup(1);
+    int kept_err = dup(2);
+    freopen("/dev/null", "w", stdout);
+    freopen("/dev/null", "w", stderr);
+    int ret = ntk_opt_parse(&program, argc, argv);
+    fflush(NULL);
+    dup2(kept_out, 1);
+    dup2(kept_err, 2);
+    close(kept_out);
+    close(kept_err);
+    *out_argc = argc;
+    return ret;
+}
+
+static void takes_every_form_and_keeps_the_order_of_operands(void **state)
+{
+    char *argv[] = { "prog", "a", "-fo", "--text=x y", "b", "-n12", "-d", "2s", "--", "-z", NULL };
+    int argc;
+    (void)state;
+
+    int first = parse(argv, &argc);
+    assert_int_equal(argc - first, 3);
+    assert_string_equal(argv[first], "a");
+    assert_string_equal(argv[first + 1], "b");
+    assert_string_equal(argv[first + 2], "-z");
+    assert_true(got.flag && got.other);
+    assert_string_equal(got.text, "x y");
+    assert_true(got.count == 12 && got.delay_ns == UINT64_C(2000000000));
+}
+
+static void refuses_what_it_does_not_know(void **state)
+{
+    char *bad[][4] = {
+        { "prog", "--nope", NULL },
+        { "prog", "-z", NULL },
+        { "prog", "-n", NULL },
+        { "prog", "--count=x", NULL },
+        { "prog", "--flag=1", NULL },
+        { "prog", "-n", "-1", NULL },
+        { "prog", "--call", "bad", NULL },
+        { "prog", "--completion", "csh", NULL },
+    };
+    int argc;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int ret = parse(bad[i], &argc);
+        assert_int_equal(ret, -EINVAL);
+        assert_int_equal(ntk_opt_exit_code(ret), 2);
+    }
+}
+
+static void help_version_and_completion_end_with_success(void **state)
+{
+    char *asked[][4] = {
+        { "prog", "--help", NULL },
+        { "prog", "--version", NULL },
+        { "prog", "--completion", "zsh", NULL },
+        { "prog", "--completion=fish", NULL },
+    };
+    int argc;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        assert_int_equal(ntk_opt_exit_code(parse(asked[i], &argc)), 0);
+    }
+}
+
+static void stops_at_the_first_operand_when_told(void **state)
+{
+    char *argv[] = { "prog", "-f", "verb", "-n", "5", NULL };
+    int argc;
+    (void)state;
+
+    program.stop_at_operand = true;
+    int first = parse(argv, &argc);
+    program.stop_at_operand = false;
+    assert_int_equal(first, 2);
+    assert_true(got.flag && got.count == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_every_form_and_keeps_the_order_of_operands),
+        cmocka_unit_test(refuses_what_it_does_not_know),
+        cmocka_unit_test(help_version_and_completion_end_with_success),
+        cmocka_unit_test(stops_at_the_first_operand_when_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of parsing what people type. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+
+static void durations_follow_go_and_bare_numbers_are_seconds(void **state)
+{
+    static const struct {
+        const char *text;
+        int ret;
+        uint64_t ns;
+    } rows[] = {
+        { "5s", 0, UINT64_C(5000000000) },
+        { "500ms", 0, UINT64_C(500000000) },
+        { "1m30s", 0, UINT64_C(90000000000) },
+        { "1.5h", 0, UINT64_C(5400000000000) },
+        { "10us", 0, 10000 },
+        { "2", 0, UINT64_C(2000000000) },
+        { "0.25", 0, UINT64_C(250000000) },
+        { "", -EINVAL, 0 },
+        { "s", -EINVAL, 0 },
+        { "5 s", -EINVAL, 0 },
+        { "-1s", -EINVAL, 0 },
+        { "1s5", -EINVAL, 0 },
+        { "1x", -EINVAL, 0 },
+        { "99999999999h", -ERANGE, 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t ns = 0;
+        assert_int_equal(ntk_str_parse_duration_ns(rows[i].text, &ns), rows[i].ret);
+        assert_true(ns == rows[i].ns);
+    }
+}
+
+static void sizes_take_binary_suffixes(void **state)
+{
+    static const struct {
+        const char *text;
+        int ret;
+        uint64_t bytes;
+    } rows[] = {
+        { "0", 0, 0 },          { "64K", 0, 65536 },    { "32M", 0, 33554432 },
+        { "1GiB", 0, 1 << 30 }, { "5B", 0, 5 },         { "2kb", -EINVAL, 0 },
+        { "-1", -EINVAL, 0 },   { "1KK", -EINVAL, 0 },  { "99999999999T", -ERANGE, 0 },
+        { "", -EINVAL, 0 },     { "0x10", -EINVAL, 0 }, { "99999999999999999999", -ERANGE, 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t bytes = 0;
+        assert_int_equal(ntk_str_parse_bytes(rows[i].text, &bytes), rows[i].ret);
+        assert_true(bytes == rows[i].bytes);
+    }
+}
+
+static void numbers_take_the_whole_text_or_nothing(void **state)
+{
+    uint64_t u = 7;
+    int64_t i = 7;
+    double d = 7;
+    (void)state;
+
+    assert_int_equal(ntk_str_parse_u64("12x", &u), -EINVAL);
+    assert_int_equal(ntk_str_parse_u64(" 12", &u), -EINVAL);
+    assert_int_equal(ntk_str_parse_u64("18446744073709551616", &u), -ERANGE);
+    assert_true(u == 7);
+    assert_int_equal(ntk_str_parse_u64("0x1f", &u), 0);
+    assert_true(u == 31);
+    assert_int_equal(ntk_str_parse_i64("-12", &i), 0);
+    assert_true(i == -12);
+    assert_int_equal(ntk_str_parse_i64("--1", &i), -EINVAL);
+    assert_int_equal(ntk_str_parse_double("1e3", &d), 0);
+    assert_true(d == 1000);
+    assert_int_equal(ntk_str_parse_double("nan", &d), -EINVAL);
+    assert_int_equal(ntk_str_parse_double("1e999", &d), -EINVAL);
+}
+
+static void lists_expand_ranges_within_bounds(void **state)
+{
+    uint32_t values[4];
+    size_t count = 4;
+    (void)state;
+
+    assert_int_equal(ntk_str_parse_list("0-2,7", 100, values, &count), 0);
+    assert_int_equal(count, 4);
+    assert_int_equal(values[2], 2);
+    assert_int_equal(values[3], 7);
+    count = 4;
+    assert_int_equal(ntk_str_parse_list("0-4", 100, values, &count), -ENOSPC);
+    assert_int_equal(ntk_str_parse_list("5-3", 100, values, &count), -EINVAL);
+    assert_int_equal(ntk_str_parse_list("1,,2", 100, values, &count), -EINVAL);
+    assert_int_equal(ntk_str_parse_list("1,", 100, values, &count), -EINVAL);
+    assert_int_equal(ntk_str_parse_list("101", 100, values, &count), -ERANGE);
+    assert_int_equal(ntk_str_parse_list("4294967295", UINT32_MAX, values, &count), 0);
+}
+
+static void clean_copies_replace_what_is_not_text(void **state)
+{
+    char to[32];
+    (void)state;
+
+    ntk_str_copy_clean(to, sizeof to, "a\x01\xff", 3);
+    assert_string_equal(to, "a\xef\xbf\xbd\xef\xbf\xbd");
+    ntk_str_copy_clean(to, sizeof to, "\xed\xa0\x80", 3); /* a surrogate */
+    assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    ntk_str_copy_clean(to, 4, "ab\xc3\xa4", 4); /* no room for the last character */
+    assert_string_equal(to, "ab");
+    ntk_str_copy_clean(to, sizeof to, "\xe6\x97", 2); /* cut inside a character */
+    assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_follow_go_and_bare_numbers_are_seconds),
+        cmocka_unit_test(sizes_take_binary_suffixes),
+        cmocka_unit_test(numbers_take_the_whole_text_or_nothing),
+        cmocka_unit_test(lists_expand_ranges_within_bounds),
+        cmocka_unit_test(clean_copies_replace_what_is_not_text),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
