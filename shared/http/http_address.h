@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_address - where to listen, as people type it: "9100", ":9100", "127.0.0.1:9100",
+ * "localhost:9100", "[::1]:9100".
+ *
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_HTTP_HTTP_ADDRESS_H
+#define NTK_SHARED_HTTP_HTTP_ADDRESS_H
+
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_HTTP_HOST_BYTES 256
+
+struct ntk_http_address {
+    char host[NTK_HTTP_HOST_BYTES]; /* "" is every address of the machine */
+    uint16_t port;                  /* 0 lets the system choose */
+};
+
+/* default_host stands in where the text names none: "" or "127.0.0.1". -EINVAL with a sentence that
+ * does not repeat the text. ":PORT" means every address whatever the default is. */
+int ntk_http_address_parse(const char *text, const char *default_host,
+                           struct ntk_http_address *out_address, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

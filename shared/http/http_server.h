@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_server - answers GET and HEAD from a table of routes; the one place with libmicrohttpd.
+ *
+ * One thread of its own serves all connections, so a handler must be quick: it hands out a body
+ * that was made beforehand, or makes a small one. Bodies are immutable and counted, so a page that
+ * is built once per period is copied for nobody. A feed is an endless answer: every line published
+ * goes to every client that reads it; a client that is too slow loses whole lines, never half ones.
+ *
+ * What the server does by itself: 404 and 405, HEAD, limits on connections, request size and idle
+ * time, `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
+ *
+ * Owner:   ntk_http_server_create() / _destroy(); the routes are borrowed for that time.
+ * Threads: handlers run on the server's thread; ntk_http_feed_publish() and the body functions may
+ *          be called from any.
+ */
+#ifndef NTK_SHARED_HTTP_HTTP_SERVER_H
+#define NTK_SHARED_HTTP_HTTP_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "shared/http/http_address.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bounds, each with what happens there. */
+#define NTK_HTTP_CONNECTIONS_MAX 256          /* more: accepted only when one closes */
+#define NTK_HTTP_IDLE_SECONDS 15              /* a silent connection is closed */
+#define NTK_HTTP_CONNECTION_BYTES (32 * 1024) /* a larger request head is answered 431 */
+#define NTK_HTTP_FEED_LINES 16                /* waiting per reader of a feed; more are dropped */
+
+struct ntk_http_server;
+struct ntk_http_request; /* valid inside a handler only */
+
+/* Bytes that several answers share. */
+struct ntk_http_body;
+
+/* Takes the bytes of buf, which is empty afterwards; NULL without memory (buf is emptied too). */
+struct ntk_http_body *ntk_http_body_create(struct ntk_buf *buf);
+/* One more owner; NULL stays NULL. */
+struct ntk_http_body *ntk_http_body_ref(struct ntk_http_body *body);
+/* One owner less; the last one frees. NULL is fine. */
+void ntk_http_body_unref(struct ntk_http_body *body);
+const char *ntk_http_body_bytes_get(const struct ntk_http_body *body, size_t *out_bytes_count);
+
+/* Borrowed from the request. NULL when absent; header names in any case. */
+const char *ntk_http_request_path_get(const struct ntk_http_request *request);
+const char *ntk_http_request_header_get(const struct ntk_http_request *request, const char *name);
+const char *ntk_http_request_query_get(const struct ntk_http_request *request, const char *name);
+
+struct ntk_http_feed;
+
+/* What a handler fills; zeroed before. Exactly one of body, text, feed gives the content, in this
+ * order of preference. */
+struct ntk_http_response {
+    int status;                   /* 0 is 200 */
+    const char *content_type;     /* static; NULL is "text/plain; charset=utf-8" */
+    const char *content_encoding; /* static; NULL for none */
+    const char *vary;             /* static; NULL for none */
+    const char *security_policy;  /* static Content-Security-Policy; NULL for none */
+    struct ntk_http_body *body;   /* one reference, the server's now */
+    const char *text;             /* static */
+    struct ntk_http_feed *feed;   /* endless; created on the same server */
+};
+
+typedef void (*ntk_http_handler)(const struct ntk_http_request *request,
+                                 struct ntk_http_response *response, void *ctx);
+
+struct ntk_http_route {
+    const char *path; /* exact, or a prefix when it ends with "*" */
+    ntk_http_handler handler;
+    void *ctx;
+};
+
+struct ntk_http_options {
+    struct ntk_http_address address;
+    const struct ntk_http_route *routes; /* first match wins; ended by a NULL path */
+};
+
+/* Listens when it returns 0. A sentence names address and cause ("port in use"). */
+int ntk_http_server_create(const struct ntk_http_options *options,
+                           struct ntk_http_server **out_server, struct ntk_err *err);
+/* Waits for the server's thread; readers of feeds are cut off. NULL is fine. */
+void ntk_http_server_destroy(struct ntk_http_server *server);
+/* The port that it listens on, also when the options said 0. */
+uint16_t ntk_http_server_port_get(const struct ntk_http_server *server);
+
+/* Lives as long as the server. */
+struct ntk_http_feed *ntk_http_feed_create(struct ntk_http_server *server,
+                                           const char *content_type);
+/* To every reader. Never waits. Keeps a reference to the last one for new readers when keep_last. */
+void ntk_http_feed_publish(struct ntk_http_feed *feed, struct ntk_http_body *body, bool keep_last);
+/* Lines that slow readers lost so far. */
+uint64_t ntk_http_feed_dropped_count(struct ntk_http_feed *feed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

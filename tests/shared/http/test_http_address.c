@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: texts and what they must become. */
+#include "shared/http/http_address.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+static void every_form_gives_host_and_port(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *host;
+        uint16_t port;
+    } rows[] = {
+        { "9100", "127.0.0.1", 9100 }, { ":9100", "", 9100 },
+        { "0.0.0.0:1", "0.0.0.0", 1 }, { "localhost:65535", "localhost", 65535 },
+        { "[::1]:9100", "::1", 9100 }, { "0", "127.0.0.1", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_http_address address;
+        assert_int_equal(ntk_http_address_parse(rows[i].text, "127.0.0.1", &address, NULL), 0);
+        assert_string_equal(address.host, rows[i].host);
+        assert_int_equal(address.port, rows[i].port);
+    }
+}
+
+static void what_is_no_address_is_refused_and_leaves_the_result(void **state)
+{
+    static const char *const texts[] = { "",        ":",      "host",  "host:",   "host:http",
+                                         "1:65536", "::1:80", "[::1]", "[::1]80", "[::1",
+                                         ":-1",     ":+1",    ": 1",   ":0x50 " };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct ntk_http_address address = { "kept", 7 };
+        struct ntk_err err = { 0 };
+        assert_int_equal(ntk_http_address_parse(texts[i], "", &address, &err), -EINVAL);
+        assert_true(err.text[0] != '\0');
+        assert_string_equal(address.host, "kept");
+        assert_int_equal(address.port, 7);
+    }
+}
+
+static void a_host_that_does_not_fit_is_refused(void **state)
+{
+    char text[NTK_HTTP_HOST_BYTES + 8];
+    struct ntk_http_address address;
+
+    (void)state;
+    memset(text, 'a', sizeof text);
+    memcpy(text + NTK_HTTP_HOST_BYTES, ":80", 4);
+    assert_int_equal(ntk_http_address_parse(text, "", &address, NULL), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_gives_host_and_port),
+        cmocka_unit_test(what_is_no_address_is_refused_and_leaves_the_result),
+        cmocka_unit_test(a_host_that_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

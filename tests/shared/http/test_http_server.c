@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a real server on a port the system chose, and a client of plain sockets. */
+#include "shared/http/http_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+struct fixture {
+    struct ntk_http_server *server;
+    struct ntk_http_body *page;
+    struct ntk_http_feed *feed;
+};
+
+static struct ntk_http_body *body_of(const char *text)
+{
+    struct ntk_buf buf = { 0 };
+
+    ntk_buf_add_text(&buf, text);
+    struct ntk_http_body *body = ntk_http_body_create(&buf);
+    assert_non_null(body);
+    return body;
+}
+
+static void answer_page(const struct ntk_http_request *request, struct ntk_http_response *response,
+                        void *ctx)
+{
+    struct fixture *f = ctx;
+
+    (void)request;
+    response->content_type = "text/html; charset=utf-8";
+    response->body = ntk_http_body_ref(f->page);
+}
+
+static void answer_echo(const struct ntk_http_request *request, struct ntk_http_response *response,
+                        void *ctx)
+{
+    struct ntk_buf buf = { 0 };
+    const char *agent = ntk_http_request_header_get(request, "x-who");
+    const char *query = ntk_http_request_query_get(request, "q");
+
+    (void)ctx;
+    ntk_buf_add_format(&buf, "%s %s %s", ntk_http_request_path_get(request), agent ? agent : "-",
+                       query ? query : "-");
+    response->body = ntk_http_body_create(&buf);
+}
+
+static void answer_feed(const struct ntk_http_request *request, struct ntk_http_response *response,
+                        void *ctx)
+{
+    struct fixture *f = ctx;
+
+    (void)request;
+    response->feed = f->feed;
+}
+
+static struct fixture fixture;
+static const struct ntk_http_route routes[] = {
+    { "/", answer_page, &fixture },
+    { "/echo/*", answer_echo, NULL },
+    { "/feed", answer_feed, &fixture },
+    { NULL, NULL, NULL },
+};
+
+static int set_up(void **state)
+{
+    struct ntk_http_options options = { .address = { "127.0.0.1", 0 }, .routes = routes };
+    struct ntk_err err = { 0 };
+
+    memset(&fixture, 0, sizeof fixture);
+    fixture.page = body_of("<p>hello</p>");
+    assert_int_equal(ntk_http_server_create(&options, &fixture.server, &err), 0);
+    fixture.feed = ntk_http_feed_create(fixture.server, "application/jsonl");
+    assert_non_null(fixture.feed);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_http_server_destroy(f->server);
+    ntk_http_body_unref(f->page);
+    return 0;
+}
+
+static int connect_to(const struct fixture *f)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons(ntk_http_server_port_get(f->server)),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct timeval limit = { .tv_sec = 20 };
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+/* Reads until text is among the bytes or the peer closes; the caller frees. */
+static char *read_until(int fd, const char *text)
+{
+    struct ntk_buf buf = { 0 };
+    char block[4096];
+    ssize_t count;
+
+    while ((!text || !strstr(ntk_buf_text_get(&buf), text)) &&
+           (count = read(fd, block, sizeof block)) > 0) {
+        ntk_buf_add(&buf, block, (size_t)count);
+    }
+    ntk_buf_add(&buf, "", 0);
+    char *all = strdup(ntk_buf_text_get(&buf));
+    ntk_buf_fini(&buf);
+    return all;
+}
+
+static char *ask(const struct fixture *f, const char *request)
+{
+    int fd = connect_to(f);
+
+    assert_int_equal(write(fd, request, strlen(request)), (ssize_t)strlen(request));
+    char *answer = read_until(fd, NULL);
+    close(fd);
+    return answer;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part)) {
+        fail_msg("'%s' is not in '%s'", part, text);
+    }
+}
+
+static void get_gives_the_page_with_its_headers(void **state)
+{
+    char *answer = ask(*state, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+
+    assert_contains(answer, "HTTP/1.1 200 ");
+    assert_contains(answer, "Content-Type: text/html; charset=utf-8\r\n");
+    assert_contains(answer, "Cache-Control: no-store\r\n");
+    assert_contains(answer, "X-Content-Type-Options: nosniff\r\n");
+    assert_contains(answer, "\r\n\r\n<p>hello</p>");
+    free(answer);
+}
+
+static void head_gives_no_body(void **state)
+{
+    char *answer = ask(*state, "HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+
+    assert_contains(answer, "HTTP/1.1 200 ");
+    assert_contains(answer, "Content-Length: 12\r\n");
+    assert_null(strstr(answer, "hello"));
+    free(answer);
+}
+
+static void a_handler_sees_path_header_and_query(void **state)
+{
+    char *answer = ask(*state, "GET /echo/deep?q=a%20b HTTP/1.1\r\nHost: x\r\nX-Who: me\r\n"
+                               "Connection: close\r\n\r\n");
+
+    assert_contains(answer, "\r\n\r\n/echo/deep me a b");
+    free(answer);
+}
+
+static void other_methods_and_paths_are_refused(void **state)
+{
+    char *answer = ask(*state, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n"
+                               "Connection: close\r\n\r\nabc");
+    assert_contains(answer, "HTTP/1.1 405 ");
+    assert_contains(answer, "Allow: GET, HEAD\r\n");
+    free(answer);
+
+    answer = ask(*state, "GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_contains(answer, "HTTP/1.1 404 ");
+    free(answer);
+}
+
+static void a_request_head_beyond_the_bound_does_not_harm(void **state)
+{
+    size_t size = 4 * NTK_HTTP_CONNECTION_BYTES;
+    char *request = malloc(size + 1);
+
+    memset(request, 'a', size);
+    memcpy(request, "GET /", 5);
+    request[size] = '\0';
+    int fd = connect_to(*state);
+    for (size_t sent = 0; sent < size;) {
+        ssize_t count = send(fd, request + sent, size - sent, MSG_NOSIGNAL);
+        if (count <= 0) {
+            break; /* the server has had enough */
+        }
+        sent += (size_t)count;
+    }
+    shutdown(fd, SHUT_WR);
+    free(read_until(fd, NULL));
+    close(fd);
+    free(request);
+
+    char *answer = ask(*state, "GET / HTTP/1.0\r\n\r\n");
+    assert_contains(answer, "hello");
+    free(answer);
+}
+
+static void a_port_in_use_is_one_sentence(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_http_options options = { .address = { "127.0.0.1", 0 }, .routes = routes };
+    struct ntk_http_server *second = NULL;
+    struct ntk_err err = { 0 };
+    char expected[128];
+
+    options.address.port = ntk_http_server_port_get(f->server);
+    snprintf(expected, sizeof expected, "cannot listen on 127.0.0.1 port %u: the port is in use",
+             options.address.port);
+    assert_int_equal(ntk_http_server_create(&options, &second, &err), -EADDRINUSE);
+    assert_null(second);
+    assert_string_equal(err.text, expected);
+}
+
+static void an_unknown_host_is_one_sentence(void **state)
+{
+    struct ntk_http_options options = { .address = { "256.1.1.1.invalid", 0 }, .routes = routes };
+    struct ntk_http_server *second = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_http_server_create(&options, &second, &err), -EADDRNOTAVAIL);
+    assert_contains(err.text, "cannot listen on '256.1.1.1.invalid': ");
+}
+
+static void a_feed_gives_the_last_line_and_all_that_follow(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_http_body *first = body_of("{\"n\":1}\n");
+    struct ntk_http_body *second = body_of("{\"n\":2}\n");
+
+    ntk_http_feed_publish(f->feed, first, true);
+    int fd = connect_to(f);
+    const char request[] = "GET /feed HTTP/1.1\r\nHost: x\r\n\r\n";
+    assert_int_equal(write(fd, request, sizeof request - 1), (ssize_t)sizeof request - 1);
+    char *answer = read_until(fd, "{\"n\":1}");
+    assert_contains(answer, "Content-Type: application/jsonl\r\n");
+    assert_contains(answer, "{\"n\":1}");
+    free(answer);
+    ntk_http_feed_publish(f->feed, second, true);
+    answer = read_until(fd, "{\"n\":2}");
+    assert_contains(answer, "{\"n\":2}");
+    free(answer);
+    ntk_http_body_unref(first);
+    ntk_http_body_unref(second);
+    close(fd); /* and the server is destroyed while the reader waits */
+}
+
+/* Method: a reader that never reads; 256 KiB lines fill its socket, then its queue. */
+static void a_slow_reader_of_a_feed_loses_whole_lines_only(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf buf = { 0 };
+    int fd = connect_to(f);
+    const char request[] = "GET /feed HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    assert_int_equal(write(fd, request, sizeof request - 1), (ssize_t)sizeof request - 1);
+    free(read_until(fd, "\r\n\r\n"));
+    ntk_buf_add_fill(&buf, 'x', 256 * 1024);
+    ntk_buf_add_char(&buf, '\n');
+    struct ntk_http_body *line = ntk_http_body_create(&buf);
+    for (int i = 0; i < 4096 && ntk_http_feed_dropped_count(f->feed) == 0; i++) {
+        ntk_http_feed_publish(f->feed, line, false);
+    }
+    assert_true(ntk_http_feed_dropped_count(f->feed) > 0);
+    char *answer = ask(f, "GET / HTTP/1.0\r\n\r\n"); /* nobody else waits for it */
+    assert_contains(answer, "hello");
+    free(answer);
+    ntk_http_body_unref(line);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        CASE(get_gives_the_page_with_its_headers),
+        CASE(head_gives_no_body),
+        CASE(a_handler_sees_path_header_and_query),
+        CASE(other_methods_and_paths_are_refused),
+        CASE(a_request_head_beyond_the_bound_does_not_harm),
+        CASE(a_port_in_use_is_one_sentence),
+        CASE(an_unknown_host_is_one_sentence),
+        CASE(a_feed_gives_the_last_line_and_all_that_follow),
+        CASE(a_slow_reader_of_a_feed_loses_whole_lines_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
