@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exporter - what each exporter fills: the agent knows exporters by this table only.
+ *
+ * An exporter gets each snapshot once, in order, and must not wait for the network in put(): it
+ * encodes, keeps the bytes for who fetches them, or hands them to a thread of its own.
+ *
+ * Owner:   create() / destroy(); the snapshot is borrowed during put().
+ * Threads: create, put and destroy are called from one thread.
+ */
+#ifndef NTK_EXPORTERS_EXPORTER_H
+#define NTK_EXPORTERS_EXPORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_snapshot;
+struct ntk_http_request;
+struct ntk_http_response;
+
+struct ntk_exporter_options {
+    /* Where to: an address to listen on or an URL, by exporter; NULL: no server or target of its
+     * own (its pages may still be mounted elsewhere through answer()). */
+    const char *target;
+    bool vendor_only; /* only what the vendor's exporter has */
+};
+
+struct ntk_exporter {
+    const char *name; /* as in the command line: "prometheus" */
+    int (*create)(const struct ntk_exporter_options *options, void **out_state,
+                  struct ntk_err *err);
+    int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);
+    /* Its text as an answer of another server (the agent's page); called on the server's thread.
+     * NULL when there is nothing to fetch. */
+    void (*answer)(void *state, const struct ntk_http_request *request,
+                   struct ntk_http_response *response);
+    void (*destroy)(void *state);
+};
+
+/* NULL when there is none of the name. Static. */
+const struct ntk_exporter *ntk_exporter_find(const char *name);
+/* All of them, in a fixed order. Static. */
+const struct ntk_exporter *const *ntk_exporter_list_get(size_t *out_count);
+
+extern const struct ntk_exporter ntk_exporter_prometheus;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_json - a snapshot as one line of neuron-monitor's JSON, and back.
+ *
+ * The line has the names, types and order of the vendor's report (docs/formats/report.md). What the
+ * vendor's keys cannot hold stands in additive keys behind them, so a reader of the vendor's report
+ * sees nothing new and a reader of ours gets the snapshot back: everything downstream of the stream
+ * (exporters, a remote screen) works from the line alone.
+ *
+ * A group of the snapshot that is not present is not written: that is how periods of their own and
+ * the choice of groups show.
+ *
+ * Owner:   the writer appends to the caller's buffer; a snapshot that was read is the caller's.
+ * Threads: any; no state.
+ */
+#ifndef NTK_SHARED_REPORT_REPORT_JSON_H
+#define NTK_SHARED_REPORT_REPORT_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_snapshot;
+
+/* Some readers of the stream stop at a line of this size. */
+#define NTK_REPORT_LINE_BYTES_DEFAULT 65536
+/* A line to be read may not be longer; nothing real comes near it. */
+#define NTK_REPORT_READ_BYTES_MAX (16 * 1024 * 1024)
+
+struct ntk_report_options {
+    bool pretty;           /* many lines for people; line_bytes_max does not count then */
+    bool timestamps;       /* "timestamp_ns" and "sequence" as last keys */
+    bool all_cores;        /* every core of the machine in each runtime, zero where it has none */
+    bool vendor_only;      /* none of our additive keys */
+    size_t line_bytes_max; /* longer: written again without "neuron_ext"; 0: no bound */
+};
+
+/* Appends the report and '\n'. 0, or -ENOMEM. *out_cut (may be NULL) tells whether "neuron_ext" was
+ * left out to keep to line_bytes_max. */
+int ntk_report_write(const struct ntk_snapshot *snapshot, const struct ntk_report_options *options,
+                     struct ntk_buf *out, bool *out_cut);
+
+/* Reads one report; the vendor's own lines are fine too. *out_snapshot is freed with
+ * ntk_snapshot_destroy(). -EBADMSG with a sentence (and the byte where the JSON breaks) for what is
+ * no report; numbers outside their range, tables beyond the snapshot's bounds and unknown keys are
+ * skipped. */
+int ntk_report_read(const char *line, size_t line_bytes, struct ntk_snapshot **out_snapshot,
+                    struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
