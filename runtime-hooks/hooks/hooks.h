@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks - what happens in the observed process, told to whoever watches: one function per event.
+ *
+ * Each function updates the counters and tables of the process's segment (shared/abi/segment_abi.h)
+ * and records an event in the ring of the calling thread. Before ntk_hooks_attach(), after
+ * ntk_hooks_detach(), in a fork's child and with NEURON_HOOKS=0 every one of them does nothing, at the
+ * cost of one predictable branch, so callers never ask first.
+ *
+ * After attach nothing here blocks, allocates or makes a system call, but for two moments: a thread's
+ * first event (it claims a ring) and the load of a model or the claim of a core (their histograms get
+ * memory). Nothing here logs or fails the caller; what cannot be kept is counted in the segment.
+ *
+ * Core numbers are global physical ones. Ticks are the raw clock (ntk_hooks_now()).
+ *
+ * Owner:   the one segment of the process lives inside the module. Texts passed in are copied.
+ * Threads: any, at any time, except: attach and detach by one thread at a time; for one core the calls
+ *          ntk_hooks_exec_begin() .. _end() by the thread that holds the core (unless attached with
+ *          NTK_HOOKS_CORES_SHARED); no memory call for a model during its unload.
+ * Signals: a handler that interrupts a record may call anything here but attach, detach and model
+ *          calls; its own record is dropped and counted.
+ * Fork:    the child is detached until it attaches again; it never writes to its parent's segment.
+ */
+#ifndef NTK_RUNTIME_HOOKS_HOOKS_HOOKS_H
+#define NTK_RUNTIME_HOOKS_HOOKS_HOOKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/abi/event_abi.h"
+#include "shared/abi/segment_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_hooks_config_flags {
+    NTK_HOOKS_CORES_SHARED = 1, /* several threads may execute on one core at once (interpose) */
+};
+
+/* NULL texts are empty. NEURON_PROCESS_TAG, NEURON_HOOKS, NEURON_HOOKS_MEMORY and NEURON_HOOKS_DIR
+ * are read from the environment at attach. */
+struct ntk_hooks_config {
+    const char *instance_type;
+    const char *runtime_version;
+    const char *framework_version;
+    const char *fal_version;
+    uint32_t framework_type;
+    uint32_t lnc; /* 1 or 2; 0 counts as 1 */
+    uint32_t device_count;
+    uint32_t cores_per_device; /* physical */
+    uint32_t process_flags;    /* enum ntk_process_flags */
+    uint32_t flags;            /* enum ntk_hooks_config_flags */
+};
+
+/*
+ * Makes the segment. 0: attached, or off because NEURON_HOOKS=0. -errno: no segment (no permission, no
+ * space, ...), all calls do nothing and the program goes on. out_note (may be NULL) gets one sentence
+ * for the log when there is something to say, else the empty text; that includes unknown values of
+ * NEURON_HOOKS and less space than asked for. -EALREADY when attached.
+ */
+int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size_t note_bytes);
+/* The clean end: marks the process ended and removes the file unless a reader waits for it. No other
+ * thread may be in a call of this module. Without attach it does nothing. */
+void ntk_hooks_detach(void);
+
+/* Path of the segment while attached, else NULL. */
+const char *ntk_hooks_segment_path(void);
+/* Whether counters, and whether events, are on. */
+int ntk_hooks_counters_on(void);
+int ntk_hooks_events_on(void);
+
+/* The raw clock. Works without attach (then CLOCK_MONOTONIC in ns, or the cheaper raw clock). */
+uint64_t ntk_hooks_now(void);
+/* A span of ticks in nanoseconds, by the calibration of attach. */
+uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks);
+uint64_t ntk_hooks_ns_to_ticks(uint64_t ns);
+
+/* The id of a text, the same for the same text; 0 for NULL, "" and when the table is full. Ids are
+ * never given back: for tensor, model and file names, not for text made at run time. */
+uint32_t ntk_hooks_name(const char *text);
+
+/* A physical core is the process's now; is_first: it is the first of its logical core and carries the
+ * execution counts and histograms. */
+void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first);
+void ntk_hooks_core_release(uint16_t core);
+
+/* A model as the other calls name it. Zeroed: no model. */
+struct ntk_hooks_model_ref {
+    uint32_t id;            /* the caller's: from 10001 upward, never reused in the process */
+    uint32_t slot_plus_one; /* ours; 0: the table was full, the model counts as model 0 */
+};
+
+struct ntk_hooks_model {
+    uint32_t id;
+    const char *name;
+    const char *neff_path;
+    uint8_t uuid[16];
+    uint16_t core;       /* first physical core */
+    uint16_t core_count; /* physical cores */
+    uint32_t flags;      /* enum ntk_process_flags */
+};
+
+/* Before the first memory of a model is counted. Always fills *out_ref. */
+void ntk_hooks_model_begin(const struct ntk_hooks_model *model,
+                           struct ntk_hooks_model_ref *out_ref);
+/* The load ended with this NRT_STATUS; on failure the model is gone. */
+void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                            uint32_t nrt_status, uint64_t device_bytes);
+/* After its memory was freed. */
+void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                              uint32_t nrt_status);
+
+/* What one physical core did in one execution. */
+struct ntk_hooks_exec_core {
+    uint64_t engine_busy_ns[NTK_ENGINE_COUNT];        /* device-time share x host duration */
+    uint64_t engine_busy_device_ns[NTK_ENGINE_COUNT]; /* for the ENGINE records */
+    uint64_t engine_instructions[NTK_ENGINE_COUNT]; /* DMA: descriptors; 0 and no busy time: none */
+    uint64_t flops;
+    uint64_t effective_flops;
+    uint64_t hbm_bytes_read;
+    uint64_t hbm_bytes_written;
+    uint64_t dma_bytes;
+    uint64_t tensor_matmul_ns; /* device time of the tensor engine, for pe_cntrs */
+    uint64_t tensor_weights_ns;
+};
+
+struct ntk_hooks_exec {
+    struct ntk_hooks_model_ref model;
+    uint64_t execution_id;     /* any number that tells executions of the process apart */
+    uint64_t call_start_ticks; /* when the caller called: total latency counts from here */
+    uint64_t core_start_ticks; /* what ntk_hooks_exec_begin() returned */
+    uint64_t core_end_ticks;   /* 0: now */
+    uint64_t device_ns;        /* duration in device time; 0 unknown */
+    uint32_t nrt_status;
+    uint16_t core;       /* first physical core: carries counts and histograms */
+    uint16_t core_count; /* physical cores in a row that were busy; 0 counts as 1 */
+    const struct ntk_hooks_exec_core *per_core; /* core_count of them, or NULL when unknown */
+};
+
+/* The execution starts on these cores: they are busy from now on. Returns now. */
+uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, uint16_t core_count);
+/* It ended: outcome, error, latency histograms, busy time, engines, and one EXEC and up to six ENGINE
+ * records per core. Pairs with exactly one ntk_hooks_exec_begin(). */
+void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec);
+/* An execution that never reached a core (bad input, queue full, core busy ...): outcome and error
+ * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, nrt_status, core. */
+void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec);
+
+struct ntk_hooks_memory {
+    uint64_t address; /* device address, or host pointer for host memory */
+    uint64_t bytes;
+    uint16_t core;    /* physical; host memory: first core of the logical one; NTK_NO_CORE none */
+    uint8_t category; /* enum ntk_memory_category; the location follows from it */
+    uint8_t reserved;
+    uint32_t name;                    /* ntk_hooks_name(), or 0 */
+    struct ntk_hooks_model_ref model; /* zeroed: belongs to the core, not to a model */
+};
+
+/* The row in which an allocation counts: keep it with the allocation and give it to _free. */
+typedef uint32_t ntk_hooks_row;
+ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory);
+void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row row);
+
+struct ntk_hooks_transfer {
+    uint64_t start_ticks;
+    uint64_t bytes;
+    uint64_t address; /* of the tensor on the device */
+    uint64_t offset;  /* in the tensor */
+    uint32_t name;
+    uint16_t core;      /* NTK_NO_CORE: counted nowhere, recorded only */
+    uint16_t direction; /* enum ntk_transfer */
+    struct ntk_hooks_model_ref model;
+};
+/* At the end of the transfer. */
+void ntk_hooks_transfer(const struct ntk_hooks_transfer *transfer);
+
+struct ntk_hooks_error {
+    uint64_t execution_id;
+    uint64_t value;
+    uint32_t nrt_status;
+    uint32_t error_class; /* enum ntk_error_class; NTK_ERROR_CLASS_NONE records without counting */
+    uint32_t error_code;  /* enum ntk_error_code */
+    uint16_t core;        /* NTK_NO_CORE: recorded only */
+    struct ntk_hooks_model_ref model;
+};
+/* An error that is no execution's outcome: those are counted by _exec_end and _exec_refused. */
+void ntk_hooks_error(const struct ntk_hooks_error *error);
+
+/* A device profile begins; returns now. name: ntk_hooks_name() of the file, or 0. */
+uint64_t ntk_hooks_profile_start(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
+                                 uint32_t name);
+void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
+                            uint32_t name, uint64_t start_ticks, uint64_t bytes_written,
+                            uint32_t nrt_status);
+
+/* A point, or a span when start_ticks is not 0, that a program marks. */
+void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
+                    uint64_t value_1);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_abi - the record of the event rings: one cache line, the same for every kind.
+ *
+ * A record says what happened in the observed process. Rings overwrite their oldest records, so
+ * records explain; whatever must add up stands in the counters of segment_abi.h.
+ *
+ *   offset size field
+ *        0    8 seq          index + 1; 0 while the slot is being written
+ *        8    8 start_ticks  raw clock at the start, see the clock block of the segment
+ *       16    2 kind         enum ntk_event_kind
+ *       18    2 flags        by kind
+ *       20    2 core         global physical core, NTK_NO_CORE for none
+ *       22    2 thread       index into the thread table; 0 for threads beyond the table
+ *       24   40 word[5]      by kind; word 0 is the duration in ticks where the kind is a span
+ *
+ * Grows by new kinds; unused words are written 0 and ignored. A changed meaning is a new version.
+ * Plain C11 (also C17, C++17); uses the C library only.
+ */
+#ifndef NTK_SHARED_ABI_EVENT_ABI_H
+#define NTK_SHARED_ABI_EVENT_ABI_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_NO_CORE 0xffffu
+#define NTK_SLOT_WORDS 5
+#define NTK_SLOT_BYTES 64
+
+struct ntk_slot {
+    uint64_t seq;
+    uint64_t start_ticks;
+    uint16_t kind;
+    uint16_t flags;
+    uint16_t core;
+    uint16_t thread;
+    uint64_t word[NTK_SLOT_WORDS];
+};
+
+static_assert(sizeof(struct ntk_slot) == NTK_SLOT_BYTES, "event ABI 1: a slot is one cache line");
+static_assert(offsetof(struct ntk_slot, start_ticks) == 8, "event ABI 1");
+static_assert(offsetof(struct ntk_slot, kind) == 16, "event ABI 1");
+static_assert(offsetof(struct ntk_slot, flags) == 18, "event ABI 1");
+static_assert(offsetof(struct ntk_slot, core) == 20, "event ABI 1");
+static_assert(offsetof(struct ntk_slot, thread) == 22, "event ABI 1");
+static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
+
+/*
+ * Kinds and their words. "lo" and "hi" are the 32-bit halves of a word (NTK_WORD_LO/_HI); ticks are
+ * raw clock ticks, device ns are nanoseconds of device time (design: two clocks, never mixed).
+ *
+ * kind            word 0            word 1                     word 2        word 3             word 4
+ * EXEC            duration ticks    model lo, NRT_STATUS hi    execution id  on-core ticks      device ns
+ * ENGINE          busy ticks        model lo, engine hi        execution id  busy device ns     instructions or descriptors
+ * TRANSFER        duration ticks    model lo, tensor name hi   bytes         device address     offset in the tensor
+ * MEM_ALLOC       0                 model lo, tensor name hi   address       bytes              category lo, location hi
+ * MEM_FREE        0                 as MEM_ALLOC
+ * MODEL_LOAD      duration ticks    model lo, NRT_STATUS hi    device bytes  model name lo, neff path name hi   physical cores
+ * MODEL_UNLOAD    duration ticks    model lo, NRT_STATUS hi    executions    model name lo      physical cores
+ * ERROR           0                 model lo, NRT_STATUS hi    execution id  error class lo, error code hi      value
+ * PROFILE_START   0                 model lo, NRT_STATUS hi    session       file name name lo  0
+ * PROFILE_STOP    duration ticks    as PROFILE_START                                            bytes written
+ * MARK            duration ticks    name lo                    value         value              0
+ *
+ * EXEC, flags bits 0-3: enum ntk_outcome. start is the call, on-core ticks (host time) belong to
+ * device_latency; the ENGINE records of an execution start when its core started.
+ * TRANSFER, flags: enum ntk_transfer. MEM_*: core, category and location as in the memory table.
+ */
+enum ntk_event_kind {
+    NTK_EVENT_NONE = 0,
+    NTK_EVENT_EXEC = 1,
+    NTK_EVENT_ENGINE = 2,
+    NTK_EVENT_TRANSFER = 3,
+    NTK_EVENT_MEM_ALLOC = 4,
+    NTK_EVENT_MEM_FREE = 5,
+    NTK_EVENT_MODEL_LOAD = 6,
+    NTK_EVENT_MODEL_UNLOAD = 7,
+    NTK_EVENT_ERROR = 8,
+    NTK_EVENT_PROFILE_START = 9,
+    NTK_EVENT_PROFILE_STOP = 10,
+    NTK_EVENT_MARK = 11,
+    NTK_EVENT_KIND_COUNT
+};
+
+enum ntk_transfer {
+    NTK_TRANSFER_HOST_TO_DEVICE = 0,
+    NTK_TRANSFER_DEVICE_TO_HOST = 1,
+    NTK_TRANSFER_DEVICE_TO_DEVICE = 2,
+    NTK_TRANSFER_HOST_TO_HOST = 3,
+    NTK_TRANSFER_COUNT
+};
+
+/* One outcome per execution, in the order of the report's execution_summary. */
+enum ntk_outcome {
+    NTK_OUTCOME_COMPLETED = 0,
+    NTK_OUTCOME_COMPLETED_WITH_ERR = 1,
+    NTK_OUTCOME_COMPLETED_WITH_NUM_ERR = 2,
+    NTK_OUTCOME_TIMED_OUT = 3,
+    NTK_OUTCOME_INCORRECT_INPUT = 4,
+    NTK_OUTCOME_FAILED_TO_QUEUE = 5,
+    NTK_OUTCOME_COUNT
+};
+
+/* In the order of the report's error_summary. */
+enum ntk_error_class {
+    NTK_ERROR_GENERIC = 0,
+    NTK_ERROR_NUMERICAL = 1,
+    NTK_ERROR_TRANSIENT = 2,
+    NTK_ERROR_MODEL = 3,
+    NTK_ERROR_RUNTIME = 4,
+    NTK_ERROR_HARDWARE = 5,
+    NTK_ERROR_CLASS_COUNT,
+    NTK_ERROR_CLASS_NONE = 0xff
+};
+
+/* What an ERROR record is about when it is not an execution's status. */
+enum ntk_error_code {
+    NTK_ERROR_CODE_STATUS = 0, /* the NRT_STATUS says it */
+    NTK_ERROR_CODE_ECC_MEM_CORRECTED = 1,
+    NTK_ERROR_CODE_ECC_MEM_UNCORRECTED = 2,
+    NTK_ERROR_CODE_ECC_MEM_REPAIRABLE = 3,
+    NTK_ERROR_CODE_ECC_SRAM_CORRECTED = 4,
+    NTK_ERROR_CODE_ECC_SRAM_UNCORRECTED = 5,
+    NTK_ERROR_CODE_RESET = 6,
+    NTK_ERROR_CODE_COUNT
+};
+
+/* Counters by NRT_STATUS, in the order of shared/abi/status.def. */
+enum ntk_status_counter {
+#define NTK_STATUS(id, symbol, folder, datastore_id, nrt_status) NTK_STATUS_##symbol = id,
+#include "shared/abi/status.def"
+#undef NTK_STATUS
+    NTK_STATUS_COUNT
+};
+static_assert(NTK_STATUS_COUNT == 24, "status.def numbers its rows without gaps");
+
+enum ntk_engine {
+#define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) \
+    NTK_ENGINE_##symbol = id,
+#include "shared/abi/engine.def"
+#undef NTK_ENGINE
+    NTK_ENGINE_COUNT
+};
+static_assert(NTK_ENGINE_COUNT == 6, "engine.def numbers its rows without gaps");
+
+enum ntk_memory_location { NTK_MEMORY_HOST = 0, NTK_MEMORY_DEVICE = 1 };
+
+enum ntk_memory_category {
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+    NTK_MEMORY_##symbol = id,
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+    NTK_MEMORY_CATEGORY_COUNT
+};
+static_assert(NTK_MEMORY_CATEGORY_COUNT == 22, "memory.def numbers its rows without gaps");
+
+#define NTK_WORD(lo, hi) ((uint64_t)(uint32_t)(lo) | (uint64_t)(uint32_t)(hi) << 32)
+#define NTK_WORD_LO(word) ((uint32_t)(word))
+#define NTK_WORD_HI(word) ((uint32_t)((word) >> 32))
+
+/* The outcome of an execution with this NRT_STATUS. */
+static inline enum ntk_outcome ntk_outcome_of_status(uint32_t nrt_status)
+{
+    switch (nrt_status) {
+    case 0:
+        return NTK_OUTCOME_COMPLETED;
+    case 1003:
+        return NTK_OUTCOME_COMPLETED_WITH_NUM_ERR;
+    case 2:
+    case 3:
+    case 1002:
+        return NTK_OUTCOME_INCORRECT_INPUT;
+    case 4:
+    case 7:
+        return NTK_OUTCOME_FAILED_TO_QUEUE;
+    case 5:
+        return NTK_OUTCOME_TIMED_OUT;
+    default:
+        return NTK_OUTCOME_COMPLETED_WITH_ERR;
+    }
+}
+
+/* The error class of an execution with this NRT_STATUS, NTK_ERROR_CLASS_NONE when it is none. */
+static inline enum ntk_error_class ntk_error_class_of_status(uint32_t nrt_status)
+{
+    switch (nrt_status) {
+    case 0:
+    case 2:
+    case 3:
+    case 7:
+    case 1002:
+        return NTK_ERROR_CLASS_NONE;
+    case 1003:
+        return NTK_ERROR_NUMERICAL;
+    case 1006:
+        return NTK_ERROR_MODEL;
+    case 4:
+    case 5:
+    case 101:
+    case 1204:
+    case 1206:
+        return NTK_ERROR_RUNTIME;
+    case 6:
+    case 1200:
+    case 1201:
+    case 1202:
+    case 1203:
+    case 1205:
+        return NTK_ERROR_HARDWARE;
+    default:
+        return NTK_ERROR_GENERIC;
+    }
+}
+
+/* The sysfs counter of this NRT_STATUS. */
+static inline enum ntk_status_counter ntk_status_counter_of_status(uint32_t nrt_status)
+{
+    switch (nrt_status) {
+#define NTK_STATUS(id, symbol, folder, datastore_id, nrt_status) \
+    case nrt_status:                                             \
+        return NTK_STATUS_##symbol;
+#include "shared/abi/status.def"
+#undef NTK_STATUS
+    case 3:
+        return NTK_STATUS_INVALID;
+    default:
+        return NTK_STATUS_GENERIC;
+    }
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * paths - where segments and the software machine lie.
+ *
+ * One rule for writers and readers: $NEURON_HOOKS_DIR alone when set; else /dev/shm/neuron where an
+ * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>. Readers look into
+ * /dev/shm/neuron and their own, root into every /dev/shm/neuron-*.
+ *
+ * Uses the C library only. Functions return the number of bytes without the NUL, or -1 when the
+ * buffer is too small; the text is complete or empty.
+ */
+#ifndef NTK_SHARED_ABI_PATHS_H
+#define NTK_SHARED_ABI_PATHS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_PATH_BYTES 512
+#define NTK_HOOKS_DIR_VARIABLE "NEURON_HOOKS_DIR"
+#define NTK_HOOKS_PARENT "/dev/shm"
+#define NTK_HOOKS_SHARED_NAME "neuron"
+#define NTK_HOOKS_SHARED_DIR NTK_HOOKS_PARENT "/" NTK_HOOKS_SHARED_NAME
+#define NTK_HOOKS_USER_PREFIX "neuron-"
+
+static inline int ntk_paths_checked(int length, char *buf, size_t buf_bytes)
+{
+    if (length < 0 || (size_t)length >= buf_bytes) {
+        if (buf_bytes > 0) {
+            buf[0] = '\0';
+        }
+        return -1;
+    }
+    return length;
+}
+
+/* $NEURON_HOOKS_DIR, or NULL when unset or empty. */
+static inline const char *ntk_paths_hooks_dir_variable(void)
+{
+    const char *dir = getenv(NTK_HOOKS_DIR_VARIABLE);
+
+    return dir != NULL && dir[0] != '\0' ? dir : NULL;
+}
+
+/* The folder of one user's segments: /dev/shm/neuron-<uid>. */
+static inline int ntk_paths_user_hooks_dir(uid_t uid, char *buf, size_t buf_bytes)
+{
+    return ntk_paths_checked(snprintf(buf, buf_bytes,
+                                      NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
+                                      (unsigned int)uid),
+                             buf, buf_bytes);
+}
+
+/* The folder in which this process puts its segment; it need not exist yet. */
+static inline int ntk_paths_writer_hooks_dir(char *buf, size_t buf_bytes)
+{
+    const char *dir = ntk_paths_hooks_dir_variable();
+    struct stat status;
+
+    if (dir == NULL && lstat(NTK_HOOKS_SHARED_DIR, &status) == 0 && S_ISDIR(status.st_mode) &&
+        status.st_uid == 0 && access(NTK_HOOKS_SHARED_DIR, W_OK | X_OK) == 0) {
+        dir = NTK_HOOKS_SHARED_DIR;
+    }
+    if (dir != NULL) {
+        return ntk_paths_checked(snprintf(buf, buf_bytes, "%s", dir), buf, buf_bytes);
+    }
+    return ntk_paths_user_hooks_dir(geteuid(), buf, buf_bytes);
+}
+
+/* "<pid>-<start time>", with "-<attempt>" when attempt is not 0. */
+static inline int ntk_paths_segment_name(unsigned int pid, unsigned long long start_time,
+                                         unsigned int attempt, char *buf, size_t buf_bytes)
+{
+    int length = attempt == 0 ? snprintf(buf, buf_bytes, "%u-%llu", pid, start_time)
+                              : snprintf(buf, buf_bytes, "%u-%llu-%u", pid, start_time, attempt);
+
+    return ntk_paths_checked(length, buf, buf_bytes);
+}
+
+/* Whether a file of a hooks folder is named like a segment; 1 and both numbers, or 0. */
+static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *out_pid,
+                                               unsigned long long *out_start_time)
+{
+    unsigned long long number[3] = { 0, 0, 0 };
+    unsigned int parts = 0;
+
+    for (;;) {
+        unsigned int digits = 0;
+
+        while (*name >= '0' && *name <= '9') {
+            if (++digits > 19) {
+                return 0;
+            }
+            number[parts] = number[parts] * 10 + (unsigned long long)(*name++ - '0');
+        }
+        parts++;
+        if (digits == 0) {
+            return 0;
+        }
+        if (*name == '\0') {
+            break;
+        }
+        if (*name++ != '-' || parts == 3) {
+            return 0;
+        }
+    }
+    if (parts < 2 || number[0] == 0 || number[0] > 0x7fffffff) {
+        return 0;
+    }
+    *out_pid = (unsigned int)number[0];
+    *out_start_time = number[1];
+    return 1;
+}
+
+/* The files of the software machine, one per hooks folder (soft_abi.h). */
+#define NTK_SOFT_STATE_NAME "soft.state"
+#define NTK_SOFT_LOCK_NAME "soft.lock"
+/* In soft.lock: bytes 0.. are the physical cores, this one the publisher of the tree. */
+#define NTK_SOFT_LOCK_PUBLISHER 1024
+
+/*
+ * The folder that stands for /sys, of the software machine that belongs to this process's hooks
+ * folder: $NEURON_HOOKS_DIR/soft/sys, else /tmp/neuron-soft-<uid>/sys.
+ */
+static inline int ntk_paths_soft_sysfs_root(char *buf, size_t buf_bytes)
+{
+    const char *dir = ntk_paths_hooks_dir_variable();
+    int length = dir != NULL
+                     ? snprintf(buf, buf_bytes, "%s/soft/sys", dir)
+                     : snprintf(buf, buf_bytes, "/tmp/neuron-soft-%u/sys", (unsigned int)geteuid());
+
+    return ntk_paths_checked(length, buf, buf_bytes);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment_abi - the shared-memory file of one observed process: header, counters, tables, rings.
+ *
+ * One process writes it, any number of readers map it read-only. All fields are little-endian as the
+ * machine's; a reader bounds every offset, count and id before it uses it (shared/ring does).
+ * docs/formats/segment.md has the same layout as tables.
+ *
+ * The file: header page, then the sections that header.section[] locates. A section whose pages are
+ * reserved only when used (histograms, rings) is touched by readers only where the writer said so:
+ * `histogram` of a core or model, `state` of a ring.
+ *
+ * Words that change while readers look are plain uint64_t/uint32_t here, so that the header serves
+ * C11, C17 and C++17; they are accessed through ntk_abi_load/_store below and nothing else.
+ *
+ * Pairs: every store_release of runtime-hooks pairs with the load_acquire of shared/ring that reads
+ * the same word.
+ *
+ * Grows by new sections and by reserved fields (written 0, ignored). A changed meaning is a new
+ * NTK_SEGMENT_ABI_VERSION.
+ */
+#ifndef NTK_SHARED_ABI_SEGMENT_ABI_H
+#define NTK_SHARED_ABI_SEGMENT_ABI_H
+
+#include "shared/abi/event_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_SEGMENT_MAGIC 0x314745534b544eull /* "NTKSEG1" and a NUL, little-endian */
+#define NTK_SEGMENT_ABI_VERSION 1u
+
+/* Bounds; design: nothing in a segment grows. */
+#define NTK_SEGMENT_CORES 128u
+#define NTK_SEGMENT_MODELS 256u
+#define NTK_SEGMENT_MEMORY_ROWS 4096u
+#define NTK_SEGMENT_NAMES 4096u
+#define NTK_SEGMENT_NAME_BYTES (256u * 1024u)
+#define NTK_SEGMENT_THREADS 256u
+#define NTK_SEGMENT_RINGS 256u
+#define NTK_SEGMENT_HISTOGRAM_PAIRS (NTK_SEGMENT_CORES + NTK_SEGMENT_MODELS)
+#define NTK_RING_SLOTS 16384u
+#define NTK_RING_SLOTS_MIN 1024u
+#define NTK_RINGS_BYTES_DEFAULT (32u * 1024u * 1024u)
+/* No sane segment is larger; readers refuse one that is. */
+#define NTK_SEGMENT_BYTES_MAX (4ull << 30)
+
+#define NTK_MODEL_ID_FIRST 10001u
+
+/* The words that another process reads or writes meanwhile. GCC and clang builtins, because
+ * _Atomic members would differ between C and C++. */
+#define ntk_abi_load(pointer) __atomic_load_n((pointer), __ATOMIC_RELAXED)
+#define ntk_abi_load_acquire(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
+#define ntk_abi_store(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELAXED)
+#define ntk_abi_store_release(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
+/* Adds by the only thread that writes this counter: a load and a store, no locked instruction. */
+#define ntk_abi_add_owned(pointer, amount)                                               \
+    __atomic_store_n((pointer), __atomic_load_n((pointer), __ATOMIC_RELAXED) + (amount), \
+                     __ATOMIC_RELEASE)
+/* Adds to a counter that several threads write. */
+#define ntk_abi_add_shared(pointer, amount) \
+    __atomic_fetch_add((pointer), (amount), __ATOMIC_RELEASE)
+
+enum ntk_segment_section_id {
+    NTK_SECTION_PROCESS = 0,    /* 1 x struct ntk_segment_process */
+    NTK_SECTION_CORES = 1,      /* 128 x struct ntk_segment_core, by global physical core */
+    NTK_SECTION_MODELS = 2,     /* 256 x struct ntk_segment_model */
+    NTK_SECTION_MEMORY = 3,     /* 4,096 x struct ntk_segment_memory_row */
+    NTK_SECTION_NAMES = 4,      /* 4,096 x struct ntk_segment_name; index = name id, 0 = no name */
+    NTK_SECTION_NAME_BYTES = 5, /* 262,144 x char */
+    NTK_SECTION_THREADS = 6,    /* 256 x struct ntk_segment_thread; 0 = all threads beyond */
+    NTK_SECTION_RINGS = 7,      /* 256 x struct ntk_segment_ring: the ring directory */
+    NTK_SECTION_SLOTS = 8,      /* the memory that the directory's rings lie in, 64-byte units */
+    NTK_SECTION_HISTOGRAMS =
+        9, /* 384 x struct ntk_histogram_pair: 128 by core, 256 by model slot */
+    NTK_SECTION_COUNT = 10,
+    NTK_SECTION_LIMIT = 16
+};
+
+/*
+ *   offset size field
+ *        0    8 offset       from the start of the file, multiple of 64
+ *        8    4 entry_bytes  at least the size this version knows; more is newer
+ *       12    4 count
+ */
+struct ntk_segment_section {
+    uint64_t offset;
+    uint32_t entry_bytes;
+    uint32_t count;
+};
+static_assert(sizeof(struct ntk_segment_section) == 16, "segment ABI 1");
+
+/*
+ *   offset size field
+ *        0    8 magic           stored last (release): a file without it is not ready
+ *        8    4 abi_version
+ *       12    4 header_bytes    sizeof of this struct
+ *       16    4 slot_bytes      64
+ *       20    4 section_count
+ *       24    8 segment_bytes   size of the file
+ *       32  256 section[16]     by enum ntk_segment_section_id
+ *      288   ..  what could not be kept, since the process began (shared adds)
+ *      512      end
+ */
+struct ntk_segment_header {
+    uint64_t magic;
+    uint32_t abi_version;
+    uint32_t header_bytes;
+    uint32_t slot_bytes;
+    uint32_t section_count;
+    uint64_t segment_bytes;
+    struct ntk_segment_section section[NTK_SECTION_LIMIT];
+    uint64_t events_without_ring; /* records dropped because no ring could be had */
+    uint64_t rings_refused;       /* times a thread got none */
+    uint64_t rings_shrunk;        /* rings that are smaller than NTK_RING_SLOTS for lack of space */
+    uint64_t histograms_refused;  /* pairs that no space was found for */
+    uint64_t models_refused;      /* models counted as model 0 */
+    uint64_t memory_rows_refused; /* allocations counted in a row of less detail */
+    uint64_t names_refused;       /* names recorded as name 0 */
+    uint64_t threads_refused;     /* threads recorded as thread 0 */
+    uint64_t reserved[20];
+};
+static_assert(sizeof(struct ntk_segment_header) == 512, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_header, segment_bytes) == 24, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_header, section) == 32, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_header, events_without_ring) == 288, "segment ABI 1");
+
+enum ntk_clock_kind {
+    NTK_CLOCK_MONOTONIC = 0, /* raw ticks are nanoseconds of CLOCK_MONOTONIC */
+    NTK_CLOCK_TSC = 1,       /* x86-64 time stamp counter, invariant */
+    NTK_CLOCK_CNTVCT = 2     /* AArch64 virtual counter */
+};
+
+/* One moment in three clocks, taken with the smallest bracket of several tries. Immutable. */
+struct ntk_segment_clock {
+    uint32_t kind; /* enum ntk_clock_kind */
+    uint32_t reserved;
+    uint64_t ticks_per_second;
+    uint64_t raw_ticks;
+    uint64_t monotonic_ns;
+    uint64_t realtime_ns;
+    uint64_t bracket_ticks; /* raw ticks between the two readings around the triple */
+};
+static_assert(sizeof(struct ntk_segment_clock) == 48, "segment ABI 1");
+
+#define NTK_TAG_BYTES 256
+#define NTK_VERSION_TEXT_BYTES 64
+
+/* What the process is. Written before the magic; only `ended` changes afterwards. Texts are
+ * NUL-ended or fill their field; readers must not rely on the NUL. */
+struct ntk_segment_process {
+    uint32_t pid; /* as the process sees itself */
+    uint32_t uid;
+    uint64_t start_time;    /* field 22 of /proc/self/stat: clock ticks since boot */
+    uint64_t pid_namespace; /* inode of /proc/self/ns/pid, 0 unknown */
+    uint32_t ended;         /* 1 after a clean exit (release) */
+    uint32_t mode;          /* 1 counters, 2 counters and events */
+    struct ntk_segment_clock clock;
+    uint32_t lnc;              /* physical cores per logical core, 1 or 2 */
+    uint32_t device_count;     /* of the machine; 0 unknown */
+    uint32_t cores_per_device; /* physical; 0 unknown */
+    uint32_t framework_type;   /* the vendor's nrt_framework_type_t */
+    uint32_t flags;            /* enum ntk_process_flags */
+    uint32_t reserved_0;
+    char tag[NTK_TAG_BYTES]; /* NEURON_PROCESS_TAG */
+    char framework_version[NTK_VERSION_TEXT_BYTES];
+    char fal_version[NTK_VERSION_TEXT_BYTES];
+    char runtime_version[NTK_VERSION_TEXT_BYTES];
+    char instance_type[NTK_VERSION_TEXT_BYTES];
+    char command[NTK_VERSION_TEXT_BYTES]; /* /proc/self/comm at attach */
+    uint8_t reserved_1[344];
+};
+static_assert(sizeof(struct ntk_segment_process) == 1024, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_process, ended) == 24, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_process, clock) == 32, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_process, tag) == 104, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_process, framework_version) == 360, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_process, command) == 616, "segment ABI 1");
+
+enum ntk_process_flags {
+    NTK_PROCESS_SOFTWARE_CORE = 1, /* our core; else hooks around another runtime */
+    NTK_PROCESS_ESTIMATED = 2      /* durations of opaque programs are estimates */
+};
+
+enum ntk_core_state {
+    NTK_CORE_UNUSED = 0,
+    NTK_CORE_OWNED = 1,
+    NTK_CORE_RELEASED = 2 /* counters stay */
+};
+
+/*
+ * One physical core. Line 0 stands under its sequence word: odd while the owner changes it, so a
+ * reader gets busy, in-flight and since of one moment (busy while running = busy + now - since).
+ *
+ * "owned": only the thread that holds the core writes, with plain stores; these belong to executions
+ * that completed. "shared": any thread adds with locked instructions.
+ */
+struct ntk_segment_core {
+    /* line 0 */
+    uint64_t seq;
+    uint64_t busy_ns;     /* of executions up to `since` */
+    uint64_t in_flight;   /* executions on the core now */
+    uint64_t since_ticks; /* raw clock of the last change of this line */
+    uint32_t state;       /* enum ntk_core_state, release */
+    uint32_t
+        histogram; /* 1: the core's histogram pair may be touched (first core of a logical one) */
+    uint32_t logical; /* global logical core by the owner's LNC */
+    uint32_t reserved_0;
+    uint64_t current_model; /* model id of the execution on the core, 0 none; a hint */
+    uint64_t reserved_1;
+    /* lines 1..: counters since the process began */
+    uint64_t outcome[8];      /* enum ntk_outcome; COMPLETED owned, others shared */
+    uint64_t error_class[8];  /* enum ntk_error_class; shared */
+    uint64_t status[32];      /* enum ntk_status_counter; SUCCESS owned, others shared */
+    uint64_t flops;           /* tensor engine, all; owned like all to dma_descriptors */
+    uint64_t effective_flops; /* without transposes = sysfs flop_count */
+    uint64_t hbm_bytes_read;
+    uint64_t hbm_bytes_written;
+    uint64_t dma_bytes;
+    uint64_t dma_descriptors;
+    uint64_t engine_busy_ns[8];      /* enum ntk_engine; device-time share x host duration */
+    uint64_t engine_instructions[8]; /* enum ntk_engine */
+    uint64_t device_ns;              /* device time of executions; owned */
+    uint64_t host_to_device_bytes;   /* tensor transfers; shared */
+    uint64_t device_to_host_bytes;   /* shared */
+    uint64_t device_to_device_bytes; /* shared */
+    uint64_t model_load_count;       /* successful loads; shared */
+    uint64_t model_unload_count;     /* shared */
+    uint64_t tensor_engine_ns[3];    /* matmul, weights load, idle of device time; owned */
+    uint64_t reserved_2[41];
+};
+static_assert(sizeof(struct ntk_segment_core) == 1024, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_core, state) == 32, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_core, outcome) == 64, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_core, error_class) == 128, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_core, status) == 192, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_core, flops) == 448, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_core, engine_busy_ns) == 496, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_core, device_ns) == 624, "segment ABI 1");
+
+/*
+ * Log-linear latency histogram: 64 sub-buckets per octave, relative error <= 0.8 %, 1 ns to 1,100 s
+ * (longer values count in the last bucket).
+ */
+#define NTK_HISTOGRAM_BUCKETS 2240u
+#define NTK_HISTOGRAM_SUB_BITS 6u
+
+static inline uint32_t ntk_histogram_bucket(uint64_t ns)
+{
+    unsigned int top;
+    uint32_t bucket;
+
+    if (ns < (1u << NTK_HISTOGRAM_SUB_BITS)) {
+        return (uint32_t)ns;
+    }
+    top = 63u - (unsigned int)__builtin_clzll(ns);
+    bucket =
+        ((top - (NTK_HISTOGRAM_SUB_BITS - 1u)) << NTK_HISTOGRAM_SUB_BITS) +
+        (uint32_t)((ns >> (top - NTK_HISTOGRAM_SUB_BITS)) & ((1u << NTK_HISTOGRAM_SUB_BITS) - 1u));
+    return bucket < NTK_HISTOGRAM_BUCKETS ? bucket : NTK_HISTOGRAM_BUCKETS - 1u;
+}
+
+/* The smallest value of a bucket; that of bucket + 1 is its upper edge. */
+static inline uint64_t ntk_histogram_bucket_low(uint32_t bucket)
+{
+    uint32_t octave = bucket >> NTK_HISTOGRAM_SUB_BITS;
+
+    if (octave == 0) {
+        return bucket;
+    }
+    return (uint64_t)((1u << NTK_HISTOGRAM_SUB_BITS) +
+                      (bucket & ((1u << NTK_HISTOGRAM_SUB_BITS) - 1u)))
+           << (octave - 1u);
+}
+
+/* The middle of a bucket: what percentiles report. */
+static inline double ntk_histogram_bucket_middle(uint32_t bucket)
+{
+    uint64_t low = ntk_histogram_bucket_low(bucket);
+
+    return (double)low + ((double)(ntk_histogram_bucket_low(bucket + 1u) - 1u - low)) / 2.0;
+}
+
+#define NTK_HISTOGRAM_OWNER_CORE(core) (1ull << 32 | (uint64_t)(core))
+#define NTK_HISTOGRAM_OWNER_MODEL(model_id) (2ull << 32 | (uint64_t)(model_id))
+
+/* Index of a pair: the physical core, or 128 + slot of the model table. */
+struct ntk_histogram_pair {
+    uint64_t owner; /* 0 while unused or being cleared, else NTK_HISTOGRAM_OWNER_*; release */
+    uint64_t total_sum_ns;
+    uint64_t device_sum_ns;
+    uint64_t reserved[5];
+    uint64_t total[NTK_HISTOGRAM_BUCKETS];  /* the call as the runtime saw it */
+    uint64_t device[NTK_HISTOGRAM_BUCKETS]; /* start to end on the core, host time */
+};
+static_assert(sizeof(struct ntk_histogram_pair) == 64 + 2 * 17920, "segment ABI 1");
+static_assert(sizeof(struct ntk_histogram_pair) % 64 == 0, "segment ABI 1");
+
+enum ntk_model_state {
+    NTK_MODEL_FREE = 0,
+    NTK_MODEL_LOADING = 1,
+    NTK_MODEL_LOADED = 2,
+    NTK_MODEL_UNLOADED = 3 /* stays until the slot is needed */
+};
+
+#define NTK_MODEL_NAME_BYTES 256
+#define NTK_MODEL_PATH_BYTES 512
+
+/* One model of the process. seq is odd while the slot gets a new model; id to path change only
+ * then. */
+struct ntk_segment_model {
+    uint64_t seq;
+    uint32_t id;         /* from 10001, never reused; 0 = slot never used */
+    uint32_t state;      /* enum ntk_model_state, release */
+    uint8_t uuid[16];    /* of the NEFF */
+    uint16_t core;       /* first physical core */
+    uint16_t core_count; /* physical cores */
+    uint32_t histogram;  /* 1: the slot's histogram pair may be touched */
+    uint64_t load_realtime_ns;
+    uint64_t load_ns;      /* how long the load took */
+    uint64_t device_bytes; /* at the end of the load */
+    /* line 1 */
+    uint64_t running;    /* executions in flight; shared adds */
+    uint64_t executions; /* that reached a core; shared adds */
+    uint64_t errors;     /* of these, not completed; shared adds */
+    uint64_t flags;      /* enum ntk_process_flags of this model */
+    uint64_t reserved_0[4];
+    char name[NTK_MODEL_NAME_BYTES];
+    char neff_path[NTK_MODEL_PATH_BYTES];
+    uint8_t reserved_1[128];
+};
+static_assert(sizeof(struct ntk_segment_model) == 1024, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_model, uuid) == 16, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_model, core) == 32, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_model, running) == 64, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_model, name) == 128, "segment ABI 1");
+
+/* key of a memory row: bit 63 set, location bit 56, category bits 48-55, core bits 32-47, model. */
+#define NTK_MEMORY_KEY(location, core, model_id, category)                               \
+    (1ull << 63 | (uint64_t)((location)&1u) << 56 | (uint64_t)((category)&0xffu) << 48 | \
+     (uint64_t)((core)&0xffffu) << 32 | (uint64_t)(uint32_t)(model_id))
+#define NTK_MEMORY_KEY_LOCATION(key) ((uint32_t)((key) >> 56) & 1u)
+#define NTK_MEMORY_KEY_CATEGORY(key) ((uint32_t)((key) >> 48) & 0xffu)
+#define NTK_MEMORY_KEY_CORE(key) ((uint32_t)((key) >> 32) & 0xffffu)
+#define NTK_MEMORY_KEY_MODEL(key) ((uint32_t)(key))
+
+/* Location x core x model x category. A reader takes a row when key is the same before and after;
+ * current may be passed by a free for a moment: clamp what is above 2^63 to 0. */
+struct ntk_segment_memory_row {
+    uint64_t key; /* 0 free; release */
+    uint64_t current_bytes;
+    uint64_t peak_bytes;
+    uint64_t alloc_count;
+    uint64_t free_count;
+    uint64_t last_bytes; /* size of the last allocation or release */
+    uint64_t reserved[2];
+};
+static_assert(sizeof(struct ntk_segment_memory_row) == 64, "segment ABI 1");
+
+/* Names are added, never changed: bytes_plus_one is stored last (release), 0 = no such name. */
+struct ntk_segment_name {
+    uint32_t offset; /* into NTK_SECTION_NAME_BYTES */
+    uint32_t bytes_plus_one;
+};
+static_assert(sizeof(struct ntk_segment_name) == 8, "segment ABI 1");
+
+enum ntk_thread_state { NTK_THREAD_FREE = 0, NTK_THREAD_ALIVE = 1, NTK_THREAD_ENDED = 2 };
+
+/* A record with start_ticks before first_ticks belongs to an earlier thread of the entry. */
+struct ntk_segment_thread {
+    uint64_t seq; /* odd while the entry gets a new thread */
+    uint64_t first_ticks;
+    uint32_t tid;   /* kernel thread id as the process sees it */
+    uint32_t state; /* enum ntk_thread_state, release */
+    uint32_t ring;  /* its ring, or 0xffffffff */
+    uint32_t reserved_0;
+    char name[16];
+    uint64_t reserved_1[2];
+};
+static_assert(sizeof(struct ntk_segment_thread) == 64, "segment ABI 1");
+
+enum ntk_ring_state { NTK_RING_UNUSED = 0, NTK_RING_READY = 1 };
+
+/* Two lines: constants of the ring, and the writer's. */
+struct ntk_segment_ring {
+    uint32_t state;    /* enum ntk_ring_state; offset and capacity are set before (release) */
+    uint32_t capacity; /* slots, a power of two */
+    uint64_t offset;   /* from the start of the file, multiple of 64 */
+    uint64_t reserved_0[6];
+    uint64_t head;    /* records published since the ring exists, never wraps; release */
+    uint64_t dropped; /* records of this ring's threads that a signal handler gave up */
+    uint32_t thread;  /* thread table index of the owner now, 0 none known */
+    uint32_t claimed; /* 1 while a thread owns it */
+    uint64_t reserved_1[5];
+};
+static_assert(sizeof(struct ntk_segment_ring) == 128, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_ring, head) == 64, "segment ABI 1");
+
+#ifdef __cplusplus
+}
+#endif
+#endif

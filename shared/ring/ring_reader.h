@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_reader - follows one event ring of a mapped segment and knows exactly what it missed.
+ *
+ * The ring overwrites its oldest records whenever it likes; the reader copies batches, checks them
+ * and counts the rest as lost. At any quiet moment: records published = read + lost.
+ *
+ * Owner:   caller's storage; nothing to free. The mapping belongs to the segment and must outlive it.
+ * Threads: one reader belongs to one thread; any number of readers follow one ring.
+ */
+#ifndef NTK_SHARED_RING_RING_READER_H
+#define NTK_SHARED_RING_RING_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/abi/event_abi.h"
+#include "shared/abi/segment_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_RING_BATCH 256
+
+struct ntk_ring_reader {
+    const struct ntk_slot *slots;
+    const uint64_t *head;
+    uint64_t capacity;
+    uint64_t position; /* index of the next record to read */
+    uint64_t read;     /* records delivered */
+    uint64_t lost;     /* records published and never delivered */
+};
+
+enum ntk_ring_from {
+    NTK_RING_FROM_OLDEST, /* what is still there; older ones count as lost */
+    NTK_RING_FROM_NOW     /* only what comes; nothing counts as lost */
+};
+
+/* slots: capacity of them, a power of two. */
+void ntk_ring_reader_init(struct ntk_ring_reader *reader, const struct ntk_slot *slots,
+                          const uint64_t *head, uint64_t capacity, enum ntk_ring_from from);
+/* Copies up to NTK_RING_BATCH sound records, oldest first, into out_slots (NTK_RING_BATCH of them) and
+ * returns how many. *out_more (may be NULL): 1 when more are there already, also when this batch
+ * was lost as a whole. */
+size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out_slots,
+                            int *out_more);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

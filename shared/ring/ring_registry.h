@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_registry - the observed processes of this machine: finds their segments, believes nothing in
+ * them unchecked, sees them end.
+ *
+ * ntk_ring_registry_poll() looks at the folders (shared/abi/paths.h) and brings the list of segments
+ * up to date. Each segment then answers questions with copies in plain structs: every id, count and
+ * offset of the answers is within bounds, texts are NUL-ended, so a hostile segment can at worst
+ * report nonsense about its own process. A file that is cut short while it is mapped reads as zeros and
+ * is dropped at the next poll; for that the module installs a SIGBUS handler that passes on what is
+ * not its own.
+ *
+ * Owner:   ntk_ring_registry_open() allocates, _close() frees; segments are borrowed from it and live
+ *          until the poll after the one that showed them as NTK_SEGMENT_GONE.
+ * Threads: one registry belongs to one thread at a time.
+ *
+ * The segment of the calling process itself is never opened: closing it would drop its writer's lock.
+ */
+#ifndef NTK_SHARED_RING_RING_REGISTRY_H
+#define NTK_SHARED_RING_RING_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/abi/event_abi.h"
+#include "shared/abi/segment_abi.h"
+#include "shared/base/err.h"
+#include "shared/ring/ring_reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_ring_registry;
+struct ntk_ring_segment;
+
+#define NTK_RING_REGISTRY_SEGMENTS 1024 /* more are counted in `ignored` */
+
+struct ntk_ring_options {
+    const char *folder;    /* instead of the folders of paths.h; NULL: those */
+    const char *proc_root; /* instead of "/proc"; NULL: that */
+    bool hold;             /* holds byte 1: files of clean exits wait until they are reaped */
+    bool reap;             /* removes the files of processes that ended (the agent; implies hold) */
+    enum ntk_ring_from from; /* where readers of rings start */
+};
+
+/* -errno with a sentence. A folder that does not exist (yet) is fine. options may be NULL: zeroed. */
+int ntk_ring_registry_open(const struct ntk_ring_options *options,
+                           struct ntk_ring_registry **out_registry, struct ntk_err *err);
+void ntk_ring_registry_close(struct ntk_ring_registry *registry);
+
+struct ntk_ring_poll {
+    uint32_t segments; /* in the list now */
+    uint32_t appeared; /* since the poll before */
+    uint32_t ended;
+    uint32_t ignored; /* files named like segments that are not taken: owner, type, magic, bounds */
+    char ignored_reason[256]; /* of the last one, a sentence that names the file; or empty */
+};
+
+/* One round. Processes that ended are NTK_SEGMENT_ENDED in this round: drain their rings and read
+ * their counters once more, then the next round makes them NTK_SEGMENT_GONE, the one after frees them.
+ * out may be NULL. */
+int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
+                           struct ntk_err *err);
+
+size_t ntk_ring_registry_count(const struct ntk_ring_registry *registry);
+/* In order of pid and start time; NULL beyond the count. */
+struct ntk_ring_segment *ntk_ring_registry_get(const struct ntk_ring_registry *registry,
+                                               size_t index);
+
+enum ntk_segment_state {
+    NTK_SEGMENT_ALIVE,
+    NTK_SEGMENT_ENDED, /* clean or killed: no more writes; last chance to read */
+    NTK_SEGMENT_GONE   /* the file is removed (when reaping); the mapping goes at the next poll */
+};
+
+/* What a segment's process is; texts are NUL-ended and printable as they are (control bytes are '?'). */
+struct ntk_ring_process {
+    uint32_t pid;        /* outside identity: holder of the lock as this process sees it */
+    uint32_t own_pid;    /* as the process sees itself (header) */
+    uint64_t start_time; /* field 22 of its /proc stat */
+    uint32_t uid;        /* owner of the file */
+    bool clean_exit;     /* it said goodbye */
+    uint32_t mode;       /* 1 counters, 2 counters and events */
+    uint32_t lnc;        /* 1 or 2 */
+    uint32_t device_count;
+    uint32_t cores_per_device;
+    uint32_t framework_type;
+    uint32_t flags; /* enum ntk_process_flags */
+    struct ntk_segment_clock clock;
+    char tag[NTK_TAG_BYTES + 1];
+    char framework_version[NTK_VERSION_TEXT_BYTES + 1];
+    char fal_version[NTK_VERSION_TEXT_BYTES + 1];
+    char runtime_version[NTK_VERSION_TEXT_BYTES + 1];
+    char instance_type[NTK_VERSION_TEXT_BYTES + 1];
+    char command[NTK_VERSION_TEXT_BYTES + 1];
+};
+
+/* What could not be kept by the writer. */
+struct ntk_ring_refusals {
+    uint64_t events_without_ring;
+    uint64_t events_in_signals; /* sum of the rings' dropped */
+    uint64_t rings;
+    uint64_t rings_shrunk;
+    uint64_t histograms;
+    uint64_t models;
+    uint64_t memory_rows;
+    uint64_t names;
+    uint64_t threads;
+};
+
+enum ntk_segment_state ntk_ring_segment_state(const struct ntk_ring_segment *segment);
+/* Borrowed; the path of the file and its name, which tells segments apart. */
+const char *ntk_ring_segment_path(const struct ntk_ring_segment *segment);
+const char *ntk_ring_segment_name(const struct ntk_ring_segment *segment);
+void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk_ring_process *out);
+void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
+                               struct ntk_ring_refusals *out);
+
+/* One core at one moment; `counters` is the block as it stands in the segment. */
+struct ntk_ring_core {
+    uint16_t core;
+    bool owned; /* now; else released: counters stay */
+    bool has_histogram;
+    uint32_t logical;
+    uint64_t in_flight;
+    uint64_t busy_ns; /* with what runs now counted up to now */
+    uint64_t current_model;
+    struct ntk_segment_core counters;
+};
+
+/* The cores that the process owns or owned, in order; returns how many of out_cores were filled. */
+size_t ntk_ring_segment_cores(const struct ntk_ring_segment *segment,
+                              struct ntk_ring_core *out_cores, size_t out_count);
+
+struct ntk_ring_histogram {
+    uint64_t total_sum_ns;
+    uint64_t device_sum_ns;
+    uint64_t total[NTK_HISTOGRAM_BUCKETS];
+    uint64_t device[NTK_HISTOGRAM_BUCKETS];
+};
+/* 0, or -ENOENT when there is none (not reserved, or another model's by now). */
+int ntk_ring_segment_core_histogram(const struct ntk_ring_segment *segment, uint16_t core,
+                                    struct ntk_ring_histogram *out);
+struct ntk_ring_model;
+int ntk_ring_segment_model_histogram(const struct ntk_ring_segment *segment,
+                                     const struct ntk_ring_model *model,
+                                     struct ntk_ring_histogram *out);
+
+struct ntk_ring_model {
+    uint32_t id;
+    uint32_t slot;
+    uint32_t state; /* enum ntk_model_state, never FREE */
+    uint8_t uuid[16];
+    uint16_t core; /* first physical core */
+    uint16_t core_count;
+    bool has_histogram;
+    uint64_t load_realtime_ns;
+    uint64_t load_ns;
+    uint64_t device_bytes;
+    uint64_t running;
+    uint64_t executions;
+    uint64_t errors;
+    uint64_t flags;
+    char name[NTK_MODEL_NAME_BYTES + 1];
+    char neff_path[NTK_MODEL_PATH_BYTES + 1];
+};
+/* Models in the table, unloaded ones until their slot is needed; up to NTK_SEGMENT_MODELS. */
+size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
+                               struct ntk_ring_model *out_models, size_t out_count);
+
+struct ntk_ring_memory {
+    uint32_t model;   /* 0: none */
+    uint16_t core;    /* NTK_NO_CORE: none */
+    uint8_t category; /* enum ntk_memory_category */
+    uint8_t location; /* enum ntk_memory_location */
+    uint64_t current_bytes;
+    uint64_t peak_bytes;
+    uint64_t alloc_count;
+    uint64_t free_count;
+    uint64_t last_bytes;
+};
+/* Up to NTK_SEGMENT_MEMORY_ROWS rows. */
+size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
+                               struct ntk_ring_memory *out_rows, size_t out_count);
+
+/* Copies the text of a name id, NUL-ended and printable; 0 bytes and "" for unknown ids. Returns the
+ * bytes of the text, cut to the buffer. */
+size_t ntk_ring_segment_text(const struct ntk_ring_segment *segment, uint32_t name, char *buf,
+                             size_t buf_bytes);
+
+struct ntk_ring_thread {
+    uint32_t tid; /* 0: unknown */
+    bool alive;
+    uint64_t first_ticks;
+    char name[17];
+};
+/* The thread of a record; all zero when the table does not know. */
+void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
+                             struct ntk_ring_thread *out);
+
+/*
+ * Takes events of all rings of the segment, in batches: each call of the function gets the records of
+ * one ring in order (rings are not merged). limit bounds the records of this call, 0 = until all rings
+ * were empty once. Returns the number delivered.
+ */
+typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
+                                  const struct ntk_slot *slots, size_t count, void *ctx);
+size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_batch_fn fn,
+                              void *ctx);
+/* Over all rings of the segment: delivered, lost (overwritten before they were read), published. */
+void ntk_ring_segment_events(const struct ntk_ring_segment *segment, uint64_t *out_read,
+                             uint64_t *out_lost, uint64_t *out_published);
+
+/* Raw ticks of the segment in CLOCK_MONOTONIC and CLOCK_REALTIME nanoseconds, refined by the reader's
+ * own brackets (at each poll). */
+uint64_t ntk_ring_segment_monotonic_ns(const struct ntk_ring_segment *segment, uint64_t ticks);
+uint64_t ntk_ring_segment_realtime_ns(const struct ntk_ring_segment *segment, uint64_t ticks);
+/* A span of ticks in nanoseconds. */
+uint64_t ntk_ring_segment_ticks_to_ns(const struct ntk_ring_segment *segment, uint64_t ticks);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
