@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/abi/event_abi.h"
 #include "shared/base/err.h"
 
 #ifdef __cplusplus
@@ -35,19 +36,9 @@ struct ntk_neff_subgraph; /* shared/formats/neff/neff.h */
 #define NTK_ENGINE_GENERATION_MIN 1
 #define NTK_ENGINE_GENERATION_MAX 4
 
-/* Engine ids, the same as everywhere: tensor, activation, pool, vector, sync and, last, the DMA queues. */
-enum ntk_engine_id {
-    NTK_ENGINE_PE = 0,
-    NTK_ENGINE_ACT = 1,
-    NTK_ENGINE_POOL = 2,
-    NTK_ENGINE_DVE = 3,
-    NTK_ENGINE_SP = 4,
-    NTK_ENGINE_DMA = 5,
-};
-#define NTK_ENGINE_COUNT 6
-#define NTK_ENGINE_SEQUENCER_COUNT 5 /* all but DMA execute instructions */
-
-#define NTK_ENGINE_SEMAPHORE_COUNT 256
+/* Engines are enum ntk_engine of the event ABI, the same ids everywhere: tensor, activation, pool, vector,
+ * sync and, last, the DMA queues. All but DMA execute instructions. */
+#define NTK_ENGINE_SEQUENCER_COUNT 5
 
 /* --- hardware state of one physical core ------------------------------------------------------- */
 
@@ -103,7 +94,7 @@ void ntk_engine_program_info_get(const struct ntk_engine_program *program,
 
 /* Memory of one variable for one run, indexed by var_id. The entry of the state buffer, of pointers and
  * tables is ignored. A variable that the program uses and that is shorter than def.json says, or
- * NULL, ends the run with NTK_ENGINE_BAD_INPUT before anything is computed. */
+ * NULL, ends the run with NTK_RUN_BAD_INPUT before anything is computed. */
 struct ntk_engine_binding {
     void *bytes;
     uint64_t size;
@@ -111,13 +102,13 @@ struct ntk_engine_binding {
 };
 
 enum ntk_engine_outcome {
-    NTK_ENGINE_OK = 0,
-    NTK_ENGINE_NUMERICAL_ERROR, /* ran to its end, outputs valid, some engine wrote a NaN */
-    NTK_ENGINE_OUT_OF_BOUNDS,   /* an indirect access left its variable and had no skip mode */
-    NTK_ENGINE_DEADLOCK,        /* nothing can ever go on: reported at once */
-    NTK_ENGINE_TIMEOUT,         /* longer in device time than the caller allowed */
-    NTK_ENGINE_BAD_INPUT,       /* bindings do not fit the program */
-    NTK_ENGINE_NO_MEMORY,       /* of the host */
+    NTK_RUN_OK = 0,
+    NTK_RUN_NUMERICAL_ERROR, /* ran to its end, outputs valid, some engine wrote a NaN */
+    NTK_RUN_OUT_OF_BOUNDS,   /* an indirect access left its variable and had no skip mode */
+    NTK_RUN_DEADLOCK,        /* nothing can ever go on: reported at once */
+    NTK_RUN_TIMEOUT,         /* longer in device time than the caller allowed */
+    NTK_RUN_BAD_INPUT,       /* bindings do not fit the program */
+    NTK_RUN_NO_MEMORY,       /* of the host */
 };
 const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome);
 

@@ -3,57 +3,31 @@
 
 #include <assert.h>
 
-/* Per generation, NC-v1 first: docs/cost-model.md, section "Core generations". */
+#define PARTITIONS 128
+
+/* Of one DMA engine, in bytes per microsecond, per generation. */
+#define DMA_RATE_V1 17000
+#define DMA_RATE_V2 17000
+#define DMA_RATE_V3 23000
+#define DMA_RATE_V4 33000
+
 static const struct ntk_engine_core_spec specs[] = {
-    { 1,
-      "NC-v1",
-      128,
-      64,
-      { 1000, 1000, 1000, 1000, 1000 },
-      128,
-      192 * 1024,
-      16 * 1024,
-      3,
-      17000,
-      16.384e12,
-      26.8e9 },
-    { 2,
-      "NC-v2",
-      128,
-      128,
-      { 2800, 1400, 1400, 1120, 1400 },
-      128,
-      192 * 1024,
-      16 * 1024,
-      16,
-      17000,
-      91.7504e12,
-      410e9 },
-    { 3,
-      "NC-v3",
-      128,
-      128,
-      { 2400, 1200, 1200, 960, 1200 },
-      128,
-      224 * 1024,
-      16 * 1024,
-      16,
-      23000,
-      78.6432e12,
-      716e9 },
-    { 4,
-      "NC-v4",
-      128,
-      128,
-      { 2400, 1200, 1200, 1200, 1200 },
-      128,
-      256 * 1024,
-      16 * 1024,
-      16,
-      33000,
-      78.6432e12,
-      1225e9 },
+#define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe_mhz, dve_mhz, act_mhz, pool_mhz, \
+                            sp_mhz, sbuf_bytes, psum_bytes, stack_rate, dma_engines)         \
+    { .name = arch,                                                                          \
+      .pe_rows = rows,                                                                       \
+      .pe_columns = columns,                                                                 \
+      .clock_mhz = { pe_mhz, act_mhz, pool_mhz, dve_mhz, sp_mhz },                           \
+      .partition_count = PARTITIONS,                                                         \
+      .sbuf_partition_bytes = (sbuf_bytes) / PARTITIONS,                                     \
+      .psum_partition_bytes = (psum_bytes) / PARTITIONS,                                     \
+      .dma_engine_count = dma_engines,                                                       \
+      .dma_bytes_per_us = DMA_RATE_##symbol,                                                 \
+      .tensor_peak_flops = 2e6 * (rows) * (columns) * (pe_mhz),                              \
+      .hbm_bytes_per_second = stack_rate },
+#include "shared/abi/machine.def"
 };
+static_assert(sizeof specs / sizeof specs[0] == NTK_ENGINE_GENERATION_MAX, "a row per generation");
 
 static const struct {
     uint32_t floor, numerator, denominator, extra;
@@ -111,7 +85,7 @@ uint64_t ntk_cost_pe_transpose_cycles(uint64_t partitions, uint64_t columns)
     return larger(larger(partitions, smaller(PE_MIN_COLUMNS, columns)), 1);
 }
 
-uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk_engine_id engine,
+uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk_engine engine,
                                uint64_t cycles)
 {
     uint64_t mhz;

@@ -47,7 +47,7 @@ uint64_t ntk_cost_matmul_cycles(uint64_t stationary_columns, uint64_t moving_col
 uint64_t ntk_cost_pe_transpose_cycles(uint64_t partitions, uint64_t columns);
 
 /* sequencer engines only. */
-uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk_engine_id engine,
+uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk_engine engine,
                                uint64_t cycles);
 
 /* From the trigger to the first byte. */
