@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * isa - the open instruction set of the software NeuronCores: instructions as structs and as bytes.
+ *
+ * An engine binary is a sequence of 64-byte slots. An instruction is one head slot, followed by one
+ * slot per operand. docs/isa.md is the authority on layout and meaning; isa.def, alu.def,
+ * activation.def and dtype.def are the tables of numbers. Decoding accepts only what encoding would
+ * have produced: a reserved bit that is set is an error, so the rest of the world may believe the
+ * struct. Numbers of variables, queues and groups are checked by whoever knows them.
+ *
+ * Owner:   plain data, nothing is allocated. Threads: any.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_ISA_H
+#define NTK_SHARED_FORMATS_NEFF_ISA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_ISA_VERSION 1 /* "nsx": {"version": 1} of an engine JSON */
+#define NTK_ISA_SLOT_BYTES 64
+#define NTK_ISA_OPERAND_COUNT 5
+#define NTK_ISA_SLOTS_MAX (1 + NTK_ISA_OPERAND_COUNT)
+#define NTK_ISA_INSTR_BYTES_MAX (NTK_ISA_SLOTS_MAX * NTK_ISA_SLOT_BYTES)
+#define NTK_ISA_DIMS_MAX 4
+#define NTK_ISA_PARTITIONS 128
+#define NTK_ISA_SEMAPHORES 256
+#define NTK_ISA_EVENTS 256
+#define NTK_ISA_SEMAPHORES_RESERVED 8 /* 0-7 are the runtime's and the builder's */
+#define NTK_ISA_SEMAPHORE_END 7       /* the builder's: all other engines are at their end */
+#define NTK_ISA_NO_SEMAPHORE UINT16_MAX
+#define NTK_ISA_NO_VAR UINT32_MAX
+/* Greatest partition of any generation; the core refuses what its own generation has not. */
+#define NTK_ISA_SBUF_PARTITION_BYTES_MAX 262144
+#define NTK_ISA_PSUM_PARTITION_BYTES 16384
+#define NTK_ISA_PSUM_BANK_BYTES 2048
+#define NTK_ISA_STATIONARY_MAX 128 /* columns of the stationary tile */
+#define NTK_ISA_MOVING_MAX 512     /* columns of the moving tile */
+
+/* The five engines with their own instruction stream; the numbers are used everywhere. */
+enum ntk_isa_engine {
+    NTK_ISA_ENGINE_PE = 0,
+    NTK_ISA_ENGINE_ACT = 1,
+    NTK_ISA_ENGINE_POOL = 2,
+    NTK_ISA_ENGINE_DVE = 3,
+    NTK_ISA_ENGINE_SP = 4,
+    NTK_ISA_ENGINE_COUNT = 5,
+};
+
+enum ntk_dtype {
+    NTK_DTYPE_NONE = 0,
+#define NTK_DTYPE(number, id, name, bytes) NTK_DTYPE_##id = (number),
+#include "shared/formats/neff/dtype.def"
+#undef NTK_DTYPE
+    NTK_DTYPE_COUNT
+};
+
+enum ntk_isa_op {
+    NTK_ISA_OP_NONE = 0,
+#define NTK_ISA_OP(number, id, name, opcode, engines, required, optional, implemented) \
+    NTK_ISA_OP_##id = (number),
+#include "shared/formats/neff/isa.def"
+#undef NTK_ISA_OP
+};
+
+enum ntk_isa_alu {
+#define NTK_ISA_ALU(number, id, name, kind, reduces) NTK_ISA_ALU_##id = (number),
+#include "shared/formats/neff/alu.def"
+#undef NTK_ISA_ALU
+    NTK_ISA_ALU_COUNT
+};
+
+enum ntk_isa_alu_kind { NTK_ISA_ALU_KIND_BITVEC, NTK_ISA_ALU_KIND_ARITH, NTK_ISA_ALU_KIND_UNARY };
+
+enum ntk_isa_act {
+#define NTK_ISA_ACT(number, id, name, low, high, range) NTK_ISA_ACT_##id = (number),
+#include "shared/formats/neff/activation.def"
+#undef NTK_ISA_ACT
+    NTK_ISA_ACT_COUNT
+};
+
+enum ntk_isa_space {
+    NTK_ISA_SPACE_NONE = 0,
+    NTK_ISA_SPACE_VAR = 1,  /* a variable of def.json in HBM, by var_id: DMA operations only */
+    NTK_ISA_SPACE_SBUF = 2, /* the state buffer */
+    NTK_ISA_SPACE_PSUM = 3, /* the accumulation buffer of the tensor engine */
+    NTK_ISA_SPACE_COUNT
+};
+
+enum ntk_isa_reduce_cmd {
+    NTK_ISA_REDUCE_IDLE = 0,
+    NTK_ISA_REDUCE_RESET = 1,
+    NTK_ISA_REDUCE_REDUCE = 2,
+    NTK_ISA_REDUCE_RESET_REDUCE = 3,
+    NTK_ISA_REDUCE_LOAD_REDUCE = 4,
+};
+
+/* Byte 3 of a head: how the wait and the signal are meant. */
+enum ntk_isa_flag {
+    NTK_ISA_FLAG_WAIT_EQUAL = 0x01,   /* wait until the semaphore equals the value, not >= */
+    NTK_ISA_FLAG_WAIT_CONSUME = 0x02, /* then take the value off the semaphore */
+    NTK_ISA_FLAG_WAIT_EVENT = 0x04, /* the wait names an event: until it is set (value 0: clear) */
+    NTK_ISA_FLAG_SIGNAL_EVENT = 0x08, /* the signal names an event: set it (value 0: clear it) */
+};
+
+/* Byte 24 of a head, by operation. */
+enum ntk_isa_op_flag {
+    NTK_ISA_OPF_ACCUMULATE = 0x01, /* nc_matmul: add to what the destination holds */
+    NTK_ISA_OPF_REVERSE0 = 0x02,   /* tensor_scalar*, scalar_tensor_tensor: scalar op0 data */
+    NTK_ISA_OPF_REVERSE1 = 0x04,   /* the same for op1 */
+    NTK_ISA_OPF_NEGATE = 0x08,     /* tensor_reduce: the negated result */
+    NTK_ISA_OPF_BOUNDS = 0x10,     /* dma_indirect_copy: indices above imm[1] are out of bounds */
+    NTK_ISA_OPF_OOB_SKIP = 0x20,   /* ... and their rows are skipped; else the execution fails */
+};
+
+/* Mode of event_semaphore, in imm[0]: the bytes that hardware traces show. */
+enum ntk_isa_sync_mode {
+    NTK_ISA_SYNC_NONE = 0x00, /* only the head's wait and signal */
+    NTK_ISA_SYNC_EVENT_CLEAR = 0x07,
+    NTK_ISA_SYNC_EVENT_SET = 0xf1,
+    NTK_ISA_SYNC_SEMAPHORE_ADD = 0xf3,
+    NTK_ISA_SYNC_SEMAPHORE_SUB = 0xf4,
+    NTK_ISA_SYNC_SEMAPHORE_WRITE = 0xf9,
+};
+
+struct ntk_isa_dim {
+    int32_t step;   /* in elements; 0 repeats */
+    uint32_t count; /* at least 1 */
+};
+
+/*
+ * A tile. In SBUF and PSUM: partitions start, start + step, ... (count of them); in each the
+ * elements at offset + sum(index[i] * dim[i].step) * size of dtype. In a variable: no partitions,
+ * dims alone. dim[0] is the innermost. The order of elements is partitions outermost, then
+ * dim[dim_count - 1] ... dim[0].
+ */
+struct ntk_isa_operand {
+    enum ntk_isa_space space; /* NONE: the operand is absent */
+    enum ntk_dtype dtype;
+    uint32_t var_id;          /* VAR only, else NTK_ISA_NO_VAR */
+    uint64_t offset;          /* bytes: inside each partition, or inside the variable */
+    uint16_t partition_start; /* 0-127; 0 for VAR */
+    uint16_t partition_count; /* 1-128; 0 for VAR */
+    uint16_t partition_step;  /* normally 1; 0 reads one partition for all; 0 for VAR */
+    uint8_t dim_count;        /* 1-4 */
+    struct ntk_isa_dim dim[NTK_ISA_DIMS_MAX];
+};
+
+/* Positions in operand[] (and bits of the operand masks below). */
+enum ntk_isa_role {
+    NTK_ISA_DST = 0,
+    NTK_ISA_SRC0 = 1,
+    NTK_ISA_SRC1 = 2,
+    NTK_ISA_SRC2 = 3,
+    NTK_ISA_DST2 = 4,
+};
+
+/* Fields an operation does not use must be zero (semaphores: NTK_ISA_NO_SEMAPHORE). */
+struct ntk_isa_instr {
+    enum ntk_isa_op op;
+    uint8_t flags;           /* enum ntk_isa_flag */
+    uint8_t op_flags;        /* enum ntk_isa_op_flag */
+    uint16_t wait_semaphore; /* before the start; or an event; NTK_ISA_NO_SEMAPHORE = none */
+    uint16_t wait_value;
+    uint16_t signal_semaphore; /* after the end */
+    uint16_t signal_value;     /* added to the semaphore */
+    uint32_t name_id;          /* 1 + index in nsx.names of the engine JSON; 0 = no name */
+    enum ntk_isa_alu op0;
+    enum ntk_isa_alu op1;
+    enum ntk_isa_alu reduce_op;
+    enum ntk_isa_reduce_cmd reduce_cmd;
+    enum ntk_isa_act act;
+    uint8_t axis_count;      /* tensor_reduce: how many dims, from the innermost, are reduced */
+    uint16_t queue;          /* DMA: index of the queue set in def.json, in file order */
+    uint32_t group_id;       /* dma_trigger */
+    uint16_t done_semaphore; /* dma_copy, dma_indirect_copy: signalled when the data is there */
+    uint16_t done_value;
+    uint32_t imm[4]; /* immediate words; float32 bits or integers by operation */
+    struct ntk_isa_operand operand[NTK_ISA_OPERAND_COUNT];
+};
+
+struct ntk_isa_op_info {
+    uint16_t number;
+    uint8_t opcode;
+    uint8_t engines;  /* bit e: engine e may run it */
+    uint8_t required; /* bit r: operand of role r must be present */
+    uint8_t optional;
+    bool implemented;
+    const char *name;
+};
+
+/* An instruction that does nothing: op set, no semaphores. */
+struct ntk_isa_instr ntk_isa_instr_make(enum ntk_isa_op op);
+
+/* Checks fields, engine, operands and their extent. 0 or -EBADMSG (-ENOTSUP: known operation that
+ * the software core does not execute yet). */
+int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
+                  struct ntk_err *err);
+/* Checks, then writes *out_slots slots to bytes (room for NTK_ISA_INSTR_BYTES_MAX). */
+int ntk_isa_encode(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine, uint8_t *bytes,
+                   size_t *out_slots, struct ntk_err *err);
+/* Reads the instruction at bytes. -EBADMSG: not one of ours, cut off, or not what encode writes;
+ * -ENOTSUP: an operation that is known but not executed. */
+int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine engine,
+                   struct ntk_isa_instr *out_instr, size_t *out_slots, struct ntk_err *err);
+
+/* NULL for numbers that are not in the table. */
+const struct ntk_isa_op_info *ntk_isa_op_info_get(unsigned number);
+const struct ntk_isa_op_info *ntk_isa_op_info_find(const char *name);
+/* In order of the table; NULL at the end. */
+const struct ntk_isa_op_info *ntk_isa_op_info_at(size_t index);
+
+const char *ntk_isa_alu_name(unsigned alu);
+enum ntk_isa_alu_kind ntk_isa_alu_kind_get(enum ntk_isa_alu alu);
+bool ntk_isa_alu_reduces(enum ntk_isa_alu alu);
+const char *ntk_isa_act_name(unsigned act);
+
+/* "?" and 0 for unknown numbers. */
+const char *ntk_dtype_name(unsigned dtype);
+size_t ntk_dtype_bytes(unsigned dtype);
+bool ntk_dtype_is_float(unsigned dtype);
+enum ntk_dtype ntk_dtype_find(const char *name); /* NTK_DTYPE_NONE when unknown */
+
+/* Elements of the tile (all partitions), of one partition, and the lowest and one-past-highest byte
+ * it touches inside a partition or variable. Extents of a checked operand do not overflow. */
+uint64_t ntk_isa_operand_elements(const struct ntk_isa_operand *operand);
+uint64_t ntk_isa_operand_partition_elements(const struct ntk_isa_operand *operand);
+void ntk_isa_operand_extent(const struct ntk_isa_operand *operand, int64_t *out_low,
+                            int64_t *out_high);
+
+/* Tiles that lie densely: partitions [start, start + count), elements side by side. */
+struct ntk_isa_operand ntk_isa_sbuf(uint64_t offset, unsigned partition_count, uint32_t elements,
+                                    enum ntk_dtype dtype);
+struct ntk_isa_operand ntk_isa_psum(uint64_t offset, unsigned partition_count, uint32_t elements,
+                                    enum ntk_dtype dtype);
+/* rows x columns elements, rows row_step elements apart. */
+struct ntk_isa_operand ntk_isa_var(uint32_t var_id, uint64_t offset, uint32_t rows,
+                                   int32_t row_step, uint32_t columns, enum ntk_dtype dtype);
+
+uint32_t ntk_isa_float_bits(float value);
+float ntk_isa_bits_float(uint32_t bits);
+/* imm[0] low, imm[1] high word. */
+uint64_t ntk_isa_imm_u64(const struct ntk_isa_instr *instr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neff - reading Neuron executable files.
+ *
+ * A NEFF is a 1024-byte header followed by a tar archive. This module turns the bytes into structs;
+ * it prints nothing and has no opinion on which models a machine can run: version, features, target
+ * and LNC are checked by ntk_neff_check_versions() and whoever loads. docs/formats/neff.md describes
+ * the format, neff_build.h makes such files.
+ *
+ * Errors: -EBADMSG   malformed in any way (libnrt: NRT_INVALID)
+ *         -ENOTSUP   a version or feature that is not supported (NRT_UNSUPPORTED_NEFF_VERSION)
+ *         -EFBIG     larger than the bounds below (NRT_INVALID)
+ *         -ENOMEM, and what open and read of the file give.
+ * Owner:   ntk_neff_open*() allocates, ntk_neff_close() frees; everything reached through struct
+ *          ntk_neff is borrowed and lives as long. Nothing refers to the caller's bytes.
+ * Threads: reading a struct ntk_neff from several threads is fine, nothing changes after opening.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_NEFF_H
+#define NTK_SHARED_FORMATS_NEFF_NEFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/formats/neff/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_NEFF_DIMS_MAX 8
+#define NTK_NEFF_TRANSFER_DIMS_MAX 4
+#define NTK_NEFF_TRANSFER_SOURCES_MAX 16
+#define NTK_NEFF_QUEUES_MAX 16
+#define NTK_NEFF_NONE UINT32_MAX /* "absent" of ids and numbers below */
+/* Bounds of a file: payload on disk, all members inflated, one JSON member, members, one name. */
+#define NTK_NEFF_FILE_BYTES_MAX (UINT64_C(64) << 30)
+#define NTK_NEFF_INFLATED_BYTES_MAX (UINT64_C(256) << 30)
+#define NTK_NEFF_INFLATION_MAX 1100 /* inflated bytes per payload byte: deflate cannot do more */
+#define NTK_NEFF_JSON_BYTES_MAX UINT64_C(4294967295)
+#define NTK_NEFF_MEMBERS_MAX 65536
+#define NTK_NEFF_MEMBER_NAME_MAX 1024
+
+/* Feature bits that are supported unless NEURON_SOFT_NEFF_FEATURES says otherwise. */
+#define NTK_NEFF_FEATURES_DEFAULT UINT64_C(0x8000000000000fff)
+#define NTK_NEFF_FEATURES_LNC2 UINT64_C(0xc00) /* what the writer sets in files for LNC 2 */
+
+/* Address of a byte of the state buffer in a DMA transfer: partition * this + offset. */
+#define NTK_NEFF_SBUF_PARTITION_STEP UINT64_C(262144)
+
+struct ntk_neff_header {
+    uint64_t pkg_version;
+    uint64_t header_size;
+    uint64_t data_size;
+    uint64_t version_major;
+    uint64_t version_minor;
+    char build_version[129];
+    uint32_t num_tpb;
+    uint8_t hash[32];
+    uint8_t uuid[16];
+    char name[257];
+    uint32_t requested_tpb_count;
+    uint8_t tpb_per_node[64];
+    uint64_t feature_bits;
+    uint32_t lnc_size; /* as stored; 0 in old files means 1 */
+};
+
+struct ntk_neff_member {
+    char *name;     /* without a leading "./" */
+    uint8_t *bytes; /* followed by a NUL that does not count */
+    size_t bytes_count;
+};
+
+struct ntk_neff_info { /* info.json; "" and zeros when absent */
+    char tool_version[128];
+    char kelp_version[64];
+    char name[257];
+    uint32_t num_tpb;
+    uint32_t num_tpb_requested;
+};
+
+/* ---- the graph of neff.json ---- */
+
+struct ntk_neff_entry { /* output `output` of node `node` */
+    uint32_t node;
+    uint32_t output;
+};
+
+enum ntk_neff_node_kind {
+    NTK_NEFF_NODE_INPUT, /* op "null", is_param "0" */
+    NTK_NEFF_NODE_PARAM, /* op "null", is_param "1" */
+    NTK_NEFF_NODE_CORE,  /* func_name "__kelf": runs on a NeuronCore */
+    NTK_NEFF_NODE_CPU,   /* any other function: runs on the host, see neff_cpu.h */
+};
+
+struct ntk_neff_tensor { /* what is known of one output of one node */
+    const char *name;    /* output name, for inputs the node's name */
+    enum ntk_dtype dtype;
+    uint32_t dim_count;
+    uint64_t dims[NTK_NEFF_DIMS_MAX];
+    uint64_t bytes_count; /* product of dims * element size; 0 when shape or dtype is absent */
+    int64_t storage_id;   /* -1 when absent */
+};
+
+struct ntk_neff_node {
+    enum ntk_neff_node_kind kind;
+    const char *name;
+    const char *func_name; /* "" for inputs */
+    const char *library;   /* CPU nodes: member with the code, NULL when there is none */
+    uint32_t kelf;         /* CORE nodes: index in neff->kelfs, else NTK_NEFF_NONE */
+    uint32_t input_count;
+    struct ntk_neff_entry *inputs;
+    uint32_t output_count; /* unique names; LNC 2 files repeat each once per subgraph */
+    struct ntk_neff_tensor *outputs;
+};
+
+/* Network inputs and outputs, by name and without duplicates. */
+struct ntk_neff_io {
+    const char *name;
+    enum ntk_dtype dtype;
+    uint32_t dim_count;
+    uint64_t dims[NTK_NEFF_DIMS_MAX];
+    uint64_t bytes_count; /* size of the variable in def.json; CPU nodes: of the tensor */
+    struct ntk_neff_entry entry;
+};
+
+/* ---- def.json and the engine JSONs of one subgraph ---- */
+
+enum ntk_neff_var_type {
+    NTK_NEFF_VAR_STATE_BUFFER,
+    NTK_NEFF_VAR_INPUT,
+    NTK_NEFF_VAR_OUTPUT,
+    NTK_NEFF_VAR_FILE,    /* constant: data points into a member */
+    NTK_NEFF_VAR_TMP_BUF, /* private scratchpad */
+    NTK_NEFF_VAR_VIRTUAL, /* shared scratchpad at backing_offset */
+    NTK_NEFF_VAR_POINTER, /* address of variable referenced_var_id */
+    NTK_NEFF_VAR_DGE_TABLE,
+};
+
+struct ntk_neff_var {
+    const char *name;
+    enum ntk_neff_var_type type;
+    uint32_t var_id;
+    uint64_t bytes_count; /* 0 for state-buffer and dge-table when the file does not say */
+    uint64_t alignment;
+    bool alt_fabric;            /* fabric_path "alt" */
+    const char *file_name;      /* FILE */
+    const uint8_t *data;        /* FILE: array bytes of a .npy, all bytes of any other member */
+    uint64_t data_bytes;        /* FILE: equal to bytes_count */
+    uint64_t backing_offset;    /* VIRTUAL */
+    uint32_t referenced_var_id; /* POINTER, else NTK_NEFF_NONE */
+    uint32_t *list;             /* DGE_TABLE: var_ids */
+    uint32_t list_count;
+};
+
+enum ntk_neff_queue_type {
+    NTK_NEFF_QUEUE_IN,
+    NTK_NEFF_QUEUE_OUT,
+    NTK_NEFF_QUEUE_DATA,
+    NTK_NEFF_QUEUE_EMBEDDING_UPDATE,
+    NTK_NEFF_QUEUE_DYNAMIC,
+};
+
+struct ntk_neff_queue_set {
+    const char *name;
+    enum ntk_neff_queue_type type;
+    uint32_t queue_count; /* 1-16 */
+    uint32_t owner;       /* enum ntk_isa_engine, NTK_NEFF_NONE when absent */
+    uint32_t semaphore_count;
+    uint16_t semaphores[NTK_NEFF_QUEUES_MAX]; /* semaphore_set, or the one semaphore */
+    bool alt_fabric;
+    bool pinned;
+    uint32_t instance_count;
+    const char **instances;       /* queue_instances */
+    uint64_t sbuf_scratch_offset; /* dynamic_dma */
+    uint64_t sbuf_scratch_bytes;
+};
+
+enum ntk_neff_transfer_op {
+    NTK_NEFF_TRANSFER_COPY,
+    NTK_NEFF_TRANSFER_CAST,
+    NTK_NEFF_TRANSFER_ADD,
+    NTK_NEFF_TRANSFER_MIN,
+    NTK_NEFF_TRANSFER_MAX,
+    NTK_NEFF_TRANSFER_FMA,
+    NTK_NEFF_TRANSFER_TRANSPOSE,
+};
+
+/*
+ * One side of a transfer: for dim_count - 1 ... 1 outer loops, innermost sizes[0] bytes. steps are
+ * bytes, sizes[0] is bytes, the other sizes are counts. In the state buffer addresses are partition *
+ * NTK_NEFF_SBUF_PARTITION_STEP + offset.
+ */
+struct ntk_neff_pattern {
+    uint32_t var; /* index in the subgraph's vars (not var_id) */
+    enum ntk_dtype dtype;
+    uint64_t offset;
+    uint32_t dim_count;
+    int64_t steps[NTK_NEFF_TRANSFER_DIMS_MAX];
+    uint64_t sizes[NTK_NEFF_TRANSFER_DIMS_MAX];
+};
+
+struct ntk_neff_transfer {
+    enum ntk_neff_transfer_op op;
+    uint32_t source_count; /* 1; up to 16 when from_arr stands in the file */
+    bool has_source_array; /* from_arr stands in the file */
+    struct ntk_neff_pattern to;
+    struct ntk_neff_pattern *from; /* source_count of them */
+    float *scales;                 /* source_count of them; all 1 but for fma */
+    bool has_constant;             /* min, max: start value */
+    enum ntk_dtype constant_dtype; /* FLOAT32, INT32 or UINT32 */
+    double constant;
+    uint32_t tiling_dim_count;   /* num_tiling_dimensions, 0 when absent */
+    uint32_t transpose_shape[4]; /* TRANSPOSE */
+    uint32_t transpose_element_bytes;
+    char transpose_order[8]; /* transpose_op, such as "WZXY" */
+};
+
+struct ntk_neff_dma_group {
+    uint32_t id;
+    uint32_t queue_set;   /* index in the subgraph's queue_sets */
+    const char *instance; /* instance_name, NULL when absent */
+    uint32_t transfer_count;
+    struct ntk_neff_transfer *transfers;
+    uint32_t semaphore; /* NTK_NEFF_NONE when absent */
+    uint32_t event;     /* NTK_NEFF_NONE when absent */
+    uint32_t remote_semaphore_count;
+    uint16_t *remote_semaphores;
+    const char *function_start; /* "" when absent */
+    bool section_start;
+    const char *comment; /* "" when absent */
+};
+
+struct ntk_neff_engine {
+    const char *json_name; /* as in def.json, without the folder; NULL when the engine is absent */
+    const char *binary_name;
+    const uint8_t *code; /* multiple of 64 bytes */
+    size_t code_bytes;
+    uint32_t nsx_version; /* 0: no nsx key, a vendor's encoding */
+    bool is_empty;        /* zero bytes only, or no bytes */
+    uint32_t name_count;  /* nsx.names: name_id - 1 is the index */
+    const char **names;
+    uint32_t group_count;
+    struct ntk_neff_dma_group *groups;
+    uint32_t act_semaphore; /* NTK_NEFF_NONE when absent */
+    uint32_t set_count;     /* activation_function_sets */
+    const char **sets;
+    const char *act_info_name; /* NULL when absent */
+};
+
+struct ntk_neff_act_function {
+    const char *name;
+    uint32_t bucket_count;
+};
+
+struct ntk_neff_act_set { /* act_func_sets of act_info.json */
+    const char *name;
+    uint32_t function_count;
+    struct ntk_neff_act_function *functions;
+};
+
+struct ntk_neff_mapped_tensor { /* one row of tensor_map.json */
+    const char *name;
+    const char *dtype;
+    const char *kind; /* "input", "output", "" for internal ones */
+    const char *layer_name;
+    const char *format; /* sim_format */
+    bool is_const;
+    uint32_t dim_count;
+    uint64_t dims[NTK_NEFF_DIMS_MAX]; /* sim_shape */
+};
+
+struct ntk_neff_reservation {
+    const char *type;
+    uint32_t base_partition;
+    uint32_t partition_count;
+    uint64_t offset;
+    uint64_t bytes_count;
+};
+
+struct ntk_neff_fp8_config {
+    bool present;
+    int32_t emax_e4m3;
+    int32_t emax_e5m2;
+    bool range_extension;
+    bool sis;
+    bool sns;
+    bool ocp_saturation;
+};
+
+struct ntk_neff_subgraph {
+    const char *name;   /* "sg00" */
+    const char *folder; /* of its definition, "sg00" */
+    const char *version;
+    uint32_t var_count;
+    struct ntk_neff_var *vars; /* in file order */
+    uint32_t queue_set_count;
+    struct ntk_neff_queue_set *queue_sets; /* in file order: the index of the queue field */
+    struct ntk_neff_engine engines[NTK_ISA_ENGINE_COUNT];
+    uint32_t feature_count;
+    const char **features; /* neff_features */
+    uint32_t runtime_event_count;
+    uint32_t runtime_semaphore_count;
+    uint32_t reservation_count;
+    struct ntk_neff_reservation *reservations;
+    uint32_t cc_stream_count;
+    struct ntk_neff_fp8_config fp8;
+    uint32_t act_set_count;
+    struct ntk_neff_act_set *act_sets;
+    uint32_t mapped_count;
+    struct ntk_neff_mapped_tensor *mapped;
+};
+
+struct ntk_neff_kelf { /* kelf-N.json: the subgraphs of one core node, one per physical core */
+    const char *file_name;
+    const char *version;
+    const char *target; /* "sunda", "cayman", "mariana", "*"; "" when absent */
+    uint32_t subgraph_count;
+    struct ntk_neff_subgraph *subgraphs;
+};
+
+struct ntk_neff {
+    struct ntk_neff_header header;
+    bool is_compressed; /* the payload is gzip */
+    uint32_t member_count;
+    struct ntk_neff_member *members; /* in order of the archive */
+    struct ntk_neff_info info;
+    uint32_t kelf_count;
+    struct ntk_neff_kelf *kelfs;
+    uint32_t node_count;
+    struct ntk_neff_node *nodes; /* in order of the file; a node's inputs come before it */
+    uint32_t input_count;
+    struct ntk_neff_io *inputs;
+    uint32_t output_count;
+    struct ntk_neff_io *outputs;
+    bool is_vendor; /* an engine binary that is not empty has no nsx key */
+    void *private_data;
+};
+
+int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *err);
+int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff **out_neff,
+                        struct ntk_err *err);
+void ntk_neff_close(struct ntk_neff *neff);
+
+/* The header alone, with the checks that need nothing else. */
+int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
+                         struct ntk_err *err);
+
+/* Package and NEFF version and features against a mask: 0 or -ENOTSUP. open does not call it but for
+ * the package version. */
+int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t supported_features,
+                            struct ntk_err *err);
+
+enum ntk_neff_hash {
+    NTK_NEFF_HASH_MATCHES,
+    NTK_NEFF_HASH_DIFFERS,
+};
+
+/* Compares the stored hash with MD5 (package 2) or SHA-256 (package 1) of the payload, or of its gzip
+ * stream without the zero tail. bytes are those of the whole file. */
+int ntk_neff_hash_check(const void *bytes, size_t bytes_count, enum ntk_neff_hash *out_hash,
+                        struct ntk_err *err);
+
+/* Borrowed; NULL when the archive has no such member. */
+const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
+/* NULL when there is none. */
+const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,
+                                              uint32_t var_id);
+const struct ntk_neff_var *ntk_neff_var_by_name(const struct ntk_neff_subgraph *subgraph,
+                                                const char *name);
+/* The tensor an entry names; NULL when the entry is not of this graph. */
+const struct ntk_neff_tensor *ntk_neff_tensor_get(const struct ntk_neff *neff,
+                                                  struct ntk_neff_entry entry);
+/* lnc_size with 0 read as 1. */
+uint32_t ntk_neff_lnc(const struct ntk_neff_header *header);
+
+/* Bytes a load accounts, each summed over all subgraphs of one core node. */
+struct ntk_neff_sizes {
+    uint64_t code;            /* engine binaries */
+    uint64_t constants;       /* file variables */
+    uint64_t private_scratch; /* tmp-buf variables */
+    uint64_t shared_scratch;  /* greatest end of a virtual variable, main and alt path summed */
+    uint64_t rings_io;        /* 16 per descriptor of groups that touch an input or output */
+    uint64_t rings_spill;     /* 16 per descriptor of the others */
+    uint64_t io;              /* input and output variables of the first subgraph */
+};
+
+void ntk_neff_subgraph_sizes(const struct ntk_neff_subgraph *subgraph,
+                             struct ntk_neff_sizes *out_sizes);
+/* Descriptors of a transfer: runs of its destination left after the tiling dimensions. */
+uint64_t ntk_neff_transfer_descriptors(const struct ntk_neff_transfer *transfer);
+
+/* The array of a .npy file: borrowed bytes behind its header. */
+struct ntk_neff_npy {
+    const uint8_t *data;
+    size_t data_bytes;
+    char descr[32]; /* such as "<f4", "<V2" */
+    bool fortran_order;
+    uint32_t dim_count;
+    uint64_t dims[NTK_NEFF_DIMS_MAX];
+};
+
+int ntk_neff_npy_read(const void *bytes, size_t bytes_count, struct ntk_neff_npy *out_npy,
+                      struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neff_build - making NEFFs for software NeuronCores from a program.
+ *
+ *   struct ntk_neff_build *b = ntk_neff_build_create(&(struct ntk_neff_build_options){ .name = "double" });
+ *   struct ntk_neff_kernel *k = ntk_neff_build_kernel(b, "double");
+ *   uint32_t x = ntk_neff_kernel_input(k, "x", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
+ *   uint32_t y = ntk_neff_kernel_output(k, "y", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
+ *   uint32_t q = ntk_neff_kernel_queue(k, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
+ *   ntk_neff_token in = ntk_neff_kernel_load(k, q, x, 0, 1024, 128, 0, 1024, NTK_AFTER_NONE);
+ *   struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
+ *   ...
+ *   ntk_neff_token sum = ntk_neff_kernel_emit(k, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(in));
+ *   ntk_neff_kernel_store(k, q, y, 0, 1024, 128, 1024, 1024, NTK_AFTER(sum));
+ *   ret = ntk_neff_build_write(b, "double.neff", &err);
+ *   ntk_neff_build_destroy(b);
+ *
+ * Errors stick: after the first one every call does nothing and the finishing call reports it, so
+ * only that one is checked.
+ *
+ * Order. An engine executes its instructions one after the other. Across engines and for DMA, name
+ * what must be complete: every emit and every transfer gives a token, and takes the tokens it waits
+ * for. Semaphores are assigned when the file is made: one per pair of engines and per waited
+ * transfer, each signal consumed by exactly one wait, so a program may be as long as it likes. An
+ * instruction that already has a wait or signal of its own keeps it; what is missing goes into
+ * event_semaphore instructions beside it. Each engine starts and ends with notify, and the tensor
+ * engine's last one waits for all the others and for every transfer that nothing else waited for.
+ *
+ * Owner:   create and destroy; kernels belong to their build. Data is copied.
+ * Threads: one build, one thread.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_H
+#define NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/formats/neff/isa.h"
+#include "shared/formats/neff/neff.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_neff_build;
+struct ntk_neff_kernel; /* one NeuronCore node */
+
+/* 0 waits for nothing. */
+typedef uint32_t ntk_neff_token;
+
+#define NTK_AFTER_MAX 64
+struct ntk_neff_after {
+    const ntk_neff_token *tokens;
+    size_t count;
+};
+#define NTK_AFTER(...)                                                          \
+    ((struct ntk_neff_after){ (const ntk_neff_token[]){ __VA_ARGS__ },          \
+                              sizeof((const ntk_neff_token[]){ __VA_ARGS__ }) / \
+                                  sizeof(ntk_neff_token) })
+#define NTK_AFTER_NONE ((struct ntk_neff_after){ NULL, 0 })
+
+struct ntk_neff_build_options {
+    const char *name;         /* network name; NULL is "model" */
+    const char *target;       /* NULL is "*": any generation */
+    const char *tool_version; /* of info.json; NULL is ours */
+    uint32_t lnc;             /* 0 or 1: one subgraph per kernel; 2: two */
+    uint64_t feature_bits;    /* added to what lnc asks for */
+    uint64_t pkg_version;     /* 0 is 2 */
+    uint8_t uuid[16];  /* all zero: derived from the content, so equal inputs give equal files */
+    bool uncompressed; /* plain tar payload */
+};
+
+/* NULL without memory. */
+struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options *options);
+void ntk_neff_build_destroy(struct ntk_neff_build *build);
+
+/* Any further member of the archive. */
+void ntk_neff_build_member(struct ntk_neff_build *build, const char *name, const void *bytes,
+                           size_t bytes_count);
+
+/* The finished file. *out_bytes is freed with free(). Writing replaces the path at once or not at
+ * all. After either the build can only be destroyed. */
+int ntk_neff_build_bytes(struct ntk_neff_build *build, uint8_t **out_bytes, size_t *out_count,
+                         struct ntk_err *err);
+int ntk_neff_build_write(struct ntk_neff_build *build, const char *path, struct ntk_err *err);
+
+/* ---- nodes and their tensors ---- */
+
+/* Nodes run in the order of their creation. Tensors of equal name are the same tensor: an input whose
+ * name an earlier node produced is fed by that node, else it is a network input; outputs that no
+ * later node takes are network outputs (force others with ntk_neff_build_head). */
+struct ntk_neff_kernel *ntk_neff_build_kernel(struct ntk_neff_build *build, const char *node_name);
+
+struct ntk_neff_build_tensor {
+    const char *name;
+    enum ntk_dtype dtype;
+    uint32_t dim_count;
+    uint64_t dims[NTK_NEFF_DIMS_MAX];
+};
+
+/* A node on the host: function of neff_cpu.h in the shared object that is member `library`. */
+void ntk_neff_build_cpu_node(struct ntk_neff_build *build, const char *node_name,
+                             const char *function, const char *library,
+                             const struct ntk_neff_build_tensor *inputs, size_t input_count,
+                             const struct ntk_neff_build_tensor *outputs, size_t output_count);
+void ntk_neff_build_head(struct ntk_neff_build *build, const char *tensor_name);
+
+/* What follows acts on subgraph `index` of the kernel (0 after creation): with LNC 2 the second one
+ * is idle until something is put into it. Inputs and outputs exist in all subgraphs. */
+void ntk_neff_kernel_subgraph(struct ntk_neff_kernel *kernel, uint32_t index);
+
+/* ---- variables: each gives its var_id ---- */
+
+uint32_t ntk_neff_kernel_input(struct ntk_neff_kernel *kernel, const char *name,
+                               enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
+uint32_t ntk_neff_kernel_output(struct ntk_neff_kernel *kernel, const char *name,
+                                enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
+/* A constant in a .npy member; bfloat16 and fp8 are stored as opaque bytes, as compilers do. */
+uint32_t ntk_neff_kernel_constant(struct ntk_neff_kernel *kernel, const char *name,
+                                  enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
+                                  const void *data);
+/* A constant in a member of raw bytes. */
+uint32_t ntk_neff_kernel_raw_constant(struct ntk_neff_kernel *kernel, const char *name,
+                                      const void *data, size_t bytes_count);
+uint32_t ntk_neff_kernel_tmp(struct ntk_neff_kernel *kernel, const char *name,
+                             uint64_t bytes_count);
+uint32_t ntk_neff_kernel_virtual(struct ntk_neff_kernel *kernel, const char *name,
+                                 uint64_t backing_offset, uint64_t bytes_count);
+/* The state buffer, var_id 0 of every subgraph. */
+#define NTK_NEFF_VAR_ID_SBUF 0
+
+/* ---- instructions and transfers ---- */
+
+/* A queue set owned (triggered) by an engine; its index is the queue of instructions. */
+uint32_t ntk_neff_kernel_queue(struct ntk_neff_kernel *kernel, const char *name,
+                               enum ntk_isa_engine owner, enum ntk_neff_queue_type type,
+                               uint32_t queue_count);
+/* A semaphore for explicit use. */
+uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel);
+/* The id of a name for instr.name_id of this engine. */
+uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
+                              const char *name);
+
+/* Appends an instruction; its token stands for its end (dma_copy and dma_indirect_copy: for the data
+ * having arrived). */
+ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
+                                    const struct ntk_isa_instr *instr, struct ntk_neff_after after);
+
+/* A side of a transfer for ntk_neff_kernel_dma; steps and sizes as in struct ntk_neff_pattern, var is
+ * a var_id. */
+struct ntk_neff_build_side {
+    uint32_t var_id;
+    enum ntk_dtype dtype; /* 0 is uint8 */
+    uint64_t offset;
+    uint32_t dim_count;
+    int64_t steps[NTK_NEFF_TRANSFER_DIMS_MAX];
+    uint64_t sizes[NTK_NEFF_TRANSFER_DIMS_MAX];
+};
+
+struct ntk_neff_build_transfer {
+    enum ntk_neff_transfer_op op;
+    struct ntk_neff_build_side to;
+    const struct ntk_neff_build_side *from;
+    uint32_t source_count; /* more than one is written as from_arr */
+    const float *scales;   /* fma: source_count of them, may be NULL */
+    bool has_constant;
+    enum ntk_dtype constant_dtype;
+    double constant;
+    uint32_t transpose_shape[4];
+    uint32_t transpose_element_bytes;
+    const char *transpose_order;
+};
+
+/* A descriptor group of one transfer, and the dma_trigger of the queue set's owner that starts it. The
+ * token stands for the data having arrived; only one engine can wait for it directly, others wait
+ * for that engine (done automatically). */
+ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queue,
+                                   const struct ntk_neff_build_transfer *transfer,
+                                   struct ntk_neff_after after);
+/* Starts the group of an earlier token once more. The engine that waits for the new token must be the
+ * one that waited for the first. */
+ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_neff_token first,
+                                         struct ntk_neff_after after);
+
+/* rows of row_bytes bytes, row_step bytes apart from var_offset of a variable, to SBUF partitions 0,
+ * 1, ... at sbuf_offset (load), and back (store). */
+ntk_neff_token ntk_neff_kernel_load(struct ntk_neff_kernel *kernel, uint32_t queue, uint32_t var_id,
+                                    uint64_t var_offset, uint64_t row_step, uint32_t rows,
+                                    uint64_t sbuf_offset, uint64_t row_bytes,
+                                    struct ntk_neff_after after);
+ntk_neff_token ntk_neff_kernel_store(struct ntk_neff_kernel *kernel, uint32_t queue,
+                                     uint32_t var_id, uint64_t var_offset, uint64_t row_step,
+                                     uint32_t rows, uint64_t sbuf_offset, uint64_t row_bytes,
+                                     struct ntk_neff_after after);
+
+/* ---- the archive itself, for neuron-packager create ---- */
+
+struct ntk_neff_pack_member {
+    const char *name;
+    const void *bytes;
+    size_t bytes_count;
+};
+
+/* Header and archive from members; header->hash, data_size and header_size are computed, everything
+ * else is taken. *out_bytes is freed with free(). */
+int ntk_neff_pack(const struct ntk_neff_header *header, const struct ntk_neff_pack_member *members,
+                  size_t member_count, bool compress, uint8_t **out_bytes, size_t *out_count,
+                  struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

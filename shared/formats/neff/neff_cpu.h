@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neff_cpu - the function of a node that runs on the CPU.
+ *
+ * A NEFF may carry shared objects. A graph node whose func_name is not "__kelf" runs on the host: the
+ * core writes the member that the node's attribute "library" names (without it, the archive's only
+ * member ending in ".so") to a private file, opens it with dlopen, looks the symbol func_name up and
+ * calls it once per execution. The function has this type:
+ *
+ *   int fused_add(const struct ntk_neff_cpu_tensor *inputs, uint32_t input_count,
+ *                 const struct ntk_neff_cpu_tensor *outputs, uint32_t output_count);
+ *
+ * It returns 0, or a positive number when it failed (the execution then fails). Inputs must not be
+ * written; outputs hold arbitrary bytes on entry and must be filled whole. Several threads may be
+ * inside the same function at once. Tensors stand in the order of the node's inputs and output names.
+ *
+ * This header needs nothing but the C library, so that such objects can be built alone.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_NEFF_CPU_H
+#define NTK_SHARED_FORMATS_NEFF_NEFF_CPU_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_NEFF_CPU_DIMS_MAX 8
+
+struct ntk_neff_cpu_tensor {
+    void *data; /* C order, dense, aligned to 64 bytes */
+    uint64_t bytes_count;
+    uint32_t dtype; /* number of dtype.def, the vendor's nrt_dtype_t */
+    uint32_t dim_count;
+    uint64_t dims[NTK_NEFF_CPU_DIMS_MAX];
+};
+
+typedef int ntk_neff_cpu_function(const struct ntk_neff_cpu_tensor *inputs, uint32_t input_count,
+                                  const struct ntk_neff_cpu_tensor *outputs, uint32_t output_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
