@@ -284,7 +284,7 @@ uint64_t ntk_isa_operand_elements(const struct ntk_isa_operand *operand)
 {
     uint64_t elements = ntk_isa_operand_partition_elements(operand);
 
-    return operand->space == NTK_ISA_SPACE_VAR ? elements : elements * operand->partition_count;
+    return operand->partition_count == 0 ? elements : elements * operand->partition_count;
 }
 
 void ntk_isa_operand_extent(const struct ntk_isa_operand *operand, int64_t *out_low,
@@ -383,6 +383,14 @@ static int check_operand(const struct ntk_isa_op_info *info, const struct ntk_is
         return 0;
     }
 
+    if (operand->space == NTK_ISA_SPACE_PATTERN) {
+        if (operand->var_id != NTK_ISA_NO_VAR || operand->partition_start != 0 ||
+            operand->partition_count != 0 || operand->partition_step != 0 || operand->offset != 0 ||
+            operand->dtype != NTK_DTYPE_INT32) {
+            return BAD("%s: %s is a pattern and has a place", info->name, what);
+        }
+        return 0;
+    }
     if (operand->var_id != NTK_ISA_NO_VAR) {
         return BAD("%s: %s names a variable and lies on the core", info->name, what);
     }
@@ -642,6 +650,10 @@ static int check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa
         if (dst2->space != NTK_ISA_SPACE_NONE && !is_column(dst2, dst)) {
             return BAD("%s: the second destination is not one value per partition", info->name);
         }
+        if (dst2->space != NTK_ISA_SPACE_NONE && instr->reduce_cmd != NTK_ISA_REDUCE_REDUCE &&
+            instr->reduce_cmd != NTK_ISA_REDUCE_RESET_REDUCE) {
+            return BAD("%s: reduce command %d", info->name, (int)instr->reduce_cmd);
+        }
         if (dst2->space != NTK_ISA_SPACE_NONE && !ntk_isa_alu_reduces(instr->reduce_op)) {
             return BAD("%s: cannot reduce with %s", info->name, ntk_isa_alu_name(instr->reduce_op));
         }
@@ -660,6 +672,11 @@ static int check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa
         }
         if (!ntk_isa_alu_reduces(instr->op0)) {
             return BAD("%s: cannot reduce with %s", info->name, ntk_isa_alu_name(instr->op0));
+        }
+        return 0;
+    case NTK_ISA_OP_IOTA:
+        if (ntk_isa_operand_partition_elements(src0) != ntk_isa_operand_partition_elements(dst)) {
+            return BAD("%s: the pattern and the destination differ in shape", info->name);
         }
         return 0;
     case NTK_ISA_OP_MAX8:
@@ -764,6 +781,10 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
             ret = check_operand(info, operand, role, err);
             if (ret < 0) {
                 return ret;
+            }
+            if ((operand->space == NTK_ISA_SPACE_PATTERN) !=
+                (instr->op == NTK_ISA_OP_IOTA && role == NTK_ISA_SRC0)) {
+                return BAD("%s: the %s is in the wrong space", info->name, role_names[role]);
             }
             if (operand->space == NTK_ISA_SPACE_VAR && !is_dma(instr->op)) {
                 return BAD("%s: the %s is a variable; only DMA reaches those", info->name,

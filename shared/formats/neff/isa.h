@@ -87,9 +87,10 @@ enum ntk_isa_act {
 
 enum ntk_isa_space {
     NTK_ISA_SPACE_NONE = 0,
-    NTK_ISA_SPACE_VAR = 1,  /* a variable of def.json in HBM, by var_id: DMA operations only */
-    NTK_ISA_SPACE_SBUF = 2, /* the state buffer */
-    NTK_ISA_SPACE_PSUM = 3, /* the accumulation buffer of the tensor engine */
+    NTK_ISA_SPACE_VAR = 1,     /* a variable of def.json in HBM, by var_id: DMA operations only */
+    NTK_ISA_SPACE_SBUF = 2,    /* the state buffer */
+    NTK_ISA_SPACE_PSUM = 3,    /* the accumulation buffer of the tensor engine */
+    NTK_ISA_SPACE_PATTERN = 4, /* no memory: dims are steps of a value (iota) */
     NTK_ISA_SPACE_COUNT
 };
 
@@ -138,7 +139,7 @@ struct ntk_isa_dim {
  * A tile. In SBUF and PSUM: partitions start, start + step, ... (count of them); in each the
  * elements at offset + sum(index[i] * dim[i].step) * size of dtype. In a variable: no partitions,
  * dims alone. dim[0] is the innermost. The order of elements is partitions outermost, then
- * dim[dim_count - 1] ... dim[0].
+ * dim[dim_count - 1] ... dim[0]. A pattern has dims alone, dtype int32 and offset 0.
  */
 struct ntk_isa_operand {
     enum ntk_isa_space space; /* NONE: the operand is absent */
