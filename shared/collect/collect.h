@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect - from segments, device tree and /proc to one immutable snapshot per period.
+ *
+ * The agent and neuron-top use it alike:
+ *
+ *   struct ntk_collector_options options = { .reap = true };
+ *   ntk_collector_create(&options, &collector, &err);
+ *   every 10..100 ms (events would be overwritten, counters would not):
+ *       ntk_collector_drain(collector);
+ *   every period:
+ *       ntk_collector_poll(collector, &snapshot, &err);
+ *       ... ntk_snapshot_destroy(snapshot);
+ *   ntk_collector_destroy(collector);
+ *
+ * What a period is: differences of cumulative counters between two polls.
+ * - A process younger than the collector counts from 0, an older one from the moment it is first
+ *   seen, or from the totals that options.totals_get knows of it.
+ * - A counter seen smaller than before starts anew from its value.
+ * - A core that works while polled counts as busy up to that moment.
+ * - A process that ended is in one more snapshot: last differences, memory 0, `ended`; its last events
+ *   are drained before its file is removed.
+ *
+ * Owner:   ntk_collector_create() allocates, _destroy() frees; snapshots are their holder's and outlive
+ *          the collector.
+ * Threads: one collector belongs to one thread at a time; snapshots may go to any.
+ */
+#ifndef NTK_SHARED_COLLECT_COLLECT_H
+#define NTK_SHARED_COLLECT_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Events of the memory log, loads and errors that one snapshot lists at most by default. */
+#define NTK_COLLECT_EVENTS_MAX 16384
+
+struct ntk_collector_options {
+    const struct ntk_clock *clock; /* NULL: the system's */
+    const char *proc_root;         /* NULL: "/proc" */
+    const char *sysfs_root;        /* explicit tree, stands for /sys; NULL: found */
+    const char *driver_sysfs;      /* NULL: "/sys" (tests) */
+    const char *hooks_dir;         /* NULL: as shared/abi/paths.h says */
+    bool reap; /* drain and remove the files of dead processes: the agent does, neuron-top not */
+    bool no_events;    /* do not read the rings at all */
+    size_t events_max; /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
+    /*
+     * Totals stored of a process that the collector sees for the first time and that is older than the
+     * collector: fills cores[] (core and the `total` of every count; histograms, when known, hold
+     * everything stored so far and stay valid until the next call) and *out_count. False when nothing
+     * is stored. May be NULL.
+     */
+    bool (*totals_get)(const char *boot_id, uint32_t header_pid, uint64_t start_time,
+                       struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
+                       void *ctx);
+    void *totals_ctx;
+};
+
+struct ntk_collector;
+
+/* Starts the first period. Succeeds without device tree or hooks folder: they may come. */
+int ntk_collector_create(const struct ntk_collector_options *options,
+                         struct ntk_collector **out_collector, struct ntk_err *err);
+void ntk_collector_destroy(struct ntk_collector *collector);
+
+/* Finds new and ended processes and reads the rings. The number of records read (so that a caller can
+ * slow down while it is 0), or -errno. */
+int64_t ntk_collector_drain(struct ntk_collector *collector);
+
+/* Ends the period and gives its snapshot; the next one starts. */
+int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **out_snapshot,
+                       struct ntk_err *err);
+
+/*
+ * A source: one origin of facts, no judgement. The collector calls all of them in turn; source_ring.c,
+ * source_device.c and source_proc.c are those it has.
+ */
+struct ntk_aggregate;
+struct ntk_collect_source {
+    const struct ntk_collect_source_ops *ops;
+    void *state;
+};
+struct ntk_collect_source_ops {
+    const char *name;
+    /* Between snapshots; the number of records read or -errno. NULL: nothing to do. */
+    int64_t (*drain)(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns);
+    /* Hands the values of now to the aggregate. */
+    int (*sample)(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
+                  struct ntk_err *err);
+    /* After the snapshot was built: reap what ended. NULL: nothing to do. */
+    void (*finish)(void *state, struct ntk_aggregate *aggregate);
+    void (*destroy)(void *state);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device - what is known of Neuron devices without asking a process: a sysfs-shaped tree.
+ *
+ * One parser serves the driver's tree and the software machine's. A source finds a tree, lists its
+ * devices once and reads counters at each sample through descriptors that stay open.
+ *
+ * A tree is not trusted: depth, numbers of folders, leaves and bytes are bounded, symbolic links are not
+ * followed, what cannot be read or parsed is absent. A missing leaf is never 0 and never an error.
+ *
+ * Owner:   ntk_device_source_open() allocates, _close() frees. Infos and readings are plain data; infos
+ *          are borrowed until the next _refresh().
+ * Threads: one source belongs to one thread at a time.
+ */
+#ifndef NTK_SHARED_DEVICE_DEVICE_H
+#define NTK_SHARED_DEVICE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/abi/event_abi.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_DEVICES_MAX 64
+#define NTK_DEVICE_CORES_MAX 8
+#define NTK_DEVICE_NEIGHBOURS_MAX 64
+#define NTK_DEVICE_TEXT_BYTES 64
+
+/* Where a tree was found. */
+enum ntk_device_origin {
+    NTK_DEVICE_ORIGIN_NONE = 0,
+    NTK_DEVICE_ORIGIN_EXPLICIT = 1, /* the folder that the user named */
+    NTK_DEVICE_ORIGIN_DRIVER = 2,   /* /sys */
+    NTK_DEVICE_ORIGIN_SOFTWARE = 3, /* the software machine of the hooks folder */
+};
+
+/* What does not change while the driver is loaded. Texts are "" when the leaf is missing. */
+struct ntk_device_info {
+    uint32_t index;
+    uint32_t core_count; /* physical; from core_count, else counted folders */
+    bool has_neighbours;
+    uint32_t neighbour_count;
+    uint8_t neighbours[NTK_DEVICE_NEIGHBOURS_MAX];
+    char serial[NTK_DEVICE_TEXT_BYTES];
+    char arch[NTK_DEVICE_TEXT_BYTES];          /* "NDv3" */
+    char instance_type[NTK_DEVICE_TEXT_BYTES]; /* the family: "Trn2" */
+    char name[NTK_DEVICE_TEXT_BYTES];          /* "Trainium2" */
+    char core_arch[NTK_DEVICE_TEXT_BYTES];     /* "NCv3" */
+};
+
+struct ntk_device_tree {
+    enum ntk_device_origin origin;
+    char root[512];                             /* stands for /sys */
+    char driver_version[NTK_DEVICE_TEXT_BYTES]; /* "2.30.2.0" */
+    bool new_layout;                            /* driver 2.31 and later */
+    char ultraserver_mode[NTK_DEVICE_TEXT_BYTES];
+    struct ntk_device_info *devices; /* by index */
+    size_t device_count;
+    uint32_t cores_per_device; /* the largest core_count */
+};
+
+/* A counter of the tree: value and whether its leaf could be read. */
+struct ntk_device_value {
+    uint64_t value;
+    bool present;
+};
+
+struct ntk_device_core_reading {
+    struct ntk_device_value busy_us;         /* other_info/nc_time_in_use */
+    struct ntk_device_value flops;           /* other_info/flop_count */
+    struct ntk_device_value inference_count; /* other_info/inference_count */
+    struct ntk_device_value model_load_count;
+    struct ntk_device_value host_memory_bytes;
+    struct ntk_device_value device_memory_bytes;
+    struct ntk_device_value device_memory_peak_bytes;
+    struct ntk_device_value
+        category_bytes[NTK_MEMORY_CATEGORY_COUNT]; /* device ones; folders that hold
+                                                                          several fill the first */
+    struct ntk_device_value status[NTK_STATUS_COUNT];
+};
+
+struct ntk_device_reading {
+    uint32_t index;
+    struct ntk_device_value mem_ecc_corrected;
+    struct ntk_device_value mem_ecc_uncorrected;
+    struct ntk_device_value mem_ecc_repairable_uncorrected;
+    struct ntk_device_value sram_ecc_corrected;
+    struct ntk_device_value sram_ecc_uncorrected;
+    bool has_power; /* POWER_STATUS_VALID */
+    uint64_t power_time_seconds;
+    double power_min_percent, power_max_percent, power_average_percent;
+    char unhealthy_components[256];
+    struct ntk_device_core_reading cores[NTK_DEVICE_CORES_MAX]; /* with NTK_DEVICE_READ_CORES */
+};
+
+enum ntk_device_read {
+    NTK_DEVICE_READ_DEVICE = 1u << 0,     /* ECC, power, health */
+    NTK_DEVICE_READ_CORES = 1u << 1,      /* the seven values of a core that are cheap */
+    NTK_DEVICE_READ_CATEGORIES = 1u << 2, /* memory categories */
+    NTK_DEVICE_READ_STATUS = 1u << 3,     /* status counters */
+};
+
+struct ntk_device_options {
+    const char *sysfs_root;   /* explicit, stands for /sys; NULL: find one */
+    const char *driver_sysfs; /* NULL: "/sys" (tests) */
+    const char *hooks_dir;    /* NULL: $NEURON_HOOKS_DIR or the default, see shared/abi/paths.h */
+};
+
+struct ntk_device_source;
+
+/* Succeeds also when there is no tree: ntk_device_source_tree() is then of origin NONE and _refresh() looks
+ * again. -ENOMEM else. */
+int ntk_device_source_open(const struct ntk_device_options *options,
+                           struct ntk_device_source **out_source, struct ntk_err *err);
+void ntk_device_source_close(struct ntk_device_source *source);
+
+/* Looks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when not, -ENOMEM. Cheap. */
+int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err);
+
+/* Borrowed until the next refresh. Never NULL. */
+const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_source *source);
+
+/* Reads what `read` asks (enum ntk_device_read) into readings[i] for device i of the tree. Returns the
+ * number of readings, at most capacity. What could not be read is not present. */
+size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int read,
+                              struct ntk_device_reading *readings, size_t capacity);
+
+/* The folder that stands for /sys of the software machine of this hooks folder (NULL: the
+ * environment's), whether it exists or not. -ENAMETOOLONG when it does not fit. */
+int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/metrics/snapshot.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES (64u * 1024u)
+#define ALIGNMENT 16u
+
+const char *const ntk_ecc_names[NTK_ECC_COUNT] = {
+    "mem_ecc_corrected",
+    "mem_ecc_uncorrected",
+    "sram_ecc_uncorrected",
+    "sram_ecc_corrected",
+    "mem_ecc_repairable_uncorrected",
+};
+
+const char *const ntk_cpu_field_names[NTK_CPU_FIELD_COUNT] = {
+    "user", "nice", "system", "idle", "io_wait", "irq", "soft_irq",
+};
+
+const char *const ntk_memory_group_keys[NTK_GROUP_COUNT] = {
+    "application_memory",
+    "constants",
+    "dma_buffers",
+    "tensors",
+    "constants",
+    "model_code",
+    "model_shared_scratchpad",
+    "runtime_memory",
+    "tensors",
+};
+
+const char *const ntk_memory_group_labels[NTK_GROUP_COUNT] = {
+    "App. Memory", "Constants",        "DMA Buffers",    "Tensors", "Constants",
+    "Model Code",  "Model Scratchpad", "Runtime Memory", "Tensors",
+};
+
+const char *const ntk_memory_category_names[NTK_MEMORY_CATEGORY_COUNT] = {
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+    name,
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+};
+
+const char *const ntk_memory_category_labels[NTK_MEMORY_CATEGORY_COUNT] = {
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+    top_label,
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+};
+
+const char *const ntk_engine_labels[NTK_ENGINE_COUNT] = {
+#define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) label,
+#include "shared/abi/engine.def"
+#undef NTK_ENGINE
+};
+
+const char *const ntk_engine_names[NTK_ENGINE_COUNT] = {
+#define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) short_name,
+#include "shared/abi/engine.def"
+#undef NTK_ENGINE
+};
+
+const char *const ntk_outcome_names[NTK_OUTCOME_COUNT] = {
+    "completed", "completed_with_err", "completed_with_num_err",
+    "timed_out", "incorrect_input",    "failed_to_queue",
+};
+
+const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT] = {
+    "generic", "numerical", "transient", "model", "runtime", "hardware",
+};
+
+/* ---- memory of a snapshot: blocks that are freed together ---- */
+
+struct block {
+    struct block *next;
+    size_t used;
+    size_t capacity;
+    /* the bytes follow, aligned */
+};
+
+struct owned_snapshot {
+    struct ntk_snapshot snapshot; /* first: the public pointer is this one */
+    struct block *blocks;         /* the one being filled is first */
+    unsigned int holders;
+    bool failed;
+};
+
+#define BLOCK_HEADER ((sizeof(struct block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)
+
+static struct owned_snapshot *owned(struct ntk_snapshot *snapshot)
+{
+    return (struct owned_snapshot *)snapshot;
+}
+
+static void set_empty_texts(struct ntk_snapshot *snapshot)
+{
+    struct ntk_hardware *hardware = &snapshot->hardware;
+
+    snapshot->boot_id = snapshot->host_name = "";
+    hardware->error = hardware->instance_type = hardware->device_type = "";
+    hardware->device_version = hardware->core_version = hardware->driver_version = "";
+    snapshot->system.cpu_error = snapshot->system.memory_error = "";
+}
+
+struct ntk_snapshot *ntk_snapshot_create(void)
+{
+    struct owned_snapshot *own = calloc(1, sizeof *own);
+
+    if (!own) {
+        return NULL;
+    }
+    own->holders = 1;
+    set_empty_texts(&own->snapshot);
+    return &own->snapshot;
+}
+
+const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot)
+{
+    /* The count is the one word of a finished snapshot that changes; nobody reads it but these two. */
+    struct owned_snapshot *own = (struct owned_snapshot *)(uintptr_t)snapshot;
+
+    __atomic_fetch_add(&own->holders, 1, __ATOMIC_RELAXED);
+    return snapshot;
+}
+
+void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot)
+{
+    struct owned_snapshot *own = (struct owned_snapshot *)(uintptr_t)snapshot;
+
+    /* Pairs with itself: the last holder sees what the others did before they let go. */
+    if (!own || __atomic_fetch_sub(&own->holders, 1, __ATOMIC_ACQ_REL) != 1) {
+        return;
+    }
+    while (own->blocks) {
+        struct block *next = own->blocks->next;
+
+        free(own->blocks);
+        own->blocks = next;
+    }
+    free(own);
+}
+
+bool ntk_snapshot_ok(const struct ntk_snapshot *snapshot)
+{
+    return !((const struct owned_snapshot *)snapshot)->failed;
+}
+
+static struct block *add_block(struct owned_snapshot *own, size_t bytes)
+{
+    size_t capacity = bytes > BLOCK_BYTES / 4 ? bytes : BLOCK_BYTES;
+    struct block *block = calloc(1, BLOCK_HEADER + capacity);
+
+    if (!block) {
+        return NULL;
+    }
+    block->capacity = capacity;
+    if (own->blocks && capacity == bytes) {
+        /* A block of one large array goes second, so that the one with room stays first. */
+        block->next = own->blocks->next;
+        own->blocks->next = block;
+    } else {
+        block->next = own->blocks;
+        own->blocks = block;
+    }
+    return block;
+}
+
+void *ntk_snapshot_alloc(struct ntk_snapshot *snapshot, size_t count, size_t item_bytes)
+{
+    struct owned_snapshot *own = owned(snapshot);
+    struct block *block = own->blocks;
+    size_t bytes;
+    char *at;
+
+    if (count == 0 || item_bytes == 0 || own->failed) {
+        return NULL;
+    }
+    if (__builtin_mul_overflow(count, item_bytes, &bytes) || bytes > SIZE_MAX / 2) {
+        own->failed = true;
+        return NULL;
+    }
+    bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!block || block->capacity - block->used < bytes) {
+        block = add_block(own, bytes);
+        if (!block) {
+            own->failed = true;
+            return NULL;
+        }
+    }
+    at = (char *)block + BLOCK_HEADER + block->used;
+    block->used += bytes;
+    return at;
+}
+
+const char *ntk_snapshot_text_bytes(struct ntk_snapshot *snapshot, const char *text, size_t bytes)
+{
+    char *copy;
+
+    if (!text || bytes == 0) {
+        return "";
+    }
+    copy = ntk_snapshot_alloc(snapshot, bytes + 1, 1);
+    if (!copy) {
+        return "";
+    }
+    memcpy(copy, text, bytes);
+    return copy;
+}
+
+const char *ntk_snapshot_text(struct ntk_snapshot *snapshot, const char *text)
+{
+    return ntk_snapshot_text_bytes(snapshot, text, text ? strlen(text) : 0);
+}
+
+const char *ntk_snapshot_format(struct ntk_snapshot *snapshot, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return length > 0 ? ntk_snapshot_text(snapshot, text) : "";
+}
+
+struct ntk_histogram ntk_snapshot_histogram(struct ntk_snapshot *snapshot,
+                                            const struct ntk_histogram_dense *dense)
+{
+    struct ntk_histogram histogram = { 0 };
+    struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
+    struct ntk_histogram_entry *copy;
+    size_t used = ntk_histogram_dense_entries(dense, entries, NTK_HISTOGRAM_BUCKETS);
+
+    copy = ntk_snapshot_alloc(snapshot, used, sizeof *entries);
+    if (!copy) {
+        return histogram;
+    }
+    memcpy(copy, entries, used * sizeof *entries);
+    for (size_t i = 0; i < used; i++) {
+        histogram.count += copy[i].count;
+    }
+    histogram.sum_ns = dense->sum_ns;
+    histogram.entries = copy;
+    histogram.entry_count = used;
+    return histogram;
+}
+
+struct ntk_runtime_sample *ntk_snapshot_alloc_runtimes(struct ntk_snapshot *snapshot, size_t count)
+{
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc(snapshot, count, sizeof *runtimes);
+
+    snapshot->runtimes = runtimes;
+    snapshot->runtime_count = runtimes ? count : 0;
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        struct ntk_runtime_sample *r = &runtimes[i];
+
+        r->tag = r->error = r->cpu_error = r->command = r->user = r->container = "";
+        r->runtime_version = r->framework_version = r->instance_type = "";
+        r->lnc = 1;
+    }
+    return runtimes;
+}
+
+struct ntk_device_sample *ntk_snapshot_alloc_devices(struct ntk_snapshot *snapshot, size_t count)
+{
+    struct ntk_device_sample *devices = ntk_snapshot_alloc(snapshot, count, sizeof *devices);
+
+    snapshot->devices = devices;
+    snapshot->device_count = devices ? count : 0;
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        devices[i].name = devices[i].arch = devices[i].serial = "";
+    }
+    return devices;
+}
+
+struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot, size_t count)
+{
+    struct ntk_event_sample *events = ntk_snapshot_alloc(snapshot, count, sizeof *events);
+
+    snapshot->events = events;
+    snapshot->event_count = events ? count : 0;
+    for (size_t i = 0; i < snapshot->event_count; i++) {
+        events[i].name = "";
+    }
+    return events;
+}
+
+struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot,
+                                                   struct ntk_runtime_sample *runtime, size_t count)
+{
+    struct ntk_model_sample *models = ntk_snapshot_alloc(snapshot, count, sizeof *models);
+
+    runtime->models = models;
+    runtime->model_count = models ? count : 0;
+    for (size_t i = 0; i < runtime->model_count; i++) {
+        models[i].name = models[i].neff_path = "";
+    }
+    return models;
+}
+
+/* ---- views ---- */
+
+const struct ntk_core_sample *ntk_snapshot_find_core(const struct ntk_core_sample *cores,
+                                                     size_t core_count, uint32_t core)
+{
+    for (size_t i = 0; i < core_count; i++) {
+        if (cores[i].core == core) {
+            return &cores[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_count(struct ntk_count *into, struct ntk_count from)
+{
+    into->period += from.period;
+    into->total += from.total;
+}
+
+static void add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from)
+{
+    into->has |= from->has;
+    into->utilization += from->utilization;
+    add_count(&into->busy_ns, from->busy_ns);
+    into->in_flight += from->in_flight;
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        add_count(&into->engine_busy_ns[i], from->engine_busy_ns[i]);
+    }
+    add_count(&into->flops, from->flops);
+    add_count(&into->effective_flops, from->effective_flops);
+    add_count(&into->hbm_bytes_read, from->hbm_bytes_read);
+    add_count(&into->hbm_bytes_written, from->hbm_bytes_written);
+    add_count(&into->dma_bytes, from->dma_bytes);
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        add_count(&into->outcome[i], from->outcome[i]);
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        add_count(&into->error_class[i], from->error_class[i]);
+    }
+    add_count(&into->host_to_device_bytes, from->host_to_device_bytes);
+    add_count(&into->device_to_host_bytes, from->device_to_host_bytes);
+    if (into->total_latency.count == 0) {
+        into->total_latency = from->total_latency;
+    }
+    if (into->device_latency.count == 0) {
+        into->device_latency = from->device_latency;
+    }
+}
+
+bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
+                               uint32_t logical, struct ntk_core_sample *out)
+{
+    bool found = false;
+
+    if (lnc == 0) {
+        lnc = 1;
+    }
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < core_count; i++) {
+        if (cores[i].core / lnc == logical) {
+            add_core(out, &cores[i]);
+            found = true;
+        }
+    }
+    out->core = logical;
+    out->utilization /= lnc;
+    out->busy_ns.period /= lnc;
+    out->busy_ns.total /= lnc;
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        out->engine_busy_ns[i].period /= lnc;
+        out->engine_busy_ns[i].total /= lnc;
+    }
+    return found;
+}
+
+size_t ntk_snapshot_logical_list(const struct ntk_core_sample *cores, size_t core_count,
+                                 uint32_t lnc, uint32_t *out_logical, size_t capacity)
+{
+    size_t count = 0;
+    uint32_t last = UINT32_MAX;
+
+    if (lnc == 0) {
+        lnc = 1;
+    }
+    for (size_t i = 0; i < core_count; i++) {
+        uint32_t logical = cores[i].core / lnc;
+
+        if (logical == last) {
+            continue;
+        }
+        last = logical;
+        if (out_logical && count < capacity) {
+            out_logical[count] = logical;
+        }
+        count++;
+    }
+    return count;
+}
+
+double ntk_snapshot_engine_share(const struct ntk_snapshot *snapshot,
+                                 const struct ntk_core_sample *core, enum ntk_engine engine)
+{
+    double share;
+
+    if (snapshot->period_ns == 0) {
+        return 0;
+    }
+    share = (double)core->engine_busy_ns[engine].period / (double)snapshot->period_ns;
+    return share > 1 ? 1 : share;
+}
+
+double ntk_snapshot_rate(const struct ntk_snapshot *snapshot, struct ntk_count count)
+{
+    return snapshot->period_ns == 0 ? 0 : (double)count.period * 1e9 / (double)snapshot->period_ns;
+}
+
+uint64_t ntk_snapshot_outcome_sum(const struct ntk_count outcome[NTK_OUTCOME_COUNT])
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        sum += outcome[i].period;
+    }
+    return sum;
+}
+
+/* ---- memory groups ---- */
+
+static const struct {
+    enum ntk_memory_location location;
+    const char *key;
+} categories[NTK_MEMORY_CATEGORY_COUNT] = {
+#define NTK_MEMORY(id, symbol, name, at, sysfs, report_key, top_label, oom_row, ntff_type) \
+    { NTK_MEMORY_##at, report_key },
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+};
+
+enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_category category)
+{
+    return categories[category].location;
+}
+
+enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
+{
+    bool host = categories[category].location == NTK_MEMORY_HOST;
+    int first = host ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_CONSTANTS;
+    int end = host ? NTK_GROUP_CONSTANTS : NTK_GROUP_COUNT;
+
+    for (int group = first; group < end; group++) {
+        if (strcmp(ntk_memory_group_keys[group], categories[category].key) == 0) {
+            return (enum ntk_memory_group)group;
+        }
+    }
+    return host ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_RUNTIME;
+}
+
+void ntk_snapshot_memory_sum(const struct ntk_runtime_sample *runtime, uint32_t core,
+                             uint32_t model_id, uint64_t out_group[NTK_GROUP_COUNT],
+                             uint64_t *out_host_bytes, uint64_t *out_device_bytes)
+{
+    uint64_t by_category[NTK_MEMORY_CATEGORY_COUNT] = { 0 };
+    uint64_t at[2] = { 0 };
+
+    if (out_group) {
+        memset(out_group, 0, NTK_GROUP_COUNT * sizeof *out_group);
+    }
+    for (size_t i = 0; i < runtime->memory_count; i++) {
+        const struct ntk_memory_sample *row = &runtime->memory[i];
+
+        if ((core == NTK_MEMORY_ANY || row->core == core) &&
+            (model_id == NTK_MEMORY_ANY || row->model_id == model_id) &&
+            row->category < NTK_MEMORY_CATEGORY_COUNT) {
+            by_category[row->category] += row->current_bytes;
+        }
+    }
+    for (size_t i = 0; i < NTK_MEMORY_CATEGORY_COUNT; i++) {
+        at[categories[i].location] += by_category[i];
+        if (out_group && by_category[i] > 0) {
+            out_group[ntk_memory_group_of((enum ntk_memory_category)i)] += by_category[i];
+        }
+    }
+    if (out_host_bytes) {
+        *out_host_bytes = at[NTK_MEMORY_HOST];
+    }
+    if (out_device_bytes) {
+        *out_device_bytes = at[NTK_MEMORY_DEVICE];
+    }
+}

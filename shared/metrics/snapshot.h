@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot - one period of the machine, as plain data.
+ *
+ * shared/collect makes one per period; the report can be parsed back to one; store, HTTP, exporters and
+ * neuron-top only read it.
+ *
+ * Absent is not zero: a `has` mask says which groups of a struct are known. A field whose bit is off
+ * is zero and means nothing.
+ *
+ * Counters are struct ntk_count: `period` is what the period added (never negative, adds up over
+ * reports), `total` the cumulative value: of a runtime since it began, of the machine and of tags since
+ * the collector began.
+ *
+ * Units: ns, bytes, counts; utilizations and shares are ratios 0..1. Cores are global physical cores
+ * (device x cores per device + local); ntk_snapshot_logical_core() gives the vendor's view.
+ *
+ * Owner:   the snapshot owns everything that hangs on it: texts (never NULL, "" = unknown), arrays,
+ *          histograms. Fill it through ntk_snapshot_alloc() and _text(), then do not change it.
+ *          ntk_snapshot_share() gives another holder a reference; each holder destroys once.
+ * Threads: built by one thread; afterwards immutable and readable by any.
+ */
+#ifndef NTK_SHARED_METRICS_SNAPSHOT_H
+#define NTK_SHARED_METRICS_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/abi/event_abi.h"
+#include "shared/metrics/percentile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_SNAPSHOT_DEVICES_MAX 64
+#define NTK_SNAPSHOT_STACKS_MAX 4
+#define NTK_SNAPSHOT_NEIGHBOURS_MAX 64
+
+struct ntk_count {
+    uint64_t period;
+    uint64_t total;
+};
+
+/* ---- hardware ---- */
+
+enum ntk_hardware_has {
+    NTK_HARDWARE_HAS_DEVICES = 1u << 0, /* a device tree was found: counts and names are valid */
+    NTK_HARDWARE_HAS_MEMORY = 1u << 1,  /* memory per device and stack */
+    NTK_HARDWARE_HAS_PEAK = 1u << 2,    /* tensor_peak_flops */
+};
+
+struct ntk_hardware {
+    uint32_t has;
+    bool software;              /* the software machine's tree */
+    const char *error;          /* why nothing is known, "" when fine */
+    const char *instance_type;  /* "trn1.32xlarge"; "" unknown */
+    const char *device_type;    /* the report's words: "trainium2" */
+    const char *device_version; /* "v4" */
+    const char *core_version;   /* by lnc: "v3", "v3d" */
+    const char *driver_version;
+    uint32_t device_count;
+    uint32_t cores_per_device; /* physical */
+    uint32_t lnc;              /* physical cores per logical core that a tool shows: 1 or 2 */
+    uint32_t stack_count;      /* HBM stacks per device */
+    uint32_t cores_per_stack;
+    uint64_t device_memory_bytes; /* capacity of one device */
+    double tensor_peak_flops;     /* of one physical core */
+};
+
+/* ---- devices ---- */
+
+enum ntk_ecc {
+    NTK_ECC_MEM_CORRECTED = 0, /* in the order of the report */
+    NTK_ECC_MEM_UNCORRECTED = 1,
+    NTK_ECC_SRAM_UNCORRECTED = 2,
+    NTK_ECC_SRAM_CORRECTED = 3,
+    NTK_ECC_MEM_REPAIRABLE = 4,
+    NTK_ECC_COUNT
+};
+extern const char *const ntk_ecc_names[NTK_ECC_COUNT]; /* "mem_ecc_corrected" ... */
+
+enum ntk_device_has {
+    NTK_DEVICE_HAS_ECC = 1u << 0, /* bit i of ecc_has tells of ecc[i] */
+    NTK_DEVICE_HAS_NEIGHBOURS = 1u << 1,
+    NTK_DEVICE_HAS_MEMORY_CAPACITY = 1u << 2,
+    NTK_DEVICE_HAS_MEMORY_USED = 1u << 3,
+    NTK_DEVICE_HAS_POWER = 1u << 4,
+};
+
+struct ntk_device_sample {
+    uint32_t has;
+    uint32_t index;
+    uint32_t core_count; /* physical */
+    const char *name;    /* "Trainium2" */
+    const char *arch;    /* "NDv3" */
+    const char *serial;
+    uint32_t neighbour_count;
+    uint8_t neighbours[NTK_SNAPSHOT_NEIGHBOURS_MAX];
+    uint32_t stack_count;
+    uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
+    uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];
+    uint32_t ecc_has;
+    struct ntk_count ecc[NTK_ECC_COUNT];        /* total: the driver's, since it was loaded */
+    uint64_t ecc_since_start[NTK_ECC_COUNT];    /* sum of the periods: what Prometheus shows */
+    uint64_t power_time_seconds;                /* Unix time of the minute */
+    double power_min, power_max, power_average; /* ratios of the maximum power */
+};
+
+/* ---- cores ---- */
+
+enum ntk_core_has {
+    NTK_CORE_HAS_BUSY = 1u << 0,
+    NTK_CORE_HAS_ENGINES = 1u << 1,
+    NTK_CORE_HAS_FLOPS = 1u << 2, /* flops */
+    NTK_CORE_HAS_EFFECTIVE_FLOPS = 1u << 3,
+    NTK_CORE_HAS_BYTES = 1u << 4, /* HBM and DMA bytes */
+    NTK_CORE_HAS_EXECUTIONS = 1u << 5,
+    NTK_CORE_HAS_LATENCY = 1u << 6, /* total_latency: first physical core of a logical one */
+    NTK_CORE_HAS_DEVICE_LATENCY = 1u << 7,
+    NTK_CORE_HAS_TRANSFERS = 1u << 8,
+};
+
+/* One physical core: of one runtime, or of the machine (sum over all runtimes). With LNC 2 execution
+ * counts, errors, latency, in_flight and transfers stand on the first core of the pair only. */
+struct ntk_core_sample {
+    uint32_t has;
+    uint32_t core;            /* global physical (logical after ntk_snapshot_logical_core) */
+    double utilization;       /* ratio 0..1, never above 1 */
+    struct ntk_count busy_ns; /* running executions included up to now */
+    uint64_t in_flight;       /* now */
+    struct ntk_count engine_busy_ns[NTK_ENGINE_COUNT];
+    struct ntk_count flops;
+    struct ntk_count effective_flops;
+    struct ntk_count hbm_bytes_read;
+    struct ntk_count hbm_bytes_written;
+    struct ntk_count dma_bytes;
+    struct ntk_count outcome[NTK_OUTCOME_COUNT];
+    struct ntk_count error_class[NTK_ERROR_CLASS_COUNT];
+    struct ntk_count host_to_device_bytes;
+    struct ntk_count device_to_host_bytes;
+    struct ntk_histogram total_latency;  /* of the period */
+    struct ntk_histogram device_latency; /* of the period */
+};
+
+/* ---- memory of a runtime ---- */
+
+/* One row: location x core x model x category. */
+struct ntk_memory_sample {
+    uint16_t location; /* enum ntk_memory_location */
+    uint16_t core;     /* global physical, NTK_NO_CORE for none */
+    uint16_t category; /* enum ntk_memory_category */
+    uint16_t reserved;
+    uint32_t model_id; /* 0: belongs to the core or process */
+    uint32_t reserved_1;
+    uint64_t current_bytes;
+    uint64_t peak_bytes;
+};
+
+/* ---- models of a runtime ---- */
+
+enum ntk_model_has {
+    NTK_MODEL_HAS_LATENCY = 1u << 0,
+    NTK_MODEL_HAS_DEVICE_LATENCY = 1u << 1,
+};
+
+struct ntk_model_sample {
+    uint32_t has;
+    uint32_t id;
+    const char *name;
+    const char *neff_path;
+    char uuid[33];       /* 32 lower-case hexadecimal digits, "" unknown */
+    bool loaded;         /* false: unloaded in this period, listed once more with its last counts */
+    bool is_running;     /* an execution ran or was running in the period */
+    uint32_t core;       /* first physical core */
+    uint32_t core_count; /* physical cores */
+    uint64_t in_flight;
+    struct ntk_count executions;
+    struct ntk_count errors; /* of these, not completed */
+    uint64_t load_realtime_ns;
+    uint64_t load_ns;
+    struct ntk_histogram total_latency;
+    struct ntk_histogram device_latency;
+};
+
+/* Cumulative latency by model name, for as long as the runtime lives: unloading one of two models of a
+ * name takes nothing away. */
+struct ntk_model_series {
+    const char *name;
+    struct ntk_latency_series total;
+    struct ntk_latency_series device;
+};
+
+/* ---- runtimes: one observed process each ---- */
+
+enum ntk_runtime_has {
+    NTK_RUNTIME_HAS_CPU = 1u << 0,
+    NTK_RUNTIME_HAS_RSS = 1u << 1,
+    NTK_RUNTIME_HAS_MEMORY = 1u << 2,
+    NTK_RUNTIME_HAS_EXECUTIONS = 1u << 3,
+    NTK_RUNTIME_HAS_CORES = 1u << 4,
+    NTK_RUNTIME_HAS_MODELS = 1u << 5,
+};
+
+struct ntk_runtime_sample {
+    uint32_t has;
+    uint32_t pid;        /* as this machine's /proc shows it: what a report calls pid */
+    uint32_t header_pid; /* as the process sees itself; key together with start_time */
+    uint64_t start_time; /* clock ticks since boot, field 22 of /proc/<pid>/stat */
+    uint32_t uid;
+    bool software;         /* runs on software cores: engines, FLOPs, device latency are known */
+    bool ended;            /* its last snapshot: last differences, memory 0 */
+    bool first;            /* its first snapshot of this collector */
+    const char *tag;       /* NEURON_PROCESS_TAG, else pid as text */
+    const char *error;     /* collection error, "" when fine */
+    const char *cpu_error; /* why CPU and RSS are absent */
+    const char *command;
+    const char *user;      /* user name, else the number as text */
+    const char *container; /* container id, "" none */
+    const char *runtime_version;
+    const char *framework_version;
+    const char *instance_type;
+    uint32_t lnc;
+
+    struct ntk_core_sample *cores; /* owned ones, ascending */
+    size_t core_count;
+
+    /* Sums over its cores. */
+    struct ntk_count outcome[NTK_OUTCOME_COUNT];
+    struct ntk_count error_class[NTK_ERROR_CLASS_COUNT];
+    uint64_t in_flight;
+    struct ntk_histogram total_latency;
+    struct ntk_histogram device_latency;
+    bool has_device_latency;
+
+    struct ntk_memory_sample *memory; /* rows that are not 0, or were in use */
+    size_t memory_count;
+    struct ntk_memory_sample
+        *memory_by_category; /* location x core x category, model_id 0: current is
+                                                     the sum, peak the highest sum seen */
+    size_t memory_by_category_count;
+
+    struct ntk_model_sample *models; /* ascending id */
+    size_t model_count;
+    struct ntk_model_series *series; /* by name */
+    size_t series_count;
+
+    double cpu_user, cpu_system; /* ratio of all vCPUs together */
+    uint64_t rss_bytes;
+
+    struct ntk_count events_read;
+    struct ntk_count events_lost; /* overwritten before read, dropped, without a ring */
+};
+
+/* ---- the host ---- */
+
+enum ntk_cpu_field {
+    NTK_CPU_USER = 0, /* in the order of the report */
+    NTK_CPU_NICE = 1,
+    NTK_CPU_SYSTEM = 2,
+    NTK_CPU_IDLE = 3,
+    NTK_CPU_IO_WAIT = 4,
+    NTK_CPU_IRQ = 5,
+    NTK_CPU_SOFT_IRQ = 6,
+    NTK_CPU_FIELD_COUNT
+};
+extern const char *const ntk_cpu_field_names[NTK_CPU_FIELD_COUNT]; /* "user" ... "soft_irq" */
+
+enum ntk_system_has {
+    NTK_SYSTEM_HAS_CPU = 1u << 0,
+    NTK_SYSTEM_HAS_MEMORY = 1u << 1,
+    NTK_SYSTEM_HAS_CONTEXT_SWITCHES = 1u << 2,
+};
+
+struct ntk_cpu_sample {
+    uint32_t cpu;
+    double share[NTK_CPU_FIELD_COUNT]; /* ratios of the period */
+};
+
+struct ntk_system_sample {
+    uint32_t has;
+    const char *cpu_error;
+    const char *memory_error;
+    double average[NTK_CPU_FIELD_COUNT];
+    struct ntk_cpu_sample *cpus; /* ascending */
+    size_t cpu_count;
+    uint64_t context_switches; /* of the period */
+    uint64_t memory_total_bytes;
+    uint64_t memory_used_bytes; /* total - available */
+    uint64_t swap_total_bytes;
+    uint64_t swap_used_bytes;
+};
+
+/* ---- events of the period: memory log, model loads, errors, profile start/stop, marks ---- */
+
+struct ntk_event_sample {
+    uint64_t realtime_ns; /* of the start */
+    uint64_t duration_ns;
+    uint16_t kind;        /* enum ntk_event_kind */
+    uint16_t flags;       /* as recorded */
+    uint16_t core;        /* global physical, NTK_NO_CORE */
+    uint16_t category;    /* MEM_*: enum ntk_memory_category */
+    uint16_t location;    /* MEM_*: enum ntk_memory_location */
+    uint16_t error_class; /* ERROR: enum ntk_error_class; else NTK_ERROR_CLASS_NONE */
+    uint32_t error_code;  /* ERROR: enum ntk_error_code */
+    uint32_t pid;         /* of the runtime, as in its sample */
+    uint32_t header_pid;
+    uint64_t start_time; /* of the runtime */
+    uint32_t tid;        /* 0 unknown */
+    uint32_t model_id;
+    uint32_t nrt_status;
+    uint32_t reserved;
+    uint64_t execution_id; /* ERROR */
+    uint64_t address;      /* MEM_* */
+    uint64_t bytes;        /* MEM_*, MODEL_LOAD (device bytes), PROFILE_STOP */
+    uint64_t value;        /* ERROR, MARK */
+    const char *name;      /* tensor, model, file or mark */
+};
+
+/* ---- totals that outlive runtimes ---- */
+
+struct ntk_tag_total {
+    const char *tag;
+    uint64_t outcome[NTK_OUTCOME_COUNT];
+    uint64_t error_class[NTK_ERROR_CLASS_COUNT];
+    uint64_t first_realtime_ns; /* when the series was first seen */
+};
+
+struct ntk_snapshot {
+    uint64_t sequence;     /* 1, 2, ... of this collector */
+    uint64_t realtime_ns;  /* end of the period, since 1970 UTC */
+    uint64_t monotonic_ns; /* the same moment */
+    uint64_t period_ns;    /* really covered; of the first snapshot: since the collector began */
+    const char *boot_id;
+    const char *host_name;
+
+    struct ntk_hardware hardware;
+    struct ntk_device_sample *devices;
+    size_t device_count;
+    struct ntk_core_sample *cores; /* every physical core of the machine; cores[i].core == i */
+    size_t core_count;
+    struct ntk_runtime_sample *runtimes; /* by start time, then pid */
+    size_t runtime_count;
+    struct ntk_system_sample system;
+
+    struct ntk_event_sample *events; /* by time */
+    size_t event_count;
+    uint64_t events_unlisted;     /* events of these kinds that the list had no room for */
+    struct ntk_count events_read; /* records of all kinds */
+    struct ntk_count events_lost;
+
+    struct ntk_count outcome[NTK_OUTCOME_COUNT]; /* all runtimes, ended ones included */
+    struct ntk_count error_class[NTK_ERROR_CLASS_COUNT];
+    struct ntk_tag_total *tags; /* of the runtimes in this snapshot */
+    size_t tag_count;
+
+    uint64_t collect_duration_ns; /* what making it took */
+};
+
+/* An empty snapshot, all texts "". NULL without memory. */
+struct ntk_snapshot *ntk_snapshot_create(void);
+/* Another holder of the same snapshot. */
+const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot);
+/* Drops one holder; the last one frees. NULL is fine. */
+void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot);
+
+/* Zeroed memory that lives as long as the snapshot; a sticky failure (see _ok) gives NULL. count 0 gives
+ * NULL without a failure. */
+void *ntk_snapshot_alloc(struct ntk_snapshot *snapshot, size_t count, size_t item_bytes);
+/* A copy; "" when there is no memory or text is NULL. */
+const char *ntk_snapshot_text(struct ntk_snapshot *snapshot, const char *text);
+const char *ntk_snapshot_text_bytes(struct ntk_snapshot *snapshot, const char *text, size_t bytes);
+const char *ntk_snapshot_format(struct ntk_snapshot *snapshot, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A copy of the dense histogram's used buckets. */
+struct ntk_histogram ntk_snapshot_histogram(struct ntk_snapshot *snapshot,
+                                            const struct ntk_histogram_dense *dense);
+/* False once an allocation failed: throw the snapshot away. */
+bool ntk_snapshot_ok(const struct ntk_snapshot *snapshot);
+/* Arrays whose texts are "" instead of NULL; they set pointer and count of the owner. NULL on failure. */
+struct ntk_runtime_sample *ntk_snapshot_alloc_runtimes(struct ntk_snapshot *snapshot, size_t count);
+struct ntk_device_sample *ntk_snapshot_alloc_devices(struct ntk_snapshot *snapshot, size_t count);
+struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot, size_t count);
+struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot,
+                                                   struct ntk_runtime_sample *runtime,
+                                                   size_t count);
+
+/* ---- views ---- */
+
+/*
+ * The logical core `logical` (global) out of physical ones: utilization and the busy times (core and
+ * engines) are means over lnc cores, everything else is the sum. The histograms are those of the one
+ * core of the pair that has them. False when cores[] has none of its physical cores.
+ */
+bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
+                               uint32_t logical, struct ntk_core_sample *out);
+/* How many logical cores have at least one physical core in cores[] (ascending); their numbers go to
+ * out_logical (may be NULL), at most capacity. */
+size_t ntk_snapshot_logical_list(const struct ntk_core_sample *cores, size_t core_count,
+                                 uint32_t lnc, uint32_t *out_logical, size_t capacity);
+/* NULL when there is none. */
+const struct ntk_core_sample *ntk_snapshot_find_core(const struct ntk_core_sample *cores,
+                                                     size_t core_count, uint32_t core);
+/* Share of the period that an engine was busy, 0..1. */
+double ntk_snapshot_engine_share(const struct ntk_snapshot *snapshot,
+                                 const struct ntk_core_sample *core, enum ntk_engine engine);
+/* What a period's count is per second; 0 for a period of 0. */
+double ntk_snapshot_rate(const struct ntk_snapshot *snapshot, struct ntk_count count);
+/* Sum over an array of outcomes of the period. */
+uint64_t ntk_snapshot_outcome_sum(const struct ntk_count outcome[NTK_OUTCOME_COUNT]);
+
+/* The vendor's groups of neuron-monitor and neuron-top: sums over shared/abi/memory.def. */
+enum ntk_memory_group {
+    NTK_GROUP_HOST_APPLICATION = 0,
+    NTK_GROUP_HOST_CONSTANTS = 1,
+    NTK_GROUP_HOST_DMA_BUFFERS = 2,
+    NTK_GROUP_HOST_TENSORS = 3,
+    NTK_GROUP_CONSTANTS = 4,
+    NTK_GROUP_MODEL_CODE = 5,
+    NTK_GROUP_SCRATCHPAD = 6,
+    NTK_GROUP_RUNTIME = 7,
+    NTK_GROUP_TENSORS = 8,
+    NTK_GROUP_COUNT
+};
+extern const char *const ntk_memory_group_keys[NTK_GROUP_COUNT];   /* keys of the report */
+extern const char *const ntk_memory_group_labels[NTK_GROUP_COUNT]; /* labels of neuron-top */
+extern const char *const ntk_memory_category_names[NTK_MEMORY_CATEGORY_COUNT];
+extern const char *const ntk_memory_category_labels[NTK_MEMORY_CATEGORY_COUNT];
+extern const char *const ntk_engine_labels[NTK_ENGINE_COUNT]; /* "pe" ... */
+extern const char *const ntk_engine_names[NTK_ENGINE_COUNT];  /* "PE" ... */
+extern const char *const ntk_outcome_names[NTK_OUTCOME_COUNT];
+extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
+enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);
+enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_category category);
+
+#define NTK_MEMORY_ANY UINT32_MAX
+/*
+ * Adds up current bytes of the rows of a runtime that match: core is global physical (NTK_NO_CORE: rows
+ * without a core), model an id (0: rows without a model), NTK_MEMORY_ANY everything. out_group[] gets the
+ * sums by vendor group; any of the results may be NULL.
+ */
+void ntk_snapshot_memory_sum(const struct ntk_runtime_sample *runtime, uint32_t core,
+                             uint32_t model_id, uint64_t out_group[NTK_GROUP_COUNT],
+                             uint64_t *out_host_bytes, uint64_t *out_device_bytes);
+
+/* The row of the catalogue of machines: NULL for an unknown one. */
+struct ntk_machine {
+    const char *instance_type;
+    uint32_t device_count;
+    uint32_t cores_per_device;
+    uint32_t stack_count;
+    uint32_t cores_per_stack;
+    uint64_t stack_bytes;
+    uint32_t lnc_default;
+    uint32_t lnc_max;
+    const char *sysfs_device_arch;
+    const char *sysfs_instance_type;
+    const char *sysfs_device_name;
+    const char *device_type;
+    const char *device_version;
+    const char *core_version;      /* at LNC 1 */
+    const char *core_version_lnc2; /* "" none */
+    const char *core_arch;         /* "NCv3" */
+    double tensor_peak_flops;      /* of a physical core */
+    uint32_t vcpu_count;
+};
+const struct ntk_machine *ntk_machine_find(const char *instance_type);
+/* Any machine of the family whose device tree says this device_name ("Trainium2"). */
+const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
