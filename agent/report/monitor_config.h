@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * monitor_config - which groups are reported for whom, and how often.
+ *
+ * Reads neuron-monitor's configuration file (JSON) or makes the default of a run without one:
+ * every group of every application each 5 s. The result is a table of distinct periods and, per
+ * filter of applications and for the system, which period each group has.
+ *
+ * Owner:   caller's storage; ntk_monitor_config_fini() frees. A zeroed struct can be finished.
+ * Threads: one config belongs to one thread at a time (matching included).
+ */
+#ifndef NTK_AGENT_REPORT_MONITOR_CONFIG_H
+#define NTK_AGENT_REPORT_MONITOR_CONFIG_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_MONITOR_PERIOD_DEFAULT_NS (5 * NTK_NS_PER_SECOND)
+#define NTK_MONITOR_PERIOD_MIN_NS (100 * NTK_NS_PER_MS) /* shorter ones are raised to it */
+#define NTK_MONITOR_PERIOD_MAX_NS (24 * 3600 * NTK_NS_PER_SECOND)
+
+/* Bounds of a file; beyond them it is refused. */
+#define NTK_MONITOR_CONFIG_BYTES_MAX (1024 * 1024)
+#define NTK_MONITOR_FILTERS_MAX 64
+#define NTK_MONITOR_FILTER_BYTES_MAX 512
+#define NTK_MONITOR_PERIODS_MAX 16 /* different ones */
+
+/* The groups of an application, in the order of the report. */
+enum ntk_monitor_runtime_group {
+    NTK_MONITOR_EXECUTION_STATS,
+    NTK_MONITOR_MEMORY_USED,
+    NTK_MONITOR_RUNTIME_VCPU_USAGE,
+    NTK_MONITOR_NEURONCORE_COUNTERS,
+    NTK_MONITOR_RUNTIME_GROUP_COUNT,
+};
+
+/* The groups of the machine, in the order of the report. */
+enum ntk_monitor_system_group {
+    NTK_MONITOR_MEMORY_INFO,
+    NTK_MONITOR_HW_COUNTERS,
+    NTK_MONITOR_VCPU_USAGE,
+    NTK_MONITOR_SYSTEM_GROUP_COUNT,
+};
+
+#define NTK_MONITOR_NOT_ASKED (-1)
+
+/* Index into periods_ns per group, or NTK_MONITOR_NOT_ASKED. */
+struct ntk_monitor_runtime_groups {
+    int period[NTK_MONITOR_RUNTIME_GROUP_COUNT];
+};
+
+struct ntk_monitor_filter {
+    bool all; /* no tag_filter: every application */
+    regex_t tag_regex;
+    struct ntk_monitor_runtime_groups groups;
+};
+
+struct ntk_monitor_config {
+    uint64_t periods_ns[NTK_MONITOR_PERIODS_MAX]; /* different, each used by at least one group */
+    size_t period_count;
+    struct ntk_monitor_filter filters[NTK_MONITOR_FILTERS_MAX];
+    size_t filter_count;
+    int system_period[NTK_MONITOR_SYSTEM_GROUP_COUNT];
+};
+
+/* All groups of everyone with one period. */
+void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t period_ns);
+/* The file's. The sentence names file, line where the JSON breaks, or the key that is wrong.
+ * Warnings (a period that was raised, keys without effect) are logged. */
+int ntk_monitor_config_read(struct ntk_monitor_config *config, const char *path,
+                            struct ntk_err *err);
+/* The same from bytes in memory. */
+int ntk_monitor_config_parse(struct ntk_monitor_config *config, const char *text, size_t text_bytes,
+                             struct ntk_err *err);
+void ntk_monitor_config_fini(struct ntk_monitor_config *config);
+
+/* Every group that is asked for gets this one period instead. */
+void ntk_monitor_config_set_period(struct ntk_monitor_config *config, uint64_t period_ns);
+
+/* The groups of the application with this tag: the union of all filters that match, with the
+ * smallest period of each group. False when no filter matches: it is not reported at all. */
+bool ntk_monitor_config_match(const struct ntk_monitor_config *config, const char *tag,
+                              struct ntk_monitor_runtime_groups *out_groups);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

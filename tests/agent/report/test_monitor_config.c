@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: configuration texts, what they must select, and the sentence of each refusal. */
+#include "agent/report/monitor_config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/fs.h"
+#include "tests/support/scratch.h"
+
+#define SECOND NTK_NS_PER_SECOND
+
+static struct ntk_monitor_config config;
+
+static int parse(const char *text, struct ntk_err *err)
+{
+    return ntk_monitor_config_parse(&config, text, strlen(text), err);
+}
+
+static void parse_well(const char *text)
+{
+    struct ntk_err err = { 0 };
+
+    if (parse(text, &err) < 0) {
+        fail_msg("'%s' was refused: %s", text, err.text);
+    }
+}
+
+/* The period in ns of a group, 0 when it is not asked for. */
+static uint64_t system_ns(enum ntk_monitor_system_group group)
+{
+    int index = config.system_period[group];
+
+    return index == NTK_MONITOR_NOT_ASKED ? 0 : config.periods_ns[index];
+}
+
+static uint64_t runtime_ns(const char *tag, enum ntk_monitor_runtime_group group)
+{
+    struct ntk_monitor_runtime_groups groups;
+
+    if (!ntk_monitor_config_match(&config, tag, &groups) ||
+        groups.period[group] == NTK_MONITOR_NOT_ASKED) {
+        return 0;
+    }
+    return config.periods_ns[groups.period[group]];
+}
+
+static bool matches(const char *tag)
+{
+    struct ntk_monitor_runtime_groups groups;
+
+    return ntk_monitor_config_match(&config, tag, &groups);
+}
+
+static void the_default_is_every_group_of_everyone(void **state)
+{
+    (void)state;
+    ntk_monitor_config_default(&config, NTK_MONITOR_PERIOD_DEFAULT_NS);
+    for (int k = 0; k < NTK_MONITOR_RUNTIME_GROUP_COUNT; k++) {
+        assert_int_equal(runtime_ns("anything", k), 5 * SECOND);
+    }
+    for (int k = 0; k < NTK_MONITOR_SYSTEM_GROUP_COUNT; k++) {
+        assert_int_equal(system_ns(k), 5 * SECOND);
+    }
+    ntk_monitor_config_fini(&config);
+}
+
+static void periods_are_inherited_from_the_enclosing_object(void **state)
+{
+    (void)state;
+    parse_well(
+        "{\"period\":\"1s\",\"neuron_runtimes\":[{\"tag_filter\":\".*\",\"metrics\":["
+        "{\"type\":\"neuroncore_counters\"},{\"type\":\"memory_used\",\"period\":\"500ms\"}]},"
+        "{\"tag_filter\":\"^b\",\"period\":\"7s\",\"metrics\":[{\"type\":\"execution_stats\"}]}],"
+        "\"system_metrics\":[{\"type\":\"vcpu_usage\"},"
+        "{\"period\":\"2s\",\"type\":\"neuron_hw_counters\"}]}");
+    assert_int_equal(config.period_count, 4);
+    assert_int_equal(runtime_ns("a", NTK_MONITOR_NEURONCORE_COUNTERS), SECOND);
+    assert_int_equal(runtime_ns("a", NTK_MONITOR_MEMORY_USED), SECOND / 2);
+    assert_int_equal(runtime_ns("a", NTK_MONITOR_EXECUTION_STATS), 0);
+    assert_int_equal(runtime_ns("b", NTK_MONITOR_EXECUTION_STATS), 7 * SECOND);
+    assert_int_equal(runtime_ns("b", NTK_MONITOR_RUNTIME_VCPU_USAGE), 0);
+    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), SECOND);
+    assert_int_equal(system_ns(NTK_MONITOR_HW_COUNTERS), 2 * SECOND);
+    assert_int_equal(system_ns(NTK_MONITOR_MEMORY_INFO), 0);
+    ntk_monitor_config_fini(&config);
+}
+
+static void several_entries_of_one_application_are_united_with_the_smallest_period(void **state)
+{
+    (void)state;
+    parse_well(
+        "{\"neuron_runtimes\":["
+        "{\"tag_filter\":\"bert\",\"period\":\"3s\",\"metrics\":[{\"type\":\"memory_used\"},"
+        "{\"type\":\"execution_stats\"}]},"
+        "{\"tag_filter\":\"serve$\",\"period\":\"2s\",\"metrics\":[{\"type\":\"memory_used\"},"
+        "{\"type\":\"neuroncore_counters\",\"period\":\"9s\"}]}]}");
+    assert_int_equal(runtime_ns("bert-serve", NTK_MONITOR_MEMORY_USED), 2 * SECOND);
+    assert_int_equal(runtime_ns("bert-serve", NTK_MONITOR_EXECUTION_STATS), 3 * SECOND);
+    assert_int_equal(runtime_ns("bert-serve", NTK_MONITOR_NEURONCORE_COUNTERS), 9 * SECOND);
+    assert_int_equal(runtime_ns("bert-train", NTK_MONITOR_MEMORY_USED), 3 * SECOND);
+    assert_true(matches("xserve"));
+    assert_false(matches("other"));
+    ntk_monitor_config_fini(&config);
+}
+
+static void the_filter_is_searched_anywhere_in_the_tag(void **state)
+{
+    (void)state;
+    parse_well("{\"neuron_runtimes\":[{\"tag_filter\":\"a{2,3}|^[0-9]+$\",\"metrics\":[]}]}");
+    assert_true(matches("xaay"));
+    assert_true(matches("4711"));
+    assert_false(matches("a1"));
+    ntk_monitor_config_fini(&config);
+}
+
+static void an_entry_without_metrics_lists_the_application_without_groups(void **state)
+{
+    (void)state;
+    parse_well("{\"neuron_runtimes\":[{}]}");
+    assert_true(matches(""));
+    for (int k = 0; k < NTK_MONITOR_RUNTIME_GROUP_COUNT; k++) {
+        assert_int_equal(runtime_ns("x", k), 0);
+    }
+    ntk_monitor_config_fini(&config);
+}
+
+static void an_empty_object_reports_each_5_s_without_groups(void **state)
+{
+    (void)state;
+    parse_well("{}");
+    assert_int_equal(config.period_count, 1);
+    assert_int_equal(config.periods_ns[0], 5 * SECOND);
+    assert_int_equal(config.filter_count, 0);
+    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), 0);
+    ntk_monitor_config_fini(&config);
+}
+
+static void null_counts_as_absent(void **state)
+{
+    (void)state;
+    parse_well("{\"period\":null,\"neuron_runtimes\":null,\"system_metrics\":null}");
+    assert_int_equal(config.periods_ns[0], 5 * SECOND);
+    ntk_monitor_config_fini(&config);
+}
+
+static void a_period_below_the_minimum_is_raised(void **state)
+{
+    (void)state;
+    parse_well("{\"period\":\"1ms\",\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
+    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), NTK_MONITOR_PERIOD_MIN_NS);
+    ntk_monitor_config_fini(&config);
+}
+
+static void go_durations_are_understood(void **state)
+{
+    (void)state;
+    parse_well("{\"system_metrics\":[{\"type\":\"vcpu_usage\",\"period\":\"1m30s\"},"
+               "{\"type\":\"memory_info\",\"period\":\"1500ms\"}]}");
+    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), 90 * SECOND);
+    assert_int_equal(system_ns(NTK_MONITOR_MEMORY_INFO), 3 * SECOND / 2);
+    ntk_monitor_config_fini(&config);
+}
+
+static void unknown_keys_and_addresses_are_no_errors(void **state)
+{
+    (void)state;
+    parse_well("{\"hello\":1,\"k8s_info\":true,\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
+               "\"wat\":{},\"metrics\":[{\"type\":\"memory_used\",\"more\":[]}]}]}");
+    assert_int_equal(runtime_ns("x", NTK_MONITOR_MEMORY_USED), 5 * SECOND);
+    ntk_monitor_config_fini(&config);
+}
+
+static void one_period_can_replace_all(void **state)
+{
+    (void)state;
+    parse_well("{\"period\":\"9s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"memory_used\","
+               "\"period\":\"8s\"}]}],\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
+    ntk_monitor_config_set_period(&config, SECOND);
+    assert_int_equal(config.period_count, 1);
+    assert_int_equal(runtime_ns("x", NTK_MONITOR_MEMORY_USED), SECOND);
+    assert_int_equal(runtime_ns("x", NTK_MONITOR_EXECUTION_STATS), 0);
+    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), SECOND);
+    assert_int_equal(system_ns(NTK_MONITOR_MEMORY_INFO), 0);
+    ntk_monitor_config_fini(&config);
+}
+
+static void each_wrong_text_is_refused_with_its_place(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *sentence;
+    } rows[] = {
+        { "", "the file is empty" },
+        { "[]", "a JSON object expected" },
+        { "{\n\"period\": \"5s\",\n}", "line 3, column 1: string or '}' expected near '}'" },
+        { "{\"period\":5}", "period: a string such as \"5s\" expected" },
+        { "{\"period\":\"soon\"}", "period: 'soon' is no time such as 500ms, 5s or 1m30s" },
+        { "{\"period\":\"-1s\"}", "period: '-1s' is no time such as 500ms, 5s or 1m30s" },
+        { "{\"period\":\"25h\"}", "period: '25h' is longer than a day" },
+        { "{\"neuron_runtimes\":{}}", "neuron_runtimes: an array expected" },
+        { "{\"neuron_runtimes\":[1]}", "neuron_runtimes[0]: an object expected" },
+        { "{\"neuron_runtimes\":[{\"tag_filter\":1}]}",
+          "neuron_runtimes[0].tag_filter: a string expected" },
+        { "{\"neuron_runtimes\":[{\"metrics\":{}}]}",
+          "neuron_runtimes[0].metrics: an array expected" },
+        { "{\"neuron_runtimes\":[{},{\"metrics\":[\"x\"]}]}",
+          "neuron_runtimes[1].metrics[0]: an object expected" },
+        { "{\"neuron_runtimes\":[{\"metrics\":[{}]}]}",
+          "neuron_runtimes[0].metrics[0]: type is missing" },
+        { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":3}]}]}",
+          "neuron_runtimes[0].metrics[0]: type must be a string" },
+        { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"vcpu_usage\"}]}]}",
+          "neuron_runtimes[0].metrics[0]: 'vcpu_usage' does not belong here but into "
+          "system_metrics" },
+        { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"inference_stats\"}]}]}",
+          "neuron_runtimes[0].metrics[0]: unknown metric type 'inference_stats': it is called "
+          "execution_stats now" },
+        { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"memory_used\",\"period\":[]}]}]}",
+          "neuron_runtimes[0].metrics[0].period: a string such as \"5s\" expected" },
+        { "{\"system_metrics\":[{\"type\":\"gpu_usage\"}]}",
+          "system_metrics[0]: unknown metric type 'gpu_usage'; known are memory_info, "
+          "neuron_hw_counters, vcpu_usage" },
+        { "{\"system_metrics\":[{\"type\":\"memory_used\"}]}",
+          "system_metrics[0]: 'memory_used' does not belong here but into "
+          "neuron_runtimes[].metrics" },
+        { "{\"neuron_runtimes\":[{\"tag_filter\":\"(\"}]}",
+          "neuron_runtimes[0].tag_filter: '(' is no regular expression: Unmatched ( or \\(" },
+        { "{\"neuron_runtimes\":[{\"tag_filter\":\"(a)\\\\1\"}]}",
+          "neuron_runtimes[0].tag_filter: '\\1' (a back reference) is not supported" },
+        { "{\"neuron_runtimes\":[{\"tag_filter\":\"((a{99}){99}){99}\"}]}",
+          "neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_err err = { 0 };
+        if (parse(rows[i].text, &err) >= 0) {
+            fail_msg("'%s' was taken", rows[i].text);
+        }
+        assert_string_equal(err.text, rows[i].sentence);
+        assert_int_equal(config.filter_count, 0); /* nothing left to free */
+    }
+}
+
+/* Method: one entry, one period or one byte more than the bound. */
+static void each_bound_is_refused_beyond_it(void **state)
+{
+    char *text = malloc(64 * 1024);
+    struct ntk_err err = { 0 };
+    size_t used;
+
+    (void)state;
+    for (int more = 0; more <= 1; more++) {
+        used = (size_t)sprintf(text, "{\"neuron_runtimes\":[");
+        for (int i = 0; i < NTK_MONITOR_FILTERS_MAX + more; i++) {
+            used += (size_t)sprintf(text + used, "%s{}", i ? "," : "");
+        }
+        sprintf(text + used, "]}");
+        assert_int_equal(parse(text, &err), more ? -EINVAL : 0);
+        ntk_monitor_config_fini(&config);
+
+        used = (size_t)sprintf(text, "{\"system_metrics\":[");
+        for (int i = 0; i < NTK_MONITOR_PERIODS_MAX + more; i++) {
+            used += (size_t)sprintf(text + used, "%s{\"type\":\"vcpu_usage\",\"period\":\"%ds\"}",
+                                    i ? "," : "", i + 1);
+        }
+        sprintf(text + used, "]}");
+        assert_int_equal(parse(text, &err), more ? -EINVAL : 0);
+        ntk_monitor_config_fini(&config);
+
+        used = (size_t)sprintf(text, "{\"neuron_runtimes\":[{\"tag_filter\":\"");
+        memset(text + used, 'a', (size_t)(NTK_MONITOR_FILTER_BYTES_MAX + more));
+        sprintf(text + used + NTK_MONITOR_FILTER_BYTES_MAX + more, "\"}]}");
+        assert_int_equal(parse(text, &err), more ? -EINVAL : 0);
+        ntk_monitor_config_fini(&config);
+    }
+    free(text);
+}
+
+static void a_file_is_read_and_named_in_the_refusal(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "monitor.json");
+    struct ntk_err err = { 0 };
+    char expected[512];
+
+    (void)state;
+    assert_int_equal(ntk_monitor_config_read(&config, path, &err), -ENOENT);
+    assert_non_null(strstr(err.text, path));
+
+    assert_int_equal(ntk_fs_write(path, "{\"period\":\"2s\"}", 15, NULL), 0);
+    assert_int_equal(ntk_monitor_config_read(&config, path, &err), 0);
+    assert_int_equal(config.periods_ns[0], 2 * SECOND);
+    ntk_monitor_config_fini(&config);
+
+    assert_int_equal(ntk_fs_write(path, "{\"period\"", 9, NULL), 0);
+    assert_int_equal(ntk_monitor_config_read(&config, path, &err), -EINVAL);
+    snprintf(expected, sizeof expected, "%s: line 1, column 9: ", path);
+    assert_int_equal(strncmp(err.text, expected, strlen(expected)), 0);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_default_is_every_group_of_everyone),
+        cmocka_unit_test(periods_are_inherited_from_the_enclosing_object),
+        cmocka_unit_test(several_entries_of_one_application_are_united_with_the_smallest_period),
+        cmocka_unit_test(the_filter_is_searched_anywhere_in_the_tag),
+        cmocka_unit_test(an_entry_without_metrics_lists_the_application_without_groups),
+        cmocka_unit_test(an_empty_object_reports_each_5_s_without_groups),
+        cmocka_unit_test(null_counts_as_absent),
+        cmocka_unit_test(a_period_below_the_minimum_is_raised),
+        cmocka_unit_test(go_durations_are_understood),
+        cmocka_unit_test(unknown_keys_and_addresses_are_no_errors),
+        cmocka_unit_test(one_period_can_replace_all),
+        cmocka_unit_test(each_wrong_text_is_refused_with_its_place),
+        cmocka_unit_test(each_bound_is_refused_beyond_it),
+        cmocka_unit_test(a_file_is_read_and_named_in_the_refusal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
