@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * monitor_stream - writes whole lines to stdout and never waits for who reads them.
+ *
+ * Lines wait in a bounded queue. When it is full the newest line is dropped whole and counted: the
+ * reader is slower than the reports come, and neither the store nor the HTTP side may suffer for
+ * it. A line of which a byte was written is always finished.
+ *
+ * stdout is often shared (a terminal, the pipe of a script), so its file status flags are not
+ * touched: pipes and terminals are opened once more for writing without waiting, sockets are
+ * written with a flag per call.
+ *
+ * Owner:   ntk_monitor_stream_create() / _destroy(); fd stays the caller's.
+ * Threads: one.
+ */
+#ifndef NTK_AGENT_REPORT_MONITOR_STREAM_H
+#define NTK_AGENT_REPORT_MONITOR_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One line always fits into an empty queue. */
+#define NTK_MONITOR_STREAM_BYTES_MAX (1024 * 1024)
+#define NTK_MONITOR_STREAM_LINES_MAX 64
+
+struct ntk_monitor_stream;
+
+int ntk_monitor_stream_create(int fd, struct ntk_monitor_stream **out_stream, struct ntk_err *err);
+void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream);
+/* Queues a copy and writes what goes without waiting. 1 when the line was dropped, 0, or -errno as
+ * of _flush. */
+int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, size_t line_bytes);
+/* Writes what goes without waiting. 0, -EPIPE when the reader is gone, or -errno. */
+int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream);
+bool ntk_monitor_stream_is_empty(const struct ntk_monitor_stream *stream);
+uint64_t ntk_monitor_stream_dropped_count(const struct ntk_monitor_stream *stream);
+/* The descriptor to watch for EPOLLOUT while the stream is not empty. */
+int ntk_monitor_stream_fd_get(const struct ntk_monitor_stream *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
