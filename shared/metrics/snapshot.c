@@ -9,6 +9,19 @@
 #define BLOCK_BYTES (64u * 1024u)
 #define ALIGNMENT 16u
 
+const char *const ntk_runtime_group_names[NTK_RUNTIME_GROUP_COUNT] = {
+    "execution_stats",
+    "memory_used",
+    "neuron_runtime_vcpu_usage",
+    "neuroncore_counters",
+};
+
+const char *const ntk_system_group_names[NTK_SYSTEM_GROUP_COUNT] = {
+    "memory_info",
+    "neuron_hw_counters",
+    "vcpu_usage",
+};
+
 const char *const ntk_ecc_names[NTK_ECC_COUNT] = {
     "mem_ecc_corrected",
     "mem_ecc_uncorrected",
@@ -101,6 +114,7 @@ static void set_empty_texts(struct ntk_snapshot *snapshot)
     struct ntk_hardware *hardware = &snapshot->hardware;
 
     snapshot->boot_id = snapshot->host_name = "";
+    snapshot->instance = (struct ntk_instance){ "", "", "", "", "", "", "", "", "", "" };
     hardware->error = hardware->instance_type = hardware->device_type = "";
     hardware->device_version = hardware->core_version = hardware->driver_version = "";
     snapshot->system.cpu_error = snapshot->system.memory_error = "";

@@ -43,6 +43,45 @@ struct ntk_count {
     uint64_t total;
 };
 
+/* ---- groups of the report ---- */
+
+/* What can be asked for, and be due, by itself; in the order of the report. */
+enum ntk_runtime_group {
+    NTK_RUNTIME_GROUP_EXECUTIONS = 0, /* execution_stats */
+    NTK_RUNTIME_GROUP_MEMORY = 1,     /* memory_used */
+    NTK_RUNTIME_GROUP_CPU = 2,        /* neuron_runtime_vcpu_usage */
+    NTK_RUNTIME_GROUP_CORES = 3,      /* neuroncore_counters */
+    NTK_RUNTIME_GROUP_COUNT
+};
+enum ntk_system_group {
+    NTK_SYSTEM_GROUP_MEMORY = 0, /* memory_info */
+    NTK_SYSTEM_GROUP_ECC = 1,    /* neuron_hw_counters */
+    NTK_SYSTEM_GROUP_CPU = 2,    /* vcpu_usage */
+    NTK_SYSTEM_GROUP_COUNT
+};
+extern const char *const ntk_runtime_group_names[NTK_RUNTIME_GROUP_COUNT];
+extern const char *const ntk_system_group_names[NTK_SYSTEM_GROUP_COUNT];
+
+/* A group period: 0 is the snapshot's period_ns (all that the collector makes); a group with a
+ * period of its own was due in this snapshot; an absent one was not, or was not asked for. */
+#define NTK_GROUP_ABSENT UINT64_MAX
+
+/* ---- the instance ---- */
+
+/* Where the machine runs; all "" away from EC2. */
+struct ntk_instance {
+    const char *name;
+    const char *id;
+    const char *type;
+    const char *zone;
+    const char *zone_id;
+    const char *region;
+    const char *ami_id;
+    const char *subnet_id;
+    const char *ultraserver_id; /* "" for most machines */
+    const char *error;
+};
+
 /* ---- hardware ---- */
 
 enum ntk_hardware_has {
@@ -201,6 +240,8 @@ enum ntk_runtime_has {
     NTK_RUNTIME_HAS_EXECUTIONS = 1u << 3,
     NTK_RUNTIME_HAS_CORES = 1u << 4,
     NTK_RUNTIME_HAS_MODELS = 1u << 5,
+    NTK_RUNTIME_HAS_PERCENTILES = 1u << 6,        /* total_percentile_ns, without a histogram */
+    NTK_RUNTIME_HAS_DEVICE_PERCENTILES = 1u << 7, /* device_percentile_ns */
 };
 
 struct ntk_runtime_sample {
@@ -233,6 +274,10 @@ struct ntk_runtime_sample {
     struct ntk_histogram total_latency;
     struct ntk_histogram device_latency;
     bool has_device_latency;
+    /* By ntk_percentile_list; only in a snapshot from a report that carried no histograms. */
+    double total_percentile_ns[NTK_PERCENTILE_COUNT];
+    double device_percentile_ns[NTK_PERCENTILE_COUNT];
+    uint64_t group_period_ns[NTK_RUNTIME_GROUP_COUNT]; /* see NTK_GROUP_ABSENT */
 
     struct ntk_memory_sample *memory; /* rows that are not 0, or were in use */
     size_t memory_count;
@@ -335,6 +380,9 @@ struct ntk_snapshot {
     const char *boot_id;
     const char *host_name;
 
+    uint64_t group_period_ns[NTK_SYSTEM_GROUP_COUNT]; /* see NTK_GROUP_ABSENT */
+
+    struct ntk_instance instance;
     struct ntk_hardware hardware;
     struct ntk_device_sample *devices;
     size_t device_count;
