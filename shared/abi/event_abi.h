@@ -159,6 +159,12 @@ enum ntk_memory_category {
 };
 static_assert(NTK_MEMORY_CATEGORY_COUNT == 22, "memory.def numbers its rows without gaps");
 
+/* kind, flags, core and thread of a slot as the one word that writers store and readers load. */
+#define NTK_SLOT_META(kind, flags, core, thread)                      \
+    ((uint64_t)(uint16_t)(kind) | (uint64_t)(uint16_t)(flags) << 16 | \
+     (uint64_t)(uint16_t)(core) << 32 | (uint64_t)(uint16_t)(thread) << 48)
+#define ntk_slot_meta(slot) ((uint64_t *)(void *)&(slot)->kind)
+
 #define NTK_WORD(lo, hi) ((uint64_t)(uint32_t)(lo) | (uint64_t)(uint32_t)(hi) << 32)
 #define NTK_WORD_LO(word) ((uint32_t)(word))
 #define NTK_WORD_HI(word) ((uint32_t)((word) >> 32))

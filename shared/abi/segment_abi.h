@@ -62,6 +62,16 @@ extern "C" {
 #define ntk_abi_add_shared(pointer, amount) \
     __atomic_fetch_add((pointer), (amount), __ATOMIC_RELEASE)
 
+/* Fences of the sequence protocols. The thread sanitizer knows no fences and forbids them; all words
+ * around them are atomic, and its build runs where stores and loads keep their order. */
+#ifdef __SANITIZE_THREAD__
+#define ntk_abi_fence_release() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define ntk_abi_fence_acquire() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#else
+#define ntk_abi_fence_release() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define ntk_abi_fence_acquire() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
+
 enum ntk_segment_section_id {
     NTK_SECTION_PROCESS = 0,    /* 1 x struct ntk_segment_process */
     NTK_SECTION_CORES = 1,      /* 128 x struct ntk_segment_core, by global physical core */
@@ -193,8 +203,8 @@ enum ntk_core_state {
  * One physical core. Line 0 stands under its sequence word: odd while the owner changes it, so a
  * reader gets busy, in-flight and since of one moment (busy while running = busy + now - since).
  *
- * "owned": only the thread that holds the core writes, with plain stores; these belong to executions
- * that completed. "shared": any thread adds with locked instructions.
+ * "owned": only the thread that holds the core writes, with plain stores. "shared": any thread adds,
+ * with locked instructions; outcomes other than COMPLETED are, as refused executions have no core.
  */
 struct ntk_segment_core {
     /* line 0 */

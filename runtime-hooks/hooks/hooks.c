@@ -1,0 +1,791 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/hooks/hooks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime-hooks/hooks/hooks_state.h"
+#include "shared/abi/raw_clock.h"
+
+struct hooks_state hooks = { .segment = { .fd = -1 } };
+uint32_t hooks_mask;
+
+static int fork_prepared;
+
+#define likely(condition) __builtin_expect(!!(condition), 1)
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
+/* ---- attach and detach ---- */
+
+static void in_child(void)
+{
+    if (ntk_abi_load(&hooks_mask) == 0) {
+        return;
+    }
+    ntk_abi_store(&hooks_mask, 0u);
+    hooks_tables_after_fork();
+    hooks_threads_after_fork();
+    hooks_segment_forget();
+}
+
+/* NEURON_HOOKS as 0 off, 1 counters, 2 all; unknown values say so and are all. */
+static uint32_t mode_wanted(char *note, size_t note_bytes)
+{
+    const char *text = getenv("NEURON_HOOKS");
+
+    if (text == NULL || text[0] == '\0' || strcmp(text, "1") == 0) {
+        return 2;
+    }
+    if (strcmp(text, "0") == 0) {
+        return 0;
+    }
+    if (strcmp(text, "counters") == 0) {
+        return 1;
+    }
+    (void)snprintf(note, note_bytes,
+                   "NEURON_HOOKS=%.40s is none of 1, counters, 0; recording counters and events",
+                   text);
+    return 2;
+}
+
+int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size_t note_bytes)
+{
+    char unwanted_note[256];
+    uint64_t ticks_per_second;
+    uint32_t mode;
+    int ret;
+
+    if (out_note == NULL || note_bytes == 0) {
+        out_note = unwanted_note;
+        note_bytes = sizeof unwanted_note;
+    }
+    out_note[0] = '\0';
+    if (ntk_abi_load(&hooks_mask) != 0) {
+        return -EALREADY;
+    }
+    mode = mode_wanted(out_note, note_bytes);
+    if (mode == 0) {
+        return 0;
+    }
+    if (!hooks_threads_prepare()) {
+        (void)snprintf(out_note, note_bytes, "no thread key is left for the hooks");
+        return -EAGAIN;
+    }
+    if (!fork_prepared) {
+        if (pthread_atfork(NULL, NULL, in_child) != 0) {
+            (void)snprintf(out_note, note_bytes, "cannot watch for fork");
+            return -ENOMEM;
+        }
+        fork_prepared = 1;
+    }
+    ret = hooks_segment_create(config, mode, out_note, note_bytes);
+    if (ret < 0) {
+        return ret;
+    }
+    hooks.attach_count++;
+    hooks.clock_kind = hooks.segment.process->clock.kind;
+    ticks_per_second = hooks.segment.process->clock.ticks_per_second;
+    hooks.ns_per_tick = (uint64_t)(1e9 / (double)ticks_per_second * 4294967296.0);
+    hooks.ticks_per_ns = (uint64_t)((double)ticks_per_second / 1e9 * 4294967296.0);
+    hooks.cores_shared = (config->flags & NTK_HOOKS_CORES_SHARED) != 0;
+    hooks_tables_reset();
+    hooks_threads_reset();
+    __atomic_store_n(&hooks_mask, mode >= 2 ? HOOKS_COUNTERS | HOOKS_EVENTS : HOOKS_COUNTERS,
+                     __ATOMIC_RELEASE);
+    return 0;
+}
+
+void ntk_hooks_detach(void)
+{
+    if (ntk_abi_load(&hooks_mask) == 0) {
+        return;
+    }
+    __atomic_store_n(&hooks_mask, 0u, __ATOMIC_SEQ_CST);
+    if (hooks.segment.process->pid != (uint32_t)getpid()) {
+        hooks_segment_forget(); /* a child that was made behind the back of pthread_atfork */
+        return;
+    }
+    hooks_segment_end();
+}
+
+/* A program that ends, or unloads us, without saying so. */
+__attribute__((destructor)) static void detach_at_end(void)
+{
+    ntk_hooks_detach();
+}
+
+const char *ntk_hooks_segment_path(void)
+{
+    return ntk_abi_load(&hooks_mask) != 0 ? hooks.segment.path : NULL;
+}
+
+int ntk_hooks_counters_on(void)
+{
+    return (ntk_abi_load(&hooks_mask) & HOOKS_COUNTERS) != 0;
+}
+
+int ntk_hooks_events_on(void)
+{
+    return (ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0;
+}
+
+/* ---- clock ---- */
+
+uint64_t ntk_hooks_now(void)
+{
+    /* Zeroed state means CLOCK_MONOTONIC, in nanoseconds. */
+    return ntk_raw_clock_now(hooks.clock_kind);
+}
+
+static inline uint64_t scale(uint64_t value, uint64_t factor)
+{
+    __extension__ typedef unsigned __int128 wide;
+
+    return factor == 0 ? value : (uint64_t)((wide)value * factor >> 32);
+}
+
+uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks)
+{
+    return scale(ticks, hooks.ns_per_tick);
+}
+
+uint64_t ntk_hooks_ns_to_ticks(uint64_t ns)
+{
+    return scale(ns, hooks.ticks_per_ns);
+}
+
+/* A span of ticks that other cores may have taken: never below zero. */
+static inline uint64_t span_ns(uint64_t start_ticks, uint64_t end_ticks)
+{
+    return end_ticks > start_ticks ? scale(end_ticks - start_ticks, hooks.ns_per_tick) : 0;
+}
+
+static inline uint64_t span_ticks(uint64_t start_ticks, uint64_t end_ticks)
+{
+    return end_ticks > start_ticks ? end_ticks - start_ticks : 0;
+}
+
+/* ---- one record ---- */
+
+static void record(uint16_t kind, uint16_t flags, uint16_t core, uint64_t start_ticks,
+                   uint64_t word_0, uint64_t word_1, uint64_t word_2, uint64_t word_3,
+                   uint64_t word_4)
+{
+    struct ntk_ring_writer *writer = hooks_ring();
+
+    if (likely(writer != NULL) && ntk_ring_writer_enter(writer)) {
+        ntk_ring_writer_put(writer, start_ticks, NTK_SLOT_META(kind, flags, core, writer->thread),
+                            word_0, word_1, word_2, word_3, word_4);
+        ntk_ring_writer_leave(writer);
+    }
+}
+
+/* ---- cores ---- */
+
+static inline void count(uint64_t *counter, uint64_t amount, uint32_t is_shared)
+{
+    if (amount == 0) {
+        return;
+    }
+    if (is_shared) {
+        ntk_abi_add_shared(counter, amount);
+    } else {
+        ntk_abi_add_owned(counter, amount);
+    }
+}
+
+/* Line 0 of a core has one writer: the thread that holds the core, or whoever has this lock. */
+static inline void core_lock(uint16_t core)
+{
+    if (unlikely(hooks.cores_shared)) {
+        while (__atomic_exchange_n(&hooks.core_lock[core], 1u, __ATOMIC_ACQUIRE) != 0) {
+        }
+    }
+}
+
+static inline void core_unlock(uint16_t core)
+{
+    if (unlikely(hooks.cores_shared)) {
+        __atomic_store_n(&hooks.core_lock[core], 0u, __ATOMIC_RELEASE);
+    }
+}
+
+/* change: +1 an execution starts, -1 one ends. Pairs with read_core() in segment_copy.c. */
+static void core_turn(uint16_t core, uint64_t now, int change, uint32_t model)
+{
+    struct ntk_segment_core *block = &hooks.segment.cores[core];
+    uint64_t in_flight;
+    uint64_t since;
+    uint64_t seq;
+
+    core_lock(core);
+    seq = ntk_abi_load(&block->seq);
+    in_flight = ntk_abi_load(&block->in_flight);
+    since = ntk_abi_load(&block->since_ticks);
+    ntk_abi_store(&block->seq, seq + 1);
+    ntk_abi_fence_release();
+    if (in_flight > 0) {
+        ntk_abi_store(&block->busy_ns, ntk_abi_load(&block->busy_ns) + span_ns(since, now));
+    }
+    if (in_flight == 0 || now > since) {
+        ntk_abi_store(&block->since_ticks, now);
+    }
+    if (change > 0) {
+        ntk_abi_store(&block->in_flight, in_flight + 1);
+        ntk_abi_store(&block->current_model, model);
+    } else if (in_flight > 0) {
+        ntk_abi_store(&block->in_flight, in_flight - 1);
+        if (in_flight == 1) {
+            ntk_abi_store(&block->current_model, 0);
+        }
+    }
+    ntk_abi_store_release(&block->seq, seq + 2);
+    core_unlock(core);
+}
+
+void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first)
+{
+    struct ntk_segment_core *block;
+
+    if (ntk_abi_load(&hooks_mask) == 0 || core >= NTK_SEGMENT_CORES) {
+        return;
+    }
+    block = &hooks.segment.cores[core];
+    ntk_abi_store(&block->logical, logical_core);
+    if (is_first && hooks_table_lock()) {
+        ntk_abi_store_release(&block->histogram, (uint32_t)hooks_histogram_prepare(
+                                                     core, NTK_HISTOGRAM_OWNER_CORE(core)));
+        hooks_table_unlock();
+    }
+    ntk_abi_store_release(&block->state, (uint32_t)NTK_CORE_OWNED);
+}
+
+void ntk_hooks_core_release(uint16_t core)
+{
+    if (ntk_abi_load(&hooks_mask) != 0 && core < NTK_SEGMENT_CORES) {
+        ntk_abi_store_release(&hooks.segment.cores[core].state, (uint32_t)NTK_CORE_RELEASED);
+    }
+}
+
+/* ---- models ---- */
+
+static inline uint32_t model_slot(struct ntk_hooks_model_ref model)
+{
+    return model.slot_plus_one - 1u; /* NTK_SEGMENT_MODELS or more: none */
+}
+
+static inline struct ntk_segment_model *model_entry(struct ntk_hooks_model_ref model)
+{
+    return model_slot(model) < NTK_SEGMENT_MODELS ? &hooks.segment.models[model_slot(model)] : NULL;
+}
+
+/* Models beyond the table count as model 0. */
+static inline uint32_t model_id(struct ntk_hooks_model_ref model)
+{
+    return model.slot_plus_one != 0 ? model.id : 0;
+}
+
+static void store_text(char *field, size_t field_bytes, const char *text)
+{
+    size_t bytes = text != NULL ? strnlen(text, field_bytes - 1) : 0;
+
+    memcpy(field, text != NULL ? text : "", bytes);
+    memset(field + bytes, 0, field_bytes - bytes);
+}
+
+/* A slot for a new model, under the lock: never used, else the longest unloaded. */
+static uint32_t take_model_slot(void)
+{
+    uint32_t found = NTK_SEGMENT_MODELS;
+    uint32_t lowest_id = UINT32_MAX;
+    uint32_t i;
+
+    for (i = 0; i < NTK_SEGMENT_MODELS; i++) {
+        uint32_t state = ntk_abi_load(&hooks.segment.models[i].state);
+
+        if (state == NTK_MODEL_FREE) {
+            return i;
+        }
+        if (state == NTK_MODEL_UNLOADED && hooks.segment.models[i].id < lowest_id) {
+            lowest_id = hooks.segment.models[i].id;
+            found = i;
+        }
+    }
+    return found;
+}
+
+void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks_model_ref *out_ref)
+{
+    struct ntk_segment_process *process = hooks.segment.process;
+    struct ntk_segment_model *entry;
+    uint32_t slot;
+
+    out_ref->id = model->id;
+    out_ref->slot_plus_one = 0;
+    if (ntk_abi_load(&hooks_mask) == 0 || !hooks_table_lock()) {
+        return;
+    }
+    slot = take_model_slot();
+    if (slot == NTK_SEGMENT_MODELS) {
+        ntk_abi_add_shared(&hooks.segment.header->models_refused, 1);
+        hooks_table_unlock();
+        return;
+    }
+    entry = &hooks.segment.models[slot];
+    /* The sequence protocol of ntk_ring_segment_models(). */
+    ntk_abi_store(&entry->seq, entry->seq + 1);
+    ntk_abi_fence_release();
+    ntk_abi_store(&entry->histogram, 0u);
+    entry->id = model->id;
+    memcpy(entry->uuid, model->uuid, sizeof entry->uuid);
+    entry->core = model->core;
+    entry->core_count = model->core_count;
+    entry->load_realtime_ns = ntk_raw_clock_system_ns(CLOCK_REALTIME);
+    entry->load_ns = 0;
+    entry->device_bytes = 0;
+    entry->flags = model->flags;
+    ntk_abi_store(&entry->running, 0);
+    ntk_abi_store(&entry->executions, 0);
+    ntk_abi_store(&entry->errors, 0);
+    store_text(entry->name, sizeof entry->name, model->name);
+    store_text(entry->neff_path, sizeof entry->neff_path, model->neff_path);
+    hooks.model_owned[slot] = !hooks.cores_shared && model->core_count <= process->lnc;
+    ntk_abi_store(&entry->state, (uint32_t)NTK_MODEL_LOADING);
+    if (hooks_histogram_prepare(NTK_SEGMENT_CORES + slot, NTK_HISTOGRAM_OWNER_MODEL(model->id))) {
+        ntk_abi_store(&entry->histogram, 1u);
+    }
+    ntk_abi_store_release(&entry->seq, entry->seq + 1);
+    hooks_table_unlock();
+    out_ref->slot_plus_one = slot + 1;
+}
+
+void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                            uint32_t nrt_status, uint64_t device_bytes)
+{
+    struct ntk_segment_model *entry;
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+    uint16_t core = NTK_NO_CORE;
+    uint32_t path_name = 0;
+    uint32_t core_count = 0;
+    uint32_t name = 0;
+    uint64_t now;
+
+    if (mask == 0) {
+        return;
+    }
+    now = ntk_hooks_now();
+    entry = model_entry(model);
+    if (entry != NULL) {
+        core = entry->core;
+        core_count = entry->core_count;
+        ntk_abi_store(&entry->load_ns, span_ns(start_ticks, now));
+        ntk_abi_store(&entry->device_bytes, device_bytes);
+        if (nrt_status == 0 && core < NTK_SEGMENT_CORES) {
+            ntk_abi_add_shared(&hooks.segment.cores[core].model_load_count, 1);
+        }
+        ntk_abi_store_release(&entry->state,
+                              (uint32_t)(nrt_status == 0 ? NTK_MODEL_LOADED : NTK_MODEL_UNLOADED));
+        if ((mask & HOOKS_EVENTS) != 0) {
+            name = ntk_hooks_name(entry->name);
+            path_name = ntk_hooks_name(entry->neff_path);
+        }
+        if (nrt_status != 0 && hooks_table_lock()) {
+            hooks_rows_release(model.id);
+            hooks_table_unlock();
+        }
+    }
+    if ((mask & HOOKS_EVENTS) != 0) {
+        record(NTK_EVENT_MODEL_LOAD, 0, core, start_ticks, span_ticks(start_ticks, now),
+               NTK_WORD(model_id(model), nrt_status), device_bytes, NTK_WORD(name, path_name),
+               core_count);
+    }
+}
+
+void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                              uint32_t nrt_status)
+{
+    struct ntk_segment_model *entry;
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+    uint16_t core = NTK_NO_CORE;
+    uint32_t core_count = 0;
+    uint64_t executions = 0;
+    uint32_t name = 0;
+    uint64_t now;
+
+    if (mask == 0) {
+        return;
+    }
+    now = ntk_hooks_now();
+    entry = model_entry(model);
+    if (entry != NULL && entry->id == model.id) {
+        core = entry->core;
+        core_count = entry->core_count;
+        executions = ntk_abi_load(&entry->executions);
+        if ((mask & HOOKS_EVENTS) != 0) {
+            name = ntk_hooks_name(entry->name);
+        }
+        if (core < NTK_SEGMENT_CORES) {
+            ntk_abi_add_shared(&hooks.segment.cores[core].model_unload_count, 1);
+        }
+        if (hooks_table_lock()) {
+            hooks_rows_release(model.id);
+            hooks_table_unlock();
+        }
+        ntk_abi_store_release(&entry->state, (uint32_t)NTK_MODEL_UNLOADED);
+    }
+    if ((mask & HOOKS_EVENTS) != 0) {
+        record(NTK_EVENT_MODEL_UNLOAD, 0, core, start_ticks, span_ticks(start_ticks, now),
+               NTK_WORD(model_id(model), nrt_status), executions, name, core_count);
+    }
+}
+
+/* ---- executions ---- */
+
+uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, uint16_t core_count)
+{
+    struct ntk_segment_model *entry;
+    uint64_t now;
+    uint32_t i;
+
+    if (unlikely(ntk_abi_load(&hooks_mask) == 0)) {
+        return 0;
+    }
+    now = ntk_hooks_now();
+    for (i = core; i < (uint32_t)core + (core_count ? core_count : 1) && i < NTK_SEGMENT_CORES;
+         i++) {
+        core_turn((uint16_t)i, now, 1, model_id(model));
+    }
+    entry = model_entry(model);
+    if (likely(entry != NULL)) {
+        count(&entry->running, 1, !hooks.model_owned[model_slot(model)]);
+    }
+    return now;
+}
+
+static void histogram_add(struct ntk_histogram_pair *pair, uint64_t total_ns, uint64_t device_ns,
+                          uint32_t is_shared)
+{
+    count(&pair->total[ntk_histogram_bucket(total_ns)], 1, is_shared);
+    count(&pair->device[ntk_histogram_bucket(device_ns)], 1, is_shared);
+    count(&pair->total_sum_ns, total_ns, is_shared);
+    count(&pair->device_sum_ns, device_ns, is_shared);
+}
+
+static void count_outcome(struct ntk_segment_core *block, uint32_t nrt_status)
+{
+    enum ntk_error_class error_class = ntk_error_class_of_status(nrt_status);
+
+    if (likely(nrt_status == 0)) {
+        count(&block->outcome[NTK_OUTCOME_COMPLETED], 1, hooks.cores_shared);
+        count(&block->status[NTK_STATUS_SUCCESS], 1, hooks.cores_shared);
+        return;
+    }
+    ntk_abi_add_shared(&block->outcome[ntk_outcome_of_status(nrt_status)], 1);
+    ntk_abi_add_shared(&block->status[ntk_status_counter_of_status(nrt_status)], 1);
+    if (error_class != NTK_ERROR_CLASS_NONE) {
+        ntk_abi_add_shared(&block->error_class[error_class], 1);
+    }
+}
+
+static void count_core(struct ntk_segment_core *block, const struct ntk_hooks_exec_core *core,
+                       uint64_t device_ns)
+{
+    uint32_t is_shared = hooks.cores_shared;
+    uint64_t tensor_ns = core->tensor_matmul_ns + core->tensor_weights_ns;
+    uint32_t i;
+
+    for (i = 0; i < NTK_ENGINE_COUNT; i++) {
+        count(&block->engine_busy_ns[i], core->engine_busy_ns[i], is_shared);
+        count(&block->engine_instructions[i], core->engine_instructions[i], is_shared);
+    }
+    count(&block->flops, core->flops, is_shared);
+    count(&block->effective_flops, core->effective_flops, is_shared);
+    count(&block->hbm_bytes_read, core->hbm_bytes_read, is_shared);
+    count(&block->hbm_bytes_written, core->hbm_bytes_written, is_shared);
+    count(&block->dma_bytes, core->dma_bytes, is_shared);
+    count(&block->dma_descriptors, core->engine_instructions[NTK_ENGINE_DMA], is_shared);
+    count(&block->device_ns, device_ns, is_shared);
+    count(&block->tensor_engine_ns[0], core->tensor_matmul_ns, is_shared);
+    count(&block->tensor_engine_ns[1], core->tensor_weights_ns, is_shared);
+    count(&block->tensor_engine_ns[2], device_ns > tensor_ns ? device_ns - tensor_ns : 0,
+          is_shared);
+}
+
+/* The EXEC record and an ENGINE record for each engine that worked. */
+static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_t core_ticks,
+                        uint32_t cores)
+{
+    struct ntk_ring_writer *writer = hooks_ring();
+    uint32_t id = model_id(exec->model);
+    uint32_t i;
+    uint32_t e;
+
+    if (unlikely(writer == NULL) || !ntk_ring_writer_enter(writer)) {
+        return;
+    }
+    for (i = 0; exec->per_core != NULL && i < cores; i++) {
+        const struct ntk_hooks_exec_core *core = &exec->per_core[i];
+
+        for (e = 0; e < NTK_ENGINE_COUNT; e++) {
+            if (core->engine_busy_device_ns[e] != 0 || core->engine_instructions[e] != 0) {
+                ntk_ring_writer_put(
+                    writer, exec->core_start_ticks,
+                    NTK_SLOT_META(NTK_EVENT_ENGINE, 0, exec->core + i, writer->thread),
+                    scale(core->engine_busy_ns[e], hooks.ticks_per_ns), NTK_WORD(id, e),
+                    exec->execution_id, core->engine_busy_device_ns[e],
+                    core->engine_instructions[e]);
+            }
+        }
+    }
+    ntk_ring_writer_put(writer, exec->call_start_ticks,
+                        NTK_SLOT_META(NTK_EVENT_EXEC, ntk_outcome_of_status(exec->nrt_status),
+                                      exec->core, writer->thread),
+                        span_ticks(exec->call_start_ticks, now), NTK_WORD(id, exec->nrt_status),
+                        exec->execution_id, core_ticks, exec->device_ns);
+    ntk_ring_writer_leave(writer);
+}
+
+void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
+{
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+    struct ntk_segment_model *entry;
+    struct ntk_segment_core *block;
+    uint64_t core_end;
+    uint64_t total_ns;
+    uint64_t core_ns;
+    uint32_t cores;
+    uint64_t now;
+    uint32_t i;
+
+    if (unlikely(mask == 0) || exec->core >= NTK_SEGMENT_CORES) {
+        return;
+    }
+    now = ntk_hooks_now();
+    core_end = exec->core_end_ticks != 0 ? exec->core_end_ticks : now;
+    cores = exec->core_count != 0 ? exec->core_count : 1;
+    if (cores > NTK_SEGMENT_CORES - exec->core) {
+        cores = NTK_SEGMENT_CORES - exec->core;
+    }
+    total_ns = span_ns(exec->call_start_ticks, now);
+    core_ns = span_ns(exec->core_start_ticks, core_end);
+
+    for (i = 0; i < cores; i++) {
+        core_turn((uint16_t)(exec->core + i), core_end, -1, 0);
+        if (exec->per_core != NULL) {
+            count_core(&hooks.segment.cores[exec->core + i], &exec->per_core[i], exec->device_ns);
+        }
+    }
+    block = &hooks.segment.cores[exec->core];
+    count_outcome(block, exec->nrt_status);
+    if (likely(ntk_abi_load(&block->histogram) != 0)) {
+        histogram_add(&hooks.segment.histograms[exec->core], total_ns, core_ns, hooks.cores_shared);
+    }
+    entry = model_entry(exec->model);
+    if (likely(entry != NULL)) {
+        uint32_t is_shared = !hooks.model_owned[model_slot(exec->model)];
+
+        count(&entry->running, UINT64_MAX, is_shared); /* minus one */
+        count(&entry->executions, 1, is_shared);
+        if (unlikely(exec->nrt_status != 0)) {
+            ntk_abi_add_shared(&entry->errors, 1);
+        }
+        if (likely(ntk_abi_load(&entry->histogram) != 0)) {
+            histogram_add(&hooks.segment.histograms[NTK_SEGMENT_CORES + model_slot(exec->model)],
+                          total_ns, core_ns, is_shared);
+        }
+    }
+    if (likely((mask & HOOKS_EVENTS) != 0)) {
+        record_exec(exec, now, span_ticks(exec->core_start_ticks, core_end), cores);
+    }
+}
+
+void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
+{
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+    uint64_t now;
+
+    if (unlikely(mask == 0) || exec->core >= NTK_SEGMENT_CORES) {
+        return;
+    }
+    now = ntk_hooks_now();
+    if (exec->nrt_status != 0) {
+        struct ntk_segment_model *entry = model_entry(exec->model);
+
+        count_outcome(&hooks.segment.cores[exec->core], exec->nrt_status);
+        if (entry != NULL) {
+            ntk_abi_add_shared(&entry->errors, 1);
+        }
+    }
+    if ((mask & HOOKS_EVENTS) != 0) {
+        record(NTK_EVENT_EXEC, (uint16_t)ntk_outcome_of_status(exec->nrt_status), exec->core,
+               exec->call_start_ticks, span_ticks(exec->call_start_ticks, now),
+               NTK_WORD(model_id(exec->model), exec->nrt_status), exec->execution_id, 0, 0);
+    }
+}
+
+/* ---- memory ---- */
+
+static const uint8_t category_location[NTK_MEMORY_CATEGORY_COUNT] = {
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+    [id] = NTK_MEMORY_##location,
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+};
+
+static void record_memory(uint16_t kind, const struct ntk_hooks_memory *memory, uint8_t category,
+                          uint8_t location)
+{
+    record(kind, 0, memory->core, ntk_hooks_now(), 0,
+           NTK_WORD(model_id(memory->model), memory->name), memory->address, memory->bytes,
+           NTK_WORD(category, location));
+}
+
+ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory)
+{
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+    struct ntk_segment_memory_row *row;
+    uint8_t category;
+    uint8_t location;
+    uint64_t current;
+    uint64_t peak;
+    uint32_t index;
+
+    if (unlikely(mask == 0)) {
+        return 0;
+    }
+    category = memory->category < NTK_MEMORY_CATEGORY_COUNT ? memory->category
+                                                            : (uint8_t)NTK_MEMORY_UNCATEGORIZED;
+    location = category_location[category];
+    index = hooks_row_of(NTK_MEMORY_KEY(location, memory->core, model_id(memory->model), category));
+    row = &hooks.segment.rows[index];
+    current = ntk_abi_add_shared(&row->current_bytes, memory->bytes) + memory->bytes;
+    ntk_abi_add_shared(&row->alloc_count, 1);
+    ntk_abi_store(&row->last_bytes, memory->bytes);
+    peak = ntk_abi_load(&row->peak_bytes);
+    while (current > peak && current < 1ull << 63 &&
+           !__atomic_compare_exchange_n(&row->peak_bytes, &peak, current, 1, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
+    if ((mask & HOOKS_EVENTS) != 0) {
+        record_memory(NTK_EVENT_MEM_ALLOC, memory, category, location);
+    }
+    return index + 1;
+}
+
+void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row row)
+{
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+    uint8_t category;
+
+    if (unlikely(mask == 0)) {
+        return;
+    }
+    category = memory->category < NTK_MEMORY_CATEGORY_COUNT ? memory->category
+                                                            : (uint8_t)NTK_MEMORY_UNCATEGORIZED;
+    /* Row 0: allocated while the hooks were off, so there is nothing to take back. */
+    if (row != 0 && row <= NTK_SEGMENT_MEMORY_ROWS) {
+        struct ntk_segment_memory_row *entry = &hooks.segment.rows[row - 1];
+
+        __atomic_fetch_sub(&entry->current_bytes, memory->bytes, __ATOMIC_RELEASE);
+        ntk_abi_add_shared(&entry->free_count, 1);
+        ntk_abi_store(&entry->last_bytes, memory->bytes);
+    }
+    if ((mask & HOOKS_EVENTS) != 0) {
+        record_memory(NTK_EVENT_MEM_FREE, memory, category, category_location[category]);
+    }
+}
+
+/* ---- transfers, errors, profiles, marks ---- */
+
+void ntk_hooks_transfer(const struct ntk_hooks_transfer *transfer)
+{
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+
+    if (unlikely(mask == 0)) {
+        return;
+    }
+    if (transfer->core < NTK_SEGMENT_CORES) {
+        struct ntk_segment_core *block = &hooks.segment.cores[transfer->core];
+
+        if (transfer->direction == NTK_TRANSFER_HOST_TO_DEVICE) {
+            ntk_abi_add_shared(&block->host_to_device_bytes, transfer->bytes);
+        } else if (transfer->direction == NTK_TRANSFER_DEVICE_TO_HOST) {
+            ntk_abi_add_shared(&block->device_to_host_bytes, transfer->bytes);
+        } else if (transfer->direction == NTK_TRANSFER_DEVICE_TO_DEVICE) {
+            ntk_abi_add_shared(&block->device_to_device_bytes, transfer->bytes);
+        }
+    }
+    if ((mask & HOOKS_EVENTS) != 0) {
+        uint64_t now = ntk_hooks_now();
+
+        record(NTK_EVENT_TRANSFER, transfer->direction, transfer->core, transfer->start_ticks,
+               span_ticks(transfer->start_ticks, now),
+               NTK_WORD(model_id(transfer->model), transfer->name), transfer->bytes,
+               transfer->address, transfer->offset);
+    }
+}
+
+void ntk_hooks_error(const struct ntk_hooks_error *error)
+{
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+
+    if (unlikely(mask == 0)) {
+        return;
+    }
+    if (error->core < NTK_SEGMENT_CORES && error->error_class < NTK_ERROR_CLASS_COUNT) {
+        ntk_abi_add_shared(&hooks.segment.cores[error->core].error_class[error->error_class], 1);
+    }
+    if ((mask & HOOKS_EVENTS) != 0) {
+        record(NTK_EVENT_ERROR, 0, error->core, ntk_hooks_now(), 0,
+               NTK_WORD(model_id(error->model), error->nrt_status), error->execution_id,
+               NTK_WORD(error->error_class, error->error_code), error->value);
+    }
+}
+
+uint64_t ntk_hooks_profile_start(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
+                                 uint32_t name)
+{
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+    uint64_t now;
+
+    if (unlikely(mask == 0)) {
+        return 0;
+    }
+    now = ntk_hooks_now();
+    if ((mask & HOOKS_EVENTS) != 0) {
+        record(NTK_EVENT_PROFILE_START, 0, core, now, 0, NTK_WORD(model_id(model), 0), session,
+               name, 0);
+    }
+    return now;
+}
+
+void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
+                            uint32_t name, uint64_t start_ticks, uint64_t bytes_written,
+                            uint32_t nrt_status)
+{
+    if ((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0) {
+        record(NTK_EVENT_PROFILE_STOP, 0, core, start_ticks,
+               span_ticks(start_ticks, ntk_hooks_now()), NTK_WORD(model_id(model), nrt_status),
+               session, name, bytes_written);
+    }
+}
+
+void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
+                    uint64_t value_1)
+{
+    uint64_t now;
+
+    if (unlikely((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) == 0)) {
+        return;
+    }
+    now = ntk_hooks_now();
+    if (start_ticks == 0) {
+        start_ticks = now;
+    }
+    record(NTK_EVENT_MARK, 0, core, start_ticks, span_ticks(start_ticks, now), name, value_0,
+           value_1, 0);
+}

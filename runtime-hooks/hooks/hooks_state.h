@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks_state - the private state of the hooks: shared by the files of this folder only.
+ */
+#ifndef NTK_RUNTIME_HOOKS_HOOKS_HOOKS_STATE_H
+#define NTK_RUNTIME_HOOKS_HOOKS_HOOKS_STATE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime-hooks/hooks/hooks.h"
+#include "runtime-hooks/ring/ring_writer.h"
+#include "shared/abi/paths.h"
+#include "shared/abi/segment_abi.h"
+
+/* Bits of hooks_mask. */
+#define HOOKS_COUNTERS 1u
+#define HOOKS_EVENTS 2u
+
+#define HOOKS_NAME_HASH (2u * NTK_SEGMENT_NAMES)
+#define HOOKS_ROW_HASH (2u * NTK_SEGMENT_MEMORY_ROWS)
+#define HOOKS_NO_RING UINT32_MAX
+
+struct hooks_segment {
+    uint8_t *base; /* NULL: detached */
+    size_t bytes;
+    int fd;
+    char path[NTK_PATH_BYTES];
+    struct ntk_segment_header *header;
+    struct ntk_segment_process *process;
+    struct ntk_segment_core *cores;
+    struct ntk_segment_model *models;
+    struct ntk_segment_memory_row *rows;
+    struct ntk_segment_name *names;
+    char *name_bytes;
+    struct ntk_segment_thread *threads;
+    struct ntk_segment_ring *rings;
+    struct ntk_histogram_pair *histograms;
+    uint64_t slots_offset;
+    uint64_t slots_bytes;
+};
+
+struct hooks_state {
+    struct hooks_segment segment;
+    uint32_t clock_kind;
+    uint32_t cores_shared;
+    uint64_t ns_per_tick; /* 32.32 fixed point */
+    uint64_t ticks_per_ns;
+
+    uint32_t attach_count;
+
+    /* Names and rows: open addressing, entries are the name id and row + 1, 0 is empty; looked up
+     * without a lock, changed under hooks_table_lock(). */
+    uint32_t name_hash[HOOKS_NAME_HASH];
+    uint32_t row_hash[HOOKS_ROW_HASH];
+    uint32_t names_used;
+    uint32_t name_bytes_used;
+    uint32_t rows_used;
+    uint32_t row_hash_used;
+    uint8_t histogram_reserved[NTK_SEGMENT_HISTOGRAM_PAIRS];
+    uint8_t model_owned[NTK_SEGMENT_MODELS]; /* one thread at a time executes it */
+    uint32_t threads_used;
+
+    uint32_t rings_used;
+    uint32_t rings_free; /* claimed once and given back; a hint for threads without a ring */
+    uint64_t slots_used;
+    uint64_t ring_slots; /* capacity of the next new ring; 0: no more */
+    uint32_t core_lock[NTK_SEGMENT_CORES];
+
+    struct ntk_ring_writer writer[NTK_SEGMENT_RINGS];
+};
+
+extern struct hooks_state hooks;
+/* Read first by every hook; 0 while detached. */
+extern uint32_t hooks_mask;
+
+/* segment.c: makes the file of the calling process and maps it; fills hooks.segment and the clock.
+ * 0 or -errno; note gets a sentence when there is something to say. */
+int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, char *note,
+                         size_t note_bytes);
+/* The end of the process's segment: ended, unlinked unless a reader waits. Stray writers afterwards
+ * hit private memory. */
+void hooks_segment_end(void);
+/* In a fork's child: the parent's segment becomes private memory. */
+void hooks_segment_forget(void);
+/* Reserves and populates bytes of the segment; 0 or -errno. */
+int hooks_segment_reserve(uint64_t offset, uint64_t bytes);
+
+/* tables.c */
+void hooks_tables_reset(void);
+void hooks_tables_after_fork(void);
+int hooks_table_lock(void); /* 0: not now (a signal handler inside it) */
+void hooks_table_unlock(void);
+uint32_t hooks_row_of(uint64_t key);
+/* Rows of a model without memory may be used again. */
+void hooks_rows_release(uint32_t model_id);
+/* 1 when the pair may be used; cleared for its new owner. */
+int hooks_histogram_prepare(uint32_t pair, uint64_t owner);
+
+/* threads.c: the ring of the calling thread, claimed when it has none; NULL: none, dropped and
+ * counted. */
+struct ntk_ring_writer *hooks_ring(void);
+int hooks_threads_prepare(void);
+void hooks_threads_reset(void);
+void hooks_threads_after_fork(void);
+
+#endif
