@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* scene - hand-made snapshots and golden screens. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/fs.h"
+#include "tests/top/scene.h"
+#include "top/view.h"
+
+#define PERIOD_NS UINT64_C(1000000000)
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+
+const struct scene scene_trn1 = { .instance_type = "trn1.32xlarge",
+                                  .core_version = "v2",
+                                  .device_count = 16,
+                                  .cores_per_device = 2,
+                                  .lnc = 1,
+                                  .runtime_count = 2,
+                                  .cores_per_runtime = 8 };
+const struct scene scene_trn2_lnc2 = { .instance_type = "trn2.48xlarge",
+                                       .core_version = "v3d",
+                                       .device_count = 16,
+                                       .cores_per_device = 8,
+                                       .lnc = 2,
+                                       .runtime_count = 4,
+                                       .cores_per_runtime = 32 };
+const struct scene scene_trn2_lnc1 = { .instance_type = "trn2.48xlarge",
+                                       .core_version = "v3",
+                                       .device_count = 16,
+                                       .cores_per_device = 8,
+                                       .lnc = 1,
+                                       .runtime_count = 4,
+                                       .cores_per_runtime = 32 };
+const struct scene scene_small = { .instance_type = "trn1.2xlarge",
+                                   .core_version = "v2",
+                                   .device_count = 1,
+                                   .cores_per_device = 2,
+                                   .lnc = 1,
+                                   .runtime_count = 1,
+                                   .cores_per_runtime = 2 };
+const struct scene scene_no_device = { .instance_type = "",
+                                       .core_version = "",
+                                       .hardware_error = "no Neuron driver: /sys/devices/virtual/"
+                                                         "neuron_device does not exist" };
+
+static void fill_core(const struct scene *scene, struct ntk_core_sample *sample, uint32_t core)
+{
+    sample->core = core;
+    sample->has = (scene->no_busy ? 0 : NTK_CORE_HAS_BUSY) |
+                  (scene->no_flops ? 0 : NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS);
+    if (scene->idle || core >= scene->runtime_count * scene->cores_per_runtime) {
+        return;
+    }
+    sample->utilization = core == 0   ? 1.0
+                          : core == 1 ? 0.00004
+                                      : 0.6981 + 0.0123 * (double)(core * 5 % 13);
+    sample->effective_flops.period = (uint64_t)(sample->utilization * 14e12);
+}
+
+static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapshot, uint32_t index)
+{
+    struct ntk_runtime_sample *runtime = &snapshot->runtimes[index];
+    const struct ntk_memory_sample rows[] = {
+        { .category = NTK_MEMORY_TENSORS, .current_bytes = 512 * KIB + 512 },
+        { .category = NTK_MEMORY_UCODE, .current_bytes = 96 * MIB + 410 * KIB },
+        { .category = NTK_MEMORY_RUNTIME, .current_bytes = 1126 },
+        { .category = NTK_MEMORY_SHARED_SCRATCHPAD, .current_bytes = 512 * MIB },
+        { .category = NTK_MEMORY_MODEL_CODE, .current_bytes = 30 * MIB, .model_id = 10006 },
+        { .category = NTK_MEMORY_DMA_RINGS_IO, .current_bytes = 3 * MIB, .model_id = 10006 },
+        { .category = NTK_MEMORY_CONSTANTS, .current_bytes = 4 * MIB, .model_id = 10006 },
+        { .category = NTK_MEMORY_HOST_CONSTANTS, .current_bytes = 20582, .model_id = 10006 },
+    };
+    size_t row_count = sizeof rows / sizeof *rows;
+    uint32_t first = index * scene->cores_per_runtime;
+    uint32_t cores = scene->cores_per_runtime;
+    uint32_t pid = (scene->first_pid ? scene->first_pid : 7286) + index;
+
+    runtime->pid = pid;
+    runtime->header_pid = pid;
+    runtime->start_time = 1000 + pid;
+    runtime->lnc = scene->lnc;
+    runtime->software = !scene->no_flops;
+    runtime->ended = index < scene->ended;
+    runtime->tag = scene->tags ? ntk_snapshot_text(snapshot, scene->tags[index])
+                               : ntk_snapshot_format(snapshot, "%u", pid);
+    if (scene->only_opaque) {
+        runtime->error = ntk_snapshot_text(snapshot, "no permission to read its counters");
+        return;
+    }
+    runtime->has = NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_MODELS;
+    runtime->cores = ntk_snapshot_alloc(snapshot, cores, sizeof *runtime->cores);
+    assert_non_null(runtime->cores);
+    runtime->core_count = cores;
+    for (uint32_t c = 0; c < cores; c++) {
+        fill_core(scene, &runtime->cores[c], first + c);
+    }
+    if (!scene->no_cpu) {
+        runtime->has |= NTK_RUNTIME_HAS_CPU;
+        runtime->cpu_user = 0.0333;
+        runtime->cpu_system = 0.0492;
+    }
+    assert_non_null(ntk_snapshot_alloc_models(snapshot, runtime, 1));
+    runtime->models[0].id = 10006;
+    runtime->models[0].name =
+        ntk_snapshot_text(snapshot, scene->model_name ? scene->model_name : "/models/mlp.neff");
+    runtime->models[0].loaded = !runtime->ended;
+    runtime->models[0].core = first;
+    runtime->models[0].core_count = cores;
+    if (scene->no_memory) {
+        return;
+    }
+    runtime->has |= NTK_RUNTIME_HAS_MEMORY;
+    runtime->memory_count = runtime->ended ? 0 : row_count * cores + 1;
+    runtime->memory = ntk_snapshot_alloc(snapshot, runtime->memory_count, sizeof *runtime->memory);
+    for (size_t i = 0; i < runtime->memory_count; i++) {
+        struct ntk_memory_sample *row = &runtime->memory[i];
+
+        if (i == row_count * cores) {
+            *row = (struct ntk_memory_sample){ .category = NTK_MEMORY_HOST_DMA_BUFFERS,
+                                               .core = NTK_NO_CORE,
+                                               .current_bytes = 8 * MIB };
+        } else {
+            *row = rows[i % row_count];
+            row->core = (uint16_t)(first + i / row_count);
+        }
+        row->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)row->category);
+    }
+}
+
+const struct ntk_snapshot *scene_snapshot(const struct scene *scene)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    uint32_t cores = scene->device_count * scene->cores_per_device;
+
+    assert_non_null(snapshot);
+    snapshot->sequence = 2;
+    snapshot->period_ns = PERIOD_NS;
+    snapshot->hardware.instance_type = ntk_snapshot_text(snapshot, scene->instance_type);
+    snapshot->hardware.core_version = ntk_snapshot_text(snapshot, scene->core_version);
+    snapshot->hardware.error = ntk_snapshot_text(snapshot, scene->hardware_error);
+    snapshot->hardware.has = scene->device_count > 0 ? NTK_HARDWARE_HAS_DEVICES : 0;
+    snapshot->hardware.software = true;
+    snapshot->hardware.device_count = scene->device_count;
+    snapshot->hardware.cores_per_device = scene->cores_per_device;
+    snapshot->hardware.lnc = scene->lnc ? scene->lnc : 1;
+    snapshot->cores = ntk_snapshot_alloc(snapshot, cores, sizeof *snapshot->cores);
+    snapshot->core_count = cores;
+    for (uint32_t c = 0; c < cores; c++) {
+        fill_core(scene, &snapshot->cores[c], c);
+    }
+    if (scene->runtime_count > 0) {
+        assert_non_null(ntk_snapshot_alloc_runtimes(snapshot, scene->runtime_count));
+        for (uint32_t r = 0; r < scene->runtime_count; r++) {
+            fill_runtime(scene, snapshot, r);
+        }
+    }
+    if (!scene->no_cpu) {
+        snapshot->system.has = NTK_SYSTEM_HAS_CPU;
+        snapshot->system.average[NTK_CPU_USER] = 0.2269;
+        snapshot->system.average[NTK_CPU_SYSTEM] = 0.1137;
+    }
+    assert_true(ntk_snapshot_ok(snapshot));
+    return snapshot;
+}
+
+struct ntk_top_model *scene_model(const struct scene *scene)
+{
+    struct ntk_top_model *model = NULL;
+
+    assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+    scene_update(model, scene);
+    return model;
+}
+
+void scene_update(struct ntk_top_model *model, const struct scene *scene)
+{
+    assert_int_equal(ntk_top_model_update(model, scene_snapshot(scene), NULL), 0);
+}
+
+static struct ntk_screen *draw(struct ntk_top_model *model, int rows, int columns, bool with_keys)
+{
+    struct ntk_screen *screen = NULL;
+
+    assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+    assert_int_equal(ntk_screen_text_create(rows, columns, &screen, NULL), 0);
+    ntk_top_view_draw(model, screen, with_keys);
+    return screen;
+}
+
+static void assert_golden(const struct ntk_buf *buf, const char *golden_name)
+{
+    char path[256];
+    uint8_t *expected = NULL;
+    size_t count = 0;
+    struct ntk_err err = { 0 };
+
+    (void)snprintf(path, sizeof path, "golden/%s.txt", golden_name);
+    if (getenv("NTK_GOLDEN_UPDATE")) {
+        assert_int_equal(ntk_fs_write(path, buf->bytes, buf->bytes_count, &err), 0);
+        return;
+    }
+    if (ntk_fs_read(path, 1 << 20, &expected, &count, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    if (strcmp((const char *)expected, ntk_buf_text_get(buf)) != 0) {
+        print_error("%s expected:\n%s\ndrawn:\n%s\n", path, (const char *)expected,
+                    ntk_buf_text_get(buf));
+        free(expected);
+        fail_msg("%s differs", path);
+    }
+    free(expected);
+}
+
+void scene_assert_screen(struct ntk_top_model *model, int rows, int columns, bool with_keys,
+                         const char *golden_name)
+{
+    struct ntk_screen *screen = draw(model, rows, columns, with_keys);
+    struct ntk_buf buf = { 0 };
+
+    ntk_screen_text_write(screen, &buf);
+    assert_golden(&buf, golden_name);
+    ntk_buf_fini(&buf);
+    ntk_screen_destroy(screen);
+}
+
+void scene_assert_styles(struct ntk_top_model *model, int rows, int columns,
+                         const char *golden_name)
+{
+    struct ntk_screen *screen = draw(model, rows, columns, true);
+    struct ntk_buf buf = { 0 };
+
+    ntk_screen_text_write_styles(screen, &buf);
+    assert_golden(&buf, golden_name);
+    ntk_buf_fini(&buf);
+    ntk_screen_destroy(screen);
+}
+
+char *scene_row(struct ntk_top_model *model, int rows, int columns, int row)
+{
+    struct ntk_screen *screen = draw(model, rows, columns, true);
+    struct ntk_buf buf = { 0 };
+    const char *at;
+    char *line;
+
+    ntk_screen_text_write(screen, &buf);
+    at = ntk_buf_text_get(&buf);
+    while (row-- > 0) {
+        at = strchr(at, '\n') + 1;
+    }
+    line = strndup(at, strcspn(at, "\n"));
+    ntk_buf_fini(&buf);
+    ntk_screen_destroy(screen);
+    return line;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scene - snapshots made by hand, always the same numbers for the same scene, and comparing a drawn
+ * model with golden/<name>.txt. NTK_GOLDEN_UPDATE=1 writes the files instead: look at them.
+ */
+#ifndef NTK_TESTS_TOP_SCENE_H
+#define NTK_TESTS_TOP_SCENE_H
+
+#include "shared/metrics/snapshot.h"
+#include "top/model.h"
+#include "top/screen.h"
+
+struct scene {
+    const char *instance_type;
+    const char *core_version;
+    uint32_t device_count;
+    uint32_t cores_per_device; /* physical */
+    uint32_t lnc;
+    uint32_t runtime_count;
+    uint32_t cores_per_runtime; /* physical; runtime r owns those from r * this on */
+    uint32_t first_pid;         /* 7286 when 0 */
+    const char *const *tags;    /* runtime_count of them, or NULL: the pid */
+    const char *hardware_error;
+    bool idle;              /* cores at 0 */
+    bool no_flops;          /* hardware without our core */
+    bool no_busy;           /* nobody measures the cores */
+    bool no_cpu;            /* neither machine nor runtimes */
+    bool no_memory;         /* runtimes do not tell */
+    bool only_opaque;       /* runtimes tell nothing: no permission */
+    uint32_t ended;         /* this many of the first runtimes ended */
+    const char *model_name; /* "mlp.neff" when NULL */
+};
+
+/* The caller's; never NULL. */
+const struct ntk_snapshot *scene_snapshot(const struct scene *scene);
+/* A model with the scene in it. */
+struct ntk_top_model *scene_model(const struct scene *scene);
+void scene_update(struct ntk_top_model *model, const struct scene *scene);
+void scene_assert_screen(struct ntk_top_model *model, int rows, int columns, bool with_keys,
+                         const char *golden_name);
+/* The letters of the styles too. */
+void scene_assert_styles(struct ntk_top_model *model, int rows, int columns,
+                         const char *golden_name);
+/* The text of one row, freed by the caller. */
+char *scene_row(struct ntk_top_model *model, int rows, int columns, int row);
+
+extern const struct scene scene_trn1; /* 16 devices, 2 applications */
+extern const struct scene scene_trn2_lnc2;
+extern const struct scene scene_trn2_lnc1; /* 128 cores */
+extern const struct scene scene_small;     /* one device */
+extern const struct scene scene_no_device;
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of what keys and snapshots change in the model. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/top/scene.h"
+#include "top/screen.h"
+
+static const struct ntk_top_node *node_at(const struct ntk_top_model *model, size_t index)
+{
+    assert_in_range(index, 0, model->nodes.count - 1);
+    return ntk_vec_at(&model->nodes, index);
+}
+
+static const char *cursor_text(const struct ntk_top_model *model)
+{
+    const struct ntk_top_node *node = ntk_top_model_cursor_get(model);
+
+    return node ? node->text : "";
+}
+
+static enum ntk_top_result press(struct ntk_top_model *model, int key)
+{
+    int argument = 0;
+    enum ntk_top_action action = ntk_top_keys_find(key, &argument);
+
+    return ntk_top_model_act(model, action, argument);
+}
+
+static void every_key_of_the_table_reaches_its_action(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+    int argument = -1;
+
+    (void)state;
+    assert_int_equal(ntk_top_keys_find('7', &argument), NTK_TOP_ACTION_TAB);
+    assert_int_equal(argument, 7);
+    assert_int_equal(ntk_top_keys_find('F', &argument), NTK_TOP_ACTION_FLOPS);
+    assert_int_equal(ntk_top_keys_find(NTK_SCREEN_KEY_UP, &argument), NTK_TOP_ACTION_CURSOR_UP);
+    assert_int_equal(ntk_top_keys_find(0x6df1, &argument), NTK_TOP_ACTION_NONE);
+    assert_int_equal(ntk_top_keys_find(NTK_SCREEN_KEY_OTHER, &argument), NTK_TOP_ACTION_NONE);
+    assert_int_equal(press(model, 'q'), NTK_TOP_QUIT);
+    assert_int_equal(press(model, 3), NTK_TOP_QUIT);
+    assert_int_equal(press(model, 0x6df1), NTK_TOP_NOTHING);
+    assert_int_equal(press(model, NTK_SCREEN_KEY_ESCAPE), NTK_TOP_NOTHING);
+    assert_int_equal(press(model, 'f'), NTK_TOP_REDRAW);
+    assert_true(model->with_flops);
+    ntk_top_model_destroy(model);
+}
+
+static void arrows_and_enter_walk_and_fold_the_tree(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+
+    (void)state;
+    assert_string_equal(cursor_text(model), "ND 0");
+    press(model, NTK_SCREEN_KEY_UP);
+    assert_string_equal(cursor_text(model), "ND 0");
+    press(model, NTK_SCREEN_KEY_DOWN);
+    assert_string_equal(cursor_text(model), "NC 0");
+    press(model, NTK_SCREEN_KEY_RIGHT); /* it is open: into it */
+    assert_string_equal(cursor_text(model), "mlp.neff");
+    assert_int_equal(ntk_top_model_cursor_get(model)->model_id, 10006);
+    press(model, NTK_SCREEN_KEY_RIGHT); /* opens it */
+    press(model, NTK_SCREEN_KEY_RIGHT);
+    assert_string_equal(cursor_text(model), "Constants");
+    assert_int_equal(ntk_top_model_cursor_get(model)->depth, 3);
+    press(model, NTK_SCREEN_KEY_RIGHT); /* a leaf */
+    assert_string_equal(cursor_text(model), "Constants");
+    press(model, NTK_SCREEN_KEY_LEFT);
+    assert_string_equal(cursor_text(model), "mlp.neff");
+    press(model, NTK_SCREEN_KEY_LEFT); /* closes it */
+    assert_false(ntk_top_model_cursor_get(model)->is_expanded);
+    press(model, NTK_SCREEN_KEY_LEFT);
+    press(model, NTK_SCREEN_KEY_LEFT);
+    press(model, NTK_SCREEN_KEY_LEFT);
+    assert_string_equal(cursor_text(model), "ND 0");
+    press(model, '\n'); /* not the key itself: the screen makes it ENTER */
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_int_equal(model->nodes.count, 9); /* 8 devices in use and the host */
+    press(model, NTK_SCREEN_KEY_END);
+    assert_string_equal(cursor_text(model), "Host");
+    press(model, NTK_SCREEN_KEY_DOWN);
+    assert_string_equal(cursor_text(model), "Host");
+    press(model, NTK_SCREEN_KEY_HOME);
+    assert_string_equal(cursor_text(model), "ND 0");
+    ntk_top_model_destroy(model);
+}
+
+static void x_expands_everything_then_collapses_everything(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+
+    (void)state;
+    press(model, 'x');
+    /* a device has 2 cores, a core a model with 2 groups and 4 groups; the host has one group */
+    assert_int_equal(model->nodes.count, 8 * (1 + 2 * (1 + 3 + 4)) + 2);
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, NTK_SCREEN_KEY_DOWN);
+    assert_string_equal(cursor_text(model), "mlp.neff");
+    press(model, 'x');
+    assert_int_equal(model->nodes.count, 9);
+    assert_string_equal(cursor_text(model), "ND 0"); /* what the selected item was in */
+    ntk_top_model_destroy(model);
+}
+
+static void a_parent_is_the_sum_of_its_children_and_the_tree_that_of_the_summary(void **state)
+{
+    const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };
+
+    (void)state;
+    for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
+        struct ntk_top_model *model = scene_model(scenes[s]);
+        uint64_t device_bytes = 0;
+        uint64_t host_bytes = 0;
+
+        ntk_top_model_expand_all(model, true);
+        for (size_t i = 0; i < model->nodes.count; i++) {
+            const struct ntk_top_node *node = node_at(model, i);
+            uint64_t below = 0;
+
+            for (size_t k = i + 1; k < model->nodes.count; k++) {
+                const struct ntk_top_node *child = node_at(model, k);
+
+                if (child->depth <= node->depth) {
+                    break;
+                }
+                below += child->depth == node->depth + 1 ? child->device_bytes.value : 0;
+            }
+            if (node->can_expand) {
+                assert_int_equal(below, node->device_bytes.value);
+            }
+            if (node->depth == 0) {
+                device_bytes += node->device_bytes.value;
+                host_bytes += node->host_bytes.value;
+            }
+        }
+        assert_int_equal(device_bytes, model->memory.device_total.value);
+        assert_int_equal(host_bytes, model->memory.host_total.value);
+        ntk_top_model_destroy(model);
+    }
+}
+
+static void tabs_show_the_share_of_one_application(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+
+    (void)state;
+    assert_int_equal(model->tabs.count, 3);
+    press(model, 'd');
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7286");
+    assert_int_equal(model->cores[0].busy_percent.value, 100);
+    assert_int_equal(model->cores[8].busy_percent.value,
+                     0); /* of the other one: known to be none */
+    assert_true(model->cores[8].busy_percent.present);
+    press(model, '3');
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    assert_int_equal(model->cores[0].busy_percent.value, 0);
+    assert_string_equal(cursor_text(model), "ND 4");
+    press(model, '4'); /* there is none */
+    assert_int_equal(model->tab_index, 2);
+    press(model, 'd');
+    assert_int_equal(model->tab_index, 0);
+    press(model, 'a');
+    assert_int_equal(model->tab_index, 2);
+    ntk_top_model_destroy(model);
+}
+
+static void the_selection_survives_refreshes_and_other_tabs(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+    struct scene later = scene_trn1;
+
+    (void)state;
+    press(model, NTK_SCREEN_KEY_END);
+    press(model, NTK_SCREEN_KEY_UP);
+    assert_string_equal(cursor_text(model), "ND 7");
+    press(model, NTK_SCREEN_KEY_ENTER);
+    scene_update(model, &later);
+    assert_string_equal(cursor_text(model), "ND 7");
+    assert_true(ntk_top_model_cursor_get(model)->is_expanded);
+    press(model, '2'); /* has devices 0 to 3 only */
+    assert_string_equal(cursor_text(model), "ND 0");
+    press(model, '1');
+    assert_string_equal(cursor_text(model), "ND 7");
+    assert_true(ntk_top_model_cursor_get(model)->is_expanded);
+    ntk_top_model_destroy(model);
+}
+
+static void a_process_that_dies_under_the_cursor_leaves_it_nearby(void **state)
+{
+    struct ntk_top_model *model;
+    struct scene scene = scene_small;
+
+    (void)state;
+    scene.runtime_count = 2;
+    scene.cores_per_runtime = 1;
+    model = scene_model(&scene);
+    press(model, '3');
+    press(model, 'x');
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, NTK_SCREEN_KEY_DOWN);
+    assert_string_equal(cursor_text(model), "mlp.neff");
+    assert_int_equal(ntk_top_model_cursor_get(model)->core_index, 1);
+    scene.runtime_count = 1; /* its tab, core and model are gone */
+    scene_update(model, &scene);
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    assert_string_equal(cursor_text(model), "ND 0");
+    scene.runtime_count = 0;
+    scene_update(model, &scene);
+    assert_null(ntk_top_model_cursor_get(model));
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, NTK_SCREEN_KEY_LEFT);
+    press(model, NTK_SCREEN_KEY_RIGHT);
+    press(model, NTK_SCREEN_KEY_ENTER);
+    press(model, NTK_SCREEN_KEY_END);
+    press(model, 'x');
+    assert_null(ntk_top_model_cursor_get(model));
+    ntk_top_model_destroy(model);
+}
+
+static void a_tab_follows_its_process_when_others_come_and_go(void **state)
+{
+    struct scene scene = scene_small;
+    struct ntk_top_model *model;
+
+    (void)state;
+    scene.runtime_count = 2;
+    scene.cores_per_runtime = 1;
+    model = scene_model(&scene);
+    press(model, '3');
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    scene.first_pid = 7287; /* 7286 went, 7288 came */
+    scene_update(model, &scene);
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    assert_int_equal(model->tab_index, 1);
+    scene.ended = 1;
+    scene_update(model, &scene);
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    assert_true(ntk_top_model_tab_get(model)->ended);
+    assert_int_equal(model->memory.device_total.value, 0);
+    scene.first_pid = 7288;
+    scene_update(model, &scene);
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    ntk_top_model_destroy(model);
+}
+
+static void logical_cores_are_means_of_busy_and_sums_of_flops(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn2_lnc2);
+    double sum = 0;
+
+    (void)state;
+    assert_int_equal(model->cores_per_device, 4);
+    assert_true(fabs(model->cores[0].busy_percent.value - 50.002) < 1e-9);
+    assert_true(fabs(model->cores[0].teraflops.value - 14.00056) < 1e-6);
+    for (int i = 0; i < 64; i++) {
+        sum += model->cores[i].teraflops.value;
+    }
+    assert_true(fabs(sum - model->teraflops_total.value) < 1e-6);
+    assert_true(fabs(sum / 64 - model->teraflops_mean.value) < 1e-6);
+    ntk_top_model_destroy(model);
+}
+
+static void absent_is_not_zero(void **state)
+{
+    struct scene scene = scene_small;
+    struct ntk_top_model *model;
+
+    (void)state;
+    scene.no_busy = scene.no_flops = scene.no_cpu = scene.no_memory = true;
+    model = scene_model(&scene);
+    assert_false(model->busy_percent_mean.present);
+    assert_false(model->teraflops_total.present);
+    assert_false(model->system_vcpu.user_percent.present);
+    assert_false(model->runtime_vcpu.user_percent.present);
+    assert_false(model->memory.host_total.present);
+    assert_false(node_at(model, 0)->device_bytes.present);
+    ntk_top_model_destroy(model);
+    model = scene_model(&scene_no_device); /* nobody is there: a true zero */
+    assert_true(model->runtime_vcpu.user_percent.present);
+    assert_true(model->memory.device_total.present);
+    assert_int_equal(model->memory.device_total.value, 0);
+    assert_string_not_equal(model->notice, "");
+    ntk_top_model_destroy(model);
+}
+
+static void the_help_page_hides_everything_else(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+
+    (void)state;
+    press(model, '?');
+    assert_true(model->with_help);
+    press(model, 'z');
+    assert_true(model->with_help);
+    press(model, 'f');
+    assert_false(model->with_help);
+    assert_false(model->with_flops);
+    press(model, 'h');
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    assert_false(model->with_help);
+    press(model, 'h');
+    assert_int_equal(press(model, 'q'), NTK_TOP_QUIT);
+    ntk_top_model_destroy(model);
+}
+
+static void the_page_follows_the_cursor(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+
+    (void)state;
+    ntk_top_model_set_page(model, 5);
+    press(model, NTK_SCREEN_KEY_PAGE_DOWN);
+    assert_int_equal(model->cursor_index, 4);
+    ntk_top_model_set_page(model, 5);
+    assert_int_equal(model->tree_first, 0);
+    press(model, NTK_SCREEN_KEY_PAGE_DOWN);
+    ntk_top_model_set_page(model, 5);
+    assert_int_equal(model->cursor_index, 8);
+    assert_int_equal(model->tree_first, 4);
+    press(model, NTK_SCREEN_KEY_END);
+    ntk_top_model_set_page(model, 5);
+    assert_int_equal(model->tree_first, model->nodes.count - 5);
+    press(model, NTK_SCREEN_KEY_HOME);
+    ntk_top_model_set_page(model, 100);
+    assert_int_equal(model->tree_first, 0);
+    ntk_top_model_destroy(model);
+}
+
+static void actions_before_the_first_snapshot_do_no_harm(void **state)
+{
+    (void)state;
+    for (int action = 0; action < NTK_TOP_ACTION_COUNT; action++) {
+        struct ntk_top_model *model = NULL;
+
+        assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+        for (int argument = 0; argument < 10; argument++) {
+            ntk_top_model_act(model, (enum ntk_top_action)action, argument);
+        }
+        ntk_top_model_destroy(model);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_of_the_table_reaches_its_action),
+        cmocka_unit_test(arrows_and_enter_walk_and_fold_the_tree),
+        cmocka_unit_test(x_expands_everything_then_collapses_everything),
+        cmocka_unit_test(a_parent_is_the_sum_of_its_children_and_the_tree_that_of_the_summary),
+        cmocka_unit_test(tabs_show_the_share_of_one_application),
+        cmocka_unit_test(the_selection_survives_refreshes_and_other_tabs),
+        cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_nearby),
+        cmocka_unit_test(a_tab_follows_its_process_when_others_come_and_go),
+        cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
+        cmocka_unit_test(absent_is_not_zero),
+        cmocka_unit_test(the_help_page_hides_everything_else),
+        cmocka_unit_test(the_page_follows_the_cursor),
+        cmocka_unit_test(actions_before_the_first_snapshot_do_no_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

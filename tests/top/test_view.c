@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of whole screens, as text: golden/<name>.txt. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/top/scene.h"
+#include "top/view.h"
+
+static void shows(const struct scene *scene, int rows, int columns, const char *golden_name)
+{
+    struct ntk_top_model *model = scene_model(scene);
+
+    scene_assert_screen(model, rows, columns, true, golden_name);
+    ntk_top_model_destroy(model);
+}
+
+static void sixteen_devices_fit_every_usual_terminal(void **state)
+{
+    (void)state;
+    shows(&scene_trn1, 24, 80, "trn1_80x24");
+    shows(&scene_trn1, 40, 120, "trn1_120x40");
+    shows(&scene_trn1, 50, 168, "trn1_168x50");
+}
+
+static void logical_cores_of_two_show_the_mean_of_their_parts(void **state)
+{
+    (void)state;
+    shows(&scene_trn2_lnc2, 24, 80, "trn2_lnc2_80x24");
+    shows(&scene_trn2_lnc2, 45, 120, "trn2_lnc2_120x45");
+}
+
+static void a_hundred_and_twenty_eight_cores_stay_readable(void **state)
+{
+    (void)state;
+    shows(&scene_trn2_lnc1, 24, 80, "trn2_lnc1_80x24");
+    shows(&scene_trn2_lnc1, 40, 120, "trn2_lnc1_120x40");
+}
+
+static void one_device_has_room(void **state)
+{
+    (void)state;
+    shows(&scene_small, 24, 80, "small_80x24");
+    shows(&scene_small, 8, 40, "small_40x8");
+    shows(&scene_small, 12, 60, "small_60x12");
+}
+
+static void a_terminal_below_the_minimum_says_so(void **state)
+{
+    (void)state;
+    shows(&scene_small, 7, 80, "too_low");
+    shows(&scene_small, 24, 39, "too_narrow");
+    shows(&scene_small, 1, 1, "one_cell");
+}
+
+static void without_a_device_it_says_why(void **state)
+{
+    (void)state;
+    shows(&scene_no_device, 24, 80, "no_device_80x24");
+}
+
+static void what_nobody_measures_is_a_dash(void **state)
+{
+    struct scene scene = scene_small;
+    struct ntk_top_model *model;
+
+    (void)state;
+    scene.no_busy = scene.no_cpu = scene.no_memory = scene.no_flops = true;
+    shows(&scene, 24, 80, "absent_80x24");
+    model = scene_model(&scene);
+    ntk_top_model_act(model, NTK_TOP_ACTION_FLOPS, 0);
+    scene_assert_screen(model, 24, 80, true, "absent_flops_80x24");
+    ntk_top_model_destroy(model);
+    scene = scene_small;
+    scene.only_opaque = true;
+    shows(&scene, 24, 80, "opaque_80x24");
+}
+
+static void many_applications_page_their_tabs(void **state)
+{
+    struct scene scene = scene_trn2_lnc1;
+    struct ntk_top_model *model;
+
+    (void)state;
+    scene.runtime_count = 128;
+    scene.cores_per_runtime = 1;
+    model = scene_model(&scene);
+    scene_assert_screen(model, 30, 100, true, "many_first_100x30");
+    for (int i = 0; i < 42; i++) {
+        ntk_top_model_act(model, NTK_TOP_ACTION_TAB_NEXT, 0);
+    }
+    scene_assert_screen(model, 30, 100, true, "many_later_100x30");
+    ntk_top_model_destroy(model);
+}
+
+static void wide_tags_and_hostile_names_keep_the_columns(void **state)
+{
+    static const char *const tags[] = { "深層学習の推論サーバー", "a\x1b[31mred\nline" };
+    struct scene scene = scene_small;
+    struct ntk_top_model *model;
+
+    (void)state;
+    scene.runtime_count = 2;
+    scene.cores_per_runtime = 1;
+    scene.tags = tags;
+    scene.model_name = "/m/モデル-with-a-very-long-name-that-does-not-fit-into-its-column.neff";
+    model = scene_model(&scene);
+    ntk_top_model_expand_all(model, true);
+    scene_assert_screen(model, 30, 80, true, "wide_80x30");
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);
+    scene_assert_screen(model, 30, 80, true, "wide_selected_80x30");
+    ntk_top_model_destroy(model);
+}
+
+static void teraflops_change_the_numbers_but_not_the_bars(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+
+    (void)state;
+    ntk_top_model_act(model, NTK_TOP_ACTION_FLOPS, 0);
+    scene_assert_screen(model, 40, 120, true, "trn1_flops_120x40");
+    for (int row = 4; row < 20; row++) {
+        char *flops = scene_row(model, 40, 120, row);
+        char *percent;
+
+        ntk_top_model_act(model, NTK_TOP_ACTION_FLOPS, 0);
+        percent = scene_row(model, 40, 120, row);
+        ntk_top_model_act(model, NTK_TOP_ACTION_FLOPS, 0);
+        assert_int_equal(strcspn(flops, "["), strcspn(percent, "["));
+        free(flops);
+        free(percent);
+    }
+    ntk_top_model_destroy(model);
+}
+
+static void styles_tell_the_parts_apart(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_small);
+
+    (void)state;
+    scene_assert_styles(model, 24, 80, "small_styles_80x24");
+    ntk_top_model_act(model, NTK_TOP_ACTION_CURSOR_DOWN, 0); /* one core: one bar is highlighted */
+    scene_assert_styles(model, 24, 80, "small_styles_core_80x24");
+    ntk_top_model_destroy(model);
+}
+
+static void the_help_page_lists_every_key(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_small);
+
+    (void)state;
+    ntk_top_model_act(model, NTK_TOP_ACTION_HELP, 0);
+    scene_assert_screen(model, 24, 80, true, "help_80x24");
+    scene_assert_screen(model, 8, 40, true, "help_40x8");
+    ntk_top_model_destroy(model);
+}
+
+static void a_frame_of_natural_height_leaves_nothing_out(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+    int rows;
+
+    (void)state;
+    ntk_top_model_expand_all(model, true);
+    rows = ntk_top_view_natural_rows(model, false);
+    scene_assert_screen(model, rows, 120, false, "trn1_natural");
+    ntk_top_model_destroy(model);
+}
+
+/* Method: every size, with the cursor at both ends; each row must stay inside and the parts in order. */
+static void any_size_has_a_sound_layout(void **state)
+{
+    const struct scene *scenes[] = { &scene_small, &scene_trn1, &scene_trn2_lnc1,
+                                     &scene_no_device };
+
+    (void)state;
+    for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
+        struct ntk_top_model *model = scene_model(scenes[s]);
+
+        for (int rows = 1; rows <= 100; rows++) {
+            for (int columns = 1; columns <= 400; columns += columns < 100 ? 1 : 13) {
+                struct ntk_top_layout layout;
+
+                ntk_top_view_layout(model, rows, columns, true, &layout);
+                if (rows < NTK_TOP_ROWS_MIN || columns < NTK_TOP_COLUMNS_MIN) {
+                    assert_true(layout.is_too_small);
+                    continue;
+                }
+                assert_false(layout.is_too_small);
+                assert_true(layout.core_rows >= 1 && layout.tree_rows >= 1);
+                assert_true(layout.cores_row + 2 + layout.core_rows <= layout.tree_row);
+                assert_int_equal(layout.tree_row + 1 + layout.tree_has_titles + layout.tree_rows,
+                                 layout.tabs_row);
+                assert_int_equal(layout.tabs_row + 1, layout.keys_row);
+                assert_int_equal(layout.keys_row, rows - 1);
+                assert_true(layout.vcpu_row < 0 || layout.vcpu_row + 3 <= layout.tree_row);
+                assert_true(layout.summary_row < 0 || layout.summary_row + 3 <= layout.tree_row);
+            }
+        }
+        ntk_top_model_destroy(model);
+    }
+}
+
+/* Method: sizes jump as when somebody drags a window, keys and snapshots in between. */
+static void a_resize_storm_is_survived(void **state)
+{
+    struct scene scene = scene_trn2_lnc2;
+    struct ntk_top_model *model = scene_model(&scene);
+    struct ntk_screen *screen = NULL;
+    uint32_t random = 12345;
+
+    (void)state;
+    assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
+    for (int i = 0; i < 600; i++) {
+        random = random * 1664525 + 1013904223;
+        ntk_screen_text_resize(screen, (int)(random >> 8 & 0xffff) % 100,
+                               (int)(random >> 4 & 0xffff) % 400);
+        ntk_top_model_act(model, (enum ntk_top_action)(2 + random % (NTK_TOP_ACTION_COUNT - 2)),
+                          (int)(random >> 16) % 10);
+        if (i % 7 == 0) {
+            scene.runtime_count = random >> 20 & 3;
+            scene_update(model, &scene);
+        }
+        ntk_top_view_draw(model, screen, true);
+        assert_true(model->nodes.count == 0 || model->cursor_index < model->nodes.count);
+    }
+    ntk_screen_destroy(screen);
+    ntk_top_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sixteen_devices_fit_every_usual_terminal),
+        cmocka_unit_test(logical_cores_of_two_show_the_mean_of_their_parts),
+        cmocka_unit_test(a_hundred_and_twenty_eight_cores_stay_readable),
+        cmocka_unit_test(one_device_has_room),
+        cmocka_unit_test(a_terminal_below_the_minimum_says_so),
+        cmocka_unit_test(without_a_device_it_says_why),
+        cmocka_unit_test(what_nobody_measures_is_a_dash),
+        cmocka_unit_test(many_applications_page_their_tabs),
+        cmocka_unit_test(wide_tags_and_hostile_names_keep_the_columns),
+        cmocka_unit_test(teraflops_change_the_numbers_but_not_the_bars),
+        cmocka_unit_test(styles_tell_the_parts_apart),
+        cmocka_unit_test(the_help_page_lists_every_key),
+        cmocka_unit_test(a_frame_of_natural_height_leaves_nothing_out),
+        cmocka_unit_test(any_size_has_a_sound_layout),
+        cmocka_unit_test(a_resize_storm_is_survived),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

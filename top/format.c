@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* format - numbers of fixed width; rounding never makes one wider. */
+#include "top/format.h"
+
+#include <stdio.h>
+
+const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent)
+{
+    if (!percent.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "     -");
+    } else if (percent.value >= 99.995) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "  100%%");
+    } else {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%5.2f%%",
+                       percent.value > 0 ? percent.value : 0.0);
+    }
+    return buf;
+}
+
+const char *ntk_top_format_teraflops(char *buf, struct ntk_top_number teraflops)
+{
+    if (!teraflops.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "         -");
+    } else {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%8.3fTF", teraflops.value);
+    }
+    return buf;
+}
+
+/* value with as many of at most `decimals` decimals as fit before unit, right-aligned. */
+static const char *fit(char *buf, int width, double value, int decimals, const char *unit)
+{
+    char text[NTK_TOP_FORMAT_BYTES];
+
+    for (int d = decimals; d >= 0; d--) {
+        if (snprintf(text, sizeof text, "%.*f%s", d, value, unit) <= width) {
+            break;
+        }
+    }
+    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s", width, text);
+    return buf;
+}
+
+const char *ntk_top_format_percent_short(char *buf, int width, struct ntk_top_number percent)
+{
+    double value = percent.value > 100 ? 100 : percent.value > 0 ? percent.value : 0.0;
+
+    if (!percent.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s", width, "-");
+        return buf;
+    }
+    /* The same decimals for every value, so that a column does not jump: room for "99.99%". */
+    if (value >= 99.5) {
+        return fit(buf, width, 100, 0, width >= 4 ? "%" : "");
+    }
+    return fit(buf, width, value, width >= 6 ? 2 : width >= 5 ? 1 : 0, width >= 4 ? "%" : "");
+}
+
+const char *ntk_top_format_teraflops_short(char *buf, int width, struct ntk_top_number teraflops)
+{
+    if (!teraflops.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s", width, "-");
+        return buf;
+    }
+    return fit(buf, width, teraflops.value, 3, width >= 8 ? "TF" : width >= 5 ? "T" : "");
+}
+
+const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes)
+{
+    static const char *const units[] = { "B", "KB", "MB", "GB", "TB", "PB", "EB" };
+    double value = (double)bytes.value;
+    size_t unit = 0;
+
+    if (!bytes.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "-");
+        return buf;
+    }
+    /* 1023.95 would be printed as 1024.0. */
+    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1024;
+        unit++;
+    }
+    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%.1f%s", value, units[unit]);
+    return buf;
+}

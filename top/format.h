@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format - numbers as neuron-top shows them; a number keeps its width while it changes. Threads: any.
+ */
+#ifndef NTK_TOP_FORMAT_H
+#define NTK_TOP_FORMAT_H
+
+#include <stddef.h>
+
+#include "top/model.h"
+
+#define NTK_TOP_FORMAT_BYTES 32
+
+/* " 0.00%", "71.19%", "  100%"; "     -" when absent. Returns buf. */
+const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent);
+/* "   9.848TF", 10 wide; dash when absent. */
+const char *ntk_top_format_teraflops(char *buf, struct ntk_top_number teraflops);
+/* At most width cells, 3 or more, right-aligned: as many digits as fit. */
+const char *ntk_top_format_percent_short(char *buf, int width, struct ntk_top_number percent);
+const char *ntk_top_format_teraflops_short(char *buf, int width, struct ntk_top_number teraflops);
+/* 1024-based with one decimal: "0.0B", "441.8MB"; "-" when absent. */
+const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* keys - the table of keys.def, looked up. */
+#include "top/keys.h"
+
+#include <stddef.h>
+
+#include "top/screen.h"
+
+static const struct ntk_top_action_text texts[NTK_TOP_ACTION_COUNT] = {
+    [NTK_TOP_ACTION_NONE] = { "", "", "" },
+#define NTK_TOP_ACTION(id, keys, bar, help) [NTK_TOP_ACTION_##id] = { keys, bar, help },
+#include "top/keys.def"
+};
+
+static const struct {
+    int key;
+    enum ntk_top_action action;
+    int argument;
+} bindings[] = {
+#define NTK_TOP_KEY(code, id, argument) { code, NTK_TOP_ACTION_##id, argument },
+#include "top/keys.def"
+};
+
+enum ntk_top_action ntk_top_keys_find(int key, int *out_argument)
+{
+    for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++) {
+        if (bindings[i].key == key) {
+            *out_argument = bindings[i].argument;
+            return bindings[i].action;
+        }
+    }
+    return NTK_TOP_ACTION_NONE;
+}
+
+const struct ntk_top_action_text *ntk_top_keys_text_get(enum ntk_top_action action)
+{
+    return &texts[action];
+}

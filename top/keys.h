@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keys - what a key does, and the words for it: the table of keys.def as code.
+ * Threads: any; the tables are constant.
+ */
+#ifndef NTK_TOP_KEYS_H
+#define NTK_TOP_KEYS_H
+
+enum ntk_top_action {
+    NTK_TOP_ACTION_NONE,
+#define NTK_TOP_ACTION(id, keys, bar, help) NTK_TOP_ACTION_##id,
+#include "top/keys.def"
+    NTK_TOP_ACTION_COUNT,
+};
+
+struct ntk_top_action_text {
+    const char *keys; /* "" when another row speaks for it */
+    const char *bar;  /* "" when it is not in the bottom bar */
+    const char *help;
+};
+
+/* The action of a key of screen.h, NTK_TOP_ACTION_NONE when it has none. */
+enum ntk_top_action ntk_top_keys_find(int key, int *out_argument);
+/* action < NTK_TOP_ACTION_COUNT. */
+const struct ntk_top_action_text *ntk_top_keys_text_get(enum ntk_top_action action);
+
+#endif

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/* model - the last snapshot, projected to the selected tab; what the user's actions change. */
+#include "top/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "top/model_tree.h"
+
+#define CORES_PER_DEVICE_MAX 64
+
+int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err)
+{
+    struct ntk_top_model *model = calloc(1, sizeof *model);
+    struct ntk_top_tab all = { .is_all = true, .tag = "all" };
+
+    if (!model) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    ntk_vec_init(&model->tabs, sizeof(struct ntk_top_tab));
+    ntk_vec_init(&model->nodes, sizeof(struct ntk_top_node));
+    ntk_top_model_tree_init(model);
+    if (ntk_vec_push(&model->tabs, &all) < 0) {
+        ntk_top_model_destroy(model);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    *out_model = model;
+    return 0;
+}
+
+void ntk_top_model_destroy(struct ntk_top_model *model)
+{
+    if (!model) {
+        return;
+    }
+    ntk_snapshot_destroy(model->snapshot);
+    ntk_vec_fini(&model->tabs);
+    ntk_vec_fini(&model->nodes);
+    ntk_vec_fini(&model->items);
+    ntk_map_fini(&model->exceptions);
+    free(model->cores);
+    free(model);
+}
+
+/* ---- projection ---- */
+
+/* NULL in the tab of all applications. */
+static const struct ntk_runtime_sample *selected_runtime(const struct ntk_top_model *model)
+{
+    const struct ntk_top_tab *tab = ntk_top_model_tab_get(model);
+
+    return tab->is_all ? NULL : &model->snapshot->runtimes[tab->runtime_index];
+}
+
+static int project_machine(struct ntk_top_model *model)
+{
+    const struct ntk_hardware *hardware = &model->snapshot->hardware;
+    uint32_t lnc = hardware->lnc > 0 ? hardware->lnc : 1;
+    uint32_t device_count = hardware->device_count;
+    uint32_t cores_per_device = hardware->cores_per_device / lnc;
+    size_t count;
+    struct ntk_top_core *cores;
+
+    /* A snapshot may come from elsewhere. */
+    device_count =
+        device_count > NTK_SNAPSHOT_DEVICES_MAX ? NTK_SNAPSHOT_DEVICES_MAX : device_count;
+    cores_per_device =
+        cores_per_device > CORES_PER_DEVICE_MAX ? CORES_PER_DEVICE_MAX : cores_per_device;
+    ntk_str_copy(model->instance_id, sizeof model->instance_id, model->snapshot->instance.id);
+    ntk_str_copy(model->instance_type, sizeof model->instance_type,
+                 hardware->instance_type[0] ? hardware->instance_type
+                                            : model->snapshot->instance.type);
+    ntk_str_copy(model->core_version, sizeof model->core_version, hardware->core_version);
+    count = (size_t)device_count * cores_per_device;
+    cores = realloc(model->cores, (count > 0 ? count : 1) * sizeof *cores);
+    if (!cores) {
+        return -ENOMEM;
+    }
+    model->cores = cores;
+    model->device_count = device_count;
+    model->cores_per_device = cores_per_device;
+    return 0;
+}
+
+static void project_cores(struct ntk_top_model *model)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_runtime_sample *runtime = selected_runtime(model);
+    const struct ntk_core_sample *samples = runtime ? runtime->cores : snapshot->cores;
+    size_t sample_count = runtime ? runtime->core_count : snapshot->core_count;
+    bool is_known = !runtime || (runtime->has & NTK_RUNTIME_HAS_CORES);
+    uint32_t lnc = snapshot->hardware.lnc > 0 ? snapshot->hardware.lnc : 1;
+    size_t count = (size_t)model->device_count * model->cores_per_device;
+    double busy = 0;
+    double teraflops = 0;
+    size_t busy_count = 0;
+    size_t teraflops_count = 0;
+    /* What a core of the application that says nothing would say: FLOPs are counted where one core
+     * counts them. */
+    bool counts_flops = runtime && runtime->software;
+
+    for (size_t i = 0; i < sample_count; i++) {
+        counts_flops = counts_flops || (samples[i].has & NTK_CORE_HAS_EFFECTIVE_FLOPS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct ntk_top_core *core = &model->cores[i];
+        struct ntk_core_sample sample;
+
+        memset(core, 0, sizeof *core);
+        if (ntk_snapshot_logical_core(samples, sample_count, lnc, (uint32_t)i, &sample)) {
+            core->busy_percent.present = (sample.has & NTK_CORE_HAS_BUSY) != 0;
+            core->busy_percent.value = 100 * sample.utilization;
+            core->teraflops.present = (sample.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) != 0;
+            core->teraflops.value = ntk_snapshot_rate(snapshot, sample.effective_flops) / 1e12;
+        } else if (runtime && is_known) {
+            core->busy_percent.present = true; /* not this application's core */
+            core->teraflops.present = counts_flops;
+        }
+        if (core->busy_percent.present) {
+            busy += core->busy_percent.value;
+            busy_count++;
+        }
+        if (core->teraflops.present) {
+            teraflops += core->teraflops.value;
+            teraflops_count++;
+        }
+    }
+    model->busy_percent_mean.present = busy_count > 0;
+    model->busy_percent_mean.value = busy_count > 0 ? busy / (double)busy_count : 0;
+    model->teraflops_total.present = teraflops_count > 0;
+    model->teraflops_total.value = teraflops;
+    model->teraflops_mean.present = teraflops_count > 0;
+    model->teraflops_mean.value = teraflops_count > 0 ? teraflops / (double)teraflops_count : 0;
+}
+
+static struct ntk_top_number percent(bool present, double ratio)
+{
+    return (struct ntk_top_number){ present ? 100 * ratio : 0, present };
+}
+
+static void project_vcpu(struct ntk_top_model *model)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_runtime_sample *selected = selected_runtime(model);
+    bool has_system = (snapshot->system.has & NTK_SYSTEM_HAS_CPU) != 0;
+    bool has_runtime = snapshot->runtime_count == 0; /* nobody uses nothing */
+    double user = 0;
+    double system = 0;
+
+    model->system_vcpu.user_percent = percent(has_system, snapshot->system.average[NTK_CPU_USER]);
+    model->system_vcpu.system_percent =
+        percent(has_system, snapshot->system.average[NTK_CPU_SYSTEM]);
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        if ((!selected || runtime == selected) && (runtime->has & NTK_RUNTIME_HAS_CPU)) {
+            has_runtime = true;
+            user += runtime->cpu_user;
+            system += runtime->cpu_system;
+        }
+    }
+    model->runtime_vcpu.user_percent = percent(has_runtime, user);
+    model->runtime_vcpu.system_percent = percent(has_runtime, system);
+}
+
+static void add_bytes(struct ntk_top_bytes *bytes, uint64_t value)
+{
+    bytes->value += value;
+    bytes->present = true;
+}
+
+static void project_memory(struct ntk_top_model *model)
+{
+    static const uint64_t nothing[NTK_GROUP_COUNT];
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_runtime_sample *selected = selected_runtime(model);
+    struct ntk_top_memory *memory = &model->memory;
+
+    memset(memory, 0, sizeof *memory);
+    for (size_t i = 0; i <= snapshot->runtime_count; i++) {
+        uint64_t groups[NTK_GROUP_COUNT];
+        const uint64_t *add = groups;
+
+        if (i == snapshot->runtime_count) {
+            if (snapshot->runtime_count > 0) {
+                break;
+            }
+            add = nothing; /* without an application all of it is a true zero */
+        } else {
+            const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+            if ((selected && runtime != selected) || !(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
+                continue;
+            }
+            ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, NULL, NULL);
+        }
+        for (int g = 0; g < NTK_GROUP_COUNT; g++) {
+            enum ntk_top_group group = ntk_top_model_group_of((enum ntk_memory_group)g);
+
+            if (g <= NTK_GROUP_HOST_TENSORS) {
+                add_bytes(&memory->host[group], add[g]);
+                add_bytes(&memory->host_total, add[g]);
+            } else {
+                add_bytes(&memory->device[group], add[g]);
+                add_bytes(&memory->device_total, add[g]);
+            }
+        }
+    }
+}
+
+/* One line, the cause that hides most first. */
+static void project_notice(struct ntk_top_model *model)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_runtime_sample *selected = selected_runtime(model);
+    const struct ntk_runtime_sample *first = NULL;
+    size_t count = 0;
+
+    model->notice[0] = '\0';
+    if (snapshot->hardware.error[0]) {
+        ntk_str_copy(model->notice, sizeof model->notice, snapshot->hardware.error);
+        return;
+    }
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        if ((!selected || runtime == selected) && runtime->error[0]) {
+            first = first ? first : runtime;
+            count++;
+        }
+    }
+    if (count > 1) {
+        (void)snprintf(model->notice, sizeof model->notice, "%s: %s (and %zu more)", first->tag,
+                       first->error, count - 1);
+    } else if (count == 1) {
+        (void)snprintf(model->notice, sizeof model->notice, "%s: %s", first->tag, first->error);
+    } else if (selected && selected->cpu_error[0]) {
+        (void)snprintf(model->notice, sizeof model->notice, "no CPU time of %s: %s", selected->tag,
+                       selected->cpu_error);
+    } else if (snapshot->system.cpu_error[0]) {
+        (void)snprintf(model->notice, sizeof model->notice, "no CPU time of the machine: %s",
+                       snapshot->system.cpu_error);
+    }
+}
+
+/* Everything that depends on the tab. */
+static int project(struct ntk_top_model *model)
+{
+    int ret;
+
+    if (!model->snapshot) {
+        return 0;
+    }
+    project_cores(model);
+    project_vcpu(model);
+    project_memory(model);
+    project_notice(model);
+    ret = ntk_top_model_tree_collect(model);
+    return ret < 0 ? ret : ntk_top_model_tree_build(model);
+}
+
+static int update_tabs(struct ntk_top_model *model)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    bool had_application = model->tab_index > 0;
+    struct ntk_top_tab all = { .is_all = true, .tag = "all" };
+
+    ntk_vec_clear(&model->tabs);
+    model->tab_index = 0; /* of an application that is gone: back to all */
+    if (ntk_vec_push(&model->tabs, &all) < 0) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        struct ntk_top_tab *tab = ntk_vec_add(&model->tabs);
+
+        if (!tab) {
+            return -ENOMEM;
+        }
+        tab->runtime_index = i;
+        tab->ended = runtime->ended;
+        ntk_str_copy_clean(tab->tag, sizeof tab->tag, runtime->tag, strlen(runtime->tag));
+        if (had_application && runtime->start_time == model->tab_start_time &&
+            runtime->header_pid == model->tab_pid) {
+            model->tab_index = i + 1;
+        }
+    }
+    return 0;
+}
+
+int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
+                         struct ntk_err *err)
+{
+    const struct ntk_snapshot *old = model->snapshot;
+    int ret;
+
+    /* Leaves borrow names from the snapshot they were made of. */
+    ntk_vec_clear(&model->items);
+    model->snapshot = snapshot;
+    ntk_snapshot_destroy(old);
+    ret = update_tabs(model);
+    if (ret == 0) {
+        ret = project_machine(model);
+    }
+    if (ret == 0) {
+        ret = project(model);
+    }
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : 0;
+}
+
+/* ---- actions ---- */
+
+static void select_tab(struct ntk_top_model *model, size_t index)
+{
+    model->tab_index = index;
+    if (index > 0) {
+        const struct ntk_runtime_sample *runtime = selected_runtime(model);
+
+        model->tab_start_time = runtime->start_time;
+        model->tab_pid = runtime->header_pid;
+    }
+    (void)project(model); /* without memory the tree is shorter until the next snapshot */
+}
+
+static void set_expanded(struct ntk_top_model *model, const struct ntk_top_node *node,
+                         bool expanded)
+{
+    ntk_top_model_tree_set_cursor(model, model->cursor_index);
+    ntk_top_model_tree_set_expanded(model, node->key, expanded);
+    (void)ntk_top_model_tree_build(model);
+}
+
+static void collapse(struct ntk_top_model *model)
+{
+    const struct ntk_top_node *node = ntk_top_model_cursor_get(model);
+    size_t parent;
+
+    if (!node) {
+        return;
+    }
+    if (node->is_expanded) {
+        set_expanded(model, node, false);
+        return;
+    }
+    parent = ntk_top_model_tree_parent(model, model->cursor_index);
+    if (parent != SIZE_MAX) {
+        ntk_top_model_tree_set_cursor(model, parent);
+    }
+}
+
+static void expand(struct ntk_top_model *model)
+{
+    const struct ntk_top_node *node = ntk_top_model_cursor_get(model);
+
+    if (!node || !node->can_expand) {
+        return;
+    }
+    if (node->is_expanded) {
+        ntk_top_model_tree_set_cursor(model, model->cursor_index + 1);
+    } else {
+        set_expanded(model, node, true);
+    }
+}
+
+void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded)
+{
+    model->expanded_by_default = expanded;
+    ntk_map_fini(&model->exceptions);
+    memset(&model->exceptions, 0, sizeof model->exceptions);
+    (void)ntk_top_model_tree_build(model);
+}
+
+/* Collapses when nothing is left to expand. */
+static void toggle_all(struct ntk_top_model *model)
+{
+    bool is_all_expanded = true;
+
+    ntk_vec_each(struct ntk_top_node, node, &model->nodes) {
+        is_all_expanded = is_all_expanded && (!node->can_expand || node->is_expanded);
+    }
+    model->has_opened_first = true;
+    ntk_top_model_expand_all(model, !is_all_expanded);
+}
+
+static size_t page_of(const struct ntk_top_model *model)
+{
+    return model->tree_page > 1 ? model->tree_page - 1 : 1;
+}
+
+/* With the help page open, keys close it and do nothing else, so that nothing changes unseen. */
+static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top_action action)
+{
+    if (action == NTK_TOP_ACTION_NONE) {
+        return NTK_TOP_NOTHING;
+    }
+    model->with_help = false;
+    return NTK_TOP_REDRAW;
+}
+
+enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_action action,
+                                      int argument)
+{
+    size_t cursor = model->cursor_index;
+    size_t tab_count = model->tabs.count;
+
+    if (action == NTK_TOP_ACTION_QUIT) {
+        return NTK_TOP_QUIT;
+    }
+    if (model->with_help) {
+        return act_on_help(model, action);
+    }
+    switch (action) {
+    case NTK_TOP_ACTION_CURSOR_UP:
+        ntk_top_model_tree_set_cursor(model, cursor > 0 ? cursor - 1 : 0);
+        break;
+    case NTK_TOP_ACTION_CURSOR_DOWN:
+        ntk_top_model_tree_set_cursor(model, cursor + 1);
+        break;
+    case NTK_TOP_ACTION_PAGE_UP:
+        ntk_top_model_tree_set_cursor(model, cursor > page_of(model) ? cursor - page_of(model) : 0);
+        break;
+    case NTK_TOP_ACTION_PAGE_DOWN:
+        ntk_top_model_tree_set_cursor(model, cursor + page_of(model));
+        break;
+    case NTK_TOP_ACTION_CURSOR_FIRST:
+        ntk_top_model_tree_set_cursor(model, 0);
+        break;
+    case NTK_TOP_ACTION_CURSOR_LAST:
+        ntk_top_model_tree_set_cursor(model, SIZE_MAX);
+        break;
+    case NTK_TOP_ACTION_COLLAPSE:
+        collapse(model);
+        break;
+    case NTK_TOP_ACTION_EXPAND:
+        expand(model);
+        break;
+    case NTK_TOP_ACTION_TOGGLE: {
+        const struct ntk_top_node *node = ntk_top_model_cursor_get(model);
+
+        if (node && node->can_expand) {
+            set_expanded(model, node, !node->is_expanded);
+        }
+        break;
+    }
+    case NTK_TOP_ACTION_TOGGLE_ALL:
+        toggle_all(model);
+        break;
+    case NTK_TOP_ACTION_TAB_PREVIOUS:
+        select_tab(model, (model->tab_index + tab_count - 1) % tab_count);
+        break;
+    case NTK_TOP_ACTION_TAB_NEXT:
+        select_tab(model, (model->tab_index + 1) % tab_count);
+        break;
+    case NTK_TOP_ACTION_TAB:
+        if (argument < 1 || (size_t)argument > tab_count) {
+            return NTK_TOP_NOTHING;
+        }
+        select_tab(model, (size_t)argument - 1);
+        break;
+    case NTK_TOP_ACTION_FLOPS:
+        model->with_flops = !model->with_flops;
+        break;
+    case NTK_TOP_ACTION_HELP:
+        model->with_help = true;
+        break;
+    case NTK_TOP_ACTION_NONE:
+    case NTK_TOP_ACTION_QUIT:
+    case NTK_TOP_ACTION_BACK:
+    case NTK_TOP_ACTION_COUNT:
+        return NTK_TOP_NOTHING;
+    }
+    return NTK_TOP_REDRAW;
+}
+
+/* ---- what views ask ---- */
+
+void ntk_top_model_set_page(struct ntk_top_model *model, size_t rows)
+{
+    size_t count = model->nodes.count;
+
+    model->tree_page = rows;
+    if (model->cursor_index < model->tree_first) {
+        model->tree_first = model->cursor_index;
+    } else if (model->cursor_index >= model->tree_first + rows) {
+        model->tree_first = model->cursor_index - rows + 1;
+    }
+    /* No empty rows at the end while there is something above. */
+    if (model->tree_first + rows > count) {
+        model->tree_first = count > rows ? count - rows : 0;
+    }
+}
+
+const struct ntk_top_node *ntk_top_model_cursor_get(const struct ntk_top_model *model)
+{
+    return model->cursor_index < model->nodes.count ? ntk_vec_at(&model->nodes, model->cursor_index)
+                                                    : NULL;
+}
+
+const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *model)
+{
+    return ntk_vec_at(&model->tabs, model->tab_index);
+}

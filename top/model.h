@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model - what neuron-top knows: the last snapshot, projected to the selected tab, and where the user
+ * is in it. No terminal, no clock, no files.
+ *
+ * A snapshot goes in (ntk_top_model_update), an action goes in (ntk_top_model_act), the fields of the
+ * struct come out; views only read. Tabs, tree selection and the set of expanded items are kept by
+ * identity, so they survive refreshes, new and ended processes and other tabs. What a snapshot does
+ * not hold is absent here, never zero.
+ *
+ * Owner:   create allocates, destroy frees; everything reachable from the model lasts until the next
+ *          update or act.
+ * Threads: one.
+ */
+#ifndef NTK_TOP_MODEL_H
+#define NTK_TOP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+#include "shared/metrics/snapshot.h"
+#include "top/keys.h"
+
+struct ntk_top_number {
+    double value;
+    bool present;
+};
+
+struct ntk_top_bytes {
+    uint64_t value;
+    bool present;
+};
+
+/* One logical core, the share of the selected tab. */
+struct ntk_top_core {
+    struct ntk_top_number busy_percent;
+    struct ntk_top_number teraflops; /* per second, without transposes */
+};
+
+struct ntk_top_vcpu {
+    struct ntk_top_number user_percent;
+    struct ntk_top_number system_percent;
+};
+
+/* The names a user knows: sums over the fine categories of shared/abi/memory.def. */
+enum ntk_top_group {
+    NTK_TOP_GROUP_TENSORS,
+    NTK_TOP_GROUP_CONSTANTS,
+    NTK_TOP_GROUP_DMA_BUFFERS,
+    NTK_TOP_GROUP_APP_MEMORY,
+    NTK_TOP_GROUP_MODEL_CODE,
+    NTK_TOP_GROUP_RUNTIME_MEMORY,
+    NTK_TOP_GROUP_SCRATCHPAD,
+    NTK_TOP_GROUP_COUNT,
+};
+
+struct ntk_top_memory {
+    struct ntk_top_bytes host[NTK_TOP_GROUP_COUNT];
+    struct ntk_top_bytes device[NTK_TOP_GROUP_COUNT];
+    struct ntk_top_bytes host_total;
+    struct ntk_top_bytes device_total;
+};
+
+#define NTK_TOP_TAB_TEXT_BYTES 128
+
+struct ntk_top_tab {
+    bool is_all;
+    size_t runtime_index; /* in the snapshot */
+    bool ended;
+    char tag[NTK_TOP_TAB_TEXT_BYTES];
+};
+
+#define NTK_TOP_DEPTH_MAX 4 /* device, core, model, group */
+
+enum ntk_top_node_kind {
+    NTK_TOP_NODE_HOST,   /* memory that belongs to no core */
+    NTK_TOP_NODE_DEVICE, /* index: the device */
+    NTK_TOP_NODE_CORE,   /* index: logical core in its device */
+    NTK_TOP_NODE_MODEL,
+    NTK_TOP_NODE_GROUP,
+};
+
+#define NTK_TOP_NODE_TEXT_BYTES 256
+
+/* A row of the tree, in the order of the screen; the rows below a collapsed one are not there. */
+struct ntk_top_node {
+    uint64_t key; /* identity over refreshes and tabs */
+    enum ntk_top_node_kind kind;
+    int depth;
+    int32_t device_index; /* -1 below the host */
+    int32_t core_index;   /* in its device; -1 above the cores */
+    bool can_expand;
+    bool is_expanded;
+    uint32_t model_id; /* 0 none */
+    struct ntk_top_bytes device_bytes;
+    struct ntk_top_bytes host_bytes;
+    char text[NTK_TOP_NODE_TEXT_BYTES];
+};
+
+#define NTK_TOP_NOTICE_BYTES 512
+
+struct ntk_top_model {
+    /* the machine */
+    char instance_id[64]; /* "" away from EC2 */
+    char instance_type[64];
+    char core_version[16]; /* "v3d", "" unknown */
+    uint32_t device_count;
+    uint32_t cores_per_device;         /* logical */
+    char notice[NTK_TOP_NOTICE_BYTES]; /* why something is missing, "" when nothing is */
+
+    /* the selected tab */
+    struct ntk_top_core *cores; /* device_count * cores_per_device */
+    struct ntk_top_number busy_percent_mean;
+    struct ntk_top_number teraflops_mean;
+    struct ntk_top_number teraflops_total;
+    struct ntk_top_vcpu system_vcpu;
+    struct ntk_top_vcpu runtime_vcpu;
+    struct ntk_top_memory memory;
+    struct ntk_vec tabs;  /* struct ntk_top_tab; [0] is "all" */
+    struct ntk_vec nodes; /* struct ntk_top_node */
+
+    /* where the user is */
+    size_t tab_index;
+    size_t cursor_index; /* in nodes; 0 when there is none */
+    size_t tree_first;   /* the first row shown */
+    size_t tree_page;    /* rows shown, set by the view */
+    bool with_flops;
+    bool with_help;
+
+    /* kept for the next update */
+    const struct ntk_snapshot *snapshot;
+    struct ntk_vec items; /* model_tree.c: the leaves that nodes are made of */
+    bool expanded_by_default;
+    struct ntk_map exceptions; /* node key -> not as the default */
+    uint64_t
+        cursor_keys[NTK_TOP_DEPTH_MAX]; /* where the user put it: the item, then what it is in */
+    uint64_t tab_start_time;            /* of the selected application */
+    uint32_t tab_pid;
+    bool has_opened_first;
+};
+
+enum ntk_top_result {
+    NTK_TOP_NOTHING, /* no change */
+    NTK_TOP_REDRAW,
+    NTK_TOP_QUIT,
+};
+
+int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err);
+void ntk_top_model_destroy(struct ntk_top_model *model);
+/* Takes the snapshot, whatever happens. -ENOMEM: parts of the picture are missing. */
+int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
+                         struct ntk_err *err);
+enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_action action,
+                                      int argument);
+/* Expands or collapses all of the tree. */
+void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded);
+/* Says how many rows of the tree are shown; moves tree_first so that the cursor is among them. */
+void ntk_top_model_set_page(struct ntk_top_model *model, size_t rows);
+/* NULL when the tree is empty. */
+const struct ntk_top_node *ntk_top_model_cursor_get(const struct ntk_top_model *model);
+const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *model);
+
+#endif

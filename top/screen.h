@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * screen - a grid of cells that a view draws on, whatever is behind it.
+ *
+ * A view says what stands where and in which style; how a style looks is the business of the
+ * implementation: a terminal (screen_curses.c, the one file that knows curses) or a grid in memory
+ * (screen_text.c, for --once, --batch and the tests). Text is UTF-8 and may be anything an application
+ * calls itself: control characters and invalid bytes are replaced, wide characters take two cells and
+ * are never cut in half, everything is clipped at the edges.
+ *
+ * Owner:   create allocates, ntk_screen_destroy() frees (and gives the terminal back).
+ * Threads: one.
+ */
+#ifndef NTK_TOP_SCREEN_H
+#define NTK_TOP_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+enum ntk_screen_style {
+    NTK_STYLE_NORMAL,
+    NTK_STYLE_TITLE,        /* title bar, bottom bar */
+    NTK_STYLE_HEADING,      /* the bar above a section */
+    NTK_STYLE_BAR_USER,     /* filled part of a bar */
+    NTK_STYLE_BAR_SYSTEM,   /* second filled part of a bar */
+    NTK_STYLE_BAR_EMPTY,    /* rest of a bar */
+    NTK_STYLE_VALUE,        /* a number that matters */
+    NTK_STYLE_DIM,          /* of second rank */
+    NTK_STYLE_CURSOR,       /* the selected row */
+    NTK_STYLE_TAB_LABEL,    /* what the tabs are */
+    NTK_STYLE_TAB_SELECTED, /* the tab that is shown */
+    NTK_STYLE_KEY,          /* a key in the bottom bar or the help */
+    NTK_STYLE_WARNING,      /* why something is missing */
+    NTK_STYLE_COUNT,
+};
+
+/* Added to a style: the same on the colour of the selection. */
+#define NTK_STYLE_SELECTED 0x100
+
+/* Keys that are no character; characters are their code point. */
+enum ntk_screen_key {
+    NTK_SCREEN_KEY_NONE = -1, /* nothing was typed */
+    NTK_SCREEN_KEY_UP = 0x200000,
+    NTK_SCREEN_KEY_DOWN,
+    NTK_SCREEN_KEY_LEFT,
+    NTK_SCREEN_KEY_RIGHT,
+    NTK_SCREEN_KEY_PAGE_UP,
+    NTK_SCREEN_KEY_PAGE_DOWN,
+    NTK_SCREEN_KEY_HOME,
+    NTK_SCREEN_KEY_END,
+    NTK_SCREEN_KEY_ENTER,
+    NTK_SCREEN_KEY_ESCAPE,
+    NTK_SCREEN_KEY_OTHER, /* a key that means nothing here */
+};
+
+struct ntk_screen;
+
+struct ntk_screen_ops {
+    /* Starts an empty frame; sets rows and columns to the size it has. */
+    void (*begin)(struct ntk_screen *screen);
+    /* Clean UTF-8 of cell_count cells that lie inside the frame. */
+    void (*put)(struct ntk_screen *screen, int row, int column, int style, const char *text,
+                size_t bytes, int cell_count);
+    /* Shows the frame. */
+    void (*end)(struct ntk_screen *screen);
+    int (*key_take)(struct ntk_screen *screen);
+    void (*destroy)(struct ntk_screen *screen);
+};
+
+struct ntk_screen {
+    const struct ntk_screen_ops *ops;
+    int rows;
+    int columns;
+    bool is_utf8;    /* other characters than ASCII can be shown */
+    bool has_colour; /* else letters must tell what a style would */
+};
+
+#define NTK_SCREEN_ROWS_MAX 20000
+#define NTK_SCREEN_COLUMNS_MAX 4000
+
+void ntk_screen_begin(struct ntk_screen *screen);
+void ntk_screen_end(struct ntk_screen *screen);
+/* Writes text from column on, at most width cells; returns the cells used. Outside of the frame it
+ * writes nothing. */
+int ntk_screen_put(struct ntk_screen *screen, int row, int column, int width, int style,
+                   const char *text);
+int ntk_screen_format(struct ntk_screen *screen, int row, int column, int width, int style,
+                      const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Ends at column + width. */
+void ntk_screen_put_right(struct ntk_screen *screen, int row, int column, int width, int style,
+                          const char *text);
+/* width cells of one ASCII character. */
+void ntk_screen_fill(struct ntk_screen *screen, int row, int column, int width, int style, char c);
+/* The cells that text takes when nothing cuts it. */
+int ntk_screen_width(const struct ntk_screen *screen, const char *text);
+/* A code point, enum ntk_screen_key or NTK_SCREEN_KEY_NONE; never waits. */
+int ntk_screen_key_take(struct ntk_screen *screen);
+void ntk_screen_destroy(struct ntk_screen *screen); /* NULL is fine */
+
+/* A grid in memory. is_utf8 by the locale; tests may set it. -ENOMEM. */
+int ntk_screen_text_create(int rows, int columns, struct ntk_screen **out_screen,
+                           struct ntk_err *err);
+/* The size of the next frame. */
+void ntk_screen_text_resize(struct ntk_screen *screen, int rows, int columns);
+/* Appends the frame, blanks at the ends of lines left out. */
+void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf);
+/* The same grid with one letter per cell for its style, '.' where it is normal; upper case when
+ * selected: n/a, t itle, h eading, u ser, s ystem, e mpty, v alue, d im, c ursor, l abel, b (selected
+ * tab), k ey, w arning. */
+void ntk_screen_text_write_styles(const struct ntk_screen *screen, struct ntk_buf *buf);
+
+/* The terminal of stdout and stdin. */
+int ntk_screen_curses_create(bool with_colour, struct ntk_screen **out_screen, struct ntk_err *err);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * screen_curses - the screen on a terminal; the one file that knows curses.
+ *
+ * curses keeps what the terminal shows and sends the difference only, nothing when nothing changed.
+ */
+#define NCURSES_WIDECHAR 1
+#include <curses.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "top/screen.h"
+
+struct curses_screen {
+    struct ntk_screen base;
+    SCREEN *terminal;
+};
+
+/* Colours of the vendor's screen, so that its users find their way; what a terminal without colours
+ * does instead stands beside. */
+static const struct {
+    short foreground, background;
+    attr_t with_colour, without_colour;
+} looks[NTK_STYLE_COUNT] = {
+    [NTK_STYLE_NORMAL] = { -1, -1, 0, 0 },
+    [NTK_STYLE_TITLE] = { COLOR_WHITE, COLOR_BLUE, A_BOLD, A_REVERSE },
+    [NTK_STYLE_HEADING] = { COLOR_BLACK, COLOR_CYAN, 0, A_REVERSE },
+    [NTK_STYLE_BAR_USER] = { COLOR_GREEN, -1, 0, A_BOLD },
+    [NTK_STYLE_BAR_SYSTEM] = { COLOR_RED, -1, 0, 0 },
+    [NTK_STYLE_BAR_EMPTY] = { COLOR_BLACK, -1, A_BOLD, A_DIM },
+    [NTK_STYLE_VALUE] = { COLOR_GREEN, -1, 0, A_BOLD },
+    [NTK_STYLE_DIM] = { COLOR_BLACK, -1, A_BOLD, A_DIM },
+    [NTK_STYLE_CURSOR] = { COLOR_YELLOW, COLOR_RED, A_BOLD, A_REVERSE },
+    [NTK_STYLE_TAB_LABEL] = { COLOR_YELLOW, COLOR_BLUE, A_BOLD, A_REVERSE },
+    [NTK_STYLE_TAB_SELECTED] = { COLOR_GREEN, COLOR_BLUE, A_BOLD, A_REVERSE | A_BOLD },
+    [NTK_STYLE_KEY] = { COLOR_YELLOW, COLOR_BLUE, 0, A_REVERSE },
+    [NTK_STYLE_WARNING] = { COLOR_YELLOW, -1, A_BOLD, A_BOLD },
+};
+
+#define GREY 8 /* bright black where a terminal has sixteen colours */
+
+static void curses_begin(struct ntk_screen *base)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
+        (size.ws_row != LINES || size.ws_col != COLS)) {
+        resizeterm(size.ws_row, size.ws_col);
+        clearok(curscr, TRUE); /* terminals reflow on their own: draw all of it once */
+    }
+    base->rows = LINES;
+    base->columns = COLS;
+    erase();
+}
+
+static void curses_put(struct ntk_screen *base, int row, int column, int style, const char *text,
+                       size_t bytes, int cell_count)
+{
+    const struct curses_screen *screen = (const struct curses_screen *)base;
+    int look = style & ~NTK_STYLE_SELECTED;
+    bool is_selected = style & NTK_STYLE_SELECTED;
+    attr_t attributes =
+        screen->base.has_colour ? looks[look].with_colour : looks[look].without_colour;
+    short pair = 0;
+
+    (void)cell_count;
+    if (screen->base.has_colour) {
+        pair = (short)(1 + look + (is_selected ? NTK_STYLE_COUNT : 0));
+        if (COLORS > GREY && looks[look].foreground == COLOR_BLACK && attributes == A_BOLD) {
+            attributes = 0; /* the grey is a colour of its own there */
+        }
+    } else if (is_selected) {
+        attributes |= A_UNDERLINE;
+    }
+    (void)attr_set(attributes, pair, NULL);
+    (void)mvaddnstr(row, column, text, (int)bytes);
+}
+
+static void curses_end(struct ntk_screen *base)
+{
+    (void)base;
+    (void)attr_set(0, 0, NULL);
+    move(0, 0);
+    refresh();
+}
+
+static int curses_key_take(struct ntk_screen *base)
+{
+    static const struct {
+        int code;
+        enum ntk_screen_key key;
+    } keys[] = {
+        { KEY_UP, NTK_SCREEN_KEY_UP },         { KEY_DOWN, NTK_SCREEN_KEY_DOWN },
+        { KEY_LEFT, NTK_SCREEN_KEY_LEFT },     { KEY_RIGHT, NTK_SCREEN_KEY_RIGHT },
+        { KEY_PPAGE, NTK_SCREEN_KEY_PAGE_UP }, { KEY_NPAGE, NTK_SCREEN_KEY_PAGE_DOWN },
+        { KEY_HOME, NTK_SCREEN_KEY_HOME },     { KEY_END, NTK_SCREEN_KEY_END },
+        { KEY_ENTER, NTK_SCREEN_KEY_ENTER },
+    };
+    wint_t code;
+    int kind = get_wch(&code);
+
+    (void)base;
+    if (kind == ERR) {
+        return NTK_SCREEN_KEY_NONE;
+    }
+    if (kind == KEY_CODE_YES) {
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            if (keys[i].code == (int)code) {
+                return (int)keys[i].key;
+            }
+        }
+        return NTK_SCREEN_KEY_OTHER;
+    }
+    if (code == '\n' || code == '\r') {
+        return NTK_SCREEN_KEY_ENTER;
+    }
+    return code == 27 ? (int)NTK_SCREEN_KEY_ESCAPE : (int)code;
+}
+
+static void curses_destroy(struct ntk_screen *base)
+{
+    struct curses_screen *screen = (struct curses_screen *)base;
+
+    endwin();
+    delscreen(screen->terminal);
+    free(screen);
+}
+
+static const struct ntk_screen_ops curses_ops = { curses_begin, curses_put, curses_end,
+                                                  curses_key_take, curses_destroy };
+
+static void set_up_colours(struct curses_screen *screen)
+{
+    short grey = COLORS > GREY ? GREY : COLOR_BLACK;
+
+    start_color();
+    if (use_default_colors() == ERR) {
+        (void)assume_default_colors(COLOR_WHITE, COLOR_BLACK);
+    }
+    if (COLOR_PAIRS <= 2 * NTK_STYLE_COUNT) {
+        return;
+    }
+    for (int i = 0; i < NTK_STYLE_COUNT; i++) {
+        short foreground = looks[i].foreground;
+
+        if (foreground == COLOR_BLACK && looks[i].background == -1) {
+            foreground = grey;
+        }
+        init_pair((short)(1 + i), foreground, looks[i].background);
+        init_pair((short)(1 + i + NTK_STYLE_COUNT), foreground, COLOR_BLUE);
+    }
+    screen->base.has_colour = true;
+}
+
+int ntk_screen_curses_create(bool with_colour, struct ntk_screen **out_screen, struct ntk_err *err)
+{
+    struct curses_screen *screen;
+
+    screen = calloc(1, sizeof *screen);
+    if (!screen) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    screen->terminal = newterm(NULL, stdout, stdin);
+    if (!screen->terminal) {
+        const char *name = getenv("TERM");
+
+        free(screen);
+        return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
+                           "the terminal type \"%s\" is not known or cannot do it",
+                           name ? name : "");
+    }
+    screen->base.ops = &curses_ops;
+    screen->base.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    screen->base.rows = LINES;
+    screen->base.columns = COLS;
+    (void)cbreak();
+    (void)noecho();
+    (void)curs_set(0);
+    (void)set_escdelay(25);
+    (void)keypad(stdscr, TRUE);
+    (void)nodelay(stdscr, TRUE);
+    (void)leaveok(stdscr, TRUE);
+    if (with_colour && has_colors()) {
+        set_up_colours(screen);
+    }
+    *out_screen = &screen->base;
+    return 0;
+}

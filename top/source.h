@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source - where the snapshots of neuron-top come from, all the same to the rest of it.
+ *
+ * A source is either asked when the screen wants to refresh (this machine), or has a descriptor that
+ * becomes readable when a snapshot arrives (a stream, a recording).
+ *
+ * Owner:   open allocates, close frees. Threads: one.
+ */
+#ifndef NTK_TOP_SOURCE_H
+#define NTK_TOP_SOURCE_H
+
+#include <stdbool.h>
+
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+
+struct ntk_top_source;
+
+struct ntk_top_source_ops {
+    /* 1 and a snapshot that is the caller's, 0 when there is none yet, negative when there will be
+     * none any more. */
+    int (*take)(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
+                struct ntk_err *err);
+    void (*close)(struct ntk_top_source *source);
+};
+
+struct ntk_top_source {
+    const struct ntk_top_source_ops *ops;
+    int fd; /* readable when a snapshot arrives; -1: ask when you like */
+};
+
+int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
+                        struct ntk_err *err);
+void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */
+
+/* This machine. sysfs_root stands for /sys; NULL looks where devices usually are. */
+int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
+                             struct ntk_err *err);
+
+#endif

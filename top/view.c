@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* view - the layout of the screen, the title bar, and the order of the panes. */
+#include "top/view.h"
+
+#include <stdio.h>
+
+#include "top/view_cores.h"
+
+#define SECTION_ROWS 3   /* heading and two rows */
+#define TREE_ROWS_GOOD 6 /* with fewer rows in the tree, devices move together */
+#define BLANK_ROWS 4
+
+static int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Takes rows from *rest when they are all there. */
+static bool take(int *rest, int rows)
+{
+    if (*rest < rows) {
+        return false;
+    }
+    *rest -= rows;
+    return true;
+}
+
+void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int columns, bool with_keys,
+                         struct ntk_top_layout *out_layout)
+{
+    int device_count = model->device_count > 0 ? (int)model->device_count : 1;
+    int groups_max = ntk_top_view_cores_groups_max(model, columns);
+    /* title, heading and names of the cores, heading of the tree, tabs, one bar row, one tree row */
+    int rest = rows - 7 - (with_keys ? 1 : 0);
+    bool has_blanks = false;
+    bool has_vcpu;
+    bool has_summary;
+    int blanks;
+    int row = 1;
+
+    *out_layout = (struct ntk_top_layout){ .notice_row = -1,
+                                           .vcpu_row = -1,
+                                           .summary_row = -1,
+                                           .keys_row = -1,
+                                           .core_rows = 1,
+                                           .core_groups = 1,
+                                           .tree_rows = 1 };
+    if (rest < 0 || columns < NTK_TOP_COLUMNS_MIN) {
+        out_layout->is_too_small = true;
+        return;
+    }
+    if (model->notice[0] && take(&rest, 1)) {
+        out_layout->notice_row = row++;
+    }
+    has_vcpu = take(&rest, SECTION_ROWS);
+    has_summary = take(&rest, SECTION_ROWS);
+    if (take(&rest, 2)) {
+        out_layout->tree_rows += 2;
+    }
+
+    /* As few groups as leave a tree of a good size; but rather a small tree than worse bars. */
+    for (int groups = 1; groups <= groups_max; groups++) {
+        int more = (device_count + groups - 1) / groups - 1;
+        bool next_is_worse =
+            groups < groups_max && ntk_top_view_cores_detail(model, columns, groups + 1) <
+                                       ntk_top_view_cores_detail(model, columns, groups);
+
+        out_layout->core_groups = groups;
+        out_layout->core_rows = 1 + min(more, rest);
+        if (more + (next_is_worse ? 0 : 1 + BLANK_ROWS + TREE_ROWS_GOOD - 3) <= rest) {
+            break;
+        }
+    }
+    rest -= out_layout->core_rows - 1;
+    out_layout->tree_has_titles = out_layout->tree_rows + rest >= TREE_ROWS_GOOD && take(&rest, 1);
+    blanks = BLANK_ROWS - (out_layout->notice_row >= 0 ? 1 : 0);
+    has_blanks = has_vcpu && has_summary && take(&rest, blanks);
+    out_layout->tree_rows += rest;
+
+    if (has_blanks && out_layout->notice_row < 0) {
+        row++;
+    }
+    out_layout->cores_row = row;
+    row += 2 + out_layout->core_rows + (has_blanks ? 1 : 0);
+    if (has_vcpu) {
+        out_layout->vcpu_row = row;
+        row += SECTION_ROWS + (has_blanks ? 1 : 0);
+    }
+    if (has_summary) {
+        out_layout->summary_row = row;
+        row += SECTION_ROWS + (has_blanks ? 1 : 0);
+    }
+    out_layout->tree_row = row;
+    out_layout->tabs_row = rows - (with_keys ? 2 : 1);
+    out_layout->keys_row = with_keys ? rows - 1 : -1;
+}
+
+int ntk_top_view_natural_rows(const struct ntk_top_model *model, bool with_keys)
+{
+    int device_count = model->device_count > 0 ? (int)model->device_count : 1;
+    int node_count = model->nodes.count > 0 ? (int)model->nodes.count : 1;
+
+    return 1 + BLANK_ROWS + 2 + device_count + 2 * SECTION_ROWS + 2 +
+           (node_count < TREE_ROWS_GOOD ? TREE_ROWS_GOOD : node_count) + 1 + (with_keys ? 1 : 0);
+}
+
+void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width, int user_cells,
+                      int system_cells, int selected)
+{
+    /* Every cell is the same sign where colours tell them apart. */
+    char empty = screen->has_colour ? '|' : '.';
+
+    ntk_screen_fill(screen, row, column, user_cells, NTK_STYLE_BAR_USER | selected, '|');
+    column += user_cells;
+    ntk_screen_fill(screen, row, column, system_cells, NTK_STYLE_BAR_SYSTEM | selected, '|');
+    column += system_cells;
+    ntk_screen_fill(screen, row, column, width - user_cells - system_cells,
+                    NTK_STYLE_BAR_EMPTY | selected, empty);
+}
+
+void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text)
+{
+    ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_HEADING, ' ');
+    ntk_screen_put(screen, row, 0, screen->columns, NTK_STYLE_HEADING, text);
+}
+
+static void draw_title(const struct ntk_top_model *model, struct ntk_screen *screen)
+{
+    char text[256];
+    int width;
+
+    (void)snprintf(text, sizeof text, "neuron-top %s running on %s (%s)", NTK_VERSION,
+                   model->instance_id[0] ? model->instance_id : "i-local",
+                   model->instance_type[0] ? model->instance_type : "no instance type");
+    width = ntk_screen_width(screen, text);
+    ntk_screen_fill(screen, 0, 0, screen->columns, NTK_STYLE_TITLE, ' ');
+    ntk_screen_put(screen, 0, width < screen->columns ? (screen->columns - width) / 2 : 0,
+                   screen->columns, NTK_STYLE_TITLE, text);
+}
+
+static void draw_too_small(struct ntk_screen *screen, bool with_keys)
+{
+    ntk_screen_format(screen, 0, 0, screen->columns, NTK_STYLE_WARNING,
+                      "%d x %d is too small, need %d x %d%s", screen->columns, screen->rows,
+                      NTK_TOP_COLUMNS_MIN, NTK_TOP_ROWS_MIN, with_keys ? "; q: quit" : "");
+}
+
+void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys)
+{
+    struct ntk_top_layout layout;
+
+    ntk_screen_begin(screen);
+    ntk_top_view_layout(model, screen->rows, screen->columns, with_keys, &layout);
+    if (layout.is_too_small) {
+        draw_too_small(screen, with_keys);
+    } else if (model->with_help) {
+        draw_title(model, screen);
+        ntk_top_view_help(screen);
+    } else {
+        ntk_top_model_set_page(model, (size_t)layout.tree_rows);
+        draw_title(model, screen);
+        if (layout.notice_row >= 0) {
+            ntk_screen_put(screen, layout.notice_row, 0, screen->columns, NTK_STYLE_WARNING,
+                           model->notice);
+        }
+        ntk_top_view_cores(model, screen, &layout);
+        if (layout.vcpu_row >= 0) {
+            ntk_top_view_vcpu(model, screen, layout.vcpu_row);
+        }
+        if (layout.summary_row >= 0) {
+            ntk_top_view_summary(model, screen, layout.summary_row);
+        }
+        ntk_top_view_tree(model, screen, &layout);
+        ntk_top_view_tabs(model, screen, layout.tabs_row);
+        if (layout.keys_row >= 0) {
+            ntk_top_view_keys(screen, layout.keys_row);
+        }
+    }
+    ntk_screen_end(screen);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view - draws a model on a screen: the layout, and one function per pane.
+ *
+ * The layout gives every pane its rows. A terminal that is too low first loses the blank rows, then
+ * devices stand side by side, then rows of the tree, the memory summary and the vCPUs go; below
+ * NTK_TOP_ROWS_MIN x NTK_TOP_COLUMNS_MIN one line says so.
+ *
+ * Threads: one. Draws nothing else than the frame between ntk_screen_begin and ntk_screen_end.
+ */
+#ifndef NTK_TOP_VIEW_H
+#define NTK_TOP_VIEW_H
+
+#include <stdbool.h>
+
+#include "top/model.h"
+#include "top/screen.h"
+
+#define NTK_TOP_ROWS_MIN 8
+#define NTK_TOP_COLUMNS_MIN 40
+
+/* A row of -1 is not shown. */
+struct ntk_top_layout {
+    bool is_too_small;
+    int notice_row;
+    int cores_row; /* heading; the names of the cores and core_rows bars follow */
+    int core_rows;
+    int core_groups;      /* devices side by side */
+    int vcpu_row;         /* heading and two rows */
+    int summary_row;      /* heading and two rows */
+    int tree_row;         /* heading */
+    bool tree_has_titles; /* a row of column titles, else they stand in the heading */
+    int tree_rows;        /* rows for items */
+    int tabs_row;
+    int keys_row;
+};
+
+/* One frame. with_keys: a person is at the keyboard, the bottom bar shows the keys. */
+void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
+/* The rows in which nothing has to be left out. */
+int ntk_top_view_natural_rows(const struct ntk_top_model *model, bool with_keys);
+void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int columns, bool with_keys,
+                         struct ntk_top_layout *out_layout);
+
+/* The panes, for view.c. */
+void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *screen,
+                        const struct ntk_top_layout *layout);
+void ntk_top_view_vcpu(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
+void ntk_top_view_summary(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
+void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *screen,
+                       const struct ntk_top_layout *layout);
+void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
+void ntk_top_view_keys(struct ntk_screen *screen, int row);
+void ntk_top_view_help(struct ntk_screen *screen);
+/* width cells of a bar, the first user_cells filled, system_cells behind them in another colour. */
+void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width, int user_cells,
+                      int system_cells, int selected);
+/* A full-width bar with a text. */
+void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* view_tabs - the bottom bar: a tab per application, and the keys. */
+#include <stdio.h>
+#include <string.h>
+
+#include "top/view.h"
+
+#define TAB_MIN 13 /* ">[1]:7286<" and a blank; names stay visible in any width */
+#define TAB_TEXT_BYTES (NTK_TOP_TAB_TEXT_BYTES + 32)
+#define LABEL "Neuron Apps"
+
+static void tab_text(const struct ntk_top_model *model, size_t index, char *out)
+{
+    const struct ntk_top_tab *tab = ntk_vec_at(&model->tabs, index);
+    bool is_selected = index == model->tab_index;
+
+    (void)snprintf(out, TAB_TEXT_BYTES, "%s[%zu]:%s%s%s", is_selected ? ">" : "", index + 1,
+                   tab->tag, tab->ended ? " (ended)" : "", is_selected ? "<" : "");
+}
+
+void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *screen, int row)
+{
+    char text[TAB_TEXT_BYTES];
+    size_t count = model->tabs.count;
+    int left = screen->columns / 6 > TAB_MIN ? screen->columns / 6 : TAB_MIN;
+    int slot = left;
+    int widest = 0;
+    size_t page;
+    size_t first;
+
+    ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
+    ntk_screen_put(screen, row, 0, left, NTK_STYLE_TAB_LABEL, LABEL);
+
+    /* All tabs as wide as the longest name when there is room. The width must not depend on which one is
+     * selected, so the arrows are counted everywhere. */
+    for (size_t i = 0; i < count && i < (size_t)screen->columns; i++) {
+        int width;
+
+        tab_text(model, i, text);
+        width = ntk_screen_width(screen, text) + (i == model->tab_index ? 1 : 3);
+        widest = width > widest ? width : widest;
+    }
+    if (widest > slot && count <= (size_t)screen->columns) {
+        int share = (screen->columns - left) / (int)count;
+
+        slot = widest < share ? widest : share > slot ? share : slot;
+    }
+    page = (size_t)((screen->columns - left) / slot);
+    page = page < 1 ? 1 : page;
+    first = model->tab_index / page * page;
+    for (size_t i = first; i < first + page && i < count; i++) {
+        bool is_selected = i == model->tab_index;
+        int column = left + (int)(i - first) * slot;
+        int used;
+
+        tab_text(model, i, text);
+        used = ntk_screen_put(screen, row, column, slot - (is_selected ? 2 : 1),
+                              is_selected ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_TITLE, text);
+        if (is_selected && used < ntk_screen_width(screen, text)) {
+            ntk_screen_put(screen, row, column + used, 1, NTK_STYLE_TAB_SELECTED, "<");
+        }
+    }
+    if (first > 0) {
+        ntk_screen_put(screen, row, left - 2, 1, NTK_STYLE_KEY, "<");
+    }
+    if (first + page < count) {
+        ntk_screen_put(screen, row, screen->columns - 1, 1, NTK_STYLE_KEY, ">");
+    }
+}
+
+void ntk_top_view_keys(struct ntk_screen *screen, int row)
+{
+    int count = 0;
+    int width = 0;
+    int gap;
+    int column;
+
+    for (int i = 0; i < NTK_TOP_ACTION_COUNT; i++) {
+        const struct ntk_top_action_text *text = ntk_top_keys_text_get((enum ntk_top_action)i);
+
+        if (text->bar[0]) {
+            count++;
+            width += (int)(strlen(text->keys) + 2 + strlen(text->bar));
+        }
+    }
+    gap = count > 1 ? (screen->columns - 2 - width) / (count - 1) : 2;
+    gap = gap < 2 ? 2 : gap > 6 ? 6 : gap;
+    column = (screen->columns - width - gap * (count - 1)) / 2;
+    column = column < 1 ? 1 : column;
+    ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
+    for (int i = 0; i < NTK_TOP_ACTION_COUNT; i++) {
+        const struct ntk_top_action_text *text = ntk_top_keys_text_get((enum ntk_top_action)i);
+
+        if (text->bar[0]) {
+            column +=
+                ntk_screen_put(screen, row, column, screen->columns, NTK_STYLE_KEY, text->keys);
+            column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_TITLE,
+                                        ": %s", text->bar);
+            column += gap;
+        }
+    }
+}

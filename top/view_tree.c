@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* view_tree - memory by device, core, model and use; the cursor is a full row. */
+#include <stdio.h>
+
+#include "top/format.h"
+#include "top/view.h"
+
+#define MEMORY_MIN 10  /* "1023.9MB" between blanks */
+#define ID_MIN 10      /* "Model ID" between blanks */
+#define NAME_MIN 24    /* the model id goes when names have less */
+#define TITLES_LONG 15 /* "Device Memory" fits */
+#define INDENT 4
+
+struct columns {
+    int id; /* -1 not shown */
+    int device;
+    int host;
+    int width; /* of each of them */
+};
+
+static struct columns columns_make(int width)
+{
+    struct columns columns;
+
+    columns.width = width / 7 > MEMORY_MIN ? width / 7 : MEMORY_MIN;
+    columns.host = width - columns.width;
+    columns.device = columns.host - columns.width;
+    columns.id = columns.device - (width / 7 > ID_MIN ? width / 7 : ID_MIN);
+    if (columns.id < NAME_MIN) {
+        columns.id = -1;
+    }
+    return columns;
+}
+
+static void draw_titles(struct ntk_screen *screen, int row, const struct columns *columns,
+                        int style)
+{
+    bool is_long = columns->width >= TITLES_LONG;
+
+    if (columns->id >= 0) {
+        ntk_screen_put(screen, row, columns->id, columns->width, style, "Model ID");
+    }
+    ntk_screen_put(screen, row, columns->device, columns->width, style,
+                   is_long ? "Device Memory" : "Device");
+    ntk_screen_put(screen, row, columns->host, columns->width, style,
+                   is_long ? "Host Memory" : "Host");
+}
+
+static void draw_node(struct ntk_screen *screen, int row, const struct columns *columns,
+                      const struct ntk_top_node *node, bool is_cursor)
+{
+    int style = is_cursor ? NTK_STYLE_CURSOR : NTK_STYLE_NORMAL;
+    int name_end = columns->id >= 0 ? columns->id : columns->device;
+    int column = 1 + INDENT * node->depth;
+    const char *mark = !node->can_expand ? "" : node->is_expanded ? "[-] " : "[+] ";
+    char text[NTK_TOP_FORMAT_BYTES];
+
+    if (is_cursor) {
+        ntk_screen_fill(screen, row, 0, screen->columns, style, ' ');
+    }
+    column += ntk_screen_put(screen, row, column, name_end - column, style, mark);
+    ntk_screen_put(screen, row, column, name_end - column - 1, style, node->text);
+    if (columns->id >= 0 && node->model_id != 0) {
+        ntk_screen_format(screen, row, columns->id + 1, columns->width - 1, style, "%u",
+                          node->model_id);
+    }
+    ntk_screen_put(screen, row, columns->device + 1, columns->width - 1, style,
+                   ntk_top_format_bytes(text, node->device_bytes));
+    ntk_screen_put(screen, row, columns->host + 1, columns->width - 1, style,
+                   ntk_top_format_bytes(text, node->host_bytes));
+}
+
+void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *screen,
+                       const struct ntk_top_layout *layout)
+{
+    struct columns columns = columns_make(screen->columns);
+    int row = layout->tree_row;
+    size_t count = model->nodes.count;
+
+    ntk_top_view_heading(screen, row,
+                         screen->columns < 60 && !layout->tree_has_titles ? "Memory Details"
+                                                                          : "Memory Usage Details");
+    if (layout->tree_has_titles) {
+        draw_titles(screen, ++row, &columns, NTK_STYLE_NORMAL);
+        if (count > (size_t)layout->tree_rows) {
+            char text[64];
+
+            (void)snprintf(text, sizeof text, "%zu-%zu of %zu", model->tree_first + 1,
+                           model->tree_first + (size_t)layout->tree_rows < count
+                               ? model->tree_first + (size_t)layout->tree_rows
+                               : count,
+                           count);
+            ntk_screen_put_right(screen, layout->tree_row, 0, screen->columns, NTK_STYLE_HEADING,
+                                 text);
+        }
+    } else {
+        draw_titles(screen, row, &columns, NTK_STYLE_HEADING);
+    }
+    row++;
+    if (count == 0) {
+        ntk_screen_put(screen, row, 1, screen->columns - 1, NTK_STYLE_DIM,
+                       model->tabs.count == 1             ? "no Neuron application is running"
+                       : model->memory.host_total.present ? "no Neuron memory in use"
+                                                          : "memory is not known");
+        return;
+    }
+    for (int i = 0; i < layout->tree_rows && model->tree_first + (size_t)i < count; i++) {
+        size_t index = model->tree_first + (size_t)i;
+
+        draw_node(screen, row + i, &columns, ntk_vec_at(&model->nodes, index),
+                  index == model->cursor_index);
+    }
+}
