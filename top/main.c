@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-top - options, signals and the loop between keys, snapshots and the screen. */
+#include <errno.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+#include "top/model.h"
+#include "top/screen.h"
+#include "top/source.h"
+#include "top/view.h"
+
+#define FIRST_DELAY_NS (200 * NTK_NS_PER_MS) /* between the two samples of the first frame */
+#define DELAY_MIN_NS (100 * NTK_NS_PER_MS)
+#define DELAY_MAX_NS (3600 * NTK_NS_PER_SECOND)
+#define BATCH_COLUMNS 120
+
+static uint64_t arg_delay_ns = NTK_NS_PER_SECOND;
+static bool arg_batch;
+static bool arg_once;
+static bool arg_expand;
+static uint64_t arg_count;
+static const char *arg_sysfs_root;
+
+static const struct ntk_opt options[] = {
+    { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
+      "time between two refreshes, 100ms to 1h (default 1s)" },
+    { 'b', "batch", NULL, NTK_OPT_FLAG, &arg_batch, "print frames as text, no terminal needed" },
+    { 'n', "count", "N", NTK_OPT_U64, &arg_count, "end after N frames of --batch" },
+    { 0, "once", NULL, NTK_OPT_FLAG, &arg_once, "print one frame as text: --batch -n 1" },
+    { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
+    { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root, "read devices below DIR, not /sys" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-top",
+    .usage = "[OPTION]...",
+    .summary = "Shows what the NeuronCores of this machine do: utilization, memory, applications.",
+    .options = options,
+    .epilogue =
+        "Keys are shown in the bottom bar; ? lists all of them. Text frames are as wide as\n"
+        "$COLUMNS, else as the terminal, else 120. NO_COLOR=1 turns colours off.",
+};
+
+struct run {
+    struct ntk_top_source *source;
+    struct ntk_top_model *model;
+    struct ntk_screen *screen;
+    int signal_fd;
+    uint64_t next_ns; /* when the source is asked again */
+};
+
+/* Blocks the signals that end or resize us, so that they arrive between two frames. */
+static int signals_take(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGWINCH);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0) {
+        return -1;
+    }
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* True when a signal asks us to end. */
+static bool signals_say_end(int signal_fd)
+{
+    struct signalfd_siginfo info;
+
+    while (read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo != SIGWINCH) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
+static int feed(struct run *run, struct ntk_err *err)
+{
+    struct ntk_snapshot *snapshot = NULL;
+    int ret = ntk_top_source_take(run->source, &snapshot, err);
+
+    if (ret > 0) {
+        int status = ntk_top_model_update(run->model, snapshot, err);
+
+        ret = status < 0 ? status : 1;
+    }
+    return ret;
+}
+
+/* Waits until `until_ns`, a key or a signal. 1 to go on, 0 to end. */
+static int wait_until(const struct run *run, uint64_t until_ns, int key_fd, bool *out_key)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    struct timespec timeout = { (time_t)(left_ns / NTK_NS_PER_SECOND),
+                                (long)(left_ns % NTK_NS_PER_SECOND) };
+    struct pollfd fds[] = { { run->signal_fd, POLLIN, 0 },
+                            { key_fd, POLLIN, 0 },
+                            { run->source->fd, POLLIN, 0 } };
+
+    *out_key = false;
+    if (ppoll(fds, 3, run->source->fd >= 0 ? NULL : &timeout, NULL) < 0) {
+        return errno == EINTR;
+    }
+    if ((fds[0].revents && signals_say_end(run->signal_fd)) ||
+        (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))) {
+        return 0;
+    }
+    *out_key = fds[1].revents != 0;
+    return 1;
+}
+
+/* The first snapshot has nothing to compare with: it is shown when the second is there. */
+static int first_sample(struct run *run, struct ntk_err *err)
+{
+    int ret;
+
+    run->next_ns = ntk_clock_monotonic_ns() + FIRST_DELAY_NS;
+    ret = feed(run, err);
+    return ret < 0 ? ret : 0;
+}
+
+static int write_frame(const struct run *run, bool is_first, struct ntk_err *err)
+{
+    struct ntk_buf text = { 0 };
+    int ret = 0;
+
+    if (!is_first) {
+        ntk_buf_add_char(&text, '\n');
+    }
+    ntk_screen_text_write(run->screen, &text);
+    if (!ntk_buf_ok(&text)) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    } else if (fwrite(text.bytes, 1, text.bytes_count, stdout) != text.bytes_count ||
+               fflush(stdout) != 0) {
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s",
+                          strerror(errno));
+    }
+    ntk_buf_fini(&text);
+    return ret;
+}
+
+static int batch_columns(void)
+{
+    const char *text = getenv("COLUMNS");
+    struct winsize size;
+    uint64_t columns;
+
+    if (text && ntk_str_parse_u64(text, &columns) == 0 && columns >= 1 &&
+        columns <= NTK_SCREEN_COLUMNS_MAX) {
+        return (int)columns;
+    }
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    return BATCH_COLUMNS;
+}
+
+static int run_batch(struct run *run, struct ntk_err *err)
+{
+    int columns = batch_columns();
+    bool has_key;
+    int ret = ntk_screen_text_create(1, columns, &run->screen, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    for (uint64_t frame = 0; arg_count == 0 || frame < arg_count;) {
+        if (!wait_until(run, run->next_ns, -1, &has_key)) {
+            return 0;
+        }
+        if (run->source->fd < 0 && ntk_clock_monotonic_ns() < run->next_ns) {
+            continue; /* a signal that means nothing here */
+        }
+        run->next_ns = ntk_clock_monotonic_ns() + arg_delay_ns;
+        ret = feed(run, err);
+        if (ret < 0) {
+            return ret;
+        }
+        if (ret == 0) {
+            continue;
+        }
+        ntk_screen_text_resize(run->screen, ntk_top_view_natural_rows(run->model, false), columns);
+        ntk_top_view_draw(run->model, run->screen, false);
+        ret = write_frame(run, frame == 0, err);
+        if (ret < 0) {
+            return ret == -EPIPE ? 0 : ret;
+        }
+        frame++;
+    }
+    return 0;
+}
+
+/* Everything that was typed. False when the user wants to leave. */
+static bool handle_keys(struct run *run)
+{
+    int pending = 0;
+    int key = ntk_screen_key_take(run->screen);
+
+    if (key == NTK_SCREEN_KEY_NONE && ioctl(STDIN_FILENO, FIONREAD, &pending) == 0 &&
+        pending == 0) {
+        return false; /* readable and empty: the end of the terminal */
+    }
+    for (; key != NTK_SCREEN_KEY_NONE; key = ntk_screen_key_take(run->screen)) {
+        int argument = 0;
+        enum ntk_top_action action = ntk_top_keys_find(key, &argument);
+
+        if (ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int run_screen(struct run *run, struct ntk_err *err)
+{
+    const char *no_color = getenv("NO_COLOR");
+    bool has_frame = false;
+    int ret;
+
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
+                           "%s is no terminal; --once or --batch print the screen as text",
+                           isatty(STDOUT_FILENO) ? "stdin" : "stdout");
+    }
+    ret = ntk_screen_curses_create(!no_color || !no_color[0], &run->screen, err);
+    if (ret < 0) {
+        return ret;
+    }
+    for (;;) {
+        bool has_key;
+
+        if (!wait_until(run, run->next_ns, STDIN_FILENO, &has_key)) {
+            return 0;
+        }
+        if (has_key && !handle_keys(run)) {
+            return 0;
+        }
+        if (run->source->fd >= 0 || ntk_clock_monotonic_ns() >= run->next_ns) {
+            run->next_ns = ntk_clock_monotonic_ns() + arg_delay_ns;
+            ret = feed(run, err);
+            if (ret < 0) {
+                return ret;
+            }
+            has_frame = has_frame || ret > 0;
+        }
+        if (has_frame) {
+            ntk_top_view_draw(run->model, run->screen, true);
+        }
+    }
+}
+
+static int check_arguments(void)
+{
+    if (arg_delay_ns < DELAY_MIN_NS || arg_delay_ns > DELAY_MAX_NS) {
+        return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");
+    }
+    if (arg_count > 0 && !arg_batch && !arg_once) {
+        return ntk_opt_usage_error(&program, "--count needs --batch");
+    }
+    if (arg_once) {
+        arg_batch = true;
+        arg_count = 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct run run = { .signal_fd = -1 };
+    struct ntk_err err = { 0 };
+    int first;
+    int ret;
+
+    ntk_log_set_program("neuron-top");
+    first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "unexpected argument \"%s\"", argv[first]);
+    }
+    ret = check_arguments();
+    if (ret != 0) {
+        return ret;
+    }
+    (void)setlocale(LC_CTYPE, "");
+
+    run.signal_fd = signals_take();
+    if (run.signal_fd < 0) {
+        ret = ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot watch signals: %s",
+                          strerror(errno));
+        goto out;
+    }
+    ret = ntk_top_model_create(&run.model, &err);
+    if (ret < 0) {
+        goto out;
+    }
+    ntk_top_model_expand_all(run.model, arg_expand);
+    ret = ntk_top_source_live_open(arg_sysfs_root, &run.source, &err);
+    if (ret < 0) {
+        goto out;
+    }
+    ret = first_sample(&run, &err);
+    if (ret < 0) {
+        goto out;
+    }
+    ret = arg_batch ? run_batch(&run, &err) : run_screen(&run, &err);
+
+out:
+    ntk_screen_destroy(run.screen); /* the terminal first, then sentences */
+    ntk_top_source_close(run.source);
+    ntk_top_model_destroy(run.model);
+    if (run.signal_fd >= 0) {
+        close(run.signal_fd);
+    }
+    if (ret < 0) {
+        ntk_log_error("top", "%s", err.text);
+        return 1;
+    }
+    return 0;
+}
