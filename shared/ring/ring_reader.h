@@ -30,6 +30,9 @@ struct ntk_ring_reader {
     uint64_t position; /* index of the next record to read */
     uint64_t read;     /* records delivered */
     uint64_t lost;     /* records published and never delivered */
+    uint64_t start;    /* position at the beginning: read + lost = position - start */
+    int writer_gone; /* set by the owner: nothing is written any more, so a lapped reader goes back to
+                          the oldest record instead of leaving the writer half a ring */
 };
 
 enum ntk_ring_from {

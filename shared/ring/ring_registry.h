@@ -131,9 +131,10 @@ struct ntk_ring_core {
     struct ntk_segment_core counters;
 };
 
-/* The cores that the process owns or owned, in order; returns how many of out_cores were filled. */
-size_t ntk_ring_segment_cores(const struct ntk_ring_segment *segment,
-                              struct ntk_ring_core *out_cores, size_t out_count);
+/* The cores that the process owns or owned, in order; returns how many of out_cores were filled. Not
+ * const: it remembers the last sound values, for a writer that was killed while it changed them. */
+size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
+                              size_t out_count);
 
 struct ntk_ring_histogram {
     uint64_t total_sum_ns;
@@ -203,8 +204,9 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
 
 /*
  * Takes events of all rings of the segment, in batches: each call of the function gets the records of
- * one ring in order (rings are not merged). limit bounds the records of this call, 0 = until all rings
- * were empty once. Returns the number delivered.
+ * one ring in order (rings are not merged). limit bounds the records of this call (rounded up to a
+ * batch), 0 = until all rings were empty once. Core and thread of a record are within bounds or
+ * NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything. Returns the number delivered.
  */
 typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
                                   const struct ntk_slot *slots, size_t count, void *ctx);

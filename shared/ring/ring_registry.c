@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/ring/ring_registry.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/abi/paths.h"
+#include "shared/abi/raw_clock.h"
+#include "shared/base/vec.h"
+#include "shared/ring/ring_segment.h"
+
+#define FOLDER_ENTRIES_MAX 65536u /* files of one folder that one poll looks at */
+#define FOLDERS_MAX 1024u         /* folders of other users that root looks at */
+#define DONE_MAX 4096u            /* ended files that stay where they are */
+#define BRACKET_TRIES 8
+#define FREE_LOCK_POLLS 2 /* design: cannot be judged for two polls = dead */
+
+/* A file that ended and could not, or should not, be removed: not to be shown again. */
+struct done_file {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t seen_in_poll;
+};
+
+struct ntk_ring_registry {
+    struct ntk_ring_options options;
+    char *folder;
+    char *proc_root;
+    struct ntk_vec segments; /* struct ntk_ring_segment * */
+    struct ntk_vec done;     /* struct done_file */
+    uint64_t poll_count;
+    uint64_t own_pid_namespace;
+    uint64_t own_start_time;
+    uint32_t own_pid;
+};
+
+/* ---- processes ---- */
+
+/* Field 22 of a process's stat; 0 when there is no such process here. */
+static uint64_t start_time_of(const char *proc_root, const char *pid)
+{
+    char path[NTK_PATH_BYTES];
+    char text[1024];
+    const char *at;
+    ssize_t bytes;
+    int field;
+    int fd;
+
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s/stat", proc_root, pid), path,
+                          sizeof path) < 0) {
+        return 0;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+    bytes = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (bytes <= 0) {
+        return 0;
+    }
+    text[bytes] = '\0';
+    at = strrchr(text, ')');
+    for (field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static uint64_t pid_namespace_of(const char *proc_root)
+{
+    char path[NTK_PATH_BYTES];
+    struct stat status;
+
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/self/ns/pid", proc_root), path,
+                          sizeof path) < 0 ||
+        stat(path, &status) != 0) {
+        return 0;
+    }
+    return (uint64_t)status.st_ino;
+}
+
+/* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no pid
+ * here. */
+static int64_t lock_holder(int fd)
+{
+    struct flock lock;
+
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = 0;
+    lock.l_len = 1;
+    if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
+        return 0;
+    }
+    return lock.l_pid > 0 ? lock.l_pid : -1;
+}
+
+/* Open-file-description lock: several registries of one process do not drop each other's. */
+static void hold_byte_1(int fd)
+{
+    struct flock lock;
+
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_RDLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = 1;
+    lock.l_len = 1;
+    (void)fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Whether the writer is over; learns its pid on the way. */
+static bool has_ended(const struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
+{
+    int64_t holder;
+    char pid[16];
+
+    if (ntk_ring_segment_said_goodbye(segment)) {
+        return true;
+    }
+    holder = lock_holder(segment->fd);
+    if (holder != 0) {
+        segment->free_lock_polls = 0;
+        segment->process.pid = holder > 0 ? (uint32_t)holder : segment->process.own_pid;
+        return false;
+    }
+    /* Perhaps it only closed its descriptors. */
+    if (segment->pid_namespace != 0 && segment->pid_namespace == registry->own_pid_namespace) {
+        (void)snprintf(pid, sizeof pid, "%" PRIu32, segment->process.own_pid);
+        return start_time_of(registry->proc_root, pid) != segment->process.start_time;
+    }
+    if (segment->free_lock_poll != registry->poll_count) {
+        segment->free_lock_poll = registry->poll_count;
+        segment->free_lock_polls++;
+    }
+    return segment->free_lock_polls >= FREE_LOCK_POLLS;
+}
+
+/* ---- files ---- */
+
+static void set_ignored(struct ntk_ring_poll *out, const char *reason)
+{
+    out->ignored++;
+    (void)snprintf(out->ignored_reason, sizeof out->ignored_reason, "%s", reason);
+}
+
+static struct ntk_ring_segment *find_segment(const struct ntk_ring_registry *registry,
+                                             uint64_t device, uint64_t inode)
+{
+    size_t i;
+
+    for (i = 0; i < registry->segments.count; i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
+
+        if (segment->inode == inode && segment->device == device) {
+            return segment;
+        }
+    }
+    return NULL;
+}
+
+static bool is_done(struct ntk_ring_registry *registry, uint64_t device, uint64_t inode)
+{
+    ntk_vec_each(struct done_file, file, &registry->done) {
+        if (file->inode == inode && file->device == device) {
+            file->seen_in_poll = registry->poll_count;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_done(struct ntk_ring_registry *registry, uint64_t device, uint64_t inode)
+{
+    struct done_file file = { device, inode, registry->poll_count };
+
+    if (registry->done.count >= DONE_MAX) {
+        ntk_vec_remove(&registry->done, 0);
+    }
+    (void)ntk_vec_push(&registry->done, &file);
+}
+
+/* A file of a folder that is named like a segment and is not in the list yet. */
+static void take_file(struct ntk_ring_registry *registry, int folder, const char *folder_path,
+                      const char *name, const struct stat *folder_status, bool one_owner,
+                      struct ntk_ring_poll *out)
+{
+    struct ntk_ring_segment *segment = NULL;
+    struct ntk_err err = { 0 };
+    char path[NTK_PATH_BYTES];
+    struct stat status;
+    int code;
+    int fd;
+
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return; /* gone meanwhile */
+    }
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s", folder_path, name), path,
+                          sizeof path) < 0) {
+        set_ignored(out, "the path of a segment is too long");
+        return;
+    }
+    segment = find_segment(registry, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
+    if (segment != NULL) {
+        segment->seen_in_poll = registry->poll_count;
+        return;
+    }
+    if (is_done(registry, (uint64_t)status.st_dev, (uint64_t)status.st_ino)) {
+        return;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is no regular file", path);
+        set_ignored(out, err.text);
+        return;
+    }
+    if (one_owner && status.st_uid != folder_status->st_uid) {
+        (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET,
+                          "%s belongs to another user than its folder", path);
+        set_ignored(out, err.text);
+        return;
+    }
+    if (registry->segments.count >= NTK_RING_REGISTRY_SEGMENTS) {
+        (void)ntk_err_set(&err, -ENOSPC, NTK_ERR_NO_OFFSET, "%s is one segment too many", path);
+        set_ignored(out, err.text);
+        return;
+    }
+    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        if (errno != ENOENT) {
+            (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
+                              strerror(errno));
+            set_ignored(out, err.text);
+        }
+        return;
+    }
+    code = ntk_ring_segment_open(fd, path, registry->options.from, &segment, &err);
+    if (code < 0) {
+        close(fd);
+        if (code != -EAGAIN) {
+            set_ignored(out, err.text);
+        }
+        return;
+    }
+    /* One that died before it was seen matters only to the reader that cleans up. */
+    if (has_ended(registry, segment) && !registry->options.reap) {
+        set_done(registry, segment->device, segment->inode);
+        ntk_ring_segment_close(segment);
+        return;
+    }
+    segment->seen_in_poll = registry->poll_count;
+    if (ntk_vec_push(&registry->segments, &segment) < 0) {
+        ntk_ring_segment_close(segment);
+        return;
+    }
+    if (registry->options.hold) {
+        hold_byte_1(segment->fd);
+    }
+    out->appeared++;
+}
+
+/* owner: who the folder must belong to, -1 anyone. A folder that is not there is fine. */
+static void look_into(struct ntk_ring_registry *registry, const char *path, int64_t owner,
+                      bool one_owner, struct ntk_ring_poll *out)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (owner >= 0 ? O_NOFOLLOW : 0));
+    struct ntk_err err = { 0 };
+    unsigned int entries = 0;
+    struct dirent *entry;
+    struct stat status;
+    DIR *list;
+
+    if (fd < 0) {
+        if (errno != ENOENT) {
+            (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
+                              strerror(errno));
+            set_ignored(out, err.text);
+        }
+        return;
+    }
+    if (fstat(fd, &status) != 0 || (owner >= 0 && (int64_t)status.st_uid != owner)) {
+        (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET, "%s belongs to the wrong user", path);
+        set_ignored(out, err.text);
+        close(fd);
+        return;
+    }
+    list = fdopendir(fd);
+    if (list == NULL) {
+        close(fd);
+        return;
+    }
+    while (entries++ < FOLDER_ENTRIES_MAX && (entry = readdir(list)) != NULL) {
+        unsigned long long start_time;
+        unsigned int pid;
+
+        if (ntk_paths_parse_segment_name(entry->d_name, &pid, &start_time) &&
+            (pid != registry->own_pid || start_time != registry->own_start_time)) {
+            take_file(registry, fd, path, entry->d_name, &status, one_owner, out);
+        }
+    }
+    closedir(list);
+}
+
+/* Root sees every user's folder. */
+static void look_into_all_users(struct ntk_ring_registry *registry, struct ntk_ring_poll *out)
+{
+    DIR *list = opendir(NTK_HOOKS_PARENT);
+    struct dirent *entry;
+    unsigned int folders = 0;
+
+    if (list == NULL) {
+        return;
+    }
+    while (folders < FOLDERS_MAX && (entry = readdir(list)) != NULL) {
+        const char *digits = entry->d_name + strlen(NTK_HOOKS_USER_PREFIX);
+        char path[NTK_PATH_BYTES];
+        char *end = NULL;
+        unsigned long long uid;
+
+        if (strncmp(entry->d_name, NTK_HOOKS_USER_PREFIX, strlen(NTK_HOOKS_USER_PREFIX)) != 0 ||
+            digits[0] < '0' || digits[0] > '9') {
+            continue;
+        }
+        errno = 0;
+        uid = strtoull(digits, &end, 10);
+        if (errno != 0 || *end != '\0' || uid > UINT32_MAX ||
+            ntk_paths_user_hooks_dir((uid_t)uid, path, sizeof path) < 0 ||
+            strcmp(path + strlen(NTK_HOOKS_PARENT) + 1, entry->d_name) != 0) {
+            continue;
+        }
+        folders++;
+        look_into(registry, path, (int64_t)uid, true, out);
+    }
+    closedir(list);
+}
+
+/* ---- the list ---- */
+
+static int compare_segments(const void *a, const void *b)
+{
+    const struct ntk_ring_segment *left = *(struct ntk_ring_segment *const *)a;
+    const struct ntk_ring_segment *right = *(struct ntk_ring_segment *const *)b;
+
+    if (left->process.pid != right->process.pid) {
+        return left->process.pid < right->process.pid ? -1 : 1;
+    }
+    if (left->process.start_time != right->process.start_time) {
+        return left->process.start_time < right->process.start_time ? -1 : 1;
+    }
+    return strcmp(left->path, right->path);
+}
+
+/* Removes the file if it is still the one that we mapped. */
+static void reap(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)
+{
+    struct stat status;
+
+    if (lstat(segment->path, &status) != 0 || (uint64_t)status.st_ino != segment->inode ||
+        (uint64_t)status.st_dev != segment->device) {
+        return;
+    }
+    if (!registry->options.reap || unlink(segment->path) != 0) {
+        set_done(registry, segment->device, segment->inode);
+    }
+}
+
+/* One step of each segment's life: alive, ended, gone, freed. */
+static void step_lives(struct ntk_ring_registry *registry, struct ntk_ring_poll *out)
+{
+    struct ntk_segment_clock bracket[2];
+    size_t i = 0;
+
+    bracket[0] = ntk_raw_clock_bracket(NTK_CLOCK_MONOTONIC, BRACKET_TRIES);
+    bracket[1] = ntk_raw_clock_bracket(ntk_raw_clock_kind(), BRACKET_TRIES);
+    while (i < registry->segments.count) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
+
+        if (segment->state == NTK_SEGMENT_GONE) {
+            ntk_ring_segment_close(segment);
+            ntk_vec_remove(&registry->segments, i);
+            continue;
+        }
+        if (ntk_ring_segment_is_damaged(segment)) {
+            struct ntk_err err = { 0 };
+
+            (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s was cut short", segment->path);
+            set_ignored(out, err.text);
+            segment->state = NTK_SEGMENT_GONE;
+        } else if (segment->state == NTK_SEGMENT_ENDED) {
+            reap(registry, segment);
+            segment->state = NTK_SEGMENT_GONE;
+        } else if (has_ended(registry, segment)) {
+            segment->state = NTK_SEGMENT_ENDED;
+            out->ended++;
+        } else {
+            ntk_ring_segment_refine_clock(
+                segment, &bracket[segment->process.clock.kind != NTK_CLOCK_MONOTONIC]);
+        }
+        i++;
+    }
+    i = 0;
+    while (i < registry->done.count) {
+        const struct done_file *file = ntk_vec_at(&registry->done, i);
+
+        if (file->seen_in_poll + 1 < registry->poll_count) {
+            ntk_vec_remove(&registry->done, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
+                           struct ntk_err *err)
+{
+    struct ntk_ring_poll unwanted;
+    char path[NTK_PATH_BYTES];
+    const char *folder = registry->folder;
+
+    (void)err;
+    if (out == NULL) {
+        out = &unwanted;
+    }
+    memset(out, 0, sizeof *out);
+    registry->poll_count++;
+    if (folder == NULL) {
+        folder = ntk_paths_hooks_dir_variable();
+    }
+    if (folder != NULL) {
+        look_into(registry, folder, -1, false, out);
+    } else {
+        look_into(registry, NTK_HOOKS_SHARED_DIR, 0, false, out);
+        if (geteuid() == 0) {
+            look_into_all_users(registry, out);
+        } else if (ntk_paths_user_hooks_dir(geteuid(), path, sizeof path) >= 0) {
+            look_into(registry, path, (int64_t)geteuid(), true, out);
+        }
+    }
+    step_lives(registry, out);
+    ntk_vec_sort(&registry->segments, compare_segments);
+    out->segments = (uint32_t)registry->segments.count;
+    return 0;
+}
+
+int ntk_ring_registry_open(const struct ntk_ring_options *options,
+                           struct ntk_ring_registry **out_registry, struct ntk_err *err)
+{
+    struct ntk_ring_registry *registry = calloc(1, sizeof *registry);
+
+    if (registry == NULL) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (options != NULL) {
+        registry->options = *options;
+    }
+    registry->options.hold = registry->options.hold || registry->options.reap;
+    ntk_vec_init(&registry->segments, sizeof(struct ntk_ring_segment *));
+    ntk_vec_init(&registry->done, sizeof(struct done_file));
+    if (registry->options.folder != NULL) {
+        registry->folder = strdup(registry->options.folder);
+    }
+    registry->proc_root =
+        strdup(registry->options.proc_root != NULL ? registry->options.proc_root : "/proc");
+    if (registry->proc_root == NULL ||
+        (registry->options.folder != NULL && registry->folder == NULL)) {
+        ntk_ring_registry_close(registry);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    registry->own_pid = (uint32_t)getpid();
+    registry->own_start_time = start_time_of("/proc", "self");
+    registry->own_pid_namespace = pid_namespace_of(registry->proc_root);
+    *out_registry = registry;
+    return 0;
+}
+
+void ntk_ring_registry_close(struct ntk_ring_registry *registry)
+{
+    size_t i;
+
+    if (registry == NULL) {
+        return;
+    }
+    for (i = 0; i < registry->segments.count; i++) {
+        ntk_ring_segment_close(ntk_ring_registry_get(registry, i));
+    }
+    ntk_vec_fini(&registry->segments);
+    ntk_vec_fini(&registry->done);
+    free(registry->folder);
+    free(registry->proc_root);
+    free(registry);
+}
+
+size_t ntk_ring_registry_count(const struct ntk_ring_registry *registry)
+{
+    return registry->segments.count;
+}
+
+struct ntk_ring_segment *ntk_ring_registry_get(const struct ntk_ring_registry *registry,
+                                               size_t index)
+{
+    return index < registry->segments.count
+               ? *(struct ntk_ring_segment **)ntk_vec_at(&registry->segments, index)
+               : NULL;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_segment - one mapped segment: private to this folder and its tests.
+ *
+ * _open() copies and checks the header once; afterwards only the checked copy of the section table is
+ * used, so whatever the writer does later cannot lead a reader out of the mapping.
+ */
+#ifndef NTK_SHARED_RING_RING_SEGMENT_H
+#define NTK_SHARED_RING_RING_SEGMENT_H
+
+#include "shared/ring/ring_registry.h"
+
+/* A line (raw, monotonic) of two brackets and the offset to real time. */
+struct ntk_ring_clock {
+    uint64_t raw_ticks;
+    uint64_t monotonic_ns;
+    int64_t realtime_offset_ns;
+    double ns_per_tick;
+};
+
+struct ntk_ring_core_seen {
+    uint64_t busy_ns; /* of line 0, the last sound values */
+    uint64_t in_flight;
+    uint64_t since_ticks;
+    uint64_t current_model;
+    uint64_t reported_ns; /* the busy time told last: never less */
+};
+
+struct ntk_ring_segment {
+    int fd;
+    int guard;
+    const uint8_t *base;
+    size_t bytes;
+    struct {
+        const uint8_t *at;
+        uint32_t entry_bytes;
+        uint32_t count;
+    } section[NTK_SECTION_COUNT];
+
+    uint64_t device; /* of the file */
+    uint64_t inode;
+    char *path;
+    const char *name;
+    enum ntk_segment_state state;
+    uint32_t free_lock_polls; /* polls in a row that found byte 0 free */
+    uint64_t free_lock_poll;  /* the last of them */
+    uint64_t seen_in_poll;
+    struct ntk_ring_process process;
+    uint64_t pid_namespace;
+    struct ntk_ring_clock clock;
+
+    enum ntk_ring_from from;
+    uint32_t ring_count; /* readers[0..) are set up */
+    uint32_t next_ring;  /* where the next drain begins */
+    struct ntk_ring_core_seen core_seen[NTK_SEGMENT_CORES];
+    struct ntk_ring_reader readers[NTK_SEGMENT_RINGS];
+    uint8_t ring_usable[NTK_SEGMENT_RINGS];
+};
+
+/* Maps and checks the file; takes fd when it succeeds. 0; -EAGAIN: not ready yet; else -errno with a
+ * sentence. path is copied. */
+int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
+                          struct ntk_ring_segment **out_segment, struct ntk_err *err);
+void ntk_ring_segment_close(struct ntk_ring_segment *segment);
+/* Whether the writer marked its clean end. */
+bool ntk_ring_segment_said_goodbye(const struct ntk_ring_segment *segment);
+bool ntk_ring_segment_is_damaged(const struct ntk_ring_segment *segment);
+/* A new bracket of the reader. */
+void ntk_ring_segment_refine_clock(struct ntk_ring_segment *segment,
+                                   const struct ntk_segment_clock *bracket);
+
+#endif
