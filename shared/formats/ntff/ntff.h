@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ntff - reading and writing device captures (NTFF), the file of "what the engines did".
+ *
+ * A capture is a small header, a protobuf message and sections of 16-byte records: one record for
+ * each start and end of an instruction, each change of a semaphore, each start and end of a DMA
+ * packet. docs/formats/ntff.md describes it. The reader opens versions 4, 5 and 6 and shows what is
+ * intact of a damaged file; the writer makes version 6. Nothing here judges or adds up: pairing
+ * records to spans and questions to them are the profiler's.
+ *
+ * Errors of opening: -EBADMSG foreign or damaged beyond reading, -ENOTSUP another version.
+ * Owner:   ntk_ntff_open*() allocates, ntk_ntff_close() frees; everything reached through the
+ *          struct is borrowed and lives as long. The file stays mapped.
+ * Threads: reading one struct ntk_ntff from several threads is fine. A writer belongs to one thread
+ *          at a time.
+ */
+#ifndef NTK_SHARED_FORMATS_NTFF_NTFF_H
+#define NTK_SHARED_FORMATS_NTFF_NTFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_NTFF_VERSION_MIN 4
+#define NTK_NTFF_VERSION_MAX 6
+#define NTK_NTFF_VERSION_WRITTEN 6
+#define NTK_NTFF_SLOT_BYTES 64
+#define NTK_NTFF_UUID_BYTES 16
+#define NTK_NTFF_DMA_ENGINES 16 /* per physical core */
+#define NTK_NTFF_DMA_QUEUES 16  /* per DMA engine */
+#define NTK_NTFF_SUBGRAPHS_MAX 64
+#define NTK_NTFF_WARNINGS_MAX 32
+#define NTK_NTFF_NAME_BYTES 256
+
+/* The engines that execute instructions; the same numbers as everywhere in the project. */
+enum ntk_ntff_engine {
+    NTK_NTFF_ENGINE_TENSOR = 0,
+    NTK_NTFF_ENGINE_SCALAR = 1,
+    NTK_NTFF_ENGINE_GPSIMD = 2,
+    NTK_NTFF_ENGINE_VECTOR = 3,
+    NTK_NTFF_ENGINE_SYNC = 4,
+    NTK_NTFF_ENGINE_COUNT = 5,
+    NTK_NTFF_ENGINE_AXI = 5, /* as source of a semaphore change: DMA and everything else */
+    NTK_NTFF_ENGINE_NONE = 255,
+};
+
+enum ntk_ntff_memory_type {
+#define NTK_NTFF_MEMORY(number, id, text, shown) NTK_NTFF_MEMORY_##id = (number),
+#include "shared/formats/ntff/ntff_memory.def"
+    NTK_NTFF_MEMORY_COUNT
+};
+
+enum ntk_ntff_opcode {
+#define NTK_NTFF_OPCODE(byte, id, name) NTK_NTFF_OPCODE_##id = (byte),
+#include "shared/formats/ntff/ntff_opcode.def"
+};
+
+/* How a semaphore or event was changed: bytes as in the records. */
+enum ntk_ntff_event_mode {
+    NTK_NTFF_MODE_EVENT_CLEAR = 0x07,
+    NTK_NTFF_MODE_EVENT_SET = 0xf1,
+    NTK_NTFF_MODE_SEMAPHORE_INC = 0xf3,
+    NTK_NTFF_MODE_SEMAPHORE_DEC = 0xf4,
+    NTK_NTFF_MODE_SEMAPHORE_WRITE = 0xf9,
+};
+
+enum ntk_ntff_queue_type {
+    NTK_NTFF_QUEUE_UNKNOWN = 0,
+    NTK_NTFF_QUEUE_WEIGHTS = 2,
+    NTK_NTFF_QUEUE_IO = 3,
+};
+
+enum ntk_ntff_section_type {
+    NTK_NTFF_SECTION_INSTRUCTION = 0,
+    NTK_NTFF_SECTION_EVENT = 1,
+    NTK_NTFF_SECTION_ERROR = 2,
+    NTK_NTFF_SECTION_DMA = 4,
+    NTK_NTFF_SECTION_THROTTLE = 5,
+};
+
+enum ntk_ntff_block {
+    NTK_NTFF_BLOCK_CORE = 0,
+    NTK_NTFF_BLOCK_DMA = 1,
+    NTK_NTFF_BLOCK_CC = 2, /* collectives cores: records not known */
+};
+
+/* "tensor" "scalar" "gpsimd" "vector" "sync"; "?" for others. The second is as in titles: "Tensor". */
+const char *ntk_ntff_engine_name(unsigned engine);
+const char *ntk_ntff_engine_title(unsigned engine);
+/* "MATMUL"; bytes without a name give "OP_0x7f" in buf (at least 8 bytes). */
+const char *ntk_ntff_opcode_name(uint8_t opcode, char *buf, size_t buf_bytes);
+/* The name that is shown for a usage type of memory; NULL when the number is not in the table. */
+const char *ntk_ntff_memory_name(unsigned type);
+/* Queue names with the hardware's engine words as they are shown: qPoolDynamic -> qGpSimdDynamic. */
+void ntk_ntff_queue_name_show(const char *name, char *buf, size_t buf_bytes);
+
+/* ---- what a file says -------------------------------------------------------------------------- */
+
+struct ntk_ntff_version {
+    bool present;
+    uint64_t major, minor, patch;
+    char git[65]; /* "" when absent */
+};
+
+struct ntk_ntff_buffer { /* the program of one engine, with what the runtime put around it */
+    uint32_t engine;
+    uint64_t address; /* device address of slot 0 */
+    const uint8_t *code;
+    uint64_t code_bytes;
+};
+
+struct ntk_ntff_insertion { /* where the buffer differs from what the compiler made */
+    uint32_t engine;
+    uint32_t slot;
+    uint64_t count;
+    uint32_t kind; /* 0: count slots were inserted here; 2: count were removed before it */
+};
+
+struct ntk_ntff_queue { /* one entry per DMA engine and queue */
+    uint32_t engine;    /* as shown: 16 * physical core + engine of the core */
+    uint32_t queue;
+    uint32_t type;                  /* enum ntk_ntff_queue_type */
+    char name[NTK_NTFF_NAME_BYTES]; /* as in the file */
+    int64_t event_id;
+    uint64_t dram_channel;
+};
+
+struct ntk_ntff_memory {
+    char name[NTK_NTFF_NAME_BYTES]; /* as shown */
+    uint64_t bytes_count;
+};
+
+struct ntk_ntff_clock { /* ps since the common instant = (raw - origin) * multiplier / divisor */
+    uint64_t origin, divisor, multiplier;
+};
+
+struct ntk_ntff_section {
+    uint32_t type;  /* enum ntk_ntff_section_type */
+    uint32_t block; /* enum ntk_ntff_block */
+    uint32_t index; /* of the collectives core */
+    uint32_t core;
+    uint64_t offset;        /* in the payload */
+    uint64_t stated_bytes;  /* as the header says */
+    const uint8_t *records; /* record_count of 16 bytes: what is in the file */
+    uint64_t record_count;
+};
+
+struct ntk_ntff_subgraph {
+    char name[NTK_NTFF_NAME_BYTES];
+    uint32_t core;         /* physical, local to the device */
+    uint64_t execution_ps; /* 0: absent */
+    size_t buffer_count;
+    struct ntk_ntff_buffer *buffers;
+    const struct ntk_ntff_buffer *engine_buffers[NTK_NTFF_ENGINE_COUNT]; /* NULL: has none */
+    size_t insertion_count;
+    struct ntk_ntff_insertion *insertions;
+    size_t queue_count;
+    struct ntk_ntff_queue *queues;
+    size_t memory_count;
+    struct ntk_ntff_memory *memory;
+    struct ntk_ntff_clock engine_clocks[NTK_NTFF_ENGINE_COUNT];
+    struct ntk_ntff_clock event_clock, throttle_clock;
+    struct ntk_ntff_clock dma_clocks[NTK_NTFF_DMA_ENGINES];
+    size_t section_count;
+    struct ntk_ntff_section *sections;
+};
+
+struct ntk_ntff {
+    unsigned version;
+    uint64_t file_bytes, header_bytes;
+    bool has_neff_uuid;
+    uint8_t neff_uuid[NTK_NTFF_UUID_BYTES];
+    char neff_name[NTK_NTFF_NAME_BYTES];
+    uint64_t model_id;
+    uint64_t unix_time; /* 0: absent */
+    struct ntk_ntff_version runtime, driver, collectives;
+    char instance_type[64];
+    char instance_id[64];
+    uint64_t process_id; /* 0: absent */
+    bool has_window;     /* version 6 */
+    uint64_t window_start_ps, window_end_ps;
+    size_t subgraph_count; /* = physical cores */
+    struct ntk_ntff_subgraph *subgraphs;
+    /* What was not as it should be: sentences without the file's name. */
+    size_t warning_count; /* at most NTK_NTFF_WARNINGS_MAX are kept */
+    char **warnings;
+    void *private_data;
+};
+
+int ntk_ntff_open(const char *path, struct ntk_ntff **out_ntff, struct ntk_err *err);
+/* The bytes must live as long as the struct. */
+int ntk_ntff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_ntff **out_ntff,
+                        struct ntk_err *err);
+void ntk_ntff_close(struct ntk_ntff *ntff);
+
+/* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another,
+ * -ENODATA when the capture names none. */
+int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
+                        struct ntk_err *err);
+
+/* ---- records ----------------------------------------------------------------------------------- */
+
+enum ntk_ntff_record_kind {
+    NTK_NTFF_RECORD_UNKNOWN = 0,
+    NTK_NTFF_RECORD_INSTRUCTION_START,
+    NTK_NTFF_RECORD_INSTRUCTION_END,
+    NTK_NTFF_RECORD_EVENT, /* a semaphore or an event changed */
+    NTK_NTFF_RECORD_DMA_START,
+    NTK_NTFF_RECORD_DMA_END,
+    NTK_NTFF_RECORD_DMA_COMPLETION,
+    NTK_NTFF_RECORD_THROTTLE,
+};
+
+struct ntk_ntff_record {
+    enum ntk_ntff_record_kind kind;
+    uint8_t engine;           /* of instructions and changes; DMA: engine of the core, 0-15 */
+    int64_t time_ps;          /* on the common clock of the file */
+    uint32_t slot;            /* instruction: pc; NTK_NTFF_SLOT_OUTSIDE when it is in no buffer */
+    uint16_t wait_cycles;     /* start: base cycles waited for semaphores and events before */
+    uint16_t crc_in, crc_out; /* end; 0xffff none. DMA end: crc_in */
+    bool is_semaphore;        /* else an event */
+    bool has_bit30;           /* a change with bit 30 set, whose meaning is not known */
+    uint8_t mode;             /* enum ntk_ntff_event_mode, or another byte */
+    uint8_t number;           /* of the semaphore or event */
+    uint32_t value;           /* after the change */
+    uint8_t queue;            /* DMA */
+    uint32_t bytes_count;     /* DMA end */
+    uint8_t throttle_type, throttle_k, throttle_n; /* n is never 0 */
+};
+
+#define NTK_NTFF_SLOT_OUTSIDE UINT32_MAX
+
+/* index < section->record_count. Records that cannot be understood have kind UNKNOWN. */
+void ntk_ntff_record_get(const struct ntk_ntff_subgraph *subgraph,
+                         const struct ntk_ntff_section *section, uint64_t index,
+                         struct ntk_ntff_record *out_record);
+/* The 64 bytes of a slot, NULL outside of the buffer. */
+const uint8_t *ntk_ntff_slot_get(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
+                                 uint32_t slot);
+/* Number of the instruction in what the compiler made; -1 for those that the runtime inserted. */
+int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
+                             uint32_t slot);
+
+/* ---- writing ----------------------------------------------------------------------------------- */
+
+/*
+ *   struct ntk_ntff_capture capture = { .neff_name = ..., .subgraphs = ... };
+ *   ntk_ntff_writer_create("out.ntff", &capture, &writer, &err);
+ *   ntk_ntff_writer_add_instruction(writer, 0, &instruction);      // any number, in order of time
+ *   ntk_ntff_writer_set_execution(writer, start_ps, end_ps);
+ *   ret = ntk_ntff_writer_commit(writer, &err);                    // the file appears, complete
+ *   ntk_ntff_writer_destroy(writer);                               // without commit: no trace of it
+ *
+ * Memory is bounded: about NTK_NTFF_SPOOL_BYTES per kind of record and core, then unnamed
+ * temporary files in the folder of the target. A disk that is full ends the recording, not the program: what fits
+ * is written as a whole, readable file, and commit says so.
+ */
+#define NTK_NTFF_SPOOL_BYTES (1u << 20)
+/* A longer transfer is written as packets of at most this size, one after the other. */
+#define NTK_NTFF_PACKET_BYTES_MAX 32768
+
+struct ntk_ntff_capture_code {
+    const uint8_t *code; /* the engine's binary; copied */
+    size_t code_bytes;   /* multiple of 64; 0: the engine has no program */
+    uint64_t address;    /* device address of its first byte, a multiple of 64 */
+};
+
+struct ntk_ntff_capture_queue { /* one entry per DMA engine and queue of that engine */
+    const char *name;           /* e.g. "qPoolIO0", as in def.json */
+    uint32_t dma_engine;        /* of the core: 0-15 */
+    uint32_t queue;             /* of the engine: 0-15 */
+    uint32_t type;              /* enum ntk_ntff_queue_type */
+    uint64_t dram_channel;      /* memory stack */
+};
+
+struct ntk_ntff_capture_subgraph {
+    const char *name; /* "sg00" */
+    uint32_t core;    /* physical, local to the device */
+    struct ntk_ntff_capture_code engines[NTK_NTFF_ENGINE_COUNT];
+    size_t queue_count;
+    const struct ntk_ntff_capture_queue *queues;
+    uint64_t memory_bytes[NTK_NTFF_MEMORY_COUNT]; /* of the device, while the model ran */
+};
+
+struct ntk_ntff_capture {
+    const char *neff_name;
+    uint8_t neff_uuid[NTK_NTFF_UUID_BYTES]; /* of the NEFF header */
+    uint64_t model_id;
+    struct ntk_ntff_version runtime, driver, collectives; /* not present: left out */
+    const char *instance_type;                            /* "trn1.2xlarge" */
+    const char *instance_id;                              /* NULL: left out */
+    uint64_t process_id;                                  /* 0: left out */
+    uint32_t base_clock_mhz; /* of the core generation: unit of the waiting time in the file */
+    size_t subgraph_count;   /* 1; 2 with LNC 2 */
+    const struct ntk_ntff_capture_subgraph *subgraphs;
+};
+
+/* Times are ps on one device clock for all cores. */
+struct ntk_ntff_instruction {
+    uint32_t engine; /* enum ntk_ntff_engine */
+    uint32_t slot;   /* pc: index of the 64-byte slot in the engine's code */
+    uint64_t wait_ps;
+    uint64_t start_ps, end_ps;
+};
+
+struct ntk_ntff_event {
+    uint32_t source; /* enum ntk_ntff_engine; NTK_NTFF_ENGINE_AXI for DMA */
+    bool is_semaphore;
+    uint8_t mode;   /* enum ntk_ntff_event_mode */
+    uint8_t number; /* of the semaphore or event */
+    uint32_t value; /* after the change */
+    uint64_t time_ps;
+};
+
+struct ntk_ntff_dma {
+    uint32_t dma_engine; /* of the core: 0-15 */
+    uint32_t queue;      /* 0-15 */
+    uint64_t bytes_count;
+    uint64_t start_ps, end_ps;
+};
+
+struct ntk_ntff_throttle {
+    uint8_t type; /* 0 = activity_0 */
+    uint8_t k, n; /* limit k/n */
+    uint64_t time_ps;
+};
+
+struct ntk_ntff_writer;
+
+/* Copies what it needs of the capture. -EINVAL for numbers that the format cannot hold, -ENOMEM, and
+ * what creating a file in that folder gives (said now, not after the run). */
+int ntk_ntff_writer_create(const char *path, const struct ntk_ntff_capture *capture,
+                           struct ntk_ntff_writer **out_writer, struct ntk_err *err);
+/* Without commit nothing remains of it. */
+void ntk_ntff_writer_destroy(struct ntk_ntff_writer *writer);
+
+/* subgraph is an index of the capture's subgraphs. 0, -EINVAL for numbers the format cannot hold,
+ * -ENOSPC once the disk is full (the record is counted as dropped), -ENOMEM. The caller may ignore the result: commit says
+ * what happened. */
+int ntk_ntff_writer_add_instruction(struct ntk_ntff_writer *writer, size_t subgraph,
+                                    const struct ntk_ntff_instruction *instruction);
+int ntk_ntff_writer_add_event(struct ntk_ntff_writer *writer, size_t subgraph,
+                              const struct ntk_ntff_event *event);
+int ntk_ntff_writer_add_dma(struct ntk_ntff_writer *writer, size_t subgraph,
+                            const struct ntk_ntff_dma *dma);
+int ntk_ntff_writer_add_throttle(struct ntk_ntff_writer *writer, size_t subgraph,
+                                 const struct ntk_ntff_throttle *throttle);
+
+/* The time that the capture is about; without this call, first start to last end of the records. */
+void ntk_ntff_writer_set_execution(struct ntk_ntff_writer *writer, uint64_t start_ps,
+                                   uint64_t end_ps);
+
+/* 0: the file is complete under its name. 1: it is there and readable, but records are missing, err says
+ * how many and why. Negative: there is no file. To be called once. */
+int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err);
+/* Records that are not in the file. */
+uint64_t ntk_ntff_writer_dropped(const struct ntk_ntff_writer *writer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ntff_names - the words for engines, opcodes, memory and queues of a capture.
+ */
+#include "shared/formats/ntff/ntff.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+
+static const char *const engine_names[NTK_NTFF_ENGINE_COUNT] = { "tensor", "scalar", "gpsimd",
+                                                                 "vector", "sync" };
+static const char *const engine_titles[NTK_NTFF_ENGINE_COUNT] = { "Tensor", "Scalar", "GpSimd",
+                                                                  "Vector", "Sync" };
+/* The hardware's words, in the same order. */
+static const char *const engine_words[NTK_NTFF_ENGINE_COUNT] = { "Pe", "Act", "Pool", "Dve", "SP" };
+
+const char *ntk_ntff_engine_name(unsigned engine)
+{
+    return engine < NTK_NTFF_ENGINE_COUNT ? engine_names[engine] : "?";
+}
+
+const char *ntk_ntff_engine_title(unsigned engine)
+{
+    return engine < NTK_NTFF_ENGINE_COUNT ? engine_titles[engine] : "?";
+}
+
+const char *ntk_ntff_opcode_name(uint8_t opcode, char *buf, size_t buf_bytes)
+{
+    switch (opcode) {
+#define NTK_NTFF_OPCODE(byte, id, name) \
+    case (byte):                        \
+        return (name);
+#include "shared/formats/ntff/ntff_opcode.def"
+    default:
+        snprintf(buf, buf_bytes, "OP_0x%02x", opcode);
+        return buf;
+    }
+}
+
+const char *ntk_ntff_memory_name(unsigned type)
+{
+    switch (type) {
+#define NTK_NTFF_MEMORY(number, id, text, shown) \
+    case (number):                               \
+        return (shown);
+#include "shared/formats/ntff/ntff_memory.def"
+    default:
+        return NULL;
+    }
+}
+
+void ntk_ntff_queue_name_show(const char *name, char *buf, size_t buf_bytes)
+{
+    /* The table queue of the vector engine keeps its name in the original tool. */
+    if (name[0] == 'q' && !ntk_str_starts_with(name, "qDveTable")) {
+        for (size_t i = 0; i < NTK_NTFF_ENGINE_COUNT; i++) {
+            if (ntk_str_starts_with(name + 1, engine_words[i])) {
+                snprintf(buf, buf_bytes, "q%s%s", engine_titles[i],
+                         name + 1 + strlen(engine_words[i]));
+                return;
+            }
+        }
+    }
+    ntk_str_copy(buf, buf_bytes, name);
+}

@@ -1,0 +1,865 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ntff_read - from the bytes of a capture file to structs and records.
+ *
+ * The header message is unpacked by protobuf-c with a bound on what it may allocate; everything else
+ * is bounded by the size of the file. What cannot be right is left out and becomes a warning.
+ */
+#include "shared/formats/ntff/ntff.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/cursor.h"
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+#include "shared/formats/ntff/ntff.pb-c.h"
+#include "shared/formats/ntff/ntff_layout.h"
+
+/* Smaller files are copied, so that a file that shrinks while we read it cannot hurt. */
+#define MAP_FROM_BYTES ((size_t)64 << 20)
+/* What protobuf-c may hold at once: this, and six times the message. */
+#define UNPACK_BYTES_MIN ((size_t)64 << 20)
+#define UNPACK_BYTES_FACTOR 6
+
+struct budget {
+    size_t bytes_left;
+};
+
+struct reader {
+    struct ntk_ntff ntff; /* first: private_data of it points here */
+    uint8_t *copied;
+    void *mapped;
+    size_t mapped_bytes;
+    struct budget budget;
+    ProtobufCAllocator allocator;
+    NtkNtffPb__Header *message;
+    const uint8_t *payload;
+    uint64_t payload_bytes;
+};
+
+static void *budget_alloc(void *data, size_t bytes_count)
+{
+    struct budget *budget = data;
+
+    if (bytes_count > budget->bytes_left) {
+        return NULL;
+    }
+    void *p = malloc(bytes_count ? bytes_count : 1);
+    if (!p) {
+        return NULL;
+    }
+    size_t taken = malloc_usable_size(p);
+    budget->bytes_left -= taken < budget->bytes_left ? taken : budget->bytes_left;
+    return p;
+}
+
+static void budget_free(void *data, void *p)
+{
+    struct budget *budget = data;
+
+    if (p) {
+        budget->bytes_left += malloc_usable_size(p);
+        free(p);
+    }
+}
+
+static void warn(struct ntk_ntff *ntff, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void warn(struct ntk_ntff *ntff, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+
+    if (ntff->warning_count >= NTK_NTFF_WARNINGS_MAX) {
+        return;
+    }
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0) {
+        text = NULL;
+    }
+    va_end(args);
+    if (text) {
+        ntff->warnings[ntff->warning_count++] = text;
+    }
+}
+
+static void copy_text(char *to, size_t to_bytes, const char *text)
+{
+    ntk_str_copy_clean(to, to_bytes, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void copy_version(struct ntk_ntff_version *to, const NtkNtffPb__Version *from)
+{
+    if (from) {
+        to->present = true;
+        to->major = from->major;
+        to->minor = from->minor;
+        to->patch = from->patch;
+        copy_text(to->git, sizeof to->git, from->git);
+    }
+}
+
+/* ---- the header message ---- */
+
+static bool skip_varint(const uint8_t *bytes, size_t count, size_t *position, uint64_t *out_value)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; shift < 70 && *position < count; shift += 7) {
+        uint8_t byte = bytes[(*position)++];
+        if (shift < 64) {
+            value |= (uint64_t)(byte & 0x7f) << shift;
+        }
+        if (!(byte & 0x80)) {
+            *out_value = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The bytes up to the end of the last complete field: what is left of a message that is cut off. */
+static size_t complete_fields(const uint8_t *bytes, size_t count)
+{
+    size_t complete = 0;
+    size_t position = 0;
+
+    while (position < count) {
+        uint64_t tag;
+        uint64_t length = 0;
+        if (!skip_varint(bytes, count, &position, &tag)) {
+            break;
+        }
+        switch (tag & 7) {
+        case 0:
+            if (!skip_varint(bytes, count, &position, &length)) {
+                return complete;
+            }
+            length = 0;
+            break;
+        case 1:
+            length = 8;
+            break;
+        case 2:
+            if (!skip_varint(bytes, count, &position, &length)) {
+                return complete;
+            }
+            break;
+        case 5:
+            length = 4;
+            break;
+        default:
+            return complete;
+        }
+        if (length > count - position) {
+            break;
+        }
+        position += length;
+        complete = position;
+    }
+    return complete;
+}
+
+static void set_clock(struct ntk_ntff_clock *clock, const NtkNtffPb__Clock *from)
+{
+    clock->origin = from ? from->raw : 0;
+    clock->divisor = from && from->divisor ? from->divisor : 1;
+    clock->multiplier = from && from->multiplier ? from->multiplier : 1;
+}
+
+static void set_clocks(struct ntk_ntff_subgraph *to, const NtkNtffPb__Clocks *from)
+{
+    set_clock(&to->engine_clocks[NTK_NTFF_ENGINE_TENSOR], from ? from->tensor : NULL);
+    set_clock(&to->engine_clocks[NTK_NTFF_ENGINE_SCALAR], from ? from->scalar : NULL);
+    set_clock(&to->engine_clocks[NTK_NTFF_ENGINE_GPSIMD], from ? from->gpsimd : NULL);
+    set_clock(&to->engine_clocks[NTK_NTFF_ENGINE_VECTOR], from ? from->vector : NULL);
+    set_clock(&to->engine_clocks[NTK_NTFF_ENGINE_SYNC], from ? from->sync : NULL);
+    set_clock(&to->event_clock, from ? from->events : NULL);
+    set_clock(&to->throttle_clock, from ? from->throttle : NULL);
+    for (size_t i = 0; i < NTK_NTFF_DMA_ENGINES; i++) {
+        set_clock(&to->dma_clocks[i], from && i < from->n_dma ? from->dma[i] : NULL);
+    }
+}
+
+static int read_buffers(struct reader *r, struct ntk_ntff_subgraph *to,
+                        const NtkNtffPb__Subgraph *from)
+{
+    struct ntk_ntff *ntff = &r->ntff;
+
+    to->buffers = calloc(from->n_buffers + 1, sizeof *to->buffers);
+    if (!to->buffers) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < from->n_buffers; i++) {
+        const NtkNtffPb__Buffer *b = from->buffers[i];
+        struct ntk_ntff_buffer *buffer = &to->buffers[to->buffer_count];
+        if (b->engine >= NTK_NTFF_ENGINE_COUNT) {
+            warn(ntff, "instructions of an engine with the unknown number %llu are left out",
+                 (unsigned long long)b->engine);
+            continue;
+        }
+        buffer->engine = (uint32_t)b->engine;
+        buffer->address = b->address;
+        if (ntff->version < 6) {
+            buffer->code = b->code.data;
+            buffer->code_bytes = b->code.len;
+        } else if (b->offset > r->payload_bytes) {
+            warn(ntff, "the %s engine's instructions of %s lie beyond the end of the file",
+                 ntk_ntff_engine_name(buffer->engine), to->name);
+        } else {
+            buffer->code = r->payload + b->offset;
+            buffer->code_bytes = b->length;
+            if (b->length > r->payload_bytes - b->offset) {
+                buffer->code_bytes = r->payload_bytes - b->offset;
+                warn(ntff, "the file ends inside the %s engine's instructions of %s",
+                     ntk_ntff_engine_name(buffer->engine), to->name);
+            }
+        }
+        to->buffer_count++;
+        if (!to->engine_buffers[buffer->engine]) {
+            to->engine_buffers[buffer->engine] = buffer;
+        }
+    }
+    return 0;
+}
+
+static int read_insertions(struct ntk_ntff_subgraph *to, const NtkNtffPb__Subgraph *from)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < from->n_insertions; i++) {
+        count += from->insertions[i]->n_entries;
+    }
+    to->insertions = calloc(count + 1, sizeof *to->insertions);
+    if (!to->insertions) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < from->n_insertions; i++) {
+        for (size_t k = 0; k < from->insertions[i]->n_entries; k++) {
+            const NtkNtffPb__Insertion *entry = from->insertions[i]->entries[k];
+            uint64_t slot = entry->offset / NTK_NTFF_SLOT_BYTES;
+            if (from->insertions[i]->engine >= NTK_NTFF_ENGINE_COUNT || slot > UINT32_MAX ||
+                entry->count > UINT32_MAX || entry->kind > UINT32_MAX) {
+                continue;
+            }
+            to->insertions[to->insertion_count++] = (struct ntk_ntff_insertion){
+                .engine = (uint32_t)from->insertions[i]->engine,
+                .slot = (uint32_t)slot,
+                .count = entry->count,
+                .kind = (uint32_t)entry->kind,
+            };
+        }
+    }
+    return 0;
+}
+
+/* Version 4 numbers the usage types; from 10 on it is one ahead of the later list, and which of its
+ * numbers 4 to 9 is the additional one is not known. */
+static void name_old_memory(struct ntk_ntff_memory *memory, uint64_t number)
+{
+    const char *name = NULL;
+
+    if (number < 4) {
+        name = ntk_ntff_memory_name((unsigned)number);
+    } else if (number >= 10 && number <= NTK_NTFF_MEMORY_COUNT) {
+        name = ntk_ntff_memory_name((unsigned)number - 1);
+    }
+    if (name) {
+        ntk_str_copy(memory->name, sizeof memory->name, name);
+    } else {
+        snprintf(memory->name, sizeof memory->name, "Type %llu", (unsigned long long)number);
+    }
+}
+
+static void name_memory(struct ntk_ntff_memory *memory, const char *text)
+{
+    static const char *const texts[] = {
+#define NTK_NTFF_MEMORY(number, id, file_text, shown) (file_text),
+#include "shared/formats/ntff/ntff_memory.def"
+    };
+
+    for (unsigned i = 0; i < NTK_NTFF_MEMORY_COUNT; i++) {
+        if (strcmp(texts[i], text) == 0) {
+            ntk_str_copy(memory->name, sizeof memory->name, ntk_ntff_memory_name(i));
+            return;
+        }
+    }
+    copy_text(memory->name, sizeof memory->name, text);
+}
+
+static int read_queues_and_memory(struct ntk_ntff *ntff, struct ntk_ntff_subgraph *to,
+                                  const NtkNtffPb__Subgraph *from)
+{
+    to->queues = calloc(from->n_queues + 1, sizeof *to->queues);
+    to->memory = calloc(from->n_memory + 1, sizeof *to->memory);
+    if (!to->queues || !to->memory) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < from->n_queues; i++) {
+        struct ntk_ntff_queue *queue = &to->queues[to->queue_count++];
+        queue->engine = (uint32_t)from->queues[i]->engine;
+        queue->queue = (uint32_t)from->queues[i]->queue;
+        queue->type = (uint32_t)from->queues[i]->type;
+        queue->event_id = from->queues[i]->event_id;
+        queue->dram_channel = from->queues[i]->dram_channel;
+        copy_text(queue->name, sizeof queue->name, from->queues[i]->name);
+    }
+    for (size_t i = 0; i < from->n_memory; i++) {
+        struct ntk_ntff_memory *memory = &to->memory[to->memory_count++];
+        memory->bytes_count = from->memory[i]->bytes;
+        if (ntff->version == 4) {
+            name_old_memory(memory, from->memory[i]->type_number);
+        } else {
+            name_memory(memory, from->memory[i]->type_name);
+        }
+    }
+    return 0;
+}
+
+static void add_section(struct reader *r, struct ntk_ntff_subgraph *to,
+                        struct ntk_ntff_section section)
+{
+    struct ntk_ntff *ntff = &r->ntff;
+    uint64_t bytes_count = section.stated_bytes;
+
+    if (bytes_count && section.offset > r->payload_bytes) {
+        warn(ntff, "a section of %s (type %u) lies beyond the end of the file", to->name,
+             section.type);
+        bytes_count = 0;
+    } else if (bytes_count > r->payload_bytes - section.offset && bytes_count) {
+        bytes_count = r->payload_bytes - section.offset;
+        warn(ntff, "the file ends inside a section of %s (type %u): %llu of %llu records are there",
+             to->name, section.type, (unsigned long long)(bytes_count / NTK_NTFF_RECORD_BYTES),
+             (unsigned long long)(section.stated_bytes / NTK_NTFF_RECORD_BYTES));
+    } else if (bytes_count % NTK_NTFF_RECORD_BYTES) {
+        warn(ntff, "a section of %s (type %u) does not end with a whole record", to->name,
+             section.type);
+    }
+    section.record_count = bytes_count / NTK_NTFF_RECORD_BYTES;
+    section.records = section.record_count ? r->payload + section.offset : NULL;
+    to->sections[to->section_count++] = section;
+}
+
+static int read_old_sections(struct reader *r, struct ntk_ntff_subgraph *to,
+                             const NtkNtffPb__Subgraph *from)
+{
+    to->sections = calloc(from->n_sections + 1, sizeof *to->sections);
+    if (!to->sections) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < from->n_sections; i++) {
+        const NtkNtffPb__OldSection *s = from->sections[i];
+        add_section(r, to,
+                    (struct ntk_ntff_section){ .type = (uint32_t)s->queue_type,
+                                               .block = (uint32_t)s->block,
+                                               .index = (uint32_t)s->index,
+                                               .core = to->core,
+                                               .offset = s->offset,
+                                               .stated_bytes = s->length });
+    }
+    return 0;
+}
+
+static int read_new_sections(struct reader *r)
+{
+    struct ntk_ntff *ntff = &r->ntff;
+    const NtkNtffPb__Header *h = r->message;
+
+    for (size_t g = 0; g < ntff->subgraph_count; g++) {
+        ntff->subgraphs[g].sections =
+            calloc(h->n_sections + 1, sizeof *ntff->subgraphs[g].sections);
+        if (!ntff->subgraphs[g].sections) {
+            return -ENOMEM;
+        }
+    }
+    for (size_t i = 0; i < h->n_sections; i++) {
+        const NtkNtffPb__Section *s = h->sections[i];
+        struct ntk_ntff_subgraph *to = NULL;
+        for (size_t g = 0; g < ntff->subgraph_count && !to; g++) {
+            if (ntff->subgraphs[g].core == s->core) {
+                to = &ntff->subgraphs[g];
+            }
+        }
+        if (!to) {
+            if (s->length) {
+                warn(ntff, "a section of core %llu, which the capture does not list, is left out",
+                     (unsigned long long)s->core);
+            }
+            continue;
+        }
+        add_section(r, to,
+                    (struct ntk_ntff_section){ .type = (uint32_t)s->queue_type,
+                                               .block = (uint32_t)s->block,
+                                               .index = (uint32_t)s->index,
+                                               .core = to->core,
+                                               .offset = s->offset,
+                                               .stated_bytes = s->length });
+    }
+    return 0;
+}
+
+static int read_subgraph(struct reader *r, const NtkNtffPb__Subgraph *from)
+{
+    struct ntk_ntff *ntff = &r->ntff;
+    int ret;
+
+    if (ntff->subgraph_count >= NTK_NTFF_SUBGRAPHS_MAX) {
+        if (ntff->subgraph_count == NTK_NTFF_SUBGRAPHS_MAX) {
+            warn(ntff, "more than %d subgraphs; the rest is left out", NTK_NTFF_SUBGRAPHS_MAX);
+        }
+        return 0;
+    }
+    struct ntk_ntff_subgraph *to = &ntff->subgraphs[ntff->subgraph_count++];
+    copy_text(to->name, sizeof to->name, from->name);
+    to->core = (uint32_t)from->core;
+    to->execution_ps = from->execution_ps;
+    set_clocks(to, from->clocks);
+    ret = read_buffers(r, to, from);
+    if (ret == 0) {
+        ret = read_insertions(to, from);
+    }
+    if (ret == 0) {
+        ret = read_queues_and_memory(ntff, to, from);
+    }
+    if (ret == 0 && ntff->version < 6) {
+        ret = read_old_sections(r, to, from);
+    }
+    return ret;
+}
+
+static int read_message(struct reader *r)
+{
+    struct ntk_ntff *ntff = &r->ntff;
+    const NtkNtffPb__Header *h = r->message;
+    int ret = 0;
+
+    copy_text(ntff->neff_name, sizeof ntff->neff_name, h->neff_name);
+    if (h->neff_uuid.len >= NTK_NTFF_UUID_BYTES) {
+        memcpy(ntff->neff_uuid, h->neff_uuid.data, NTK_NTFF_UUID_BYTES);
+        ntff->has_neff_uuid = true;
+    }
+    ntff->model_id = h->model_id;
+    ntff->unix_time = h->unix_time;
+    copy_version(&ntff->runtime, h->runtime);
+    copy_version(&ntff->driver, h->driver);
+    copy_version(&ntff->collectives, h->collectives);
+    copy_text(ntff->instance_type, sizeof ntff->instance_type, h->instance_type);
+    copy_text(ntff->instance_id, sizeof ntff->instance_id, h->instance_id);
+    ntff->process_id = h->process_id;
+    if (h->execution && ntff->version >= 6) {
+        if (h->execution->end_ps < h->execution->start_ps || h->execution->end_ps > INT64_MAX) {
+            warn(ntff, "the execution ends before it starts; its times are ignored");
+        } else {
+            ntff->has_window = true;
+            ntff->window_start_ps = h->execution->start_ps;
+            ntff->window_end_ps = h->execution->end_ps;
+        }
+    }
+    for (size_t n = 0; n < h->n_nodes && ret == 0; n++) {
+        for (size_t g = 0; g < h->nodes[n]->n_graphs && ret == 0; g++) {
+            const NtkNtffPb__Graph *graph = h->nodes[n]->graphs[g];
+            for (size_t i = 0; i < graph->n_subgraphs && ret == 0; i++) {
+                ret = read_subgraph(r, graph->subgraphs[i]);
+            }
+        }
+    }
+    if (ret == 0 && ntff->version >= 6) {
+        ret = read_new_sections(r);
+    }
+    if (ret == 0 && ntff->subgraph_count == 0) {
+        warn(ntff, "the header lists no subgraph: there is no trace to show");
+    }
+    return ret;
+}
+
+static struct reader *reader_create(void)
+{
+    struct reader *r = calloc(1, sizeof *r);
+
+    if (!r) {
+        return NULL;
+    }
+    r->ntff.private_data = r;
+    r->ntff.warnings = calloc(NTK_NTFF_WARNINGS_MAX, sizeof *r->ntff.warnings);
+    r->ntff.subgraphs = calloc(NTK_NTFF_SUBGRAPHS_MAX, sizeof *r->ntff.subgraphs);
+    if (!r->ntff.warnings || !r->ntff.subgraphs) {
+        ntk_ntff_close(&r->ntff);
+        return NULL;
+    }
+    return r;
+}
+
+static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_count,
+                       struct ntk_err *err)
+{
+    struct ntk_ntff *ntff = &r->ntff;
+    struct ntk_cursor cursor;
+
+    if (bytes_count == 0) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "file is empty");
+    }
+    if (bytes[0] < NTK_NTFF_VERSION_MIN || bytes[0] > NTK_NTFF_VERSION_MAX) {
+        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                           "NTFF version %u is not supported (supported: %d - %d)", bytes[0],
+                           NTK_NTFF_VERSION_MIN, NTK_NTFF_VERSION_MAX);
+    }
+    if (bytes_count < NTK_NTFF_HEADER_OFFSET) {
+        return ntk_err_set(err, -EBADMSG, bytes_count, "file ends inside the header");
+    }
+    ntk_cursor_init(&cursor, bytes, bytes_count);
+    uint64_t first = ntk_cursor_u64(&cursor);
+    ntff->version = (unsigned)(first & 0xff);
+    ntff->header_bytes = first >> 8;
+    ntff->file_bytes = bytes_count;
+    uint64_t header_bytes = ntff->header_bytes;
+    uint64_t bytes_left = bytes_count - NTK_NTFF_HEADER_OFFSET;
+    const uint8_t *header = bytes + NTK_NTFF_HEADER_OFFSET;
+    if (header_bytes > bytes_left) {
+        header_bytes = complete_fields(header, bytes_left);
+        if (header_bytes == 0) {
+            return ntk_err_set(err, -EBADMSG, bytes_count,
+                               "file ends inside the header message (%llu of %llu bytes are there)",
+                               (unsigned long long)bytes_left,
+                               (unsigned long long)ntff->header_bytes);
+        }
+        warn(ntff, "file ends inside the header message (%llu of %llu bytes are there)",
+             (unsigned long long)bytes_left, (unsigned long long)ntff->header_bytes);
+        r->payload = bytes + bytes_count;
+    } else {
+        r->payload = header + header_bytes;
+        r->payload_bytes = bytes_left - header_bytes;
+    }
+    if (header_bytes > NTK_NTFF_HEADER_BYTES_MAX) {
+        return ntk_err_set(err, -EBADMSG, 1, "header message of %llu bytes is too long",
+                           (unsigned long long)header_bytes);
+    }
+    r->budget.bytes_left = UNPACK_BYTES_MIN + UNPACK_BYTES_FACTOR * (size_t)header_bytes;
+    r->allocator = (ProtobufCAllocator){ budget_alloc, budget_free, &r->budget };
+    r->message = ntk_ntff_pb__header__unpack(&r->allocator, header_bytes, header);
+    if (!r->message) {
+        return ntk_err_set(err, -EBADMSG, NTK_NTFF_HEADER_OFFSET, "header message is damaged");
+    }
+    if (read_message(r) < 0) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    return 0;
+}
+
+int ntk_ntff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_ntff **out_ntff,
+                        struct ntk_err *err)
+{
+    struct reader *r = reader_create();
+    int ret;
+
+    if (!r) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    ret = reader_fill(r, bytes, bytes_count, err);
+    if (ret < 0) {
+        ntk_ntff_close(&r->ntff);
+        return ret;
+    }
+    *out_ntff = &r->ntff;
+    return 0;
+}
+
+static int map_file(struct reader *r, const char *path, const uint8_t **out_bytes,
+                    size_t *out_count, struct ntk_err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int ret = 0;
+
+    if (fd < 0) {
+        ret = -errno;
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open: %s", strerror(-ret));
+    }
+    if (fstat(fd, &st) < 0) {
+        ret = -errno;
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read: %s", strerror(-ret));
+    } else if (!S_ISREG(st.st_mode)) {
+        ret = ntk_err_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL, NTK_ERR_NO_OFFSET,
+                          S_ISDIR(st.st_mode) ? "is a folder" : "is not a regular file");
+    } else if ((uint64_t)st.st_size < MAP_FROM_BYTES) {
+        ret = ntk_fs_read(path, MAP_FROM_BYTES, &r->copied, out_count, err);
+        *out_bytes = r->copied;
+    } else {
+        void *mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (mapped == MAP_FAILED) {
+            ret = -errno;
+            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot map: %s", strerror(-ret));
+        } else {
+            r->mapped = mapped;
+            r->mapped_bytes = (size_t)st.st_size;
+            *out_bytes = mapped;
+            *out_count = r->mapped_bytes;
+        }
+    }
+    close(fd);
+    return ret;
+}
+
+int ntk_ntff_open(const char *path, struct ntk_ntff **out_ntff, struct ntk_err *err)
+{
+    struct reader *r = reader_create();
+    const uint8_t *bytes = NULL;
+    size_t bytes_count = 0;
+    int ret;
+
+    if (!r) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    ret = map_file(r, path, &bytes, &bytes_count, err);
+    if (ret == 0) {
+        ret = reader_fill(r, bytes, bytes_count, err);
+    }
+    if (ret < 0) {
+        if (err && !strstr(err->text, path)) {
+            ntk_err_prefix(err, "%s", path);
+        }
+        ntk_ntff_close(&r->ntff);
+        return ret;
+    }
+    *out_ntff = &r->ntff;
+    return 0;
+}
+
+void ntk_ntff_close(struct ntk_ntff *ntff)
+{
+    if (!ntff) {
+        return;
+    }
+    struct reader *r = ntff->private_data;
+    for (size_t i = 0; ntff->subgraphs && i < ntff->subgraph_count; i++) {
+        free(ntff->subgraphs[i].buffers);
+        free(ntff->subgraphs[i].insertions);
+        free(ntff->subgraphs[i].queues);
+        free(ntff->subgraphs[i].memory);
+        free(ntff->subgraphs[i].sections);
+    }
+    for (size_t i = 0; i < ntff->warning_count; i++) {
+        free(ntff->warnings[i]);
+    }
+    free(ntff->warnings);
+    free(ntff->subgraphs);
+    if (r->message) {
+        ntk_ntff_pb__header__free_unpacked(r->message, &r->allocator);
+    }
+    if (r->mapped) {
+        munmap(r->mapped, r->mapped_bytes);
+    }
+    free(r->copied);
+    free(r);
+}
+
+int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
+                        struct ntk_err *err)
+{
+    char has[2 * NTK_NTFF_UUID_BYTES + 1];
+    char wants[2 * NTK_NTFF_UUID_BYTES + 1];
+
+    if (!ntff->has_neff_uuid) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                           "the capture does not say of which NEFF it is");
+    }
+    if (memcmp(ntff->neff_uuid, uuid, NTK_NTFF_UUID_BYTES) == 0) {
+        return 0;
+    }
+    ntk_str_hex(wants, ntff->neff_uuid, NTK_NTFF_UUID_BYTES);
+    ntk_str_hex(has, uuid, NTK_NTFF_UUID_BYTES);
+    return ntk_err_set(
+        err, -ENOEXEC, NTK_ERR_NO_OFFSET,
+        "capture and NEFF do not belong together: the capture is of the NEFF with the uuid "
+        "%s, this one has %s",
+        wants, has);
+}
+
+/* ---- records ---- */
+
+static int64_t clock_ps(const struct ntk_ntff_clock *clock, uint64_t raw)
+{
+    if (clock->divisor == 1 && clock->multiplier == 1 && clock->origin == 0) {
+        return raw > INT64_MAX ? INT64_MAX : (int64_t)raw;
+    }
+    __extension__ __int128 ps = ((__int128)raw - (__int128)clock->origin);
+    if (ps > INT64_MAX || ps < INT64_MIN) {
+        return ps < 0 ? INT64_MIN : INT64_MAX;
+    }
+    if (clock->multiplier > INT64_MAX) {
+        return INT64_MAX;
+    }
+    ps *= (__int128)clock->multiplier;
+    ps = ps >= 0 ? ps / (__int128)clock->divisor
+                 : -((-ps + (__int128)clock->divisor - 1) / (__int128)clock->divisor);
+    return ps > INT64_MAX ? INT64_MAX : ps < INT64_MIN ? INT64_MIN : (int64_t)ps;
+}
+
+static uint32_t record_slot(const struct ntk_ntff_subgraph *subgraph, unsigned engine, uint32_t w0)
+{
+    const struct ntk_ntff_buffer *buffer = subgraph->engine_buffers[engine];
+
+    if (!buffer) {
+        return NTK_NTFF_SLOT_OUTSIDE;
+    }
+    uint32_t base = (uint32_t)(buffer->address >> 6) & NTK_NTFF_W0_ADDRESS_MASK;
+    uint32_t slot = ((w0 & NTK_NTFF_W0_ADDRESS_MASK) - base) & NTK_NTFF_SLOT_MASK;
+    return slot < buffer->code_bytes / NTK_NTFF_SLOT_BYTES ? slot : NTK_NTFF_SLOT_OUTSIDE;
+}
+
+static void get_instruction(const struct ntk_ntff_subgraph *subgraph,
+                            const struct ntk_ntff_raw_record *raw, struct ntk_ntff_record *out)
+{
+    uint32_t top = raw->w0 >> 24;
+    uint32_t engine = ((top >> 2) & 0x1f) - 1;
+    uint32_t phase = top & 3;
+
+    if (!(top & 0x80) || engine >= NTK_NTFF_ENGINE_COUNT || phase > NTK_NTFF_PHASE_END) {
+        return;
+    }
+    out->engine = (uint8_t)engine;
+    out->slot = record_slot(subgraph, engine, raw->w0);
+    out->time_ps = clock_ps(&subgraph->engine_clocks[engine], raw->time);
+    if (phase == NTK_NTFF_PHASE_START) {
+        out->kind = NTK_NTFF_RECORD_INSTRUCTION_START;
+        out->wait_cycles = (uint16_t)(raw->w1 >> 16);
+    } else {
+        out->kind = NTK_NTFF_RECORD_INSTRUCTION_END;
+        out->crc_in = (uint16_t)(raw->w1 & 0xffff);
+        out->crc_out = (uint16_t)(raw->w1 >> 16);
+    }
+}
+
+static void get_event(const struct ntk_ntff_subgraph *subgraph,
+                      const struct ntk_ntff_raw_record *raw, struct ntk_ntff_record *out)
+{
+    uint32_t top = (raw->w0 & ~NTK_NTFF_W0_BIT30) >> 24;
+    uint32_t source = ((top >> 2) & 0x1f) - 1;
+
+    if (!(top & 0x80) || (top & 3) != NTK_NTFF_PHASE_EVENT || source > NTK_NTFF_ENGINE_AXI) {
+        return;
+    }
+    out->kind = NTK_NTFF_RECORD_EVENT;
+    out->engine = (uint8_t)source;
+    out->has_bit30 = (raw->w0 & NTK_NTFF_W0_BIT30) != 0;
+    out->is_semaphore = (raw->w0 & NTK_NTFF_W0_SEMAPHORE) != 0;
+    out->mode = (uint8_t)(raw->w0 >> 16);
+    out->number = (uint8_t)raw->w0;
+    out->value = raw->w1;
+    out->time_ps = clock_ps(&subgraph->event_clock, raw->time);
+}
+
+static void get_dma(const struct ntk_ntff_subgraph *subgraph, const struct ntk_ntff_raw_record *raw,
+                    struct ntk_ntff_record *out)
+{
+    uint32_t top = raw->w0 >> 24;
+
+    if (!(top & 0x80)) {
+        return;
+    }
+    switch (raw->w1 & 0xf) {
+    case NTK_NTFF_DMA_START:
+        out->kind = NTK_NTFF_RECORD_DMA_START;
+        break;
+    case NTK_NTFF_DMA_END:
+        out->kind = NTK_NTFF_RECORD_DMA_END;
+        out->bytes_count = raw->w0 & 0xffff;
+        out->crc_in = (uint16_t)(raw->w1 >> 16);
+        break;
+    case NTK_NTFF_DMA_COMPLETION:
+        out->kind = NTK_NTFF_RECORD_DMA_COMPLETION;
+        break;
+    default:
+        return;
+    }
+    out->engine = (uint8_t)(top & 0xf);
+    out->queue = (uint8_t)((raw->w1 >> 4) & 0xf);
+    out->time_ps = clock_ps(&subgraph->dma_clocks[out->engine], raw->time);
+}
+
+static void get_throttle(const struct ntk_ntff_subgraph *subgraph,
+                         const struct ntk_ntff_raw_record *raw, struct ntk_ntff_record *out)
+{
+    if (raw->w0 >> 24 != NTK_NTFF_THROTTLE_BYTE || ((raw->w0 >> 16) & 0xff) == 0) {
+        return;
+    }
+    out->kind = NTK_NTFF_RECORD_THROTTLE;
+    out->throttle_n = (uint8_t)(raw->w0 >> 16);
+    out->throttle_k = (uint8_t)raw->w1;
+    out->throttle_type = (uint8_t)(raw->w1 >> 8);
+    out->time_ps = clock_ps(&subgraph->throttle_clock, raw->time);
+}
+
+static uint32_t load_u32(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+void ntk_ntff_record_get(const struct ntk_ntff_subgraph *subgraph,
+                         const struct ntk_ntff_section *section, uint64_t index,
+                         struct ntk_ntff_record *out_record)
+{
+    const uint8_t *bytes = section->records + index * NTK_NTFF_RECORD_BYTES;
+    struct ntk_ntff_raw_record raw = {
+        .w0 = load_u32(bytes),
+        .w1 = load_u32(bytes + 4),
+        .time = load_u32(bytes + 8) | (uint64_t)load_u32(bytes + 12) << 32,
+    };
+
+    *out_record =
+        (struct ntk_ntff_record){ .kind = NTK_NTFF_RECORD_UNKNOWN, .slot = NTK_NTFF_SLOT_OUTSIDE };
+    if (section->block == NTK_NTFF_BLOCK_CORE && section->type == NTK_NTFF_SECTION_INSTRUCTION) {
+        get_instruction(subgraph, &raw, out_record);
+    } else if (section->block == NTK_NTFF_BLOCK_CORE && section->type == NTK_NTFF_SECTION_EVENT) {
+        get_event(subgraph, &raw, out_record);
+    } else if (section->type == NTK_NTFF_SECTION_DMA) {
+        get_dma(subgraph, &raw, out_record);
+    } else if (section->block == NTK_NTFF_BLOCK_CORE &&
+               section->type == NTK_NTFF_SECTION_THROTTLE) {
+        get_throttle(subgraph, &raw, out_record);
+    }
+}
+
+const uint8_t *ntk_ntff_slot_get(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
+                                 uint32_t slot)
+{
+    const struct ntk_ntff_buffer *buffer =
+        engine < NTK_NTFF_ENGINE_COUNT ? subgraph->engine_buffers[engine] : NULL;
+
+    if (!buffer || slot >= buffer->code_bytes / NTK_NTFF_SLOT_BYTES) {
+        return NULL;
+    }
+    return buffer->code + (size_t)slot * NTK_NTFF_SLOT_BYTES;
+}
+
+int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
+                             uint32_t slot)
+{
+    int64_t pc = slot;
+
+    for (size_t i = 0; i < subgraph->insertion_count; i++) {
+        const struct ntk_ntff_insertion *entry = &subgraph->insertions[i];
+        if (entry->engine != engine || entry->slot > slot) {
+            continue;
+        }
+        if (entry->kind == 0) {
+            if (slot < (uint64_t)entry->slot + entry->count) {
+                return -1;
+            }
+            pc -= (int64_t)entry->count;
+        } else if (entry->kind == 2) {
+            pc += (int64_t)entry->count;
+        }
+    }
+    return pc < 0 ? -1 : pc;
+}
