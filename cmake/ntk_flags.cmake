@@ -31,6 +31,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_definitions(ntk_flags INTERFACE _FORTIFY_SOURCE=2)
 endif()
 if(NTK_SANITIZE)
+    # The instrumentation hides from GCC what it sees in plain builds.
+    target_compile_options(ntk_flags INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_compile_options(ntk_flags INTERFACE -fsanitize=${NTK_SANITIZE} -fno-sanitize-recover=all)
     target_link_options(ntk_flags INTERFACE -fsanitize=${NTK_SANITIZE})
 endif()

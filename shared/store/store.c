@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* store - the writing side of the database: queue, thread, commits, retries. */
+#include "shared/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/store/retention.h"
+#include "shared/store/schema.h" /* made from schema.sql */
+#include "shared/store/store_rows.h"
+#include "shared/store/store_sql.h"
+
+#define DAY_NS (86400 * NTK_NS_PER_SECOND)
+#define DEFAULT_KEEP_NS (7 * DAY_NS)
+#define DEFAULT_KEEP_BYTES (UINT64_C(1) << 30)
+#define DEFAULT_COMMIT_NS NTK_NS_PER_SECOND
+#define DEFAULT_RETRY_NS (5 * NTK_NS_PER_SECOND)
+#define RETENTION_EVERY_NS (60 * NTK_NS_PER_SECOND)
+#define BUSY_TIMEOUT_MS 10000
+/* Beyond every byte that SQLite locks. */
+#define WRITER_LOCK_OFFSET (INT64_MAX - 16)
+
+struct ntk_store {
+    struct ntk_store_options options;
+    int lock_fd; /* holds the writer's lock; closed after the database: see open_and_lock() */
+    sqlite3 *db;
+    struct ntk_store_rows *rows;
+
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    const struct ntk_snapshot *queue[NTK_STORE_QUEUE_MAX]; /* oldest first */
+    size_t queue_count;
+    size_t in_transaction; /* the first so many are written and not committed */
+    bool stop;
+    struct ntk_store_status status;
+
+    /* The writer's own. */
+    pthread_t thread;
+    bool thread_runs;
+    bool transaction_open;
+    uint64_t transaction_since_ns;
+    uint64_t transaction_rows;
+    uint64_t retry_at_ns;
+    uint64_t retention_at_ns;
+};
+
+/* POSIX locks of a process go when it closes any descriptor of the file, SQLite's among them. So the
+ * writer's lock is an open-file-description lock on a descriptor that outlives the database. */
+static int open_and_lock(struct ntk_store *store, const char *path, struct ntk_err *err)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = WRITER_LOCK_OFFSET, .l_len = 1
+    };
+
+    store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    if (store->lock_fd < 0) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open the database %s: %s", path,
+                           strerror(errno));
+    }
+    if (fcntl(store->lock_fd, F_OFD_SETLK, &lock) < 0) {
+        int code = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+        return ntk_err_set(
+            err, code, NTK_ERR_NO_OFFSET, "cannot write to the database %s: %s", path,
+            code == -EBUSY ? "another neuron-monitor writes to it" : strerror(errno));
+    }
+    return 0;
+}
+
+static int fill_categories(sqlite3 *db, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret = ntk_store_sql_prepare(db, "INSERT INTO memory_category VALUES (?1, ?2, ?3)",
+                                    &statement, err);
+
+    for (int i = 0; ret == 0 && i < NTK_MEMORY_CATEGORY_COUNT; i++) {
+        bool on_host = ntk_memory_location_of((enum ntk_memory_category)i) == NTK_MEMORY_HOST;
+        sqlite3_bind_int(statement, 1, i);
+        sqlite3_bind_text(statement, 2, ntk_memory_category_names[i], -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, on_host ? "host" : "device", -1, SQLITE_STATIC);
+        if (sqlite3_step(statement) != SQLITE_DONE) {
+            ret = ntk_store_sql_error(db, "database", err);
+        }
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+static int create_schema(sqlite3 *db, struct ntk_err *err)
+{
+    int ret = ntk_store_sql_exec(db, "PRAGMA auto_vacuum = INCREMENTAL", err);
+
+    if (ret == 0) {
+        ret = ntk_store_sql_exec(db, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", err);
+    }
+    if (ret == 0) {
+        ret = ntk_store_sql_exec(db, ntk_store_schema, err);
+    }
+    if (ret == 0) {
+        ret = fill_categories(db, err);
+    }
+    if (ret == 0) {
+        char *pragmas =
+            sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+                            NTK_STORE_APPLICATION_ID, NTK_STORE_SCHEMA_VERSION);
+        ret = pragmas ? ntk_store_sql_exec(db, pragmas, err)
+                      : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        sqlite3_free(pragmas);
+    }
+    return ret;
+}
+
+static int open_database(struct ntk_store *store, const char *path, struct ntk_err *err)
+{
+    int64_t version;
+
+    if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK) {
+        return ntk_store_sql_error(store->db, "cannot open", err);
+    }
+    sqlite3_extended_result_codes(store->db, 1);
+    sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
+    int ret = ntk_store_sql_check(store->db, &version, err);
+    if (ret == 0 && version == 0) {
+        ret = create_schema(store->db, err);
+    }
+    if (ret == 0) {
+        ret = ntk_store_sql_exec(store->db,
+                                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                                 "PRAGMA cache_size = -4096",
+                                 err);
+    }
+    if (ret == 0) {
+        ret = ntk_store_rows_create(store->db, &store->rows, err);
+    }
+    return ret;
+}
+
+static void set_failing(struct ntk_store *store, const struct ntk_err *err)
+{
+    pthread_mutex_lock(&store->mutex);
+    store->status.failing = true;
+    memcpy(store->status.text, err->text, sizeof store->status.text);
+    store->in_transaction = 0;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+/* Everything of the transaction waits again. */
+static void fail(struct ntk_store *store, const struct ntk_err *err)
+{
+    if (!sqlite3_get_autocommit(store->db)) {
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    store->transaction_open = false;
+    ntk_store_rows_forget(store->rows);
+    store->retry_at_ns = ntk_clock_monotonic_ns() + store->options.retry_ns;
+    set_failing(store, err);
+}
+
+static void commit(struct ntk_store *store)
+{
+    struct ntk_err err = { 0 };
+    const struct ntk_snapshot *done[NTK_STORE_QUEUE_MAX];
+    size_t done_count;
+
+    if (!store->transaction_open) {
+        return;
+    }
+    if (ntk_store_sql_exec(store->db, "COMMIT", &err) < 0) {
+        fail(store, &err);
+        return;
+    }
+    store->transaction_open = false;
+    pthread_mutex_lock(&store->mutex);
+    done_count = store->in_transaction;
+    memcpy(done, store->queue, done_count * sizeof *done);
+    store->queue_count -= done_count;
+    memmove(store->queue, store->queue + done_count, store->queue_count * sizeof *store->queue);
+    store->in_transaction = 0;
+    store->status.failing = false;
+    store->status.snapshots_stored += done_count;
+    store->status.rows_stored += store->transaction_rows;
+    pthread_mutex_unlock(&store->mutex);
+    for (size_t i = 0; i < done_count; i++) {
+        ntk_snapshot_destroy(done[i]);
+    }
+}
+
+static void write_one(struct ntk_store *store, const struct ntk_snapshot *snapshot)
+{
+    struct ntk_err err = { 0 };
+    int ret = 0;
+
+    if (!store->transaction_open) {
+        ret = ntk_store_sql_exec(store->db, "BEGIN IMMEDIATE", &err);
+        store->transaction_open = ret == 0;
+        store->transaction_since_ns = ntk_clock_monotonic_ns();
+        store->transaction_rows = 0;
+    }
+    if (ret == 0) {
+        ret = ntk_store_rows_write(store->rows, snapshot, &store->transaction_rows, &err);
+    }
+    if (ret < 0) {
+        fail(store, &err);
+    }
+}
+
+static void keep_house(struct ntk_store *store)
+{
+    struct ntk_err err = { 0 };
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t wall_ns = ntk_clock_realtime_ns();
+
+    if (now_ns < store->retention_at_ns) {
+        return;
+    }
+    uint64_t before_ns = wall_ns > store->options.keep_ns ? wall_ns - store->options.keep_ns : 0;
+    int ret = ntk_retention_run(store->db, before_ns, store->options.keep_bytes, &err);
+    store->retention_at_ns = ret > 0 ? now_ns : now_ns + RETENTION_EVERY_NS;
+    if (ret < 0) {
+        fail(store, &err);
+    }
+}
+
+/* Waits until there is something to do or until_ns; the mutex is held. */
+static void wait_until(struct ntk_store *store, uint64_t until_ns)
+{
+    struct timespec until = { (time_t)(until_ns / NTK_NS_PER_SECOND),
+                              (long)(until_ns % NTK_NS_PER_SECOND) };
+
+    pthread_cond_timedwait(&store->changed, &store->mutex, &until);
+}
+
+static void *writer_main(void *arg)
+{
+    struct ntk_store *store = arg;
+
+    pthread_mutex_lock(&store->mutex);
+    for (;;) {
+        uint64_t now_ns = ntk_clock_monotonic_ns();
+        bool waiting = store->queue_count > store->in_transaction;
+        bool may_write = store->stop || now_ns >= store->retry_at_ns;
+        uint64_t commit_at_ns = store->transaction_since_ns + store->options.commit_ns;
+
+        if (waiting && may_write) {
+            /* Counted as part of the transaction first, so that put() does not throw it away. */
+            const struct ntk_snapshot *snapshot = store->queue[store->in_transaction++];
+            bool last_try = store->stop;
+            pthread_mutex_unlock(&store->mutex);
+            write_one(store, snapshot);
+            pthread_mutex_lock(&store->mutex);
+            if (last_try && !store->transaction_open) {
+                break; /* it failed, and there is no later */
+            }
+            continue;
+        }
+        if (store->transaction_open && (store->stop || now_ns >= commit_at_ns)) {
+            pthread_mutex_unlock(&store->mutex);
+            commit(store);
+            keep_house(store);
+            pthread_mutex_lock(&store->mutex);
+            continue;
+        }
+        if (store->stop) {
+            break;
+        }
+        if (store->transaction_open) {
+            wait_until(store, commit_at_ns);
+        } else if (waiting) {
+            wait_until(store, store->retry_at_ns);
+        } else {
+            pthread_cond_wait(&store->changed, &store->mutex);
+        }
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return NULL;
+}
+
+static int start_thread(struct ntk_store *store, struct ntk_err *err)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&store->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    int code = pthread_create(&store->thread, NULL, writer_main, store);
+    if (code != 0) {
+        return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start the writer's thread: %s",
+                           strerror(code));
+    }
+    store->thread_runs = true;
+    return 0;
+}
+
+static void set_defaults(struct ntk_store_options *options)
+{
+    options->keep_ns = options->keep_ns ? options->keep_ns : DEFAULT_KEEP_NS;
+    options->keep_bytes = options->keep_bytes ? options->keep_bytes : DEFAULT_KEEP_BYTES;
+    options->commit_ns = options->commit_ns ? options->commit_ns : DEFAULT_COMMIT_NS;
+    options->retry_ns = options->retry_ns ? options->retry_ns : DEFAULT_RETRY_NS;
+}
+
+int ntk_store_open(const char *path, const struct ntk_store_options *options,
+                   struct ntk_store **out_store, struct ntk_err *err)
+{
+    struct ntk_store *store = calloc(1, sizeof *store);
+
+    if (!store) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (options) {
+        store->options = *options;
+    }
+    set_defaults(&store->options);
+    pthread_mutex_init(&store->mutex, NULL);
+    int ret = open_and_lock(store, path, err);
+    if (ret == 0) {
+        ret = open_database(store, path, err);
+        if (ret < 0) {
+            ntk_err_prefix(err, "%s", path);
+        }
+    }
+    if (ret == 0) {
+        ret = start_thread(store, err);
+    }
+    if (ret < 0) {
+        ntk_store_close(store, NULL);
+        return ret;
+    }
+    *out_store = store;
+    return 0;
+}
+
+void ntk_store_put(struct ntk_store *store, const struct ntk_snapshot *snapshot)
+{
+    const struct ntk_snapshot *lost = NULL;
+
+    pthread_mutex_lock(&store->mutex);
+    if (store->queue_count == NTK_STORE_QUEUE_MAX) {
+        store->status.snapshots_lost++;
+        if (store->in_transaction == store->queue_count) {
+            pthread_mutex_unlock(&store->mutex);
+            return; /* all of them are being written: this one is the one to lose */
+        }
+        lost = store->queue[store->in_transaction];
+        store->queue_count--;
+        memmove(store->queue + store->in_transaction, store->queue + store->in_transaction + 1,
+                (store->queue_count - store->in_transaction) * sizeof *store->queue);
+    }
+    store->queue[store->queue_count++] = ntk_snapshot_share(snapshot);
+    pthread_cond_signal(&store->changed);
+    pthread_mutex_unlock(&store->mutex);
+    ntk_snapshot_destroy(lost);
+}
+
+void ntk_store_status_get(struct ntk_store *store, struct ntk_store_status *out_status)
+{
+    pthread_mutex_lock(&store->mutex);
+    *out_status = store->status;
+    out_status->snapshots_waiting = store->queue_count;
+    pthread_mutex_unlock(&store->mutex);
+}
+
+int ntk_store_close(struct ntk_store *store, struct ntk_err *err)
+{
+    int ret = 0;
+
+    if (!store) {
+        return 0;
+    }
+    if (store->thread_runs) {
+        pthread_mutex_lock(&store->mutex);
+        store->stop = true;
+        pthread_cond_signal(&store->changed);
+        pthread_mutex_unlock(&store->mutex);
+        pthread_join(store->thread, NULL);
+        pthread_cond_destroy(&store->changed);
+    }
+    if (store->queue_count > 0) {
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%zu periods were not stored: %s",
+                          store->queue_count, store->status.text);
+    }
+    for (size_t i = 0; i < store->queue_count; i++) {
+        ntk_snapshot_destroy(store->queue[i]);
+    }
+    ntk_store_rows_destroy(store->rows);
+    sqlite3_close(store->db);
+    if (store->lock_fd >= 0) {
+        close(store->lock_fd);
+    }
+    pthread_mutex_destroy(&store->mutex);
+    free(store);
+    return ret;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store - the writing side of the database: one snapshot per period, in a thread of its own.
+ *
+ * ntk_store_put() only queues; the thread writes and commits once a second. A disk that is full or
+ * gone stops storing, not monitoring: snapshots wait in a bounded queue and are tried again, the
+ * oldest go first, and what went is counted. The file is SQLite in WAL mode, one file to hand on;
+ * any number of readers may have it open. Layout: docs/formats/store.md.
+ *
+ * Owner:   ntk_store_open() allocates, ntk_store_close() writes what waits, stops the thread, frees.
+ * Threads: put and status from any thread.
+ */
+#ifndef NTK_SHARED_STORE_STORE_H
+#define NTK_SHARED_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_STORE_SCHEMA_VERSION 1
+/* Snapshots that wait for the disk at most. */
+#define NTK_STORE_QUEUE_MAX 64
+
+struct ntk_store_options {
+    uint64_t keep_ns;    /* samples and logs older than this go; 0: 7 days */
+    uint64_t keep_bytes; /* the oldest go while the file is larger; 0: 1 GiB */
+    uint64_t commit_ns;  /* time between two commits; 0: 1 s */
+    uint64_t retry_ns;   /* after a failure; 0: 5 s */
+};
+
+struct ntk_store_status {
+    bool failing;                  /* the last write failed and is tried again */
+    char text[NTK_ERR_TEXT_BYTES]; /* why, "" when it never failed */
+    uint64_t snapshots_stored;     /* committed */
+    uint64_t snapshots_waiting;
+    uint64_t snapshots_lost; /* thrown away: queue full */
+    uint64_t rows_stored;
+};
+
+struct ntk_store;
+
+/* Creates the file when there is none (folders must exist). -EBUSY: another agent writes to it;
+ * -EPROTO: it is a database of something else, or of a newer version; else the cause. */
+int ntk_store_open(const char *path, const struct ntk_store_options *options,
+                   struct ntk_store **out_store, struct ntk_err *err);
+/* Takes a share of the snapshot (ntk_snapshot_share). Never blocks on the disk. */
+void ntk_store_put(struct ntk_store *store, const struct ntk_snapshot *snapshot);
+void ntk_store_status_get(struct ntk_store *store, struct ntk_store_status *out_status);
+/* Writes what waits, checkpoints, frees. -EIO (and err) when something could not be written. NULL is
+ * fine. */
+int ntk_store_close(struct ntk_store *store, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

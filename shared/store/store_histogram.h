@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_histogram - a latency histogram as a BLOB of the database.
+ *
+ * Byte 0 is the version (1); then varints (LEB128): sum of the values in ns, number of used buckets,
+ * and for each the distance from the bucket before (the first from 0) and its count. Buckets are
+ * those of shared/abi/segment_abi.h.
+ *
+ * Owner:   the caller's buffers. Threads: plain data.
+ */
+#ifndef NTK_SHARED_STORE_STORE_HISTOGRAM_H
+#define NTK_SHARED_STORE_STORE_HISTOGRAM_H
+
+#include <stddef.h>
+
+#include "shared/base/buf.h"
+#include "shared/metrics/percentile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Appends to buf. */
+void ntk_store_histogram_encode(const struct ntk_histogram *histogram, struct ntk_buf *buf);
+void ntk_store_histogram_encode_dense(const struct ntk_histogram_dense *dense, struct ntk_buf *buf);
+/* Adds the values of a BLOB to dense. 0, or -EBADMSG for anything malformed, dense untouched then. */
+int ntk_store_histogram_decode(const void *bytes, size_t bytes_count,
+                               struct ntk_histogram_dense *dense);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* store_reader - the reading side of the database. */
+#include "shared/store/store_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shared/store/store.h"
+#include "shared/store/store_histogram.h"
+#include "shared/store/store_sql.h"
+
+#define BUSY_TIMEOUT_MS 5000
+
+/* Histogram entries of the last answer, two lists per core. */
+struct core_entries {
+    struct ntk_histogram_entry total[NTK_HISTOGRAM_BUCKETS];
+    struct ntk_histogram_entry device[NTK_HISTOGRAM_BUCKETS];
+};
+
+struct ntk_store_reader {
+    sqlite3 *db;
+    sqlite3_stmt *totals;
+    struct core_entries *entries; /* one for each core of the last answer */
+    size_t entries_count;
+};
+
+static const char totals_sql[] =
+    "SELECT t.* FROM core_total t JOIN process p USING (process_id)"
+    " WHERE p.boot_id = ?1 AND p.header_pid = ?2 AND p.start_time = ?3 ORDER BY t.core";
+
+int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
+                          struct ntk_err *err)
+{
+    int64_t version;
+
+    if (access(path, F_OK) < 0) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no database %s", path);
+    }
+    struct ntk_store_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    int ret = 0;
+    if (sqlite3_open_v2(path, &reader->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK) {
+        ret = ntk_store_sql_error(reader->db, "cannot open", err);
+    }
+    if (ret == 0) {
+        sqlite3_extended_result_codes(reader->db, 1);
+        sqlite3_busy_timeout(reader->db, BUSY_TIMEOUT_MS);
+        ret = ntk_store_sql_check(reader->db, &version, err);
+    }
+    if (ret == 0 && version == 0) {
+        ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "an empty database");
+    }
+    if (ret == 0) {
+        ret = ntk_store_sql_prepare(reader->db, totals_sql, &reader->totals, err);
+    }
+    if (ret < 0) {
+        ntk_err_prefix(err, "%s", path);
+        ntk_store_reader_close(reader);
+        return ret;
+    }
+    *out_reader = reader;
+    return 0;
+}
+
+void ntk_store_reader_close(struct ntk_store_reader *reader)
+{
+    if (!reader) {
+        return;
+    }
+    sqlite3_finalize(reader->totals);
+    sqlite3_close(reader->db);
+    free(reader->entries);
+    free(reader);
+}
+
+static struct ntk_histogram take_histogram(sqlite3_stmt *statement, int column,
+                                           struct ntk_histogram_entry *entries)
+{
+    struct ntk_histogram_dense dense = { 0 };
+    struct ntk_histogram histogram = { 0 };
+    const void *blob = sqlite3_column_blob(statement, column);
+
+    if (blob && ntk_store_histogram_decode(blob, (size_t)sqlite3_column_bytes(statement, column),
+                                           &dense) == 0) {
+        histogram.count = dense.count;
+        histogram.sum_ns = dense.sum_ns;
+        histogram.entries = entries;
+        histogram.entry_count = ntk_histogram_dense_entries(&dense, entries, NTK_HISTOGRAM_BUCKETS);
+    }
+    return histogram;
+}
+
+/* Columns in the order of core_total in schema.sql. */
+static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
+                        struct ntk_core_sample *core)
+{
+    int column = 1; /* 0 is process_id */
+
+    *core = (struct ntk_core_sample){ 0 };
+    core->core = (uint32_t)sqlite3_column_int64(statement, column++);
+    column++; /* time_ns */
+    core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
+                NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS |
+                NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY | NTK_CORE_HAS_TRANSFERS;
+    core->busy_ns.total = (uint64_t)sqlite3_column_int64(statement, column++);
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        core->engine_busy_ns[i].total = (uint64_t)sqlite3_column_int64(statement, column++);
+    }
+    struct ntk_count *const counts[] = {
+        &core->flops,
+        &core->effective_flops,
+        &core->hbm_bytes_read,
+        &core->hbm_bytes_written,
+        &core->dma_bytes,
+        &core->host_to_device_bytes,
+        &core->device_to_host_bytes,
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        counts[i]->total = (uint64_t)sqlite3_column_int64(statement, column++);
+    }
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        core->outcome[i].total = (uint64_t)sqlite3_column_int64(statement, column++);
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        core->error_class[i].total = (uint64_t)sqlite3_column_int64(statement, column++);
+    }
+    core->total_latency = take_histogram(statement, column++, entries->total);
+    core->device_latency = take_histogram(statement, column, entries->device);
+}
+
+bool ntk_store_reader_totals_get(const char *boot_id, uint32_t header_pid, uint64_t start_time,
+                                 struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
+                                 void *ctx)
+{
+    struct ntk_store_reader *reader = ctx;
+    sqlite3_stmt *statement = reader->totals;
+    size_t count = 0;
+
+    if (reader->entries_count < capacity) {
+        struct core_entries *entries = realloc(reader->entries, capacity * sizeof *entries);
+        if (!entries) {
+            return false;
+        }
+        reader->entries = entries;
+        reader->entries_count = capacity;
+    }
+    sqlite3_bind_text(statement, 1, boot_id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, header_pid);
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)start_time);
+    while (count < capacity && sqlite3_step(statement) == SQLITE_ROW) {
+        take_totals(statement, &reader->entries[count], &cores[count]);
+        count++;
+    }
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    *out_count = count;
+    return count > 0;
+}
+
+int ntk_store_reader_query(struct ntk_store_reader *reader, const char *sql, ntk_store_row row,
+                           void *ctx, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret = ntk_store_sql_prepare(reader->db, sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    size_t columns = (size_t)sqlite3_column_count(statement);
+    const char **names = calloc(2 * columns + 1, sizeof *names);
+    if (!names) {
+        sqlite3_finalize(statement);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    const char **values = names + columns;
+    int step;
+    while (ret == 0 && (step = sqlite3_step(statement)) != SQLITE_DONE) {
+        if (step != SQLITE_ROW) {
+            ret = ntk_store_sql_error(reader->db, "query", err);
+            break;
+        }
+        for (size_t i = 0; i < columns; i++) {
+            names[i] = sqlite3_column_name(statement, (int)i);
+            values[i] = (const char *)sqlite3_column_text(statement, (int)i);
+        }
+        ret = row(columns, names, values, ctx);
+    }
+    free(names);
+    sqlite3_finalize(statement);
+    return ret < 0 ? ret : 0;
+}

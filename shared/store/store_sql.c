@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* store_sql - the few calls of SQLite that writer and reader share. */
+#include "shared/store/store_sql.h"
+
+#include <errno.h>
+
+#include "shared/store/store.h"
+
+int ntk_store_sql_errno(int sqlite_code)
+{
+    switch (sqlite_code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return 0;
+    case SQLITE_NOMEM:
+        return -ENOMEM;
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_READONLY:
+        return -EROFS;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return -EBUSY;
+    case SQLITE_CANTOPEN:
+        return -ENOENT;
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return -EACCES;
+    case SQLITE_NOTADB:
+        return -EPROTO;
+    case SQLITE_CORRUPT:
+        return -EBADMSG;
+    default:
+        return -EIO;
+    }
+}
+
+int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
+{
+    int code = ntk_store_sql_errno(sqlite3_extended_errcode(db));
+
+    return ntk_err_set(err, code ? code : -EIO, NTK_ERR_NO_OFFSET, "%s: %s", what,
+                       sqlite3_errmsg(db));
+}
+
+int ntk_store_sql_exec(sqlite3 *db, const char *sql, struct ntk_err *err)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        return ntk_store_sql_error(db, "database", err);
+    }
+    return 0;
+}
+
+int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_statement,
+                          struct ntk_err *err)
+{
+    if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, out_statement, NULL) !=
+        SQLITE_OK) {
+        return ntk_store_sql_error(db, "database", err);
+    }
+    return 0;
+}
+
+int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret = ntk_store_sql_prepare(db, sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    int step = sqlite3_step(statement);
+    if (step == SQLITE_ROW) {
+        *out_number = sqlite3_column_int64(statement, 0);
+    } else if (step == SQLITE_DONE) {
+        ret = -ENODATA;
+    } else {
+        ret = ntk_store_sql_error(db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+int ntk_store_sql_check(sqlite3 *db, int64_t *out_version, struct ntk_err *err)
+{
+    int64_t application = 0;
+    int64_t version = 0;
+    int64_t tables = 0;
+    int ret = ntk_store_sql_number(db, "PRAGMA application_id", &application, err);
+
+    if (ret == 0) {
+        ret = ntk_store_sql_number(db, "PRAGMA user_version", &version, err);
+    }
+    if (ret == 0) {
+        ret = ntk_store_sql_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    if (tables > 0 && application != NTK_STORE_APPLICATION_ID) {
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                           "a database of something else, not of neuron-monitor");
+    }
+    if (version > NTK_STORE_SCHEMA_VERSION) {
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                           "schema version %lld, this program knows up to %d", (long long)version,
+                           NTK_STORE_SCHEMA_VERSION);
+    }
+    *out_version = tables > 0 ? version : 0;
+    return 0;
+}

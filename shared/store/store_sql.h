@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_sql - the few calls of SQLite that writer and reader share, with errors as sentences.
+ * Private to shared/store. Threads: one connection, one thread at a time.
+ */
+#ifndef NTK_SHARED_STORE_STORE_SQL_H
+#define NTK_SHARED_STORE_STORE_SQL_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+/* "neur" in the header of the file: PRAGMA application_id. */
+#define NTK_STORE_APPLICATION_ID 0x6e657572
+
+/* A negative errno for an SQLite result code. */
+int ntk_store_sql_errno(int sqlite_code);
+/* Sets err to "<what>: <SQLite's words>" and returns the errno. */
+int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err);
+int ntk_store_sql_exec(sqlite3 *db, const char *sql, struct ntk_err *err);
+int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_statement,
+                          struct ntk_err *err);
+/* The first column of the first row as a number; -ENODATA without a row. */
+int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
+/* Refuses a database of something else or of a newer version; *out_version is 0 for an empty file. */
+int ntk_store_sql_check(sqlite3 *db, int64_t *out_version, struct ntk_err *err);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* make_snapshot - hand-made snapshots for the tests of the store. */
+#include "tests/shared/store/make_snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PERIOD_NS UINT64_C(1000000000)
+
+static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *core, uint32_t number,
+                      const struct test_period *period)
+{
+    struct ntk_histogram_dense *dense = calloc(1, sizeof *dense);
+
+    if (!dense) {
+        abort();
+    }
+    for (uint64_t i = 0; i < period->completed; i++) {
+        ntk_histogram_dense_record(dense, period->latency_ns);
+    }
+    core->core = number;
+    core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
+    core->busy_ns = (struct ntk_count){ PERIOD_NS / 2, PERIOD_NS / 2 * period->sequence };
+    core->outcome[NTK_OUTCOME_COMPLETED] =
+        (struct ntk_count){ period->completed, period->completed_total };
+    core->total_latency = ntk_snapshot_histogram(snapshot, dense);
+    free(dense);
+}
+
+static void fill_events(struct ntk_snapshot *snapshot)
+{
+    struct ntk_event_sample *events = ntk_snapshot_alloc_events(snapshot, 3);
+    static const uint16_t kinds[] = { NTK_EVENT_MEM_ALLOC, NTK_EVENT_ERROR, NTK_EVENT_MODEL_LOAD };
+
+    for (size_t i = 0; i < 3; i++) {
+        events[i].kind = kinds[i];
+        events[i].realtime_ns = snapshot->realtime_ns - i;
+        events[i].header_pid = TEST_HEADER_PID;
+        events[i].start_time = TEST_START_TIME;
+        events[i].core = 1;
+        events[i].model_id = 10001;
+        events[i].bytes = 4096;
+        events[i].category = NTK_MEMORY_TENSORS;
+        events[i].error_class = NTK_ERROR_MODEL;
+        events[i].nrt_status = 1006;
+        events[i].name = ntk_snapshot_text(snapshot, "weights");
+    }
+}
+
+struct ntk_snapshot *test_make_snapshot(struct test_period *period)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+
+    period->sequence++;
+    period->completed_total += period->completed;
+    snapshot->sequence = period->sequence;
+    snapshot->realtime_ns = period->time_ns;
+    snapshot->period_ns = PERIOD_NS;
+    snapshot->boot_id = ntk_snapshot_text(snapshot, TEST_BOOT_ID);
+    struct ntk_runtime_sample *runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
+    runtime->pid = 1077;
+    runtime->header_pid = TEST_HEADER_PID;
+    runtime->start_time = TEST_START_TIME;
+    runtime->tag = ntk_snapshot_text(snapshot, "trainer");
+    runtime->command = ntk_snapshot_text(snapshot, "python train.py");
+    runtime->lnc = 1;
+    runtime->ended = period->ended;
+    runtime->cores = ntk_snapshot_alloc(snapshot, 2, sizeof *runtime->cores);
+    runtime->core_count = 2;
+    fill_core(snapshot, &runtime->cores[0], 4, period);
+    fill_core(snapshot, &runtime->cores[1], 5, period);
+    if (!period->ended) {
+        runtime->memory = ntk_snapshot_alloc(snapshot, 1, sizeof *runtime->memory);
+        runtime->memory_count = 1;
+        runtime->memory[0] = (struct ntk_memory_sample){ .location = NTK_MEMORY_DEVICE,
+                                                         .core = 4,
+                                                         .category = NTK_MEMORY_TENSORS,
+                                                         .current_bytes = period->memory_bytes,
+                                                         .peak_bytes = period->memory_bytes };
+        struct ntk_model_sample *model = ntk_snapshot_alloc_models(snapshot, runtime, 1);
+        model->id = 10001;
+        model->name = ntk_snapshot_text(snapshot, "mlp.neff");
+        model->core = 4;
+        model->core_count = 1;
+        model->executions = (struct ntk_count){ period->completed, period->completed_total };
+    }
+    if (period->with_events) {
+        fill_events(snapshot);
+    }
+    if (!ntk_snapshot_ok(snapshot)) {
+        abort();
+    }
+    return snapshot;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * make_snapshot - hand-made snapshots of one process with two cores, one model and some memory.
+ */
+#ifndef NTK_TESTS_SHARED_STORE_MAKE_SNAPSHOT_H
+#define NTK_TESTS_SHARED_STORE_MAKE_SNAPSHOT_H
+
+#include "shared/metrics/snapshot.h"
+
+#define TEST_BOOT_ID "11111111-2222-3333-4444-555555555555"
+#define TEST_HEADER_PID 77
+#define TEST_START_TIME 123456
+
+/* What the period says; counts are of each of the two cores, totals add up over the calls. */
+struct test_period {
+    uint64_t time_ns;
+    uint64_t completed;
+    uint64_t latency_ns; /* of each execution */
+    uint64_t memory_bytes;
+    bool ended;
+    bool with_events;
+    /* Kept between calls. */
+    uint64_t sequence;
+    uint64_t completed_total;
+};
+
+struct ntk_snapshot *test_make_snapshot(struct test_period *period);
+
+#endif

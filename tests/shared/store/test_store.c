@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the database: what was put in is found, restarts go on, bad files are refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/store/retention.h"
+#include "shared/store/store.h"
+#include "shared/store/store_reader.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define T0 UINT64_C(1700000000000000000)
+#define SECOND UINT64_C(1000000000)
+
+struct fixture {
+    char *folder;
+    char *path;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "store.db");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+static int take_text(size_t count, const char *const *names, const char *const *values, void *ctx)
+{
+    (void)names;
+    assert_true(count >= 1);
+    snprintf(ctx, 256, "%s", values[0] ? values[0] : "NULL");
+    return 0;
+}
+
+/* The first column of the last row of a query on the file. */
+static const char *ask(const char *path, const char *sql)
+{
+    static char text[256];
+    struct ntk_store_reader *reader;
+    struct ntk_err err = { 0 };
+
+    text[0] = '\0';
+    if (ntk_store_reader_open(path, &reader, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    if (ntk_store_reader_query(reader, sql, take_text, text, &err) < 0) {
+        fail_msg("%s: %s", sql, err.text);
+    }
+    ntk_store_reader_close(reader);
+    return text;
+}
+
+static void put(struct ntk_store *store, struct test_period *period)
+{
+    struct ntk_snapshot *snapshot = test_make_snapshot(period);
+
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    period->time_ns += SECOND;
+}
+
+static struct ntk_store *open_store(const char *path)
+{
+    /* The samples of these tests are years old. */
+    struct ntk_store_options options = { .keep_ns = UINT64_MAX, .commit_ns = 1000000 };
+    struct ntk_store *store = NULL;
+    struct ntk_err err = { 0 };
+
+    if (ntk_store_open(path, &options, &store, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    return store;
+}
+
+static void what_was_put_in_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = open_store(f->path);
+    struct test_period period = { .time_ns = T0,
+                                  .completed = 10,
+                                  .latency_ns = 5000000,
+                                  .memory_bytes = 4096,
+                                  .with_events = true };
+
+    for (int i = 0; i < 5; i++) {
+        put(store, &period);
+        period.with_events = false;
+    }
+    period.ended = true;
+    put(store, &period);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+
+    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM execution_sample"), "120");
+    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM core_total"), "120");
+    assert_string_equal(ask(f->path, "SELECT completed FROM process_overview"), "120");
+    assert_string_equal(ask(f->path, "SELECT busy_percent FROM core_overview LIMIT 1"), "50.0");
+    assert_string_equal(ask(f->path, "SELECT executions_total FROM model"), "50");
+    assert_string_equal(ask(f->path, "SELECT ended_ns IS NOT NULL FROM process"), "1");
+    assert_string_equal(ask(f->path, "SELECT abs(latency_p99_ns - 5000000) < 40000"
+                                     " FROM execution_sample LIMIT 1"),
+                        "1");
+    /* A row when it changed only: once as it appears, once as it goes. */
+    assert_string_equal(ask(f->path, "SELECT group_concat(current_bytes) FROM memory_sample"),
+                        "4096,0");
+    assert_string_equal(ask(f->path, "SELECT current_bytes || ' ' || peak_bytes FROM memory_now"),
+                        "0 4096");
+    assert_string_equal(ask(f->path, "SELECT operation || ' ' || category || ' ' || tensor"
+                                     " FROM memory_events"),
+                        "alloc tensors weights");
+    assert_string_equal(ask(f->path, "SELECT error_class || ' ' || nrt_status FROM errors"),
+                        "model 1006");
+    assert_string_equal(ask(f->path, "SELECT operation || ' ' || name FROM model_log"),
+                        "load weights");
+    assert_string_equal(ask(f->path, "SELECT per_second FROM execution_rate LIMIT 1"), "20.0");
+    /* What is not known is NULL, not 0. */
+    assert_string_equal(ask(f->path, "SELECT pe_busy_ns FROM core_sample LIMIT 1"), "NULL");
+    assert_string_equal(ask(f->path, "PRAGMA integrity_check"), "ok");
+}
+
+static void a_writer_that_starts_again_goes_on_where_the_last_one_stopped(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = {
+        .time_ns = T0, .completed = 7, .latency_ns = 1000, .memory_bytes = 100
+    };
+    struct ntk_core_sample cores[4];
+    struct ntk_store_reader *reader;
+    size_t count;
+
+    for (int round = 0; round < 3; round++) {
+        struct ntk_store *store = open_store(f->path);
+        put(store, &period);
+        put(store, &period);
+        assert_int_equal(ntk_store_close(store, NULL), 0);
+    }
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM process"), "1");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM memory_sample"), "1");
+    assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
+    assert_true(ntk_store_reader_totals_get(TEST_BOOT_ID, TEST_HEADER_PID, TEST_START_TIME, cores,
+                                            4, &count, reader));
+    assert_int_equal(count, 2);
+    assert_int_equal(cores[0].core, 4);
+    assert_int_equal(cores[1].core, 5);
+    assert_int_equal(cores[0].outcome[NTK_OUTCOME_COMPLETED].total, 42);
+    assert_int_equal(cores[0].total_latency.count, 42);
+    assert_int_equal(cores[0].busy_ns.total, 6 * SECOND / 2);
+    assert_false(ntk_store_reader_totals_get(TEST_BOOT_ID, TEST_HEADER_PID + 1, TEST_START_TIME,
+                                             cores, 4, &count, reader));
+    ntk_store_reader_close(reader);
+}
+
+static void a_second_writer_is_refused_and_readers_are_not(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = open_store(f->path);
+    struct ntk_store *second = NULL;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_store_open(f->path, NULL, &second, &err), -EBUSY);
+    assert_null(second);
+    assert_non_null(strstr(err.text, f->path));
+    assert_non_null(strstr(err.text, "another neuron-monitor"));
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM process"), "0");
+    ntk_store_close(store, NULL);
+    ntk_store_close(open_store(f->path), NULL);
+}
+
+static void foreign_and_newer_files_are_refused_untouched(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = NULL;
+    struct ntk_err err = { 0 };
+    sqlite3 *db;
+
+    ntk_fs_write(f->path, "this is a text file, not a database, and longer than a header", 61,
+                 NULL);
+    assert_int_equal(ntk_store_open(f->path, NULL, &store, &err), -EPROTO);
+    assert_int_equal(unlink(f->path), 0);
+
+    sqlite3_open(f->path, &db);
+    sqlite3_exec(db, "CREATE TABLE theirs (a)", NULL, NULL, NULL);
+    sqlite3_close(db);
+    assert_int_equal(ntk_store_open(f->path, NULL, &store, &err), -EPROTO);
+    assert_non_null(strstr(err.text, "something else"));
+    assert_int_equal(unlink(f->path), 0);
+
+    ntk_store_close(open_store(f->path), NULL);
+    sqlite3_open(f->path, &db);
+    sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL);
+    sqlite3_close(db);
+    assert_int_equal(ntk_store_open(f->path, NULL, &store, &err), -EPROTO);
+    assert_non_null(strstr(err.text, "schema version 99"));
+
+    struct ntk_store_reader *reader;
+    assert_int_equal(ntk_store_reader_open("/nonexistent/x.db", &reader, &err), -ENOENT);
+    assert_int_equal(ntk_store_open("/nonexistent/x.db", NULL, &store, &err), -ENOENT);
+}
+
+static int is_failing(void *ctx)
+{
+    struct ntk_store_status status;
+
+    ntk_store_status_get(ctx, &status);
+    return status.failing;
+}
+
+static int has_stored_all(void *ctx)
+{
+    struct ntk_store_status status;
+
+    ntk_store_status_get(ctx, &status);
+    return !status.failing && status.snapshots_waiting == 0;
+}
+
+/* A file size limit stands for the full disk: SQLite sees a write fail. In a child, since the limit
+ * holds for every file of the process. */
+static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = UINT64_MAX,
+                                         .commit_ns = 1,
+                                         .retry_ns = 20000000 };
+    struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
+
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct ntk_store *store;
+        struct rlimit limit = { 4096, RLIM_INFINITY };
+        signal(SIGXFSZ, SIG_IGN);
+        if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
+            _exit(10);
+        }
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; i < 10; i++) {
+            put(store, &period);
+        }
+        if (!test_wait_until(is_failing, store, 20)) {
+            _exit(11);
+        }
+        limit.rlim_cur = RLIM_INFINITY;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        if (!test_wait_until(has_stored_all, store, 20)) {
+            _exit(12);
+        }
+        _exit(ntk_store_close(store, NULL) == 0 ? 0 : 13);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM execution_sample"), "60");
+    assert_string_equal(ask(f->path, "PRAGMA integrity_check"), "ok");
+}
+
+static void a_queue_that_overflows_loses_the_oldest_and_counts_them(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = UINT64_MAX,
+                                         .commit_ns = 1,
+                                         .retry_ns = 3600 * SECOND };
+    struct test_period period = { .time_ns = T0, .completed = 1, .latency_ns = 1000 };
+
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct ntk_store *store;
+        struct ntk_store_status store_status;
+        struct rlimit limit = { 4096, RLIM_INFINITY };
+        signal(SIGXFSZ, SIG_IGN);
+        if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
+            _exit(10);
+        }
+        setrlimit(RLIMIT_FSIZE, &limit);
+        put(store, &period);
+        if (!test_wait_until(is_failing, store, 20)) {
+            _exit(11);
+        }
+        for (int i = 1; i < NTK_STORE_QUEUE_MAX + 6; i++) {
+            put(store, &period);
+        }
+        ntk_store_status_get(store, &store_status);
+        limit.rlim_cur = RLIM_INFINITY;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        ntk_store_close(store, NULL);
+        _exit(store_status.snapshots_lost == 6 ? 0 : 12);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    /* The last ones are stored at the close, the first six are not. */
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "64");
+    assert_string_equal(ask(f->path, "SELECT (min(time_ns) - 1700000000000000000) / 1000000000"
+                                     " FROM machine_sample"),
+                        "6");
+    assert_string_equal(ask(f->path, "SELECT completed FROM core_total LIMIT 1"), "70");
+}
+
+static void retention_removes_by_age_and_by_size(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = open_store(f->path);
+    struct test_period period = {
+        .time_ns = T0, .completed = 2, .latency_ns = 1000, .with_events = true
+    };
+    struct ntk_store_status status;
+    struct ntk_err err = { 0 };
+    sqlite3 *db;
+
+    for (int i = 0; i < 300; i++) {
+        put(store, &period);
+        do {
+            ntk_store_status_get(store, &status);
+        } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+    }
+    ntk_store_close(store, NULL);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(ntk_retention_run(db, T0 + 100 * SECOND, UINT64_MAX, &err), 0);
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "200");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM core_sample"), "400");
+    /* Totals are not samples. */
+    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM core_total"), "1200");
+    for (int i = 0; i < 200 && ntk_retention_run(db, 0, 1, &err) > 0; i++) {
+    }
+    sqlite3_close(db);
+    assert_true(atoi(ask(f->path, "SELECT count(*) FROM machine_sample")) <= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_put_in_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_writer_that_starts_again_goes_on_where_the_last_one_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_second_writer_is_refused_and_readers_are_not, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(foreign_and_newer_files_are_refused_untouched, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_queue_that_overflows_loses_the_oldest_and_counts_them,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the histogram BLOB. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/store/store_histogram.h"
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void a_blob_gives_back_the_histogram(void **state)
+{
+    struct ntk_histogram_dense *from = calloc(2, sizeof *from);
+    struct ntk_histogram_dense *to = from + 1;
+    struct ntk_buf blob = { 0 };
+    uint64_t random = 42;
+    (void)state;
+
+    for (int i = 0; i < 5000; i++) {
+        uint64_t bits = next_random(&random);
+        ntk_histogram_dense_record(from, bits >> (bits % 60));
+    }
+    ntk_store_histogram_encode_dense(from, &blob);
+    assert_int_equal(ntk_store_histogram_decode(blob.bytes, blob.bytes_count, to), 0);
+    assert_memory_equal(from, to, sizeof *from);
+    ntk_buf_fini(&blob);
+    free(from);
+}
+
+static void every_cut_and_every_spoilt_byte_is_refused_or_a_sound_histogram(void **state)
+{
+    struct ntk_histogram_dense *from = calloc(2, sizeof *from);
+    struct ntk_histogram_dense *to = from + 1;
+    struct ntk_buf blob = { 0 };
+    (void)state;
+
+    for (uint64_t ns = 1; ns < 1000000; ns *= 3) {
+        ntk_histogram_dense_record(from, ns);
+    }
+    ntk_store_histogram_encode_dense(from, &blob);
+    for (size_t cut = 0; cut < blob.bytes_count; cut++) {
+        assert_int_equal(ntk_store_histogram_decode(blob.bytes, cut, to), -EBADMSG);
+        assert_true(to->count == 0);
+    }
+    for (size_t i = 0; i < blob.bytes_count; i++) {
+        for (unsigned int flip = 1; flip < 256; flip <<= 1) {
+            ntk_histogram_dense_reset(to);
+            blob.bytes[i] ^= (char)flip;
+            int ret = ntk_store_histogram_decode(blob.bytes, blob.bytes_count, to);
+            blob.bytes[i] ^= (char)flip;
+            assert_true(ret == 0 || (ret == -EBADMSG && to->count == 0));
+        }
+    }
+    ntk_buf_fini(&blob);
+    free(from);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_blob_gives_back_the_histogram),
+        cmocka_unit_test(every_cut_and_every_spoilt_byte_is_refused_or_a_sound_histogram),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
