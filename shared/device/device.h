@@ -58,6 +58,7 @@ struct ntk_device_tree {
     char root[512];                             /* stands for /sys */
     char driver_version[NTK_DEVICE_TEXT_BYTES]; /* "2.30.2.0" */
     bool new_layout;                            /* driver 2.31 and later */
+    char machine_type[NTK_DEVICE_TEXT_BYTES];   /* "trn1.32xlarge" of a software machine, else "" */
     char ultraserver_mode[NTK_DEVICE_TEXT_BYTES];
     struct ntk_device_info *devices; /* by index */
     size_t device_count;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Which tree is read: the one the user named, the driver's, the software machine's. */
+#include "shared/device/device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "shared/base/str.h"
+#include "shared/device/device_sysfs.h"
+
+struct ntk_device_source {
+    char *sysfs_root;
+    char *driver_sysfs;
+    char *hooks_dir;
+    struct ntk_sysfs *sysfs; /* NULL while there is no tree */
+    struct ntk_device_tree tree;
+};
+
+static int copy_text(char **to, const char *from)
+{
+    if (!from) {
+        return 0;
+    }
+    *to = strdup(from);
+    return *to ? 0 : -ENOMEM;
+}
+
+int ntk_device_source_open(const struct ntk_device_options *options,
+                           struct ntk_device_source **out_source, struct ntk_err *err)
+{
+    struct ntk_device_source *source = calloc(1, sizeof *source);
+
+    if (!source || copy_text(&source->sysfs_root, options->sysfs_root) < 0 ||
+        copy_text(&source->driver_sysfs, options->driver_sysfs ? options->driver_sysfs : "/sys") <
+            0 ||
+        copy_text(&source->hooks_dir, options->hooks_dir) < 0) {
+        ntk_device_source_close(source);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    int ret = ntk_device_source_refresh(source, err);
+
+    if (ret < 0) {
+        ntk_device_source_close(source);
+        return ret;
+    }
+    *out_source = source;
+    return 0;
+}
+
+void ntk_device_source_close(struct ntk_device_source *source)
+{
+    if (!source) {
+        return;
+    }
+    ntk_sysfs_close(source->sysfs);
+    free(source->sysfs_root);
+    free(source->driver_sysfs);
+    free(source->hooks_dir);
+    free(source);
+}
+
+static bool has_tree(const char *root)
+{
+    char path[1024];
+    struct stat status;
+
+    snprintf(path, sizeof path, "%s/devices/virtual/neuron_device", root);
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static enum ntk_device_origin find_root(const struct ntk_device_source *source, char *root,
+                                        size_t root_bytes)
+{
+    if (source->sysfs_root) {
+        ntk_str_copy(root, root_bytes, source->sysfs_root);
+        return has_tree(root) ? NTK_DEVICE_ORIGIN_EXPLICIT : NTK_DEVICE_ORIGIN_NONE;
+    }
+    ntk_str_copy(root, root_bytes, source->driver_sysfs);
+    if (has_tree(root)) {
+        return NTK_DEVICE_ORIGIN_DRIVER;
+    }
+    if (ntk_device_soft_root(source->hooks_dir, root, root_bytes) == 0 && has_tree(root) &&
+        ntk_device_soft_trusted(source->hooks_dir)) {
+        return NTK_DEVICE_ORIGIN_SOFTWARE;
+    }
+    return NTK_DEVICE_ORIGIN_NONE;
+}
+
+int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err)
+{
+    char root[sizeof source->tree.root];
+    enum ntk_device_origin origin = find_root(source, root, sizeof root);
+    struct ntk_device_tree tree = { 0 };
+    struct ntk_sysfs *sysfs = NULL;
+    int ret;
+
+    if (origin == NTK_DEVICE_ORIGIN_NONE) {
+        if (!source->sysfs) {
+            return 0;
+        }
+    } else {
+        if (source->sysfs && origin == source->tree.origin &&
+            strcmp(root, source->tree.root) == 0 && !ntk_sysfs_changed(source->sysfs)) {
+            return 0;
+        }
+        ret = ntk_sysfs_open(root, &sysfs, &tree);
+        if (ret == -ENOMEM) {
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        }
+        if (ret < 0) {
+            origin = NTK_DEVICE_ORIGIN_NONE; /* it went in between */
+        }
+    }
+    ntk_sysfs_close(source->sysfs);
+    source->sysfs = sysfs;
+    source->tree = tree;
+    source->tree.origin = origin;
+    if (origin != NTK_DEVICE_ORIGIN_NONE) {
+        ntk_str_copy(source->tree.root, sizeof source->tree.root, root);
+    }
+    if (origin == NTK_DEVICE_ORIGIN_SOFTWARE) {
+        ntk_device_soft_machine_type(source->hooks_dir, source->tree.machine_type,
+                                     sizeof source->tree.machine_type);
+    }
+    return 1;
+}
+
+const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_source *source)
+{
+    return &source->tree;
+}
+
+size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int read,
+                              struct ntk_device_reading *readings, size_t capacity)
+{
+    size_t count = source->tree.device_count < capacity ? source->tree.device_count : capacity;
+
+    if (!source->sysfs || count == 0) {
+        return 0;
+    }
+    ntk_sysfs_read(source->sysfs, read, readings, count);
+    return count;
+}

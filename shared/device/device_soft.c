@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the software machine of a hooks folder has its tree, and which machine it is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/abi/paths.h"
+#include "shared/abi/soft_abi.h"
+#include "shared/base/str.h"
+#include "shared/device/device_sysfs.h"
+
+int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes)
+{
+    int length = hooks_dir ? ntk_paths_checked(snprintf(buf, buf_bytes, "%s/soft/sys", hooks_dir),
+                                               buf, buf_bytes)
+                           : ntk_paths_soft_sysfs_root(buf, buf_bytes);
+
+    return length < 0 ? -ENAMETOOLONG : 0;
+}
+
+/* The default place lies in /tmp, where anyone can make a folder first: it must be ours. A hooks
+ * folder that someone names is believed. */
+bool ntk_device_soft_trusted(const char *hooks_dir)
+{
+    char folder[NTK_PATH_BYTES];
+    struct stat status;
+    char *end;
+
+    if (hooks_dir || ntk_paths_hooks_dir_variable()) {
+        return true;
+    }
+    if (ntk_paths_soft_sysfs_root(folder, sizeof folder) < 0) {
+        return false;
+    }
+    end = strrchr(folder, '/');
+    if (end) {
+        *end = '\0';
+    }
+    return lstat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+}
+
+void ntk_device_soft_machine_type(const char *hooks_dir, char *buf, size_t buf_bytes)
+{
+    char folder[NTK_PATH_BYTES];
+    char path[NTK_PATH_BYTES + sizeof NTK_SOFT_STATE_NAME + 1];
+    struct ntk_soft_header header;
+    ssize_t got;
+    int fd;
+
+    buf[0] = '\0';
+    if (hooks_dir) {
+        ntk_str_copy(folder, sizeof folder, hooks_dir);
+    } else if (ntk_paths_writer_hooks_dir(folder, sizeof folder) < 0) {
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, NTK_SOFT_STATE_NAME);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return;
+    }
+    got = pread(fd, &header, sizeof header, 0);
+    close(fd);
+    if (got != (ssize_t)sizeof header || header.magic != NTK_SOFT_MAGIC ||
+        header.abi_version != NTK_SOFT_ABI_VERSION) {
+        return;
+    }
+    ntk_str_copy_clean(buf, buf_bytes, header.instance_type,
+                       strnlen(header.instance_type, sizeof header.instance_type));
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device_sysfs - reads one sysfs-shaped tree below a root; knows no other place.
+ *
+ * The folders of every device are walked once and the leaves that mean something are remembered by
+ * what they are, not by where they lie, so both layouts of the driver are read alike.
+ *
+ * Owner:   ntk_sysfs_open() allocates, _close() frees.
+ * Threads: one struct belongs to one thread at a time.
+ */
+#ifndef NTK_SHARED_DEVICE_DEVICE_SYSFS_H
+#define NTK_SHARED_DEVICE_DEVICE_SYSFS_H
+
+#include "shared/device/device.h"
+
+/* Bounds of a tree that may be hostile. */
+#define NTK_SYSFS_DEPTH_MAX 8
+#define NTK_SYSFS_ENTRIES_MAX 65536 /* of the whole walk */
+#define NTK_SYSFS_OPEN_MAX 512      /* descriptors that stay open */
+
+struct ntk_sysfs;
+
+/* -ENOENT when root has no devices/virtual/neuron_device, -ENOMEM. Fills the parts of *out_tree that
+ * the tree tells (devices is freed with ntk_sysfs_close). */
+int ntk_sysfs_open(const char *root, struct ntk_sysfs **out_sysfs,
+                   struct ntk_device_tree *out_tree);
+void ntk_sysfs_close(struct ntk_sysfs *sysfs);
+/* Whether the folders under root are other ones than those that were walked, or so young at that time
+ * that more may have come. */
+bool ntk_sysfs_changed(struct ntk_sysfs *sysfs);
+/* Reading i is of device i of the tree; capacity >= its device_count. */
+void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
+                    size_t capacity);
+
+/* Inside the module, of device_soft.c. */
+bool ntk_device_soft_trusted(const char *hooks_dir);
+void ntk_device_soft_machine_type(const char *hooks_dir, char *buf, size_t buf_bytes);
+
+#endif
