@@ -144,7 +144,7 @@ struct ntk_engine_dma_event {
     uint32_t queue_set;  /* index into def.json's queue sets */
     uint32_t queue;      /* within the set */
     uint32_t dma_engine; /* 0 .. dma_engine_count - 1 */
-    uint32_t group;      /* running number of the descriptor group in its queue set */
+    uint32_t group;      /* id of the descriptor group; dma_copy: counts those of its queue set */
     uint64_t read_bytes, write_bytes;
     uint32_t from_variable, to_variable; /* var_id */
     uint64_t from_address, to_address;   /* device addresses; state buffer: its own address */
@@ -153,8 +153,9 @@ struct ntk_engine_dma_event {
 
 struct ntk_engine_semaphore_event {
     uint32_t engine; /* who changed it; NTK_ENGINE_DMA: a queue */
-    uint32_t semaphore;
-    uint32_t value; /* after the change */
+    uint32_t number; /* of the semaphore or event */
+    uint32_t value;  /* after the change */
+    bool is_event;   /* an event: value 1 set, 0 clear */
     uint64_t time_ps;
 };
 

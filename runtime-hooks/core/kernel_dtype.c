@@ -4,43 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    uint8_t bytes;
-    bool is_float;
-} dtypes[NTK_KERNEL_DTYPE_COUNT] = {
-#define X(id, name, bytes, is_float) { name, bytes, is_float },
-    NTK_KERNEL_DTYPES(X)
-#undef X
-};
-
 /* Rows are converted in pieces of this many elements where a value goes through a buffer. */
 #define PIECE 256
-
-size_t ntk_kernel_dtype_bytes(enum ntk_kernel_dtype dtype)
-{
-    return (unsigned)dtype < NTK_KERNEL_DTYPE_COUNT ? dtypes[dtype].bytes : 0;
-}
-
-bool ntk_kernel_dtype_is_float(enum ntk_kernel_dtype dtype)
-{
-    return (unsigned)dtype < NTK_KERNEL_DTYPE_COUNT && dtypes[dtype].is_float;
-}
-
-const char *ntk_kernel_dtype_name(enum ntk_kernel_dtype dtype)
-{
-    return (unsigned)dtype < NTK_KERNEL_DTYPE_COUNT ? dtypes[dtype].name : "?";
-}
-
-enum ntk_kernel_dtype ntk_kernel_dtype_by_name(const char *name)
-{
-    unsigned i = 0;
-
-    while (i < NTK_KERNEL_DTYPE_COUNT && strcmp(dtypes[i].name, name) != 0) {
-        i++;
-    }
-    return (enum ntk_kernel_dtype)i;
-}
 
 static inline float bits_to_f32(uint32_t bits)
 {
@@ -240,54 +205,55 @@ static inline uint32_t f32_to_u32(float value)
         }                                                       \
     } while (0)
 
-void ntk_kernel_to_f32(enum ntk_kernel_dtype dtype, const void *from, ptrdiff_t step, size_t count,
+void ntk_kernel_to_f32(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        float *to)
 {
     switch (dtype) {
-    case NTK_KERNEL_F8E3:
+    case NTK_DTYPE_FLOAT8E3:
         ROW_TO(uint8_t, F8E3_TO_F32(x), to);
         break;
-    case NTK_KERNEL_F8E4:
+    case NTK_DTYPE_FLOAT8E4:
         ROW_TO(uint8_t, F8E4_TO_F32(x), to);
         break;
-    case NTK_KERNEL_F8E5:
+    case NTK_DTYPE_FLOAT8E5:
         ROW_TO(uint8_t, F8E5_TO_F32(x), to);
         break;
-    case NTK_KERNEL_F16:
+    case NTK_DTYPE_FLOAT16:
         ROW_TO(uint16_t, F16_TO_F32(x), to);
         break;
-    case NTK_KERNEL_BF16:
+    case NTK_DTYPE_BFLOAT16:
         ROW_TO(uint16_t, BF16_TO_F32(x), to);
         break;
-    case NTK_KERNEL_F32:
-    case NTK_KERNEL_F32R:
+    case NTK_DTYPE_FLOAT32:
+    case NTK_DTYPE_FLOAT32R:
         ROW_TO(float, x, to);
         break;
-    case NTK_KERNEL_U8:
+    case NTK_DTYPE_UINT8:
         ROW_TO(uint8_t, INTEGER_TO_F32(x), to);
         break;
-    case NTK_KERNEL_U16:
+    case NTK_DTYPE_UINT16:
         ROW_TO(uint16_t, INTEGER_TO_F32(x), to);
         break;
-    case NTK_KERNEL_U32:
+    case NTK_DTYPE_UINT32:
         ROW_TO(uint32_t, INTEGER_TO_F32(x), to);
         break;
-    case NTK_KERNEL_U64:
+    case NTK_DTYPE_UINT64:
         ROW_TO(uint64_t, INTEGER_TO_F32(x), to);
         break;
-    case NTK_KERNEL_I8:
+    case NTK_DTYPE_INT8:
         ROW_TO(int8_t, INTEGER_TO_F32(x), to);
         break;
-    case NTK_KERNEL_I16:
+    case NTK_DTYPE_INT16:
         ROW_TO(int16_t, INTEGER_TO_F32(x), to);
         break;
-    case NTK_KERNEL_I32:
+    case NTK_DTYPE_INT32:
         ROW_TO(int32_t, INTEGER_TO_F32(x), to);
         break;
-    case NTK_KERNEL_I64:
+    case NTK_DTYPE_INT64:
         ROW_TO(int64_t, INTEGER_TO_F32(x), to);
         break;
-    case NTK_KERNEL_DTYPE_COUNT:
+    case NTK_DTYPE_NONE:
+    case NTK_DTYPE_COUNT:
         assert(false);
     }
 }
@@ -302,104 +268,106 @@ bool ntk_kernel_has_nan(const float *values, size_t count)
     return found != 0;
 }
 
-bool ntk_kernel_from_f32(enum ntk_kernel_dtype dtype, const float *from, size_t count, void *to,
+bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, void *to,
                          ptrdiff_t step)
 {
     switch (dtype) {
-    case NTK_KERNEL_F8E3:
+    case NTK_DTYPE_FLOAT8E3:
         ROW_FROM(uint8_t, F32_TO_F8E3(from[i]));
         break;
-    case NTK_KERNEL_F8E4:
+    case NTK_DTYPE_FLOAT8E4:
         ROW_FROM(uint8_t, F32_TO_F8E4(from[i]));
         break;
-    case NTK_KERNEL_F8E5:
+    case NTK_DTYPE_FLOAT8E5:
         ROW_FROM(uint8_t, F32_TO_F8E5(from[i]));
         break;
-    case NTK_KERNEL_F16:
+    case NTK_DTYPE_FLOAT16:
         ROW_FROM(uint16_t, F32_TO_F16(from[i]));
         break;
-    case NTK_KERNEL_BF16:
+    case NTK_DTYPE_BFLOAT16:
         ROW_FROM(uint16_t, F32_TO_BF16(from[i]));
         break;
-    case NTK_KERNEL_F32:
-    case NTK_KERNEL_F32R:
+    case NTK_DTYPE_FLOAT32:
+    case NTK_DTYPE_FLOAT32R:
         ROW_FROM(float, from[i]);
         break;
-    case NTK_KERNEL_U8:
+    case NTK_DTYPE_UINT8:
         ROW_FROM(uint8_t, f32_to_small_integer(from[i], 0.0F, 255.0F));
         return false;
-    case NTK_KERNEL_U16:
+    case NTK_DTYPE_UINT16:
         ROW_FROM(uint16_t, f32_to_small_integer(from[i], 0.0F, 65535.0F));
         return false;
-    case NTK_KERNEL_U32:
+    case NTK_DTYPE_UINT32:
         ROW_FROM(uint32_t, f32_to_u32(from[i]));
         return false;
-    case NTK_KERNEL_U64:
+    case NTK_DTYPE_UINT64:
         ROW_FROM(uint64_t, f32_to_u64(from[i]));
         return false;
-    case NTK_KERNEL_I8:
+    case NTK_DTYPE_INT8:
         ROW_FROM(int8_t, f32_to_small_integer(from[i], -128.0F, 127.0F));
         return false;
-    case NTK_KERNEL_I16:
+    case NTK_DTYPE_INT16:
         ROW_FROM(int16_t, f32_to_small_integer(from[i], -32768.0F, 32767.0F));
         return false;
-    case NTK_KERNEL_I32:
+    case NTK_DTYPE_INT32:
         ROW_FROM(int32_t, f32_to_i32(from[i]));
         return false;
-    case NTK_KERNEL_I64:
+    case NTK_DTYPE_INT64:
         ROW_FROM(int64_t, f32_to_i64(from[i]));
         return false;
-    case NTK_KERNEL_DTYPE_COUNT:
+    case NTK_DTYPE_NONE:
+    case NTK_DTYPE_COUNT:
         assert(false);
         return false;
     }
     return ntk_kernel_has_nan(from, count);
 }
 
-void ntk_kernel_to_i64(enum ntk_kernel_dtype dtype, const void *from, ptrdiff_t step, size_t count,
+void ntk_kernel_to_i64(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        int64_t *to)
 {
     switch (dtype) {
-    case NTK_KERNEL_F8E3:
-    case NTK_KERNEL_F8E4:
-    case NTK_KERNEL_F8E5:
-    case NTK_KERNEL_U8:
+    case NTK_DTYPE_FLOAT8E3:
+    case NTK_DTYPE_FLOAT8E4:
+    case NTK_DTYPE_FLOAT8E5:
+    case NTK_DTYPE_UINT8:
         ROW_TO(uint8_t, x, to);
         break;
-    case NTK_KERNEL_F16:
-    case NTK_KERNEL_BF16:
-    case NTK_KERNEL_U16:
+    case NTK_DTYPE_FLOAT16:
+    case NTK_DTYPE_BFLOAT16:
+    case NTK_DTYPE_UINT16:
         ROW_TO(uint16_t, x, to);
         break;
-    case NTK_KERNEL_F32:
-    case NTK_KERNEL_F32R:
-    case NTK_KERNEL_U32:
+    case NTK_DTYPE_FLOAT32:
+    case NTK_DTYPE_FLOAT32R:
+    case NTK_DTYPE_UINT32:
         ROW_TO(uint32_t, x, to);
         break;
-    case NTK_KERNEL_U64:
+    case NTK_DTYPE_UINT64:
         ROW_TO(uint64_t, x > INT64_MAX ? INT64_MAX : (int64_t)x, to);
         break;
-    case NTK_KERNEL_I8:
+    case NTK_DTYPE_INT8:
         ROW_TO(int8_t, x, to);
         break;
-    case NTK_KERNEL_I16:
+    case NTK_DTYPE_INT16:
         ROW_TO(int16_t, x, to);
         break;
-    case NTK_KERNEL_I32:
+    case NTK_DTYPE_INT32:
         ROW_TO(int32_t, x, to);
         break;
-    case NTK_KERNEL_I64:
+    case NTK_DTYPE_INT64:
         ROW_TO(int64_t, x, to);
         break;
-    case NTK_KERNEL_DTYPE_COUNT:
+    case NTK_DTYPE_NONE:
+    case NTK_DTYPE_COUNT:
         assert(false);
     }
 }
 
-void ntk_kernel_from_bits(enum ntk_kernel_dtype dtype, const int64_t *from, size_t count, void *to,
+void ntk_kernel_from_bits(enum ntk_dtype dtype, const int64_t *from, size_t count, void *to,
                           ptrdiff_t step)
 {
-    switch (ntk_kernel_dtype_bytes(dtype)) {
+    switch (ntk_dtype_bytes(dtype)) {
     case 1:
         ROW_FROM(uint8_t, from[i]);
         break;
@@ -417,29 +385,29 @@ void ntk_kernel_from_bits(enum ntk_kernel_dtype dtype, const int64_t *from, size
     }
 }
 
-void ntk_kernel_from_i64(enum ntk_kernel_dtype dtype, const int64_t *from, size_t count, void *to,
+void ntk_kernel_from_i64(enum ntk_dtype dtype, const int64_t *from, size_t count, void *to,
                          ptrdiff_t step)
 {
     switch (dtype) {
-    case NTK_KERNEL_U8:
+    case NTK_DTYPE_UINT8:
         ROW_FROM(uint8_t, clamp_i64(from[i], 0, UINT8_MAX));
         break;
-    case NTK_KERNEL_U16:
+    case NTK_DTYPE_UINT16:
         ROW_FROM(uint16_t, clamp_i64(from[i], 0, UINT16_MAX));
         break;
-    case NTK_KERNEL_U32:
+    case NTK_DTYPE_UINT32:
         ROW_FROM(uint32_t, clamp_i64(from[i], 0, UINT32_MAX));
         break;
-    case NTK_KERNEL_U64:
+    case NTK_DTYPE_UINT64:
         ROW_FROM(uint64_t, clamp_i64(from[i], 0, INT64_MAX));
         break;
-    case NTK_KERNEL_I8:
+    case NTK_DTYPE_INT8:
         ROW_FROM(int8_t, clamp_i64(from[i], INT8_MIN, INT8_MAX));
         break;
-    case NTK_KERNEL_I16:
+    case NTK_DTYPE_INT16:
         ROW_FROM(int16_t, clamp_i64(from[i], INT16_MIN, INT16_MAX));
         break;
-    case NTK_KERNEL_I32:
+    case NTK_DTYPE_INT32:
         ROW_FROM(int32_t, clamp_i64(from[i], INT32_MIN, INT32_MAX));
         break;
     default:
@@ -447,11 +415,11 @@ void ntk_kernel_from_i64(enum ntk_kernel_dtype dtype, const int64_t *from, size_
     }
 }
 
-bool ntk_kernel_cast(enum ntk_kernel_dtype from_dtype, const void *from, ptrdiff_t from_step,
-                     enum ntk_kernel_dtype to_dtype, void *to, ptrdiff_t to_step, size_t count)
+bool ntk_kernel_cast(enum ntk_dtype from_dtype, const void *from, ptrdiff_t from_step,
+                     enum ntk_dtype to_dtype, void *to, ptrdiff_t to_step, size_t count)
 {
-    size_t bytes = ntk_kernel_dtype_bytes(to_dtype);
-    bool integers = !ntk_kernel_dtype_is_float(from_dtype) && !ntk_kernel_dtype_is_float(to_dtype);
+    size_t bytes = ntk_dtype_bytes(to_dtype);
+    bool integers = !ntk_dtype_is_float(from_dtype) && !ntk_dtype_is_float(to_dtype);
     const uint8_t *source = from;
     uint8_t *target = to;
     bool nan = false;

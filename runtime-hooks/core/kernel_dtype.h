@@ -19,60 +19,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/formats/neff/isa.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* id, name in def.json, bytes, is_float */
-#define NTK_KERNEL_DTYPES(X)                                                             \
-    X(F8E3, "float8e3", 1, 1) /* 1-3-4, bias 3, IEEE-like: largest 15.5 */               \
-    X(F8E4, "float8e4", 1, 1) /* 1-4-3, bias 7, OCP: no infinity, largest 448 */         \
-    X(F8E5, "float8e5", 1, 1) /* 1-5-2, bias 15, IEEE-like: largest 57344 */             \
-    X(F16, "float16", 2, 1)                                                              \
-    X(BF16, "bfloat16", 2, 1)                                                            \
-    X(F32, "float32", 4, 1)                                                              \
-    X(F32R, "float32r", 4, 1) /* stored as float32; "round" mode of the tensor engine */ \
-    X(U8, "uint8", 1, 0)                                                                 \
-    X(U16, "uint16", 2, 0)                                                               \
-    X(U32, "uint32", 4, 0)                                                               \
-    X(U64, "uint64", 8, 0)                                                               \
-    X(I8, "int8", 1, 0)                                                                  \
-    X(I16, "int16", 2, 0)                                                                \
-    X(I32, "int32", 4, 0)                                                                \
-    X(I64, "int64", 8, 0)
-
-enum ntk_kernel_dtype {
-#define X(id, name, bytes, is_float) NTK_KERNEL_##id,
-    NTK_KERNEL_DTYPES(X)
-#undef X
-        NTK_KERNEL_DTYPE_COUNT
-};
-
-/* 0 for a value that is no dtype. */
-size_t ntk_kernel_dtype_bytes(enum ntk_kernel_dtype dtype);
-bool ntk_kernel_dtype_is_float(enum ntk_kernel_dtype dtype);
-const char *ntk_kernel_dtype_name(enum ntk_kernel_dtype dtype);
-/* NTK_KERNEL_DTYPE_COUNT when there is none of that name. */
-enum ntk_kernel_dtype ntk_kernel_dtype_by_name(const char *name);
-
-void ntk_kernel_to_f32(enum ntk_kernel_dtype dtype, const void *from, ptrdiff_t step, size_t count,
+void ntk_kernel_to_f32(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        float *to);
 /* True when a NaN was written to a float dtype. */
-bool ntk_kernel_from_f32(enum ntk_kernel_dtype dtype, const float *from, size_t count, void *to,
+bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, void *to,
                          ptrdiff_t step);
 /* Integer dtypes give their value (uint64 saturates at INT64_MAX), float dtypes their bits. */
-void ntk_kernel_to_i64(enum ntk_kernel_dtype dtype, const void *from, ptrdiff_t step, size_t count,
+void ntk_kernel_to_i64(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        int64_t *to);
 /* Saturates to integer dtypes; float dtypes take the low bits as they are. */
-void ntk_kernel_from_i64(enum ntk_kernel_dtype dtype, const int64_t *from, size_t count, void *to,
+void ntk_kernel_from_i64(enum ntk_dtype dtype, const int64_t *from, size_t count, void *to,
                          ptrdiff_t step);
 /* Low bits without saturation: results of bitwise operations. */
-void ntk_kernel_from_bits(enum ntk_kernel_dtype dtype, const int64_t *from, size_t count, void *to,
+void ntk_kernel_from_bits(enum ntk_dtype dtype, const int64_t *from, size_t count, void *to,
                           ptrdiff_t step);
 /* Converts count elements by the rules above; equal dtypes keep all bits. Rows must not overlap unless
  * they are equal in place, step and width. True when a conversion wrote a NaN to a float dtype. */
-bool ntk_kernel_cast(enum ntk_kernel_dtype from_dtype, const void *from, ptrdiff_t from_step,
-                     enum ntk_kernel_dtype to_dtype, void *to, ptrdiff_t to_step, size_t count);
+bool ntk_kernel_cast(enum ntk_dtype from_dtype, const void *from, ptrdiff_t from_step,
+                     enum ntk_dtype to_dtype, void *to, ptrdiff_t to_step, size_t count);
 bool ntk_kernel_has_nan(const float *values, size_t count);
 
 #ifdef __cplusplus

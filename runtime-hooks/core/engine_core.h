@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_core - the hardware state of one software core, and the buffers its runs reuse.
+ *
+ * Private to the engine: core_engine.h is what others see.
+ *
+ * Threads: one core, one thread at a time.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_ENGINE_CORE_H
+#define NTK_RUNTIME_HOOKS_CORE_ENGINE_CORE_H
+
+#include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/core/kernel_tile.h"
+#include "shared/formats/neff/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_engine_program;
+
+enum ntk_engine_pending_kind { NTK_ENGINE_PENDING_INSTR, NTK_ENGINE_PENDING_DMA };
+
+/* Something that ends at a time; order breaks ties, so the timeline is the same in every run. */
+struct ntk_engine_pending {
+    uint64_t time_ps;
+    uint64_t order;
+    uint32_t kind;
+    uint32_t index; /* engine, or index into the program's dmas */
+};
+
+struct ntk_engine_interval {
+    uint64_t start_ps, end_ps;
+};
+
+struct ntk_engine_core {
+    unsigned generation;
+    const struct ntk_engine_core_spec *spec;
+    uint8_t *memory; /* state buffer, then PSUM, between pages that cannot be touched */
+    size_t memory_bytes;
+    uint8_t *sbuf, *psum;
+    uint32_t semaphores[NTK_ISA_SEMAPHORES];
+    bool events[NTK_ISA_EVENTS];
+    /* Buffers of a run, grown before it starts and kept for the next. */
+    struct ntk_tile_scratch scratch;
+    void *row_memory;
+    float *matmul_memory;
+    uint8_t *bounce;
+    uint64_t bounce_bytes;
+    struct ntk_engine_pending *pending; /* a binary heap */
+    struct ntk_engine_interval *intervals;
+    uint64_t *queue_done_ps; /* by queue set */
+    uint64_t *queue_starts;  /* by queue set: how many dma_copy it has had */
+    uint64_t pending_capacity, interval_capacity, queue_capacity;
+};
+
+/* Grows the buffers to what the program needs. 0 or -ENOMEM. */
+int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engine_program *program);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_program - a program as the event loop runs it: everything decoded, bounded and priced.
+ *
+ * Private to the engine: core_engine.h is what others see. Whatever is in these structs has been checked
+ * by engine_program.c, so engine_run.c and the kernels check nothing again but what only a run
+ * can know: the memory it is given and the indices of indirect copies.
+ *
+ * Threads: immutable after ntk_engine_program_create().
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_ENGINE_PROGRAM_H
+#define NTK_RUNTIME_HOOKS_CORE_ENGINE_PROGRAM_H
+
+#include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/core/dma_mover.h"
+#include "runtime-hooks/core/kernel_tile.h"
+#include "shared/base/vec.h"
+#include "shared/formats/neff/neff.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Host bytes from one partition to the next: an odd number of cache lines more than a partition, so
+ * that the rows of a tile do not all fall into the same cache sets. */
+#define NTK_ENGINE_PITCH_EXTRA (33 * 64)
+
+enum ntk_engine_region {
+    NTK_ENGINE_REGION_VAR,
+    NTK_ENGINE_REGION_SBUF,
+    NTK_ENGINE_REGION_PSUM,
+};
+
+/* An operand of a compute instruction: the tile without its base, and where that will be. */
+struct ntk_engine_tile {
+    bool is_present;
+    enum ntk_engine_region region; /* never VAR */
+    size_t offset;                 /* host bytes from the start of the region */
+    struct ntk_tile tile;
+};
+
+struct ntk_engine_compute {
+    struct ntk_isa_instr instr;
+    struct ntk_engine_tile operand[NTK_ISA_OPERAND_COUNT];
+    uint8_t bounce_mask; /* sources to copy away first: they overlap a destination */
+};
+
+/* One side of a transfer. */
+struct ntk_engine_side {
+    enum ntk_engine_region region;
+    uint32_t var_id;
+    struct ntk_dma_walk walk;
+    int64_t offset;   /* host bytes from the start of the region to the first element */
+    uint64_t address; /* as the program sees it: offset in the variable, or state-buffer address */
+    uint64_t run_bytes;
+    float scale; /* fma */
+};
+
+enum ntk_engine_move {
+    NTK_ENGINE_MOVE_COPY,
+    NTK_ENGINE_MOVE_CAST,
+    NTK_ENGINE_MOVE_COMPUTE,
+    NTK_ENGINE_MOVE_TRANSPOSE,
+    NTK_ENGINE_MOVE_GATHER,
+    NTK_ENGINE_MOVE_SCATTER,
+};
+
+struct ntk_engine_transfer {
+    enum ntk_engine_move move;
+    struct ntk_engine_side to;
+    uint32_t first_source; /* in program->sources */
+    uint32_t source_count;
+    uint64_t read_bytes, write_bytes; /* of this transfer, for the counters */
+    uint64_t hbm_read_bytes, hbm_write_bytes;
+    uint64_t run_bytes;    /* shortest contiguous run of any side, for the cost */
+    uint64_t descriptors;  /* pieces it can be split into */
+    uint64_t bounce_bytes; /* scratch it needs; 0: none */
+    enum ntk_dma_fold fold;
+    bool accumulates, has_start;
+    double start;
+    uint32_t shape[4];
+    uint8_t order[4];
+    /* Gather and scatter: one index per row of the core's side. */
+    struct ntk_engine_tile indices;
+    ptrdiff_t core_pitch;      /* host bytes between the rows in the state buffer */
+    int64_t row_low, row_high; /* extent of the variable's row around its first element */
+    uint64_t row_step;
+    uint64_t index_max;
+    bool has_bounds, skips;
+};
+
+/* What a trigger or a dma_copy starts. */
+struct ntk_engine_dma {
+    uint32_t queue_set;
+    uint32_t group_id; /* NTK_NEFF_NONE: dma_copy, numbered by the run */
+    uint32_t first_transfer, transfer_count;
+    uint32_t semaphore; /* NTK_NEFF_NONE: none */
+    uint32_t semaphore_value;
+    uint32_t event; /* NTK_NEFF_NONE: none */
+};
+
+enum ntk_engine_kind {
+    NTK_ENGINE_KIND_CONTROL, /* only wait, time and signal */
+    NTK_ENGINE_KIND_SYNC,    /* event_semaphore with a mode */
+    NTK_ENGINE_KIND_DMA,
+    NTK_ENGINE_KIND_COMPUTE,
+};
+
+struct ntk_engine_instr {
+    uint64_t duration_ps;
+    uint64_t flops;
+    uint32_t slot;
+    uint32_t first; /* COMPUTE: in computes; DMA: in starts */
+    uint32_t count; /* DMA: how many starts */
+    uint32_t sync_number, sync_value;
+    uint16_t wait_semaphore, wait_value;
+    uint16_t signal_semaphore, signal_value;
+    uint8_t kind, flags, opcode, sync_mode;
+    bool is_transpose;
+};
+
+struct ntk_engine_queue_set {
+    uint32_t queue_count;
+};
+
+struct ntk_engine_variable {
+    uint64_t bytes_count;
+    bool is_used, is_bound; /* by a transfer; may be used at all */
+};
+
+struct ntk_engine_program {
+    unsigned generation;
+    const struct ntk_engine_core_spec *spec;
+    struct ntk_engine_program_info info;
+    struct ntk_vec instrs[NTK_ENGINE_SEQUENCER_COUNT]; /* struct ntk_engine_instr */
+    struct ntk_vec computes;                           /* struct ntk_engine_compute */
+    struct ntk_vec starts;                             /* uint32_t: index into dmas */
+    struct ntk_vec dmas;                               /* struct ntk_engine_dma */
+    struct ntk_vec transfers;                          /* struct ntk_engine_transfer */
+    struct ntk_vec sources;                            /* struct ntk_engine_side */
+    struct ntk_engine_queue_set *queue_sets;
+    struct ntk_engine_variable *variables; /* by var_id */
+    uint32_t sbuf_var_id;
+    uint32_t row_elements_max; /* of any compute operand */
+    uint64_t bounce_bytes_max; /* of any instruction or transfer */
+    uint64_t dma_start_count;  /* how often a run starts a DMA */
+    bool has_matmul;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,777 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_run - the event loop of one core.
+ *
+ * All that will end is in one heap, ordered by device time and then by the order in which it began. After
+ * each end every engine that stands is asked, in the order of the engine ids, whether its next
+ * instruction can start. Compute instructions work on their data when they start; DMA moves its data when
+ * it completes, so a program that forgets to wait for a load computes with what was there before, as
+ * it would on hardware.
+ */
+#include "runtime-hooks/core/core_engine.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/core/cost_model.h"
+#include "runtime-hooks/core/engine_core.h"
+#include "runtime-hooks/core/engine_program.h"
+#include "runtime-hooks/core/kernel_dtype.h"
+
+#define DMA_ENGINES_MAX 16
+
+struct engine_state {
+    const struct ntk_engine_instr *instrs;
+    size_t count, next;
+    uint64_t free_ps;
+    bool is_running;
+};
+
+struct run {
+    struct ntk_engine_core *core;
+    const struct ntk_engine_program *program;
+    const struct ntk_engine_run_options *options;
+    const struct ntk_engine_trace *trace;
+    struct ntk_engine_result *result;
+    struct engine_state engines[NTK_ENGINE_SEQUENCER_COUNT];
+    uint64_t busy_ps[NTK_ENGINE_SEQUENCER_COUNT];
+    uint64_t dma_free_ps[DMA_ENGINES_MAX];
+    uint64_t now_ps, last_ps;
+    uint64_t order;
+    size_t pending_count;
+    size_t interval_count;
+    bool has_nan;
+};
+
+const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome)
+{
+    switch (outcome) {
+    case NTK_RUN_OK:
+        return "ok";
+    case NTK_RUN_NUMERICAL_ERROR:
+        return "numerical error";
+    case NTK_RUN_OUT_OF_BOUNDS:
+        return "out of bounds";
+    case NTK_RUN_DEADLOCK:
+        return "deadlock";
+    case NTK_RUN_TIMEOUT:
+        return "timeout";
+    case NTK_RUN_BAD_INPUT:
+        return "bad input";
+    case NTK_RUN_NO_MEMORY:
+        return "no memory";
+    }
+    return "?";
+}
+
+static uint64_t later(uint64_t time_ps, uint64_t duration_ps)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(time_ps, duration_ps, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* --- the heap --------------------------------------------------------------------------------------- */
+
+static bool before(const struct ntk_engine_pending *a, const struct ntk_engine_pending *b)
+{
+    return a->time_ps != b->time_ps ? a->time_ps < b->time_ps : a->order < b->order;
+}
+
+static void pending_push(struct run *run, uint64_t time_ps, enum ntk_engine_pending_kind kind,
+                         uint32_t index)
+{
+    struct ntk_engine_pending *heap = run->core->pending;
+    struct ntk_engine_pending item = { time_ps, run->order++, kind, index };
+    size_t at = run->pending_count++;
+
+    assert(run->pending_count <= run->core->pending_capacity);
+    while (at > 0 && before(&item, &heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = item;
+}
+
+static struct ntk_engine_pending pending_pop(struct run *run)
+{
+    struct ntk_engine_pending *heap = run->core->pending;
+    struct ntk_engine_pending first = heap[0];
+    struct ntk_engine_pending last = heap[--run->pending_count];
+    size_t at = 0;
+
+    for (;;) {
+        size_t child = 2 * at + 1;
+
+        if (child >= run->pending_count) {
+            break;
+        }
+        if (child + 1 < run->pending_count && before(&heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!before(&heap[child], &last)) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return first;
+}
+
+/* --- semaphores and events --------------------------------------------------------------------------- */
+
+static void semaphore_set(struct run *run, uint32_t engine, uint32_t semaphore, uint32_t value)
+{
+    run->core->semaphores[semaphore] = value;
+    if (run->trace && run->trace->semaphore) {
+        struct ntk_engine_semaphore_event event = { engine, semaphore, value, false, run->now_ps };
+
+        run->trace->semaphore(&event, run->trace->ctx);
+    }
+}
+
+static void semaphore_add(struct run *run, uint32_t engine, uint32_t semaphore, uint32_t value)
+{
+    uint32_t sum;
+
+    if (__builtin_add_overflow(run->core->semaphores[semaphore], value, &sum)) {
+        sum = UINT32_MAX;
+    }
+    semaphore_set(run, engine, semaphore, sum);
+}
+
+static void event_set(struct run *run, uint32_t engine, uint32_t number, bool is_set)
+{
+    run->core->events[number] = is_set;
+    if (run->trace && run->trace->semaphore) {
+        struct ntk_engine_semaphore_event event = { engine, number, is_set, true, run->now_ps };
+
+        run->trace->semaphore(&event, run->trace->ctx);
+    }
+}
+
+static bool may_start(const struct run *run, const struct ntk_engine_instr *instr)
+{
+    uint32_t value;
+
+    if (instr->wait_semaphore == NTK_ISA_NO_SEMAPHORE) {
+        return true;
+    }
+    if (instr->flags & NTK_ISA_FLAG_WAIT_EVENT) {
+        return run->core->events[instr->wait_semaphore] == (instr->wait_value != 0);
+    }
+    value = run->core->semaphores[instr->wait_semaphore];
+    return instr->flags & NTK_ISA_FLAG_WAIT_EQUAL ? value == instr->wait_value
+                                                  : value >= instr->wait_value;
+}
+
+static void sync_apply(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr)
+{
+    uint32_t value;
+
+    switch (instr->sync_mode) {
+    case NTK_ISA_SYNC_EVENT_CLEAR:
+        event_set(run, engine, instr->sync_number, false);
+        break;
+    case NTK_ISA_SYNC_EVENT_SET:
+        event_set(run, engine, instr->sync_number, true);
+        break;
+    case NTK_ISA_SYNC_SEMAPHORE_ADD:
+        semaphore_add(run, engine, instr->sync_number, instr->sync_value);
+        break;
+    case NTK_ISA_SYNC_SEMAPHORE_SUB:
+        value = run->core->semaphores[instr->sync_number];
+        semaphore_set(run, engine, instr->sync_number,
+                      value > instr->sync_value ? value - instr->sync_value : 0);
+        break;
+    case NTK_ISA_SYNC_SEMAPHORE_WRITE:
+        semaphore_set(run, engine, instr->sync_number, instr->sync_value);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- DMA --------------------------------------------------------------------------------------------- */
+
+static const struct ntk_engine_side *sources_of(const struct run *run,
+                                                const struct ntk_engine_transfer *transfer)
+{
+    return (const struct ntk_engine_side *)run->program->sources.items + transfer->first_source;
+}
+
+static uint8_t *side_memory(const struct run *run, const struct ntk_engine_side *side)
+{
+    uint8_t *base = side->region == NTK_ENGINE_REGION_SBUF
+                        ? run->core->sbuf
+                        : run->options->bindings[side->var_id].bytes;
+
+    return base + side->offset;
+}
+
+static uint64_t side_address(const struct run *run, const struct ntk_engine_side *side)
+{
+    return side->region == NTK_ENGINE_REGION_SBUF
+               ? side->address
+               : run->options->bindings[side->var_id].device_address + side->address;
+}
+
+/* Hands the pieces of a transfer to DMA engines; gives the time of the last byte. */
+static uint64_t transfer_schedule(struct run *run, const struct ntk_engine_dma *dma,
+                                  uint32_t number, const struct ntk_engine_transfer *transfer,
+                                  uint64_t *first_ps)
+{
+    const struct ntk_engine_core_spec *spec = run->program->spec;
+    const struct ntk_engine_side *source = sources_of(run, transfer);
+    uint32_t queues = run->program->queue_sets[dma->queue_set].queue_count;
+    uint64_t pieces = queues < spec->dma_engine_count ? queues : spec->dma_engine_count;
+    uint64_t done_ps = run->now_ps;
+
+    if (transfer->descriptors < pieces) {
+        pieces = transfer->descriptors;
+    }
+    for (uint64_t p = 0; p < pieces; p++) {
+        uint32_t queue = (uint32_t)((number + p) % queues);
+        uint32_t engine = queue % spec->dma_engine_count;
+        uint64_t reads = transfer->read_bytes / pieces + (p < transfer->read_bytes % pieces);
+        uint64_t writes = transfer->write_bytes / pieces + (p < transfer->write_bytes % pieces);
+        uint64_t start_ps =
+            larger(later(run->now_ps, NTK_COST_DMA_LATENCY_PS), run->dma_free_ps[engine]);
+        uint64_t end_ps =
+            later(start_ps, ntk_cost_dma_ps(spec, larger(reads, writes), transfer->run_bytes));
+
+        run->dma_free_ps[engine] = end_ps;
+        done_ps = larger(done_ps, end_ps);
+        if (start_ps < *first_ps) {
+            *first_ps = start_ps;
+        }
+        if (run->trace && run->trace->dma) {
+            struct ntk_engine_dma_event event = { .queue_set = dma->queue_set,
+                                                  .queue = queue,
+                                                  .dma_engine = engine,
+                                                  .group = number,
+                                                  .read_bytes = reads,
+                                                  .write_bytes = writes,
+                                                  .from_variable = source->var_id,
+                                                  .to_variable = transfer->to.var_id,
+                                                  .from_address = side_address(run, source),
+                                                  .to_address = side_address(run, &transfer->to),
+                                                  .start_ps = start_ps,
+                                                  .end_ps = end_ps };
+
+            run->trace->dma(&event, run->trace->ctx);
+        }
+    }
+    return done_ps;
+}
+
+static void dma_start(struct run *run, uint32_t dma_index)
+{
+    const struct ntk_engine_dma *dma = ntk_vec_at(&run->program->dmas, dma_index);
+    uint64_t first_ps = UINT64_MAX;
+    uint64_t done_ps = later(run->now_ps, NTK_COST_DMA_LATENCY_PS);
+    uint32_t number = dma->group_id;
+
+    if (number == NTK_NEFF_NONE) {
+        number = (uint32_t)run->core->queue_starts[dma->queue_set]++;
+    }
+    for (uint32_t t = 0; t < dma->transfer_count; t++) {
+        const struct ntk_engine_transfer *transfer =
+            ntk_vec_at(&run->program->transfers, dma->first_transfer + t);
+
+        done_ps = larger(done_ps, transfer_schedule(run, dma, number, transfer, &first_ps));
+    }
+    if (first_ps < done_ps) {
+        run->core->intervals[run->interval_count++] =
+            (struct ntk_engine_interval){ first_ps, done_ps };
+    }
+    /* Transfers of one queue set complete in the order they were started. */
+    done_ps = larger(done_ps, run->core->queue_done_ps[dma->queue_set]);
+    run->core->queue_done_ps[dma->queue_set] = done_ps;
+    pending_push(run, done_ps, NTK_ENGINE_PENDING_DMA, dma_index);
+}
+
+static bool indirect_move(struct run *run, const struct ntk_engine_transfer *transfer)
+{
+    const struct ntk_engine_side *source = sources_of(run, transfer);
+    bool gathers = transfer->move == NTK_ENGINE_MOVE_GATHER;
+    const struct ntk_engine_side *row = gathers ? source : &transfer->to;
+    const struct ntk_engine_side *core = gathers ? &transfer->to : source;
+    uint8_t *row_memory = side_memory(run, row);
+    uint8_t *core_memory = side_memory(run, core);
+    uint64_t bytes = run->program->variables[row->var_id].bytes_count;
+    const struct ntk_tile *tile = &transfer->indices.tile;
+    const uint8_t *index_memory = run->core->sbuf + transfer->indices.offset;
+    int64_t indices[NTK_ISA_PARTITIONS];
+
+    for (uint32_t p = 0; p < tile->partitions; p++) {
+        ntk_kernel_to_i64(tile->dtype, index_memory + (ptrdiff_t)p * tile->pitch, 0, 1,
+                          &indices[p]);
+    }
+    for (uint32_t p = 0; p < tile->partitions; p++) {
+        /* 32-bit index times 32-bit step: no overflow. */
+        int64_t move = indices[p] * (int64_t)transfer->row_step;
+        uint8_t *core_row = core_memory + (ptrdiff_t)p * transfer->core_pitch;
+        bool leaves = row->offset + move + transfer->row_low < 0 ||
+                      row->offset + move + transfer->row_high > (int64_t)bytes;
+
+        if (transfer->has_bounds &&
+            (indices[p] < 0 || (uint64_t)indices[p] > transfer->index_max)) {
+            if (transfer->skips) {
+                continue;
+            }
+            return false;
+        }
+        if (leaves) {
+            return false;
+        }
+        if (gathers) {
+            ntk_dma_cast(&core->walk, core_row, &row->walk, row_memory + move);
+        } else {
+            ntk_dma_cast(&row->walk, row_memory + move, &core->walk, core_row);
+        }
+    }
+    return true;
+}
+
+/* Copies a side densely into the bounce buffer and makes it the new source. */
+static const uint8_t *bounce_side(struct run *run, const struct ntk_engine_side *side,
+                                  uint64_t *used, struct ntk_dma_walk *out_walk)
+{
+    uint64_t elements = 0;
+    uint8_t *copy = run->core->bounce + *used;
+    struct ntk_dma_walk dense = { .dtype = side->walk.dtype, .dim_count = 1 };
+
+    ntk_dma_walk_elements(&side->walk, &elements);
+    dense.count[0] = elements;
+    dense.step[0] = (int64_t)ntk_dtype_bytes(dense.dtype);
+    ntk_dma_copy(&dense, copy, &side->walk, side_memory(run, side));
+    *used += elements * (uint64_t)dense.step[0];
+    *out_walk = dense;
+    return copy;
+}
+
+static bool transfer_move(struct run *run, const struct ntk_engine_transfer *transfer)
+{
+    const struct ntk_engine_side *source = sources_of(run, transfer);
+    uint8_t *to = side_memory(run, &transfer->to);
+    struct ntk_dma_source sources[NTK_DMA_SOURCES_MAX];
+    uint64_t used = 0;
+
+    if (transfer->move == NTK_ENGINE_MOVE_GATHER || transfer->move == NTK_ENGINE_MOVE_SCATTER) {
+        return indirect_move(run, transfer);
+    }
+    if (transfer->move == NTK_ENGINE_MOVE_TRANSPOSE) {
+        ntk_dma_transpose(&transfer->to.walk, to, &source->walk, side_memory(run, source),
+                          transfer->shape, transfer->order, run->core->bounce);
+        return true;
+    }
+    for (uint32_t s = 0; s < transfer->source_count; s++) {
+        sources[s].walk = source[s].walk;
+        sources[s].scale = source[s].scale;
+        sources[s].from = transfer->bounce_bytes > 0
+                              ? bounce_side(run, &source[s], &used, &sources[s].walk)
+                              : side_memory(run, &source[s]);
+    }
+    switch (transfer->move) {
+    case NTK_ENGINE_MOVE_COPY:
+        ntk_dma_copy(&transfer->to.walk, to, &sources[0].walk, sources[0].from);
+        break;
+    case NTK_ENGINE_MOVE_CAST:
+        ntk_dma_cast(&transfer->to.walk, to, &sources[0].walk, sources[0].from);
+        break;
+    default:
+        ntk_dma_compute(transfer->fold, &transfer->to.walk, to, sources, transfer->source_count,
+                        transfer->accumulates, transfer->has_start ? &transfer->start : NULL);
+        break;
+    }
+    return true;
+}
+
+/* False when an index was out of bounds. */
+static bool dma_complete(struct run *run, uint32_t dma_index)
+{
+    const struct ntk_engine_dma *dma = ntk_vec_at(&run->program->dmas, dma_index);
+    struct ntk_engine_result *result = run->result;
+
+    for (uint32_t t = 0; t < dma->transfer_count; t++) {
+        const struct ntk_engine_transfer *transfer =
+            ntk_vec_at(&run->program->transfers, dma->first_transfer + t);
+
+        if (!transfer_move(run, transfer)) {
+            return false;
+        }
+        result->dma_transfer_count++;
+        result->dma_bytes += transfer->write_bytes;
+        result->hbm_read_bytes += transfer->hbm_read_bytes;
+        result->hbm_write_bytes += transfer->hbm_write_bytes;
+    }
+    if (dma->semaphore != NTK_NEFF_NONE) {
+        semaphore_add(run, NTK_ENGINE_DMA, dma->semaphore, dma->semaphore_value);
+    }
+    if (dma->event != NTK_NEFF_NONE) {
+        event_set(run, NTK_ENGINE_DMA, dma->event, true);
+    }
+    return true;
+}
+
+/* --- compute ----------------------------------------------------------------------------------------- */
+
+static void compute_tiles(struct run *run, const struct ntk_engine_compute *compute,
+                          struct ntk_tile tiles[NTK_ISA_OPERAND_COUNT])
+{
+    uint64_t used = 0;
+
+    for (int r = 0; r < NTK_ISA_OPERAND_COUNT; r++) {
+        const struct ntk_engine_tile *operand = &compute->operand[r];
+
+        tiles[r].base = NULL;
+        if (!operand->is_present) {
+            continue;
+        }
+        tiles[r] = operand->tile;
+        tiles[r].base =
+            (operand->region == NTK_ENGINE_REGION_SBUF ? run->core->sbuf : run->core->psum) +
+            operand->offset;
+        if (compute->bounce_mask >> r & 1) {
+            struct ntk_tile copy = tiles[r];
+
+            copy.base = run->core->bounce + used;
+            copy.dim_count = 1;
+            copy.count[0] = copy.elements;
+            copy.step[0] = (ptrdiff_t)ntk_dtype_bytes(copy.dtype);
+            copy.pitch = (ptrdiff_t)copy.elements * copy.step[0];
+            copy.is_dense = true;
+            ntk_tile_copy(&copy, &tiles[r], &run->core->scratch);
+            used += ((uint64_t)copy.partitions * (uint64_t)copy.pitch + 63) / 64 * 64;
+            tiles[r] = copy;
+        }
+    }
+}
+
+static struct ntk_tile_scalar scalar_make(const struct ntk_tile *column, uint32_t bits)
+{
+    return (struct ntk_tile_scalar){ *column, ntk_isa_bits_float(bits), (int32_t)bits };
+}
+
+static bool compute(struct run *run, const struct ntk_engine_compute *work)
+{
+    const struct ntk_isa_instr *instr = &work->instr;
+    const struct ntk_tile_scratch *scratch = &run->core->scratch;
+    struct ntk_tile tiles[NTK_ISA_OPERAND_COUNT];
+    const struct ntk_tile *to = &tiles[NTK_ISA_DST];
+    const struct ntk_tile *a = &tiles[NTK_ISA_SRC0];
+    const struct ntk_tile *b = &tiles[NTK_ISA_SRC1];
+    const struct ntk_tile *c = &tiles[NTK_ISA_SRC2];
+    struct ntk_tile_reduce reduce;
+    struct ntk_tile_stage first;
+    struct ntk_tile_stage second;
+
+    compute_tiles(run, work, tiles);
+    reduce.column = tiles[NTK_ISA_DST2];
+    reduce.op = instr->reduce_op;
+    reduce.from_old = instr->reduce_cmd == NTK_ISA_REDUCE_REDUCE;
+    first.op = instr->op0;
+    first.reverse = (instr->op_flags & NTK_ISA_OPF_REVERSE0) != 0;
+    second.op = instr->op1;
+    second.reverse = (instr->op_flags & NTK_ISA_OPF_REVERSE1) != 0;
+
+    switch (instr->op) {
+    case NTK_ISA_OP_NC_MATMUL:
+        return ntk_tile_matmul(to, a, b, (instr->op_flags & NTK_ISA_OPF_ACCUMULATE) != 0, scratch);
+    case NTK_ISA_OP_NC_TRANSPOSE:
+        return ntk_tile_transpose(to, a, scratch);
+    case NTK_ISA_OP_ACTIVATION:
+    case NTK_ISA_OP_ACTIVATION_REDUCE: {
+        struct ntk_tile_scalar scale = scalar_make(c, instr->imm[0]);
+        struct ntk_tile_scalar bias = scalar_make(b, instr->imm[1]);
+
+        return ntk_tile_activation(to, a, instr->act, &scale, &bias,
+                                   ntk_isa_bits_float(instr->imm[2]), &reduce, scratch);
+    }
+    case NTK_ISA_OP_TENSOR_TENSOR:
+        return ntk_tile_tensor_tensor(to, instr->op0, a, b, scratch);
+    case NTK_ISA_OP_TENSOR_SCALAR:
+        first.scalar = scalar_make(b, instr->imm[0]);
+        second.scalar = scalar_make(c, instr->imm[1]);
+        return ntk_tile_tensor_scalar(to, a, &first, &second, NULL, scratch);
+    case NTK_ISA_OP_TENSOR_SCALAR_REDUCE:
+        first.scalar = scalar_make(b, instr->imm[0]);
+        return ntk_tile_tensor_scalar(to, a, &first, NULL, &reduce, scratch);
+    case NTK_ISA_OP_SCALAR_TENSOR_TENSOR:
+        first.scalar = scalar_make(c, instr->imm[0]);
+        return ntk_tile_scalar_tensor_tensor(to, a, &first, second.op, second.reverse, b, scratch);
+    case NTK_ISA_OP_TENSOR_REDUCE:
+        return ntk_tile_tensor_reduce(to, a, instr->op0, a->elements / to->elements,
+                                      (instr->op_flags & NTK_ISA_OPF_NEGATE) != 0, scratch);
+    case NTK_ISA_OP_TENSOR_COPY:
+    case NTK_ISA_OP_TENSOR_CAST:
+        return ntk_tile_copy(to, a, scratch);
+    case NTK_ISA_OP_MEMSET:
+        return ntk_tile_memset(to, ntk_isa_bits_float(instr->imm[0]), ntk_isa_imm_u64(instr),
+                               scratch);
+    case NTK_ISA_OP_RECIPROCAL:
+        return ntk_tile_reciprocal(to, a, scratch);
+    case NTK_ISA_OP_IOTA: {
+        const struct ntk_isa_operand *pattern = &instr->operand[NTK_ISA_SRC0];
+        uint32_t counts[NTK_ISA_DIMS_MAX];
+        int32_t steps[NTK_ISA_DIMS_MAX];
+
+        for (unsigned d = 0; d < pattern->dim_count; d++) {
+            counts[d] = pattern->dim[d].count;
+            steps[d] = pattern->dim[d].step;
+        }
+        return ntk_tile_iota(to, (int32_t)instr->imm[0], (int32_t)instr->imm[1], counts, steps,
+                             pattern->dim_count, scratch);
+    }
+    case NTK_ISA_OP_MAX8:
+        return ntk_tile_max8(to, a, scratch);
+    default:
+        assert(!"an operation that engine_program.c let through");
+        return false;
+    }
+}
+
+/* --- the loop ---------------------------------------------------------------------------------------- */
+
+static void instr_start(struct run *run, uint32_t engine)
+{
+    struct engine_state *state = &run->engines[engine];
+    const struct ntk_engine_instr *instr = &state->instrs[state->next];
+    uint64_t end_ps = later(run->now_ps, instr->duration_ps);
+
+    if (instr->wait_semaphore != NTK_ISA_NO_SEMAPHORE &&
+        (instr->flags & (NTK_ISA_FLAG_WAIT_CONSUME | NTK_ISA_FLAG_WAIT_EVENT)) ==
+            NTK_ISA_FLAG_WAIT_CONSUME) {
+        semaphore_set(run, engine, instr->wait_semaphore,
+                      run->core->semaphores[instr->wait_semaphore] - instr->wait_value);
+    }
+    if (run->trace && run->trace->instruction) {
+        struct ntk_engine_instruction_event event = { .engine = engine,
+                                                      .slot = instr->slot,
+                                                      .opcode = instr->opcode,
+                                                      .wait_ps = run->now_ps - state->free_ps,
+                                                      .start_ps = run->now_ps,
+                                                      .end_ps = end_ps };
+
+        run->trace->instruction(&event, run->trace->ctx);
+    }
+    if (instr->kind == NTK_ENGINE_KIND_COMPUTE) {
+        run->has_nan |= compute(run, ntk_vec_at(&run->program->computes, instr->first));
+        run->result->flops += instr->flops;
+        if (!instr->is_transpose) {
+            run->result->effective_flops += instr->flops;
+        }
+    }
+    run->result->instruction_count[engine]++;
+    if (instr->kind != NTK_ENGINE_KIND_SYNC) { /* waiting is not working */
+        run->busy_ps[engine] = later(run->busy_ps[engine], instr->duration_ps);
+    }
+    state->is_running = true;
+    pending_push(run, end_ps, NTK_ENGINE_PENDING_INSTR, engine);
+}
+
+static void instr_end(struct run *run, uint32_t engine)
+{
+    struct engine_state *state = &run->engines[engine];
+    const struct ntk_engine_instr *instr = &state->instrs[state->next];
+
+    state->is_running = false;
+    state->free_ps = run->now_ps;
+    state->next++;
+    if (instr->kind == NTK_ENGINE_KIND_SYNC) {
+        sync_apply(run, engine, instr);
+    }
+    if (instr->signal_semaphore != NTK_ISA_NO_SEMAPHORE) {
+        if (instr->flags & NTK_ISA_FLAG_SIGNAL_EVENT) {
+            event_set(run, engine, instr->signal_semaphore, instr->signal_value != 0);
+        } else {
+            semaphore_add(run, engine, instr->signal_semaphore, instr->signal_value);
+        }
+    }
+    if (instr->kind == NTK_ENGINE_KIND_DMA) {
+        for (uint32_t s = 0; s < instr->count; s++) {
+            dma_start(run, *(const uint32_t *)ntk_vec_at(&run->program->starts, instr->first + s));
+        }
+    }
+}
+
+/* What stands starts if it may. An instruction that takes a semaphore can stop another of the same
+ * moment, so the order of the engines is part of the model; one that only waits cannot make
+ * another start, so one pass is enough. */
+static void start_ready(struct run *run)
+{
+    for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        struct engine_state *state = &run->engines[e];
+
+        if (!state->is_running && state->next < state->count &&
+            may_start(run, &state->instrs[state->next])) {
+            instr_start(run, e);
+        }
+    }
+}
+
+static void fault_at(struct run *run, uint32_t engine)
+{
+    const struct engine_state *state = &run->engines[engine];
+
+    run->result->fault_engine = engine;
+    if (state->next < state->count) {
+        run->result->fault_slot = state->instrs[state->next].slot;
+    }
+}
+
+static void stopped(struct run *run, enum ntk_engine_outcome outcome)
+{
+    run->result->outcome = outcome;
+    for (uint32_t e = NTK_ENGINE_SEQUENCER_COUNT; e-- > 0;) {
+        if (run->engines[e].next < run->engines[e].count) {
+            run->result->engines_not_done |= 1u << e;
+            fault_at(run, e);
+        }
+    }
+    if (run->result->engines_not_done == 0) {
+        run->result->fault_engine = NTK_ENGINE_DMA;
+    }
+}
+
+static void loop(struct run *run)
+{
+    uint64_t limit_ps = UINT64_MAX;
+
+    if (run->options->timeout_ns > 0 && run->options->timeout_ns < UINT64_MAX / 1000) {
+        limit_ps = run->options->timeout_ns * 1000;
+    }
+    start_ready(run);
+    while (run->pending_count > 0) {
+        if (run->core->pending[0].time_ps > limit_ps) {
+            run->last_ps = limit_ps;
+            stopped(run, NTK_RUN_TIMEOUT);
+            return;
+        }
+        /* All ends of one moment come before the starts they allow. */
+        run->now_ps = run->core->pending[0].time_ps;
+        run->last_ps = run->now_ps;
+        while (run->pending_count > 0 && run->core->pending[0].time_ps == run->now_ps) {
+            struct ntk_engine_pending item = pending_pop(run);
+
+            if (item.kind == NTK_ENGINE_PENDING_INSTR) {
+                instr_end(run, item.index);
+            } else if (!dma_complete(run, item.index)) {
+                stopped(run, NTK_RUN_OUT_OF_BOUNDS);
+                run->result->fault_engine = NTK_ENGINE_DMA;
+                return;
+            }
+        }
+        start_ready(run);
+    }
+    for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        if (run->engines[e].next < run->engines[e].count) {
+            stopped(run, NTK_RUN_DEADLOCK);
+            return;
+        }
+    }
+    run->result->outcome = run->has_nan ? NTK_RUN_NUMERICAL_ERROR : NTK_RUN_OK;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct ntk_engine_interval *x = a;
+    const struct ntk_engine_interval *y = b;
+
+    return (x->start_ps > y->start_ps) - (x->start_ps < y->start_ps);
+}
+
+/* Length of the union of the DMA intervals, cut at the end of the run. */
+static uint64_t dma_busy_ps(struct run *run)
+{
+    struct ntk_engine_interval *intervals = run->core->intervals;
+    uint64_t covered_to = 0;
+    uint64_t busy = 0;
+
+    qsort(intervals, run->interval_count, sizeof *intervals, by_start);
+    for (size_t i = 0; i < run->interval_count; i++) {
+        uint64_t start = larger(intervals[i].start_ps, covered_to);
+        uint64_t end = intervals[i].end_ps < run->last_ps ? intervals[i].end_ps : run->last_ps;
+
+        if (end > start) {
+            busy += end - start;
+            covered_to = end;
+        }
+    }
+    return busy;
+}
+
+static bool bindings_fit(const struct ntk_engine_program *program,
+                         const struct ntk_engine_run_options *options, struct ntk_err *err)
+{
+    for (uint32_t v = 0; v < program->info.variable_count; v++) {
+        const struct ntk_engine_variable *variable = &program->variables[v];
+
+        if (!variable->is_used) {
+            continue;
+        }
+        if (v >= options->binding_count || !options->bindings[v].bytes) {
+            ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "variable %u has no memory", v);
+            return false;
+        }
+        if (options->bindings[v].size < variable->bytes_count) {
+            ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                        "variable %u has %llu bytes, the program needs %llu", v,
+                        (unsigned long long)options->bindings[v].size,
+                        (unsigned long long)variable->bytes_count);
+            return false;
+        }
+    }
+    return true;
+}
+
+int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program *program,
+                   const struct ntk_engine_run_options *options,
+                   struct ntk_engine_result *out_result, struct ntk_err *err)
+{
+    struct run run = { .core = core,
+                       .program = program,
+                       .options = options,
+                       .trace = options->trace,
+                       .result = out_result };
+
+    memset(out_result, 0, sizeof *out_result);
+    out_result->fault_engine = NTK_ENGINE_COUNT;
+    if (core->generation != program->generation) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a program for %s on a core of %s",
+                           program->spec->name, core->spec->name);
+    }
+    if (!bindings_fit(program, options, err)) {
+        out_result->outcome = NTK_RUN_BAD_INPUT;
+        return 0;
+    }
+    if (ntk_engine_core_prepare(core, program) < 0) {
+        ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        out_result->outcome = NTK_RUN_NO_MEMORY;
+        return 0;
+    }
+    memset(core->semaphores, 0, sizeof core->semaphores);
+    memset(core->events, 0, sizeof core->events);
+    memset(core->queue_done_ps, 0, program->info.queue_count * sizeof *core->queue_done_ps);
+    memset(core->queue_starts, 0, program->info.queue_count * sizeof *core->queue_starts);
+    for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        run.engines[e].instrs = program->instrs[e].items;
+        run.engines[e].count = program->instrs[e].count;
+    }
+    loop(&run);
+    for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        out_result->busy_ns[e] = run.busy_ps[e] / 1000;
+    }
+    out_result->busy_ns[NTK_ENGINE_DMA] = dma_busy_ps(&run) / 1000;
+    out_result->duration_ns = run.last_ps / 1000 + (run.last_ps % 1000 != 0);
+    return 0;
+}
