@@ -84,8 +84,8 @@ static int file_bytes(sqlite3 *db, int64_t *out_bytes, struct ntk_err *err)
 /* A tenth of the time that the samples span goes. */
 static int shorten(sqlite3 *db, bool *more, struct ntk_err *err)
 {
-    int64_t first_ns;
-    int64_t last_ns;
+    int64_t first_ns = 0;
+    int64_t last_ns = 0;
     int ret = ntk_store_sql_number(
         db, "SELECT min(time_ns) FROM machine_sample HAVING count(*) > 1", &first_ns, err);
 
