@@ -32,6 +32,32 @@ static struct columns columns_make(int width)
     return columns;
 }
 
+static int columns_first(const struct columns *columns)
+{
+    return columns->id >= 0 ? columns->id : columns->device;
+}
+
+/* With the part that is shown, when it is not all. */
+static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
+                         size_t shown, int width)
+{
+    char text[96] = "Memory Usage Details";
+    size_t count = model->nodes.count;
+
+    if (count > shown) {
+        size_t last = model->tree_first + shown < count ? model->tree_first + shown : count;
+
+        (void)snprintf(text, sizeof text, "Memory Usage Details (%zu-%zu of %zu)",
+                       model->tree_first + 1, last, count);
+    }
+    ntk_top_view_heading(screen, row, "");
+    if (ntk_screen_width(screen, text) < width) {
+        ntk_screen_put(screen, row, 0, width, NTK_STYLE_HEADING, text);
+    } else {
+        ntk_screen_put(screen, row, 0, width, NTK_STYLE_HEADING, "Memory Details");
+    }
+}
+
 static void draw_titles(struct ntk_screen *screen, int row, const struct columns *columns,
                         int style)
 {
@@ -50,7 +76,7 @@ static void draw_node(struct ntk_screen *screen, int row, const struct columns *
                       const struct ntk_top_node *node, bool is_cursor)
 {
     int style = is_cursor ? NTK_STYLE_CURSOR : NTK_STYLE_NORMAL;
-    int name_end = columns->id >= 0 ? columns->id : columns->device;
+    int name_end = columns_first(columns);
     int column = 1 + INDENT * node->depth;
     const char *mark = !node->can_expand ? "" : node->is_expanded ? "[-] " : "[+] ";
     char text[NTK_TOP_FORMAT_BYTES];
@@ -77,22 +103,10 @@ void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *scr
     int row = layout->tree_row;
     size_t count = model->nodes.count;
 
-    ntk_top_view_heading(screen, row,
-                         screen->columns < 60 && !layout->tree_has_titles ? "Memory Details"
-                                                                          : "Memory Usage Details");
+    draw_heading(model, screen, row, (size_t)layout->tree_rows,
+                 layout->tree_has_titles ? screen->columns : columns_first(&columns));
     if (layout->tree_has_titles) {
         draw_titles(screen, ++row, &columns, NTK_STYLE_NORMAL);
-        if (count > (size_t)layout->tree_rows) {
-            char text[64];
-
-            (void)snprintf(text, sizeof text, "%zu-%zu of %zu", model->tree_first + 1,
-                           model->tree_first + (size_t)layout->tree_rows < count
-                               ? model->tree_first + (size_t)layout->tree_rows
-                               : count,
-                           count);
-            ntk_screen_put_right(screen, layout->tree_row, 0, screen->columns, NTK_STYLE_HEADING,
-                                 text);
-        }
     } else {
         draw_titles(screen, row, &columns, NTK_STYLE_HEADING);
     }

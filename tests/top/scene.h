@@ -28,6 +28,7 @@ struct scene {
     bool no_memory;         /* runtimes do not tell */
     bool only_opaque;       /* runtimes tell nothing: no permission */
     uint32_t ended;         /* this many of the first runtimes ended */
+    uint32_t phase;         /* other numbers on the cores */
     const char *model_name; /* "mlp.neff" when NULL */
 };
 

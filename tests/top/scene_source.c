@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scene_source - neuron-top's main.c and curses with snapshots made by hand, for test_terminal.sh and
+ * the bench. NTK_TEST_SCENE: trn1, trn2 (128 cores), small, none, wide, many (300 applications), moving
+ * (128 cores that change every second).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/top/scene.h"
+#include "top/source.h"
+
+struct scene_source {
+    struct ntk_top_source base;
+    struct scene scene;
+    uint32_t step;
+    bool is_moving;
+};
+
+static int scene_take(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot,
+                      struct ntk_err *err)
+{
+    struct scene_source *source = (struct scene_source *)base;
+
+    (void)err;
+    source->step++;
+    if (source->is_moving) {
+        source->scene.phase = source->step;
+    }
+    *out_snapshot = (struct ntk_snapshot *)scene_snapshot(&source->scene);
+    return 1;
+}
+
+static void scene_close(struct ntk_top_source *base)
+{
+    free(base);
+}
+
+static const struct ntk_top_source_ops scene_ops = { scene_take, scene_close };
+
+int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
+                             struct ntk_err *err)
+{
+    static const char *const wide[] = { "深層学習", "plain" };
+    struct scene_source *source = calloc(1, sizeof *source);
+    const char *name = getenv("NTK_TEST_SCENE");
+
+    (void)sysfs_root;
+    if (!source) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    source->base.ops = &scene_ops;
+    source->base.fd = -1;
+    name = name ? name : "trn1";
+    if (strcmp(name, "trn2") == 0 || strcmp(name, "moving") == 0) {
+        source->scene = scene_trn2_lnc1;
+        source->is_moving = name[0] == 'm';
+    } else if (strcmp(name, "small") == 0) {
+        source->scene = scene_small;
+    } else if (strcmp(name, "none") == 0) {
+        source->scene = scene_no_device;
+    } else if (strcmp(name, "wide") == 0) {
+        source->scene = scene_small;
+        source->scene.runtime_count = 2;
+        source->scene.cores_per_runtime = 1;
+        source->scene.tags = wide;
+    } else if (strcmp(name, "many") == 0) {
+        source->scene = scene_trn2_lnc1;
+        source->scene.runtime_count = 300;
+        source->scene.cores_per_runtime = 0;
+    } else {
+        source->scene = scene_trn1;
+    }
+    *out_source = &source->base;
+    return 0;
+}
