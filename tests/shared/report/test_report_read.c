@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: lines of our writer, of the vendor's form, and hostile ones. */
+#include "shared/report/report_json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/metrics/snapshot.h"
+#include "tests/support/sample_snapshot.h"
+
+static char *write_line(const struct ntk_snapshot *snapshot,
+                        const struct ntk_report_options *options)
+{
+    struct ntk_buf buf = { 0 };
+
+    assert_int_equal(ntk_report_write(snapshot, options, &buf, NULL), 0);
+    return ntk_buf_take(&buf, NULL);
+}
+
+static struct ntk_snapshot *read_line(const char *line)
+{
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+
+    if (ntk_report_read(line, strlen(line), &snapshot, &err) < 0) {
+        fail_msg("'%.80s' was refused: %s", line, err.text);
+    }
+    return snapshot;
+}
+
+/* A failure shows the place, which cmocka cuts off in lines of this length. */
+static void assert_same_line(const char *first, const char *second)
+{
+    size_t at = 0;
+
+    while (first[at] && first[at] == second[at]) {
+        at++;
+    }
+    if (first[at] != second[at]) {
+        size_t from = at > 60 ? at - 60 : 0;
+        fail_msg("byte %zu: '%.100s' became '%.100s'", at, first + from, second + from);
+    }
+}
+
+/* Method: random values in every count of a sample; written, read, written: the same bytes. */
+static void what_was_written_reads_back_to_the_same_line(void **state)
+{
+    struct ntk_report_options options = { .timestamps = true };
+
+    (void)state;
+    srand(4711);
+    for (int round = 0; round < 300; round++) {
+        struct ntk_snapshot *snapshot = test_sample_snapshot(round % 2 + 1);
+        struct ntk_runtime_sample *runtime = &snapshot->runtimes[0];
+        snapshot->period_ns = (uint64_t)rand() * 7 + 1;
+        snapshot->group_period_ns[rand() % NTK_SYSTEM_GROUP_COUNT] =
+            rand() % 2 ? NTK_GROUP_ABSENT : (uint64_t)rand() + 1;
+        runtime->group_period_ns[rand() % NTK_RUNTIME_GROUP_COUNT] =
+            rand() % 2 ? NTK_GROUP_ABSENT : (uint64_t)rand() + 1;
+        for (size_t i = 0; i < runtime->core_count; i++) {
+            runtime->cores[i].utilization = (double)rand() / RAND_MAX;
+            runtime->cores[i].flops.period = (uint64_t)rand() * (uint64_t)rand();
+            runtime->cores[i].engine_busy_ns[rand() % NTK_ENGINE_COUNT].period = (uint64_t)rand();
+        }
+        for (size_t i = 0; i < runtime->memory_count; i++) {
+            runtime->memory[i].current_bytes = (uint64_t)rand() * (uint64_t)(rand() % 4096);
+        }
+        runtime->cpu_user = (double)rand() / RAND_MAX;
+        snapshot->system.average[rand() % NTK_CPU_FIELD_COUNT] = (double)rand() / RAND_MAX;
+        char *first = write_line(snapshot, &options);
+        struct ntk_snapshot *back = read_line(first);
+        char *second = write_line(back, &options);
+        assert_same_line(first, second);
+        free(first);
+        free(second);
+        ntk_snapshot_destroy(back);
+        ntk_snapshot_destroy(snapshot);
+    }
+}
+
+static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    char *line = write_line(snapshot, &(struct ntk_report_options){ .timestamps = true });
+    struct ntk_snapshot *back = read_line(line);
+    const struct ntk_runtime_sample *runtime = &back->runtimes[0];
+
+    (void)state;
+    assert_int_equal(back->sequence, 3);
+    assert_int_equal(back->realtime_ns, 1763700000123456789u);
+    assert_int_equal(back->period_ns, 1000250000);
+    assert_int_equal(back->runtime_count, 2);
+    assert_int_equal(runtime->header_pid, 17);
+    assert_int_equal(runtime->start_time, 123456);
+    assert_string_equal(runtime->tag, "bert \"serve\"");
+    assert_int_equal(runtime->has, snapshot->runtimes[0].has | NTK_RUNTIME_HAS_PERCENTILES |
+                                       NTK_RUNTIME_HAS_DEVICE_PERCENTILES);
+    assert_int_equal(runtime->total_latency.count, 70);
+    assert_int_equal(runtime->total_latency.sum_ns, 71ull * 1048576);
+    assert_int_equal(runtime->core_count, 2);
+    assert_int_equal(runtime->cores[1].has, snapshot->runtimes[0].cores[1].has);
+    assert_int_equal(runtime->cores[1].engine_busy_ns[NTK_ENGINE_DVE].period, 12000000);
+    assert_int_equal(runtime->memory_count, snapshot->runtimes[0].memory_count);
+    assert_int_equal(runtime->memory[5].peak_bytes, 2048);
+    assert_int_equal(runtime->memory[5].category, NTK_MEMORY_DMA_RINGS_IO);
+    assert_int_equal(runtime->models[0].total_latency.count, 40);
+    assert_int_equal(runtime->models[1].id, 10002);
+    assert_false(runtime->models[1].loaded);
+    assert_true(back->runtimes[1].ended);
+    assert_int_equal(back->devices[0].stack_capacity_bytes[1], 25769803776u);
+    assert_int_equal(back->devices[0].ecc[NTK_ECC_SRAM_CORRECTED].period, 4);
+    assert_true(back->hardware.software);
+    assert_int_equal(back->core_count, 4);
+    assert_int_equal(back->cores[1].busy_ns.period, 375000000);
+    assert_int_equal(back->outcome[NTK_OUTCOME_COMPLETED].period, 77);
+    assert_int_equal(back->events_lost.period, 2);
+    free(line);
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void the_vendor_form_gives_what_it_holds(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(2);
+    char *line = write_line(snapshot, &(struct ntk_report_options){ .vendor_only = true });
+    struct ntk_snapshot *back = read_line(line);
+    const struct ntk_runtime_sample *runtime = &back->runtimes[0];
+    uint64_t host;
+    uint64_t device;
+
+    (void)state;
+    assert_int_equal(back->hardware.lnc, 2);
+    assert_int_equal(back->hardware.cores_per_device, 4);
+    assert_int_equal(runtime->lnc, 2);
+    assert_int_equal(runtime->core_count, 4);
+    assert_true(runtime->cores[2].utilization > 0.187 && runtime->cores[2].utilization < 0.188);
+    assert_true(runtime->has & NTK_RUNTIME_HAS_PERCENTILES);
+    assert_true(runtime->total_percentile_ns[6] > 2113535 - 1 &&
+                runtime->total_percentile_ns[6] < 2113535 + 1);
+    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
+    assert_int_equal(host, 4608);
+    assert_int_equal(device, 1125504);
+    assert_int_equal(runtime->model_count, 1);
+    assert_string_equal(runtime->models[0].uuid, "0f1e2d3c4b5a69788796a5b4c3d2e1f0");
+    assert_int_equal(back->group_period_ns[NTK_SYSTEM_GROUP_ECC], 2000500000);
+    free(line);
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void a_group_with_an_error_has_no_numbers(void **state)
+{
+    struct ntk_snapshot *back =
+        read_line("{\"neuron_runtime_data\":[{\"pid\":5,\"neuron_runtime_tag\":\"x\",\"error\":"
+                  "\"\",\"report\":{"
+                  "\"execution_stats\":{\"period\":1,\"execution_summary\":{\"completed\":9},"
+                  "\"error\":\"gone\"}}}]}");
+
+    (void)state;
+    assert_int_equal(back->runtimes[0].has, 0);
+    assert_int_equal(back->runtimes[0].outcome[0].period, 0);
+    ntk_snapshot_destroy(back);
+}
+
+static void what_is_no_report_is_refused_with_a_sentence(void **state)
+{
+    static const char *const lines[] = { "",    "{",      "[]",         "1",
+                                         "nul", "{}",     "{\"a\":1}",  "{\"system_data\":1",
+                                         "\"",  "{\"a\"", "\xff\xfe{}", "{\"system_data\":1e999}" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct ntk_snapshot *snapshot = NULL;
+        struct ntk_err err = { 0 };
+        assert_int_equal(ntk_report_read(lines[i], strlen(lines[i]), &snapshot, &err), -EBADMSG);
+        assert_null(snapshot);
+        assert_true(err.text[0] != '\0');
+    }
+}
+
+/* Values of wrong types, out of range, doubled, and references beyond every table. */
+static void hostile_values_are_skipped(void **state)
+{
+    struct ntk_snapshot *back = read_line(
+        "{\"neuron_runtime_data\":[null,7,{\"pid\":-5,\"neuron_runtime_tag\":3,\"report\":{"
+        "\"execution_stats\":{\"period\":-1,\"execution_summary\":[1],\"latency_stats\":{"
+        "\"total_latency\":{\"p0\":-1}},\"error\":\"\"},"
+        "\"neuroncore_counters\":{\"period\":1e300,\"neuroncores_in_use\":{\"99999\":{},\"x\":{},"
+        "\"1\":{\"neuroncore_utilization\":1e9,\"flops\":-4},\"01\":{}},\"error\":\"\"},"
+        "\"memory_used\":{\"period\":1,\"error\":\"\"},"
+        "\"neuron_ext\":{\"lnc\":900,\"models\":[1,{\"uuid\":\"zz\",\"core\":4000000,"
+        "\"core_count\":99999999,\"total_latency\":{\"buckets\":[[3,1],[2,1]]}}],"
+        "\"memory\":[{\"category\":\"wat\"},{\"category\":\"tensors\",\"core\":99999}],"
+        "\"total_latency\":{\"buckets\":[[999999,1]]},"
+        "\"neuroncores\":{\"2\":{\"utilization\":-3,\"busy_ns\":\"x\"},\"5000\":{}}}}}],"
+        "\"system_data\":{\"vcpu_usage\":{\"usage_data\":{\"-1\":{},\"1\":5}},"
+        "\"neuron_hw_counters\":{\"neuron_devices\":[{},{}]}},"
+        "\"neuron_hardware_info\":{\"neuron_device_count\":100000,"
+        "\"neuroncore_per_device_count\":100000,\"logical_neuroncore_config\":0}}");
+    const struct ntk_runtime_sample *runtime = &back->runtimes[2];
+
+    (void)state;
+    assert_int_equal(back->runtime_count, 3);
+    assert_int_equal(runtime->pid, 0);
+    assert_int_equal(runtime->lnc, 1);
+    assert_int_equal(runtime->core_count, 1);
+    assert_int_equal(runtime->cores[0].core, 2);
+    assert_true(runtime->cores[0].utilization == 0);
+    assert_int_equal(runtime->memory_count, 0);
+    assert_int_equal(runtime->total_latency.count, 0);
+    assert_int_equal(runtime->model_count, 2);
+    assert_int_equal(runtime->models[1].core_count, 0);
+    assert_int_equal(runtime->models[1].total_latency.count, 0);
+    assert_int_equal(back->core_count, 0);
+    char *line = write_line(back, &(struct ntk_report_options){ .all_cores = true });
+    free(line);
+    ntk_snapshot_destroy(back);
+}
+
+/* Method: two rows whose sum needs the 64th bit, which readers of JSON do not have. */
+static void a_sum_beyond_63_bits_does_not_spoil_the_line(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    snapshot->runtimes[0].memory[2].current_bytes = UINT64_MAX / 2;
+    snapshot->runtimes[0].memory[3].current_bytes = UINT64_MAX / 2;
+    snapshot->period_ns = 1;
+    snapshot->runtimes[0].cores[0].flops.period = UINT64_MAX;
+    char *line = write_line(snapshot, &(struct ntk_report_options){ 0 });
+    struct ntk_snapshot *back = read_line(line);
+
+    (void)state;
+    assert_int_equal(back->runtime_count, 2);
+    free(line);
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void a_line_beyond_the_bound_is_refused_unread(void **state)
+{
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_report_read("{}", NTK_REPORT_READ_BYTES_MAX + 1u, &snapshot, &err),
+                     -EBADMSG);
+    assert_non_null(strstr(err.text, "is no report"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_reads_back_to_the_same_line),
+        cmocka_unit_test(the_parts_that_the_vendor_has_no_key_for_come_back),
+        cmocka_unit_test(the_vendor_form_gives_what_it_holds),
+        cmocka_unit_test(a_group_with_an_error_has_no_numbers),
+        cmocka_unit_test(what_is_no_report_is_refused_with_a_sentence),
+        cmocka_unit_test(hostile_values_are_skipped),
+        cmocka_unit_test(a_sum_beyond_63_bits_does_not_spoil_the_line),
+        cmocka_unit_test(a_line_beyond_the_bound_is_refused_unread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
