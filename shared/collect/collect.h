@@ -79,6 +79,10 @@ int64_t ntk_collector_drain(struct ntk_collector *collector);
 int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **out_snapshot,
                        struct ntk_err *err);
 
+/* Why something that looks like a process of ours is not shown (permissions, a broken file), or "".
+ * Borrowed until the next call on the collector. */
+const char *ntk_collector_note(const struct ntk_collector *collector);
+
 /*
  * A source: one origin of facts, no judgement. The collector calls all of them in turn; source_ring.c,
  * source_device.c and source_proc.c are those it has.
@@ -95,8 +99,6 @@ struct ntk_collect_source_ops {
     /* Hands the values of now to the aggregate. */
     int (*sample)(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
                   struct ntk_err *err);
-    /* After the snapshot was built: reap what ended. NULL: nothing to do. */
-    void (*finish)(void *state, struct ntk_aggregate *aggregate);
     void (*destroy)(void *state);
 };
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aggregate - readings of cumulative counters become the differences of one period.
+ *
+ * Pure: it opens nothing and asks no clock. Sources hand it what they read; ntk_aggregate_finish()
+ * gives the snapshot. All rules about first sight, restarts, ends and totals are here.
+ *
+ * Owner:   ntk_aggregate_create() allocates, _destroy() frees. Readings are borrowed for the call.
+ * Threads: one thread at a time.
+ */
+#ifndef NTK_SHARED_COLLECT_AGGREGATE_H
+#define NTK_SHARED_COLLECT_AGGREGATE_H
+
+#include "shared/collect/collect.h"
+#include "shared/device/device.h"
+#include "shared/ring/ring_registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_AGGREGATE_TAGS_MAX 4096
+#define NTK_AGGREGATE_CPUS_MAX 4096
+#define NTK_AGGREGATE_CORES_MAX (NTK_DEVICES_MAX * NTK_DEVICE_CORES_MAX)
+
+struct ntk_aggregate_options {
+    uint64_t begin_monotonic_ns; /* the first period starts here */
+    uint32_t ticks_per_second;   /* of CPU times in /proc */
+    uint64_t page_bytes;
+    size_t events_max;
+    const struct ntk_collector_options *collector; /* totals_get; borrowed for life; may be NULL */
+};
+
+int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk_aggregate **out);
+void ntk_aggregate_destroy(struct ntk_aggregate *aggregate);
+
+/* Facts that hold for all snapshots. */
+void ntk_aggregate_set_host(struct ntk_aggregate *aggregate, const char *boot_id,
+                            const char *host_name);
+
+/* ---- the host ---- */
+
+struct ntk_cpu_reading {
+    uint32_t cpu;
+    uint64_t ticks[NTK_CPU_FIELD_COUNT];
+    uint64_t other_ticks; /* stolen: part of the whole, in no field */
+};
+
+struct ntk_system_reading {
+    uint32_t has; /* enum ntk_system_has */
+    const char *cpu_error;
+    const char *memory_error;
+    struct ntk_cpu_reading average; /* cumulative, all CPUs */
+    const struct ntk_cpu_reading *cpus;
+    size_t cpu_count;
+    uint64_t context_switches; /* cumulative */
+    uint64_t memory_total_bytes;
+    uint64_t memory_used_bytes;
+    uint64_t swap_total_bytes;
+    uint64_t swap_used_bytes;
+};
+
+void ntk_aggregate_system(struct ntk_aggregate *aggregate,
+                          const struct ntk_system_reading *reading);
+
+/* ---- devices ---- */
+
+/* After each refresh: `appeared` when the tree is newer than the collector, so that its counters count
+ * from 0. */
+void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_device_tree *tree,
+                           bool appeared, const struct ntk_device_reading *readings, size_t count);
+/* Whether some core of the machine is known through no segment, so that the tree's counters are
+ * wanted. */
+bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate);
+
+/* ---- runtimes ---- */
+
+struct ntk_runtime_reading {
+    const char *key; /* the segment's path: tells processes apart */
+    const struct ntk_ring_process *process;
+    bool ended; /* the last reading of this process */
+    const struct ntk_ring_core *cores;
+    size_t core_count;
+    const struct ntk_ring_model *models;
+    size_t model_count;
+    const struct ntk_ring_memory *memory;
+    size_t memory_count;
+    uint64_t events_read; /* cumulative */
+    uint64_t events_lost;
+    /* 0, or -ENOENT when there is none. */
+    int (*core_histogram)(void *ctx, uint16_t core, struct ntk_ring_histogram *out);
+    int (*model_histogram)(void *ctx, const struct ntk_ring_model *model,
+                           struct ntk_ring_histogram *out);
+    void *ctx;
+};
+
+/* Whether this process was seen before; if not, hand in a reading by _runtime_first(). */
+bool ntk_aggregate_knows(const struct ntk_aggregate *aggregate, const char *key);
+/* Where its counters start counting. Not a sample. */
+int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
+                                const struct ntk_runtime_reading *reading);
+/* One per period and process; after one with `ended` no more. */
+int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
+                          const struct ntk_runtime_reading *reading);
+
+/* Processes that are alive, for whoever knows more of them. */
+struct ntk_aggregate_process {
+    uint32_t pid;
+    uint64_t start_time;
+    bool described; /* set once _describe() was called */
+    void *context;  /* the caller's, kept with the process; see context_free */
+};
+size_t ntk_aggregate_process_count(const struct ntk_aggregate *aggregate);
+struct ntk_aggregate_process *ntk_aggregate_process_get(struct ntk_aggregate *aggregate,
+                                                        size_t index);
+/* Called with each context when its process goes, and at destroy. */
+void ntk_aggregate_on_process_gone(struct ntk_aggregate *aggregate, void (*context_free)(void *));
+/* CPU time in ticks, cumulative, and RSS in pages; or the sentence why not. */
+void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, uint64_t user_ticks,
+                                 uint64_t system_ticks, uint64_t rss_pages);
+void ntk_aggregate_process_no_usage(struct ntk_aggregate *aggregate, size_t index,
+                                    const char *error);
+/* NULL leaves what is known. */
+void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t index,
+                                    const char *command, const char *user, const char *container);
+
+/* ---- events ---- */
+
+/* A record of the list, or NULL when there is no room (counted). realtime_ns and what the record says
+ * are the caller's to fill; texts by ntk_aggregate_event_text(). */
+struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate);
+const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char *text);
+
+/* ---- the end of the period ---- */
+
+int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
+                         uint64_t realtime_ns, struct ntk_snapshot **out_snapshot);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

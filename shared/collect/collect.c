@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/collect/collect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/collect/source.h"
+
+enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_PROC, SOURCE_COUNT };
+
+struct ntk_collector {
+    struct ntk_collector_options options; /* texts are copies */
+    char *texts[4];
+    struct ntk_aggregate *aggregate;
+    struct ntk_collect_source sources[SOURCE_COUNT];
+    const char *note; /* borrowed from the ring source */
+};
+
+static uint64_t now_ns(const struct ntk_collector *collector)
+{
+    const struct ntk_clock *clock = collector->options.clock;
+
+    return clock->monotonic_ns(clock->ctx);
+}
+
+/* The collector keeps its own copies of the texts, so that callers may forget theirs. */
+static int keep_text(struct ntk_collector *collector, size_t slot, const char **text)
+{
+    if (!*text) {
+        return 0;
+    }
+    collector->texts[slot] = strdup(*text);
+    *text = collector->texts[slot];
+    return *text ? 0 : -ENOMEM;
+}
+
+static void set_host(struct ntk_collector *collector)
+{
+    char path[1024];
+    char boot_id[64] = "";
+    struct utsname host;
+
+    snprintf(path, sizeof path, "%s/sys/kernel/random/boot_id", collector->options.proc_root);
+    if (ntk_fs_read_text(path, boot_id, sizeof boot_id) < 0) {
+        boot_id[0] = '\0';
+    }
+    ntk_aggregate_set_host(collector->aggregate, boot_id, uname(&host) == 0 ? host.nodename : "");
+}
+
+static int open_sources(struct ntk_collector *collector, struct ntk_err *err)
+{
+    const struct ntk_collector_options *options = &collector->options;
+    int ret =
+        ntk_source_ring_open(options, &collector->sources[SOURCE_RING], &collector->note, err);
+
+    if (ret == 0) {
+        ret = ntk_source_device_open(options, &collector->sources[SOURCE_DEVICE], err);
+    }
+    if (ret == 0) {
+        ret = ntk_source_proc_open(options, &collector->sources[SOURCE_PROC], err);
+    }
+    return ret;
+}
+
+int ntk_collector_create(const struct ntk_collector_options *options,
+                         struct ntk_collector **out_collector, struct ntk_err *err)
+{
+    struct ntk_collector *collector = calloc(1, sizeof *collector);
+    struct ntk_aggregate_options aggregate_options = { 0 };
+    int ret = -ENOMEM;
+
+    if (!collector) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (options) {
+        collector->options = *options;
+    }
+    options = &collector->options;
+    if (!options->clock) {
+        collector->options.clock = ntk_clock_system_get();
+    }
+    if (!options->proc_root) {
+        collector->options.proc_root = "/proc";
+    }
+    if (keep_text(collector, 0, &collector->options.proc_root) < 0 ||
+        keep_text(collector, 1, &collector->options.sysfs_root) < 0 ||
+        keep_text(collector, 2, &collector->options.driver_sysfs) < 0 ||
+        keep_text(collector, 3, &collector->options.hooks_dir) < 0) {
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        goto out;
+    }
+    aggregate_options.begin_monotonic_ns = now_ns(collector);
+    aggregate_options.ticks_per_second = (uint32_t)sysconf(_SC_CLK_TCK);
+    aggregate_options.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    aggregate_options.events_max = options->events_max;
+    aggregate_options.collector = &collector->options;
+    ret = ntk_aggregate_create(&aggregate_options, &collector->aggregate);
+    if (ret < 0) {
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        goto out;
+    }
+    set_host(collector);
+    ret = open_sources(collector, err);
+    if (ret < 0) {
+        goto out;
+    }
+    /* The baselines of the first period; processes get theirs at first sight. */
+    for (size_t i = SOURCE_DEVICE; i < SOURCE_COUNT; i++) {
+        struct ntk_collect_source *source = &collector->sources[i];
+
+        ret = source->ops->sample(source->state, collector->aggregate,
+                                  aggregate_options.begin_monotonic_ns, err);
+        if (ret < 0) {
+            goto out;
+        }
+    }
+    ret = (int)(ntk_collector_drain(collector) < 0 ? -EIO : 0);
+    if (ret < 0) {
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot look for observed processes");
+        goto out;
+    }
+    *out_collector = collector;
+    collector = NULL;
+
+out:
+    ntk_collector_destroy(collector);
+    return ret;
+}
+
+void ntk_collector_destroy(struct ntk_collector *collector)
+{
+    if (!collector) {
+        return;
+    }
+    /* The aggregate first: it gives the sources back what they keep with processes. */
+    ntk_aggregate_destroy(collector->aggregate);
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (collector->sources[i].ops) {
+            collector->sources[i].ops->destroy(collector->sources[i].state);
+        }
+    }
+    for (size_t i = 0; i < sizeof collector->texts / sizeof *collector->texts; i++) {
+        free(collector->texts[i]);
+    }
+    free(collector);
+}
+
+int64_t ntk_collector_drain(struct ntk_collector *collector)
+{
+    uint64_t now = now_ns(collector);
+    int64_t events = 0;
+
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        struct ntk_collect_source *source = &collector->sources[i];
+
+        if (source->ops->drain) {
+            int64_t got = source->ops->drain(source->state, collector->aggregate, now);
+
+            if (got < 0) {
+                return got;
+            }
+            events += got;
+        }
+    }
+    return events;
+}
+
+int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **out_snapshot,
+                       struct ntk_err *err)
+{
+    const struct ntk_clock *clock = collector->options.clock;
+    struct ntk_snapshot *snapshot = NULL;
+    uint64_t begin = now_ns(collector);
+    int ret = 0;
+
+    for (size_t i = 0; i < SOURCE_COUNT && ret == 0; i++) {
+        struct ntk_collect_source *source = &collector->sources[i];
+
+        ret = source->ops->sample(source->state, collector->aggregate, begin, err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_aggregate_finish(collector->aggregate, begin, clock->realtime_ns(clock->ctx),
+                               &snapshot);
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    snapshot->collect_duration_ns = now_ns(collector) - begin;
+    *out_snapshot = snapshot;
+    return 0;
+}
+
+const char *ntk_collector_note(const struct ntk_collector *collector)
+{
+    return collector->note;
+}

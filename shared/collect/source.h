@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source - the three origins that a collector has. Each _open() fills *out_source, whose destroy()
+ * frees; options are those of the collector and are borrowed for life.
+ *
+ * Threads: one thread at a time.
+ */
+#ifndef NTK_SHARED_COLLECT_SOURCE_H
+#define NTK_SHARED_COLLECT_SOURCE_H
+
+#include "shared/collect/aggregate.h"
+#include "shared/collect/collect.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Segments of observed processes: counters, tables and events. out_note (borrowed from the source)
+ * says why a file was passed over. */
+int ntk_source_ring_open(const struct ntk_collector_options *options,
+                         struct ntk_collect_source *out_source, const char **out_note,
+                         struct ntk_err *err);
+/* The device tree. */
+int ntk_source_device_open(const struct ntk_collector_options *options,
+                           struct ntk_collect_source *out_source, struct ntk_err *err);
+/* /proc: the host, and the processes that the aggregate knows. After the ring. */
+int ntk_source_proc_open(const struct ntk_collector_options *options,
+                         struct ntk_collect_source *out_source, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

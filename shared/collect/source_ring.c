@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* Segments of observed processes: what shared/ring reads, handed to the aggregate. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/abi/raw_clock.h"
+#include "shared/collect/source.h"
+#include "shared/ring/ring_registry.h"
+
+/* Folders are looked at this often; rings at every drain. */
+#define LOOK_INTERVAL_NS (50 * NTK_NS_PER_MS)
+#define NAME_BYTES 512
+
+struct source_ring {
+    struct ntk_ring_registry *registry;
+    bool no_events;
+    uint64_t begin_monotonic_ns;
+    uint64_t looked_ns;
+    bool looked;
+    char note[256];
+    struct ntk_aggregate *aggregate; /* of the drain that runs */
+    /* of the segment that is read */
+    struct ntk_ring_process process;
+    struct ntk_ring_core cores[NTK_SEGMENT_CORES];
+    struct ntk_ring_model models[NTK_SEGMENT_MODELS];
+    struct ntk_ring_memory memory[NTK_SEGMENT_MEMORY_ROWS];
+};
+
+/* ---- readings ---- */
+
+static int core_histogram(void *ctx, uint16_t core, struct ntk_ring_histogram *out)
+{
+    return ntk_ring_segment_core_histogram(ctx, core, out);
+}
+
+static int model_histogram(void *ctx, const struct ntk_ring_model *model,
+                           struct ntk_ring_histogram *out)
+{
+    return ntk_ring_segment_model_histogram(ctx, model, out);
+}
+
+static void read_segment(struct source_ring *source, struct ntk_ring_segment *segment,
+                         struct ntk_runtime_reading *out)
+{
+    struct ntk_ring_refusals refusals;
+    uint64_t published;
+
+    ntk_ring_segment_process(segment, &source->process);
+    memset(out, 0, sizeof *out);
+    out->key = ntk_ring_segment_path(segment);
+    out->process = &source->process;
+    out->ended = ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE;
+    out->cores = source->cores;
+    out->core_count = ntk_ring_segment_cores(segment, source->cores, NTK_SEGMENT_CORES);
+    out->models = source->models;
+    out->model_count = ntk_ring_segment_models(segment, source->models, NTK_SEGMENT_MODELS);
+    out->memory = source->memory;
+    out->memory_count = ntk_ring_segment_memory(segment, source->memory, NTK_SEGMENT_MEMORY_ROWS);
+    out->core_histogram = core_histogram;
+    out->model_histogram = model_histogram;
+    out->ctx = segment;
+    ntk_ring_segment_refusals(segment, &refusals);
+    ntk_ring_segment_events(segment, &out->events_read, &out->events_lost, &published);
+    out->events_lost += refusals.events_without_ring + refusals.events_in_signals;
+    if (!out->ended) {
+        return;
+    }
+    /* Killed in the middle of an execution: the core was busy until now, when the end was noticed. */
+    for (size_t i = 0; i < out->core_count; i++) {
+        const struct ntk_segment_core *counters = &source->cores[i].counters;
+        uint64_t now = ntk_raw_clock_now(source->process.clock.kind);
+
+        if (!source->process.clean_exit && counters->in_flight > 0 && now > counters->since_ticks) {
+            uint64_t running = ntk_ring_segment_ticks_to_ns(segment, now - counters->since_ticks);
+
+            if (running < UINT64_MAX - source->cores[i].busy_ns) {
+                source->cores[i].busy_ns += running;
+            }
+        }
+    }
+}
+
+/* ---- events ---- */
+
+static bool is_listed(uint16_t kind)
+{
+    return kind >= NTK_EVENT_MEM_ALLOC && kind <= NTK_EVENT_MARK;
+}
+
+static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
+                       struct source_ring *source, struct ntk_event_sample *out)
+{
+    struct ntk_ring_thread thread;
+    char name[NAME_BYTES];
+    uint32_t name_id = 0;
+
+    out->kind = slot->kind;
+    out->flags = slot->flags;
+    out->core = slot->core;
+    out->pid = source->process.pid;
+    out->header_pid = source->process.own_pid;
+    out->start_time = source->process.start_time;
+    ntk_ring_segment_thread(segment, slot, &thread);
+    out->tid = thread.tid;
+    out->model_id = slot->kind == NTK_EVENT_MARK ? 0 : NTK_WORD_LO(slot->word[1]);
+    switch (slot->kind) {
+    case NTK_EVENT_MEM_ALLOC:
+    case NTK_EVENT_MEM_FREE:
+        name_id = NTK_WORD_HI(slot->word[1]);
+        out->address = slot->word[2];
+        out->bytes = slot->word[3];
+        out->category = (uint16_t)NTK_WORD_LO(slot->word[4]);
+        if (out->category >= NTK_MEMORY_CATEGORY_COUNT) {
+            out->category = NTK_MEMORY_UNCATEGORIZED;
+        }
+        out->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)out->category);
+        break;
+    case NTK_EVENT_MODEL_LOAD:
+        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->bytes = slot->word[2];
+        name_id = NTK_WORD_LO(slot->word[3]);
+        break;
+    case NTK_EVENT_MODEL_UNLOAD:
+        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->value = slot->word[2];
+        name_id = NTK_WORD_LO(slot->word[3]);
+        break;
+    case NTK_EVENT_ERROR:
+        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->execution_id = slot->word[2];
+        out->error_class = (uint16_t)NTK_WORD_LO(slot->word[3]);
+        if (out->error_class >= NTK_ERROR_CLASS_COUNT) {
+            out->error_class = NTK_ERROR_CLASS_NONE;
+        }
+        out->error_code = NTK_WORD_HI(slot->word[3]);
+        out->value = slot->word[4];
+        break;
+    case NTK_EVENT_PROFILE_START:
+    case NTK_EVENT_PROFILE_STOP:
+        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->value = slot->word[2];
+        name_id = NTK_WORD_LO(slot->word[3]);
+        out->bytes = slot->kind == NTK_EVENT_PROFILE_STOP ? slot->word[4] : 0;
+        break;
+    case NTK_EVENT_MARK:
+        name_id = NTK_WORD_LO(slot->word[1]);
+        out->value = slot->word[2];
+        break;
+    default:
+        break;
+    }
+    if (name_id != 0 && ntk_ring_segment_text(segment, name_id, name, sizeof name) > 0) {
+        out->name = ntk_aggregate_event_text(source->aggregate, name);
+    }
+}
+
+static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_slot *slots,
+                       size_t count, void *ctx)
+{
+    struct source_ring *source = ctx;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ntk_slot *slot = &slots[i];
+        struct ntk_event_sample *event;
+        uint64_t duration;
+        uint64_t end;
+
+        if (!is_listed(slot->kind)) {
+            continue;
+        }
+        duration = slot->kind == NTK_EVENT_MEM_ALLOC || slot->kind == NTK_EVENT_MEM_FREE ||
+                           slot->kind == NTK_EVENT_ERROR || slot->kind == NTK_EVENT_PROFILE_START
+                       ? 0
+                       : slot->word[0];
+        /* What ended before this collector began was another collector's to tell. */
+        end = ntk_ring_segment_monotonic_ns(segment, slot->start_ticks + duration);
+        if (end < source->begin_monotonic_ns) {
+            continue;
+        }
+        event = ntk_aggregate_event(source->aggregate);
+        if (!event) {
+            continue;
+        }
+        event->realtime_ns = ntk_ring_segment_realtime_ns(segment, slot->start_ticks);
+        event->duration_ns = ntk_ring_segment_ticks_to_ns(segment, duration);
+        fill_event(segment, slot, source, event);
+    }
+}
+
+static int64_t drain_segment(struct source_ring *source, struct ntk_ring_segment *segment)
+{
+    if (source->no_events) {
+        return 0;
+    }
+    ntk_ring_segment_process(segment, &source->process);
+    /* The bound keeps one busy writer from holding up all others; the rest comes with the next call. */
+    return (int64_t)ntk_ring_segment_drain(segment, 1u << 20, take_batch, source);
+}
+
+/* ---- rounds ---- */
+
+static int first_sight(struct source_ring *source, struct ntk_aggregate *aggregate,
+                       struct ntk_ring_segment *segment, int64_t *events)
+{
+    struct ntk_runtime_reading reading;
+
+    if (ntk_aggregate_knows(aggregate, ntk_ring_segment_path(segment))) {
+        return 0;
+    }
+    /* Its rings first: what an older process overwrote before now is not ours to miss. */
+    *events += drain_segment(source, segment);
+    read_segment(source, segment, &reading);
+    return ntk_aggregate_runtime_first(aggregate, &reading);
+}
+
+/* New segments get their baseline, ended ones their last reading. */
+static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
+                int64_t *events, struct ntk_err *err)
+{
+    struct ntk_ring_poll poll = { 0 };
+    int ret = ntk_ring_registry_poll(source->registry, &poll, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    source->looked = true;
+    source->looked_ns = monotonic_ns;
+    memcpy(source->note, poll.ignored_reason, sizeof source->note);
+    source->note[sizeof source->note - 1] = '\0';
+    for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
+        struct ntk_runtime_reading reading;
+
+        if (ntk_ring_segment_state(segment) == NTK_SEGMENT_GONE) {
+            continue;
+        }
+        ret = first_sight(source, aggregate, segment, events);
+        if (ret < 0) {
+            return ret;
+        }
+        if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ENDED) {
+            /* Its rings first: the reading tells how many events there were. */
+            *events += drain_segment(source, segment);
+            read_segment(source, segment, &reading);
+            ret = ntk_aggregate_runtime(aggregate, &reading);
+            if (ret < 0) {
+                return ret;
+            }
+        }
+    }
+    return 0;
+}
+
+static int64_t drain_all(struct source_ring *source)
+{
+    int64_t events = 0;
+
+    for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
+
+        if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
+            events += drain_segment(source, segment);
+        }
+    }
+    return events;
+}
+
+static int64_t source_ring_drain(void *state, struct ntk_aggregate *aggregate,
+                                 uint64_t monotonic_ns)
+{
+    struct source_ring *source = state;
+    int64_t events = 0;
+
+    source->aggregate = aggregate;
+    if (!source->looked || monotonic_ns < source->looked_ns ||
+        monotonic_ns - source->looked_ns >= LOOK_INTERVAL_NS) {
+        int ret = look(source, aggregate, monotonic_ns, &events, NULL);
+
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    return events + drain_all(source);
+}
+
+static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
+                              struct ntk_err *err)
+{
+    struct source_ring *source = state;
+    int64_t events = 0;
+    int ret;
+
+    source->aggregate = aggregate;
+    ret = look(source, aggregate, monotonic_ns, &events, err);
+    if (ret < 0) {
+        return ret;
+    }
+    drain_all(source);
+    for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
+        struct ntk_runtime_reading reading;
+
+        if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
+            read_segment(source, segment, &reading);
+            ret = ntk_aggregate_runtime(aggregate, &reading);
+            if (ret < 0) {
+                return ret;
+            }
+        }
+    }
+    return 0;
+}
+
+static void source_ring_destroy(void *state)
+{
+    struct source_ring *source = state;
+
+    ntk_ring_registry_close(source->registry);
+    free(source);
+}
+
+static const struct ntk_collect_source_ops ops = {
+    .name = "ring",
+    .drain = source_ring_drain,
+    .sample = source_ring_sample,
+    .destroy = source_ring_destroy,
+};
+
+int ntk_source_ring_open(const struct ntk_collector_options *options,
+                         struct ntk_collect_source *out_source, const char **out_note,
+                         struct ntk_err *err)
+{
+    const struct ntk_ring_options ring_options = {
+        .folder = options->hooks_dir,
+        .proc_root = options->proc_root,
+        .reap = options->reap,
+        .from = NTK_RING_FROM_OLDEST,
+    };
+    struct source_ring *source = calloc(1, sizeof *source);
+    int ret;
+
+    if (!source) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    source->no_events = options->no_events;
+    source->begin_monotonic_ns = options->clock->monotonic_ns(options->clock->ctx);
+    ret = ntk_ring_registry_open(&ring_options, &source->registry, err);
+    if (ret < 0) {
+        free(source);
+        return ret;
+    }
+    *out_note = source->note;
+    *out_source = (struct ntk_collect_source){ .ops = &ops, .state = source };
+    return 0;
+}
