@@ -55,6 +55,13 @@ static const struct ntk_runtime_sample *selected_runtime(const struct ntk_top_mo
     return tab->is_all ? NULL : &model->snapshot->runtimes[tab->runtime_index];
 }
 
+static bool is_in_tab(const struct ntk_top_model *model, size_t runtime_index)
+{
+    const struct ntk_top_tab *tab = ntk_top_model_tab_get(model);
+
+    return tab->is_all || tab->runtime_index == runtime_index;
+}
+
 static int project_machine(struct ntk_top_model *model)
 {
     const struct ntk_hardware *hardware = &model->snapshot->hardware;
@@ -144,7 +151,6 @@ static struct ntk_top_number percent(bool present, double ratio)
 static void project_vcpu(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
-    const struct ntk_runtime_sample *selected = selected_runtime(model);
     bool has_system = (snapshot->system.has & NTK_SYSTEM_HAS_CPU) != 0;
     bool has_runtime = snapshot->runtime_count == 0; /* nobody uses nothing */
     double user = 0;
@@ -156,7 +162,7 @@ static void project_vcpu(struct ntk_top_model *model)
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
-        if ((!selected || runtime == selected) && (runtime->has & NTK_RUNTIME_HAS_CPU)) {
+        if (is_in_tab(model, i) && (runtime->has & NTK_RUNTIME_HAS_CPU)) {
             has_runtime = true;
             user += runtime->cpu_user;
             system += runtime->cpu_system;
@@ -176,7 +182,6 @@ static void project_memory(struct ntk_top_model *model)
 {
     static const uint64_t nothing[NTK_GROUP_COUNT];
     const struct ntk_snapshot *snapshot = model->snapshot;
-    const struct ntk_runtime_sample *selected = selected_runtime(model);
     struct ntk_top_memory *memory = &model->memory;
 
     memset(memory, 0, sizeof *memory);
@@ -192,7 +197,7 @@ static void project_memory(struct ntk_top_model *model)
         } else {
             const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
-            if ((selected && runtime != selected) || !(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
+            if (!is_in_tab(model, i) || !(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
                 continue;
             }
             ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, NULL, NULL);
@@ -227,7 +232,7 @@ static void project_notice(struct ntk_top_model *model)
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
-        if ((!selected || runtime == selected) && runtime->error[0]) {
+        if (is_in_tab(model, i) && runtime->error[0]) {
             first = first ? first : runtime;
             count++;
         }

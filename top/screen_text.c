@@ -63,11 +63,11 @@ static void text_put(struct ntk_screen *base, int row, int column, int style, co
     while (bytes > 0) {
         unsigned char c = (unsigned char)*text;
         size_t length = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-        wchar_t wide = (wchar_t)c;
         int width = 1;
 
         if (length > 1) {
-            wide = (wchar_t)(c & (0x7f >> length));
+            wchar_t wide = (wchar_t)(c & (0x7f >> length));
+
             for (size_t i = 1; i < length; i++) {
                 wide = wide << 6 | (text[i] & 0x3f);
             }
