@@ -68,9 +68,11 @@ static int open_file(const struct source_proc *source, const char *name)
 static bool parse_cpu(const char *line, struct ntk_cpu_reading *out)
 {
     uint64_t field[8] = { 0 };
-    char *end = NULL;
+    char *end = (char *)line + 3;
 
-    out->cpu = (uint32_t)strtoul(line + 3, &end, 10);
+    if (*end != ' ') { /* the sum over all CPUs has no number: the next one is its user time */
+        out->cpu = (uint32_t)strtoul(end, &end, 10);
+    }
     for (size_t i = 0; i < 8; i++) {
         char *next;
 
