@@ -336,7 +336,7 @@ out:
         close(run.signal_fd);
     }
     if (ret < 0) {
-        ntk_log_error("top", "%s", err.text);
+        ntk_log_error("", "%s", err.text);
         return 1;
     }
     return 0;
