@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Writer and reader over one ring in plain memory: the protocol without files and processes. */
+#include "runtime-hooks/ring/ring_writer.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "shared/ring/ring_reader.h"
+
+struct ring {
+    struct ntk_segment_ring directory;
+    struct ntk_slot *slots;
+    uint64_t capacity;
+    struct ntk_ring_writer writer;
+};
+
+static void ring_init(struct ring *ring, uint64_t capacity, uint64_t head)
+{
+    memset(ring, 0, sizeof *ring);
+    ring->capacity = capacity;
+    ring->slots = aligned_alloc(64, capacity * sizeof *ring->slots);
+    assert_non_null(ring->slots);
+    memset(ring->slots, 0, capacity * sizeof *ring->slots);
+    ring->directory.head = head;
+    ntk_ring_writer_init(&ring->writer, &ring->directory, ring->slots, capacity);
+}
+
+static void put(struct ntk_ring_writer *writer, uint64_t value)
+{
+    if (ntk_ring_writer_enter(writer)) {
+        ntk_ring_writer_put(writer, value, NTK_SLOT_META(NTK_EVENT_MARK, 1, 2, 3), value ^ 1,
+                            value ^ 2, value ^ 3, value ^ 4, value ^ 5);
+        ntk_ring_writer_leave(writer);
+    }
+}
+
+static int is_whole(const struct ntk_slot *slot)
+{
+    uint64_t value = slot->start_ticks;
+
+    return slot->kind == NTK_EVENT_MARK && slot->flags == 1 && slot->core == 2 &&
+           slot->thread == 3 && slot->word[0] == (value ^ 1) && slot->word[1] == (value ^ 2) &&
+           slot->word[2] == (value ^ 3) && slot->word[3] == (value ^ 4) &&
+           slot->word[4] == (value ^ 5);
+}
+
+static void a_record_arrives_as_it_was_put(void **state)
+{
+    struct ntk_slot slots[NTK_RING_BATCH];
+    struct ntk_ring_reader reader;
+    struct ring ring;
+
+    (void)state;
+    ring_init(&ring, 16, 0);
+    ntk_ring_reader_init(&reader, ring.slots, &ring.directory.head, 16, NTK_RING_FROM_OLDEST);
+
+    put(&ring.writer, 4711);
+
+    assert_int_equal(ntk_ring_reader_next(&reader, slots, NULL), 1);
+    assert_true(is_whole(&slots[0]));
+    assert_int_equal(slots[0].start_ticks, 4711);
+    assert_int_equal(slots[0].seq, 1);
+    assert_int_equal(ntk_ring_reader_next(&reader, slots, NULL), 0);
+    free(ring.slots);
+}
+
+static void a_ring_that_is_used_again_goes_on_counting(void **state)
+{
+    struct ring ring;
+
+    (void)state;
+    ring_init(&ring, 16, 40);
+    put(&ring.writer, 1);
+    assert_int_equal(ring.directory.head, 41);
+    assert_int_equal(ring.slots[40 % 16].seq, 41);
+    free(ring.slots);
+}
+
+static void a_record_inside_a_record_is_dropped_and_counted(void **state)
+{
+    struct ring ring;
+
+    (void)state;
+    ring_init(&ring, 16, 0);
+    assert_int_equal(ntk_ring_writer_enter(&ring.writer), 1);
+    put(&ring.writer, 1); /* what a signal handler would do here */
+    put(&ring.writer, 2);
+    ntk_ring_writer_leave(&ring.writer);
+    put(&ring.writer, 3);
+
+    assert_int_equal(ring.directory.head, 1);
+    assert_int_equal(ring.directory.dropped, 2);
+    assert_int_equal(ring.slots[0].start_ticks, 3);
+    free(ring.slots);
+}
+
+#define RACE_RECORDS 1000000u
+
+static void *write_all(void *ctx)
+{
+    struct ring *ring = ctx;
+    uint64_t i;
+
+    for (i = 0; i < RACE_RECORDS; i++) {
+        put(&ring->writer, i);
+    }
+    return NULL;
+}
+
+struct race_reader {
+    struct ring *ring;
+    uint64_t torn;
+    uint64_t out_of_order;
+    struct ntk_ring_reader reader;
+};
+
+static void *read_all(void *ctx)
+{
+    struct race_reader *race = ctx;
+    struct ntk_slot slots[NTK_RING_BATCH];
+    uint64_t last_seq = 0;
+
+    while (race->reader.position < RACE_RECORDS) {
+        size_t count = ntk_ring_reader_next(&race->reader, slots, NULL);
+        size_t i;
+
+        for (i = 0; i < count; i++) {
+            race->torn += !is_whole(&slots[i]) || slots[i].start_ticks + 1 != slots[i].seq;
+            race->out_of_order += slots[i].seq <= last_seq;
+            last_seq = slots[i].seq;
+        }
+    }
+    return NULL;
+}
+
+/* Method: a ring far too small for its readers, so that the writer laps them all the time. */
+static void two_readers_of_a_racing_writer_lose_exactly_what_they_do_not_get(void **state)
+{
+    struct race_reader race[2];
+    pthread_t readers[2];
+    pthread_t writer;
+    struct ring ring;
+    int i;
+
+    (void)state;
+    ring_init(&ring, 1024, 0);
+    for (i = 0; i < 2; i++) {
+        memset(&race[i], 0, sizeof race[i]);
+        race[i].ring = &ring;
+        ntk_ring_reader_init(&race[i].reader, ring.slots, &ring.directory.head, 1024,
+                             NTK_RING_FROM_OLDEST);
+        assert_int_equal(pthread_create(&readers[i], NULL, read_all, &race[i]), 0);
+    }
+    assert_int_equal(pthread_create(&writer, NULL, write_all, &ring), 0);
+    pthread_join(writer, NULL);
+    for (i = 0; i < 2; i++) {
+        pthread_join(readers[i], NULL);
+        assert_int_equal(race[i].torn, 0);
+        assert_int_equal(race[i].out_of_order, 0);
+        assert_int_equal(race[i].reader.read + race[i].reader.lost, RACE_RECORDS);
+        assert_true(race[i].reader.read > 0);
+    }
+    free(ring.slots);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_arrives_as_it_was_put),
+        cmocka_unit_test(a_ring_that_is_used_again_goes_on_counting),
+        cmocka_unit_test(a_record_inside_a_record_is_dropped_and_counted),
+        cmocka_unit_test(two_readers_of_a_racing_writer_lose_exactly_what_they_do_not_get),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* The reader against rings laid out by hand, also by liars. */
+#include "shared/ring/ring_reader.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define CAPACITY 1024u
+
+struct fixture {
+    struct ntk_slot slots[CAPACITY];
+    uint64_t head;
+    struct ntk_ring_reader reader;
+    struct ntk_slot out[NTK_RING_BATCH];
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    ntk_ring_reader_init(&f->reader, f->slots, &f->head, CAPACITY, NTK_RING_FROM_OLDEST);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static void publish(struct fixture *f, uint64_t count)
+{
+    while (count-- > 0) {
+        f->slots[f->head % CAPACITY].seq = f->head + 1;
+        f->slots[f->head % CAPACITY].start_ticks = f->head;
+        f->head++;
+    }
+}
+
+static uint64_t read_all(struct fixture *f)
+{
+    uint64_t all = 0;
+    int more = 1;
+
+    while (more) {
+        all += ntk_ring_reader_next(&f->reader, f->out, &more);
+    }
+    return all;
+}
+
+static void batches_come_in_order_and_say_whether_there_is_more(void **state)
+{
+    struct fixture *f = *state;
+    int more = 0;
+
+    publish(f, 300);
+    assert_int_equal(ntk_ring_reader_next(&f->reader, f->out, &more), 256);
+    assert_int_equal(more, 1);
+    assert_int_equal(f->out[255].start_ticks, 255);
+    assert_int_equal(ntk_ring_reader_next(&f->reader, f->out, &more), 44);
+    assert_int_equal(more, 0);
+    assert_int_equal(f->out[0].start_ticks, 256);
+    assert_int_equal(f->reader.lost, 0);
+}
+
+static void a_lapped_reader_leaves_the_writer_half_a_ring(void **state)
+{
+    struct fixture *f = *state;
+
+    publish(f, 5000);
+    assert_int_equal(read_all(f), CAPACITY / 2);
+    assert_int_equal(f->reader.lost, 5000 - CAPACITY / 2);
+}
+
+static void when_the_writer_is_gone_the_oldest_record_is_read_too(void **state)
+{
+    struct fixture *f = *state;
+
+    f->reader.writer_gone = 1;
+    publish(f, 5000);
+    assert_int_equal(read_all(f), CAPACITY - 1); /* the next one's slot may be half overwritten */
+    assert_int_equal(f->reader.lost, 5000 - (CAPACITY - 1));
+}
+
+static void a_reader_from_now_counts_nothing_before_it_as_lost(void **state)
+{
+    struct fixture *f = *state;
+
+    publish(f, 5000);
+    ntk_ring_reader_init(&f->reader, f->slots, &f->head, CAPACITY, NTK_RING_FROM_NOW);
+    publish(f, 3);
+    assert_int_equal(read_all(f), 3);
+    assert_int_equal(f->reader.lost, 0);
+}
+
+static void a_slot_with_another_sequence_is_lost_and_not_believed(void **state)
+{
+    struct fixture *f = *state;
+
+    publish(f, 10);
+    f->slots[4].seq = 0;
+    f->slots[7].seq = 7;
+    assert_int_equal(read_all(f), 8);
+    assert_int_equal(f->reader.lost, 2);
+    assert_int_equal(f->out[4].start_ticks, 5);
+}
+
+static void a_head_that_goes_back_brings_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    publish(f, 10);
+    assert_int_equal(read_all(f), 10);
+    f->head = 3;
+    assert_int_equal(read_all(f), 0);
+    assert_int_equal(f->reader.position, 10);
+}
+
+static void a_head_at_the_end_of_numbers_is_survived(void **state)
+{
+    struct fixture *f = *state;
+
+    f->head = UINT64_MAX;
+    (void)ntk_ring_reader_next(&f->reader, f->out, NULL);
+    f->head = 1;
+    (void)ntk_ring_reader_next(&f->reader, f->out, NULL);
+    f->reader.writer_gone = 1;
+    f->head = UINT64_MAX - 1;
+    (void)ntk_ring_reader_next(&f->reader, f->out, NULL);
+    assert_int_equal(f->reader.read, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(batches_come_in_order_and_say_whether_there_is_more, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_lapped_reader_leaves_the_writer_half_a_ring, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(when_the_writer_is_gone_the_oldest_record_is_read_too,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_reader_from_now_counts_nothing_before_it_as_lost, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_slot_with_another_sequence_is_lost_and_not_believed,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_head_that_goes_back_brings_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_head_at_the_end_of_numbers_is_survived, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
