@@ -131,6 +131,9 @@ uint32_t ntk_neff_kernel_virtual(struct ntk_neff_kernel *kernel, const char *nam
 /* The state buffer, var_id 0 of every subgraph. */
 #define NTK_NEFF_VAR_ID_SBUF 0
 
+/* The var_id of a name in the current subgraph: inputs and outputs may have another one in each. */
+uint32_t ntk_neff_kernel_var(struct ntk_neff_kernel *kernel, const char *name);
+
 /* ---- instructions and transfers ---- */
 
 /* A queue set owned (triggered) by an engine; its index is the queue of instructions. */

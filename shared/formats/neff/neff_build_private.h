@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neff_build_private - what a NEFF in the making holds; shared by neff_build.c and neff_build_json.c.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H
+#define NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/vec.h"
+#include "shared/formats/neff/neff_build.h"
+
+#define SUBGRAPHS_MAX 2
+#define UNBOUND (-1)
+#define NO_GROUP UINT32_MAX
+
+struct build_tensor {
+    char *name;
+    enum ntk_dtype dtype;
+    uint32_t dim_count;
+    uint64_t dims[NTK_NEFF_DIMS_MAX];
+    uint64_t bytes_count;
+};
+
+struct build_var { /* its var_id is its index */
+    char *name;
+    enum ntk_neff_var_type type;
+    uint64_t bytes_count;
+    uint64_t backing_offset;
+    char *file_name;
+};
+
+struct build_queue {
+    char *name;
+    enum ntk_isa_engine owner;
+    enum ntk_neff_queue_type type;
+    uint32_t queue_count;
+    uint32_t group_count;
+    uint16_t semaphore_to[NTK_ISA_ENGINE_COUNT]; /* signalled by transfers that engine waits for */
+    size_t waited_by[NTK_ISA_ENGINE_COUNT];      /* 1 + index of the latest token waited for */
+};
+
+struct build_group {
+    uint32_t queue;
+    uint32_t id;
+    uint16_t semaphore;
+    int bound_to; /* engine, or UNBOUND */
+    struct ntk_neff_build_transfer transfer;
+    struct ntk_neff_build_side *from;
+    float *scales;
+    char *transpose_order;
+};
+
+struct build_sync {
+    uint16_t semaphore;
+    uint16_t value;
+};
+
+struct build_instr {
+    struct ntk_isa_instr instr;
+    struct ntk_vec waits; /* struct build_sync, beyond the instruction's own */
+    struct ntk_vec signals;
+};
+
+struct build_engine {
+    struct ntk_vec program;                      /* struct build_instr */
+    struct ntk_vec names;                        /* char * */
+    uint16_t semaphore_to[NTK_ISA_ENGINE_COUNT]; /* signalled for that engine */
+    size_t waited_by[NTK_ISA_ENGINE_COUNT]; /* 1 + index of the latest instruction waited for */
+};
+
+struct build_token {
+    int engine;   /* of the instruction that is meant, or that starts the transfer */
+    size_t index; /* in its program */
+    bool is_transfer;
+    uint32_t queue;
+    uint32_t group;   /* NO_GROUP: an instruction of its own */
+    int bound_to;     /* engine that the completion signals */
+    uint16_t amount;  /* what it signals */
+    bool waited;      /* consumed, */
+    size_t waited_at; /* by this instruction of bound_to */
+};
+
+struct build_subgraph {
+    uint32_t index; /* NN of sgNN */
+    uint16_t next_semaphore;
+    struct ntk_vec vars;
+    struct ntk_vec queues;
+    struct ntk_vec groups;
+    struct ntk_vec tokens;
+    size_t first_open; /* tokens before it need no further look */
+    struct build_engine engines[NTK_ISA_ENGINE_COUNT];
+};
+
+struct ntk_neff_kernel {
+    struct ntk_neff_build *build;
+    struct build_node *node;
+    uint32_t current;
+    struct build_subgraph subgraphs[SUBGRAPHS_MAX];
+};
+
+struct build_node {
+    char *name;
+    bool is_kernel;
+    char *function; /* CPU nodes */
+    char *library;
+    struct ntk_vec inputs;
+    struct ntk_vec outputs;
+    struct ntk_neff_kernel kernel;
+};
+
+struct build_member {
+    char *name;
+    uint8_t *bytes;
+    size_t bytes_count;
+};
+
+struct ntk_neff_build {
+    struct ntk_neff_build_options options;
+    struct ntk_err err; /* the first one */
+    char *name;
+    char *target;
+    char *tool_version;
+    uint32_t subgraph_count;
+    struct ntk_vec nodes; /* struct build_node * */
+    struct ntk_vec members;
+    struct ntk_vec heads;
+    struct ntk_vec packed; /* struct ntk_neff_pack_member, in order of the archive */
+    struct ntk_neff_kernel dead;
+};
+
+/* Keeps the first error; returns code. */
+int neff_build_fail(struct ntk_neff_build *build, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Adds a member and owns the bytes, whatever happens. */
+void neff_build_member_take(struct ntk_neff_build *build, const char *name, void *bytes,
+                            size_t bytes_count);
+/* Adds all JSON members and engine binaries, and fills build->packed. */
+void neff_build_json(struct ntk_neff_build *build);
+
+#endif
