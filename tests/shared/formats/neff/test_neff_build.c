@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/formats/neff/neff_build.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/scratch.h"
+
+static const uint64_t shape[2] = { 128, 64 };
+
+/* x and the constant c are loaded, added on DVE, stored to y; `rounds` times. */
+static struct ntk_neff_build *adder(const struct ntk_neff_build_options *options, int rounds)
+{
+    struct ntk_neff_build *build = ntk_neff_build_create(options);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "adder");
+    float constant[128 * 64];
+    uint32_t x = ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t queue =
+        ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
+    struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
+    ntk_neff_token load_x = 0;
+    ntk_neff_token load_c;
+    ntk_neff_token stored = 0;
+    uint32_t c;
+
+    for (size_t i = 0; i < 128 * 64; i++) {
+        constant[i] = (float)i;
+    }
+    c = ntk_neff_kernel_constant(kernel, "c", NTK_DTYPE_FLOAT32, 2, shape, constant);
+    load_c = ntk_neff_kernel_load(kernel, queue, c, 0, 256, 128, 0, 256, NTK_AFTER_NONE);
+    add.op0 = NTK_ISA_ALU_ADD;
+    add.operand[NTK_ISA_DST] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_FLOAT32);
+    add.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(256, 128, 64, NTK_DTYPE_FLOAT32);
+    add.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32);
+    add.name_id = ntk_neff_kernel_name(kernel, NTK_ISA_ENGINE_DVE, "add c");
+    for (int i = 0; i < rounds; i++) {
+        ntk_neff_token sum;
+
+        load_x = i == 0
+                     ? ntk_neff_kernel_load(kernel, queue, x, 0, 256, 128, 256, 256, NTK_AFTER_NONE)
+                     : ntk_neff_kernel_dma_again(kernel, load_x, NTK_AFTER(stored));
+        sum = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(load_x, load_c));
+        stored =
+            i == 0 ? ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 512, 256, NTK_AFTER(sum))
+                   : ntk_neff_kernel_dma_again(kernel, stored, NTK_AFTER(sum));
+    }
+    return build;
+}
+
+static struct ntk_neff *finish(struct ntk_neff_build *build, uint8_t **out_bytes, size_t *out_count)
+{
+    struct ntk_neff *neff = NULL;
+    struct ntk_err err = { 0 };
+
+    if (ntk_neff_build_bytes(build, out_bytes, out_count, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    ntk_neff_build_destroy(build);
+    if (ntk_neff_open_bytes(*out_bytes, *out_count, &neff, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return neff;
+}
+
+static void what_is_built_reads_back(void **state)
+{
+    struct ntk_neff_build_options options = { .name = "adder", .target = "cayman" };
+    uint8_t *bytes;
+    size_t count;
+    struct ntk_neff *neff = finish(adder(&options, 1), &bytes, &count);
+    const struct ntk_neff_subgraph *subgraph = &neff->kelfs[0].subgraphs[0];
+    const struct ntk_neff_engine *sp = &subgraph->engines[NTK_ISA_ENGINE_SP];
+    const struct ntk_neff_var *c = ntk_neff_var_by_name(subgraph, "c");
+    struct ntk_neff_sizes sizes;
+    float value;
+
+    (void)state;
+    assert_int_equal(neff->header.pkg_version, 2);
+    assert_int_equal(neff->header.version_major, 2);
+    assert_string_equal(neff->header.name, "adder");
+    assert_string_equal(neff->info.name, "adder");
+    assert_int_equal(neff->header.feature_bits, 0);
+    assert_int_equal((count - 1024) % 10240, 0);
+    assert_true(neff->is_compressed);
+    assert_false(neff->is_vendor);
+    assert_string_equal(neff->kelfs[0].target, "cayman");
+    assert_int_equal(neff->kelfs[0].subgraph_count, 1);
+    assert_int_equal(neff->input_count, 1);
+    assert_string_equal(neff->inputs[0].name, "x");
+    assert_int_equal(neff->inputs[0].dtype, NTK_DTYPE_FLOAT32);
+    assert_int_equal(neff->inputs[0].bytes_count, 128 * 64 * 4);
+    assert_int_equal(neff->inputs[0].dim_count, 2);
+    assert_int_equal(neff->inputs[0].dims[1], 64);
+    assert_int_equal(neff->output_count, 1);
+    assert_string_equal(neff->outputs[0].name, "y");
+    assert_string_equal(neff->members[0].name, "info.json");
+    assert_string_equal(neff->members[neff->member_count - 1].name, "neff.json");
+
+    assert_non_null(c);
+    assert_int_equal(c->type, NTK_NEFF_VAR_FILE);
+    assert_int_equal(c->data_bytes, 128 * 64 * 4);
+    memcpy(&value, c->data + 4 * 77, 4);
+    assert_true(value == 77.0F);
+
+    assert_int_equal(subgraph->queue_set_count, 1);
+    assert_int_equal(subgraph->queue_sets[0].queue_count, 16);
+    assert_int_equal(subgraph->queue_sets[0].owner, NTK_ISA_ENGINE_SP);
+    assert_int_equal(sp->group_count, 3);
+    assert_int_equal(sp->groups[2].id, 2);
+    assert_int_equal(sp->groups[0].transfers[0].from[0].var, c - subgraph->vars);
+    assert_int_equal(sp->groups[0].transfers[0].to.steps[1], 262144);
+    assert_int_equal(subgraph->engines[NTK_ISA_ENGINE_DVE].name_count, 1);
+    assert_string_equal(subgraph->engines[NTK_ISA_ENGINE_DVE].names[0], "add c");
+    assert_int_equal(subgraph->mapped_count, 2);
+
+    ntk_neff_subgraph_sizes(subgraph, &sizes);
+    assert_int_equal(sizes.constants, 128 * 64 * 4);
+    assert_int_equal(sizes.io, 2 * 128 * 64 * 4);
+    assert_int_equal(sizes.rings_io, 2 * 128 * 16);
+    assert_int_equal(sizes.rings_spill, 128 * 16);
+    ntk_neff_close(neff);
+    free(bytes);
+}
+
+static void equal_programs_give_equal_files(void **state)
+{
+    struct ntk_err err = { 0 };
+    uint8_t *bytes[2];
+    size_t count[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct ntk_neff_build *build = adder(NULL, 2);
+
+        assert_int_equal(ntk_neff_build_bytes(build, &bytes[i], &count[i], &err), 0);
+        ntk_neff_build_destroy(build);
+    }
+    assert_int_equal(count[0], count[1]);
+    assert_memory_equal(bytes[0], bytes[1], count[0]);
+    free(bytes[0]);
+    free(bytes[1]);
+}
+
+static void logical_cores_of_two_get_an_idle_second_program(void **state)
+{
+    struct ntk_neff_build_options options = { .lnc = 2 };
+    uint8_t *bytes;
+    size_t count;
+    struct ntk_neff *neff = finish(adder(&options, 1), &bytes, &count);
+
+    (void)state;
+    assert_int_equal(neff->header.lnc_size, 2);
+    assert_int_equal(neff->header.feature_bits, 0xc00);
+    assert_int_equal(neff->kelfs[0].subgraph_count, 2);
+    assert_string_equal(neff->kelfs[0].subgraphs[1].name, "sg01");
+    assert_int_equal(neff->kelfs[0].subgraphs[1].engines[0].code_bytes, 128);
+    assert_string_equal(neff->kelfs[0].subgraphs[0].features[0], "neff_feature_vnc");
+    assert_int_equal(neff->output_count, 1);
+    assert_int_equal(neff->nodes[1].output_count, 1);
+    ntk_neff_close(neff);
+    free(bytes);
+}
+
+/* Runs the semaphores of a program, and nothing else: each engine goes on as long as its waits allow,
+ * transfers complete at once and in order. */
+struct runner {
+    const struct ntk_neff_subgraph *subgraph;
+    uint32_t semaphores[NTK_ISA_SEMAPHORES];
+    size_t at[NTK_ISA_ENGINE_COUNT];
+    size_t greatest;
+};
+
+static bool step(struct runner *r, int e)
+{
+    const struct ntk_neff_engine *engine = &r->subgraph->engines[e];
+    struct ntk_isa_instr instr;
+    struct ntk_err err = { 0 };
+    size_t slots;
+
+    if (r->at[e] == engine->code_bytes) {
+        return false;
+    }
+    if (ntk_isa_decode(engine->code + r->at[e], engine->code_bytes - r->at[e],
+                       (enum ntk_isa_engine)e, &instr, &slots, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    if (instr.wait_semaphore != NTK_ISA_NO_SEMAPHORE) {
+        if (r->semaphores[instr.wait_semaphore] < instr.wait_value) {
+            return false;
+        }
+        assert_true(instr.flags & NTK_ISA_FLAG_WAIT_CONSUME);
+        r->semaphores[instr.wait_semaphore] -= instr.wait_value;
+    }
+    if (instr.op == NTK_ISA_OP_DMA_TRIGGER) {
+        for (uint32_t i = 0; i < engine->group_count; i++) {
+            const struct ntk_neff_dma_group *group = &engine->groups[i];
+
+            if (group->id == instr.group_id && group->queue_set == instr.queue &&
+                group->semaphore != NTK_NEFF_NONE) {
+                r->semaphores[group->semaphore] +=
+                    r->subgraph->queue_sets[group->queue_set].queue_count;
+            }
+        }
+    }
+    if (instr.signal_semaphore != NTK_ISA_NO_SEMAPHORE) {
+        r->semaphores[instr.signal_semaphore] += instr.signal_value;
+    }
+    r->at[e] += slots * NTK_ISA_SLOT_BYTES;
+    return true;
+}
+
+static void every_signal_is_consumed_however_long_the_program(void **state)
+{
+    uint8_t *bytes;
+    size_t count;
+    struct ntk_neff *neff = finish(adder(NULL, 5000), &bytes, &count);
+    struct runner runner = { .subgraph = &neff->kelfs[0].subgraphs[0] };
+    bool moved = true;
+
+    (void)state;
+    while (moved) {
+        moved = false;
+        for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+            while (step(&runner, e)) {
+                moved = true;
+            }
+        }
+    }
+    for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+        assert_int_equal(runner.at[e], runner.subgraph->engines[e].code_bytes);
+    }
+    for (int i = 0; i < NTK_ISA_SEMAPHORES; i++) {
+        assert_int_equal(runner.semaphores[i], 0);
+    }
+    assert_int_equal(runner.subgraph->engines[NTK_ISA_ENGINE_SP].group_count, 3);
+    ntk_neff_close(neff);
+    free(bytes);
+}
+
+static void nodes_are_joined_by_the_names_of_their_tensors(void **state)
+{
+    struct ntk_neff_build *build = adder(NULL, 1);
+    struct ntk_neff_build_tensor y = { "y", NTK_DTYPE_FLOAT32, 2, { 128, 64 } };
+    struct ntk_neff_build_tensor z = { "z", NTK_DTYPE_FLOAT32, 1, { 128 } };
+    uint8_t *bytes;
+    size_t count;
+    struct ntk_neff *neff;
+
+    (void)state;
+    ntk_neff_build_cpu_node(build, "sums", "row_sums", "sums.so", &y, 1, &z, 1);
+    ntk_neff_build_member(build, "sums.so", "ELF", 3);
+    neff = finish(build, &bytes, &count);
+    assert_int_equal(neff->node_count, 3);
+    assert_int_equal(neff->nodes[1].kind, NTK_NEFF_NODE_CORE);
+    assert_int_equal(neff->nodes[2].kind, NTK_NEFF_NODE_CPU);
+    assert_string_equal(neff->nodes[2].func_name, "row_sums");
+    assert_string_equal(neff->nodes[2].library, "sums.so");
+    assert_int_equal(neff->nodes[2].inputs[0].node, 1);
+    assert_int_equal(neff->output_count, 1);
+    assert_string_equal(neff->outputs[0].name, "z");
+    assert_int_equal(neff->outputs[0].bytes_count, 512);
+    assert_non_null(ntk_neff_member_get(neff, "sums.so"));
+    ntk_neff_close(neff);
+    free(bytes);
+}
+
+static void the_first_error_is_the_one_reported(void **state)
+{
+    struct ntk_neff_build *build = ntk_neff_build_create(NULL);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "k");
+    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_MEMSET);
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &instr, NTK_AFTER_NONE), 0);
+    ntk_neff_kernel_tmp(kernel, "SB", 4);
+    assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, &err), -EBADMSG);
+    assert_string_equal(err.text, "memset: the destination is missing");
+    assert_null(bytes);
+    ntk_neff_build_destroy(build);
+}
+
+static void a_tensor_made_twice_is_refused(void **state)
+{
+    struct ntk_neff_build *build = adder(NULL, 1);
+    struct ntk_neff_build_tensor y = { "y", NTK_DTYPE_FLOAT32, 2, { 128, 64 } };
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+
+    (void)state;
+    ntk_neff_build_cpu_node(build, "again", "again", NULL, &y, 1, &y, 1);
+    assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, &err), -EEXIST);
+    assert_string_equal(err.text, "tensor y is made twice");
+    ntk_neff_build_destroy(build);
+}
+
+static void a_file_appears_whole_or_not_at_all(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "adder.neff");
+    char *impossible = test_scratch_path(folder, "no/such/folder.neff");
+    struct ntk_neff_build *build = adder(NULL, 1);
+    struct ntk_neff *neff = NULL;
+    struct ntk_err err = { 0 };
+    struct stat status;
+
+    (void)state;
+    assert_int_equal(ntk_neff_build_write(build, path, &err), 0);
+    ntk_neff_build_destroy(build);
+    assert_int_equal(ntk_neff_open(path, &neff, &err), 0);
+    ntk_neff_close(neff);
+    build = adder(NULL, 1);
+    assert_int_equal(ntk_neff_build_write(build, impossible, &err), -ENOENT);
+    ntk_neff_build_destroy(build);
+    assert_int_equal(stat(impossible, &status), -1);
+    free(path);
+    free(impossible);
+    test_scratch_destroy(folder);
+}
+
+static void the_hash_fits_and_a_changed_payload_does_not(void **state)
+{
+    static const struct ntk_neff_build_options kinds[] = { { .pkg_version = 2 },
+                                                           { .pkg_version = 1 },
+                                                           { .uncompressed = true } };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t *bytes;
+        size_t count;
+        struct ntk_neff *neff = finish(adder(&kinds[i], 1), &bytes, &count);
+        enum ntk_neff_hash hash = NTK_NEFF_HASH_DIFFERS;
+
+        assert_int_equal(neff->is_compressed, !kinds[i].uncompressed);
+        assert_int_equal(ntk_neff_hash_check(bytes, count, &hash, NULL), 0);
+        assert_int_equal(hash, NTK_NEFF_HASH_MATCHES);
+        bytes[2000] ^= 1;
+        assert_int_equal(ntk_neff_hash_check(bytes, count, &hash, NULL), 0);
+        assert_int_equal(hash, NTK_NEFF_HASH_DIFFERS);
+        ntk_neff_close(neff);
+        free(bytes);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_built_reads_back),
+        cmocka_unit_test(equal_programs_give_equal_files),
+        cmocka_unit_test(logical_cores_of_two_get_an_idle_second_program),
+        cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
+        cmocka_unit_test(nodes_are_joined_by_the_names_of_their_tensors),
+        cmocka_unit_test(the_first_error_is_the_one_reported),
+        cmocka_unit_test(a_tensor_made_twice_is_refused),
+        cmocka_unit_test(a_file_appears_whole_or_not_at_all),
+        cmocka_unit_test(the_hash_fits_and_a_changed_payload_does_not),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
