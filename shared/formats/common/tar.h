@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tar - members of a tar archive in memory, and archives made from members.
+ *
+ * Reading takes ustar, GNU and PAX archives, plain or as one gzip stream; what follows the gzip stream
+ * or the end of the archive is ignored. Only regular files and folders are accepted, and only names
+ * that stay inside the archive. Writing is deterministic: equal members give equal bytes.
+ *
+ * Owner:   ntk_tar_read() fills caller's storage, ntk_tar_fini() frees it.
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_FORMATS_COMMON_TAR_H
+#define NTK_SHARED_FORMATS_COMMON_TAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_tar_member {
+    char *name;     /* without a leading "./" */
+    uint8_t *bytes; /* followed by a NUL that does not count */
+    size_t bytes_count;
+};
+
+struct ntk_tar {
+    struct ntk_tar_member *members; /* in order of the archive, folders left out */
+    size_t member_count;
+    bool is_compressed;
+};
+
+struct ntk_tar_limits {
+    uint64_t total_bytes; /* of all members together */
+    size_t member_count;
+    size_t name_bytes;
+};
+
+/* -EBADMSG: not such an archive, cut off, or a name or kind of member that is refused; -EFBIG: beyond
+ * a limit; -ENOMEM. */
+int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
+                 struct ntk_tar *out_tar, struct ntk_err *err);
+void ntk_tar_fini(struct ntk_tar *tar);
+
+/* True for a relative path without "..", empty or "." parts. */
+bool ntk_tar_name_is_inside(const char *name);
+
+struct ntk_tar_source {
+    const char *name;
+    const void *bytes;
+    size_t bytes_count;
+};
+
+/* ustar (PAX only where a member does not fit it), mode 0664, owner 1000/1000 "nobody", time 0, gzip
+ * without a time when compress is set, then zeros up to a multiple of align. *out_bytes is freed with
+ * free(). */
+int ntk_tar_write(const struct ntk_tar_source *members, size_t member_count, bool compress,
+                  size_t align, uint8_t **out_bytes, size_t *out_count, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
