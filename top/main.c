@@ -51,8 +51,8 @@ static const struct ntk_opt_program program = {
     .summary = "Shows what the NeuronCores of this machine do: utilization, memory, applications.",
     .options = options,
     .epilogue =
-        "Keys are shown in the bottom bar; ? lists all of them. Text frames are as wide as\n"
-        "$COLUMNS, else as the terminal, else 120. NO_COLOR=1 turns colours off.",
+        "Keys are shown in the bottom bar; ? lists all of them. Text frames are as\n"
+        "wide as $COLUMNS, else as the terminal, else 120. NO_COLOR=1 turns colours off.",
 };
 
 struct run {

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of neuron-top as a program without a terminal, on a machine of its own: an empty hooks folder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+struct fixture {
+    char *folder;
+    char hooks[512];
+    const char *environment[4];
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    assert_non_null(f);
+    f->folder = test_scratch_create();
+    (void)snprintf(f->hooks, sizeof f->hooks, "NEURON_HOOKS_DIR=%s", f->folder);
+    f->environment[0] = f->hooks;
+    f->environment[1] = "COLUMNS=80";
+    f->environment[2] = "NO_COLOR=";
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static struct test_run run(const struct fixture *f, const char *a, const char *b, const char *c,
+                           const char *d)
+{
+    const char *argv[] = { "neuron-top", a, b, c, d, NULL };
+
+    return test_run_program(argv, f->environment);
+}
+
+static void once_prints_one_frame(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run r = run(f, "--once", NULL, NULL, NULL);
+
+    assert_int_equal(r.exit_code, 0);
+    assert_string_equal(r.err, "");
+    assert_non_null(strstr(r.out, "neuron-top " NTK_VERSION " running on "));
+    assert_non_null(strstr(r.out, "\nvCPU Utilization\nSystem vCPU Usage "));
+    assert_non_null(strstr(r.out, "\nNeuron Apps  >[1]:all<\n"));
+    for (const char *line = r.out; *line;) { /* no line is wider than $COLUMNS */
+        size_t length = strcspn(line, "\n");
+
+        assert_in_range(length, 0, 80);
+        line += length + (line[length] == '\n');
+    }
+    test_run_fini(&r);
+}
+
+static void without_devices_it_says_why_and_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    char *missing = test_scratch_path(f->folder, "no-such-tree");
+    struct test_run r = run(f, "--once", "--sysfs-root", missing, NULL);
+
+    assert_int_equal(r.exit_code, 0);
+    assert_non_null(strstr(r.out, "\nno Neuron device\n"));
+    assert_non_null(strstr(r.out, "no Neuron application is running"));
+    test_run_fini(&r);
+    free(missing);
+}
+
+static void batch_prints_as_many_frames_as_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run r = run(f, "--batch", "-n3", "--delay=100ms", NULL);
+    int frames = 0;
+
+    assert_int_equal(r.exit_code, 0);
+    for (const char *at = r.out; (at = strstr(at, "Neuron Apps")) != NULL; at++) {
+        frames++;
+    }
+    assert_int_equal(frames, 3);
+    test_run_fini(&r);
+}
+
+static void wrong_usage_is_one_sentence_and_status_2(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        const char *says;
+    } rows[] = { { "--bogus", NULL, "--bogus" },
+                 { "-Z", NULL, "-Z" },
+                 { "unix:/run/neuron.sock", NULL, "unexpected argument" },
+                 { "--delay", "never", "delay" },
+                 { "--delay", "1ms", "between 100ms and 1h" },
+                 { "--count", "3", "needs --batch" },
+                 { "--once", "--sysfs-root", "sysfs-root" } };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct test_run r = run(f, rows[i].a, rows[i].b, NULL, NULL);
+
+        assert_int_equal(r.exit_code, 2);
+        assert_string_equal(r.out, "");
+        assert_non_null(strstr(r.err, rows[i].says));
+        test_run_fini(&r);
+    }
+}
+
+static void help_and_version_go_to_stdout(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run r = run(f, "--help", NULL, NULL, NULL);
+
+    assert_int_equal(r.exit_code, 0);
+    assert_non_null(strstr(r.out, "--sysfs-root"));
+    for (const char *line = r.out; *line;) {
+        size_t length = strcspn(line, "\n");
+
+        assert_in_range(length, 0, 80);
+        line += length + (line[length] == '\n');
+    }
+    test_run_fini(&r);
+    r = run(f, "--version", NULL, NULL, NULL);
+    assert_int_equal(r.exit_code, 0);
+    assert_non_null(strstr(r.out, NTK_VERSION));
+    test_run_fini(&r);
+}
+
+static void without_a_terminal_it_names_the_way_out(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run r = run(f, NULL, NULL, NULL, NULL);
+
+    assert_int_equal(r.exit_code, 1);
+    assert_string_equal(r.out, "");
+    assert_string_equal(r.err, "neuron-top: stdout is no terminal; --once or --batch print the "
+                               "screen as text\n");
+    test_run_fini(&r);
+}
+
+static void a_full_disk_is_said_once(void **state)
+{
+    struct fixture *f = *state;
+    const char *argv[] = { "/bin/sh", "-c", "exec \"$NTK_BIN_DIR/neuron-top\" --once >/dev/full",
+                           NULL };
+    struct test_run r = test_run_program(argv, f->environment);
+
+    assert_int_equal(r.exit_code, 1);
+    assert_string_equal(r.err, "neuron-top: cannot write to stdout: No space left on device\n");
+    test_run_fini(&r);
+}
+
+static int has_output(void *ctx)
+{
+    struct stat status;
+
+    return stat(ctx, &status) == 0 && status.st_size > 0;
+}
+
+static void a_reader_that_leaves_and_signals_end_it_well(void **state)
+{
+    static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+    struct fixture *f = *state;
+    const char *pipe[] = {
+        "/bin/sh", "-c", "{ \"$NTK_BIN_DIR/neuron-top\" --batch -d 100ms; echo $? >&2; } | head -1",
+        NULL
+    };
+    struct test_run r = test_run_program(pipe, f->environment);
+
+    assert_string_equal(r.err, "0\n");
+    test_run_fini(&r);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        const char *argv[] = { "neuron-top", "--batch", "-d", "1h", NULL };
+        char *out = test_scratch_path(f->folder, "out");
+        pid_t pid;
+
+        (void)remove(out);
+        pid = test_start_program(argv, f->environment, out);
+        assert_true(test_wait_until(has_output, out, 20));
+        assert_int_equal(test_stop_program(pid, signals[i]), 0);
+        free(out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(once_prints_one_frame, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_devices_it_says_why_and_goes_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(batch_prints_as_many_frames_as_asked_for, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(wrong_usage_is_one_sentence_and_status_2, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(help_and_version_go_to_stdout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_a_terminal_it_names_the_way_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_disk_is_said_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_that_leaves_and_signals_end_it_well, set_up,
+                                        tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
