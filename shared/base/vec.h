@@ -44,9 +44,10 @@ void ntk_vec_remove(struct ntk_vec *vec, size_t index); /* keeps the order */
 void ntk_vec_clear(struct ntk_vec *vec);                /* keeps the memory */
 void ntk_vec_sort(struct ntk_vec *vec, int (*compare)(const void *a, const void *b));
 
-#define ntk_vec_each(type, name, vec)                                          \
-    for (type *name = (type *)(vec)->items, *name##_end = name + (vec)->count; \
-         name && name < name##_end; name++)
+/* type may be a pointer type. */
+#define ntk_vec_each(type, name, vec)                                                           \
+    for (type *name = (type *)(vec)->items; name && name < (type *)(vec)->items + (vec)->count; \
+         name++)
 
 #ifdef __cplusplus
 }
