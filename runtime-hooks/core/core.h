@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core - what a front may ask of the software NeuronCores: cores, tensors, models, executions, captures.
+ *
+ * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(). Fronts (libnrt,
+ * the daemon, ...) check arguments, keep the handles of their callers and map names; this module knows
+ * no vendor's name. Every event of interest goes to the hooks from here, so a front gets monitoring for
+ * nothing.
+ *
+ * Core numbers: a "core" is a logical core relative to the process, 0 is the first that ntk_core_open()
+ * took. Physical numbers are global: device * cores per device + local.
+ *
+ * Errors: 0 or -errno and a sentence. -EINVAL bad argument or file, -EBADMSG bad file, -ENOTSUP file of
+ * another kind, -ENOMEM no memory (of the stack or the host), -ECHRNG not enough cores, -EBUSY cores are
+ * someone else's, -ENOENT no such name, -EIO host failure.
+ *
+ * Owner:   *_create/_load/_open give a reference, the matching call drops it. A tensor's storage lives
+ *          until its last slice and its last execution are gone.
+ * Threads: every call from any thread; ntk_core_open/close from one at a time, with nothing running.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_CORE_ANY UINT32_MAX
+#define NTK_CORE_NAME_BYTES 256
+#define NTK_CORE_DIMENSIONS_MAX 16
+
+struct ntk_core;
+struct ntk_core_model;
+struct ntk_core_tensor;
+
+/* --- machine ------------------------------------------------------------------------------------ */
+
+/* One type of machine; static storage. */
+struct ntk_core_machine {
+    const char *instance;  /* "trn1.2xlarge" */
+    const char *core_arch; /* "NCv2" */
+    unsigned nrt_family;   /* public family and size numbers, see machine.def */
+    unsigned generation;   /* of the cores, 1..4 */
+    uint32_t device_count;
+    uint32_t cores_per_device; /* physical */
+    uint32_t stacks_per_device;
+    uint64_t stack_bytes;
+    uint32_t default_lnc;
+    uint32_t largest_lnc; /* logical cores of 1 .. this many physical ones */
+};
+
+/* The machine that an ntk_core_open() would get now: what NEURON_SOFT_INSTANCE names, else the one that
+ * this hooks folder holds, else the default. -EINVAL for an unknown name. Touches nothing. */
+int ntk_core_machine_find(struct ntk_core_machine *out_machine, struct ntk_err *err);
+
+/* Makes the machine's state and tree without taking a core (neuron-bench machine). */
+int ntk_core_machine_build(struct ntk_err *err);
+/* Removes both; -EBUSY while a process holds a core. */
+int ntk_core_machine_remove(struct ntk_err *err);
+
+/* --- process ------------------------------------------------------------------------------------ */
+
+struct ntk_core_options {
+    /* Which physical cores per logical core: 0 = the machine's default. */
+    uint32_t lnc;
+    /* Global logical cores first .. first + count - 1 exactly, or count free ones when !exact
+     * (count 0: all that are free, at least one). */
+    bool exact;
+    uint32_t first_core;
+    uint32_t core_count;
+
+    bool report_numerical_errors;   /* NaN ends an execution as NTK_CORE_NUMERICAL_ERROR */
+    bool contiguous_scratchpad;     /* pages of 64 MiB, one range per core */
+    uint64_t scratchpad_page_bytes; /* used when not contiguous */
+    uint64_t memlog_entries;
+
+    /* For monitors; NULL is "". */
+    uint32_t framework;
+    const char *framework_version;
+    const char *fal_version;
+    const char *runtime_version;
+
+    /* What works less well than it should (no hooks, no tree); NULL keeps quiet. */
+    void (*warn)(const char *sentence);
+};
+
+/* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the sentence when cores
+ * are not free, -EINVAL for cores the machine has not, -EALREADY while one is open. */
+int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
+                  struct ntk_err *err);
+/* All models and tensors must be gone: what is left is released here and its owners hold dead
+ * references. */
+void ntk_core_close(struct ntk_core *core);
+/* In a child after fork: forgets the parent's machine without touching what both share. */
+void ntk_core_forget_after_fork(struct ntk_core *core);
+
+const struct ntk_core_machine *ntk_core_machine_get(const struct ntk_core *core);
+uint32_t ntk_core_count(const struct ntk_core *core);
+uint32_t ntk_core_lnc(const struct ntk_core *core);
+/* Global logical number of the process's core. */
+uint32_t ntk_core_global(const struct ntk_core *core, uint32_t nc);
+
+struct ntk_core_memory {
+    uint64_t used_bytes;  /* of the stack, by all processes */
+    uint64_t limit_bytes; /* capacity of the stack */
+};
+int ntk_core_memory_get(const struct ntk_core *core, uint32_t nc,
+                        struct ntk_core_memory *out_memory);
+/* Whether these bytes lie in device memory of this process. */
+bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uint64_t bytes);
+/* Host address and size of a stack. -ENOENT: the device has no such stack, -EINVAL: no core of this
+ * process is beside it. */
+int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t stack,
+                       void **out_address, uint64_t *out_bytes);
+
+/* --- tensors ------------------------------------------------------------------------------------ */
+
+enum ntk_core_placement {
+    NTK_CORE_DEVICE,
+    NTK_CORE_HOST,    /* counted as host memory of the process */
+    NTK_CORE_VIRTUAL, /* ordinary memory */
+};
+
+/* Zero-filled. nc may be NTK_CORE_ANY unless placement is device. name: for logs and the memory log. */
+int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placement, uint32_t nc,
+                           uint64_t bytes, const char *name, struct ntk_core_tensor **out_tensor,
+                           struct ntk_err *err);
+/* Without storage, size 0. */
+int ntk_core_tensor_create_empty(struct ntk_core *core, const char *name,
+                                 struct ntk_core_tensor **out_tensor, struct ntk_err *err);
+/* A view; keeps the source's storage alive. -EINVAL beyond the source. */
+int ntk_core_tensor_create_slice(struct ntk_core_tensor *source, uint64_t offset, uint64_t bytes,
+                                 const char *name, struct ntk_core_tensor **out_tensor,
+                                 struct ntk_err *err);
+void ntk_core_tensor_destroy(struct ntk_core_tensor *tensor);
+/* The caller's memory becomes the storage; what the tensor had is released. */
+int ntk_core_tensor_attach(struct ntk_core_tensor *tensor, void *bytes, uint64_t size,
+                           struct ntk_err *err);
+int ntk_core_tensor_read(struct ntk_core_tensor *tensor, void *to, uint64_t offset, uint64_t bytes,
+                         struct ntk_err *err);
+int ntk_core_tensor_write(struct ntk_core_tensor *tensor, const void *from, uint64_t offset,
+                          uint64_t bytes, struct ntk_err *err);
+int ntk_core_tensor_fill(struct ntk_core_tensor *tensor, uint64_t offset, uint8_t value,
+                         uint64_t bytes, struct ntk_err *err);
+/* Two device tensors must lie on one core: -EINVAL otherwise. */
+int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
+                         struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
+                         struct ntk_err *err);
+
+struct ntk_core_tensor_info {
+    uint64_t bytes;
+    void *address; /* host address of the first byte, NULL while empty */
+    enum ntk_core_placement placement;
+    uint32_t nc;               /* NTK_CORE_ANY for host memory without a core */
+    uint64_t device_address;   /* device only */
+    uint64_t allocation_bytes; /* device only, of the whole storage from device_address on */
+    uint32_t stack;            /* device only, in its device */
+    uint64_t completed_writes; /* executions that wrote it since it was last reset */
+};
+void ntk_core_tensor_info_get(struct ntk_core_tensor *tensor,
+                              struct ntk_core_tensor_info *out_info);
+/* Waits until completed_writes >= count. timeout_us < 0: without end. -ETIMEDOUT. */
+int ntk_core_tensor_wait(struct ntk_core_tensor *tensor, uint64_t count, int64_t timeout_us);
+void ntk_core_tensor_reset_writes(struct ntk_core_tensor *tensor);
+
+/* --- models ------------------------------------------------------------------------------------- */
+
+struct ntk_core_load_options {
+    uint32_t nc; /* NTK_CORE_ANY: fewest loaded models, then lowest */
+    bool validate_hash;
+    bool allow_legacy;             /* files of another generation */
+    bool allow_cpu_nodes;          /* open the shared objects inside the file */
+    uint64_t features_mask;        /* of the file that are accepted */
+    uint64_t execution_timeout_ns; /* device time of one execution; 0 = none */
+};
+
+/* Copies what it needs of the file. */
+int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_bytes,
+                        const struct ntk_core_load_options *options,
+                        struct ntk_core_model **out_model, struct ntk_err *err);
+/* No execution of it may run. */
+void ntk_core_model_unload(struct ntk_core_model *model);
+
+struct ntk_core_io {
+    char name[NTK_CORE_NAME_BYTES];
+    bool is_output;
+    uint32_t dtype; /* number of shared/formats/neff/dtype.def */
+    uint64_t bytes;
+    uint32_t dimension_count;
+    uint32_t shape[NTK_CORE_DIMENSIONS_MAX];
+};
+/* Inputs, then outputs, in the order of the file. Borrowed from the model. */
+const struct ntk_core_io *ntk_core_model_io_get(const struct ntk_core_model *model,
+                                                size_t *out_count);
+uint32_t ntk_core_model_id(const struct ntk_core_model *model);
+const char *ntk_core_model_name(const struct ntk_core_model *model);
+uint32_t ntk_core_model_nc(const struct ntk_core_model *model);       /* first core */
+uint32_t ntk_core_model_nc_count(const struct ntk_core_model *model); /* logical cores it uses */
+/* Executions that may be under way at once with profit, at least 1. */
+uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model);
+
+/* --- executions --------------------------------------------------------------------------------- */
+
+/* How an execution ended, as the number that events and counters carry; all but COMPLETED and
+ * NUMERICAL_ERROR leave the outputs undefined. */
+enum ntk_core_outcome {
+    NTK_CORE_COMPLETED = 0,
+    NTK_CORE_FAILED = 1,
+    NTK_CORE_NO_MEMORY = 4,
+    NTK_CORE_TIMED_OUT = 5,
+    NTK_CORE_BAD_INPUT = 1002,
+    NTK_CORE_NUMERICAL_ERROR = 1003, /* finished, the outputs hold NaN */
+    NTK_CORE_CPU_NODE_FAILED = 1004,
+    NTK_CORE_OUT_OF_BOUNDS = 1006,
+};
+
+/* The same number for an error of a call (0 or -errno); the one such table. */
+uint32_t ntk_core_status(int error);
+
+/* Runs the model once in the calling thread. tensors: one per entry of ntk_core_model_io_get(), in that
+ * order, each at least as large as its entry. 0 and the outcome, or -EINVAL (wrong tensor: missing, too
+ * small, on another core; counted as incorrect input). */
+int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                     size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err);
+/* For a front that found the input wrong before it had tensors to pass: counts it. */
+void ntk_core_execute_refused(struct ntk_core_model *model);
+
+/* --- captures ----------------------------------------------------------------------------------- */
+
+/* Empties the file and records every execution of the model from now on; -EBUSY when the model or the
+ * file is being captured. */
+int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struct ntk_err *err);
+/* Writes the capture. -ENOENT when no capture goes to that file. */
+int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

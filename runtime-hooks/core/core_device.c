@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine as this process holds it: which cores it owns, their stacks, their hardware state.
+ */
+#include "runtime-hooks/core/core_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime-hooks/core/core_publish.h"
+#include "shared/base/str.h"
+
+static _Atomic uint32_t next_model_id = NTK_MODEL_ID_FIRST;
+static struct ntk_core *open_core; /* at most one; guarded by the fronts */
+static struct ntk_core *forgotten_core;
+
+uint32_t core_model_id_next(void)
+{
+    return atomic_fetch_add(&next_model_id, 1);
+}
+
+/* The instance that the environment asks for, NULL for none; -EINVAL for one that does not exist. */
+static int instance_wanted(const char **out_instance, struct ntk_err *err)
+{
+    const char *instance = getenv("NEURON_SOFT_INSTANCE");
+    char names[NTK_ERR_TEXT_BYTES];
+
+    *out_instance = NULL;
+    if (!instance || !*instance) {
+        return 0;
+    }
+    if (!ntk_core_machine_row_find(instance)) {
+        ntk_core_machine_names(names, sizeof names);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NEURON_SOFT_INSTANCE=%s is no machine; there are %s", instance, names);
+    }
+    *out_instance = instance;
+    return 0;
+}
+
+int ntk_core_machine_find(struct ntk_core_machine *out_machine, struct ntk_err *err)
+{
+    char there[64];
+    const char *wanted = NULL;
+    int ret = instance_wanted(&wanted, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (!wanted) {
+        wanted = ntk_core_soft_peek(there, sizeof there) ? there : NTK_CORE_DEFAULT_INSTANCE;
+    }
+    *out_machine = ntk_core_machine_row_find(wanted)->facts;
+    return 0;
+}
+
+static int machine_open(bool as_process, struct ntk_core_soft **out_soft,
+                        const struct ntk_core_machine_row **out_row, struct ntk_err *err)
+{
+    const char *wanted = NULL;
+    int ret = instance_wanted(&wanted, err);
+
+    if (ret == 0) {
+        ret = ntk_core_soft_open(wanted, NTK_CORE_DEFAULT_INSTANCE, as_process, out_soft, err);
+    }
+    if (ret == 0) {
+        *out_row = ntk_core_machine_row_find((*out_soft)->state->header.instance_type);
+    }
+    return ret;
+}
+
+int ntk_core_machine_build(struct ntk_err *err)
+{
+    const struct ntk_core_machine_row *row = NULL;
+    struct ntk_core_soft *soft = NULL;
+    int ret = machine_open(false, &soft, &row, err);
+
+    if (ret == 0) {
+        ret = ntk_core_publish_once(soft, row, err);
+    }
+    ntk_core_soft_close(soft);
+    return ret;
+}
+
+int ntk_core_machine_remove(struct ntk_err *err)
+{
+    struct ntk_core_soft *soft = NULL;
+    /* Whatever it is: an instance in the environment must not rebuild it first. */
+    int ret = ntk_core_soft_open(NULL, NTK_CORE_DEFAULT_INSTANCE, false, &soft, err);
+
+    if (ret == 0) {
+        ret = ntk_core_soft_remove(soft, err);
+    }
+    if (ret == 0) {
+        ret = ntk_core_publish_remove(err);
+    }
+    ntk_core_soft_close(soft);
+    return ret;
+}
+
+/* Locks all physical cores of a logical one or none. */
+static bool logical_core_lock(struct ntk_core *core, uint32_t logical)
+{
+    for (uint32_t i = 0; i < core->lnc; i++) {
+        if (ntk_core_soft_lock(core->soft, logical * core->lnc + i) != 1) {
+            while (i-- > 0) {
+                ntk_core_soft_unlock(core->soft, logical * core->lnc + i);
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+static void logical_cores_unlock(struct ntk_core *core, uint32_t first, uint32_t count)
+{
+    for (uint32_t p = first * core->lnc; p < (first + count) * core->lnc; p++) {
+        ntk_core_soft_unlock(core->soft, p);
+    }
+}
+
+static bool logical_core_is_free(const struct ntk_core *core, uint32_t logical)
+{
+    for (uint32_t i = 0; i < core->lnc; i++) {
+        if (ntk_core_soft_holder(core->soft, logical * core->lnc + i) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Chooses and locks first_core .. first_core + core_count - 1. */
+static int cores_lock(struct ntk_core *core, struct ntk_err *err)
+{
+    const struct ntk_core_options *options = &core->options;
+    uint32_t total = core->row->facts.device_count * core->row->facts.cores_per_device / core->lnc;
+    uint32_t free_count = 0;
+
+    if (options->exact && (options->core_count == 0 || options->first_core >= total ||
+                           options->core_count > total - options->first_core)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NeuronCores %u-%u asked for, a %s has %u", options->first_core,
+                           options->first_core + options->core_count - 1, core->row->facts.instance,
+                           total);
+    }
+    uint32_t from = options->exact ? options->first_core : 0;
+    uint32_t to = options->exact ? options->first_core + options->core_count : total;
+    uint32_t wanted = options->core_count;
+
+    /* The first run of free cores that is long enough; without a number, the longest. */
+    for (;;) {
+        uint32_t best_first = 0;
+        uint32_t best_count = 0;
+        uint32_t run = 0;
+
+        free_count = 0;
+        for (uint32_t l = from; l < to; l++) {
+            run = logical_core_is_free(core, l) ? run + 1 : 0;
+            free_count += run > 0 ? 1 : 0;
+            if (run > best_count && (wanted == 0 || best_count < wanted)) {
+                best_count = run;
+                best_first = l + 1 - run;
+            }
+        }
+        if (best_count == 0 || best_count < wanted) {
+            break;
+        }
+        uint32_t locked = 0;
+        while (locked < best_count && logical_core_lock(core, best_first + locked)) {
+            locked++;
+        }
+        if (locked == best_count) {
+            core->first_core = best_first;
+            core->core_count = best_count;
+            return 0;
+        }
+        /* Somebody was faster: look again. */
+        logical_cores_unlock(core, best_first, locked);
+    }
+    uint32_t last = options->exact ? to - 1 : from + (wanted > 0 ? wanted : 1) - 1;
+    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                       "NeuronCore(s) not available - Requested:nc%u-nc%u Available:%u", from, last,
+                       free_count);
+}
+
+static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,
+                      struct core_stack **out_stack, struct ntk_err *err)
+{
+    ntk_vec_each(struct core_stack *, known, &core->stacks) {
+        if ((*known)->device == device && (*known)->index == index) {
+            *out_stack = *known;
+            return 0;
+        }
+    }
+    struct core_stack *stack = calloc(1, sizeof *stack);
+    if (!stack) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    stack->device = device;
+    stack->index = index;
+    stack->size = core->row->facts.stack_bytes;
+    void *bytes = mmap(NULL, stack->size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bytes == MAP_FAILED) {
+        int code = -errno;
+
+        free(stack);
+        return ntk_err_set(err, code, NTK_ERR_NO_OFFSET,
+                           "cannot reserve %llu GiB of address space for an HBM stack: %s",
+                           (unsigned long long)(core->row->facts.stack_bytes >> 30),
+                           strerror(-code));
+    }
+    stack->bytes = bytes;
+    pthread_mutex_init(&stack->lock, NULL);
+    if (ntk_core_heap_init(&stack->heap, stack->size) < 0 ||
+        ntk_vec_push(&core->stacks, &stack) < 0) {
+        ntk_core_heap_fini(&stack->heap);
+        munmap(stack->bytes, stack->size);
+        free(stack);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    *out_stack = stack;
+    return 0;
+}
+
+/* Hardware state and microcode of one logical core. */
+static int nc_open(struct ntk_core *core, uint32_t nc_index, struct ntk_err *err)
+{
+    struct core_nc *nc = &core->ncs[nc_index];
+    uint32_t per_device = core->row->facts.cores_per_device;
+    int ret = 0;
+
+    nc->first_physical = (core->first_core + nc_index) * core->lnc;
+    pthread_mutex_init(&nc->execution_lock, NULL);
+    for (uint32_t i = 0; i < core->lnc && ret == 0; i++) {
+        uint32_t physical = nc->first_physical + i;
+        struct core_stack *stack = NULL;
+
+        ret = stack_open(core, physical / per_device,
+                         physical % per_device / core->row->cores_per_stack, &stack, err);
+        if (ret == 0) {
+            nc->stack = nc->stack ? nc->stack : stack;
+            ret = ntk_engine_core_create(core->row->facts.generation, &nc->engines[i], err);
+        }
+        if (ret == 0) {
+            struct core_memory_request request = { .physical_core = physical,
+                                                   .category = NTK_MEMORY_UCODE,
+                                                   .bytes = NTK_CORE_UCODE_BYTES,
+                                                   .name = "microcode" };
+
+            ntk_abi_store(&core->soft->state->core[physical].owner_pid, core->soft->process->pid);
+            ntk_hooks_core_claim((uint16_t)physical, core->first_core + nc_index, i == 0);
+            ret = core_memory_take(core, &request, &nc->ucode[i], err);
+        }
+    }
+    return ret;
+}
+
+static void nc_close(struct ntk_core *core, struct core_nc *nc)
+{
+    for (uint32_t i = 0; i < core->lnc; i++) {
+        uint32_t physical = nc->first_physical + i;
+
+        core_memory_release(core, &nc->scratchpad[i]);
+        if (nc->ucode[i].address) {
+            core_memory_release(core, &nc->ucode[i]);
+            ntk_hooks_core_release((uint16_t)physical);
+            ntk_abi_store(&core->soft->state->core[physical].owner_pid, 0);
+        }
+        ntk_engine_core_destroy(nc->engines[i]);
+    }
+    pthread_mutex_destroy(&nc->execution_lock);
+}
+
+static void hooks_start(const struct ntk_core *core)
+{
+    const struct ntk_core_options *options = &core->options;
+    char note[NTK_ERR_TEXT_BYTES] = "";
+    struct ntk_hooks_config config = {
+        .instance_type = core->row->facts.instance,
+        .runtime_version = options->runtime_version,
+        .framework_version = options->framework_version,
+        .fal_version = options->fal_version,
+        .framework_type = options->framework,
+        .lnc = core->lnc,
+        .device_count = core->row->facts.device_count,
+        .cores_per_device = core->row->facts.cores_per_device,
+        .process_flags = NTK_PROCESS_SOFTWARE_CORE,
+    };
+
+    (void)ntk_hooks_attach(&config, note, sizeof note);
+    if (note[0] != '\0' && options->warn) {
+        options->warn(note);
+    }
+}
+
+static bool variable_is_on(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && strcmp(value, "1") == 0;
+}
+
+static void core_free(struct ntk_core *core)
+{
+    core_captures_drop(core);
+    if (core->ncs) {
+        for (uint32_t i = 0; i < core->core_count; i++) {
+            nc_close(core, &core->ncs[i]);
+        }
+        free(core->ncs);
+    }
+    ntk_hooks_detach();
+    ntk_core_publisher_stop(core->publisher);
+    ntk_vec_each(struct core_stack *, stack, &core->stacks) {
+        ntk_core_heap_fini(&(*stack)->heap);
+        pthread_mutex_destroy(&(*stack)->lock);
+        munmap((*stack)->bytes, (*stack)->size);
+        free(*stack);
+    }
+    ntk_vec_fini(&core->stacks);
+    ntk_vec_fini(&core->models);
+    ntk_vec_fini(&core->captures);
+    core_memlog_destroy(core->memlog);
+    pthread_mutex_destroy(&core->lock);
+    ntk_core_soft_close(core->soft); /* last: frees the cores for others */
+    free(core);
+}
+
+int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
+                  struct ntk_err *err)
+{
+    struct ntk_err tree_err = { 0 };
+
+    if (open_core) {
+        return ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "this process has a machine already");
+    }
+    struct ntk_core *core = calloc(1, sizeof *core);
+    if (!core) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    core->options = *options;
+    core->is_paced = variable_is_on("NEURON_SOFT_PACE");
+    pthread_mutex_init(&core->lock, NULL);
+    ntk_vec_init(&core->stacks, sizeof(struct core_stack *));
+    ntk_vec_init(&core->models, sizeof(struct ntk_core_model *));
+    ntk_vec_init(&core->captures, sizeof(struct core_capture *));
+    int ret = machine_open(true, &core->soft, &core->row, err);
+    if (ret < 0) {
+        goto out;
+    }
+    core->lnc = options->lnc > 0 ? options->lnc : core->row->facts.default_lnc;
+    if (core->lnc > core->row->facts.largest_lnc) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a %s has no logical cores of %u",
+                          core->row->facts.instance, core->lnc);
+        goto out;
+    }
+    ret = cores_lock(core, err);
+    if (ret < 0) {
+        goto out;
+    }
+    core->memlog = core_memlog_create(options->memlog_entries);
+    hooks_start(core);
+    core->ncs = calloc(core->core_count, sizeof *core->ncs);
+    if (!core->ncs) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        goto out;
+    }
+    for (uint32_t i = 0; i < core->core_count && ret == 0; i++) {
+        ret = nc_open(core, i, err);
+    }
+    if (ret < 0) {
+        goto out;
+    }
+    if (ntk_core_publisher_start(core->soft, core->row, &core->publisher, &tree_err) < 0 &&
+        options->warn) {
+        options->warn(tree_err.text);
+    }
+    *out_core = core;
+    open_core = core;
+    core = NULL;
+
+out:
+    if (core) {
+        core_free(core);
+    }
+    return ret;
+}
+
+void ntk_core_close(struct ntk_core *core)
+{
+    if (core) {
+        open_core = NULL;
+        core_free(core);
+    }
+}
+
+void ntk_core_forget_after_fork(struct ntk_core *core)
+{
+    if (!core) {
+        return;
+    }
+    open_core = NULL;
+    ntk_vec_each(struct core_stack *, stack, &core->stacks) {
+        munmap((*stack)->bytes, (*stack)->size);
+    }
+    ntk_core_soft_forget(core->soft);
+    core->soft = NULL;
+    /* The rest is the parent's state of a moment; its locks may be held by threads that are not here.
+     * It stays reachable, and that is all. */
+    forgotten_core = core;
+}
+
+const struct ntk_core_machine *ntk_core_machine_get(const struct ntk_core *core)
+{
+    return &core->row->facts;
+}
+
+uint32_t ntk_core_count(const struct ntk_core *core)
+{
+    return core->core_count;
+}
+
+uint32_t ntk_core_lnc(const struct ntk_core *core)
+{
+    return core->lnc;
+}
+
+uint32_t ntk_core_global(const struct ntk_core *core, uint32_t nc)
+{
+    return core->first_core + nc;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One execution: the walk over the steps of a model, on its cores and in the calling thread.
+ */
+#include "runtime-hooks/core/core_model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/base/clock.h"
+
+#define VIEWS_ON_STACK 32U
+
+static const char *const engine_names[] = {
+#define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) short_name,
+#include "shared/abi/engine.def"
+#undef NTK_ENGINE
+};
+
+struct execution {
+    struct ntk_core_model *model;
+    struct core_tensor_view *views; /* by io */
+    struct core_context *context;   /* NULL when nothing lies between steps */
+    struct core_capture *capture;   /* NULL when not recorded */
+    uint64_t id;
+    uint64_t call_start_ticks;
+    struct ntk_err *err;
+};
+
+uint32_t ntk_core_status(int error)
+{
+    static const struct {
+        int error;
+        uint32_t status;
+    } statuses[] = {
+        { 0, 0 },          { -EINVAL, 2 }, { -EBADMSG, 2 }, { -EFBIG, 2 },
+        { -ERANGE, 2 },    { -EBADF, 3 },  { -ENOMEM, 4 },  { -ENOSPC, 4 },
+        { -ETIMEDOUT, 5 }, { -EAGAIN, 7 }, { -ECHRNG, 9 },  { -ENOTSUP, 10 },
+    };
+
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        if (statuses[i].error == error) {
+            return statuses[i].status;
+        }
+    }
+    return NTK_CORE_FAILED;
+}
+
+static char *slot_address(const struct execution *execution, uint32_t slot_index)
+{
+    const struct core_slot *slot = &execution->model->slots[slot_index];
+
+    return slot->io != CORE_SLOT_NONE ? execution->views[slot->io].address
+                                      : execution->context->buffer.address + slot->offset;
+}
+
+static uint64_t slot_device_address(const struct execution *execution, uint32_t slot_index)
+{
+    const struct core_slot *slot = &execution->model->slots[slot_index];
+
+    return slot->io != CORE_SLOT_NONE ? execution->views[slot->io].device_address : 0;
+}
+
+/* The core's execution lock is held: scratchpad and bindings are ours. */
+static void bindings_fill(const struct execution *execution, struct core_subgraph *subgraph,
+                          const struct core_allocation *scratchpad)
+{
+    for (uint32_t i = 0; i < subgraph->variable_count; i++) {
+        const struct core_variable *variable = &subgraph->variables[i];
+        struct ntk_engine_binding *binding = &subgraph->bindings[i];
+
+        *binding = (struct ntk_engine_binding){ .size = variable->bytes };
+        switch (variable->kind) {
+        case CORE_VARIABLE_FIXED:
+            binding->bytes = variable->allocation.address;
+            binding->device_address = variable->allocation.hook.address;
+            break;
+        case CORE_VARIABLE_SLOT:
+            binding->bytes = slot_address(execution, variable->slot);
+            binding->device_address = slot_device_address(execution, variable->slot);
+            break;
+        case CORE_VARIABLE_SCRATCHPAD:
+            binding->bytes = scratchpad->address + variable->offset;
+            binding->device_address = scratchpad->hook.address + variable->offset;
+            break;
+        case CORE_VARIABLE_NONE:
+            break;
+        }
+    }
+}
+
+static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
+                                            const struct ntk_engine_result *result)
+{
+    const struct ntk_core_model *model = execution->model;
+    const char *engine =
+        result->fault_engine < NTK_ENGINE_COUNT ? engine_names[result->fault_engine] : "none";
+    enum ntk_core_outcome outcome = NTK_CORE_FAILED;
+    const char *what = ntk_engine_outcome_name(result->outcome);
+
+    switch (result->outcome) {
+    case NTK_RUN_OK:
+        return NTK_CORE_COMPLETED;
+    case NTK_RUN_NUMERICAL_ERROR:
+        if (!model->core->options.report_numerical_errors) {
+            return NTK_CORE_COMPLETED;
+        }
+        outcome = NTK_CORE_NUMERICAL_ERROR;
+        break;
+    case NTK_RUN_OUT_OF_BOUNDS:
+        outcome = NTK_CORE_OUT_OF_BOUNDS;
+        break;
+    case NTK_RUN_DEADLOCK:
+    case NTK_RUN_TIMEOUT:
+        outcome = NTK_CORE_TIMED_OUT;
+        break;
+    case NTK_RUN_BAD_INPUT:
+        outcome = NTK_CORE_BAD_INPUT;
+        break;
+    case NTK_RUN_NO_MEMORY:
+        outcome = NTK_CORE_NO_MEMORY;
+        break;
+    }
+    ntk_err_set(execution->err, -EIO, NTK_ERR_NO_OFFSET,
+                "execution of model %s (id %u): %s (engine %s, slot %u)", model->name, model->id,
+                what, engine, result->fault_slot);
+    return outcome;
+}
+
+/* Which of two outcomes of the cores of one execution is told. */
+static enum ntk_core_outcome outcome_worse(enum ntk_core_outcome a, enum ntk_core_outcome b)
+{
+    if (a == NTK_CORE_COMPLETED || (a == NTK_CORE_NUMERICAL_ERROR && b != NTK_CORE_COMPLETED)) {
+        return b;
+    }
+    return a;
+}
+
+static void pace(uint64_t start_ns, uint64_t device_ns)
+{
+    uint64_t until_ns = start_ns + device_ns;
+    struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
+                              .tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND) };
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
+}
+
+/* What the driver would count, for the device tree. The core is held. */
+static void driver_count(struct ntk_core *core, uint32_t physical,
+                         const struct ntk_engine_result *result, uint64_t host_ns, bool is_first,
+                         enum ntk_core_outcome outcome)
+{
+    struct ntk_soft_core *counters = &core->soft->state->core[physical];
+    uint64_t clock_mhz = core->row->tensor_clock_mhz;
+    uint64_t matmul_ns = result->busy_ns[NTK_ENGINE_PE];
+    uint64_t idle_ns = result->duration_ns > matmul_ns ? result->duration_ns - matmul_ns : 0;
+    uint64_t busy_ns = 0;
+
+    for (size_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        busy_ns += result->busy_ns[e];
+    }
+    if (is_first) {
+        ntk_core_soft_count_add(&counters->status[ntk_status_counter_of_status((uint32_t)outcome)],
+                                1);
+        ntk_core_soft_count_add(
+            &counters->inference_count,
+            outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR ? 1 : 0);
+    }
+    ntk_core_soft_count_add(&counters->flop_count, result->effective_flops);
+    ntk_core_soft_count_add(&counters->nc_time_in_use_ns, host_ns);
+    ntk_abi_add_owned(&counters->pe_matmul_cycles, matmul_ns * clock_mhz / 1000);
+    ntk_abi_add_owned(&counters->pe_idle_cycles, idle_ns * clock_mhz / 1000);
+    if (result->duration_ns > 0) {
+        ntk_abi_add_owned(
+            &counters->engine_busy_ns,
+            (uint64_t)((double)busy_ns / (double)result->duration_ns * (double)host_ns));
+    }
+}
+
+static void exec_core_fill(struct ntk_hooks_exec_core *to, const struct ntk_engine_result *result,
+                           uint64_t host_ns)
+{
+    double stretch = result->duration_ns > 0 ? (double)host_ns / (double)result->duration_ns : 0.0;
+
+    *to = (struct ntk_hooks_exec_core){
+        .flops = result->flops,
+        .effective_flops = result->effective_flops,
+        .hbm_bytes_read = result->hbm_read_bytes,
+        .hbm_bytes_written = result->hbm_write_bytes,
+        .dma_bytes = result->dma_bytes,
+        .tensor_matmul_ns = result->busy_ns[NTK_ENGINE_PE],
+    };
+    for (size_t e = 0; e < NTK_ENGINE_COUNT; e++) {
+        to->engine_busy_device_ns[e] = result->busy_ns[e];
+        to->engine_busy_ns[e] = (uint64_t)((double)result->busy_ns[e] * stretch);
+        to->engine_instructions[e] = e < NTK_ENGINE_SEQUENCER_COUNT ? result->instruction_count[e]
+                                                                    : result->dma_transfer_count;
+    }
+}
+
+static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t step_index)
+{
+    struct ntk_core_model *model = execution->model;
+    struct ntk_core *core = model->core;
+    struct core_step *step = &model->steps[step_index];
+    struct core_nc *nc = &core->ncs[step->nc];
+    struct ntk_engine_result results[NTK_CORE_LNC_MAX];
+    struct ntk_hooks_exec_core per_core[NTK_CORE_LNC_MAX];
+    enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
+    uint64_t device_ns = 0;
+
+    memset(results, 0, sizeof results);
+    pthread_mutex_lock(&nc->execution_lock);
+    struct ntk_hooks_exec exec = {
+        .model = model->hook,
+        .execution_id = execution->id,
+        .call_start_ticks = execution->call_start_ticks,
+        .core = (uint16_t)nc->first_physical,
+        .core_count = (uint16_t)step->subgraph_count,
+        .per_core = per_core,
+    };
+    exec.core_start_ticks =
+        ntk_hooks_exec_begin(model->hook, exec.core, (uint16_t)step->subgraph_count);
+    uint64_t start_ns = core->is_paced ? ntk_clock_monotonic_ns() : 0;
+
+    for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        struct core_subgraph *subgraph = &step->subgraphs[i];
+        struct ntk_engine_run_options options = {
+            .bindings = subgraph->bindings,
+            .binding_count = subgraph->variable_count,
+            .timeout_ns = model->timeout_ns,
+            .trace =
+                execution->capture ? core_capture_trace(execution->capture, step_index, i) : NULL,
+        };
+
+        bindings_fill(execution, subgraph, &nc->scratchpad[i]);
+        int ret = ntk_engine_run(nc->engines[i], subgraph->program, &options, &results[i],
+                                 execution->err);
+        outcome = outcome_worse(outcome,
+                                ret < 0 ? NTK_CORE_FAILED : outcome_of_run(execution, &results[i]));
+        device_ns = results[i].duration_ns > device_ns ? results[i].duration_ns : device_ns;
+    }
+    if (execution->capture) {
+        core_capture_step_end(execution->capture, device_ns);
+    }
+    if (core->is_paced) {
+        pace(start_ns, device_ns);
+    }
+    exec.core_end_ticks = ntk_hooks_now();
+    uint64_t host_ns = ntk_hooks_ticks_to_ns(exec.core_end_ticks - exec.core_start_ticks);
+    for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        exec_core_fill(&per_core[i], &results[i], host_ns);
+        driver_count(core, nc->first_physical + i, &results[i], host_ns, i == 0, outcome);
+    }
+    exec.device_ns = device_ns;
+    exec.nrt_status = (uint32_t)outcome;
+    ntk_hooks_exec_end(&exec);
+    pthread_mutex_unlock(&nc->execution_lock);
+    return outcome;
+}
+
+static enum ntk_core_outcome cpu_step_run(struct execution *execution, const struct core_step *step)
+{
+    size_t count = (size_t)step->input_count + step->output_count;
+    struct ntk_neff_cpu_tensor *tensors = calloc(count + 1, sizeof *tensors);
+
+    if (!tensors) {
+        ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return NTK_CORE_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t slot =
+            i < step->input_count ? step->inputs[i] : step->outputs[i - step->input_count];
+
+        tensors[i] = execution->model->slots[slot].shape;
+        tensors[i].data = slot_address(execution, slot);
+    }
+    int failed =
+        step->function(tensors, step->input_count, tensors + step->input_count, step->output_count);
+    free(tensors);
+    if (failed != 0) {
+        ntk_err_set(execution->err, -EIO, NTK_ERR_NO_OFFSET,
+                    "CPU node %s of model %s failed with %d", step->name, execution->model->name,
+                    failed);
+        return NTK_CORE_CPU_NODE_FAILED;
+    }
+    return NTK_CORE_COMPLETED;
+}
+
+/* Every step until one fails; NaN is no reason to stop. */
+static enum ntk_core_outcome steps_run(struct execution *execution)
+{
+    enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
+
+    for (uint32_t i = 0; i < execution->model->step_count; i++) {
+        const struct core_step *step = &execution->model->steps[i];
+        enum ntk_core_outcome now =
+            step->is_cpu ? cpu_step_run(execution, step) : core_step_run(execution, i);
+
+        outcome = outcome_worse(outcome, now);
+        if (outcome != NTK_CORE_COMPLETED && outcome != NTK_CORE_NUMERICAL_ERROR) {
+            break;
+        }
+    }
+    return outcome;
+}
+
+static void refused_tell(struct ntk_core_model *model, uint64_t id, uint64_t call_start_ticks,
+                         uint32_t status)
+{
+    uint32_t physical = model->core->ncs[model->nc].first_physical;
+    struct ntk_hooks_exec exec = { .model = model->hook,
+                                   .execution_id = id,
+                                   .call_start_ticks = call_start_ticks,
+                                   .nrt_status = status,
+                                   .core = (uint16_t)physical };
+
+    ntk_hooks_exec_refused(&exec);
+    ntk_core_soft_count_add(
+        &model->core->soft->state->core[physical].status[ntk_status_counter_of_status(status)], 1);
+}
+
+void ntk_core_execute_refused(struct ntk_core_model *model)
+{
+    refused_tell(model, atomic_fetch_add(&model->core->execution_id, 1) + 1, ntk_hooks_now(),
+                 ntk_core_status(-EINVAL));
+}
+
+/* Takes a view of every tensor and checks it; on failure none is held. */
+static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                      size_t tensor_count, struct core_tensor_view *views, struct ntk_err *err)
+{
+    int ret = 0;
+    uint32_t taken = 0;
+
+    if (tensor_count != model->io_count) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "model %s has %u tensors, %zu are given", model->name, model->io_count,
+                           tensor_count);
+    }
+    while (taken < model->io_count && ret == 0) {
+        const struct ntk_core_io *io = &model->ios[taken];
+
+        if (!tensors[taken]) {
+            ret =
+                ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s tensor %s of model %s is missing",
+                            io->is_output ? "output" : "input", io->name, model->name);
+            break;
+        }
+        struct core_tensor_view *view = &views[taken];
+        core_tensor_view_take(tensors[taken], view);
+        taken++;
+        if (!view->address || view->bytes < io->bytes) {
+            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                              "tensor %s of model %s needs %llu bytes, the given one has %llu",
+                              io->name, model->name, (unsigned long long)io->bytes,
+                              (unsigned long long)view->bytes);
+        } else if (view->nc != NTK_CORE_ANY &&
+                   (view->nc < model->nc || view->nc >= model->nc + model->nc_count)) {
+            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                              "tensor %s lies on core %u, model %s runs on core %u", io->name,
+                              view->nc, model->name, model->nc);
+        }
+    }
+    while (ret < 0 && taken > 0) {
+        core_tensor_view_drop(&views[--taken]);
+    }
+    return ret;
+}
+
+int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                     size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err)
+{
+    struct core_tensor_view on_stack[VIEWS_ON_STACK];
+    struct execution execution = {
+        .model = model,
+        .views = on_stack,
+        .call_start_ticks = ntk_hooks_now(),
+        .id = atomic_fetch_add_explicit(&model->core->execution_id, 1, memory_order_relaxed) + 1,
+        .err = err
+    };
+    bool has_context = false;
+    int ret = 0;
+
+    if (model->io_count > VIEWS_ON_STACK) {
+        execution.views = calloc(model->io_count, sizeof *execution.views);
+    }
+    ret = execution.views ? views_take(model, tensors, tensor_count, execution.views, err)
+                          : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    if (ret < 0) {
+        refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
+        goto out;
+    }
+    execution.context = core_context_take(model, &has_context);
+    if (!has_context) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                          "no memory for the tensors between the nodes of model %s", model->name);
+        refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
+    } else {
+        execution.capture = core_capture_take(model);
+        enum ntk_core_outcome outcome = steps_run(&execution);
+        core_capture_give_back(execution.capture);
+        core_context_give_back(model, execution.context);
+        for (uint32_t i = model->input_count; i < model->io_count; i++) {
+            if (outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR) {
+                core_tensor_written(tensors[i]);
+            }
+        }
+        *out_outcome = outcome;
+    }
+    for (uint32_t i = 0; i < model->io_count; i++) {
+        core_tensor_view_drop(&execution.views[i]);
+    }
+
+out:
+    if (execution.views != on_stack) {
+        free(execution.views);
+    }
+    return ret;
+}

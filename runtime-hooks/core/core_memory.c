@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory of stacks and host, taken and counted in one place: soft.state, the segment and the memory log
+ * always agree.
+ */
+#include "runtime-hooks/core/core_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shared/base/units.h"
+
+#define HOST_ALIGN 64U
+#define GIVE_BACK_BYTES (64U << 10)
+
+static const char *const category_names[] = {
+#define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) name,
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+};
+
+static bool is_host_category(enum ntk_memory_category category)
+{
+    return category >= NTK_MEMORY_HOST_APPLICATION;
+}
+
+/* Free memory of a stack is zero; large parts go back to the system. */
+static void stack_zero(char *address, uint64_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)address + page - 1) & ~(uintptr_t)(page - 1);
+    uintptr_t last = ((uintptr_t)address + bytes) & ~(uintptr_t)(page - 1);
+
+    if (bytes < GIVE_BACK_BYTES || last <= first ||
+        madvise((void *)first, last - first, MADV_DONTNEED) != 0) {
+        memset(address, 0, bytes);
+        return;
+    }
+    memset(address, 0, first - (uintptr_t)address);
+    memset((void *)last, 0, (uintptr_t)address + bytes - last);
+}
+
+static struct core_stack *stack_find(struct ntk_core *core, uint32_t physical_core)
+{
+    uint32_t per_device = core->row->facts.cores_per_device;
+    uint32_t device = physical_core / per_device;
+    uint32_t index = physical_core % per_device / core->row->cores_per_stack;
+
+    ntk_vec_each(struct core_stack *, stack, &core->stacks) {
+        if ((*stack)->device == device && (*stack)->index == index) {
+            return *stack;
+        }
+    }
+    return NULL;
+}
+
+static int device_take(struct ntk_core *core, const struct core_memory_request *request,
+                       struct core_allocation *allocation, struct ntk_err *err)
+{
+    struct core_stack *stack = stack_find(core, request->physical_core);
+    char wanted[NTK_UNITS_TEXT_BYTES];
+    char limit[NTK_UNITS_TEXT_BYTES];
+    uint64_t offset = 0;
+    int ret = -ENOMEM;
+
+    if (!stack) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "core %u is not of this process",
+                           request->physical_core);
+    }
+    if (ntk_core_soft_stack_reserve(core->soft, stack->device, stack->index, request->bytes,
+                                    stack->size)) {
+        pthread_mutex_lock(&stack->lock);
+        ret = ntk_core_heap_take(&stack->heap, request->bytes, request->align, &offset);
+        pthread_mutex_unlock(&stack->lock);
+        if (ret < 0) {
+            ntk_core_soft_stack_release(core->soft, stack->device, stack->index, request->bytes);
+        }
+    }
+    if (ret < 0) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                           "Failed to allocate %s (usage: %s) on ND %u:NC %u; its HBM stack has %s",
+                           ntk_units_bytes(wanted, sizeof wanted, request->bytes),
+                           category_names[request->category], stack->device,
+                           request->physical_core % core->row->facts.cores_per_device,
+                           ntk_units_bytes(limit, sizeof limit, stack->size));
+    }
+    allocation->stack = stack;
+    allocation->offset = offset;
+    allocation->address = stack->bytes + offset;
+    return 0;
+}
+
+static int host_take(const struct core_memory_request *request, struct core_allocation *allocation,
+                     struct ntk_err *err)
+{
+    char wanted[NTK_UNITS_TEXT_BYTES];
+    void *address = NULL;
+
+    if (request->bytes > SIZE_MAX / 2 ||
+        posix_memalign(&address, HOST_ALIGN, request->bytes) != 0) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                           "Failed to allocate %s (usage: %s) on the host",
+                           ntk_units_bytes(wanted, sizeof wanted, request->bytes),
+                           category_names[request->category]);
+    }
+    memset(address, 0, request->bytes);
+    allocation->address = address;
+    return 0;
+}
+
+int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
+                     struct core_allocation *out_allocation, struct ntk_err *err)
+{
+    struct core_allocation allocation = { .bytes = request->bytes };
+    bool on_host = is_host_category(request->category);
+    int ret = on_host ? host_take(request, &allocation, err)
+                      : device_take(core, request, &allocation, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    allocation.hook = (struct ntk_hooks_memory){
+        .address = on_host ? (uint64_t)(uintptr_t)allocation.address
+                           : allocation.stack->index * allocation.stack->size + allocation.offset,
+        .bytes = request->bytes,
+        .core = (uint16_t)request->physical_core,
+        .category = (uint8_t)request->category,
+        .name = ntk_hooks_name(request->name),
+        .model = request->model,
+    };
+    if (request->physical_core != NTK_NO_CORE) {
+        ntk_core_soft_memory_add(core->soft, request->physical_core, request->category,
+                                 request->bytes);
+    }
+    allocation.row = ntk_hooks_memory_alloc(&allocation.hook);
+    core_memlog_add(core->memlog, false, allocation.stack ? allocation.stack->device : 0,
+                    allocation.stack ? allocation.stack->index : 0, &allocation, request->name);
+    *out_allocation = allocation;
+    return 0;
+}
+
+void core_memory_release(struct ntk_core *core, struct core_allocation *allocation)
+{
+    struct core_stack *stack = allocation->stack;
+
+    if (!allocation->address) {
+        return;
+    }
+    core_memlog_add(core->memlog, true, stack ? stack->device : 0, stack ? stack->index : 0,
+                    allocation, NULL);
+    ntk_hooks_memory_free(&allocation->hook, allocation->row);
+    if (allocation->hook.core != NTK_NO_CORE) {
+        ntk_core_soft_memory_remove(core->soft, allocation->hook.core, allocation->hook.category,
+                                    allocation->bytes);
+    }
+    if (stack) {
+        /* Ranges without bytes behind them (rings, microcode) were never touched: a range of that
+         * size costs one madvise(). */
+        stack_zero(allocation->address, allocation->bytes);
+        pthread_mutex_lock(&stack->lock);
+        ntk_core_heap_give_back(&stack->heap, allocation->offset, allocation->bytes);
+        pthread_mutex_unlock(&stack->lock);
+        ntk_core_soft_stack_release(core->soft, stack->device, stack->index, allocation->bytes);
+    } else {
+        free(allocation->address);
+    }
+    *allocation = (struct core_allocation){ 0 };
+}
+
+int ntk_core_memory_get(const struct ntk_core *core, uint32_t nc,
+                        struct ntk_core_memory *out_memory)
+{
+    if (nc >= core->core_count) {
+        return -EINVAL;
+    }
+    const struct core_stack *stack = core->ncs[nc].stack;
+    out_memory->used_bytes =
+        ntk_abi_load(&core->soft->state->device[stack->device].hbm_bytes_used[stack->index]);
+    out_memory->limit_bytes = stack->size;
+    return 0;
+}
+
+bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uint64_t bytes)
+{
+    uintptr_t start = (uintptr_t)address;
+
+    ntk_vec_each(struct core_stack *, stack, &core->stacks) {
+        uintptr_t base = (uintptr_t)(*stack)->bytes;
+
+        if (start >= base && start - base <= (*stack)->size &&
+            bytes <= (*stack)->size - (start - base)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t stack,
+                       void **out_address, uint64_t *out_bytes)
+{
+    if (device >= core->row->facts.device_count) {
+        return -EINVAL;
+    }
+    if (stack >= core->row->facts.stacks_per_device) {
+        return -ENOENT;
+    }
+    ntk_vec_each(struct core_stack *, candidate, &core->stacks) {
+        if ((*candidate)->device == device && (*candidate)->index == stack) {
+            *out_address = (*candidate)->bytes;
+            *out_bytes = (*candidate)->size;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_model - a loaded model: the steps of its graph, their programs and memory. Made and unmade in
+ * core_model.c, run in core_exec.c, recorded in core_profile.c.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
+
+#include "runtime-hooks/core/core_state.h"
+#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_cpu.h"
+
+#define CORE_SLOT_NONE UINT32_MAX
+
+/* One tensor that flows through the graph: output `output` of a node. */
+struct core_slot {
+    uint32_t io; /* index in ios when it is a network input or output, else CORE_SLOT_NONE */
+    uint64_t bytes;
+    uint64_t offset;                  /* in a context's buffer, when it is neither */
+    struct ntk_neff_cpu_tensor shape; /* dtype and dimensions; no data */
+};
+
+/* What a variable of a program is bound to. */
+struct core_variable {
+    enum core_variable_kind {
+        CORE_VARIABLE_NONE,
+        CORE_VARIABLE_FIXED, /* memory of the model */
+        CORE_VARIABLE_SLOT,
+        CORE_VARIABLE_SCRATCHPAD, /* offset in the core's shared scratchpad */
+    } kind;
+    uint32_t slot;
+    uint64_t offset;
+    uint64_t bytes;
+    struct core_allocation allocation;
+};
+
+struct core_queue_set {
+    char *name;
+    uint32_t type; /* enum ntk_neff_queue_type */
+};
+
+/* The program of one physical core in one step. */
+struct core_subgraph {
+    char *name; /* "sg00" */
+    struct ntk_engine_program *program;
+    uint32_t variable_count;
+    struct core_variable *variables;     /* by var_id */
+    struct ntk_engine_binding *bindings; /* by var_id; filled under the core's execution lock */
+    uint64_t scratchpad_bytes;           /* of the shared scratchpad */
+    /* Counted as the device's; the code itself lies there for captures. */
+    struct core_allocation code, rings_io, rings_spill;
+    uint64_t code_offset[NTK_ISA_ENGINE_COUNT], code_bytes[NTK_ISA_ENGINE_COUNT];
+    uint32_t queue_set_count;
+    struct core_queue_set *queue_sets;
+};
+
+struct core_step {
+    bool is_cpu;
+    uint32_t nc; /* of the process */
+    uint32_t subgraph_count;
+    struct core_subgraph subgraphs[NTK_CORE_LNC_MAX];
+    ntk_neff_cpu_function *function;
+    char name[NTK_CORE_NAME_BYTES];
+    uint32_t input_count, output_count;
+    uint32_t *inputs, *outputs; /* slots */
+};
+
+/* A shared object of the file. */
+struct core_library {
+    char *member;
+    void *handle;
+    int fd; /* stays open: the loader knows the object by this path */
+};
+
+/* Buffers between the steps of one execution. */
+struct core_context {
+    struct core_context *next;
+    struct core_allocation buffer;
+};
+
+struct core_capture;
+
+struct ntk_core_model {
+    struct ntk_core *core;
+    uint32_t id;
+    char name[NTK_CORE_NAME_BYTES];
+    uint8_t uuid[16];
+    uint32_t nc, nc_count;
+    struct ntk_hooks_model_ref hook;
+    uint64_t timeout_ns;
+    struct ntk_core_io *ios;
+    uint32_t io_count, input_count;
+    struct core_slot *slots;
+    uint32_t slot_count;
+    uint32_t *node_slots; /* first slot of each node of the file */
+    struct core_step *steps;
+    uint32_t step_count;
+    struct ntk_vec libraries; /* of struct core_library */
+    uint64_t context_bytes;   /* 0: nothing lies between steps */
+    pthread_mutex_t context_lock;
+    struct core_context *contexts;          /* free ones; under context_lock */
+    _Atomic(struct core_capture *) capture; /* taken by the execution that records */
+};
+
+/* The free context of a model or a new one; NULL without memory, or when it needs none (*out_ok). */
+struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok);
+void core_context_give_back(struct ntk_core_model *model, struct core_context *context);
+
+/* --- core_profile.c --- */
+
+/* Where the steps of one execution are recorded; NULL while nothing records this one. */
+struct core_capture *core_capture_take(struct ntk_core_model *model);
+/* Callbacks for one subgraph of a step; valid until the next call for this capture. */
+const struct ntk_engine_trace *core_capture_trace(struct core_capture *capture, uint32_t step,
+                                                  uint32_t subgraph);
+/* A step of this duration in device time ended. */
+void core_capture_step_end(struct core_capture *capture, uint64_t device_ns);
+void core_capture_give_back(struct core_capture *capture);
+/* The model goes; what is recorded of it can still be written. */
+void core_capture_finish(struct ntk_core_model *model);
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/core/core_soft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime-hooks/core/core_machine.h"
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+
+/* What every process touches; a slot is reserved when it is taken. */
+#define COMMON_BYTES offsetof(struct ntk_soft_state, process)
+
+static int lock_change(int fd, short type, uint32_t byte, bool wait)
+{
+    struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
+
+    for (;;) {
+        if (fcntl(fd, wait ? F_SETLKW : F_SETLK, &lock) == 0) {
+            return 1;
+        }
+        if (errno == EAGAIN || errno == EACCES) {
+            return 0;
+        }
+        if (errno != EINTR) {
+            return -errno;
+        }
+    }
+}
+
+/* Pid of a process that holds a lock in the range, 0 for none; our own locks do not count. */
+static int lock_holder(int fd, uint32_t first, uint32_t count)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = count
+    };
+
+    if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK) {
+        return 0;
+    }
+    return lock.l_pid != 0 ? (int)lock.l_pid : -1; /* 0: in another pid namespace */
+}
+
+int ntk_core_soft_lock(struct ntk_core_soft *soft, uint32_t byte)
+{
+    return lock_change(soft->lock_fd, F_WRLCK, byte, false);
+}
+
+void ntk_core_soft_unlock(struct ntk_core_soft *soft, uint32_t byte)
+{
+    (void)lock_change(soft->lock_fd, F_UNLCK, byte, false);
+}
+
+int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte)
+{
+    return lock_holder(soft->lock_fd, byte, 1);
+}
+
+static bool is_used_by_others(int fd)
+{
+    return lock_holder(fd, 0, NTK_SEGMENT_CORES) != 0 ||
+           lock_holder(fd, NTK_SOFT_LOCK_PROCESS, NTK_SOFT_PROCESSES) != 0;
+}
+
+static bool header_is_sound(const struct ntk_soft_header *header)
+{
+    return ntk_abi_load_acquire(&header->magic) == NTK_SOFT_MAGIC &&
+           header->abi_version == NTK_SOFT_ABI_VERSION &&
+           header->state_bytes == sizeof(struct ntk_soft_state) &&
+           memchr(header->instance_type, '\0', sizeof header->instance_type) != NULL &&
+           ntk_core_machine_row_find(header->instance_type) != NULL;
+}
+
+bool ntk_core_soft_peek(char *instance, size_t instance_bytes)
+{
+    char folder[NTK_PATH_BYTES];
+    char path[NTK_PATH_BYTES + 32];
+    struct ntk_soft_header header;
+    struct stat status;
+    bool found = false;
+
+    if (ntk_paths_writer_hooks_dir(folder, sizeof folder) < 0) {
+        return false;
+    }
+    (void)snprintf(path, sizeof path, "%s/%s", folder, NTK_SOFT_STATE_NAME);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return false;
+    }
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+        header_is_sound(&header)) {
+        found = ntk_str_copy(instance, instance_bytes, header.instance_type);
+    }
+    close(fd);
+    return found;
+}
+
+/* A regular file of this user (or root, or everyone's folder), never a link. */
+static int file_open(const char *folder, const char *name, struct ntk_err *err)
+{
+    char path[NTK_PATH_BYTES + 32];
+    struct stat status;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
+                           strerror(errno));
+    }
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+        (status.st_uid != geteuid() && status.st_uid != 0)) {
+        close(fd);
+        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
+                           "%s is no file of this user; not using it", path);
+    }
+    return fd;
+}
+
+static void state_build(struct ntk_soft_state *state, const struct ntk_core_machine_row *row,
+                        uint64_t generation)
+{
+    const char *layout = getenv("NEURON_SOFT_SYSFS");
+    struct ntk_soft_header *header = &state->header;
+
+    header->abi_version = NTK_SOFT_ABI_VERSION;
+    header->state_bytes = sizeof *state;
+    header->generation = generation;
+    (void)ntk_str_copy(header->instance_type, sizeof header->instance_type, row->facts.instance);
+    header->device_count = row->facts.device_count;
+    header->cores_per_device = row->facts.cores_per_device;
+    header->sysfs_layout = layout && strcmp(layout, "new") == 0 ? 1 : 0;
+    header->notify_delay = (uint32_t)-1;
+    header->created_realtime_ns = ntk_clock_realtime_ns();
+    for (uint32_t d = 0; d < row->facts.device_count; d++) {
+        state->device[d].reset_state = 1;
+        state->device[d].power_status = 1;
+    }
+    /* Pairs with the acquire load in header_is_sound(). */
+    ntk_abi_store_release(&header->magic, NTK_SOFT_MAGIC);
+}
+
+static uint32_t stack_of_core(const struct ntk_core_machine_row *row, uint32_t core)
+{
+    return core % row->facts.cores_per_device / row->cores_per_stack;
+}
+
+static void count_memory(struct ntk_soft_memory *memory, uint64_t bytes)
+{
+    uint64_t total = ntk_abi_add_shared(&memory->total, bytes) + bytes;
+    uint64_t peak = ntk_abi_load(&memory->peak);
+
+    ntk_abi_store(&memory->present, bytes);
+    while (total > peak && !__atomic_compare_exchange_n(&memory->peak, &peak, total, true,
+                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+static void uncount_memory(struct ntk_soft_memory *memory, uint64_t bytes)
+{
+    (void)__atomic_fetch_sub(&memory->total, bytes, __ATOMIC_RELEASE);
+    ntk_abi_store(&memory->present, bytes);
+}
+
+static bool is_host_category(uint32_t category)
+{
+    return category >= NTK_MEMORY_HOST_APPLICATION;
+}
+
+/* The two counters of the tree that a category of a core counts in. */
+static void memory_counters_get(struct ntk_soft_state *state, uint32_t core, uint32_t category,
+                                struct ntk_soft_memory *out_counters[2])
+{
+    uint32_t device = core / state->header.cores_per_device;
+
+    if (is_host_category(category)) {
+        out_counters[0] = &state->device[device].host_memory[category];
+        out_counters[1] = &state->core[core].host_memory_total;
+    } else {
+        out_counters[0] = &state->core[core].memory[category];
+        out_counters[1] = &state->core[core].device_memory_total;
+    }
+}
+
+/* Returns what a dead process held. SETUP is locked. */
+static void process_reclaim(struct ntk_soft_state *state, struct ntk_soft_process *process)
+{
+    const struct ntk_core_machine_row *row = ntk_core_machine_row_find(state->header.instance_type);
+    uint32_t cores = state->header.device_count * state->header.cores_per_device;
+
+    for (uint32_t core = 0; core < cores && core < NTK_SEGMENT_CORES; core++) {
+        uint64_t device_bytes = 0;
+
+        for (uint32_t category = 0; category < NTK_SOFT_CATEGORIES; category++) {
+            uint64_t bytes = ntk_abi_load(&process->bytes[core][category]);
+            struct ntk_soft_memory *counters[2];
+
+            if (bytes == 0) {
+                continue;
+            }
+            memory_counters_get(state, core, category, counters);
+            uncount_memory(counters[0], bytes);
+            uncount_memory(counters[1], bytes);
+            ntk_abi_store(&process->bytes[core][category], 0);
+            device_bytes += is_host_category(category) ? 0 : bytes;
+        }
+        if (device_bytes > 0) {
+            uint32_t device = core / state->header.cores_per_device;
+
+            (void)__atomic_fetch_sub(
+                &state->device[device].hbm_bytes_used[stack_of_core(row, core)], device_bytes,
+                __ATOMIC_RELEASE);
+        }
+        if (ntk_abi_load(&state->core[core].owner_pid) == process->pid) {
+            ntk_abi_store(&state->core[core].owner_pid, 0);
+        }
+    }
+    ntk_abi_store_release(&process->pid, 0);
+}
+
+static uint64_t start_time_get(void)
+{
+    char text[1024];
+    unsigned long long start_time = 0;
+
+    if (ntk_fs_read_text("/proc/self/stat", text, sizeof text) <= 0) {
+        return 0;
+    }
+    const char *end = strrchr(text, ')');
+    if (!end || sscanf(end + 1,
+                       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+                       "%*d %llu",
+                       &start_time) != 1) {
+        return 0;
+    }
+    return start_time;
+}
+
+/* Gives back what dead processes held and takes a slot. SETUP is locked. */
+static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_err *err)
+{
+    struct ntk_soft_state *state = soft->state;
+    uint32_t chosen = NTK_SOFT_PROCESSES;
+
+    for (uint32_t i = 0; i < NTK_SOFT_PROCESSES; i++) {
+        if (lock_holder(soft->lock_fd, NTK_SOFT_LOCK_PROCESS + i, 1) != 0) {
+            continue;
+        }
+        if (ntk_abi_load_acquire(&state->process[i].pid) != 0) {
+            process_reclaim(state, &state->process[i]);
+        }
+        if (chosen == NTK_SOFT_PROCESSES) {
+            chosen = i;
+        }
+    }
+    if (chosen == NTK_SOFT_PROCESSES) {
+        return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                           "%u processes use the software machine of %s already",
+                           NTK_SOFT_PROCESSES, soft->folder);
+    }
+    int ret = posix_fallocate(state_fd,
+                              (off_t)(offsetof(struct ntk_soft_state, process) +
+                                      chosen * sizeof(struct ntk_soft_process)),
+                              sizeof(struct ntk_soft_process));
+    if (ret != 0) {
+        return ntk_err_set(err, -ret, NTK_ERR_NO_OFFSET, "no space in %s for soft.state: %s",
+                           soft->folder, strerror(ret));
+    }
+    if (ntk_core_soft_lock(soft, NTK_SOFT_LOCK_PROCESS + chosen) != 1) {
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot lock soft.lock in %s",
+                           soft->folder);
+    }
+    soft->slot = chosen;
+    soft->process = &state->process[chosen];
+    soft->process->start_time = start_time_get();
+    ntk_abi_store_release(&soft->process->pid, (uint64_t)getpid());
+    return 0;
+}
+
+/* Maps soft.state, (re)building it when it is not what is asked for. SETUP is locked. */
+static int state_open(struct ntk_core_soft *soft, int fd, const char *instance,
+                      const char *default_instance, struct ntk_err *err)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot look at soft.state in %s: %s",
+                           soft->folder, strerror(errno));
+    }
+    bool is_whole = (size_t)status.st_size == sizeof(struct ntk_soft_state);
+    struct ntk_soft_header header = { 0 };
+    uint64_t generation = 1;
+    const char *wanted = instance;
+
+    if (is_whole && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+        header_is_sound(&header)) {
+        generation = header.generation + 1;
+        if (!wanted || strcmp(wanted, header.instance_type) == 0) {
+            wanted = NULL; /* as it is */
+        } else if (is_used_by_others(soft->lock_fd)) {
+            return ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
+                               "the software machine of %s is a %s in use; it cannot become a %s",
+                               soft->folder, header.instance_type, wanted);
+        }
+    } else {
+        is_whole = false;
+        wanted = wanted ? wanted : default_instance;
+    }
+    if (wanted) {
+        if (ftruncate(fd, 0) < 0 || ftruncate(fd, sizeof(struct ntk_soft_state)) < 0) {
+            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make soft.state in %s: %s",
+                               soft->folder, strerror(errno));
+        }
+    }
+    int ret = posix_fallocate(fd, 0, COMMON_BYTES);
+    if (ret != 0) {
+        return ntk_err_set(err, -ret, NTK_ERR_NO_OFFSET, "no space in %s for soft.state: %s",
+                           soft->folder, strerror(ret));
+    }
+    soft->state = mmap(NULL, sizeof *soft->state, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (soft->state == MAP_FAILED) {
+        soft->state = NULL;
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map soft.state in %s: %s",
+                           soft->folder, strerror(errno));
+    }
+    if (wanted) {
+        state_build(soft->state, ntk_core_machine_row_find(wanted), generation);
+        soft->is_new = true;
+    }
+    return 0;
+}
+
+/* Opens soft.lock and locks SETUP; a lock file that was removed meanwhile is no lock. */
+static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
+{
+    struct stat status;
+
+    for (;;) {
+        soft->lock_fd = file_open(soft->folder, NTK_SOFT_LOCK_NAME, err);
+        if (soft->lock_fd < 0) {
+            return soft->lock_fd;
+        }
+        int ret = lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP, true);
+        if (ret < 0) {
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock soft.lock in %s: %s",
+                               soft->folder, strerror(-ret));
+        }
+        if (fstat(soft->lock_fd, &status) == 0 && status.st_nlink > 0) {
+            return 0;
+        }
+        close(soft->lock_fd);
+        soft->lock_fd = -1;
+    }
+}
+
+int ntk_core_soft_open(const char *instance, const char *default_instance, bool as_process,
+                       struct ntk_core_soft **out_soft, struct ntk_err *err)
+{
+    struct ntk_core_soft *soft = calloc(1, sizeof *soft);
+    int state_fd = -1;
+    int ret = 0;
+
+    if (!soft) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    soft->lock_fd = -1;
+    if (ntk_paths_writer_hooks_dir(soft->folder, sizeof soft->folder) < 0) {
+        ret = ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
+                          "the path of the hooks folder is too long");
+        goto out;
+    }
+    ret = ntk_fs_make_folders(soft->folder, 0700, err);
+    if (ret < 0) {
+        goto out;
+    }
+    ret = setup_lock(soft, err);
+    if (ret < 0) {
+        goto out;
+    }
+    state_fd = file_open(soft->folder, NTK_SOFT_STATE_NAME, err);
+    ret = state_fd < 0 ? state_fd : state_open(soft, state_fd, instance, default_instance, err);
+    if (ret == 0 && as_process) {
+        ret = process_claim(soft, state_fd, err);
+    }
+    ntk_core_soft_unlock(soft, NTK_SOFT_LOCK_SETUP);
+    if (ret < 0) {
+        goto out;
+    }
+    *out_soft = soft;
+    soft = NULL;
+
+out:
+    if (state_fd >= 0) {
+        close(state_fd);
+    }
+    ntk_core_soft_close(soft);
+    return ret;
+}
+
+void ntk_core_soft_close(struct ntk_core_soft *soft)
+{
+    if (!soft) {
+        return;
+    }
+    if (soft->process) {
+        (void)lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP, true);
+        process_reclaim(soft->state, soft->process);
+    }
+    if (soft->lock_fd >= 0) {
+        close(soft->lock_fd); /* drops every lock */
+    }
+    if (soft->state) {
+        munmap(soft->state, sizeof *soft->state);
+    }
+    free(soft);
+}
+
+void ntk_core_soft_forget(struct ntk_core_soft *soft)
+{
+    if (soft) {
+        close(soft->lock_fd); /* the locks are the parent's and stay */
+        munmap(soft->state, sizeof *soft->state);
+        free(soft);
+    }
+}
+
+int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err)
+{
+    static const char *const names[] = { NTK_SOFT_STATE_NAME, NTK_SOFT_LOCK_NAME };
+    char path[NTK_PATH_BYTES + 32];
+    int ret = 0;
+
+    (void)lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP, true);
+    if (is_used_by_others(soft->lock_fd)) {
+        ret = ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                          "a process uses the software machine of %s; it stays", soft->folder);
+    }
+    for (size_t i = 0; ret == 0 && i < sizeof names / sizeof *names; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", soft->folder, names[i]);
+        if (unlink(path) < 0 && errno != ENOENT) {
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot remove %s: %s", path,
+                              strerror(errno));
+        }
+    }
+    ntk_core_soft_unlock(soft, NTK_SOFT_LOCK_SETUP);
+    return ret;
+}
+
+void ntk_core_soft_memory_add(struct ntk_core_soft *soft, uint32_t core, uint32_t category,
+                              uint64_t bytes)
+{
+    struct ntk_soft_memory *counters[2];
+
+    memory_counters_get(soft->state, core, category, counters);
+    count_memory(counters[0], bytes);
+    count_memory(counters[1], bytes);
+    ntk_abi_add_shared(&soft->process->bytes[core][category], bytes);
+}
+
+void ntk_core_soft_memory_remove(struct ntk_core_soft *soft, uint32_t core, uint32_t category,
+                                 uint64_t bytes)
+{
+    struct ntk_soft_memory *counters[2];
+
+    memory_counters_get(soft->state, core, category, counters);
+    uncount_memory(counters[0], bytes);
+    uncount_memory(counters[1], bytes);
+    (void)__atomic_fetch_sub(&soft->process->bytes[core][category], bytes, __ATOMIC_RELEASE);
+}
+
+bool ntk_core_soft_stack_reserve(struct ntk_core_soft *soft, uint32_t device, uint32_t stack,
+                                 uint64_t bytes, uint64_t limit_bytes)
+{
+    uint64_t *used = &soft->state->device[device].hbm_bytes_used[stack];
+    uint64_t now = ntk_abi_load(used);
+
+    do {
+        if (now > limit_bytes || bytes > limit_bytes - now) {
+            return false;
+        }
+    } while (!__atomic_compare_exchange_n(used, &now, now + bytes, true, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_RELAXED));
+    return true;
+}
+
+void ntk_core_soft_stack_release(struct ntk_core_soft *soft, uint32_t device, uint32_t stack,
+                                 uint64_t bytes)
+{
+    (void)__atomic_fetch_sub(&soft->state->device[device].hbm_bytes_used[stack], bytes,
+                             __ATOMIC_RELEASE);
+}

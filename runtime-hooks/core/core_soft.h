@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_soft - soft.state and soft.lock: what processes share of the software machine, as a driver would
+ * hold it (shared/abi/soft_abi.h).
+ *
+ * A process opens soft.lock once: closing any descriptor of it would drop every lock of the process.
+ *
+ * Owner:   ntk_core_soft_open() allocates, ntk_core_soft_close() frees and drops the locks.
+ * Threads: counters from any thread; open, close and cores from one at a time.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_SOFT_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_SOFT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/abi/paths.h"
+#include "shared/abi/soft_abi.h"
+#include "shared/base/err.h"
+
+struct ntk_core_soft {
+    int lock_fd;
+    struct ntk_soft_state *state;
+    struct ntk_soft_process *process; /* the slot of this process, NULL without one */
+    uint32_t slot;
+    bool is_new; /* the state was built by this open: an old tree is void */
+    char folder[NTK_PATH_BYTES];
+};
+
+/* The instance type of the machine that this hooks folder holds; false when there is none. */
+bool ntk_core_soft_peek(char *instance, size_t instance_bytes);
+
+/* Opens the machine, building or rebuilding its state: instance NULL takes what is there, else
+ * default_instance. -EEXIST when another instance is asked for while processes use the machine. With
+ * as_process a slot is taken. */
+int ntk_core_soft_open(const char *instance, const char *default_instance, bool as_process,
+                       struct ntk_core_soft **out_soft, struct ntk_err *err);
+void ntk_core_soft_close(struct ntk_core_soft *soft);
+/* In a forked child: releases memory, touches neither locks nor state. */
+void ntk_core_soft_forget(struct ntk_core_soft *soft);
+/* Removes state and lock file; -EBUSY while a process uses the machine. */
+int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err);
+
+/* 1 when the byte of soft.lock is ours now, 0 when another process has it, -errno. */
+int ntk_core_soft_lock(struct ntk_core_soft *soft, uint32_t byte);
+void ntk_core_soft_unlock(struct ntk_core_soft *soft, uint32_t byte);
+/* Pid of another process that holds the byte, 0 when none does. */
+int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte);
+
+/* Counts memory of a category for a physical core; the location follows from the category. Device
+ * memory must have been reserved. */
+void ntk_core_soft_memory_add(struct ntk_core_soft *soft, uint32_t core, uint32_t category,
+                              uint64_t bytes);
+void ntk_core_soft_memory_remove(struct ntk_core_soft *soft, uint32_t core, uint32_t category,
+                                 uint64_t bytes);
+/* Takes bytes of a stack for this machine: false when it is full. */
+bool ntk_core_soft_stack_reserve(struct ntk_core_soft *soft, uint32_t device, uint32_t stack,
+                                 uint64_t bytes, uint64_t limit_bytes);
+void ntk_core_soft_stack_release(struct ntk_core_soft *soft, uint32_t device, uint32_t stack,
+                                 uint64_t bytes);
+
+static inline void ntk_core_soft_count_add(struct ntk_soft_count *count, uint64_t amount)
+{
+    if (amount != 0) {
+        ntk_abi_add_shared(&count->total, amount);
+        ntk_abi_store(&count->present, amount);
+    }
+}
+
+#endif

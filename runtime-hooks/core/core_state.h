@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_state - what the files of this module share: the open machine, memory, tensors, models.
+ *
+ * Locks, in the order in which they are taken: a logical core's execution lock, core->lock (lists of
+ * models, scratchpads), a stack's lock, a tensor's lock. Nothing is locked while a hook is called but
+ * the execution lock.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime-hooks/core/core.h"
+#include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/core/core_heap.h"
+#include "runtime-hooks/core/core_machine.h"
+#include "runtime-hooks/core/core_soft.h"
+#include "runtime-hooks/hooks/hooks.h"
+#include "shared/base/vec.h"
+
+#define NTK_CORE_LNC_MAX 2U
+#define NTK_CORE_UCODE_BYTES (UINT64_C(96) << 20)
+
+/* One HBM stack beside a core of this process: a sparse private mapping. Free memory is zero. */
+struct core_stack {
+    uint32_t device;
+    uint32_t index; /* in the device */
+    char *bytes;
+    uint64_t size;
+    pthread_mutex_t lock;
+    struct ntk_core_heap heap; /* under lock */
+};
+
+/* Memory that is counted; zeroed: none. */
+struct core_allocation {
+    char *address; /* host address */
+    uint64_t bytes;
+    uint64_t offset;          /* in the stack */
+    struct core_stack *stack; /* NULL: host memory */
+    struct ntk_hooks_memory hook;
+    ntk_hooks_row row;
+};
+
+/* One logical core of the process. */
+struct core_nc {
+    uint32_t first_physical; /* global */
+    struct ntk_engine_core *engines[NTK_CORE_LNC_MAX];
+    struct core_stack *stack;
+    pthread_mutex_t execution_lock; /* held while a model runs here */
+    /* Under core->lock; replaced only with the execution lock held too. */
+    struct core_allocation scratchpad[NTK_CORE_LNC_MAX];
+    struct core_allocation ucode[NTK_CORE_LNC_MAX];
+    _Atomic uint32_t model_count;
+};
+
+struct ntk_core {
+    const struct ntk_core_machine_row *row;
+    struct ntk_core_soft *soft;
+    struct ntk_core_publisher *publisher;
+    struct ntk_core_options options;
+    uint32_t lnc;
+    uint32_t first_core; /* global logical */
+    uint32_t core_count;
+    struct core_nc *ncs;
+    struct ntk_vec stacks; /* of struct core_stack *, fixed after open */
+    pthread_mutex_t lock;
+    struct ntk_vec models;   /* of struct ntk_core_model *; under lock */
+    struct ntk_vec captures; /* of struct core_capture *; under lock */
+    bool is_paced;
+    _Atomic uint64_t execution_id;
+    struct core_memlog *memlog;
+};
+
+/* Model ids go on over closes: never reused in a process. */
+uint32_t core_model_id_next(void);
+
+/* --- core_memory.c --- */
+
+struct core_memory_request {
+    uint32_t physical_core; /* NTK_NO_CORE: host memory of no core */
+    enum ntk_memory_category category;
+    uint64_t bytes;
+    uint64_t align; /* 0: any */
+    const char *name;
+    struct ntk_hooks_model_ref model;
+};
+
+/* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a sentence. */
+int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
+                     struct core_allocation *out_allocation, struct ntk_err *err);
+/* Zeroed allocations are fine; the struct is zeroed. */
+void core_memory_release(struct ntk_core *core, struct core_allocation *allocation);
+
+/* --- core_memlog.c --- */
+
+struct core_memlog;
+struct core_memlog *core_memlog_create(uint64_t entries); /* NULL without memory: no log */
+void core_memlog_destroy(struct core_memlog *memlog);
+void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, uint32_t stack,
+                     const struct core_allocation *allocation, const char *name);
+/* Writes the log as CSV; the path into out_path. */
+int core_memlog_write(struct core_memlog *memlog, uint32_t device, char *out_path,
+                      size_t path_bytes);
+
+/* --- core_profile.c --- */
+
+/* Forgets captures that were never stopped. */
+void core_captures_drop(struct ntk_core *core);
+
+/* --- core_tensor.c --- */
+
+struct core_storage;
+/* A reference to the storage with the place of the tensor in it, for the time of an execution. */
+struct core_tensor_view {
+    struct core_storage *storage;
+    char *address;
+    uint64_t bytes;
+    uint64_t device_address;
+    uint32_t nc; /* NTK_CORE_ANY for host memory */
+};
+void core_tensor_view_take(struct ntk_core_tensor *tensor, struct core_tensor_view *out_view);
+void core_tensor_view_drop(struct core_tensor_view *view);
+/* An execution wrote it. */
+void core_tensor_written(struct ntk_core_tensor *tensor);
+
+#endif

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/core/core_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/base/str.h"
+
+/* What tensor, slices and running executions share. */
+struct core_storage {
+    _Atomic uint32_t references;
+    struct ntk_core *core;
+    enum ntk_core_placement placement;
+    uint32_t nc;
+    char *address;
+    uint64_t bytes;
+    struct core_allocation allocation; /* of device and host placement */
+    void *owned;                       /* of virtual placement, freed with free() */
+};
+
+struct ntk_core_tensor {
+    struct ntk_core *core;
+    pthread_mutex_t lock;         /* storage, offset, bytes change in attach only */
+    struct core_storage *storage; /* NULL while empty */
+    uint64_t offset;
+    uint64_t bytes;
+    uint32_t name; /* of the hooks */
+    _Atomic uint64_t completed_writes;
+};
+
+/* Waiting for outputs is rare: one condition serves all tensors. */
+static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t written = PTHREAD_COND_INITIALIZER;
+static _Atomic uint32_t waiter_count;
+
+static void storage_drop(struct core_storage *storage)
+{
+    if (!storage || atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    core_memory_release(storage->core, &storage->allocation);
+    free(storage->owned);
+    free(storage);
+}
+
+static struct core_storage *storage_take(struct core_storage *storage)
+{
+    if (storage) {
+        atomic_fetch_add_explicit(&storage->references, 1, memory_order_relaxed);
+    }
+    return storage;
+}
+
+static int tensor_make(struct ntk_core *core, struct core_storage *storage, uint64_t offset,
+                       uint64_t bytes, const char *name, struct ntk_core_tensor **out_tensor,
+                       struct ntk_err *err)
+{
+    struct ntk_core_tensor *tensor = calloc(1, sizeof *tensor);
+
+    if (!tensor) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    tensor->core = core;
+    tensor->storage = storage;
+    tensor->offset = offset;
+    tensor->bytes = bytes;
+    tensor->name = ntk_hooks_name(name);
+    pthread_mutex_init(&tensor->lock, NULL);
+    *out_tensor = tensor;
+    return 0;
+}
+
+static int storage_make(struct ntk_core *core, enum ntk_core_placement placement, uint32_t nc,
+                        uint64_t bytes, const char *name, struct core_storage **out_storage,
+                        struct ntk_err *err)
+{
+    struct core_storage *storage = calloc(1, sizeof *storage);
+    int ret = 0;
+
+    if (!storage) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    *storage = (struct core_storage){ .references = 1,
+                                      .core = core,
+                                      .placement = placement,
+                                      .nc = placement == NTK_CORE_DEVICE ? nc : NTK_CORE_ANY,
+                                      .bytes = bytes };
+    if (placement == NTK_CORE_VIRTUAL) {
+        if (bytes > SIZE_MAX / 2 || posix_memalign(&storage->owned, 64, bytes) != 0) {
+            storage->owned = NULL;
+            ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        } else {
+            memset(storage->owned, 0, bytes);
+            storage->address = storage->owned;
+        }
+    } else {
+        struct core_memory_request request = {
+            .physical_core = core->ncs[nc == NTK_CORE_ANY ? 0 : nc].first_physical,
+            .category = placement == NTK_CORE_DEVICE ? NTK_MEMORY_TENSORS : NTK_MEMORY_HOST_TENSORS,
+            .bytes = bytes,
+            .name = name,
+        };
+
+        ret = core_memory_take(core, &request, &storage->allocation, err);
+        storage->address = storage->allocation.address;
+    }
+    if (ret < 0) {
+        free(storage);
+        return ret;
+    }
+    *out_storage = storage;
+    return 0;
+}
+
+int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placement, uint32_t nc,
+                           uint64_t bytes, const char *name, struct ntk_core_tensor **out_tensor,
+                           struct ntk_err *err)
+{
+    struct core_storage *storage = NULL;
+
+    if (bytes == 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a tensor has at least one byte");
+    }
+    if (nc == NTK_CORE_ANY ? placement == NTK_CORE_DEVICE : nc >= core->core_count) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "core %d does not exist, the process has %u", (int)nc, core->core_count);
+    }
+    int ret = storage_make(core, placement, nc, bytes, name, &storage, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = tensor_make(core, storage, 0, bytes, name, out_tensor, err);
+    if (ret < 0) {
+        storage_drop(storage);
+    }
+    return ret;
+}
+
+int ntk_core_tensor_create_empty(struct ntk_core *core, const char *name,
+                                 struct ntk_core_tensor **out_tensor, struct ntk_err *err)
+{
+    return tensor_make(core, NULL, 0, 0, name, out_tensor, err);
+}
+
+/* Fails unless offset and bytes lie inside size. */
+static int bounds_check(const char *what, uint64_t offset, uint64_t bytes, uint64_t size,
+                        struct ntk_err *err)
+{
+    if (offset > size || bytes > size - offset) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s of %llu bytes at %llu leaves the tensor of %llu bytes", what,
+                           (unsigned long long)bytes, (unsigned long long)offset,
+                           (unsigned long long)size);
+    }
+    return 0;
+}
+
+int ntk_core_tensor_create_slice(struct ntk_core_tensor *source, uint64_t offset, uint64_t bytes,
+                                 const char *name, struct ntk_core_tensor **out_tensor,
+                                 struct ntk_err *err)
+{
+    pthread_mutex_lock(&source->lock);
+    int ret = bounds_check("slice", offset, bytes, source->bytes, err);
+    struct core_storage *storage = ret == 0 ? storage_take(source->storage) : NULL;
+    uint64_t start = source->offset + offset;
+    pthread_mutex_unlock(&source->lock);
+
+    if (ret == 0) {
+        ret = tensor_make(source->core, storage, start, bytes, name, out_tensor, err);
+        if (ret < 0) {
+            storage_drop(storage);
+        }
+    }
+    return ret;
+}
+
+void ntk_core_tensor_destroy(struct ntk_core_tensor *tensor)
+{
+    if (tensor) {
+        storage_drop(tensor->storage);
+        pthread_mutex_destroy(&tensor->lock);
+        free(tensor);
+    }
+}
+
+int ntk_core_tensor_attach(struct ntk_core_tensor *tensor, void *bytes, uint64_t size,
+                           struct ntk_err *err)
+{
+    struct core_storage *storage = calloc(1, sizeof *storage);
+
+    if (!storage) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    *storage = (struct core_storage){ .references = 1,
+                                      .core = tensor->core,
+                                      .placement = NTK_CORE_VIRTUAL,
+                                      .nc = NTK_CORE_ANY,
+                                      .address = bytes,
+                                      .bytes = size };
+    pthread_mutex_lock(&tensor->lock);
+    struct core_storage *old = tensor->storage;
+    tensor->storage = storage;
+    tensor->offset = 0;
+    tensor->bytes = size;
+    pthread_mutex_unlock(&tensor->lock);
+    storage_drop(old);
+    return 0;
+}
+
+void core_tensor_view_take(struct ntk_core_tensor *tensor, struct core_tensor_view *out_view)
+{
+    pthread_mutex_lock(&tensor->lock);
+    struct core_storage *storage = storage_take(tensor->storage);
+    uint64_t offset = tensor->offset;
+    uint64_t bytes = tensor->bytes;
+    pthread_mutex_unlock(&tensor->lock);
+
+    *out_view = (struct core_tensor_view){ .storage = storage, .bytes = bytes, .nc = NTK_CORE_ANY };
+    if (storage) {
+        out_view->address = storage->address + offset;
+        out_view->nc = storage->nc;
+        out_view->device_address =
+            storage->allocation.address ? storage->allocation.hook.address + offset : 0;
+    }
+}
+
+void core_tensor_view_drop(struct core_tensor_view *view)
+{
+    storage_drop(view->storage);
+    view->storage = NULL;
+}
+
+/* A view of bytes at offset, or -EINVAL. */
+static int view_checked(struct ntk_core_tensor *tensor, const char *what, uint64_t offset,
+                        uint64_t bytes, struct core_tensor_view *view, struct ntk_err *err)
+{
+    core_tensor_view_take(tensor, view);
+    int ret = bounds_check(what, offset, bytes, view->bytes, err);
+    if (ret < 0) {
+        core_tensor_view_drop(view);
+    }
+    return ret;
+}
+
+static bool view_is_device(const struct core_tensor_view *view)
+{
+    return view->storage && view->storage->placement == NTK_CORE_DEVICE;
+}
+
+static void transfer_tell(const struct ntk_core_tensor *tensor, const struct core_tensor_view *view,
+                          enum ntk_transfer direction, uint64_t start_ticks, uint64_t offset,
+                          uint64_t bytes)
+{
+    struct ntk_hooks_transfer transfer = {
+        .start_ticks = start_ticks,
+        .bytes = bytes,
+        .address = view->device_address,
+        .offset = offset,
+        .name = tensor->name,
+        .core = view_is_device(view) ? (uint16_t)tensor->core->ncs[view->nc].first_physical
+                                     : (uint16_t)NTK_NO_CORE,
+        .direction = (uint16_t)direction,
+    };
+
+    ntk_hooks_transfer(&transfer);
+}
+
+int ntk_core_tensor_read(struct ntk_core_tensor *tensor, void *to, uint64_t offset, uint64_t bytes,
+                         struct ntk_err *err)
+{
+    struct core_tensor_view view;
+    uint64_t start = ntk_hooks_now();
+    int ret = view_checked(tensor, "read", offset, bytes, &view, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (bytes > 0) {
+        memcpy(to, view.address + offset, bytes);
+    }
+    transfer_tell(tensor, &view,
+                  view_is_device(&view) ? NTK_TRANSFER_DEVICE_TO_HOST : NTK_TRANSFER_HOST_TO_HOST,
+                  start, offset, bytes);
+    core_tensor_view_drop(&view);
+    return 0;
+}
+
+int ntk_core_tensor_write(struct ntk_core_tensor *tensor, const void *from, uint64_t offset,
+                          uint64_t bytes, struct ntk_err *err)
+{
+    struct core_tensor_view view;
+    uint64_t start = ntk_hooks_now();
+    int ret = view_checked(tensor, "write", offset, bytes, &view, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (bytes > 0) {
+        memcpy(view.address + offset, from, bytes);
+    }
+    transfer_tell(tensor, &view,
+                  view_is_device(&view) ? NTK_TRANSFER_HOST_TO_DEVICE : NTK_TRANSFER_HOST_TO_HOST,
+                  start, offset, bytes);
+    core_tensor_view_drop(&view);
+    return 0;
+}
+
+int ntk_core_tensor_fill(struct ntk_core_tensor *tensor, uint64_t offset, uint8_t value,
+                         uint64_t bytes, struct ntk_err *err)
+{
+    struct core_tensor_view view;
+    int ret = view_checked(tensor, "fill", offset, bytes, &view, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (bytes > 0) {
+        memset(view.address + offset, value, bytes);
+    }
+    core_tensor_view_drop(&view);
+    return 0;
+}
+
+int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
+                         struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
+                         struct ntk_err *err)
+{
+    struct core_tensor_view source;
+    struct core_tensor_view target;
+    uint64_t start = ntk_hooks_now();
+    int ret = view_checked(from, "copy", from_offset, bytes, &source, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = view_checked(to, "copy", to_offset, bytes, &target, err);
+    if (ret < 0) {
+        core_tensor_view_drop(&source);
+        return ret;
+    }
+    bool from_device = view_is_device(&source);
+    bool to_device = view_is_device(&target);
+    if (from_device && to_device && source.nc != target.nc) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                          "the tensors lie on the cores %u and %u, a copy stays on one", source.nc,
+                          target.nc);
+    } else {
+        enum ntk_transfer direction =
+            from_device ? (to_device ? NTK_TRANSFER_DEVICE_TO_DEVICE : NTK_TRANSFER_DEVICE_TO_HOST)
+                        : (to_device ? NTK_TRANSFER_HOST_TO_DEVICE : NTK_TRANSFER_HOST_TO_HOST);
+
+        if (bytes > 0) {
+            memmove(target.address + to_offset, source.address + from_offset, bytes);
+        }
+        transfer_tell(to_device ? to : from, to_device ? &target : &source, direction, start,
+                      to_device ? to_offset : from_offset, bytes);
+    }
+    core_tensor_view_drop(&source);
+    core_tensor_view_drop(&target);
+    return ret;
+}
+
+void ntk_core_tensor_info_get(struct ntk_core_tensor *tensor, struct ntk_core_tensor_info *out_info)
+{
+    struct core_tensor_view view;
+
+    core_tensor_view_take(tensor, &view);
+    *out_info = (struct ntk_core_tensor_info){
+        .bytes = view.bytes,
+        .address = view.address,
+        .placement = view.storage ? view.storage->placement : NTK_CORE_VIRTUAL,
+        .nc = view.nc,
+        .completed_writes = atomic_load_explicit(&tensor->completed_writes, memory_order_acquire),
+    };
+    if (view_is_device(&view)) {
+        const struct core_allocation *allocation = &view.storage->allocation;
+
+        out_info->device_address = view.device_address;
+        out_info->allocation_bytes =
+            allocation->hook.address + allocation->bytes - view.device_address;
+        out_info->stack = allocation->stack->index;
+    }
+    core_tensor_view_drop(&view);
+}
+
+void core_tensor_written(struct ntk_core_tensor *tensor)
+{
+    /* Sequentially consistent with waiter_count: either the waiter sees the new count, or we see the
+     * waiter. */
+    atomic_fetch_add(&tensor->completed_writes, 1);
+    if (atomic_load(&waiter_count) > 0) {
+        pthread_mutex_lock(&written_lock);
+        pthread_cond_broadcast(&written);
+        pthread_mutex_unlock(&written_lock);
+    }
+}
+
+int ntk_core_tensor_wait(struct ntk_core_tensor *tensor, uint64_t count, int64_t timeout_us)
+{
+    struct timespec until = { 0 };
+    int ret = 0;
+
+    if (atomic_load_explicit(&tensor->completed_writes, memory_order_acquire) >= count) {
+        return 0;
+    }
+    if (timeout_us == 0) {
+        return -ETIMEDOUT;
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    if (timeout_us > 0) {
+        until.tv_sec += timeout_us / 1000000;
+        until.tv_nsec += timeout_us % 1000000 * 1000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+    }
+    atomic_fetch_add(&waiter_count, 1);
+    pthread_mutex_lock(&written_lock);
+    while (ret == 0 && atomic_load(&tensor->completed_writes) < count) {
+        int waited = timeout_us < 0
+                         ? pthread_cond_wait(&written, &written_lock)
+                         : pthread_cond_clockwait(&written, &written_lock, CLOCK_MONOTONIC, &until);
+
+        ret = waited == ETIMEDOUT ? -ETIMEDOUT : 0;
+    }
+    pthread_mutex_unlock(&written_lock);
+    atomic_fetch_sub(&waiter_count, 1);
+    return ret;
+}
+
+void ntk_core_tensor_reset_writes(struct ntk_core_tensor *tensor)
+{
+    atomic_store_explicit(&tensor->completed_writes, 0, memory_order_release);
+}
