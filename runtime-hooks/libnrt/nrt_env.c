@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/libnrt/nrt_env.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+
+#define CORES_MAX 1024U
+#define DEFAULT_TIMEOUT_S 600U
+#define DEFAULT_TIMEOUT_GENERATION_1_S 30U
+#define DEFAULT_MEMLOG_ENTRIES 1048576U
+#define DEFAULT_PAGE_MB 512U
+#define PAGE_MB_LIMIT 4096U
+#define DEFAULT_FEATURES UINT64_C(0x8000000000000FFF)
+
+/* NULL when unset or empty. */
+static const char *variable_get(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+/* Leaves *out_value alone when the variable is unset. */
+static int variable_get_u64(const char *name, uint64_t *out_value, struct ntk_err *err)
+{
+    const char *value = variable_get(name);
+
+    if (value && ntk_str_parse_u64(value, out_value) < 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s is not a number", name, value);
+    }
+    return 0;
+}
+
+static int variable_get_bool(const char *name, bool *out_value, struct ntk_err *err)
+{
+    const char *value = variable_get(name);
+
+    if (!value) {
+        return 0;
+    }
+    if (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0) {
+        *out_value = true;
+    } else if (strcmp(value, "0") == 0 || strcasecmp(value, "false") == 0) {
+        *out_value = false;
+    } else {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s is neither 0 nor 1", name,
+                           value);
+    }
+    return 0;
+}
+
+static int lnc_get(const struct ntk_core_machine *machine, uint32_t *out_lnc, struct ntk_err *err)
+{
+    static const char *const names[] = { "NEURON_RT_VIRTUAL_CORE_SIZE",
+                                         "NEURON_LOGICAL_NC_CONFIG" };
+
+    *out_lnc = machine->default_lnc;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint64_t value = 0;
+
+        if (!variable_get(names[i])) {
+            continue;
+        }
+        int ret = variable_get_u64(names[i], &value, err);
+        if (ret < 0) {
+            return ret;
+        }
+        if (value < 1 || value > machine->largest_lnc) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "%s=%llu: %s has logical cores of 1%s physical cores", names[i],
+                               (unsigned long long)value, machine->instance,
+                               machine->largest_lnc > 1 ? " or 2" : "");
+        }
+        *out_lnc = (uint32_t)value;
+        return 0;
+    }
+    return 0;
+}
+
+/* "0-3,4": contiguous and ascending. */
+static int visible_cores_get(const char *text, struct ntk_core_options *options,
+                             struct ntk_err *err)
+{
+    uint32_t cores[CORES_MAX];
+    size_t count = CORES_MAX;
+
+    if (ntk_str_parse_list(text, CORES_MAX - 1, cores, &count) < 0 || count == 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NEURON_RT_VISIBLE_CORES=%s is no list of cores such as 0-3", text);
+    }
+    for (size_t i = 1; i < count; i++) {
+        if (cores[i] != cores[i - 1] + 1) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "NEURON_RT_VISIBLE_CORES=%s: the cores must be contiguous", text);
+        }
+    }
+    options->exact = true;
+    options->first_core = cores[0];
+    options->core_count = (uint32_t)count;
+    return 0;
+}
+
+static int scratchpad_get(struct ntk_core_options *options, struct ntk_err *err)
+{
+    uint64_t page_mb = DEFAULT_PAGE_MB;
+
+    options->contiguous_scratchpad = true;
+    int ret =
+        variable_get_bool("NEURON_RT_CONTIGUOUS_SCRATCHPAD", &options->contiguous_scratchpad, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = variable_get_u64("NEURON_SCRATCHPAD_PAGE_SIZE", &page_mb, err);
+    if (ret < 0) {
+        return ret;
+    }
+    if (page_mb == 0 || page_mb % DEFAULT_PAGE_MB != 0 || page_mb >= PAGE_MB_LIMIT) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NEURON_SCRATCHPAD_PAGE_SIZE=%llu is no multiple of 512 below 4096",
+                           (unsigned long long)page_mb);
+    }
+    options->scratchpad_page_bytes = page_mb << 20;
+    return 0;
+}
+
+int nrt_env_options_get(const struct ntk_core_machine *machine,
+                        struct ntk_core_options *out_options, struct ntk_err *err)
+{
+    struct ntk_core_options options = { .memlog_entries = DEFAULT_MEMLOG_ENTRIES };
+    const char *visible = variable_get("NEURON_RT_VISIBLE_CORES");
+    const char *verbosity = variable_get("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
+    uint64_t count = 0;
+    int ret = lnc_get(machine, &options.lnc, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (visible) {
+        ret = visible_cores_get(visible, &options, err);
+    } else {
+        ret = variable_get_u64("NEURON_RT_NUM_CORES", &count, err);
+        options.core_count = count > CORES_MAX ? CORES_MAX : (uint32_t)count;
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    ret = scratchpad_get(&options, err);
+    if (ret < 0) {
+        return ret;
+    }
+    /* On unless it is switched off: docs/decisions/0030. */
+    options.report_numerical_errors =
+        !(verbosity && (strcasecmp(verbosity, "none") == 0 || strcasecmp(verbosity, "off") == 0 ||
+                        strcmp(verbosity, "0") == 0));
+    ret = variable_get_u64("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", &options.memlog_entries, err);
+    if (ret < 0) {
+        return ret;
+    }
+    *out_options = options;
+    return 0;
+}
+
+int nrt_env_load_options_get(const struct ntk_core_machine *machine,
+                             struct ntk_core_load_options *out_options, struct ntk_err *err)
+{
+    struct ntk_core_load_options options = { .nc = NTK_CORE_ANY,
+                                             .allow_cpu_nodes = true,
+                                             .features_mask = DEFAULT_FEATURES };
+    uint64_t timeout_s =
+        machine->generation == 1 ? DEFAULT_TIMEOUT_GENERATION_1_S : DEFAULT_TIMEOUT_S;
+    int ret = variable_get_u64("NEURON_RT_EXEC_TIMEOUT", &timeout_s, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (timeout_s > UINT64_MAX / NTK_NS_PER_SECOND) {
+        timeout_s = UINT64_MAX / NTK_NS_PER_SECOND;
+    }
+    options.execution_timeout_ns = timeout_s * NTK_NS_PER_SECOND;
+    ret = variable_get_bool("NEURON_RT_VALIDATE_HASH", &options.validate_hash, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = variable_get_bool("NEURON_RT_ALLOW_LEGACY_NEFF", &options.allow_legacy, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = variable_get_u64("NEURON_SOFT_NEFF_FEATURES", &options.features_mask, err);
+    if (ret < 0) {
+        return ret;
+    }
+    *out_options = options;
+    return 0;
+}
+
+bool nrt_env_legacy_dtype(void)
+{
+    const char *value = variable_get("NEURON_SOFT_LEGACY_DTYPE");
+
+    return value && strcmp(value, "1") == 0;
+}

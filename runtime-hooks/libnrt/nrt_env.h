@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_env - the NEURON_RT_* variables that act here (docs/environment.md lists all).
+ *
+ * Threads: any; reads the environment at each call.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_ENV_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_ENV_H
+
+#include "runtime-hooks/core/core.h"
+
+/* Cores, LNC and scratchpad of this process. -EINVAL with the variable in the sentence. */
+int nrt_env_options_get(const struct ntk_core_machine *machine,
+                        struct ntk_core_options *out_options, struct ntk_err *err);
+/* What is read anew at each nrt_load(). */
+int nrt_env_load_options_get(const struct ntk_core_machine *machine,
+                             struct ntk_core_load_options *out_options, struct ntk_err *err);
+/* Old numbers of nrt_dtype_t. */
+bool nrt_env_legacy_dtype(void);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executions and captures.
+ */
+#include "runtime-hooks/libnrt/nrt_front.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_status_map.h"
+
+#define TENSORS_ON_STACK 32U
+
+/* The tensors of one call, one per input and output of the model, each held. */
+struct call {
+    struct nrt_tensor *on_stack[TENSORS_ON_STACK];
+    struct ntk_core_tensor *cores_on_stack[TENSORS_ON_STACK];
+    struct nrt_tensor **tensors;
+    struct ntk_core_tensor **cores;
+    size_t count;
+};
+
+static void call_fini(struct call *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        if (call->tensors[i]) {
+            ntk_core_handle_drop(&nrt_front_tensors, call->tensors[i]);
+        }
+    }
+    if (call->tensors != call->on_stack) {
+        free(call->tensors);
+        free(call->cores);
+    }
+}
+
+/* NRT_INVALID, logged, when the sets lack a tensor of the model. */
+static NRT_STATUS call_init(struct call *call, struct nrt_model *model, struct nrt_set *input,
+                            struct nrt_set *output)
+{
+    const struct ntk_core_io *ios = ntk_core_model_io_get(model->core, &call->count);
+
+    call->tensors = call->on_stack;
+    call->cores = call->cores_on_stack;
+    if (call->count > TENSORS_ON_STACK) {
+        call->tensors = calloc(call->count, sizeof(struct nrt_tensor *));
+        call->cores = calloc(call->count, sizeof(struct ntk_core_tensor *));
+    }
+    if (!call->tensors || !call->cores) {
+        free(call->tensors);
+        free(call->cores);
+        call->tensors = call->on_stack;
+        call->count = 0;
+        return NRT_RESOURCE;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        call->tensors[i] = NULL;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        call->tensors[i] = nrt_front_set_take(ios[i].is_output ? output : input, ios[i].name);
+        if (!call->tensors[i]) {
+            nrt_log_error("nrt_execute", "model %s: the %s set has no tensor %s (NRT_INVALID)",
+                          ntk_core_model_name(model->core), ios[i].is_output ? "output" : "input",
+                          ios[i].name);
+            ntk_core_execute_refused(model->core);
+            return NRT_INVALID;
+        }
+        call->cores[i] = call->tensors[i]->core;
+    }
+    return NRT_SUCCESS;
+}
+
+static NRT_STATUS run_once(struct nrt_model *model, struct ntk_core_tensor *const *tensors,
+                           size_t count)
+{
+    enum ntk_core_outcome outcome = NTK_CORE_FAILED;
+    struct ntk_err err;
+    int ret = 0;
+
+    err.text[0] = '\0';
+    err.code = 0;
+    err.offset = NTK_ERR_NO_OFFSET;
+    ret = ntk_core_execute(model->core, tensors, count, &outcome, &err);
+    if (ret < 0) {
+        return nrt_front_fail("nrt_execute", ret, &err);
+    }
+    NRT_STATUS status = nrt_status_from_outcome(outcome);
+    if (status != NRT_SUCCESS) {
+        nrt_log_write(NRT_LOG_NMGR, NRT_LOG_ERROR, "dlr_infer",
+                      "Inference completed with err: %d. mode->h_nn=%u, lnc=%u: %s", (int)status,
+                      ntk_core_model_id(model->core), ntk_core_model_nc(model->core), err.text);
+    }
+    return status;
+}
+
+/* Run n-1's outputs feed run n: the i-th output is copied into the first input of its size that no
+ * earlier output took. */
+static NRT_STATUS outputs_feed_inputs(struct nrt_model *model, const struct call *call)
+{
+    size_t count = 0;
+    const struct ntk_core_io *ios = ntk_core_model_io_get(model->core, &count);
+    struct ntk_err err = { 0 };
+    size_t next = 0;
+
+    for (size_t o = 0; o < count; o++) {
+        if (!ios[o].is_output) {
+            continue;
+        }
+        size_t i = next;
+        while (i < count && (ios[i].is_output || ios[i].bytes != ios[o].bytes)) {
+            i++;
+        }
+        if (i == count) {
+            continue;
+        }
+        next = i + 1;
+        int ret = ntk_core_tensor_copy(call->cores[o], 0, call->cores[i], 0, ios[o].bytes, &err);
+        if (ret < 0) {
+            return nrt_front_fail("nrt_execute_repeat", ret, &err);
+        }
+    }
+    return NRT_SUCCESS;
+}
+
+/* Between enter and leave, all handles held. */
+static NRT_STATUS run(struct nrt_model *model, struct nrt_set *input, struct nrt_set *output,
+                      int repeat_count)
+{
+    struct call call;
+    NRT_STATUS status = call_init(&call, model, input, output);
+
+    for (int i = 0; i < repeat_count && status == NRT_SUCCESS; i++) {
+        if (i > 0) {
+            status = outputs_feed_inputs(model, &call);
+        }
+        if (status == NRT_SUCCESS) {
+            status = run_once(model, call.cores, call.count);
+        }
+    }
+    call_fini(&call);
+    return status;
+}
+
+static NRT_STATUS execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
+                          nrt_tensor_set_t *output_set, int repeat_count)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct nrt_model *taken = ntk_core_handle_take(&nrt_front_models, model);
+    struct nrt_set *input = ntk_core_handle_take(&nrt_front_sets, input_set);
+    struct nrt_set *output = ntk_core_handle_take(&nrt_front_sets, output_set);
+
+    if (taken && input && output) {
+        status = run(taken, input, output, repeat_count);
+    } else {
+        if (taken) {
+            ntk_core_execute_refused(taken->core);
+        }
+        status = NRT_INVALID;
+    }
+    if (output) {
+        ntk_core_handle_drop(&nrt_front_sets, output);
+    }
+    if (input) {
+        ntk_core_handle_drop(&nrt_front_sets, input);
+    }
+    if (taken) {
+        ntk_core_handle_drop(&nrt_front_models, taken);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
+                       nrt_tensor_set_t *output_set)
+{
+    return execute(model, input_set, output_set, 1);
+}
+
+NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *input_set,
+                              nrt_tensor_set_t *output_set, int repeat_count)
+{
+    if (repeat_count < 1) {
+        NRT_STATUS status = nrt_front_enter();
+
+        if (status == NRT_SUCCESS) {
+            nrt_front_leave();
+            status = NRT_INVALID;
+        }
+        return status;
+    }
+    return execute(model, input_set, output_set, repeat_count);
+}
+
+NRT_STATUS nrt_profile_start(nrt_model_t *model, const char *filename)
+{
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct nrt_model *taken = ntk_core_handle_take(&nrt_front_models, model);
+    if (!taken || !filename || !*filename) {
+        status = NRT_INVALID;
+    } else {
+        int ret = ntk_core_profile_start(taken->core, filename, &err);
+
+        status = ret < 0 ? nrt_front_fail("nrt_profile_start", ret, &err) : NRT_SUCCESS;
+    }
+    if (taken) {
+        ntk_core_handle_drop(&nrt_front_models, taken);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_profile_stop(const char *filename)
+{
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (!filename) {
+        status = NRT_INVALID;
+    } else {
+        int ret = ntk_core_profile_stop(nrt_front_core_get(), filename, &err);
+
+        if (ret < 0) {
+            (void)nrt_front_fail("nrt_profile_stop", ret, &err);
+            status = ret == -ENOENT ? NRT_INVALID : nrt_status_from_error(ret);
+        }
+    }
+    nrt_front_leave();
+    return status;
+}

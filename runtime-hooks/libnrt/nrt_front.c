@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/libnrt/nrt_front.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_status_map.h"
+
+#define RUNTIME_VERSION "2.31.24.0"
+
+enum state {
+    STATE_NEVER_OPENED,
+    STATE_OPEN,
+    STATE_CLOSED,
+};
+
+/* Read by every call, written by init and close, which must not starve. */
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static enum state state;
+static struct ntk_core *core;
+static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
+
+static void model_release(struct ntk_core_handle *handle)
+{
+    struct nrt_model *model = (struct nrt_model *)handle;
+
+    ntk_core_model_unload(model->core);
+    model->core = NULL;
+}
+
+static void tensor_release(struct ntk_core_handle *handle)
+{
+    struct nrt_tensor *tensor = (struct nrt_tensor *)handle;
+
+    ntk_core_tensor_destroy(tensor->core);
+    tensor->core = NULL;
+}
+
+static void set_release(struct ntk_core_handle *handle)
+{
+    struct nrt_set *set = (struct nrt_set *)handle;
+
+    ntk_vec_each(struct nrt_set_entry, entry, &set->entries) {
+        free(entry->name);
+    }
+    ntk_vec_fini(&set->entries);
+    pthread_mutex_destroy(&set->lock);
+}
+
+struct ntk_core_handle_pool nrt_front_models =
+    NTK_CORE_HANDLE_POOL_INIT(struct nrt_model, model_release);
+struct ntk_core_handle_pool nrt_front_tensors =
+    NTK_CORE_HANDLE_POOL_INIT(struct nrt_tensor, tensor_release);
+struct ntk_core_handle_pool nrt_front_sets = NTK_CORE_HANDLE_POOL_INIT(struct nrt_set, set_release);
+
+/* The parent's threads, locks and cores are not here. */
+static void child_after_fork(void)
+{
+    static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+    gate = fresh;
+    if (state == STATE_OPEN) {
+        ntk_core_handle_forget(&nrt_front_sets);
+        ntk_core_handle_forget(&nrt_front_tensors);
+        ntk_core_handle_forget(&nrt_front_models);
+        ntk_core_forget_after_fork(core);
+    }
+    core = NULL;
+    state = STATE_NEVER_OPENED;
+}
+
+static void fork_handler_install(void)
+{
+    (void)pthread_atfork(NULL, NULL, child_after_fork);
+}
+
+NRT_STATUS nrt_front_enter(void)
+{
+    pthread_rwlock_rdlock(&gate);
+    if (state == STATE_OPEN) {
+        return NRT_SUCCESS;
+    }
+    NRT_STATUS status = state == STATE_CLOSED ? NRT_CLOSED : NRT_UNINITIALIZED;
+    pthread_rwlock_unlock(&gate);
+    return status;
+}
+
+void nrt_front_leave(void)
+{
+    pthread_rwlock_unlock(&gate);
+}
+
+struct ntk_core *nrt_front_core_get(void)
+{
+    return core;
+}
+
+NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err *err)
+{
+    NRT_STATUS status = nrt_status_from_error(error);
+    char text[NTK_ERR_TEXT_BYTES + 32];
+
+    nrt_log_error(function, "%s (%s)", ntk_err_format(err, text, sizeof text),
+                  nrt_get_status_as_str(status));
+    return status;
+}
+
+static void warn(const char *sentence)
+{
+    nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init", "%s", sentence);
+}
+
+/* The gate is held for writing. */
+static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_version,
+                             const char *fal_version)
+{
+    struct ntk_core_options options = { 0 };
+    struct ntk_core_machine machine = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = ntk_core_machine_find(&machine, &err);
+
+    if (ret >= 0) {
+        ret = nrt_env_options_get(&machine, &options, &err);
+    }
+    if (ret < 0) {
+        return nrt_front_fail("nrt_init", ret, &err);
+    }
+    options.framework = (uint32_t)framework;
+    options.framework_version = fw_version;
+    options.fal_version = fal_version;
+    options.runtime_version = RUNTIME_VERSION;
+    options.warn = warn;
+    ret = ntk_core_open(&options, &core, &err);
+    if (ret < 0) {
+        return nrt_front_fail("nrt_allocate_neuron_cores", ret, &err);
+    }
+    state = STATE_OPEN;
+    nrt_log_info("nrt_init", "%u NeuronCores of a software %s, first %u", ntk_core_count(core),
+                 machine.instance, ntk_core_global(core, 0));
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, const char *fal_version)
+{
+    NRT_STATUS status = NRT_SUCCESS;
+
+    if ((int)framework <= NRT_FRAMEWORK_TYPE_INVALID ||
+        (int)framework > NRT_FRAMEWORK_TYPE_PRECHECK) {
+        nrt_log_error("nrt_init", "framework type %d does not exist (NRT_INVALID)", (int)framework);
+        return NRT_INVALID;
+    }
+    pthread_once(&fork_handler, fork_handler_install);
+    pthread_rwlock_wrlock(&gate);
+    if (state != STATE_OPEN) {
+        nrt_log_open();
+        status = front_open(framework, fw_version, fal_version);
+    }
+    pthread_rwlock_unlock(&gate);
+    return status;
+}
+
+NRT_STATUS nrt_close(void)
+{
+    pthread_rwlock_wrlock(&gate);
+    if (state == STATE_OPEN) {
+        ntk_core_handle_close_all(&nrt_front_sets);
+        ntk_core_handle_close_all(&nrt_front_models);
+        ntk_core_handle_close_all(&nrt_front_tensors);
+        ntk_core_close(core);
+        core = NULL;
+        state = STATE_CLOSED;
+        nrt_log_info("nrt_close", "closed");
+        nrt_log_close();
+    }
+    pthread_rwlock_unlock(&gate);
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
+{
+    nrt_version_t version = { 2, 31, 24, 0, "software NeuronCores " NTK_VERSION, "" };
+
+    if (!ver || size == 0) {
+        return NRT_INVALID;
+    }
+    memcpy(ver, &version, size < sizeof version ? size : sizeof version);
+    return NRT_SUCCESS;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_front - the state of the library between nrt_init() and nrt_close(), and its handles.
+ *
+ * Each public call that needs the runtime stands between nrt_front_enter() and nrt_front_leave();
+ * nrt_close() waits until all of them are out. In the child of a fork the library is as before
+ * nrt_init().
+ *
+ * Every file of this library includes the public headers through this one: it makes their functions
+ * visible outside.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_FRONT_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_FRONT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime-hooks/core/core.h"
+#include "runtime-hooks/core/core_handle.h"
+#include "shared/base/vec.h"
+
+#define NRT_CLOSE_RETURNS_STATUS 1
+#pragma GCC visibility push(default)
+#include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
+#include "nrt/nrt_profile.h"
+#include "nrt/nrt_status.h"
+#include "nrt/nrt_version.h"
+#pragma GCC visibility pop
+
+/* What a caller holds: nrt_model_t, nrt_tensor_t and nrt_tensor_set_t point to these. */
+struct nrt_model {
+    struct ntk_core_handle handle;
+    struct ntk_core_model *core;
+};
+
+struct nrt_tensor {
+    struct ntk_core_handle handle;
+    struct ntk_core_tensor *core;
+};
+
+struct nrt_set_entry {
+    char *name;
+    struct nrt_tensor *tensor; /* not held: may be freed before the set */
+    uint64_t generation;       /* of the tensor when it was added */
+};
+
+struct nrt_set {
+    struct ntk_core_handle handle;
+    pthread_mutex_t lock;
+    struct ntk_vec entries; /* of struct nrt_set_entry */
+};
+
+extern struct ntk_core_handle_pool nrt_front_models;
+extern struct ntk_core_handle_pool nrt_front_tensors;
+extern struct ntk_core_handle_pool nrt_front_sets;
+
+/* NRT_SUCCESS: the runtime stays open until nrt_front_leave(). Else NRT_UNINITIALIZED or NRT_CLOSED, and
+ * there is nothing to leave. */
+NRT_STATUS nrt_front_enter(void);
+void nrt_front_leave(void);
+/* Between enter and leave only. */
+struct ntk_core *nrt_front_core_get(void);
+/* Logs the sentence of err under the name of the public call; returns the status. */
+NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err *err);
+
+/* The tensor of that name with one more reference; NULL when there is none or it is gone. */
+struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name);
+
+#endif

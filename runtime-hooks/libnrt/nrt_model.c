@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loading and unloading of models, and what a model wants and gives.
+ */
+#include "runtime-hooks/libnrt/nrt_front.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_status_map.h"
+
+/* Between nrt_front_enter() and _leave(). vnc_count was checked. */
+static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, nrt_model_t **model)
+{
+    struct ntk_core *core = nrt_front_core_get();
+    struct ntk_core_load_options options = { 0 };
+    struct ntk_core_model *loaded = NULL;
+    struct ntk_err err = { 0 };
+    int ret = nrt_env_load_options_get(ntk_core_machine_get(core), &options, &err);
+
+    if (ret == 0) {
+        options.nc = vnc < 0 ? NTK_CORE_ANY : (uint32_t)vnc;
+        ret = ntk_core_model_load(core, neff_bytes, size, &options, &loaded, &err);
+    }
+    if (ret < 0) {
+        return nrt_front_fail("nrt_load", ret, &err);
+    }
+    struct nrt_model *handle = ntk_core_handle_create(&nrt_front_models);
+    if (!handle) {
+        ntk_core_model_unload(loaded);
+        return NRT_RESOURCE;
+    }
+    handle->core = loaded;
+    *model = handle;
+    nrt_log_info("nrt_load", "model %s has id %u on core %u", ntk_core_model_name(loaded),
+                 ntk_core_model_id(loaded), ntk_core_model_nc(loaded));
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+                    nrt_model_t **model)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (!neff_bytes || size == 0 || !model || vnc < -1 || (vnc_count != -1 && vnc_count != 1)) {
+        nrt_log_error("nrt_load",
+                      "no NEFF, no place for the model, core %d or count %d (NRT_INVALID)",
+                      (int)vnc, (int)vnc_count);
+        status = NRT_INVALID;
+    } else {
+        status = model_load(neff_bytes, size, vnc, model);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_unload(nrt_model_t *model)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (!ntk_core_handle_close_and_wait(&nrt_front_models, model)) {
+        status = NRT_INVALID;
+    }
+    nrt_front_leave();
+    return status;
+}
+
+/* Enters and takes the model, or leaves again with NRT_INVALID. */
+static NRT_STATUS model_enter(const nrt_model_t *model, struct nrt_model **out_model)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    *out_model = ntk_core_handle_take(&nrt_front_models, model);
+    if (!*out_model) {
+        nrt_front_leave();
+        return NRT_INVALID;
+    }
+    return NRT_SUCCESS;
+}
+
+static void model_leave(struct nrt_model *model)
+{
+    ntk_core_handle_drop(&nrt_front_models, model);
+    nrt_front_leave();
+}
+
+static NRT_STATUS model_count_get(const nrt_model_t *model,
+                                  uint32_t (*count_get)(const struct ntk_core_model *),
+                                  uint32_t *count)
+{
+    struct nrt_model *taken = NULL;
+    NRT_STATUS status = model_enter(model, &taken);
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (count) {
+        *count = count_get(taken->core);
+    }
+    model_leave(taken);
+    return count ? NRT_SUCCESS : NRT_INVALID;
+}
+
+NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *vnc_count)
+{
+    return model_count_get(model, ntk_core_model_nc_count, vnc_count);
+}
+
+NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count)
+{
+    return model_count_get(model, ntk_core_model_nc_count, vnc_count);
+}
+
+NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_count)
+{
+    return model_count_get(model, ntk_core_model_instance_count, instance_count);
+}
+
+NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, size_t info_size_in,
+                              size_t *info_size_out)
+{
+    struct nrt_model *taken = NULL;
+    NRT_STATUS status = model_enter(model, &taken);
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (!info || !info_size_out || info_size_in == 0) {
+        status = NRT_INVALID;
+    } else {
+        nrt_model_info_t known = { ntk_core_model_nc(taken->core) };
+        size_t bytes = info_size_in < sizeof known ? info_size_in : sizeof known;
+
+        memcpy(info, &known, bytes);
+        *info_size_out = bytes;
+    }
+    model_leave(taken);
+    return status;
+}
+
+/* fp8 tensors show as bytes, as the vendor's library does. */
+static nrt_dtype_t dtype_shown(uint32_t dtype)
+{
+    static const uint8_t legacy[] = {
+        [NRT_DTYPE_FLOAT32] = 1, [NRT_DTYPE_FLOAT16] = 2, [NRT_DTYPE_BFLOAT16] = 3,
+        [NRT_DTYPE_INT8] = 4,    [NRT_DTYPE_UINT8] = 5,   [NRT_DTYPE_INT16] = 6,
+        [NRT_DTYPE_UINT16] = 7,  [NRT_DTYPE_INT32] = 8,   [NRT_DTYPE_UINT32] = 9,
+        [NRT_DTYPE_INT64] = 10,  [NRT_DTYPE_UINT64] = 11, [NRT_DTYPE_FP32R] = 1,
+    };
+
+    if (dtype >= NRT_DTYPE_FP8_E3 && dtype <= NRT_DTYPE_FP8_E5) {
+        dtype = NRT_DTYPE_INT8;
+    }
+    if (nrt_env_legacy_dtype()) {
+        dtype = dtype < sizeof legacy ? legacy[dtype] : 0;
+    }
+    return (nrt_dtype_t)dtype;
+}
+
+/* One block: the array, then all shapes, so that freeing needs no look inside. */
+static nrt_tensor_info_array_t *info_make(const struct ntk_core_io *ios, size_t count)
+{
+    size_t shapes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        shapes += ios[i].dimension_count;
+    }
+    size_t array_bytes = sizeof(nrt_tensor_info_array_t) + count * sizeof(nrt_tensor_info_t);
+    nrt_tensor_info_array_t *array = calloc(1, array_bytes + shapes * sizeof(uint32_t) + 1);
+    if (!array) {
+        return NULL;
+    }
+    uint32_t *shape = (uint32_t *)(void *)((char *)array + array_bytes);
+    array->tensor_count = count;
+    for (size_t i = 0; i < count; i++) {
+        nrt_tensor_info_t *info = &array->tensor_array[i];
+
+        memcpy(info->name, ios[i].name, sizeof info->name);
+        info->usage = ios[i].is_output ? NRT_TENSOR_USAGE_OUTPUT : NRT_TENSOR_USAGE_INPUT;
+        info->size = ios[i].bytes;
+        info->dtype = dtype_shown(ios[i].dtype);
+        info->shape = shape;
+        info->ndim = ios[i].dimension_count;
+        memcpy(shape, ios[i].shape, ios[i].dimension_count * sizeof *shape);
+        shape += ios[i].dimension_count;
+    }
+    return array;
+}
+
+NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **tensor_info)
+{
+    struct nrt_model *taken = NULL;
+    NRT_STATUS status = model_enter(model, &taken);
+    size_t count = 0;
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (!tensor_info) {
+        status = NRT_INVALID;
+    } else {
+        const struct ntk_core_io *ios = ntk_core_model_io_get(taken->core, &count);
+        nrt_tensor_info_array_t *array = info_make(ios, count);
+
+        if (array) {
+            *tensor_info = array;
+        } else {
+            status = NRT_RESOURCE;
+        }
+    }
+    model_leave(taken);
+    return status;
+}
+
+/* Works in every state: the array is the caller's alone. */
+NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info)
+{
+    if (!tensor_info) {
+        return NRT_INVALID;
+    }
+    free(tensor_info);
+    return NRT_SUCCESS;
+}
