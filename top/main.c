@@ -50,9 +50,8 @@ static const struct ntk_opt_program program = {
     .usage = "[OPTION]...",
     .summary = "Shows what the NeuronCores of this machine do: utilization, memory, applications.",
     .options = options,
-    .epilogue =
-        "Keys are shown in the bottom bar; ? lists all of them. Text frames are as\n"
-        "wide as $COLUMNS, else as the terminal, else 120. NO_COLOR=1 turns colours off.",
+    .epilogue = "Keys are shown in the bottom bar; ? lists all of them. Text frames are as\n"
+                "wide as $COLUMNS, else as the terminal, else 120. NO_COLOR=1 turns colours off.",
 };
 
 struct run {

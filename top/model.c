@@ -62,70 +62,116 @@ static bool is_in_tab(const struct ntk_top_model *model, size_t runtime_index)
     return tab->is_all || tab->runtime_index == runtime_index;
 }
 
+/* Without a device tree, the machine that the applications say they run on. */
+static const struct ntk_machine *machine_of_runtimes(const struct ntk_snapshot *snapshot,
+                                                     uint32_t *out_lnc)
+{
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_machine *machine = ntk_machine_find(snapshot->runtimes[i].instance_type);
+
+        if (machine) {
+            *out_lnc = snapshot->runtimes[i].lnc;
+            return machine;
+        }
+    }
+    return NULL;
+}
+
 static int project_machine(struct ntk_top_model *model)
 {
     const struct ntk_hardware *hardware = &model->snapshot->hardware;
-    uint32_t lnc = hardware->lnc > 0 ? hardware->lnc : 1;
+    const char *instance_type = hardware->instance_type;
+    const char *core_version = hardware->core_version;
     uint32_t device_count = hardware->device_count;
-    uint32_t cores_per_device = hardware->cores_per_device / lnc;
+    uint32_t cores_per_device = hardware->cores_per_device;
+    uint32_t lnc = hardware->lnc;
     size_t count;
     struct ntk_top_core *cores;
 
+    if (device_count == 0) {
+        const struct ntk_machine *machine = machine_of_runtimes(model->snapshot, &lnc);
+
+        if (machine) {
+            instance_type = machine->instance_type;
+            core_version = lnc > 1 ? machine->core_version_lnc2 : machine->core_version;
+            device_count = machine->device_count;
+            cores_per_device = machine->cores_per_device;
+        }
+    }
+    if (!instance_type[0]) {
+        instance_type = model->snapshot->instance.type;
+    }
+    lnc = lnc > 0 ? lnc : 1;
+    cores_per_device /= lnc;
     /* A snapshot may come from elsewhere. */
     device_count =
         device_count > NTK_SNAPSHOT_DEVICES_MAX ? NTK_SNAPSHOT_DEVICES_MAX : device_count;
     cores_per_device =
         cores_per_device > CORES_PER_DEVICE_MAX ? CORES_PER_DEVICE_MAX : cores_per_device;
-    ntk_str_copy(model->instance_id, sizeof model->instance_id, model->snapshot->instance.id);
-    ntk_str_copy(model->instance_type, sizeof model->instance_type,
-                 hardware->instance_type[0] ? hardware->instance_type
-                                            : model->snapshot->instance.type);
-    ntk_str_copy(model->core_version, sizeof model->core_version, hardware->core_version);
     count = (size_t)device_count * cores_per_device;
     cores = realloc(model->cores, (count > 0 ? count : 1) * sizeof *cores);
     if (!cores) {
         return -ENOMEM;
     }
     model->cores = cores;
+    model->lnc = lnc;
     model->device_count = device_count;
     model->cores_per_device = cores_per_device;
+    ntk_str_copy(model->instance_id, sizeof model->instance_id, model->snapshot->instance.id);
+    ntk_str_copy(model->instance_type, sizeof model->instance_type, instance_type);
+    ntk_str_copy(model->core_version, sizeof model->core_version, core_version);
     return 0;
+}
+
+/* What is known of a logical core: of the selected application, or of all. */
+static bool find_core(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
+                      uint32_t logical, struct ntk_core_sample *out)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    if (runtime) {
+        return ntk_snapshot_logical_core(runtime->cores, runtime->core_count, model->lnc, logical,
+                                         out);
+    }
+    if (snapshot->core_count > 0) {
+        return ntk_snapshot_logical_core(snapshot->cores, snapshot->core_count, model->lnc, logical,
+                                         out);
+    }
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        if (find_core(model, &snapshot->runtimes[i], logical, out)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void project_cores(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     const struct ntk_runtime_sample *runtime = selected_runtime(model);
-    const struct ntk_core_sample *samples = runtime ? runtime->cores : snapshot->cores;
-    size_t sample_count = runtime ? runtime->core_count : snapshot->core_count;
-    bool is_known = !runtime || (runtime->has & NTK_RUNTIME_HAS_CORES);
-    uint32_t lnc = snapshot->hardware.lnc > 0 ? snapshot->hardware.lnc : 1;
     size_t count = (size_t)model->device_count * model->cores_per_device;
     double busy = 0;
     double teraflops = 0;
     size_t busy_count = 0;
     size_t teraflops_count = 0;
-    /* What a core of the application that says nothing would say: FLOPs are counted where one core
-     * counts them. */
-    bool counts_flops = runtime && runtime->software;
+    /* Cores that are not the application's are known to do nothing for it, as far as its own cores
+     * are measured. */
+    uint32_t known = 0;
 
-    for (size_t i = 0; i < sample_count; i++) {
-        counts_flops = counts_flops || (samples[i].has & NTK_CORE_HAS_EFFECTIVE_FLOPS);
+    for (size_t i = 0; runtime && i < runtime->core_count; i++) {
+        known |= runtime->cores[i].has;
     }
     for (size_t i = 0; i < count; i++) {
         struct ntk_top_core *core = &model->cores[i];
         struct ntk_core_sample sample;
 
-        memset(core, 0, sizeof *core);
-        if (ntk_snapshot_logical_core(samples, sample_count, lnc, (uint32_t)i, &sample)) {
-            core->busy_percent.present = (sample.has & NTK_CORE_HAS_BUSY) != 0;
-            core->busy_percent.value = 100 * sample.utilization;
-            core->teraflops.present = (sample.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) != 0;
-            core->teraflops.value = ntk_snapshot_rate(snapshot, sample.effective_flops) / 1e12;
-        } else if (runtime && is_known) {
-            core->busy_percent.present = true; /* not this application's core */
-            core->teraflops.present = counts_flops;
+        if (!find_core(model, runtime, (uint32_t)i, &sample)) {
+            sample = (struct ntk_core_sample){ .has = known };
         }
+        core->busy_percent.present = (sample.has & NTK_CORE_HAS_BUSY) != 0;
+        core->busy_percent.value = 100 * sample.utilization;
+        core->teraflops.present = (sample.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) != 0;
+        core->teraflops.value = ntk_snapshot_rate(snapshot, sample.effective_flops) / 1e12;
         if (core->busy_percent.present) {
             busy += core->busy_percent.value;
             busy_count++;

@@ -75,9 +75,7 @@ void ntk_top_model_tree_init(struct ntk_top_model *model)
 
 static void place(const struct ntk_top_model *model, uint32_t physical_core, struct item *item)
 {
-    const struct ntk_hardware *hardware = &model->snapshot->hardware;
-    uint32_t lnc = hardware->lnc > 0 ? hardware->lnc : 1;
-    uint32_t logical = physical_core / lnc;
+    uint32_t logical = physical_core / model->lnc;
 
     if (physical_core == NTK_NO_CORE || model->cores_per_device == 0) {
         item->device = NO_DEVICE;

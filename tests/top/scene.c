@@ -89,6 +89,7 @@ static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapsho
     runtime->header_pid = pid;
     runtime->start_time = 1000 + pid;
     runtime->lnc = scene->lnc;
+    runtime->instance_type = ntk_snapshot_text(snapshot, scene->runtime_instance_type);
     runtime->software = !scene->no_flops;
     runtime->ended = index < scene->ended;
     runtime->tag = scene->tags ? ntk_snapshot_text(snapshot, scene->tags[index])

@@ -21,15 +21,16 @@ struct scene {
     uint32_t first_pid;         /* 7286 when 0 */
     const char *const *tags;    /* runtime_count of them, or NULL: the pid */
     const char *hardware_error;
-    bool idle;              /* cores at 0 */
-    bool no_flops;          /* hardware without our core */
-    bool no_busy;           /* nobody measures the cores */
-    bool no_cpu;            /* neither machine nor runtimes */
-    bool no_memory;         /* runtimes do not tell */
-    bool only_opaque;       /* runtimes tell nothing: no permission */
-    uint32_t ended;         /* this many of the first runtimes ended */
-    uint32_t phase;         /* other numbers on the cores */
-    const char *model_name; /* "mlp.neff" when NULL */
+    const char *runtime_instance_type; /* what the applications say, NULL: nothing */
+    bool idle;                         /* cores at 0 */
+    bool no_flops;                     /* hardware without our core */
+    bool no_busy;                      /* nobody measures the cores */
+    bool no_cpu;                       /* neither machine nor runtimes */
+    bool no_memory;                    /* runtimes do not tell */
+    bool only_opaque;                  /* runtimes tell nothing: no permission */
+    uint32_t ended;                    /* this many of the first runtimes ended */
+    uint32_t phase;                    /* other numbers on the cores */
+    const char *model_name;            /* "mlp.neff" when NULL */
 };
 
 /* The caller's; never NULL. */

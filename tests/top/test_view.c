@@ -66,6 +66,18 @@ static void without_a_device_it_says_why(void **state)
     shows(&scene_no_device, 24, 80, "no_device_80x24");
 }
 
+static void without_a_device_tree_the_applications_say_what_machine_it_is(void **state)
+{
+    struct scene scene = scene_no_device;
+
+    (void)state;
+    scene.runtime_instance_type = "trn1.2xlarge";
+    scene.runtime_count = 1;
+    scene.cores_per_runtime = 1;
+    scene.lnc = 1;
+    shows(&scene, 24, 80, "no_tree_80x24");
+}
+
 static void what_nobody_measures_is_a_dash(void **state)
 {
     struct scene scene = scene_small;
@@ -244,6 +256,7 @@ int main(void)
         cmocka_unit_test(one_device_has_room),
         cmocka_unit_test(a_terminal_below_the_minimum_says_so),
         cmocka_unit_test(without_a_device_it_says_why),
+        cmocka_unit_test(without_a_device_tree_the_applications_say_what_machine_it_is),
         cmocka_unit_test(what_nobody_measures_is_a_dash),
         cmocka_unit_test(many_applications_page_their_tabs),
         cmocka_unit_test(wide_tags_and_hostile_names_keep_the_columns),
