@@ -19,7 +19,8 @@ static struct {
 
 static pthread_mutex_t guard_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction earlier;
-static int installed;
+/* A handler that was installed over ours and passes faults back to us must not go round in circles. */
+static __thread volatile sig_atomic_t passing_on;
 static uintptr_t page_bytes;
 
 static void on_sigbus(int number, siginfo_t *info, void *context)
@@ -44,6 +45,11 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
         }
     }
     errno = saved;
+    if (passing_on) {
+        (void)signal(SIGBUS, SIG_DFL);
+        return;
+    }
+    passing_on = 1;
     if ((earlier.sa_flags & SA_SIGINFO) != 0 && earlier.sa_sigaction != NULL) {
         earlier.sa_sigaction(number, info, context);
     } else if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) {
@@ -51,38 +57,42 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
     } else {
         (void)signal(SIGBUS, SIG_DFL); /* the access faults again and ends the program as before */
     }
+    passing_on = 0;
 }
 
+/* Puts our handler on top, also when someone installed another one since. */
 static int install(void)
 {
     struct sigaction action;
+    struct sigaction current;
 
+    page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (sigaction(SIGBUS, NULL, &current) != 0) {
+        return -errno;
+    }
+    if ((current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == on_sigbus) {
+        return 0;
+    }
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_sigbus;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigemptyset(&action.sa_mask);
-    page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
-    if (sigaction(SIGBUS, &action, &earlier) != 0) {
-        return -errno;
-    }
-    installed = 1;
-    return 0;
+    earlier = current;
+    return sigaction(SIGBUS, &action, NULL) == 0 ? 0 : -errno;
 }
 
 int ntk_map_guard_add(const void *base, size_t bytes)
 {
-    int ret = -ENOSPC;
+    int ret;
     int i;
 
     pthread_mutex_lock(&guard_mutex);
-    if (!installed) {
-        int code = install();
-
-        if (code < 0) {
-            pthread_mutex_unlock(&guard_mutex);
-            return code;
-        }
+    ret = install();
+    if (ret < 0) {
+        pthread_mutex_unlock(&guard_mutex);
+        return ret;
     }
+    ret = -ENOSPC;
     for (i = 0; i < GUARDS && ret < 0; i++) {
         if (guards[i].base == 0) {
             __atomic_store_n(&guards[i].damaged, 0, __ATOMIC_RELAXED);

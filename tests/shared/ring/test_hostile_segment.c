@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Segments that lie. Method: a sound segment, one word spoilt at a time, opened and asked everything;
+ * exercise_segment() aborts when an answer is out of bounds, the sanitizers when an access is.
+ */
+#include "shared/ring/ring_segment.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/exercise_segment.h"
+#include "tests/support/scratch.h"
+
+static int fd;
+static uint8_t *bytes;
+static size_t bytes_count;
+
+static int setup(void **state)
+{
+    char *folder = test_scratch_create();
+
+    (void)state;
+    fd = exercise_make_segment(folder, &bytes, &bytes_count);
+    test_scratch_destroy(folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    munmap(bytes, bytes_count);
+    close(fd);
+    return 0;
+}
+
+/* The code of open; what opens is asked everything. */
+static int try_segment(void)
+{
+    struct ntk_ring_segment *segment = NULL;
+    struct ntk_err err = { 0 };
+    int copy = dup(fd);
+    int code;
+
+    assert_true(copy >= 0);
+    code = ntk_ring_segment_open(copy, "segment", NTK_RING_FROM_OLDEST, &segment, &err);
+    if (code < 0) {
+        close(copy);
+        assert_true(code == -EAGAIN || err.text[0] != '\0');
+        return code;
+    }
+    (void)exercise_segment(segment);
+    segment->state = NTK_SEGMENT_ENDED;
+    (void)exercise_segment(segment);
+    ntk_ring_segment_close(segment);
+    return 0;
+}
+
+static struct ntk_segment_header *header(void)
+{
+    return (struct ntk_segment_header *)(void *)bytes;
+}
+
+/* Every 32-bit word of bytes [offset, offset + count) takes every evil value in turn. */
+static void spoil(uint64_t offset, uint64_t count)
+{
+    static const uint32_t evil[] = { 0, 1, 0x7fffffffu, 0x80000000u, 0xffffffffu, 0x00010000u };
+    uint64_t at;
+    size_t i;
+
+    assert_true(offset + count <= bytes_count);
+    for (at = offset; at + 4 <= offset + count; at += 4) {
+        uint32_t *word = (uint32_t *)(void *)(bytes + at);
+        uint32_t good = *word;
+
+        for (i = 0; i < sizeof evil / sizeof evil[0]; i++) {
+            *word = evil[i];
+            (void)try_segment();
+        }
+        *word = good ^ 0x40;
+        (void)try_segment();
+        *word = good;
+    }
+}
+
+static void a_sound_segment_opens(void **state)
+{
+    (void)state;
+    assert_int_equal(try_segment(), 0);
+}
+
+static void no_word_of_the_header_leads_a_reader_astray(void **state)
+{
+    (void)state;
+    spoil(0, sizeof(struct ntk_segment_header));
+    assert_int_equal(try_segment(), 0);
+}
+
+static void no_word_of_the_process_block_leads_a_reader_astray(void **state)
+{
+    (void)state;
+    spoil(header()->section[NTK_SECTION_PROCESS].offset, sizeof(struct ntk_segment_process));
+}
+
+static void no_word_of_a_table_leads_a_reader_astray(void **state)
+{
+    const struct ntk_segment_section *section = header()->section;
+
+    (void)state;
+    /* The entries that are in use, and one that is not. */
+    spoil(section[NTK_SECTION_CORES].offset + 2 * sizeof(struct ntk_segment_core), 448);
+    spoil(section[NTK_SECTION_CORES].offset, 64);
+    spoil(section[NTK_SECTION_MODELS].offset, 160);
+    spoil(section[NTK_SECTION_MODELS].offset + sizeof(struct ntk_segment_model), 64);
+    spoil(section[NTK_SECTION_MEMORY].offset, 4 * sizeof(struct ntk_segment_memory_row));
+    spoil(section[NTK_SECTION_NAMES].offset, 5 * sizeof(struct ntk_segment_name));
+    spoil(section[NTK_SECTION_NAME_BYTES].offset, 16);
+    spoil(section[NTK_SECTION_THREADS].offset, 2 * sizeof(struct ntk_segment_thread));
+    spoil(section[NTK_SECTION_RINGS].offset, 2 * sizeof(struct ntk_segment_ring));
+    spoil(section[NTK_SECTION_SLOTS].offset, 2 * sizeof(struct ntk_slot));
+    spoil(section[NTK_SECTION_HISTOGRAMS].offset + 2 * sizeof(struct ntk_histogram_pair), 64);
+    assert_int_equal(try_segment(), 0);
+}
+
+static void sections_at_64_bit_edges_are_refused(void **state)
+{
+    static const uint64_t evil[] = {
+        0, 63, 64, UINT64_MAX, UINT64_MAX - 63, 1ull << 63, (1ull << 32) - 64, 1ull << 32
+    };
+    unsigned int section;
+    size_t i;
+
+    (void)state;
+    for (section = 0; section < NTK_SECTION_COUNT; section++) {
+        uint64_t good = header()->section[section].offset;
+
+        for (i = 0; i < sizeof evil / sizeof evil[0]; i++) {
+            header()->section[section].offset = evil[i];
+            assert_int_equal(try_segment(), -EBADMSG);
+        }
+        header()->section[section].offset = good;
+    }
+    for (i = 0; i < sizeof evil / sizeof evil[0]; i++) {
+        struct ntk_segment_ring *ring =
+            (void *)(bytes + header()->section[NTK_SECTION_RINGS].offset);
+        uint64_t good = ring->offset;
+
+        ring->offset = evil[i];
+        assert_int_equal(try_segment(), 0); /* the ring alone is left out */
+        ring->offset = good;
+        good = ring->head;
+        ring->head = evil[i];
+        assert_int_equal(try_segment(), 0);
+        ring->head = good;
+    }
+}
+
+static void other_versions_and_shapes_are_refused_with_a_sentence(void **state)
+{
+    struct ntk_ring_segment *segment = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    header()->abi_version = 2;
+    assert_int_equal(ntk_ring_segment_open(fd, "x", NTK_RING_FROM_OLDEST, &segment, &err),
+                     -EPROTONOSUPPORT);
+    assert_string_equal(err.text, "x: has ABI version 2, this program knows 1");
+    header()->abi_version = 1;
+    assert_null(segment);
+
+    header()->magic = 0;
+    assert_int_equal(try_segment(), -EAGAIN); /* its writer is not ready */
+    header()->magic = 0x4647464746474647ull;
+    assert_int_equal(try_segment(), -EBADMSG);
+    header()->magic = NTK_SEGMENT_MAGIC;
+
+    assert_int_equal(fchmod(fd, 0620), 0);
+    assert_int_equal(try_segment(), -EPERM);
+    assert_int_equal(fchmod(fd, 0600), 0);
+    assert_int_equal(try_segment(), 0);
+}
+
+/* A newer writer: larger entries, more sections. */
+static void larger_entries_of_a_newer_writer_are_read(void **state)
+{
+    struct ntk_segment_section *names = &header()->section[NTK_SECTION_THREADS];
+    struct ntk_segment_section good = *names;
+
+    (void)state;
+    names->entry_bytes *= 2;
+    names->count /= 2;
+    header()->section_count = 12;
+    assert_int_equal(try_segment(), 0);
+    *names = good;
+    header()->section_count = NTK_SECTION_COUNT;
+}
+
+static void a_file_that_is_cut_short_under_the_reader_reads_as_zeros(void **state)
+{
+    struct ntk_ring_segment *segment = NULL;
+    struct ntk_ring_core core;
+    int copy = dup(fd);
+
+    (void)state;
+    assert_int_equal(ntk_ring_segment_open(copy, "cut", NTK_RING_FROM_OLDEST, &segment, NULL), 0);
+    assert_int_equal(ntk_ring_segment_cores(segment, &core, 1), 1);
+    assert_false(ntk_ring_segment_is_damaged(segment));
+
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    (void)exercise_segment(segment);
+    assert_int_equal(ntk_ring_segment_cores(segment, &core, 1), 0);
+    assert_true(ntk_ring_segment_is_damaged(segment));
+    ntk_ring_segment_close(segment);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sound_segment_opens),
+        cmocka_unit_test(no_word_of_the_header_leads_a_reader_astray),
+        cmocka_unit_test(no_word_of_the_process_block_leads_a_reader_astray),
+        cmocka_unit_test(no_word_of_a_table_leads_a_reader_astray),
+        cmocka_unit_test(sections_at_64_bit_edges_are_refused),
+        cmocka_unit_test(other_versions_and_shapes_are_refused_with_a_sentence),
+        cmocka_unit_test(larger_entries_of_a_newer_writer_are_read),
+        cmocka_unit_test(a_file_that_is_cut_short_under_the_reader_reads_as_zeros), /* last */
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* Folders with segments, and files that are none; who lives and who ended. */
+#include "shared/ring/ring_registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime-hooks/hooks/hooks.h"
+#include "tests/support/observed.h"
+#include "tests/support/scratch.h"
+
+struct fixture {
+    char *folder;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static struct ntk_ring_registry *open_registry(const struct fixture *f, bool reap,
+                                               enum ntk_ring_from from)
+{
+    struct ntk_ring_options options = { .folder = f->folder, .reap = reap, .from = from };
+    struct ntk_ring_registry *registry = NULL;
+
+    assert_int_equal(ntk_ring_registry_open(&options, &registry, NULL), 0);
+    return registry;
+}
+
+static struct ntk_ring_poll poll_once(struct ntk_ring_registry *registry)
+{
+    struct ntk_ring_poll poll;
+
+    assert_int_equal(ntk_ring_registry_poll(registry, &poll, NULL), 0);
+    return poll;
+}
+
+/* Marks as often as it is told, until told 0. */
+static int child_marks_on_demand(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_config config = { .lnc = 1 };
+    uint64_t count;
+
+    (void)ctx;
+    if (ntk_hooks_attach(&config, NULL, 0) != 0) {
+        return 1;
+    }
+    observed_send(child, 0);
+    while ((count = observed_receive(child)) != 0) {
+        while (count-- > 0) {
+            ntk_hooks_mark(1, 0, 0, 0, 0);
+        }
+        observed_send(child, 0);
+    }
+    ntk_hooks_detach();
+    return 0;
+}
+
+static void order(struct observed *child, uint64_t marks)
+{
+    observed_send(child, marks);
+    (void)observed_receive(child);
+}
+
+static void count_events(const struct ntk_ring_segment *segment, const struct ntk_slot *slots,
+                         size_t count, void *ctx)
+{
+    (void)segment;
+    (void)slots;
+    *(uint64_t *)ctx += count;
+}
+
+static uint64_t drain(struct ntk_ring_registry *registry)
+{
+    uint64_t events = 0;
+    size_t i;
+
+    for (i = 0; i < ntk_ring_registry_count(registry); i++) {
+        (void)ntk_ring_segment_drain(ntk_ring_registry_get(registry, i), 0, count_events, &events);
+    }
+    return events;
+}
+
+static void two_readers_get_every_event_each(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *early = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *late = open_registry(f, false, NTK_RING_FROM_NOW);
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    uint64_t published;
+    uint64_t read;
+    uint64_t lost;
+
+    (void)observed_receive(&child);
+    order(&child, 100);
+    (void)poll_once(early);
+    (void)poll_once(late);
+    assert_int_equal(drain(early), 100);
+    assert_int_equal(drain(late), 0); /* from now */
+    order(&child, 50);
+    assert_int_equal(drain(early), 50);
+    assert_int_equal(drain(late), 50);
+    order(&child, 100000); /* more than a ring */
+    (void)drain(early);
+    ntk_ring_segment_events(ntk_ring_registry_get(early, 0), &read, &lost, &published);
+    assert_int_equal(published, 100150);
+    assert_int_equal(read + lost, published);
+    assert_true(lost > 80000);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    ntk_ring_registry_close(early);
+    ntk_ring_registry_close(late);
+}
+
+static void a_killed_process_is_shown_once_drained_and_removed(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *top = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    struct ntk_ring_poll poll;
+    char path[512];
+
+    (void)observed_receive(&child);
+    assert_int_equal(poll_once(agent).appeared, 1);
+    assert_int_equal(poll_once(top).appeared, 1);
+    (void)snprintf(path, sizeof path, "%s", ntk_ring_segment_path(ntk_ring_registry_get(agent, 0)));
+    order(&child, 77);
+    assert_int_equal(observed_finish(&child, SIGKILL), 128 + SIGKILL);
+
+    poll = poll_once(agent);
+    assert_int_equal(poll.ended, 1);
+    assert_int_equal(ntk_ring_segment_state(ntk_ring_registry_get(agent, 0)), NTK_SEGMENT_ENDED);
+    assert_int_equal(drain(agent), 77);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(poll_once(agent).segments, 1);
+    assert_int_equal(ntk_ring_segment_state(ntk_ring_registry_get(agent, 0)), NTK_SEGMENT_GONE);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(poll_once(agent).segments, 0);
+
+    /* The other reader sees the end too, and only once. */
+    assert_int_equal(poll_once(top).ended, 1);
+    assert_int_equal(drain(top), 77);
+    (void)poll_once(top);
+    assert_int_equal(poll_once(top).segments, 0);
+    assert_int_equal(poll_once(top).appeared, 0);
+    ntk_ring_registry_close(agent);
+    ntk_ring_registry_close(top);
+}
+
+static void what_died_before_it_was_seen_matters_to_the_one_who_cleans_up(void **state)
+{
+    struct fixture *f = *state;
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    struct ntk_ring_registry *agent;
+    struct ntk_ring_registry *top;
+
+    (void)observed_receive(&child);
+    order(&child, 5);
+    assert_int_equal(observed_finish(&child, SIGKILL), 128 + SIGKILL);
+
+    top = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    assert_int_equal(poll_once(top).segments, 0);
+    assert_int_equal(poll_once(top).segments, 0);
+    agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    assert_int_equal(poll_once(agent).ended, 1);
+    assert_int_equal(drain(agent), 5);
+    (void)poll_once(agent);
+    assert_int_equal(poll_once(agent).segments, 0);
+    ntk_ring_registry_close(agent);
+    ntk_ring_registry_close(top);
+}
+
+/* Changes 8 bytes of the child's segment, as if it had been written so. */
+static void poke(const char *path, size_t in_process, uint64_t value)
+{
+    struct ntk_segment_header header;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &header, sizeof header, 0), sizeof header);
+    assert_int_equal(pwrite(fd, &value, sizeof value,
+                            (off_t)(header.section[NTK_SECTION_PROCESS].offset + in_process)),
+                     sizeof value);
+    close(fd);
+}
+
+static void a_free_lock_of_another_pid_namespace_needs_two_polls(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    struct ntk_ring_registry *finder = open_registry(f, false, NTK_RING_FROM_OLDEST);
+
+    (void)observed_receive(&child);
+    (void)poll_once(finder);
+    poke(ntk_ring_segment_path(ntk_ring_registry_get(finder, 0)),
+         offsetof(struct ntk_segment_process, pid_namespace), 4242);
+    assert_int_equal(poll_once(registry).segments, 1);
+    assert_int_equal(observed_finish(&child, SIGKILL), 128 + SIGKILL);
+
+    assert_int_equal(poll_once(registry).ended, 0);
+    assert_int_equal(poll_once(registry).ended, 1);
+    ntk_ring_registry_close(registry);
+    ntk_ring_registry_close(finder);
+}
+
+static void write_file(const char *folder, const char *name, size_t bytes, mode_t mode)
+{
+    char *path = test_scratch_path(folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, mode);
+    static const char zeros[8192];
+    char text[8192];
+
+    assert_true(fd >= 0 && bytes <= sizeof text);
+    memset(text, 'x', sizeof text);
+    assert_int_equal(write(fd, mode == 0640 ? zeros : text, bytes), bytes);
+    assert_int_equal(fchmod(fd, mode), 0);
+    close(fd);
+    free(path);
+}
+
+static void files_that_are_no_segments_are_ignored_and_named(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    char *fifo = test_scratch_path(f->folder, "17-4");
+    char *link = test_scratch_path(f->folder, "17-5");
+    struct ntk_ring_poll poll;
+
+    write_file(f->folder, "soft.state", 100, 0600);
+    write_file(f->folder, "notes", 100, 0600);
+    write_file(f->folder, "17", 100, 0600);
+    write_file(f->folder, "17-2x", 100, 0600);
+    write_file(f->folder, "0-2", 100, 0600);
+    poll = poll_once(registry);
+    assert_int_equal(poll.ignored, 0); /* not named like segments */
+
+    write_file(f->folder, "17-1", 0, 0600);   /* being made */
+    write_file(f->folder, "17-2", 600, 0640); /* zeros: being made */
+    assert_int_equal(poll_once(registry).ignored, 0);
+
+    write_file(f->folder, "17-3", 4096, 0600);
+    poll = poll_once(registry);
+    assert_int_equal(poll.ignored, 1);
+    assert_non_null(strstr(poll.ignored_reason, "17-3: is no segment"));
+    assert_int_equal(mkfifo(fifo, 0600), 0); /* must not block */
+    poll = poll_once(registry);
+    assert_int_equal(poll.ignored, 2);
+    assert_int_equal(symlink("/etc/passwd", link), 0);
+    poll = poll_once(registry);
+    assert_int_equal(poll.ignored, 3);
+    assert_int_equal(poll.segments, 0);
+    free(fifo);
+    free(link);
+    ntk_ring_registry_close(registry);
+}
+
+static void a_folder_that_comes_later_is_found(void **state)
+{
+    struct fixture *f = *state;
+    char *later = test_scratch_path(f->folder, "later");
+    struct ntk_ring_options options = { .folder = later };
+    struct ntk_ring_registry *registry = NULL;
+    struct observed child;
+
+    assert_int_equal(ntk_ring_registry_open(&options, &registry, NULL), 0);
+    assert_int_equal(poll_once(registry).ignored, 0);
+    child = observed_start(later, child_marks_on_demand, NULL);
+    (void)observed_receive(&child);
+    assert_int_equal(poll_once(registry).segments, 1);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    ntk_ring_registry_close(registry);
+    free(later);
+}
+
+static void a_process_does_not_look_at_itself(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_hooks_config config = { .lnc = 1 };
+    struct ntk_ring_registry *registry;
+
+    setenv("NEURON_HOOKS_DIR", f->folder, 1);
+    assert_int_equal(ntk_hooks_attach(&config, NULL, 0), 0);
+    unsetenv("NEURON_HOOKS_DIR");
+    registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    assert_int_equal(poll_once(registry).segments, 0);
+    ntk_ring_registry_close(registry);
+    assert_int_equal(access(ntk_hooks_segment_path(), F_OK), 0);
+    ntk_hooks_detach();
+}
+
+static void buckets_meet_without_gaps_and_the_middle_is_within_one_percent(void **state)
+{
+    uint32_t bucket;
+    uint64_t value;
+
+    (void)state;
+    for (bucket = 0; bucket < NTK_HISTOGRAM_BUCKETS; bucket++) {
+        uint64_t low = ntk_histogram_bucket_low(bucket);
+        uint64_t next = ntk_histogram_bucket_low(bucket + 1);
+
+        assert_true(next > low);
+        assert_int_equal(ntk_histogram_bucket(low), bucket);
+        assert_int_equal(ntk_histogram_bucket(next - 1), bucket);
+        assert_true(ntk_histogram_bucket_middle(bucket) - (double)low <=
+                    0.008 * (double)low + 1e-9);
+    }
+    for (value = 1ull << 41; value != 0; value <<= 1) {
+        assert_int_equal(ntk_histogram_bucket(value), NTK_HISTOGRAM_BUCKETS - 1);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(two_readers_get_every_event_each),
+        TEST(a_killed_process_is_shown_once_drained_and_removed),
+        TEST(what_died_before_it_was_seen_matters_to_the_one_who_cleans_up),
+        TEST(a_free_lock_of_another_pid_namespace_needs_two_polls),
+        TEST(files_that_are_no_segments_are_ignored_and_named),
+        TEST(a_folder_that_comes_later_is_found),
+        TEST(a_process_does_not_look_at_itself),
+        TEST(buckets_meet_without_gaps_and_the_middle_is_within_one_percent),
+    };
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
