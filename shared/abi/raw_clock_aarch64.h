@@ -5,6 +5,10 @@
 #ifndef NTK_SHARED_ABI_RAW_CLOCK_AARCH64_H
 #define NTK_SHARED_ABI_RAW_CLOCK_AARCH64_H
 
+#include <stdint.h>
+
+#include "shared/abi/segment_abi.h"
+
 static inline uint64_t ntk_raw_clock_counter(void)
 {
     uint64_t ticks;

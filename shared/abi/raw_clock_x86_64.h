@@ -7,9 +7,12 @@
 
 #include <cpuid.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 #include <x86intrin.h>
+
+#include "shared/abi/segment_abi.h"
 
 static inline uint64_t ntk_raw_clock_counter(void)
 {

@@ -8,7 +8,7 @@ allowed=tests/layering/allowed.txt
 drawn=$(mktemp)
 trap 'rm -f "$drawn" "$drawn.doc"' EXIT
 
-ls -d shared runtime-hooks exporters agent top profiler 2>/dev/null | xargs -I{} find {} -name '*.[ch]' | LC_ALL=C sort |
+find shared runtime-hooks exporters agent top profiler -name "*.[ch]" | LC_ALL=C sort |
     xargs grep -HE '^#include "[^"]+/' |
     awk -v allowed_file="$allowed" '
     # The longest listed folder that holds the path, or "".
