@@ -109,7 +109,7 @@ struct ntk_top_model {
     char instance_type[64];
     char core_version[16]; /* "v3d", "" unknown */
     uint32_t device_count;
-    uint32_t lnc;                        /* physical cores of a logical one */
+    uint32_t lnc;                      /* physical cores of a logical one */
     uint32_t cores_per_device;         /* logical */
     char notice[NTK_TOP_NOTICE_BYTES]; /* why something is missing, "" when nothing is */
 

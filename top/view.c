@@ -2,6 +2,7 @@
 /* view - the layout of the screen, the title bar, and the order of the panes. */
 #include "top/view.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "top/view_cores.h"
@@ -104,12 +105,28 @@ int ntk_top_view_natural_rows(const struct ntk_top_model *model, bool with_keys)
            (node_count < TREE_ROWS_GOOD ? TREE_ROWS_GOOD : node_count) + 1 + (with_keys ? 1 : 0);
 }
 
-void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width, int user_cells,
-                      int system_cells, int selected)
+static int bar_cells(struct ntk_top_number percent, int width)
 {
-    /* Every cell is the same sign where colours tell them apart. */
-    char empty = screen->has_colour ? '|' : '.';
+    double hundredths = percent.present ? floor(percent.value * 100 + 0.5) : 0;
 
+    hundredths = hundredths > 10000 ? 10000 : hundredths > 0 ? hundredths : 0;
+    return (int)(hundredths * width / 10000);
+}
+
+void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,
+                      struct ntk_top_number user_percent, struct ntk_top_number system_percent,
+                      int selected)
+{
+    int user_cells = bar_cells(user_percent, width);
+    int system_cells = bar_cells(system_percent, width);
+    /* Every cell is the same sign where colours tell them apart. */
+    char empty = !user_percent.present && !system_percent.present ? ' '
+                 : screen->has_colour                             ? '|'
+                                                                  : '.';
+
+    if (system_cells > width - user_cells) {
+        system_cells = width - user_cells;
+    }
     ntk_screen_fill(screen, row, column, user_cells, NTK_STYLE_BAR_USER | selected, '|');
     column += user_cells;
     ntk_screen_fill(screen, row, column, system_cells, NTK_STYLE_BAR_SYSTEM | selected, '|');

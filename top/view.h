@@ -52,9 +52,11 @@ void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *scr
 void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
 void ntk_top_view_keys(struct ntk_screen *screen, int row);
 void ntk_top_view_help(struct ntk_screen *screen);
-/* width cells of a bar, the first user_cells filled, system_cells behind them in another colour. */
-void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width, int user_cells,
-                      int system_cells, int selected);
+/* width cells of a bar, filled by the user part, then by the system part in another colour. Blank when
+ * absent: an empty bar is a zero. A value that is shown as 100 % fills it. */
+void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,
+                      struct ntk_top_number user_percent, struct ntk_top_number system_percent,
+                      int selected);
 /* A full-width bar with a text. */
 void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text);
 

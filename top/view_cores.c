@@ -75,8 +75,7 @@ static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *scre
 {
     struct ntk_top_number value = model->with_flops ? core->teraflops : core->busy_percent;
     char text[NTK_TOP_FORMAT_BYTES];
-    double busy = core->busy_percent.present ? core->busy_percent.value : 0;
-    int filled;
+    const struct ntk_top_number none = { 0, false };
 
     if (grid->value_width == 0) {
         int style = value.present && value.value > 0 ? NTK_STYLE_VALUE : NTK_STYLE_DIM;
@@ -91,8 +90,7 @@ static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *scre
         ntk_screen_put(screen, row, column, grid->cell_width - 1, style | selected, text);
         return;
     }
-    filled = (int)((double)grid->bar_width * (busy > 100 ? 100 : busy) / 100);
-    ntk_top_view_bar(screen, row, column, grid->bar_width, filled, 0, selected);
+    ntk_top_view_bar(screen, row, column, grid->bar_width, core->busy_percent, none, selected);
     if (model->with_flops) {
         ntk_top_format_teraflops(text, value);
     } else {

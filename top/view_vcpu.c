@@ -8,29 +8,15 @@
 #define LABEL_WIDTH 19
 #define VALUE_WIDTH 15 /* "[ 0.72%, 9.13%]" */
 
-static int cells(double percent, int width)
-{
-    percent = percent > 100 ? 100 : percent > 0 ? percent : 0;
-    return (int)(percent / 100 * width);
-}
-
 static void draw_row(struct ntk_screen *screen, int row, const char *label,
                      const struct ntk_top_vcpu *vcpu)
 {
     int width = screen->columns - LABEL_WIDTH - VALUE_WIDTH;
     char user[NTK_TOP_FORMAT_BYTES];
     char system[NTK_TOP_FORMAT_BYTES];
-    int user_cells = cells(vcpu->user_percent.present ? vcpu->user_percent.value : 0, width);
-    int system_cells = cells(vcpu->system_percent.present ? vcpu->system_percent.value : 0, width);
 
-    if (width < 1) {
-        width = user_cells = system_cells = 0;
-    }
-    if (user_cells + system_cells > width) {
-        system_cells = width - user_cells;
-    }
     ntk_screen_put(screen, row, 0, LABEL_WIDTH, NTK_STYLE_NORMAL, label);
-    ntk_top_view_bar(screen, row, LABEL_WIDTH, width, user_cells, system_cells, 0);
+    ntk_top_view_bar(screen, row, LABEL_WIDTH, width, vcpu->user_percent, vcpu->system_percent, 0);
     ntk_screen_format(screen, row, LABEL_WIDTH + width, VALUE_WIDTH, NTK_STYLE_NORMAL, "[%s,%s]",
                       ntk_top_format_percent(user, vcpu->user_percent),
                       ntk_top_format_percent(system, vcpu->system_percent));
