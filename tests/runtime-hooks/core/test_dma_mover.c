@@ -94,8 +94,8 @@ static void fill(uint8_t *memory)
     }
 }
 
-static const enum ntk_dtype dtypes[] = { NTK_DTYPE_UINT8, NTK_DTYPE_FLOAT16, NTK_DTYPE_FLOAT32,
-                                         NTK_DTYPE_INT64, NTK_DTYPE_BFLOAT16, NTK_DTYPE_INT32,
+static const enum ntk_dtype dtypes[] = { NTK_DTYPE_UINT8,    NTK_DTYPE_FLOAT16,  NTK_DTYPE_FLOAT32,
+                                         NTK_DTYPE_INT64,    NTK_DTYPE_BFLOAT16, NTK_DTYPE_INT32,
                                          NTK_DTYPE_FLOAT8E4, NTK_DTYPE_INT16 };
 #define DTYPE_COUNT (sizeof dtypes / sizeof dtypes[0])
 
@@ -211,8 +211,8 @@ static void folding_sources_equals_the_naive_sum(void **state)
         }
         /* Rounding a step up may put two elements at one place: not a target then. */
         for (unsigned d = 1; d < a.dim_count; d++) {
-            int64_t inner = (a.step[d - 1] < 0 ? -a.step[d - 1] : a.step[d - 1]) *
-                            (int64_t)a.count[d - 1];
+            int64_t inner =
+                (a.step[d - 1] < 0 ? -a.step[d - 1] : a.step[d - 1]) * (int64_t)a.count[d - 1];
 
             ok = ok && (a.step[d] < 0 ? -a.step[d] : a.step[d]) >= inner;
         }

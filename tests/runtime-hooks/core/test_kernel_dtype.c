@@ -157,7 +157,9 @@ static void rounding_is_to_nearest_even_at_every_boundary(void **state)
 
 static void what_is_too_large_saturates_or_becomes_infinite(void **state)
 {
-    const float large[] = { 448.1F, 500.0F, 6e4F, 65519.9F, 65520.0F, 1e5F, 1e30F, 3.4e38F, INFINITY };
+    const float large[] = {
+        448.1F, 500.0F, 6e4F, 65519.9F, 65520.0F, 1e5F, 1e30F, 3.4e38F, INFINITY
+    };
 
     (void)state;
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
@@ -186,9 +188,9 @@ static void what_is_too_large_saturates_or_becomes_infinite(void **state)
     }
 }
 
-static const enum ntk_dtype integers[] = { NTK_DTYPE_UINT8, NTK_DTYPE_UINT16, NTK_DTYPE_UINT32,
-                                           NTK_DTYPE_UINT64, NTK_DTYPE_INT8, NTK_DTYPE_INT16,
-                                           NTK_DTYPE_INT32, NTK_DTYPE_INT64 };
+static const enum ntk_dtype integers[] = { NTK_DTYPE_UINT8,  NTK_DTYPE_UINT16, NTK_DTYPE_UINT32,
+                                           NTK_DTYPE_UINT64, NTK_DTYPE_INT8,   NTK_DTYPE_INT16,
+                                           NTK_DTYPE_INT32,  NTK_DTYPE_INT64 };
 
 /* Least and greatest value as long double, which holds 64 bits. */
 static void bounds(enum ntk_dtype dtype, long double *low, long double *high)
@@ -215,10 +217,12 @@ static long double integer_value(enum ntk_dtype dtype, const void *bytes)
 
 static void floats_become_integers_by_nearest_even_and_saturate(void **state)
 {
-    static const float special[] = { 0.5F, 1.5F, 2.5F, 126.5F, 127.5F, 254.5F, 255.5F, 32766.5F, 32767.5F,
-                                     65534.5F, 65535.5F, 8388607.5F, 16777216.0F, 2147483520.0F,
-                                     2147483648.0F, 4294967040.0F, 4294967296.0F, 9.2e18F, 9.3e18F,
-                                     1.8e19F, 1.9e19F, 3e38F, INFINITY };
+    static const float special[] = { 0.5F,          1.5F,          2.5F,          126.5F,
+                                     127.5F,        254.5F,        255.5F,        32766.5F,
+                                     32767.5F,      65534.5F,      65535.5F,      8388607.5F,
+                                     16777216.0F,   2147483520.0F, 2147483648.0F, 4294967040.0F,
+                                     4294967296.0F, 9.2e18F,       9.3e18F,       1.8e19F,
+                                     1.9e19F,       3e38F,         INFINITY };
     uint32_t random = 12345;
 
     (void)state;
