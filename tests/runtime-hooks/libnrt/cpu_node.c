@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CPU node of a test model: out = -in.
+ */
+#include "shared/formats/neff/neff_cpu.h"
+
+ntk_neff_cpu_function test_negate;
+
+__attribute__((visibility("default"))) int test_negate(const struct ntk_neff_cpu_tensor *inputs,
+                                                       uint32_t input_count,
+                                                       const struct ntk_neff_cpu_tensor *outputs,
+                                                       uint32_t output_count)
+{
+    const float *in = inputs[0].data;
+    float *out = outputs[0].data;
+
+    if (input_count != 1 || output_count != 1 || inputs[0].bytes_count != outputs[0].bytes_count) {
+        return 1;
+    }
+    for (uint64_t i = 0; i < inputs[0].bytes_count / sizeof *in; i++) {
+        out[i] = -in[i];
+    }
+    return 0;
+}

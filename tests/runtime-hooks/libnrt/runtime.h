@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime - a scratch machine and a loaded model for tests of libnrt.
+ */
+#ifndef NTK_TESTS_RUNTIME_HOOKS_LIBNRT_RUNTIME_H
+#define NTK_TESTS_RUNTIME_HOOKS_LIBNRT_RUNTIME_H
+
+#include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
+#include "tests/support/models.h"
+
+struct runtime {
+    char *folder; /* NEURON_HOOKS_DIR */
+};
+
+/* A hooks folder of its own, no NEURON_ variable but those set here. Returns 0. */
+int runtime_setup(void **state);
+int runtime_teardown(void **state);
+
+/* A model on a core with its tensors; asserts that everything works. */
+struct loaded {
+    nrt_model_t *model;
+    nrt_tensor_t *x, *y;
+    nrt_tensor_set_t *inputs, *outputs;
+};
+void loaded_init(struct loaded *loaded, const uint8_t *neff, size_t bytes, int core);
+void loaded_fini(struct loaded *loaded);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executions through the public calls: results, outcomes, repetition, CPU nodes, threads.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/runtime-hooks/libnrt/runtime.h"
+
+static float input_of(size_t i)
+{
+    return (float)(i % 97) * 0.5f - 7.0f;
+}
+
+static void x_write(nrt_tensor_t *tensor)
+{
+    static float x[TEST_MODEL_ELEMENTS];
+
+    for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i++) {
+        x[i] = input_of(i);
+    }
+    assert_int_equal(nrt_tensor_write(tensor, x, 0, sizeof x), NRT_SUCCESS);
+}
+
+/* y = x + times * i */
+static void y_check(nrt_tensor_t *tensor, int times)
+{
+    float *y = malloc(TEST_MODEL_BYTES);
+
+    assert_int_equal(nrt_tensor_read(tensor, y, 0, TEST_MODEL_BYTES), NRT_SUCCESS);
+    for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i++) {
+        float expected = input_of(i) + (float)i * (float)times;
+
+        if (fabsf(y[i] - expected) > 1e-3f) {
+            fail_msg("element %zu is %g, not %g", i, (double)y[i], (double)expected);
+        }
+    }
+    free(y);
+}
+
+static void a_model_computes_what_its_program_says(void **state)
+{
+    struct test_model_options options = { 0 };
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    free(neff); /* the library keeps what it needs */
+    x_write(loaded.x);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    y_check(loaded.y, 1);
+    loaded_fini(&loaded);
+}
+
+static void repetition_feeds_outputs_back(void **state)
+{
+    struct test_model_options options = { 0 };
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 1);
+    free(neff);
+    x_write(loaded.x);
+    assert_int_equal(nrt_execute_repeat(loaded.model, loaded.inputs, loaded.outputs, 0),
+                     NRT_INVALID);
+    assert_int_equal(nrt_execute_repeat(loaded.model, loaded.inputs, loaded.outputs, 3),
+                     NRT_SUCCESS);
+    y_check(loaded.y, 3);
+    loaded_fini(&loaded);
+}
+
+static void nan_finishes_with_its_own_status_and_valid_outputs(void **state)
+{
+    struct test_model_options options = { 0 };
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+    float bad = NAN;
+    float y[2];
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    free(neff);
+    assert_int_equal(nrt_tensor_write(loaded.x, &bad, 4, sizeof bad), NRT_SUCCESS);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs),
+                     NRT_EXEC_COMPLETED_WITH_NUM_ERR);
+    assert_int_equal(nrt_tensor_read(loaded.y, y, 0, sizeof y), NRT_SUCCESS);
+    assert_true(y[0] == 0.0f);
+    assert_true(isnan(y[1]));
+    loaded_fini(&loaded);
+}
+
+static void a_program_that_cannot_go_on_is_a_timeout_at_once(void **state)
+{
+    struct test_model_options options = { .deadlock = 1 };
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    free(neff);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_TIMEOUT);
+    loaded_fini(&loaded);
+}
+
+static uint8_t *file_read(const char *path, size_t *out_bytes)
+{
+    FILE *file = fopen(path, "rb");
+    uint8_t *bytes = malloc(1 << 22);
+
+    assert_non_null(file);
+    *out_bytes = fread(bytes, 1, 1 << 22, file);
+    (void)fclose(file);
+    return bytes;
+}
+
+static void a_cpu_node_takes_what_the_core_made(void **state)
+{
+    struct test_model_options options = { .cpu_after = 1 };
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *library = file_read(TEST_CPU_NODE, &options.cpu_library_bytes);
+    float z[3];
+
+    (void)state;
+    options.cpu_library = library;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    free(neff);
+    free(library);
+    x_write(loaded.x);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_read(loaded.y, z, 0, sizeof z), NRT_SUCCESS);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(z[i] == -(input_of(i) + (float)i));
+    }
+    loaded_fini(&loaded);
+}
+
+#define THREADS 4
+#define ROUNDS 50
+
+static void *stress(void *argument)
+{
+    const uint8_t *neff = ((const uint8_t **)argument)[0];
+    size_t bytes = (size_t)(uintptr_t)((const uint8_t **)argument)[1];
+    int core = (int)(uintptr_t)((const uint8_t **)argument)[2];
+
+    for (int i = 0; i < ROUNDS; i++) {
+        struct loaded loaded;
+
+        loaded_init(&loaded, neff, bytes, core);
+        for (int k = 0; k < 4; k++) {
+            if (nrt_execute(loaded.model, loaded.inputs, loaded.outputs) != NRT_SUCCESS) {
+                abort();
+            }
+        }
+        loaded_fini(&loaded);
+    }
+    return NULL;
+}
+
+static void threads_load_run_and_unload_at_once(void **state)
+{
+    struct test_model_options options = { .virtual_bytes = 4096, .tmp_bytes = 100 };
+    pthread_t threads[THREADS];
+    const void *arguments[THREADS][3];
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    for (size_t i = 0; i < THREADS; i++) {
+        arguments[i][0] = neff;
+        arguments[i][1] = (const void *)(uintptr_t)bytes;
+        arguments[i][2] = (const void *)(uintptr_t)(i % 2);
+        assert_int_equal(pthread_create(&threads[i], NULL, stress, arguments[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    free(neff);
+}
+
+static void *run_until_gone(void *argument)
+{
+    struct loaded *loaded = argument;
+    uintptr_t count = 0;
+
+    while (nrt_execute(loaded->model, loaded->inputs, loaded->outputs) == NRT_SUCCESS) {
+        count++;
+    }
+    return (void *)count;
+}
+
+static void unload_waits_for_executions_and_later_ones_are_refused(void **state)
+{
+    struct test_model_options options = { .rounds = 20 };
+    struct loaded loaded;
+    pthread_t thread;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+    void *count = NULL;
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    free(neff);
+    assert_int_equal(pthread_create(&thread, NULL, run_until_gone, &loaded), 0);
+    /* At least one execution was complete before the model goes. */
+    assert_int_equal(nrt_tensor_check_output_completion(loaded.y, 20000000, 1), NRT_SUCCESS);
+    assert_int_equal(nrt_unload(loaded.model), NRT_SUCCESS);
+    pthread_join(thread, &count);
+    assert_true((uintptr_t)count >= 1);
+    assert_int_equal(nrt_unload(loaded.model), NRT_INVALID);
+    nrt_tensor_free(&loaded.x);
+    nrt_tensor_free(&loaded.y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
+        TEST(a_model_computes_what_its_program_says),
+        TEST(repetition_feeds_outputs_back),
+        TEST(nan_finishes_with_its_own_status_and_valid_outputs),
+        TEST(a_program_that_cannot_go_on_is_a_timeout_at_once),
+        TEST(a_cpu_node_takes_what_the_core_made),
+        TEST(threads_load_run_and_unload_at_once),
+        TEST(unload_waits_for_executions_and_later_ones_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

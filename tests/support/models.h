@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * models - small NEFFs for tests of whatever runs them.
+ */
+#ifndef NTK_TESTS_SUPPORT_MODELS_H
+#define NTK_TESTS_SUPPORT_MODELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TEST_MODEL_ROWS 128
+#define TEST_MODEL_COLUMNS 64
+#define TEST_MODEL_ELEMENTS (TEST_MODEL_ROWS * TEST_MODEL_COLUMNS)
+#define TEST_MODEL_BYTES (TEST_MODEL_ELEMENTS * sizeof(float))
+
+struct test_model_options {
+    const char *name;       /* NULL: "adder" */
+    const char *target;     /* NULL: any */
+    uint32_t lnc;           /* 0: 1 */
+    uint64_t virtual_bytes; /* a variable in the shared scratchpad, 0 none */
+    uint64_t tmp_bytes;     /* a private one, 0 none */
+    uint32_t rounds;        /* how often the sum is computed; 0: once */
+    int deadlock;           /* an engine waits for what never comes */
+    int cpu_after;          /* y goes through CPU node "test_negate" of member cpu.so to z */
+    const void *cpu_library;
+    size_t cpu_library_bytes;
+};
+
+/* y[i] = x[i] + i for float32 tensors "x" and "y" of 128 x 64; freed with free(). Aborts on failure. */
+uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_bytes);
+
+/* One DMA of 64 bytes from "x" to "y": the smallest thing that runs. */
+uint8_t *test_model_smallest(size_t *out_bytes);
+
+#endif
