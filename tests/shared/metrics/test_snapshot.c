@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the snapshot: its memory, logical cores, memory groups, the catalogue of machines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <string.h>
+
+#include "shared/metrics/snapshot.h"
+
+static void everything_allocated_is_zero_aligned_and_goes_with_the_snapshot(void **state)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+
+    (void)state;
+    assert_non_null(snapshot);
+    for (size_t bytes = 1; bytes < 200000; bytes = bytes * 3 + 1) {
+        unsigned char *memory = ntk_snapshot_alloc(snapshot, bytes, 1);
+
+        assert_non_null(memory);
+        assert_int_equal((uintptr_t)memory % 16, 0);
+        for (size_t i = 0; i < bytes; i++) {
+            assert_int_equal(memory[i], 0);
+        }
+        memset(memory, 0xa5, bytes); /* overlap would show in the next round */
+    }
+    assert_string_equal(ntk_snapshot_text(snapshot, "tag"), "tag");
+    assert_string_equal(ntk_snapshot_text(snapshot, NULL), "");
+    assert_null(ntk_snapshot_alloc(snapshot, 0, 8));
+    assert_true(ntk_snapshot_ok(snapshot));
+    ntk_snapshot_destroy(snapshot);
+    ntk_snapshot_destroy(NULL);
+}
+
+static void an_impossible_allocation_sticks(void **state)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+
+    (void)state;
+    assert_non_null(snapshot);
+    assert_null(ntk_snapshot_alloc(snapshot, SIZE_MAX / 4, 16));
+    assert_false(ntk_snapshot_ok(snapshot));
+    assert_null(ntk_snapshot_alloc(snapshot, 1, 1));
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void texts_are_never_null(void **state)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_runtime_sample *runtime;
+
+    (void)state;
+    assert_non_null(snapshot);
+    runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
+    assert_non_null(runtime);
+    assert_string_equal(runtime->tag, "");
+    assert_string_equal(runtime->container, "");
+    assert_non_null(ntk_snapshot_alloc_devices(snapshot, 1));
+    assert_string_equal(snapshot->devices[0].serial, "");
+    assert_non_null(ntk_snapshot_alloc_events(snapshot, 1));
+    assert_string_equal(snapshot->events[0].name, "");
+    assert_non_null(ntk_snapshot_alloc_models(snapshot, runtime, 1));
+    assert_string_equal(runtime->models[0].neff_path, "");
+    assert_string_equal(snapshot->hardware.error, "");
+    assert_string_equal(snapshot->system.cpu_error, "");
+    assert_string_equal(snapshot->boot_id, "");
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void *read_and_drop(void *ctx)
+{
+    const struct ntk_snapshot *snapshot = ctx;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < snapshot->core_count; i++) {
+        sum += snapshot->cores[i].core;
+    }
+    ntk_snapshot_destroy(snapshot);
+    return sum == 6 ? ctx : NULL;
+}
+
+/* Method: eight threads hold the same snapshot and drop it in any order (tsan, asan judge). */
+static void holders_on_several_threads_each_drop_it_once(void **state)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    pthread_t threads[8];
+
+    (void)state;
+    assert_non_null(snapshot);
+    snapshot->cores = ntk_snapshot_alloc(snapshot, 4, sizeof *snapshot->cores);
+    snapshot->core_count = 4;
+    for (uint32_t i = 0; i < 4; i++) {
+        snapshot->cores[i].core = i;
+    }
+    for (size_t i = 0; i < 8; i++) {
+        const struct ntk_snapshot *share = ntk_snapshot_share(snapshot);
+
+        assert_int_equal(pthread_create(&threads[i], NULL, read_and_drop, (void *)(uintptr_t)share),
+                         0);
+    }
+    ntk_snapshot_destroy(snapshot);
+    for (size_t i = 0; i < 8; i++) {
+        void *result;
+
+        pthread_join(threads[i], &result);
+        assert_non_null(result);
+    }
+}
+
+static void a_logical_core_has_mean_times_and_summed_counts(void **state)
+{
+    struct ntk_core_sample cores[3] = {
+        { .has = NTK_CORE_HAS_BUSY,
+          .core = 6,
+          .utilization = 0.2101,
+          .busy_ns = { 210, 2100 },
+          .in_flight = 1,
+          .flops = { 10, 100 },
+          .outcome[NTK_OUTCOME_COMPLETED] = { 5, 50 },
+          .total_latency = { .count = 5 } },
+        { .has = NTK_CORE_HAS_ENGINES,
+          .core = 7,
+          .utilization = 0.6301,
+          .busy_ns = { 630, 6300 },
+          .engine_busy_ns[NTK_ENGINE_PE] = { 100, 1000 },
+          .flops = { 30, 300 } },
+        { .core = 9, .utilization = 1, .flops = { 1, 1 } },
+    };
+    struct ntk_core_sample out;
+    uint32_t list[4];
+
+    (void)state;
+    assert_true(ntk_snapshot_logical_core(cores, 3, 2, 3, &out));
+    assert_int_equal(out.core, 3);
+    assert_true(out.utilization > 0.42009 && out.utilization < 0.42011);
+    assert_int_equal(out.busy_ns.period, 420);
+    assert_int_equal(out.engine_busy_ns[NTK_ENGINE_PE].total, 500);
+    assert_int_equal(out.flops.period, 40);
+    assert_int_equal(out.flops.total, 400);
+    assert_int_equal(out.outcome[NTK_OUTCOME_COMPLETED].total, 50);
+    assert_int_equal(out.in_flight, 1);
+    assert_int_equal(out.total_latency.count, 5);
+    assert_int_equal(out.has, NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES);
+
+    /* half of the pair owned: the other half is idle */
+    assert_true(ntk_snapshot_logical_core(cores, 3, 2, 4, &out));
+    assert_true(out.utilization == 0.5);
+    assert_false(ntk_snapshot_logical_core(cores, 3, 2, 0, &out));
+
+    assert_true(ntk_snapshot_logical_core(cores, 3, 1, 7, &out));
+    assert_int_equal(out.flops.period, 30);
+
+    assert_int_equal(ntk_snapshot_logical_list(cores, 3, 2, list, 4), 2);
+    assert_int_equal(list[0], 3);
+    assert_int_equal(list[1], 4);
+    assert_int_equal(ntk_snapshot_logical_list(cores, 3, 1, NULL, 0), 3);
+}
+
+/* Method: 2^category bytes in each category, so that a sum tells its parts. */
+static void vendor_groups_are_sums_that_lose_nothing(void **state)
+{
+    struct ntk_memory_sample rows[NTK_MEMORY_CATEGORY_COUNT];
+    struct ntk_runtime_sample runtime = { .memory = rows,
+                                          .memory_count = NTK_MEMORY_CATEGORY_COUNT };
+    uint64_t group[NTK_GROUP_COUNT];
+    uint64_t host;
+    uint64_t device;
+    uint64_t sum = 0;
+
+    (void)state;
+    for (uint16_t i = 0; i < NTK_MEMORY_CATEGORY_COUNT; i++) {
+        rows[i] = (struct ntk_memory_sample){ .core = i % 2,
+                                              .category = i,
+                                              .model_id = i == 3 ? 10001 : 0,
+                                              .current_bytes = UINT64_C(1) << i };
+    }
+    ntk_snapshot_memory_sum(&runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, group, &host, &device);
+    assert_int_equal(host, 0x3f8000);
+    assert_int_equal(device, 0x7fff);
+    for (size_t i = 0; i < NTK_GROUP_COUNT; i++) {
+        sum += group[i];
+    }
+    assert_int_equal(sum, 0x3fffff);
+    /* constants; code, micro-code and rings; both scratchpads; the rest */
+    assert_int_equal(group[NTK_GROUP_CONSTANTS], 1u << 2);
+    assert_int_equal(group[NTK_GROUP_MODEL_CODE],
+                     1u << 3 | 1u << 4 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11);
+    assert_int_equal(group[NTK_GROUP_SCRATCHPAD], 1u << 5 | 1u << 6);
+    assert_int_equal(group[NTK_GROUP_RUNTIME], 1u << 0 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 14);
+    assert_int_equal(group[NTK_GROUP_TENSORS], 1u << 1);
+    assert_int_equal(group[NTK_GROUP_HOST_APPLICATION], 1u << 15 | 1u << 20 | 1u << 21);
+    assert_int_equal(group[NTK_GROUP_HOST_TENSORS], 1u << 16);
+    assert_int_equal(group[NTK_GROUP_HOST_CONSTANTS], 1u << 17);
+    assert_int_equal(group[NTK_GROUP_HOST_DMA_BUFFERS], 1u << 18 | 1u << 19);
+
+    ntk_snapshot_memory_sum(&runtime, 1, NTK_MEMORY_ANY, NULL, NULL, &device);
+    assert_int_equal(device, 0x7fff & 0x2aaa);
+    ntk_snapshot_memory_sum(&runtime, NTK_MEMORY_ANY, 10001, group, NULL, &device);
+    assert_int_equal(device, 1u << 3);
+    assert_int_equal(group[NTK_GROUP_MODEL_CODE], 1u << 3);
+}
+
+static void shares_and_rates_need_a_period_and_never_exceed_one(void **state)
+{
+    struct ntk_snapshot snapshot = { .period_ns = 500000000 };
+    struct ntk_core_sample core = { .engine_busy_ns[NTK_ENGINE_DVE] = { 125000000, 0 },
+                                    .engine_busy_ns[NTK_ENGINE_PE] = { 900000000, 0 } };
+
+    (void)state;
+    assert_true(ntk_snapshot_engine_share(&snapshot, &core, NTK_ENGINE_DVE) == 0.25);
+    assert_true(ntk_snapshot_engine_share(&snapshot, &core, NTK_ENGINE_PE) == 1);
+    assert_true(ntk_snapshot_rate(&snapshot, (struct ntk_count){ 10, 100 }) == 20);
+    snapshot.period_ns = 0;
+    assert_true(ntk_snapshot_engine_share(&snapshot, &core, NTK_ENGINE_PE) == 0);
+    assert_true(ntk_snapshot_rate(&snapshot, (struct ntk_count){ 10, 100 }) == 0);
+}
+
+static void machines_have_the_figures_of_the_catalogue(void **state)
+{
+    const struct ntk_machine *machine = ntk_machine_find("trn2.48xlarge");
+
+    (void)state;
+    assert_non_null(machine);
+    assert_int_equal(machine->device_count, 16);
+    assert_int_equal(machine->cores_per_device, 8);
+    assert_int_equal(machine->stack_count * machine->stack_bytes, UINT64_C(103079215104));
+    assert_int_equal(machine->lnc_default, 2);
+    assert_string_equal(machine->device_type, "trainium2");
+    assert_string_equal(machine->device_version, "v4");
+    assert_string_equal(machine->core_version_lnc2, "v3d");
+    assert_true(machine->tensor_peak_flops > 78.63e12 && machine->tensor_peak_flops < 78.65e12);
+    machine = ntk_machine_find_device("Inferentia2");
+    assert_non_null(machine);
+    assert_string_equal(machine->device_type, "inferentia2");
+    assert_null(ntk_machine_find("m5.large"));
+    assert_null(ntk_machine_find_device(""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_allocated_is_zero_aligned_and_goes_with_the_snapshot),
+        cmocka_unit_test(an_impossible_allocation_sticks),
+        cmocka_unit_test(texts_are_never_null),
+        cmocka_unit_test(holders_on_several_threads_each_drop_it_once),
+        cmocka_unit_test(a_logical_core_has_mean_times_and_summed_counts),
+        cmocka_unit_test(vendor_groups_are_sums_that_lose_nothing),
+        cmocka_unit_test(shares_and_rates_need_a_period_and_never_exceed_one),
+        cmocka_unit_test(machines_have_the_figures_of_the_catalogue),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
