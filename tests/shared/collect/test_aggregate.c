@@ -1,0 +1,934 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the aggregate: made-up readings and times, no segment, no clock. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/collect/aggregate.h"
+
+#define SECOND UINT64_C(1000000000)
+#define BEGIN (100 * SECOND)
+
+/* A process as the ring source would read it. */
+struct fake {
+    struct ntk_ring_process process;
+    struct ntk_ring_core cores[4];
+    size_t core_count;
+    struct ntk_ring_histogram histograms[4];
+    struct ntk_ring_model models[4];
+    size_t model_count;
+    struct ntk_ring_histogram model_histograms[4];
+    struct ntk_ring_memory memory[8];
+    size_t memory_count;
+    uint64_t events_read;
+    uint64_t events_lost;
+    bool ended;
+    char key[32];
+};
+
+struct fixture {
+    struct ntk_aggregate *aggregate;
+    struct ntk_collector_options collector;
+    uint64_t now;
+    struct ntk_snapshot *snapshot; /* the last one */
+    struct fake fake[2];
+    /* what the store says */
+    struct ntk_core_sample stored[2];
+    size_t stored_count;
+};
+
+static int fake_core_histogram(void *ctx, uint16_t core, struct ntk_ring_histogram *out)
+{
+    struct fake *fake = ctx;
+
+    for (size_t i = 0; i < fake->core_count; i++) {
+        if (fake->cores[i].core == core) {
+            *out = fake->histograms[i];
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+static int fake_model_histogram(void *ctx, const struct ntk_ring_model *model,
+                                struct ntk_ring_histogram *out)
+{
+    struct fake *fake = ctx;
+
+    *out = fake->model_histograms[model->slot];
+    return 0;
+}
+
+static struct ntk_runtime_reading reading_of(struct fake *fake)
+{
+    return (struct ntk_runtime_reading){
+        .key = fake->key,
+        .process = &fake->process,
+        .ended = fake->ended,
+        .cores = fake->cores,
+        .core_count = fake->core_count,
+        .models = fake->models,
+        .model_count = fake->model_count,
+        .memory = fake->memory,
+        .memory_count = fake->memory_count,
+        .events_read = fake->events_read,
+        .events_lost = fake->events_lost,
+        .core_histogram = fake_core_histogram,
+        .model_histogram = fake_model_histogram,
+        .ctx = fake,
+    };
+}
+
+static struct fake *make_fake(struct fixture *f, size_t index, uint32_t pid, uint64_t attached_ns)
+{
+    struct fake *fake = &f->fake[index];
+
+    memset(fake, 0, sizeof *fake);
+    fake->process.pid = pid;
+    fake->process.own_pid = pid;
+    fake->process.start_time = 1000 + pid;
+    fake->process.lnc = 1;
+    fake->process.flags = NTK_PROCESS_SOFTWARE_CORE;
+    fake->process.clock.monotonic_ns = attached_ns;
+    strcpy(fake->process.instance_type, "trn1.32xlarge");
+    snprintf(fake->key, sizeof fake->key, "%u-%u", pid, 1000 + pid);
+    fake->core_count = 1;
+    fake->cores[0].core = 3;
+    fake->cores[0].owned = true;
+    fake->cores[0].has_histogram = true;
+    fake->model_count = 1;
+    fake->models[0].id = 10001;
+    fake->models[0].state = NTK_MODEL_LOADED;
+    fake->models[0].has_histogram = true;
+    strcpy(fake->models[0].name, "mlp");
+    return fake;
+}
+
+/* n executions of ns each on core 0 of the fake. */
+static void execute(struct fake *fake, uint64_t n, uint64_t ns)
+{
+    struct ntk_segment_core *c = &fake->cores[0].counters;
+    uint32_t bucket = ntk_histogram_bucket(ns);
+
+    c->outcome[NTK_OUTCOME_COMPLETED] += n;
+    fake->cores[0].busy_ns += n * ns;
+    c->engine_busy_ns[NTK_ENGINE_PE] += n * ns / 2;
+    c->flops += n * 100;
+    c->effective_flops += n * 80;
+    fake->histograms[0].total[bucket] += n;
+    fake->histograms[0].device[bucket] += n;
+    fake->histograms[0].total_sum_ns += n * ns;
+    fake->histograms[0].device_sum_ns += n * ns;
+    fake->models[0].executions += n;
+    fake->model_histograms[0].total[bucket] += n;
+    fake->model_histograms[0].device[bucket] += n;
+    fake->model_histograms[0].total_sum_ns += n * ns;
+    fake->model_histograms[0].device_sum_ns += n * ns;
+}
+
+static void see(struct fixture *f, struct fake *fake)
+{
+    struct ntk_runtime_reading reading = reading_of(fake);
+
+    assert_false(ntk_aggregate_knows(f->aggregate, fake->key));
+    assert_int_equal(ntk_aggregate_runtime_first(f->aggregate, &reading), 0);
+    assert_true(ntk_aggregate_knows(f->aggregate, fake->key));
+}
+
+static void sample(struct fixture *f, struct fake *fake)
+{
+    struct ntk_runtime_reading reading = reading_of(fake);
+
+    assert_int_equal(ntk_aggregate_runtime(f->aggregate, &reading), 0);
+}
+
+/* Ends the period of a second; the snapshot replaces the last one. */
+static struct ntk_snapshot *finish(struct fixture *f)
+{
+    ntk_snapshot_destroy(f->snapshot);
+    f->snapshot = NULL;
+    f->now += SECOND;
+    assert_int_equal(ntk_aggregate_finish(f->aggregate, f->now, f->now + 7, &f->snapshot), 0);
+    return f->snapshot;
+}
+
+static bool stored_totals(const char *boot_id, uint32_t header_pid, uint64_t start_time,
+                          struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
+                          void *ctx)
+{
+    struct fixture *f = ctx;
+
+    assert_string_equal(boot_id, "boot");
+    assert_int_equal(start_time, 1000 + header_pid);
+    assert_true(capacity >= f->stored_count);
+    memcpy(cores, f->stored, f->stored_count * sizeof *cores);
+    *out_count = f->stored_count;
+    return f->stored_count > 0;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct ntk_aggregate_options options = {
+        .begin_monotonic_ns = BEGIN, .ticks_per_second = 100, .page_bytes = 4096, .events_max = 4
+    };
+
+    if (!f) {
+        return -1;
+    }
+    f->collector.totals_get = stored_totals;
+    f->collector.totals_ctx = f;
+    options.collector = &f->collector;
+    f->now = BEGIN;
+    if (ntk_aggregate_create(&options, &f->aggregate) < 0) {
+        return -1;
+    }
+    ntk_aggregate_set_host(f->aggregate, "boot", "host");
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_snapshot_destroy(f->snapshot);
+    ntk_aggregate_destroy(f->aggregate);
+    free(f);
+    return 0;
+}
+
+/* ---- first sight ---- */
+
+static void a_process_younger_than_the_collector_counts_from_zero(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+
+    execute(fake, 5, 1000);
+    see(f, fake);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtime_count, 1);
+    runtime = &f->snapshot->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 5);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 5);
+    assert_int_equal(runtime->total_latency.count, 5);
+    assert_int_equal(runtime->models[0].executions.period, 5);
+    assert_int_equal(runtime->models[0].total_latency.count, 5);
+    assert_true(runtime->first);
+    assert_false(runtime->ended);
+    assert_string_equal(runtime->tag, "42");
+}
+
+static void an_older_process_counts_from_now(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+    const struct ntk_runtime_sample *runtime;
+
+    execute(fake, 1000, 1000);
+    fake->events_read = 70;
+    fake->events_lost = 9;
+    see(f, fake);
+    execute(fake, 3, 2000);
+    fake->events_read = 75;
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 3);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 1003);
+    assert_int_equal(runtime->total_latency.count, 3);
+    assert_int_equal(runtime->total_latency.sum_ns, 6000);
+    assert_int_equal(runtime->models[0].executions.period, 3);
+    assert_int_equal(runtime->models[0].device_latency.count, 3);
+    assert_int_equal(runtime->cores[0].flops.period, 300);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 3);
+    assert_int_equal(f->snapshot->events_read.period, 5);
+    assert_int_equal(f->snapshot->events_lost.period, 0);
+}
+
+/* Method: the store knows 900 executions of a process that made 1,000 by now. */
+static void an_older_process_counts_from_its_stored_totals(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+    struct ntk_histogram_entry entry = { .bucket = ntk_histogram_bucket(1000), .count = 900 };
+    const struct ntk_runtime_sample *runtime;
+
+    execute(fake, 1000, 1000);
+    f->stored_count = 1;
+    f->stored[0].core = 3;
+    f->stored[0].outcome[NTK_OUTCOME_COMPLETED].total = 900;
+    f->stored[0].busy_ns.total = 900000;
+    f->stored[0].flops.total = 90000;
+    f->stored[0].total_latency = (struct ntk_histogram){
+        .count = 900, .sum_ns = 900000, .entries = &entry, .entry_count = 1
+    };
+    see(f, fake);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 100);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 1000);
+    assert_int_equal(runtime->cores[0].flops.period, 10000);
+    assert_int_equal(runtime->total_latency.count, 100);
+    assert_int_equal(runtime->total_latency.sum_ns, 100000);
+    /* and a younger one is not looked up */
+    fake = make_fake(f, 1, 43, BEGIN + 1);
+    execute(fake, 7, 1000);
+    see(f, fake);
+    sample(f, fake);
+    sample(f, &f->fake[0]);
+    assert_int_equal(finish(f)->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 7);
+}
+
+/* ---- periods ---- */
+
+static void differences_of_periods_add_up_to_the_total(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    uint64_t sum = 0;
+    uint64_t histograms = 0;
+    uint64_t models = 0;
+    uint64_t n = 0;
+
+    see(f, fake);
+    for (uint64_t i = 0; i < 20; i++) {
+        execute(fake, i % 4, 1000 + i);
+        n += i % 4;
+        sample(f, fake);
+        finish(f);
+        sum += f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period;
+        histograms += f->snapshot->runtimes[0].total_latency.count;
+        models += f->snapshot->runtimes[0].models[0].executions.period;
+        assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, n);
+        assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], n);
+        assert_int_equal(f->snapshot->cores[3].outcome[NTK_OUTCOME_COMPLETED].total, n);
+        assert_int_equal(f->snapshot->sequence, i + 1);
+        assert_int_equal(f->snapshot->period_ns, SECOND);
+    }
+    assert_int_equal(sum, n);
+    assert_int_equal(histograms, n);
+    assert_int_equal(models, n);
+    assert_int_equal(f->snapshot->runtimes[0].series_count, 1);
+    assert_int_equal(f->snapshot->runtimes[0].series[0].total.count, n);
+    assert_string_equal(f->snapshot->runtimes[0].series[0].name, "mlp");
+}
+
+/* Method: the counter of an execution moves before its histogram does, between the two a period ends;
+ * then nothing else happens. */
+static void a_histogram_that_comes_late_is_not_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    struct ntk_ring_histogram late;
+
+    see(f, fake);
+    execute(fake, 1, 1000);
+    late = fake->histograms[0];
+    memset(&fake->histograms[0], 0, sizeof fake->histograms[0]);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
+    fake->histograms[0] = late;
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 1);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
+}
+
+static void a_counter_seen_smaller_starts_anew_from_its_value(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    execute(fake, 10, 1000);
+    sample(f, fake);
+    finish(f);
+    fake->cores[0].counters.outcome[NTK_OUTCOME_COMPLETED] = 4;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, 4);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 14);
+}
+
+static void busy_time_seen_smaller_waits_and_utilization_is_at_most_one(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    fake->cores[0].busy_ns = SECOND + 1000;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 1);
+    assert_true(f->snapshot->cores[3].utilization == 1);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].busy_ns.period, SECOND + 1000);
+    fake->cores[0].busy_ns = SECOND;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].busy_ns.period, 0);
+    fake->cores[0].busy_ns = SECOND + 2000;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].busy_ns.period, 1000);
+    assert_int_equal(f->snapshot->cores[3].busy_ns.total, SECOND + 2000);
+}
+
+static void two_runtimes_on_one_core_add_up_on_the_machine(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *a = make_fake(f, 0, 42, BEGIN + 1);
+    struct fake *b = make_fake(f, 1, 43, BEGIN + 1);
+
+    strcpy(a->process.tag, "same");
+    strcpy(b->process.tag, "same");
+    see(f, a);
+    see(f, b);
+    execute(a, 1, SECOND / 4);
+    execute(b, 2, SECOND / 4);
+    sample(f, a);
+    sample(f, b);
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 2);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.25);
+    assert_true(f->snapshot->runtimes[1].cores[0].utilization == 0.5);
+    assert_true(f->snapshot->cores[3].utilization == 0.75);
+    assert_int_equal(f->snapshot->tag_count, 1);
+    assert_string_equal(f->snapshot->tags[0].tag, "same");
+    assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 3);
+}
+
+/* ---- the end ---- */
+
+static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+    uint64_t device;
+
+    see(f, fake);
+    fake->memory_count = 1;
+    fake->memory[0] = (struct ntk_ring_memory){ .core = 3,
+                                                .category = NTK_MEMORY_TENSORS,
+                                                .location = NTK_MEMORY_DEVICE,
+                                                .current_bytes = 4096,
+                                                .peak_bytes = 8192 };
+    fake->cores[0].in_flight = 1;
+    sample(f, fake);
+    finish(f);
+    ntk_snapshot_memory_sum(&f->snapshot->runtimes[0], 3, 0, NULL, NULL, &device);
+    assert_int_equal(device, 4096);
+    assert_int_equal(f->snapshot->runtimes[0].in_flight, 1);
+    assert_int_equal(f->snapshot->cores[3].in_flight, 1);
+
+    execute(fake, 6, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    sample(f, fake); /* again: nothing more */
+    runtime = &finish(f)->runtimes[0];
+    assert_true(runtime->ended);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 6);
+    assert_int_equal(runtime->total_latency.count, 6);
+    assert_int_equal(runtime->in_flight, 0);
+    assert_int_equal(f->snapshot->cores[3].in_flight, 0);
+    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, NULL, &device);
+    assert_int_equal(device, 0);
+    assert_int_equal(runtime->memory_by_category[0].current_bytes, 0);
+    assert_int_equal(runtime->memory_by_category[0].peak_bytes, 8192);
+    assert_false(runtime->models[0].loaded);
+    assert_int_equal(f->snapshot->devices[1].stack_used_bytes[1], 0);
+
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+    assert_int_equal(f->snapshot->tag_count, 0);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].period, 0);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 6);
+    assert_int_equal(f->snapshot->cores[3].outcome[NTK_OUTCOME_COMPLETED].total, 6);
+    assert_false(ntk_aggregate_knows(f->aggregate, fake->key));
+}
+
+static void the_totals_of_a_tag_go_on_when_it_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    uint64_t first;
+
+    strcpy(fake->process.tag, "bert");
+    see(f, fake);
+    execute(fake, 6, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    finish(f);
+    first = f->snapshot->tags[0].first_realtime_ns;
+    assert_int_equal(first, f->now + 7);
+    finish(f);
+    fake = make_fake(f, 0, 77, f->now + 1);
+    strcpy(fake->process.tag, "bert");
+    see(f, fake);
+    execute(fake, 2, 1000);
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 8);
+    assert_int_equal(f->snapshot->tags[0].first_realtime_ns, first);
+}
+
+/* Method: the same pid with another start time is another process and begins at 0. */
+static void a_pid_that_is_used_again_is_another_process(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    execute(fake, 6, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    fake = make_fake(f, 1, 42, BEGIN + 2);
+    fake->process.start_time = 5000;
+    strcpy(fake->key, "42-5000");
+    see(f, fake);
+    execute(fake, 1, 1000);
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 2);
+    assert_true(f->snapshot->runtimes[0].ended);
+    assert_int_equal(f->snapshot->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 1);
+    assert_int_equal(f->snapshot->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].total, 1);
+}
+
+/* ---- cores, models, memory ---- */
+
+static void logical_cores_of_a_pair_show_each_physical_core(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    struct ntk_core_sample logical;
+
+    strcpy(fake->process.instance_type, "trn2.48xlarge");
+    fake->process.lnc = 2;
+    fake->core_count = 2;
+    fake->cores[0].core = 8;
+    fake->cores[1].core = 9;
+    fake->cores[1].owned = true;
+    see(f, fake);
+    execute(fake, 2, SECOND / 10);
+    fake->cores[1].busy_ns = SECOND * 4 / 10;
+    fake->cores[1].counters.flops = 50;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->hardware.lnc, 2);
+    assert_string_equal(f->snapshot->hardware.core_version, "v3d");
+    assert_int_equal(f->snapshot->core_count, 128);
+    assert_true(ntk_snapshot_logical_core(f->snapshot->runtimes[0].cores,
+                                          f->snapshot->runtimes[0].core_count, 2, 4, &logical));
+    assert_true(logical.utilization > 0.2999 && logical.utilization < 0.3001);
+    assert_int_equal(logical.outcome[NTK_OUTCOME_COMPLETED].period, 2);
+    assert_int_equal(logical.flops.period, 250);
+    assert_int_equal(logical.total_latency.count, 2);
+}
+
+static void a_released_core_is_listed_while_it_has_something_to_tell(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    execute(fake, 2, 1000);
+    fake->cores[0].owned = false;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].core_count, 1);
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].core_count, 0);
+    assert_int_equal(f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].total, 2);
+}
+
+static void an_unloaded_model_is_listed_once_more_and_its_series_stays(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    fake->models[0].uuid[0] = 0xab;
+    see(f, fake);
+    execute(fake, 2, 1000);
+    fake->models[0].running = 1;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].models[0].loaded);
+    assert_true(f->snapshot->runtimes[0].models[0].is_running);
+    assert_string_equal(f->snapshot->runtimes[0].models[0].uuid,
+                        "ab000000000000000000000000000000");
+
+    execute(fake, 1, 1000);
+    fake->models[0].running = 0;
+    fake->models[0].state = NTK_MODEL_UNLOADED;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].model_count, 1);
+    assert_false(f->snapshot->runtimes[0].models[0].loaded);
+    assert_int_equal(f->snapshot->runtimes[0].models[0].executions.period, 1);
+
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].model_count, 0);
+
+    /* another model of the same name takes the slot */
+    fake->models[0].id = 10002;
+    fake->models[0].state = NTK_MODEL_LOADED;
+    fake->models[0].executions = 0;
+    memset(&fake->model_histograms[0], 0, sizeof fake->model_histograms[0]);
+    execute(fake, 4, 1000);
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].models[0].executions.period, 4);
+    assert_int_equal(f->snapshot->runtimes[0].series_count, 1);
+    assert_int_equal(f->snapshot->runtimes[0].series[0].total.count, 7);
+}
+
+static void memory_groups_keep_the_highest_sum_seen(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+
+    see(f, fake);
+    fake->memory_count = 3;
+    fake->memory[0] = (struct ntk_ring_memory){ .core = 3,
+                                                .category = NTK_MEMORY_CONSTANTS,
+                                                .location = 1,
+                                                .model = 10001,
+                                                .current_bytes = 100,
+                                                .peak_bytes = 100 };
+    fake->memory[1] = (struct ntk_ring_memory){ .core = 3,
+                                                .category = NTK_MEMORY_CONSTANTS,
+                                                .location = 1,
+                                                .model = 10002,
+                                                .current_bytes = 50,
+                                                .peak_bytes = 60 };
+    fake->memory[2] = (struct ntk_ring_memory){ .core = NTK_NO_CORE,
+                                                .category = NTK_MEMORY_HOST_APPLICATION,
+                                                .current_bytes = 10,
+                                                .peak_bytes = 10 };
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->memory_count, 3);
+    assert_int_equal(runtime->memory_by_category_count, 2);
+    assert_int_equal(runtime->memory_by_category[0].current_bytes, 150);
+    assert_int_equal(runtime->memory_by_category[0].peak_bytes, 150);
+    assert_int_equal(runtime->memory_by_category[1].core, NTK_NO_CORE);
+    assert_int_equal(runtime->memory_by_category[1].location, NTK_MEMORY_HOST);
+    /* core 3 is the second of device 1, with a stack of its own */
+    assert_int_equal(f->snapshot->devices[1].stack_used_bytes[1], 150);
+
+    fake->memory[0].current_bytes = 0;
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->memory_by_category[0].current_bytes, 50);
+    assert_int_equal(runtime->memory_by_category[0].peak_bytes, 150);
+}
+
+static void hooks_around_another_runtime_leave_the_inside_absent(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+
+    fake->process.flags = 0;
+    see(f, fake);
+    execute(fake, 1, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_false(runtime->software);
+    assert_false(runtime->has_device_latency);
+    assert_int_equal(runtime->cores[0].has &
+                         (NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_DEVICE_LATENCY),
+                     0);
+    assert_int_equal(runtime->cores[0].has & (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_LATENCY),
+                     NTK_CORE_HAS_BUSY | NTK_CORE_HAS_LATENCY);
+}
+
+/* ---- devices ---- */
+
+static void ecc_is_the_difference_of_the_period_and_adds_up_since_the_start(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
+    struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
+                                    .devices = &info,
+                                    .device_count = 1,
+                                    .cores_per_device = 2 };
+    struct ntk_device_reading reading = { .mem_ecc_uncorrected = { 17, true } };
+    const struct ntk_device_sample *device;
+
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    device = &finish(f)->devices[0];
+    assert_int_equal(device->ecc_has, 1u << NTK_ECC_MEM_UNCORRECTED);
+    assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].period, 0);
+    assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].total, 17);
+
+    reading.mem_ecc_uncorrected.value = 20;
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    device = &finish(f)->devices[0];
+    assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].period, 3);
+
+    reading.mem_ecc_uncorrected.value = 2; /* cleared */
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    device = &finish(f)->devices[0];
+    assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].period, 2);
+    assert_int_equal(device->ecc_since_start[NTK_ECC_MEM_UNCORRECTED], 5);
+    assert_int_equal(f->snapshot->hardware.device_memory_bytes, UINT64_C(34359738368));
+    assert_string_equal(f->snapshot->hardware.device_type, "trainium");
+}
+
+/* Method: a driver's tree and no segment; then a segment comes that counts the same core. */
+static void cores_without_a_segment_are_told_by_the_tree(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_device_info info = { .index = 0, .core_count = 4, .name = "Inferentia" };
+    struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
+                                    .devices = &info,
+                                    .device_count = 1,
+                                    .cores_per_device = 4 };
+    struct ntk_device_reading reading = { 0 };
+    struct ntk_device_core_reading *core = &reading.cores[3];
+    struct fake *fake;
+
+    core->busy_us = (struct ntk_device_value){ 5000000, true };
+    core->inference_count = (struct ntk_device_value){ 100, true };
+    core->device_memory_bytes = (struct ntk_device_value){ 1 << 20, true };
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    assert_true(ntk_aggregate_wants_device_cores(f->aggregate));
+    finish(f);
+    assert_int_equal(f->snapshot->cores[3].busy_ns.period, 0);
+
+    core->busy_us.value += 500000;
+    core->inference_count.value += 7;
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    finish(f);
+    assert_true(f->snapshot->cores[3].utilization == 0.5);
+    assert_int_equal(f->snapshot->cores[3].outcome[NTK_OUTCOME_COMPLETED].period, 7);
+    assert_int_equal(f->snapshot->cores[3].has, NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS);
+    assert_int_equal(f->snapshot->cores[0].has, 0);
+    assert_int_equal(f->snapshot->devices[0].stack_used_bytes[1], 1 << 20);
+
+    fake = make_fake(f, 0, 42, f->now + 1);
+    strcpy(fake->process.instance_type, "");
+    see(f, fake);
+    execute(fake, 2, 1000);
+    sample(f, fake);
+    core->inference_count.value += 2;
+    core->busy_us.value += 2;
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    finish(f);
+    assert_int_equal(f->snapshot->cores[3].outcome[NTK_OUTCOME_COMPLETED].period, 2);
+    assert_int_equal(f->snapshot->cores[3].busy_ns.period, 2000);
+}
+
+static void without_anything_the_reason_is_said(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_device_tree none = { 0 };
+
+    ntk_aggregate_devices(f->aggregate, &none, false, NULL, 0);
+    finish(f);
+    assert_int_equal(f->snapshot->hardware.has, 0);
+    assert_string_not_equal(f->snapshot->hardware.error, "");
+    assert_int_equal(f->snapshot->core_count, 0);
+    assert_int_equal(f->snapshot->device_count, 0);
+}
+
+/* ---- host ---- */
+
+static void cpu_shares_are_ticks_of_the_period(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_cpu_reading cpus[2] = { { .cpu = 0 }, { .cpu = 1 } };
+    struct ntk_system_reading reading = { .has = NTK_SYSTEM_HAS_CPU | NTK_SYSTEM_HAS_MEMORY |
+                                                 NTK_SYSTEM_HAS_CONTEXT_SWITCHES,
+                                          .average.ticks = { 1000, 10, 500, 8000 },
+                                          .cpus = cpus,
+                                          .cpu_count = 2,
+                                          .context_switches = 5000,
+                                          .memory_total_bytes = 64,
+                                          .memory_used_bytes = 16 };
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    sample(f, fake);
+    ntk_aggregate_system(f->aggregate, &reading);
+    ntk_aggregate_process_usage(f->aggregate, 0, 900, 300, 10);
+    finish(f);
+    assert_int_equal(f->snapshot->system.context_switches, 0);
+
+    reading.average.ticks[NTK_CPU_USER] += 100;
+    reading.average.ticks[NTK_CPU_IDLE] += 90;
+    reading.average.other_ticks += 10;
+    cpus[1].ticks[NTK_CPU_SYSTEM] = 30;
+    cpus[1].ticks[NTK_CPU_IDLE] = 70;
+    reading.context_switches += 12;
+    sample(f, fake);
+    ntk_aggregate_system(f->aggregate, &reading);
+    ntk_aggregate_process_usage(f->aggregate, 0, 950, 310, 20);
+    finish(f);
+    assert_true(f->snapshot->system.average[NTK_CPU_USER] == 0.5);
+    assert_true(f->snapshot->system.average[NTK_CPU_IDLE] == 0.45);
+    assert_int_equal(f->snapshot->system.cpu_count, 2);
+    assert_true(f->snapshot->system.cpus[1].share[NTK_CPU_SYSTEM] == 0.3);
+    assert_true(f->snapshot->system.cpus[0].share[NTK_CPU_SYSTEM] == 0);
+    assert_int_equal(f->snapshot->system.context_switches, 12);
+    assert_int_equal(f->snapshot->system.memory_used_bytes, 16);
+    /* 50 ticks of user time in 100 ticks on 2 CPUs */
+    assert_true(f->snapshot->runtimes[0].cpu_user == 0.25);
+    assert_true(f->snapshot->runtimes[0].cpu_system == 0.05);
+    assert_int_equal(f->snapshot->runtimes[0].rss_bytes, 20 * 4096);
+
+    /* without a reading: absent, not zero */
+    sample(f, fake);
+    ntk_aggregate_process_no_usage(f->aggregate, 0,
+                                   "open /proc/42/stat: no such file or directory");
+    finish(f);
+    assert_int_equal(f->snapshot->system.has, 0);
+    assert_int_equal(f->snapshot->runtimes[0].has & (NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS), 0);
+    assert_string_equal(f->snapshot->runtimes[0].cpu_error,
+                        "open /proc/42/stat: no such file or directory");
+}
+
+/* ---- events ---- */
+
+static void events_come_by_time_and_what_has_no_room_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    static const uint64_t times[] = { 30, 10, 20, 40, 5, 6 };
+
+    for (size_t i = 0; i < 6; i++) {
+        struct ntk_event_sample *event = ntk_aggregate_event(f->aggregate);
+
+        assert_int_equal(event != NULL, i < 4);
+        if (event) {
+            event->realtime_ns = times[i];
+            event->name = ntk_aggregate_event_text(f->aggregate, "weights");
+        }
+    }
+    finish(f);
+    assert_int_equal(f->snapshot->event_count, 4);
+    assert_int_equal(f->snapshot->events_unlisted, 2);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(f->snapshot->events[i].realtime_ns, 10 * (i + 1));
+        assert_string_equal(f->snapshot->events[i].name, "weights");
+    }
+    finish(f);
+    assert_int_equal(f->snapshot->event_count, 0);
+    assert_int_equal(f->snapshot->events_unlisted, 0);
+}
+
+/* Method: readings of random nonsense; sanitizers judge, and ratios stay in their range. */
+static void nonsense_readings_give_bounded_snapshots(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t seed = 12345;
+
+    for (int round = 0; round < 50; round++) {
+        struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+        unsigned char *bytes = (unsigned char *)fake->cores;
+
+        for (size_t i = 0; i < sizeof fake->cores; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            bytes[i] = (unsigned char)(seed >> 56);
+        }
+        fake->core_count = 4;
+        for (uint16_t i = 0; i < 4; i++) {
+            fake->cores[i].core = (uint16_t)(i * 40); /* the ring source promises this bound */
+            fake->cores[i].owned = true;
+            fake->cores[i].has_histogram = i % 2;
+        }
+        for (size_t i = 0; i < NTK_HISTOGRAM_BUCKETS; i++) {
+            fake->histograms[1].total[i] = seed ^ (seed << (i % 60));
+        }
+        fake->memory_count = 8;
+        for (size_t i = 0; i < 8; i++) {
+            fake->memory[i].category = (uint8_t)(seed >> i);
+            fake->memory[i].core = (uint16_t)(seed >> (2 * i));
+            fake->memory[i].current_bytes = seed;
+        }
+        if (!ntk_aggregate_knows(f->aggregate, fake->key)) {
+            see(f, fake);
+        }
+        sample(f, fake);
+        finish(f);
+        for (size_t i = 0; i < f->snapshot->core_count; i++) {
+            assert_true(f->snapshot->cores[i].utilization >= 0);
+            assert_true(f->snapshot->cores[i].utilization <= 1);
+        }
+    }
+}
+
+/* Method: more tags than are kept, one after the other. */
+static void the_oldest_tag_is_forgotten_first(void **state)
+{
+    struct fixture *f = *state;
+
+    for (uint32_t i = 0; i < NTK_AGGREGATE_TAGS_MAX + 10; i++) {
+        struct fake *fake = make_fake(f, 0, 100 + i, BEGIN + 1);
+
+        execute(fake, 1, 1000);
+        see(f, fake);
+        fake->ended = true;
+        sample(f, fake);
+        finish(f);
+        assert_int_equal(f->snapshot->tag_count, 1);
+    }
+    /* the first one begins again, the last one goes on */
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t pid = i == 0 ? 100 : 100 + NTK_AGGREGATE_TAGS_MAX + 9;
+        struct fake *fake = make_fake(f, 0, pid, BEGIN + 1);
+
+        execute(fake, 1, 1000);
+        see(f, fake);
+        fake->ended = true;
+        sample(f, fake);
+        finish(f);
+        assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], i == 0 ? 1 : 2);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_process_younger_than_the_collector_counts_from_zero),
+        TEST(an_older_process_counts_from_now),
+        TEST(an_older_process_counts_from_its_stored_totals),
+        TEST(differences_of_periods_add_up_to_the_total),
+        TEST(a_histogram_that_comes_late_is_not_lost),
+        TEST(a_counter_seen_smaller_starts_anew_from_its_value),
+        TEST(busy_time_seen_smaller_waits_and_utilization_is_at_most_one),
+        TEST(two_runtimes_on_one_core_add_up_on_the_machine),
+        TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
+        TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
+        TEST(a_pid_that_is_used_again_is_another_process),
+        TEST(logical_cores_of_a_pair_show_each_physical_core),
+        TEST(a_released_core_is_listed_while_it_has_something_to_tell),
+        TEST(an_unloaded_model_is_listed_once_more_and_its_series_stays),
+        TEST(memory_groups_keep_the_highest_sum_seen),
+        TEST(hooks_around_another_runtime_leave_the_inside_absent),
+        TEST(ecc_is_the_difference_of_the_period_and_adds_up_since_the_start),
+        TEST(cores_without_a_segment_are_told_by_the_tree),
+        TEST(without_anything_the_reason_is_said),
+        TEST(cpu_shares_are_ticks_of_the_period),
+        TEST(events_come_by_time_and_what_has_no_room_is_counted),
+        TEST(nonsense_readings_give_bounded_snapshots),
+        TEST(the_oldest_tag_is_forgotten_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

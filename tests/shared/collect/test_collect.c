@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the collector on real segments: children that use the hooks, told what to do through a
+ * pipe. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime-hooks/hooks/hooks.h"
+#include "shared/collect/collect.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+/* ---- a process with hooks ---- */
+
+struct child {
+    pid_t pid;
+    int commands; /* we write */
+    int answers;  /* we read */
+};
+
+enum command {
+    COMMAND_EXECUTE, /* argument executions on core 3 */
+    COMMAND_BEGIN,   /* an execution that goes on */
+    COMMAND_ALLOC,   /* argument bytes of tensor memory */
+    COMMAND_REFUSE,  /* one execution with NRT_STATUS 1002 */
+    COMMAND_EXIT,
+};
+
+struct order {
+    int32_t command;
+    uint32_t argument;
+};
+
+static void child_main(int commands, int answers)
+{
+    const struct ntk_hooks_config config = { .instance_type = "trn1.32xlarge",
+                                             .runtime_version = "2.31.24.0",
+                                             .lnc = 1,
+                                             .device_count = 16,
+                                             .cores_per_device = 2,
+                                             .process_flags = NTK_PROCESS_SOFTWARE_CORE };
+    const struct ntk_hooks_model model = {
+        .id = NTK_MODEL_ID_FIRST, .name = "mlp", .core = 3, .core_count = 1
+    };
+    struct ntk_hooks_exec_core core = { .flops = 100, .effective_flops = 80 };
+    struct ntk_hooks_model_ref ref;
+    struct order order;
+    char note[256];
+    uint64_t execution = 0;
+
+    if (ntk_hooks_attach(&config, note, sizeof note) < 0) {
+        _exit(3);
+    }
+    ntk_hooks_core_claim(3, 3, 1);
+    ntk_hooks_model_begin(&model, &ref);
+    ntk_hooks_model_loaded(ref, ntk_hooks_now(), 0, 4096);
+    for (;;) {
+        if (write(answers, "", 1) != 1 || read(commands, &order, sizeof order) != sizeof order) {
+            _exit(4);
+        }
+        if (order.command == COMMAND_EXIT) {
+            break;
+        }
+        if (order.command == COMMAND_BEGIN) {
+            ntk_hooks_exec_begin(ref, 3, 1);
+        } else if (order.command == COMMAND_REFUSE) {
+            const struct ntk_hooks_exec exec = {
+                .model = ref, .call_start_ticks = ntk_hooks_now(), .nrt_status = 1002, .core = 3
+            };
+
+            ntk_hooks_exec_refused(&exec);
+        } else if (order.command == COMMAND_ALLOC) {
+            const struct ntk_hooks_memory memory = { .address = 0x1000,
+                                                     .bytes = order.argument,
+                                                     .core = 3,
+                                                     .category = NTK_MEMORY_TENSORS,
+                                                     .name = ntk_hooks_name("input0") };
+
+            ntk_hooks_memory_alloc(&memory);
+        }
+        for (uint32_t i = 0; order.command == COMMAND_EXECUTE && i < order.argument; i++) {
+            uint64_t call = ntk_hooks_now();
+            const struct ntk_hooks_exec exec = { .model = ref,
+                                                 .execution_id = ++execution,
+                                                 .call_start_ticks = call,
+                                                 .core_start_ticks =
+                                                     ntk_hooks_exec_begin(ref, 3, 1),
+                                                 .core = 3,
+                                                 .core_count = 1,
+                                                 .per_core = &core };
+
+            ntk_hooks_exec_end(&exec);
+        }
+    }
+    ntk_hooks_detach();
+    _exit(0);
+}
+
+static void child_wait_ready(const struct child *child)
+{
+    char byte;
+
+    assert_int_equal(read(child->answers, &byte, 1), 1);
+}
+
+static struct child child_start(void)
+{
+    struct child child;
+    int commands[2];
+    int answers[2];
+
+    assert_int_equal(pipe(commands), 0);
+    assert_int_equal(pipe(answers), 0);
+    child.pid = fork();
+    assert_true(child.pid >= 0);
+    if (child.pid == 0) {
+        close(commands[1]);
+        close(answers[0]);
+        child_main(commands[0], answers[1]);
+    }
+    close(commands[0]);
+    close(answers[1]);
+    child.commands = commands[1];
+    child.answers = answers[0];
+    child_wait_ready(&child);
+    return child;
+}
+
+static void child_tell(const struct child *child, enum command command, uint32_t argument)
+{
+    const struct order order = { .command = (int32_t)command, .argument = argument };
+
+    assert_int_equal(write(child->commands, &order, sizeof order), sizeof order);
+    if (command != COMMAND_EXIT) {
+        child_wait_ready(child);
+    }
+}
+
+static void child_end(struct child *child, int signal_number)
+{
+    int status;
+
+    if (signal_number) {
+        kill(child->pid, signal_number);
+    } else {
+        child_tell(child, COMMAND_EXIT, 0);
+    }
+    assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+    assert_true(signal_number ? WIFSIGNALED(status) : WIFEXITED(status) && !WEXITSTATUS(status));
+    close(child->commands);
+    close(child->answers);
+}
+
+/* ---- the collector on a scratch folder ---- */
+
+struct fixture {
+    char *folder;
+    char *no_sysfs;
+    struct ntk_collector *collector;
+    struct ntk_snapshot *snapshot;
+    size_t allocs; /* events of all snapshots */
+};
+
+static void collector_open(struct fixture *f, struct ntk_collector_options options)
+{
+    struct ntk_err err = { 0 };
+
+    options.hooks_dir = f->folder;
+    options.driver_sysfs = f->no_sysfs;
+    assert_int_equal(ntk_collector_create(&options, &f->collector, &err), 0);
+}
+
+static struct ntk_snapshot *poll_collector(struct fixture *f)
+{
+    struct ntk_err err = { 0 };
+
+    ntk_snapshot_destroy(f->snapshot);
+    f->snapshot = NULL;
+    assert_int_equal(ntk_collector_poll(f->collector, &f->snapshot, &err), 0);
+    for (size_t i = 0; i < f->snapshot->event_count; i++) {
+        f->allocs += f->snapshot->events[i].kind == NTK_EVENT_MEM_ALLOC;
+    }
+    return f->snapshot;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    if (!f) {
+        return -1;
+    }
+    f->folder = test_scratch_create();
+    f->no_sysfs = test_scratch_path(f->folder, "nothing");
+    setenv("NEURON_HOOKS_DIR", f->folder, 1);
+    setenv("NEURON_PROCESS_TAG", "bert", 1);
+    unsetenv("NEURON_HOOKS");
+    unsetenv("NEURON_HOOKS_MEMORY");
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_snapshot_destroy(f->snapshot);
+    ntk_collector_destroy(f->collector);
+    free(f->no_sysfs);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static size_t files_in_folder(const struct fixture *f)
+{
+    char command[1024];
+    unsigned long count = 0;
+    FILE *list;
+
+    snprintf(command, sizeof command, "ls '%s' | wc -l", f->folder);
+    list = popen(command, "r");
+    assert_non_null(list);
+    assert_int_equal(fscanf(list, "%lu", &count), 1);
+    pclose(list);
+    return count;
+}
+
+/* ---- tests ---- */
+
+static void executions_of_all_periods_add_up(void **state)
+{
+    struct fixture *f = *state;
+    struct child child;
+    const struct ntk_runtime_sample *runtime;
+    uint64_t sum = 0;
+    uint64_t latency = 0;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child = child_start();
+    for (uint32_t i = 0; i < 10; i++) {
+        child_tell(&child, COMMAND_EXECUTE, i * 10);
+        assert_true(ntk_collector_drain(f->collector) >= 0);
+        runtime = &poll_collector(f)->runtimes[0];
+        assert_int_equal(f->snapshot->runtime_count, 1);
+        sum += runtime->outcome[NTK_OUTCOME_COMPLETED].period;
+        latency += runtime->total_latency.count;
+        assert_int_equal(runtime->models[0].executions.period, i * 10);
+        assert_int_equal(runtime->cores[0].flops.period, i * 1000);
+    }
+    assert_int_equal(sum, 450);
+    assert_int_equal(latency, 450);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 450);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 450);
+    assert_int_equal(runtime->pid, child.pid);
+    assert_string_equal(runtime->tag, "bert");
+    assert_true(runtime->software);
+    assert_int_equal(runtime->core_count, 1);
+    assert_int_equal(runtime->cores[0].core, 3);
+    assert_true(runtime->has & NTK_RUNTIME_HAS_RSS);
+    assert_true(runtime->rss_bytes > 0);
+    assert_string_not_equal(runtime->command, "");
+    assert_string_not_equal(runtime->user, "");
+    assert_int_equal(f->snapshot->events_lost.total, 0);
+    assert_true(f->snapshot->events_read.total >= 450);
+    assert_int_equal(f->snapshot->core_count, 32);
+    child_end(&child, 0);
+}
+
+static void the_events_of_the_period_say_what_happened(void **state)
+{
+    struct fixture *f = *state;
+    struct child child;
+    const struct ntk_event_sample *load = NULL;
+    const struct ntk_event_sample *alloc = NULL;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child = child_start();
+    child_tell(&child, COMMAND_ALLOC, 12288);
+    poll_collector(f);
+    for (size_t i = 0; i < f->snapshot->event_count; i++) {
+        const struct ntk_event_sample *event = &f->snapshot->events[i];
+
+        load = event->kind == NTK_EVENT_MODEL_LOAD ? event : load;
+        alloc = event->kind == NTK_EVENT_MEM_ALLOC ? event : alloc;
+    }
+    assert_non_null(load);
+    assert_string_equal(load->name, "mlp");
+    assert_int_equal(load->model_id, NTK_MODEL_ID_FIRST);
+    assert_int_equal(load->bytes, 4096);
+    assert_non_null(alloc);
+    assert_string_equal(alloc->name, "input0");
+    assert_int_equal(alloc->bytes, 12288);
+    assert_int_equal(alloc->address, 0x1000);
+    assert_int_equal(alloc->category, NTK_MEMORY_TENSORS);
+    assert_int_equal(alloc->location, NTK_MEMORY_DEVICE);
+    assert_int_equal(alloc->core, 3);
+    assert_int_equal(alloc->pid, child.pid);
+    assert_int_equal(alloc->tid, child.pid);
+    assert_true(alloc->realtime_ns + 60 * NTK_NS_PER_SECOND > f->snapshot->realtime_ns);
+    assert_true(alloc->realtime_ns < f->snapshot->realtime_ns + 60 * NTK_NS_PER_SECOND);
+    {
+        uint64_t device;
+
+        ntk_snapshot_memory_sum(&f->snapshot->runtimes[0], 3, 0, NULL, NULL, &device);
+        assert_int_equal(device, 12288);
+    }
+    poll_collector(f);
+    assert_int_equal(f->snapshot->event_count, 0);
+    child_end(&child, 0);
+}
+
+static int drained_until_ended(void *ctx)
+{
+    struct fixture *f = ctx;
+    int found = 0;
+
+    poll_collector(f);
+    for (size_t i = 0; i < f->snapshot->runtime_count; i++) {
+        found = found || f->snapshot->runtimes[i].ended;
+    }
+    return found;
+}
+
+/* Method: an execution begins and the process is killed in it; its file goes only when the collector
+ * has told the end. */
+static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void **state)
+{
+    struct fixture *f = *state;
+    struct child child;
+    const struct ntk_runtime_sample *runtime;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child = child_start();
+    poll_collector(f);
+    assert_int_equal(files_in_folder(f), 1);
+    child_tell(&child, COMMAND_EXECUTE, 17);
+    child_tell(&child, COMMAND_ALLOC, 4096);
+    child_tell(&child, COMMAND_BEGIN, 0);
+    child_end(&child, SIGKILL);
+
+    /* the last counts are in the snapshot that says `ended`, wherever the drains fall */
+    assert_true(test_wait_until(drained_until_ended, f, 20));
+    runtime = &f->snapshot->runtimes[0];
+    assert_true(runtime->ended);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 17);
+    assert_int_equal(runtime->in_flight, 0);
+    assert_int_equal(runtime->memory_count, 0);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 17);
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 17);
+    assert_int_equal(f->allocs, 1); /* once, in one of the snapshots */
+    poll_collector(f);
+    assert_int_equal(files_in_folder(f), 0);
+}
+
+static void a_clean_end_is_told_by_a_collector_that_only_watches(void **state)
+{
+    struct fixture *f = *state;
+    struct child child;
+
+    collector_open(f, (struct ntk_collector_options){ 0 });
+    child = child_start();
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 1);
+    child_tell(&child, COMMAND_EXECUTE, 5);
+    child_end(&child, 0);
+    assert_true(test_wait_until(drained_until_ended, f, 20));
+    assert_int_equal(f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].total, 5);
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+}
+
+/* Method: the execution never ends in this test; every period must be busy from end to end. */
+static void a_running_execution_shows_a_busy_core(void **state)
+{
+    struct fixture *f = *state;
+    struct child child;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child = child_start();
+    child_tell(&child, COMMAND_BEGIN, 0);
+    poll_collector(f);
+    for (int i = 0; i < 5; i++) {
+        poll_collector(f);
+        assert_int_equal(f->snapshot->runtimes[0].in_flight, 1);
+        /* two clocks and the time between the readings of a short period: not exactly 1 */
+        assert_true(f->snapshot->cores[3].busy_ns.period > 0);
+        assert_true(f->snapshot->cores[3].utilization > 0.5);
+        assert_true(f->snapshot->cores[3].utilization <= 1);
+    }
+    child_end(&child, SIGKILL);
+}
+
+static void an_older_process_counts_from_now_and_outcomes_keep_their_kind(void **state)
+{
+    struct fixture *f = *state;
+    struct child child = child_start();
+    const struct ntk_runtime_sample *runtime;
+
+    child_tell(&child, COMMAND_EXECUTE, 100);
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child_tell(&child, COMMAND_EXECUTE, 3);
+    child_tell(&child, COMMAND_REFUSE, 0);
+    runtime = &poll_collector(f)->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 3);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 103);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_INCORRECT_INPUT].period, 1);
+    assert_int_equal(ntk_snapshot_outcome_sum(runtime->outcome), 4);
+    assert_int_equal(runtime->total_latency.count, 3);
+    child_end(&child, 0);
+}
+
+/* Method: two collectors, as the agent and neuron-top, one of them only watching. */
+static void two_collectors_see_the_same_counts(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture other = *f;
+    struct child child;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    collector_open(&other, (struct ntk_collector_options){ .no_events = true });
+    child = child_start();
+    child_tell(&child, COMMAND_EXECUTE, 9);
+    poll_collector(f);
+    poll_collector(&other);
+    assert_int_equal(f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, 9);
+    assert_int_equal(other.snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, 9);
+    assert_int_equal(other.snapshot->event_count, 0);
+    ntk_snapshot_destroy(other.snapshot);
+    ntk_collector_destroy(other.collector);
+    child_end(&child, 0);
+}
+
+static void an_empty_machine_has_a_host_and_nothing_else(void **state)
+{
+    struct fixture *f = *state;
+
+    collector_open(f, (struct ntk_collector_options){ 0 });
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+    assert_int_equal(f->snapshot->device_count, 0);
+    assert_string_not_equal(f->snapshot->hardware.error, "");
+    assert_true(f->snapshot->system.has & NTK_SYSTEM_HAS_CPU);
+    assert_true(f->snapshot->system.has & NTK_SYSTEM_HAS_MEMORY);
+    assert_true(f->snapshot->system.memory_total_bytes > 0);
+    assert_string_not_equal(f->snapshot->host_name, "");
+    assert_string_equal(ntk_collector_note(f->collector), "");
+}
+
+static void a_file_that_is_no_segment_is_named_in_the_note(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->folder, "123-456");
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    for (int i = 0; i < 5000; i++) {
+        fputs("nonsense", file);
+    }
+    fclose(file);
+    chmod(path, 0600);
+    collector_open(f, (struct ntk_collector_options){ 0 });
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+    assert_non_null(strstr(ntk_collector_note(f->collector), "123-456"));
+    free(path);
+}
+
+/* Method: forty processes one after the other, half of them killed; all that each did is told,
+ * whatever period it falls into. */
+static void processes_that_come_and_go_lose_no_count(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t expected = 0;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    for (uint32_t i = 0; i < 40; i++) {
+        struct child child = child_start();
+
+        ntk_collector_drain(f->collector);
+        poll_collector(f); /* has seen it */
+        child_tell(&child, COMMAND_EXECUTE, i);
+        expected += i;
+        child_end(&child, i % 2 ? SIGKILL : 0);
+        assert_true(test_wait_until(drained_until_ended, f, 20));
+        assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, expected);
+    }
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+    poll_collector(f);
+    assert_int_equal(files_in_folder(f), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(executions_of_all_periods_add_up),
+        TEST(the_events_of_the_period_say_what_happened),
+        TEST(a_killed_process_is_ended_once_with_its_last_counts_and_events),
+        TEST(a_clean_end_is_told_by_a_collector_that_only_watches),
+        TEST(a_running_execution_shows_a_busy_core),
+        TEST(an_older_process_counts_from_now_and_outcomes_keep_their_kind),
+        TEST(two_collectors_see_the_same_counts),
+        TEST(an_empty_machine_has_a_host_and_nothing_else),
+        TEST(a_file_that_is_no_segment_is_named_in_the_note),
+        TEST(processes_that_come_and_go_lose_no_count),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
