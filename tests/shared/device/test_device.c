@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the device tree's reader: trees of both layouts and hostile ones in a scratch folder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/abi/paths.h"
+#include "shared/abi/soft_abi.h"
+#include "shared/base/fs.h"
+#include "shared/device/device.h"
+#include "shared/device/device_sysfs.h"
+#include "tests/support/scratch.h"
+
+#define DEVICES "devices/virtual/neuron_device"
+
+struct fixture {
+    char *folder;
+    char *root; /* <folder>/sys */
+    struct ntk_device_source *source;
+};
+
+static void make_parents(const char *path)
+{
+    char *copy = strdup(path);
+
+    assert_non_null(copy);
+    *strrchr(copy, '/') = '\0';
+    assert_int_equal(ntk_fs_make_folders(copy, 0700, NULL), 0);
+    free(copy);
+}
+
+/* In place, as the software machine writes. */
+static void put_at(const char *root, const char *name, const char *text)
+{
+    char *path = test_scratch_path(root, name);
+    FILE *file;
+
+    make_parents(path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    free(path);
+}
+
+static void put(struct fixture *f, const char *format, unsigned int device, unsigned int core,
+                const char *text)
+{
+    char name[256];
+
+    snprintf(name, sizeof name, format, device, core);
+    put_at(f->root, name, text);
+}
+
+/* One device with two cores; stats lie below other names in the new layout. */
+static void put_device(struct fixture *f, unsigned int device, bool new_layout)
+{
+    char format[128];
+
+#define DEVICE DEVICES "/neuron%1$u/"
+#define PUT(name, text) put(f, DEVICE name, device, 0, text)
+    PUT("core_count", "2");
+    PUT("connected_devices", "12, 3, 4, 1\n");
+    PUT("info/serial_number", "0a1b2c3d4e5f6071\n");
+    PUT("info/architecture/arch_type", "NDv2\n");
+    PUT("info/architecture/instance_type", "Trn1\n");
+    PUT("info/architecture/device_name", "Trainium1\n");
+    for (unsigned int i = 0; i < 6; i++) {
+        static const char *const rows[][2] = {
+            { "hardware/sram_ecc_uncorrected", "1\n" },
+            { "hardware/mem_ecc_uncorrected", "2\n" },
+            { "hardware/mem_ecc_repairable_uncorrected", "3\n" },
+            { "hardware/mem_ecc_corrected", "4\n" },
+            { "power/utilization", "POWER_STATUS_VALID,1760000040,12.05,87.30,55.41\n" },
+            { "hardware/health_status/unhealthy_components", "hbm,sram\n" },
+        };
+
+        snprintf(format, sizeof format, DEVICES "/neuron%%1$u/%s/%s",
+                 new_layout ? "telemetry/device" : "stats", rows[i][0]);
+        put(f, format, device, 0, rows[i][1]);
+    }
+    for (unsigned int core = 0; core < 2; core++) {
+        static const char *const rows[][2] = {
+            { "other_info/nc_time_in_use/total", "1980000000\n" },
+            { "other_info/nc_time_in_use/present", "79200000\n" },
+            { "other_info/flop_count/total", "91750000000000000\n" },
+            { "other_info/inference_count/total", "125000\n" },
+            { "other_info/model_load_count/total", "12\n" },
+            { "memory_usage/host_mem/total", "45678592\n" },
+            { "memory_usage/device_mem/total", "6583410688\n" },
+            { "memory_usage/device_mem/peak", "7120281600\n" },
+            { "memory_usage/device_mem/tensors/total", "942070784\n" },
+            { "memory_usage/device_mem/model_code/total", "201326592\n" },
+            { "memory_usage/device_mem/dma_rings/total", "18446744073709551000\n" },
+            { "status/success/total", "125000\n" },
+            { "status/infer_completed_with_num_error/total", "5\n" },
+            { "status/success/present", "5000\n" },
+        };
+
+        put(f, DEVICE "neuron_core%2$u/info/architecture/arch_type", device, core, "NCv2\n");
+        for (unsigned int i = 0; i < sizeof rows / sizeof *rows; i++) {
+            snprintf(format, sizeof format,
+                     new_layout ? DEVICES "/neuron%%1$u/telemetry/neuron_core%%2$u/%s"
+                                : DEVICES "/neuron%%1$u/neuron_core%%2$u/stats/%s",
+                     rows[i][0]);
+            /* format holds a format again: device and core are filled in by put() */
+            put(f, format, device, core, rows[i][1]);
+        }
+    }
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    if (!f) {
+        return -1;
+    }
+    f->folder = test_scratch_create();
+    f->root = test_scratch_path(f->folder, "sys");
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_device_source_close(f->source);
+    free(f->root);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static const struct ntk_device_tree *open_root(struct fixture *f)
+{
+    struct ntk_device_options options = { .sysfs_root = f->root };
+    struct ntk_err err = { 0 };
+
+    ntk_device_source_close(f->source);
+    f->source = NULL;
+    assert_int_equal(ntk_device_source_open(&options, &f->source, &err), 0);
+    return ntk_device_source_tree(f->source);
+}
+
+static void check_tree(struct fixture *f)
+{
+    const struct ntk_device_tree *tree = open_root(f);
+    struct ntk_device_reading readings[4];
+    const struct ntk_device_core_reading *core;
+
+    assert_int_equal(tree->origin, NTK_DEVICE_ORIGIN_EXPLICIT);
+    assert_int_equal(tree->device_count, 2);
+    assert_int_equal(tree->cores_per_device, 2);
+    assert_int_equal(tree->devices[1].index, 11);
+    assert_int_equal(tree->devices[1].core_count, 2);
+    assert_true(tree->devices[1].has_neighbours);
+    assert_int_equal(tree->devices[1].neighbour_count, 4);
+    assert_int_equal(tree->devices[1].neighbours[0], 12);
+    assert_int_equal(tree->devices[1].neighbours[3], 1);
+    assert_string_equal(tree->devices[1].serial, "0a1b2c3d4e5f6071");
+    assert_string_equal(tree->devices[1].arch, "NDv2");
+    assert_string_equal(tree->devices[1].name, "Trainium1");
+    assert_string_equal(tree->devices[1].instance_type, "Trn1");
+    assert_string_equal(tree->devices[1].core_arch, "NCv2");
+
+    assert_int_equal(ntk_device_source_read(f->source,
+                                            NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_CORES |
+                                                NTK_DEVICE_READ_CATEGORIES | NTK_DEVICE_READ_STATUS,
+                                            readings, 4),
+                     2);
+    assert_int_equal(readings[1].index, 11);
+    assert_true(readings[1].sram_ecc_uncorrected.present);
+    assert_int_equal(readings[1].sram_ecc_uncorrected.value, 1);
+    assert_int_equal(readings[1].mem_ecc_uncorrected.value, 2);
+    assert_int_equal(readings[1].mem_ecc_repairable_uncorrected.value, 3);
+    assert_int_equal(readings[1].mem_ecc_corrected.value, 4);
+    assert_false(readings[1].sram_ecc_corrected.present);
+    assert_true(readings[1].has_power);
+    assert_int_equal(readings[1].power_time_seconds, 1760000040);
+    assert_true(readings[1].power_max_percent == 87.30);
+    assert_string_equal(readings[1].unhealthy_components, "hbm,sram");
+    core = &readings[1].cores[1];
+    assert_int_equal(core->busy_us.value, 1980000000);
+    assert_int_equal(core->flops.value, UINT64_C(91750000000000000));
+    assert_int_equal(core->inference_count.value, 125000);
+    assert_int_equal(core->model_load_count.value, 12);
+    assert_int_equal(core->host_memory_bytes.value, 45678592);
+    assert_int_equal(core->device_memory_bytes.value, UINT64_C(6583410688));
+    assert_int_equal(core->device_memory_peak_bytes.value, UINT64_C(7120281600));
+    assert_int_equal(core->category_bytes[NTK_MEMORY_TENSORS].value, 942070784);
+    assert_false(core->category_bytes[NTK_MEMORY_CONSTANTS].present);
+    /* cleared below what was in use: wrapped around */
+    assert_true(core->category_bytes[NTK_MEMORY_DMA_RINGS_IO].present);
+    assert_int_equal(core->category_bytes[NTK_MEMORY_DMA_RINGS_IO].value, 0);
+    assert_int_equal(core->status[NTK_STATUS_SUCCESS].value, 125000);
+    assert_int_equal(core->status[NTK_STATUS_NUM_ERR].value, 5);
+    assert_false(readings[1].cores[2].busy_us.present);
+}
+
+static void the_old_layout_is_read(void **state)
+{
+    struct fixture *f = *state;
+
+    put_at(f->root, "module/neuron/version", "2.30.2.0\n");
+    put_device(f, 0, false);
+    put_device(f, 11, false);
+    check_tree(f);
+    assert_false(ntk_device_source_tree(f->source)->new_layout);
+    assert_string_equal(ntk_device_source_tree(f->source)->driver_version, "2.30.2.0");
+}
+
+static void the_new_layout_is_read_alike(void **state)
+{
+    struct fixture *f = *state;
+
+    put_at(f->root, "module/neuron/version", "2.31.0.0\n");
+    put_device(f, 0, true);
+    put_device(f, 11, true);
+    check_tree(f);
+    assert_true(ntk_device_source_tree(f->source)->new_layout);
+}
+
+static void counters_are_read_anew_at_each_sample(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_device_reading reading;
+
+    put_device(f, 0, false);
+    open_root(f);
+    for (unsigned int i = 0; i < 3; i++) {
+        char text[32];
+
+        snprintf(text, sizeof text, "%u\n", 100 + i);
+        put(f, DEVICES "/neuron%1$u/stats/hardware/mem_ecc_uncorrected", 0, 0, text);
+        ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
+        assert_int_equal(reading.mem_ecc_uncorrected.value, 100 + i);
+        assert_false(reading.cores[0].busy_us.present); /* not asked for */
+    }
+    /* a line that is being written */
+    put(f, DEVICES "/neuron%1$u/stats/hardware/mem_ecc_uncorrected", 0, 0, "10");
+    ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
+    assert_false(reading.mem_ecc_uncorrected.present);
+}
+
+static void missing_and_odd_leaves_are_absent(void **state)
+{
+    static const char *const odd[] = {
+        "", "\n", "-1\n", "12x\n", "NaN\n", " \n", "99999999999999999999999\n"
+    };
+    struct fixture *f = *state;
+    struct ntk_device_reading reading;
+    const struct ntk_device_tree *tree;
+
+    /* core_count cannot be read (old drivers): folders are counted */
+    put(f, DEVICES "/neuron%1$u/neuron_core%2$u/info/architecture/arch_type", 0, 3, "NCv3\n");
+    put(f, DEVICES "/neuron%1$u/stats/hardware/mem_ecc_uncorrected", 0, 0, "1\n");
+    put(f, DEVICES "/neuron%1$u/stats/power/utilization", 0, 0,
+        "POWER_STATUS_NO_DATA,0,0.00,0.00,0.00\n");
+    tree = open_root(f);
+    assert_int_equal(tree->device_count, 1);
+    assert_int_equal(tree->devices[0].core_count, 4);
+    assert_false(tree->devices[0].has_neighbours);
+    assert_string_equal(tree->devices[0].name, "");
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        put(f, DEVICES "/neuron%1$u/stats/hardware/mem_ecc_uncorrected", 0, 0, odd[i]);
+        ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
+        assert_false(reading.mem_ecc_uncorrected.present);
+        assert_false(reading.has_power);
+        put(f, DEVICES "/neuron%1$u/stats/power/utilization", 0, 0, odd[i]);
+    }
+}
+
+static void a_tree_that_comes_goes_and_changes_is_noticed(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+    const struct ntk_device_tree *tree = open_root(f);
+    char *devices = test_scratch_path(f->root, DEVICES);
+
+    assert_int_equal(tree->origin, NTK_DEVICE_ORIGIN_NONE);
+    assert_int_equal(tree->device_count, 0);
+    assert_int_equal(ntk_device_source_refresh(f->source, &err), 0);
+
+    put_device(f, 0, false);
+    assert_int_equal(ntk_device_source_refresh(f->source, &err), 1);
+    assert_int_equal(ntk_device_source_tree(f->source)->device_count, 1);
+
+    put_device(f, 1, false);
+    assert_int_equal(ntk_device_source_refresh(f->source, &err), 1);
+    assert_int_equal(ntk_device_source_tree(f->source)->device_count, 2);
+
+    assert_int_equal(ntk_fs_remove_tree(devices, &err), 0);
+    assert_int_equal(ntk_device_source_refresh(f->source, &err), 1);
+    assert_int_equal(ntk_device_source_tree(f->source)->device_count, 0);
+    free(devices);
+}
+
+/* Method: the three places, one after the other filled. */
+static void the_named_tree_beats_the_driver_and_the_driver_the_software_machine(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_soft_header header = { .magic = NTK_SOFT_MAGIC,
+                                      .abi_version = NTK_SOFT_ABI_VERSION,
+                                      .instance_type = "trn1.2xlarge" };
+    char *hooks = test_scratch_path(f->folder, "hooks");
+    char *soft = test_scratch_path(hooks, "soft/sys");
+    char *driver = test_scratch_path(f->folder, "driver");
+    char *soft_state = test_scratch_path(hooks, NTK_SOFT_STATE_NAME);
+    struct ntk_device_options options = { .driver_sysfs = driver, .hooks_dir = hooks };
+    struct ntk_err err = { 0 };
+    struct ntk_device_source *source;
+    char root[512];
+
+    assert_int_equal(ntk_device_soft_root(hooks, root, sizeof root), 0);
+    assert_string_equal(root, soft);
+    assert_int_equal(ntk_device_soft_root(hooks, root, 8), -ENAMETOOLONG);
+
+    assert_int_equal(ntk_device_source_open(&options, &source, &err), 0);
+    assert_int_equal(ntk_device_source_tree(source)->origin, NTK_DEVICE_ORIGIN_NONE);
+
+    put_at(soft, DEVICES "/neuron0/info/architecture/device_name", "Trainium1\n");
+    assert_int_equal(ntk_fs_write(soft_state, &header, sizeof header, &err), 0);
+    assert_int_equal(ntk_device_source_refresh(source, &err), 1);
+    assert_int_equal(ntk_device_source_tree(source)->origin, NTK_DEVICE_ORIGIN_SOFTWARE);
+    assert_string_equal(ntk_device_source_tree(source)->machine_type, "trn1.2xlarge");
+
+    put_at(driver, DEVICES "/neuron0/info/architecture/device_name", "Trainium2\n");
+    assert_int_equal(ntk_device_source_refresh(source, &err), 1);
+    assert_int_equal(ntk_device_source_tree(source)->origin, NTK_DEVICE_ORIGIN_DRIVER);
+    assert_string_equal(ntk_device_source_tree(source)->machine_type, "");
+    assert_string_equal(ntk_device_source_tree(source)->devices[0].name, "Trainium2");
+    ntk_device_source_close(source);
+
+    /* named and not there: nothing else is taken instead */
+    options.sysfs_root = f->root;
+    assert_int_equal(ntk_device_source_open(&options, &source, &err), 0);
+    assert_int_equal(ntk_device_source_tree(source)->origin, NTK_DEVICE_ORIGIN_NONE);
+    put_at(f->root, DEVICES "/neuron0/info/architecture/device_name", "Inferentia\n");
+    assert_int_equal(ntk_device_source_refresh(source, &err), 1);
+    assert_int_equal(ntk_device_source_tree(source)->origin, NTK_DEVICE_ORIGIN_EXPLICIT);
+    ntk_device_source_close(source);
+    free(soft_state);
+    free(driver);
+    free(soft);
+    free(hooks);
+}
+
+/* ---- hostile trees ---- */
+
+static void links_fifos_and_folders_in_place_of_leaves_are_not_followed(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_device_reading reading;
+    char *secret = test_scratch_path(f->folder, "secret");
+    char *leaf = test_scratch_path(f->root, DEVICES "/neuron0/info/serial_number");
+    char *ecc = test_scratch_path(f->root, DEVICES "/neuron0/stats/hardware/mem_ecc_uncorrected");
+    char *sram = test_scratch_path(f->root, DEVICES "/neuron0/stats/hardware/sram_ecc_uncorrected");
+    char *power = test_scratch_path(f->root, DEVICES "/neuron0/stats/power");
+    char *outside = test_scratch_path(f->folder, "outside");
+
+    put_at(f->folder, "secret", "12345\n");
+    put_at(f->folder, "outside/utilization", "POWER_STATUS_VALID,1,1.00,1.00,1.00\n");
+    put_device(f, 0, false);
+    unlink(leaf);
+    assert_int_equal(symlink(secret, leaf), 0);
+    unlink(ecc);
+    assert_int_equal(mkfifo(ecc, 0600), 0);
+    unlink(sram);
+    assert_int_equal(mkdir(sram, 0700), 0);
+    assert_int_equal(ntk_fs_remove_tree(power, NULL), 0);
+    assert_int_equal(symlink(outside, power), 0);
+
+    assert_string_equal(open_root(f)->devices[0].serial, "");
+    ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
+    assert_false(reading.mem_ecc_uncorrected.present);
+    assert_false(reading.sram_ecc_uncorrected.present);
+    assert_false(reading.has_power);
+    assert_true(reading.mem_ecc_corrected.present); /* the rest is read */
+
+    /* a leaf becomes a link between the walk and the reading */
+    unlink(leaf);
+    put(f, DEVICES "/neuron%1$u/stats/hardware/sram_ecc_corrected", 0, 0, "1\n");
+    open_root(f);
+    {
+        char *swapped =
+            test_scratch_path(f->root, DEVICES "/neuron0/stats/hardware/sram_ecc_corrected");
+
+        unlink(swapped);
+        assert_int_equal(symlink(secret, swapped), 0);
+        ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
+        assert_false(reading.sram_ecc_corrected.present);
+        free(swapped);
+    }
+    free(outside);
+    free(power);
+    free(sram);
+    free(ecc);
+    free(leaf);
+    free(secret);
+}
+
+static void deep_wide_and_long_trees_are_cut(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_device_tree *tree;
+    char name[1024] = DEVICES "/neuron0";
+    char text[8192];
+
+    put_device(f, 0, false);
+    for (int i = 0; i < 60; i++) {
+        strcat(name, "/deep");
+    }
+    strcat(name, "/serial_number");
+    put_at(f->root, name, "deep\n");
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    put_at(f->root, DEVICES "/neuron0/info/architecture/device_name", text);
+    put_at(f->root, DEVICES "/neuron0/core_count", "4000000000");
+    put_at(f->root, DEVICES "/neuron0/connected_devices", "1,2,999,-3,,x,4,5,6,7,8,9\n");
+    for (int i = 0; i < 200; i++) {
+        snprintf(text, sizeof text, DEVICES "/neuron%d/info/serial_number", i);
+        put_at(f->root, text, "wide\n");
+    }
+    put_at(f->root, DEVICES "/neuron00/info/serial_number", "x\n");
+    put_at(f->root, DEVICES "/neuron-1/info/serial_number", "x\n");
+    put_at(f->root, DEVICES "/neuronx/info/serial_number", "x\n");
+    tree = open_root(f);
+    assert_int_equal(tree->device_count, NTK_DEVICES_MAX);
+    assert_int_equal(tree->devices[0].core_count, 2);
+    assert_true(strlen(tree->devices[0].name) < NTK_DEVICE_TEXT_BYTES);
+    assert_int_equal(tree->devices[0].neighbour_count, 8);
+    assert_string_equal(tree->devices[0].serial, "wide");
+    for (size_t i = 1; i < tree->device_count; i++) {
+        assert_true(tree->devices[i].index > tree->devices[i - 1].index);
+    }
+}
+
+static void control_characters_do_not_come_through(void **state)
+{
+    struct fixture *f = *state;
+
+    put_device(f, 0, false);
+    put_at(f->root, DEVICES "/neuron0/info/serial_number", "a\033[31mb\n");
+    open_root(f);
+    assert_null(strchr(ntk_device_source_tree(f->source)->devices[0].serial, '\033'));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_old_layout_is_read),
+        TEST(the_new_layout_is_read_alike),
+        TEST(counters_are_read_anew_at_each_sample),
+        TEST(missing_and_odd_leaves_are_absent),
+        TEST(a_tree_that_comes_goes_and_changes_is_noticed),
+        TEST(the_named_tree_beats_the_driver_and_the_driver_the_software_machine),
+        TEST(links_fifos_and_folders_in_place_of_leaves_are_not_followed),
+        TEST(deep_wide_and_long_trees_are_cut),
+        TEST(control_characters_do_not_come_through),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
