@@ -41,7 +41,8 @@ static const struct {
     [NTK_STYLE_WARNING] = { COLOR_YELLOW, -1, A_BOLD, A_BOLD },
 };
 
-#define GREY 8 /* bright black where a terminal has sixteen colours */
+#define GREY 8          /* bright black where a terminal has sixteen colours */
+#define GREY_OF_256 242 /* the same in every palette */
 
 static void curses_begin(struct ntk_screen *base)
 {
@@ -135,9 +136,10 @@ static const struct ntk_screen_ops curses_ops = { curses_begin, curses_put, curs
 
 static void set_up_colours(struct curses_screen *screen)
 {
-    short grey = COLORS > GREY ? GREY : COLOR_BLACK;
+    short grey;
 
     start_color();
+    grey = COLORS >= 256 ? GREY_OF_256 : COLORS > GREY ? GREY : COLOR_BLACK;
     if (use_default_colors() == ERR) {
         (void)assume_default_colors(COLOR_WHITE, COLOR_BLACK);
     }
