@@ -56,8 +56,8 @@ static uint32_t take_thread_entry(uint64_t now)
         uint64_t name[2] = { 0, 0 };
 
         (void)prctl(PR_GET_NAME, name);
-        ntk_abi_store((uint64_t *)(void *)&entry->name[0], name[0]);
-        ntk_abi_store((uint64_t *)(void *)&entry->name[8], name[1]);
+        ntk_abi_store((ntk_abi_word *)(void *)&entry->name[0], name[0]);
+        ntk_abi_store((ntk_abi_word *)(void *)&entry->name[8], name[1]);
     }
     ntk_abi_store(&entry->state, (uint32_t)NTK_THREAD_ALIVE);
     ntk_abi_store_release(&entry->seq, entry->seq + 1);

@@ -10,5 +10,4 @@ void ntk_ring_writer_init(struct ntk_ring_writer *writer, struct ntk_segment_rin
     writer->ring = ring;
     writer->busy = 0;
     writer->thread = 0;
-    writer->reserved = 0;
 }

@@ -28,6 +28,9 @@
 extern "C" {
 #endif
 
+/* A 64-bit word over fields of other types: how words that another process changes are copied. */
+typedef uint64_t ntk_abi_word __attribute__((__may_alias__));
+
 #define NTK_NO_CORE 0xffffu
 #define NTK_SLOT_WORDS 5
 #define NTK_SLOT_BYTES 64
@@ -163,7 +166,7 @@ static_assert(NTK_MEMORY_CATEGORY_COUNT == 22, "memory.def numbers its rows with
 #define NTK_SLOT_META(kind, flags, core, thread)                      \
     ((uint64_t)(uint16_t)(kind) | (uint64_t)(uint16_t)(flags) << 16 | \
      (uint64_t)(uint16_t)(core) << 32 | (uint64_t)(uint16_t)(thread) << 48)
-#define ntk_slot_meta(slot) ((uint64_t *)(void *)&(slot)->kind)
+#define ntk_slot_meta(slot) ((ntk_abi_word *)(void *)&(slot)->kind)
 
 #define NTK_WORD(lo, hi) ((uint64_t)(uint32_t)(lo) | (uint64_t)(uint32_t)(hi) << 32)
 #define NTK_WORD_LO(word) ((uint32_t)(word))

@@ -18,7 +18,7 @@ static inline void copy_slot(const struct ntk_slot *from, struct ntk_slot *to)
 {
     to->seq = ntk_abi_load(&from->seq);
     to->start_ticks = ntk_abi_load(&from->start_ticks);
-    *ntk_slot_meta(to) = ntk_abi_load((const uint64_t *)(const void *)&from->kind);
+    *ntk_slot_meta(to) = ntk_abi_load((const ntk_abi_word *)(const void *)&from->kind);
     to->word[0] = ntk_abi_load(&from->word[0]);
     to->word[1] = ntk_abi_load(&from->word[1]);
     to->word[2] = ntk_abi_load(&from->word[2]);

@@ -148,7 +148,7 @@ static bool has_ended(const struct ntk_ring_registry *registry, struct ntk_ring_
 static void set_ignored(struct ntk_ring_poll *out, const char *reason)
 {
     out->ignored++;
-    (void)snprintf(out->ignored_reason, sizeof out->ignored_reason, "%s", reason);
+    (void)snprintf(out->ignored_reason, sizeof out->ignored_reason, "%.255s", reason);
 }
 
 static struct ntk_ring_segment *find_segment(const struct ntk_ring_registry *registry,

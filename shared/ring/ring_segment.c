@@ -50,8 +50,8 @@ static const uint8_t *entry_at(const struct ntk_ring_segment *segment,
 /* Copies a run of 64-bit words that the writer may be changing. */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
-    const uint64_t *source = from;
-    uint64_t *target = to;
+    const ntk_abi_word *source = from;
+    ntk_abi_word *target = to;
     size_t i;
 
     for (i = 0; i < bytes / sizeof *target; i++) {

@@ -63,7 +63,7 @@ void observed_send(struct observed *side, uint64_t value)
 uint64_t observed_receive(struct observed *side)
 {
     struct pollfd descriptor = { side->in, POLLIN, 0 };
-    uint64_t value;
+    uint64_t value = 0;
     int ready;
 
     do {

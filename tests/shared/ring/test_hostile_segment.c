@@ -71,10 +71,14 @@ static struct ntk_segment_header *header(void)
 static void spoil(uint64_t offset, uint64_t count)
 {
     static const uint32_t evil[] = { 0, 1, 0x7fffffffu, 0x80000000u, 0xffffffffu, 0x00010000u };
+    const char *sanitizer = getenv("NTK_SANITIZE");
     uint64_t at;
     size_t i;
 
     assert_true(offset + count <= bytes_count);
+    if (sanitizer != NULL && strcmp(sanitizer, "thread") == 0 && count > 64) {
+        count = 64; /* one thread only: nothing to find at ten times the price */
+    }
     for (at = offset; at + 4 <= offset + count; at += 4) {
         uint32_t *word = (uint32_t *)(void *)(bytes + at);
         uint32_t good = *word;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks_so - the hooks in a shared library, behind exported functions as a runtime has them.
+ */
+#ifndef NTK_TESTS_BENCH_HOOKS_SO_H
+#define NTK_TESTS_BENCH_HOOKS_SO_H
+
+#include <stdint.h>
+
+int bench_so_attach(void);
+void bench_so_detach(void);
+/* An empty call into the library: the price of getting there. */
+void bench_so_nothing(uint64_t a, uint64_t b);
+/* One record: a timestamp and 64 bytes. */
+void bench_so_mark(uint64_t a, uint64_t b);
+/* begin and end of an execution whose six engines worked: counters, histograms, seven records. */
+void bench_so_execute(uint64_t id);
+
+#endif
