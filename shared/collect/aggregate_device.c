@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices, what the machine is, and its cores over all runtimes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/collect/aggregate_state.h"
+
+static const struct ntk_device_value *ecc_value(const struct ntk_device_reading *reading,
+                                                enum ntk_ecc ecc)
+{
+    switch (ecc) {
+    case NTK_ECC_MEM_CORRECTED:
+        return &reading->mem_ecc_corrected;
+    case NTK_ECC_MEM_UNCORRECTED:
+        return &reading->mem_ecc_uncorrected;
+    case NTK_ECC_SRAM_UNCORRECTED:
+        return &reading->sram_ecc_uncorrected;
+    case NTK_ECC_SRAM_CORRECTED:
+        return &reading->sram_ecc_corrected;
+    default:
+        return &reading->mem_ecc_repairable_uncorrected;
+    }
+}
+
+static void take_tree_core(struct machine_core *core, const struct ntk_device_core_reading *reading,
+                           bool appeared)
+{
+    const struct {
+        enum counter counter;
+        uint32_t has;
+        const struct ntk_device_value *value;
+        uint64_t scale;
+    } rows[] = {
+        { COUNTER_BUSY, NTK_CORE_HAS_BUSY, &reading->busy_us, 1000 },
+        { COUNTER_EFFECTIVE_FLOPS, NTK_CORE_HAS_EFFECTIVE_FLOPS, &reading->flops, 1 },
+        { COUNTER_OUTCOME + NTK_OUTCOME_COMPLETED, NTK_CORE_HAS_EXECUTIONS,
+          &reading->inference_count, 1 },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t now = rows[i].value->value * rows[i].scale;
+
+        if (!rows[i].value->present || (core->has_segment & rows[i].has)) {
+            core->has_tree &= ~rows[i].has;
+            continue;
+        }
+        if (!(core->has_tree & rows[i].has)) {
+            core->tree_base[rows[i].counter] = appeared ? 0 : now;
+            core->has_tree |= rows[i].has;
+        }
+        core->period[rows[i].counter] +=
+            ntk_aggregate_difference(now, core->tree_base[rows[i].counter]);
+        core->tree_base[rows[i].counter] = now;
+    }
+    core->has_memory = reading->device_memory_bytes.present;
+    core->memory_bytes = reading->device_memory_bytes.value;
+}
+
+void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_device_tree *tree,
+                           bool appeared, const struct ntk_device_reading *readings, size_t count)
+{
+    size_t devices = tree->device_count < NTK_DEVICES_MAX ? tree->device_count : NTK_DEVICES_MAX;
+
+    aggregate->tree = *tree;
+    if (devices > 0) {
+        memcpy(aggregate->tree_devices, tree->devices, devices * sizeof *tree->devices);
+    }
+    aggregate->tree.devices = aggregate->tree_devices;
+    aggregate->tree.device_count = devices;
+    aggregate->reading_count = count < devices ? count : devices;
+    for (size_t i = 0; i < aggregate->reading_count; i++) {
+        uint32_t index = readings[i].index;
+        struct device_state *state;
+
+        aggregate->readings[i] = readings[i];
+        if (index >= NTK_DEVICES_MAX) {
+            continue;
+        }
+        state = &aggregate->devices[index];
+        for (int ecc = 0; ecc < NTK_ECC_COUNT; ecc++) {
+            const struct ntk_device_value *value = ecc_value(&readings[i], (enum ntk_ecc)ecc);
+
+            if (value->present && !state->known[ecc]) {
+                state->known[ecc] = true;
+                state->base[ecc] = appeared ? 0 : value->value;
+            }
+        }
+        for (uint32_t c = 0; c < tree->cores_per_device && c < NTK_DEVICE_CORES_MAX; c++) {
+            uint32_t core = index * tree->cores_per_device + c;
+
+            if (core < NTK_AGGREGATE_CORES_MAX) {
+                take_tree_core(&aggregate->cores[core], &readings[i].cores[c], appeared);
+            }
+        }
+    }
+}
+
+bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate)
+{
+    uint32_t count = (uint32_t)aggregate->tree.device_count * aggregate->tree.cores_per_device;
+
+    if (aggregate->tree.origin == NTK_DEVICE_ORIGIN_SOFTWARE) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count && i < NTK_AGGREGATE_CORES_MAX; i++) {
+        if (!(aggregate->cores[i].has_segment & NTK_CORE_HAS_EFFECTIVE_FLOPS)) {
+            return true;
+        }
+    }
+    return aggregate->tree.device_count == 0;
+}
+
+static const struct ntk_machine *find_machine(const struct ntk_aggregate *aggregate,
+                                              const char **out_type)
+{
+    const struct ntk_device_tree *tree = &aggregate->tree;
+    const struct ntk_machine *machine = NULL;
+
+    *out_type = "";
+    if (tree->machine_type[0]) {
+        *out_type = tree->machine_type;
+        machine = ntk_machine_find(tree->machine_type);
+    }
+    if (!machine && tree->device_count > 0) {
+        machine = ntk_machine_find_device(tree->devices[0].name);
+    }
+    ntk_vec_each(struct runtime_state *, runtime, &aggregate->runtimes) {
+        const char *type = (*runtime)->sample.instance_type;
+
+        if (!(*runtime)->sampled || !type[0] || (machine && (*out_type)[0])) {
+            continue;
+        }
+        /* A process names its machine; a tree, where there is one, has the last word on the family. */
+        const struct ntk_machine *named = ntk_machine_find(type);
+
+        if (named &&
+            (!machine || strcmp(machine->sysfs_device_name, named->sysfs_device_name) == 0)) {
+            machine = named;
+            *out_type = type;
+        }
+    }
+    return machine;
+}
+
+/* The LNC that a tool shows: what the running processes agree on, else the environment, else the
+ * family's default. */
+static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct ntk_machine *machine)
+{
+    static const char *const variables[] = { "NEURON_RT_VIRTUAL_CORE_SIZE",
+                                             "NEURON_LOGICAL_NC_CONFIG" };
+    uint32_t agreed = 0;
+    bool differ = false;
+
+    ntk_vec_each(struct runtime_state *, runtime, &aggregate->runtimes) {
+        uint32_t lnc = (*runtime)->sample.lnc;
+
+        if ((*runtime)->sampled && !(*runtime)->ended) {
+            differ = differ || (agreed != 0 && agreed != lnc);
+            agreed = lnc;
+        }
+    }
+    if (agreed != 0 && !differ) {
+        return agreed;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = getenv(variables[i]);
+        uint64_t lnc;
+
+        if (text && ntk_str_parse_u64(text, &lnc) == 0 && (lnc == 1 || lnc == 2)) {
+            return machine && lnc > machine->lnc_max ? machine->lnc_max : (uint32_t)lnc;
+        }
+    }
+    return machine ? machine->lnc_default : 1;
+}
+
+void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
+{
+    struct ntk_hardware *out = &snapshot->hardware;
+    const struct ntk_device_tree *tree = &aggregate->tree;
+    const char *type;
+    const struct ntk_machine *machine = find_machine(aggregate, &type);
+
+    out->software = tree->origin == NTK_DEVICE_ORIGIN_SOFTWARE;
+    out->instance_type = ntk_snapshot_text(snapshot, type);
+    out->driver_version = ntk_snapshot_text(snapshot, tree->driver_version);
+    out->lnc = choose_lnc(aggregate, machine);
+    if (tree->origin != NTK_DEVICE_ORIGIN_NONE && tree->device_count > 0) {
+        out->has |= NTK_HARDWARE_HAS_DEVICES;
+        out->device_count = (uint32_t)tree->device_count;
+        out->cores_per_device = tree->cores_per_device;
+    } else if (machine && type[0]) {
+        out->has |= NTK_HARDWARE_HAS_DEVICES;
+        out->device_count = machine->device_count;
+        out->cores_per_device = machine->cores_per_device;
+    } else {
+        out->error = "no Neuron driver and no software machine found";
+    }
+    if (!machine) {
+        return;
+    }
+    out->has |= NTK_HARDWARE_HAS_MEMORY | NTK_HARDWARE_HAS_PEAK;
+    out->device_type = machine->device_type;
+    out->device_version = machine->device_version;
+    out->core_version = out->lnc == 2 && machine->core_version_lnc2[0] ? machine->core_version_lnc2
+                                                                       : machine->core_version;
+    out->stack_count = machine->stack_count;
+    out->cores_per_stack = machine->cores_per_stack;
+    out->device_memory_bytes = machine->stack_bytes * machine->stack_count;
+    out->tensor_peak_flops = machine->tensor_peak_flops;
+}
+
+static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot,
+                         struct ntk_device_sample *device)
+{
+    const struct ntk_hardware *hardware = &snapshot->hardware;
+    uint32_t first = device->index * hardware->cores_per_device;
+
+    if (!(hardware->has & NTK_HARDWARE_HAS_MEMORY)) {
+        return;
+    }
+    device->stack_count = hardware->stack_count < NTK_SNAPSHOT_STACKS_MAX ? hardware->stack_count
+                                                                          : NTK_SNAPSHOT_STACKS_MAX;
+    device->has |= NTK_DEVICE_HAS_MEMORY_CAPACITY;
+    for (uint32_t s = 0; s < device->stack_count; s++) {
+        device->stack_capacity_bytes[s] = hardware->device_memory_bytes / hardware->stack_count;
+    }
+    /* A driver's tree knows every process. The software machine's is a second old and stays as it is
+     * when its last process was killed: there the processes themselves are asked. */
+    if (aggregate->tree.origin == NTK_DEVICE_ORIGIN_SOFTWARE ||
+        aggregate->tree.origin == NTK_DEVICE_ORIGIN_NONE) {
+        device->has |= NTK_DEVICE_HAS_MEMORY_USED;
+        for (size_t r = 0; r < snapshot->runtime_count; r++) {
+            const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+            for (size_t i = 0; i < runtime->memory_count; i++) {
+                const struct ntk_memory_sample *row = &runtime->memory[i];
+                uint32_t stack = (row->core - first) / hardware->cores_per_stack;
+
+                if (row->location == NTK_MEMORY_DEVICE && row->core >= first &&
+                    row->core < first + hardware->cores_per_device && stack < device->stack_count) {
+                    device->stack_used_bytes[stack] += row->current_bytes;
+                }
+            }
+        }
+        return;
+    }
+    for (uint32_t c = 0; c < hardware->cores_per_device; c++) {
+        const struct machine_core *core =
+            first + c < NTK_AGGREGATE_CORES_MAX ? &aggregate->cores[first + c] : NULL;
+        uint32_t stack = c / hardware->cores_per_stack;
+
+        if (core && core->has_memory && stack < device->stack_count) {
+            device->has |= NTK_DEVICE_HAS_MEMORY_USED;
+            device->stack_used_bytes[stack] += core->memory_bytes;
+        }
+    }
+}
+
+void ntk_aggregate_build_devices(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
+{
+    const struct ntk_device_tree *tree = &aggregate->tree;
+    bool from_tree = tree->device_count > 0;
+    size_t count = from_tree ? tree->device_count : snapshot->hardware.device_count;
+    struct ntk_device_sample *devices;
+
+    if (count > NTK_DEVICES_MAX) {
+        count = NTK_DEVICES_MAX;
+    }
+    devices = ntk_snapshot_alloc_devices(snapshot, count);
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        struct ntk_device_sample *out = &devices[i];
+        struct device_state *state;
+
+        out->index = from_tree ? tree->devices[i].index : (uint32_t)i;
+        out->core_count =
+            from_tree ? tree->devices[i].core_count : snapshot->hardware.cores_per_device;
+        build_stacks(aggregate, snapshot, out);
+        if (!from_tree) {
+            continue;
+        }
+        out->name = ntk_snapshot_text(snapshot, tree->devices[i].name);
+        out->arch = ntk_snapshot_text(snapshot, tree->devices[i].arch);
+        out->serial = ntk_snapshot_text(snapshot, tree->devices[i].serial);
+        if (tree->devices[i].has_neighbours) {
+            out->has |= NTK_DEVICE_HAS_NEIGHBOURS;
+            out->neighbour_count = tree->devices[i].neighbour_count;
+            memcpy(out->neighbours, tree->devices[i].neighbours, sizeof out->neighbours);
+        }
+        if (i >= aggregate->reading_count || out->index >= NTK_DEVICES_MAX) {
+            continue;
+        }
+        state = &aggregate->devices[out->index];
+        for (int ecc = 0; ecc < NTK_ECC_COUNT; ecc++) {
+            const struct ntk_device_value *value =
+                ecc_value(&aggregate->readings[i], (enum ntk_ecc)ecc);
+
+            if (value->present && state->known[ecc]) {
+                out->has |= NTK_DEVICE_HAS_ECC;
+                out->ecc_has |= 1u << ecc;
+                out->ecc[ecc].total = value->value;
+                out->ecc[ecc].period = ntk_aggregate_difference(value->value, state->base[ecc]);
+                state->base[ecc] = value->value;
+                state->since_start[ecc] += out->ecc[ecc].period;
+            }
+            out->ecc_since_start[ecc] = state->since_start[ecc];
+        }
+        if (aggregate->readings[i].has_power) {
+            out->has |= NTK_DEVICE_HAS_POWER;
+            out->power_time_seconds = aggregate->readings[i].power_time_seconds;
+            out->power_min = aggregate->readings[i].power_min_percent / 100;
+            out->power_max = aggregate->readings[i].power_max_percent / 100;
+            out->power_average = aggregate->readings[i].power_average_percent / 100;
+        }
+    }
+}
+
+void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
+{
+    size_t count = (size_t)snapshot->hardware.device_count * snapshot->hardware.cores_per_device;
+
+    for (size_t i = count; i < NTK_AGGREGATE_CORES_MAX; i++) {
+        if (aggregate->cores[i].has_segment) {
+            count = i + 1;
+        }
+    }
+    if (count > NTK_AGGREGATE_CORES_MAX) {
+        count = NTK_AGGREGATE_CORES_MAX;
+    }
+    snapshot->cores = ntk_snapshot_alloc(snapshot, count, sizeof *snapshot->cores);
+    snapshot->core_count = snapshot->cores ? count : 0;
+    for (size_t i = 0; i < NTK_AGGREGATE_CORES_MAX; i++) {
+        struct machine_core *core = &aggregate->cores[i];
+
+        for (size_t k = 0; k < COUNTER_COUNT; k++) {
+            core->total[k] += core->period[k];
+        }
+        if (i < snapshot->core_count) {
+            struct ntk_core_sample *out = &snapshot->cores[i];
+
+            ntk_aggregate_fill_core(out, core->period, core->total);
+            out->core = (uint32_t)i;
+            out->has = core->has_segment | core->has_tree;
+            out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);
+            if (snapshot->hardware.software) {
+                /* Nobody runs on it: it is idle, which is known. */
+                out->has |= NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | CORE_HAS_SOFTWARE;
+                out->has &= ~(uint32_t)NTK_CORE_HAS_DEVICE_LATENCY;
+            }
+            out->in_flight = core->in_flight;
+            out->utilization = ntk_aggregate_share(core->period[COUNTER_BUSY], snapshot->period_ns);
+        }
+        memset(core->period, 0, sizeof core->period);
+        core->in_flight = 0;
+    }
+}

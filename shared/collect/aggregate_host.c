@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* CPUs and memory of the host: ticks to shares. */
+#include "shared/collect/aggregate_state.h"
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+void ntk_aggregate_system(struct ntk_aggregate *aggregate, const struct ntk_system_reading *reading)
+{
+    size_t count =
+        reading->cpu_count < NTK_AGGREGATE_CPUS_MAX ? reading->cpu_count : NTK_AGGREGATE_CPUS_MAX;
+
+    aggregate->system = *reading;
+    aggregate->system.cpu_error = ntk_snapshot_text(aggregate->pending, reading->cpu_error);
+    aggregate->system.memory_error = ntk_snapshot_text(aggregate->pending, reading->memory_error);
+    ntk_vec_clear(&aggregate->system_cpus);
+    for (size_t i = 0; i < count; i++) {
+        ntk_vec_push(&aggregate->system_cpus, &reading->cpus[i]);
+    }
+    aggregate->has_system = true;
+    if (!aggregate->has_system_base && (reading->has & NTK_SYSTEM_HAS_CPU)) {
+        aggregate->system_average_base = reading->average;
+        aggregate->switches_base = reading->context_switches;
+        for (size_t i = 0; i < count; i++) {
+            ntk_vec_push(&aggregate->system_base, &reading->cpus[i]);
+        }
+        aggregate->has_system_base = true;
+    }
+}
+
+/* Ticks never go back but for the kernel's own corrections of idle and io_wait: those count 0. */
+static void cpu_shares(const struct ntk_cpu_reading *now, const struct ntk_cpu_reading *before,
+                       double share[NTK_CPU_FIELD_COUNT])
+{
+    uint64_t ticks[NTK_CPU_FIELD_COUNT];
+    uint64_t whole =
+        now->other_ticks > before->other_ticks ? now->other_ticks - before->other_ticks : 0;
+
+    for (size_t i = 0; i < NTK_CPU_FIELD_COUNT; i++) {
+        ticks[i] = now->ticks[i] > before->ticks[i] ? now->ticks[i] - before->ticks[i] : 0;
+        whole += ticks[i];
+    }
+    for (size_t i = 0; i < NTK_CPU_FIELD_COUNT; i++) {
+        share[i] = whole == 0 ? 0 : (double)ticks[i] / (double)whole;
+    }
+}
+
+static const struct ntk_cpu_reading *find_cpu(const struct ntk_vec *cpus, size_t hint, uint32_t cpu)
+{
+    const struct ntk_cpu_reading *rows = cpus->items;
+
+    if (hint < cpus->count && rows[hint].cpu == cpu) {
+        return &rows[hint];
+    }
+    for (size_t i = 0; i < cpus->count; i++) {
+        if (rows[i].cpu == cpu) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
+{
+    const struct ntk_system_reading *now = &aggregate->system;
+    struct ntk_system_sample *out = &snapshot->system;
+
+    if (!aggregate->has_system) {
+        return;
+    }
+    out->has = now->has;
+    out->cpu_error = or_empty(now->cpu_error);
+    out->memory_error = or_empty(now->memory_error);
+    out->memory_total_bytes = now->memory_total_bytes;
+    out->memory_used_bytes = now->memory_used_bytes;
+    out->swap_total_bytes = now->swap_total_bytes;
+    out->swap_used_bytes = now->swap_used_bytes;
+    if ((now->has & NTK_SYSTEM_HAS_CPU) && aggregate->has_system_base) {
+        const struct ntk_cpu_reading *cpus = aggregate->system_cpus.items;
+
+        cpu_shares(&now->average, &aggregate->system_average_base, out->average);
+        out->cpus = ntk_snapshot_alloc(snapshot, aggregate->system_cpus.count, sizeof *out->cpus);
+        out->cpu_count = out->cpus ? aggregate->system_cpus.count : 0;
+        for (size_t i = 0; i < out->cpu_count; i++) {
+            const struct ntk_cpu_reading *before =
+                find_cpu(&aggregate->system_base, i, cpus[i].cpu);
+
+            out->cpus[i].cpu = cpus[i].cpu;
+            cpu_shares(&cpus[i], before ? before : &cpus[i], out->cpus[i].share);
+        }
+        out->context_switches =
+            ntk_aggregate_difference(now->context_switches, aggregate->switches_base);
+        aggregate->system_average_base = now->average;
+        aggregate->switches_base = now->context_switches;
+        ntk_vec_clear(&aggregate->system_base);
+        for (size_t i = 0; i < aggregate->system_cpus.count; i++) {
+            ntk_vec_push(&aggregate->system_base, &cpus[i]);
+        }
+    } else {
+        out->has &= ~(uint32_t)(NTK_SYSTEM_HAS_CPU | NTK_SYSTEM_HAS_CONTEXT_SWITCHES);
+    }
+    aggregate->has_system = false;
+}

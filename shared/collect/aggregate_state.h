@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aggregate_state - what the files of the aggregate share; nobody else includes it.
+ *
+ * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and the
+ * machine's cores, aggregate_runtime.c processes.
+ *
+ * Owner, threads: as struct ntk_aggregate.
+ */
+#ifndef NTK_SHARED_COLLECT_AGGREGATE_STATE_H
+#define NTK_SHARED_COLLECT_AGGREGATE_STATE_H
+
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+#include "shared/collect/aggregate.h"
+
+/* The counters of a core, as one array that baselines and totals share. */
+enum counter {
+    COUNTER_BUSY,
+    COUNTER_ENGINE, /* NTK_ENGINE_COUNT of them */
+    COUNTER_FLOPS = COUNTER_ENGINE + NTK_ENGINE_COUNT,
+    COUNTER_EFFECTIVE_FLOPS,
+    COUNTER_HBM_READ,
+    COUNTER_HBM_WRITTEN,
+    COUNTER_DMA,
+    COUNTER_OUTCOME,                                     /* NTK_OUTCOME_COUNT */
+    COUNTER_ERROR = COUNTER_OUTCOME + NTK_OUTCOME_COUNT, /* NTK_ERROR_CLASS_COUNT */
+    COUNTER_TO_DEVICE = COUNTER_ERROR + NTK_ERROR_CLASS_COUNT,
+    COUNTER_FROM_DEVICE,
+    COUNTER_COUNT
+};
+
+#define CORE_HAS_ALWAYS \
+    (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_TRANSFERS)
+#define CORE_HAS_SOFTWARE                                                       \
+    (NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS | \
+     NTK_CORE_HAS_BYTES | NTK_CORE_HAS_DEVICE_LATENCY)
+
+/* A histogram at the last reading, few of whose buckets are used. */
+struct baseline {
+    struct ntk_histogram_entry *entries;
+    size_t count;
+    size_t capacity;
+    uint64_t sum_ns;
+};
+
+struct core_state {
+    bool known;
+    bool moved; /* the histograms changed last time: read them once more */
+    uint64_t base[COUNTER_COUNT];
+    struct baseline total;
+    struct baseline device;
+};
+
+struct model_state {
+    uint32_t id;
+    bool seen;   /* in this round */
+    bool listed; /* as loaded, in the last snapshot */
+    bool moved;
+    uint64_t executions;
+    uint64_t errors;
+    struct baseline total;
+    struct baseline device;
+};
+
+struct name_state {
+    char *name;
+    struct ntk_latency_series total;
+    struct ntk_latency_series device;
+};
+
+struct runtime_state {
+    char *key;
+    struct ntk_aggregate_process process; /* first facts for sources */
+    bool sampled;                         /* in this period */
+    bool ended;
+    bool emitted; /* was in a snapshot */
+    char *command;
+    char *user;
+    char *container;
+    struct core_state *cores[NTK_SEGMENT_CORES];
+    struct ntk_vec models; /* struct model_state */
+    struct ntk_vec names;  /* struct name_state */
+    /* highest sum seen, by core (the last for none) and category */
+    uint64_t (*peaks)[NTK_MEMORY_CATEGORY_COUNT];
+    uint64_t events_read_base;
+    uint64_t events_lost_base;
+    uint64_t events_read;
+    uint64_t events_lost;
+    bool has_usage_base;
+    uint64_t user_base;
+    uint64_t system_base;
+    struct ntk_runtime_sample sample; /* of this period; texts and arrays in the pending snapshot */
+};
+
+struct tag_state {
+    char *tag;
+    struct ntk_tag_total total; /* its tag is unused */
+    uint64_t used;              /* sequence of the last snapshot that had it */
+};
+
+struct device_state {
+    bool known[NTK_ECC_COUNT];
+    uint64_t base[NTK_ECC_COUNT];
+    uint64_t since_start[NTK_ECC_COUNT];
+};
+
+struct machine_core {
+    uint32_t has_segment; /* enum ntk_core_has that segments gave, ever */
+    uint32_t has_tree;    /* ... that the tree gives now */
+    bool tree_known;
+    uint64_t tree_base[COUNTER_COUNT];
+    uint64_t period[COUNTER_COUNT];
+    uint64_t total[COUNTER_COUNT];
+    uint64_t in_flight;
+    uint64_t memory_bytes; /* of the tree */
+    bool has_memory;
+};
+
+struct ntk_aggregate {
+    struct ntk_aggregate_options options;
+    char *boot_id;
+    char *host_name;
+    uint64_t sequence;
+    uint64_t last_monotonic_ns;
+    struct ntk_snapshot *pending;
+
+    struct ntk_vec runtimes; /* struct runtime_state * */
+    struct ntk_map by_key;
+    void (*context_free)(void *);
+
+    struct ntk_vec events; /* struct ntk_event_sample */
+    uint64_t events_unlisted;
+    uint64_t events_read_total;
+    uint64_t events_lost_total;
+
+    struct ntk_map tags; /* struct tag_state * */
+    uint64_t outcome_total[NTK_OUTCOME_COUNT];
+    uint64_t error_total[NTK_ERROR_CLASS_COUNT];
+
+    struct ntk_device_tree tree; /* devices points to tree_devices */
+    struct ntk_device_info tree_devices[NTK_DEVICES_MAX];
+    struct ntk_device_reading readings[NTK_DEVICES_MAX];
+    size_t reading_count;
+    struct device_state devices[NTK_DEVICES_MAX];
+    struct machine_core cores[NTK_AGGREGATE_CORES_MAX];
+
+    bool has_system;
+    bool has_system_base;
+    struct ntk_system_reading
+        system;                 /* cpus points to system_cpus.items, errors to the pending texts */
+    struct ntk_vec system_cpus; /* struct ntk_cpu_reading */
+    struct ntk_cpu_reading system_average_base;
+    struct ntk_vec system_base; /* struct ntk_cpu_reading */
+    uint64_t switches_base;
+
+    /* scratch */
+    struct ntk_ring_histogram histogram;
+    struct ntk_histogram_dense dense;
+    struct ntk_histogram_dense merged_total;
+    struct ntk_histogram_dense merged_device;
+    uint64_t sums[NTK_SEGMENT_CORES + 1][NTK_MEMORY_CATEGORY_COUNT];
+};
+
+/* A counter seen smaller started anew. */
+static inline uint64_t ntk_aggregate_difference(uint64_t now, uint64_t before)
+{
+    return now >= before ? now - before : now;
+}
+
+/* Busy share of a period, never above 1. */
+static inline double ntk_aggregate_share(uint64_t ns, uint64_t period_ns)
+{
+    double share = period_ns == 0 ? 0 : (double)ns / (double)period_ns;
+
+    return share > 1 ? 1 : share;
+}
+
+/* Period and total of each counter; core, has, utilization, in_flight and histograms are the caller's. */
+void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[COUNTER_COUNT],
+                             const uint64_t total[COUNTER_COUNT]);
+void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_state *runtime);
+
+/* The parts of ntk_aggregate_finish(), in this order. */
+void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
+void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
+void ntk_aggregate_build_devices(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
+void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
+void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
+
+#endif
