@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prometheus_encode - the page as text for a scraper. Pure: bytes from data, nothing else.
+ *
+ * Families stand in the order of shared/metrics/catalogue.def, labels in alphabetical order.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_ENCODE_H
+#define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_ENCODE_H
+
+#include <stdbool.h>
+
+#include "exporters/prometheus/prometheus_page.h"
+#include "shared/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_prometheus_format {
+    NTK_PROMETHEUS_TEXT_0_0_4,
+};
+
+/* Appends; check ntk_buf_ok(out). */
+void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
+                           enum ntk_prometheus_format format, bool vendor_only,
+                           struct ntk_buf *out);
+/* The Content-Type of a format. Static. */
+const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

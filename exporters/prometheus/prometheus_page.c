@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: MIT */
+/* prometheus_page - everything a scrape shows, kept up to date from snapshots. */
+#include "exporters/prometheus/prometheus_page.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+
+static void clean(char to[NTK_PROMETHEUS_LABEL_BYTES], const char *from)
+{
+    ntk_str_copy_clean(to, NTK_PROMETHEUS_LABEL_BYTES, from, strlen(from));
+}
+
+/* -- tags --------------------------------------------------------------------------------------- */
+
+static void tag_clear(struct ntk_prometheus_tag *tag)
+{
+    ntk_vec_fini(&tag->cores);
+    ntk_vec_fini(&tag->memory);
+    ntk_vec_fini(&tag->models);
+    ntk_vec_fini(&tag->latencies);
+    ntk_vec_init(&tag->cores, sizeof(struct ntk_prometheus_core));
+    ntk_vec_init(&tag->memory, sizeof(struct ntk_prometheus_memory));
+    ntk_vec_init(&tag->models, sizeof(struct ntk_prometheus_model));
+    ntk_vec_init(&tag->latencies, sizeof(struct ntk_prometheus_latency));
+    tag->has_cpu = tag->has_memory = tag->has_percentiles = false;
+}
+
+static void tag_destroy(struct ntk_prometheus_tag *tag)
+{
+    if (tag) {
+        tag_clear(tag);
+        free(tag);
+    }
+}
+
+/* Makes room: the tag that ended longest ago goes, with its totals. */
+static void forget_oldest(struct ntk_prometheus_page *page)
+{
+    struct ntk_prometheus_tag *oldest = NULL;
+
+    ntk_map_each(entry, &page->tags) {
+        struct ntk_prometheus_tag *tag = entry->value;
+        if (!tag->is_live && (!oldest || tag->last_sequence < oldest->last_sequence)) {
+            oldest = tag;
+        }
+    }
+    if (oldest) {
+        ntk_map_remove(&page->tags, oldest->tag);
+        tag_destroy(oldest);
+    }
+}
+
+/* NULL when there is no room. */
+static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page, const char *text,
+                                           double now_seconds)
+{
+    char name[NTK_PROMETHEUS_LABEL_BYTES];
+
+    clean(name, text);
+    struct ntk_prometheus_tag *tag = ntk_map_get(&page->tags, name);
+    if (tag) {
+        return tag;
+    }
+    if (page->tags.count >= NTK_PROMETHEUS_TAGS_MAX) {
+        forget_oldest(page);
+    }
+    if (page->tags.count >= NTK_PROMETHEUS_TAGS_MAX) {
+        return NULL;
+    }
+    tag = calloc(1, sizeof *tag);
+    if (!tag) {
+        return NULL;
+    }
+    memcpy(tag->tag, name, sizeof name);
+    tag->created_seconds = now_seconds;
+    tag_clear(tag);
+    if (ntk_map_put(&page->tags, name, tag) < 0) {
+        free(tag);
+        return NULL;
+    }
+    return tag;
+}
+
+static bool is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_group group,
+                   uint32_t has)
+{
+    return runtime->group_period_ns[group] != NTK_GROUP_ABSENT && runtime->has & has;
+}
+
+static struct ntk_prometheus_core *tag_core(struct ntk_prometheus_tag *tag, uint32_t core)
+{
+    ntk_vec_each(struct ntk_prometheus_core, at, &tag->cores) {
+        if (at->core == core) {
+            return at;
+        }
+    }
+    struct ntk_prometheus_core *added = ntk_vec_add(&tag->cores);
+    if (added) {
+        added->core = core;
+    }
+    return added;
+}
+
+static void add_executions(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+{
+    double ns[NTK_PERCENTILE_COUNT];
+    const double *percentile_ns = NULL;
+
+    tag->has_executions = true;
+    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        tag->outcome[i] += runtime->outcome[i].period;
+    }
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        tag->error_class[i] += runtime->error_class[i].period;
+    }
+    if (ntk_histogram_percentiles(&runtime->total_latency, ntk_percentile_list,
+                                  NTK_PERCENTILE_COUNT, ns)) {
+        percentile_ns = ns;
+    } else if (runtime->has & NTK_RUNTIME_HAS_PERCENTILES) {
+        percentile_ns = runtime->total_percentile_ns;
+    }
+    for (int i = 0; percentile_ns && i < NTK_PERCENTILE_COUNT; i++) {
+        double seconds = percentile_ns[i] / (double)NTK_NS_PER_SECOND;
+        if (!tag->has_percentiles || seconds > tag->percentile_seconds[i]) {
+            tag->percentile_seconds[i] = seconds;
+        }
+    }
+    tag->has_percentiles = tag->has_percentiles || percentile_ns;
+}
+
+static struct ntk_prometheus_latency *tag_latency(struct ntk_prometheus_tag *tag,
+                                                  const char *model_name)
+{
+    char name[NTK_PROMETHEUS_LABEL_BYTES];
+
+    clean(name, model_name);
+    ntk_vec_each(struct ntk_prometheus_latency, at, &tag->latencies) {
+        if (!strcmp(at->model_name, name)) {
+            return at;
+        }
+    }
+    if (tag->latencies.count >= NTK_PROMETHEUS_MODELS_MAX) {
+        return NULL;
+    }
+    struct ntk_prometheus_latency *added = ntk_vec_add(&tag->latencies);
+    if (added) {
+        memcpy(added->model_name, name, sizeof name);
+    }
+    return added;
+}
+
+static const char *name_of(const struct ntk_model_sample *model)
+{
+    return model->name[0] ? model->name : model->neff_path;
+}
+
+/* Histograms of models go with the executions. */
+static void add_latencies(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+{
+    for (size_t i = 0; i < runtime->model_count; i++) {
+        const struct ntk_model_sample *model = &runtime->models[i];
+        if (!(model->has & (NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_DEVICE_LATENCY))) {
+            continue;
+        }
+        struct ntk_prometheus_latency *latency = tag_latency(tag, name_of(model));
+        if (latency) {
+            ntk_latency_series_add(&latency->total, &model->total_latency);
+            ntk_latency_series_add(&latency->device, &model->device_latency);
+        }
+    }
+}
+
+static void add_memory_row(struct ntk_prometheus_tag *tag, const struct ntk_memory_sample *row,
+                           uint32_t lnc)
+{
+    uint32_t core = row->core == NTK_NO_CORE ? NTK_NO_CORE : row->core / lnc;
+
+    if (row->category >= NTK_MEMORY_CATEGORY_COUNT) {
+        return;
+    }
+    ntk_vec_each(struct ntk_prometheus_memory, at, &tag->memory) {
+        if (at->core == core && at->category == row->category) {
+            at->bytes += row->current_bytes;
+            at->peak_bytes += row->peak_bytes;
+            return;
+        }
+    }
+    struct ntk_prometheus_memory *added = ntk_vec_add(&tag->memory);
+    if (added) {
+        *added = (struct ntk_prometheus_memory){ core, row->location, row->category,
+                                                 row->current_bytes, row->peak_bytes };
+    }
+}
+
+static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+{
+    uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
+    uint64_t host;
+    uint64_t device;
+
+    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
+    tag->has_memory = true;
+    tag->host_bytes += host;
+    tag->device_bytes += device;
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        struct ntk_prometheus_core *core = tag_core(tag, runtime->cores[i].core / lnc);
+        if (core) {
+            core->has_memory = true; /* an owned core without memory shows zeros */
+        }
+    }
+    for (size_t i = 0; i < runtime->memory_count; i++) {
+        const struct ntk_memory_sample *row = &runtime->memory[i];
+        if (row->core == NTK_NO_CORE || row->category >= NTK_MEMORY_CATEGORY_COUNT ||
+            row->location != NTK_MEMORY_DEVICE) {
+            continue;
+        }
+        struct ntk_prometheus_core *core = tag_core(tag, row->core / lnc);
+        if (core) {
+            core->has_memory = true;
+            core->group_bytes[ntk_memory_group_of((enum ntk_memory_category)row->category)] +=
+                row->current_bytes;
+        }
+    }
+    for (size_t i = 0; i < runtime->memory_by_category_count; i++) {
+        add_memory_row(tag, &runtime->memory_by_category[i], lnc);
+    }
+    for (size_t i = 0; i < runtime->model_count; i++) {
+        const struct ntk_model_sample *model = &runtime->models[i];
+        if (!model->loaded || tag->models.count >= NTK_PROMETHEUS_MODELS_MAX) {
+            continue;
+        }
+        struct ntk_prometheus_model *added = ntk_vec_add(&tag->models);
+        if (added) {
+            added->core = model->core / lnc;
+            added->id = model->id;
+            clean(added->name, name_of(model));
+        }
+    }
+}
+
+static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+{
+    uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
+
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        struct ntk_core_sample logical;
+        uint32_t number = runtime->cores[i].core / lnc;
+        if (i > 0 && runtime->cores[i - 1].core / lnc == number) {
+            continue;
+        }
+        struct ntk_prometheus_core *core = tag_core(tag, number);
+        if (core &&
+            ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, number, &logical)) {
+            core->utilization = core->has_utilization && core->utilization > logical.utilization
+                                    ? core->utilization
+                                    : logical.utilization;
+            core->has_utilization = true;
+        }
+    }
+}
+
+/* What the groups of this snapshot replace is emptied before the first runtime of the tag adds. */
+static void begin_tag(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+{
+    bool memory = is_due(runtime, NTK_RUNTIME_GROUP_MEMORY, NTK_RUNTIME_HAS_MEMORY);
+    bool cores = is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES);
+
+    if (!tag->is_live) {
+        tag_clear(tag);
+        tag->is_live = true;
+    }
+    ntk_vec_each(struct ntk_prometheus_core, core, &tag->cores) {
+        if (memory) {
+            core->has_memory = false;
+            memset(core->group_bytes, 0, sizeof core->group_bytes);
+        }
+        if (cores) {
+            core->has_utilization = false;
+        }
+    }
+    if (memory) {
+        tag->host_bytes = tag->device_bytes = 0;
+        ntk_vec_clear(&tag->memory);
+        ntk_vec_clear(&tag->models);
+    }
+    if (is_due(runtime, NTK_RUNTIME_GROUP_CPU, NTK_RUNTIME_HAS_CPU)) {
+        tag->cpu_user = tag->cpu_system = 0;
+    }
+    /* Without an execution the last latency stays, as in the vendor's exporter. */
+    if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS) &&
+        (runtime->total_latency.count > 0 || runtime->has & NTK_RUNTIME_HAS_PERCENTILES)) {
+        tag->has_percentiles = false;
+    }
+}
+
+static int update_runtime(struct ntk_prometheus_page *page,
+                          const struct ntk_runtime_sample *runtime, double now_seconds)
+{
+    struct ntk_prometheus_tag *tag = find_tag(page, runtime->tag, now_seconds);
+
+    if (!tag) {
+        return -ENOMEM;
+    }
+    if (tag->last_sequence != page->sequence || !tag->is_live) {
+        begin_tag(tag, runtime);
+        tag->last_sequence = page->sequence;
+    }
+    if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
+        add_executions(tag, runtime);
+        add_latencies(tag, runtime);
+    }
+    if (is_due(runtime, NTK_RUNTIME_GROUP_MEMORY, NTK_RUNTIME_HAS_MEMORY)) {
+        add_memory(tag, runtime);
+    }
+    if (is_due(runtime, NTK_RUNTIME_GROUP_CPU, NTK_RUNTIME_HAS_CPU)) {
+        tag->has_cpu = true;
+        tag->cpu_user += runtime->cpu_user;
+        tag->cpu_system += runtime->cpu_system;
+    }
+    if (is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES)) {
+        add_cores(tag, runtime);
+    }
+    return 0;
+}
+
+/* -- the machine -------------------------------------------------------------------------------- */
+
+static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+{
+    uint32_t lnc = snapshot->hardware.lnc ? snapshot->hardware.lnc : 1;
+    size_t count = snapshot->core_count / lnc;
+    bool known = snapshot->runtime_count == 0;
+
+    for (size_t i = 0; i < snapshot->core_count; i++) {
+        known = known || snapshot->cores[i].has & NTK_CORE_HAS_BUSY;
+    }
+    page->core_count = count < NTK_PROMETHEUS_CORES_MAX ? count : NTK_PROMETHEUS_CORES_MAX;
+    for (size_t i = 0; i < page->core_count; i++) {
+        struct ntk_prometheus_machine_core *core = &page->cores[i];
+        struct ntk_core_sample logical;
+        if (!ntk_snapshot_logical_core(snapshot->cores + i * lnc, lnc, lnc, (uint32_t)i,
+                                       &logical)) {
+            continue;
+        }
+        core->has |= logical.has;
+        if (known) {
+            core->utilization = logical.utilization;
+        }
+        core->busy_ns += logical.busy_ns.period;
+        for (int k = 0; k < NTK_ENGINE_COUNT; k++) {
+            core->engine_busy_ns[k] += logical.engine_busy_ns[k].period;
+        }
+        core->flops += logical.flops.period;
+        core->effective_flops += logical.effective_flops.period;
+    }
+}
+
+static void update_devices(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+{
+    bool ecc_due = snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT;
+
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        const struct ntk_device_sample *sample = &snapshot->devices[i];
+        struct ntk_prometheus_device *device = NULL;
+        for (size_t k = 0; k < page->device_sample_count && !device; k++) {
+            device = page->devices[k].index == sample->index ? &page->devices[k] : NULL;
+        }
+        if (!device && page->device_sample_count < NTK_SNAPSHOT_DEVICES_MAX) {
+            device = &page->devices[page->device_sample_count++];
+            device->index = sample->index;
+        }
+        if (!device) {
+            continue;
+        }
+        device->has |= sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED);
+        if (ecc_due && sample->has & NTK_DEVICE_HAS_ECC) {
+            device->has |= NTK_DEVICE_HAS_ECC;
+            for (int k = 0; k < NTK_ECC_COUNT; k++) {
+                device->ecc[k] += sample->ecc[k].period;
+            }
+        }
+        if (sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED)) {
+            device->stack_count = sample->stack_count < NTK_SNAPSHOT_STACKS_MAX
+                                      ? sample->stack_count
+                                      : NTK_SNAPSHOT_STACKS_MAX;
+            memcpy(device->stack_capacity_bytes, sample->stack_capacity_bytes,
+                   sizeof device->stack_capacity_bytes);
+            memcpy(device->stack_used_bytes, sample->stack_used_bytes,
+                   sizeof device->stack_used_bytes);
+        }
+    }
+}
+
+static double capped(double ratio)
+{
+    return ratio > 1 ? 1 : ratio;
+}
+
+static void update_system(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+{
+    const struct ntk_system_sample *system = &snapshot->system;
+
+    if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_CPU] != NTK_GROUP_ABSENT &&
+        system->has & NTK_SYSTEM_HAS_CPU) {
+        const double *share = system->average;
+        page->has_cpu = true;
+        page->cpu_count = system->cpu_count;
+        page->cpu_user = capped(share[NTK_CPU_USER] + share[NTK_CPU_NICE]);
+        page->cpu_system = capped(share[NTK_CPU_SYSTEM] + share[NTK_CPU_IO_WAIT] +
+                                  share[NTK_CPU_IRQ] + share[NTK_CPU_SOFT_IRQ]);
+    }
+    if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY] != NTK_GROUP_ABSENT &&
+        system->has & NTK_SYSTEM_HAS_MEMORY) {
+        page->has_memory = true;
+        page->memory_total_bytes = system->memory_total_bytes;
+        page->memory_used_bytes = system->memory_used_bytes;
+        page->swap_total_bytes = system->swap_total_bytes;
+        page->swap_used_bytes = system->swap_used_bytes;
+    }
+}
+
+static void first_update(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot,
+                         double now_seconds)
+{
+    const struct ntk_instance *instance = &snapshot->instance;
+
+    page->created_seconds = now_seconds;
+    clean(page->zone, instance->zone);
+    clean(page->instance_id, instance->id);
+    clean(page->instance_name, instance->name);
+    clean(page->instance_type,
+          instance->type[0] ? instance->type : snapshot->hardware.instance_type);
+    clean(page->region, instance->region);
+    clean(page->subnet_id, instance->subnet_id);
+    clean(page->ultraserver_id, instance->ultraserver_id);
+}
+
+int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
+                               const struct ntk_snapshot *snapshot)
+{
+    const struct ntk_hardware *hardware = &snapshot->hardware;
+    double now_seconds =
+        (double)(snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns()) /
+        (double)NTK_NS_PER_SECOND;
+    int ret = 0;
+
+    if (page->sequence++ == 0) {
+        first_update(page, snapshot, now_seconds);
+    }
+    if (page->instance_type[0] == '\0') {
+        clean(page->instance_type, hardware->instance_type); /* the machine came later */
+    }
+    if (page->device_count == 0 && hardware->device_count > 0) {
+        page->device_count = hardware->device_count;
+        page->cores_per_device = hardware->cores_per_device / (hardware->lnc ? hardware->lnc : 1);
+    }
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        int added = update_runtime(page, &snapshot->runtimes[i], now_seconds);
+        ret = added < 0 ? added : ret;
+    }
+    ntk_map_each(entry, &page->tags) {
+        struct ntk_prometheus_tag *tag = entry->value;
+        if (tag->is_live && tag->last_sequence != page->sequence) {
+            tag_clear(tag); /* its last runtime is gone; the totals stay */
+            tag->is_live = false;
+        }
+    }
+    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        page->outcome[i] += snapshot->outcome[i].period;
+    }
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        page->error_class[i] += snapshot->error_class[i].period;
+    }
+    page->events_read += snapshot->events_read.period;
+    page->events_lost += snapshot->events_lost.period;
+    page->collect_seconds = (double)snapshot->collect_duration_ns / (double)NTK_NS_PER_SECOND;
+    update_cores(page, snapshot);
+    update_devices(page, snapshot);
+    update_system(page, snapshot);
+    return ret;
+}
+
+void ntk_prometheus_page_fini(struct ntk_prometheus_page *page)
+{
+    ntk_map_each(entry, &page->tags) {
+        tag_destroy(entry->value);
+    }
+    ntk_map_fini(&page->tags);
+    memset(page, 0, sizeof *page);
+}
+
+/* -- the exporter itself ------------------------------------------------------------------------ */
+
+static double boot_seconds(void)
+{
+    struct timespec real;
+    struct timespec since;
+
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_BOOTTIME, &since);
+    return (double)(real.tv_sec - since.tv_sec) + (double)(real.tv_nsec - since.tv_nsec) / 1e9;
+}
+
+static uint64_t count_fds(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    uint64_t count = 0;
+
+    if (!folder) {
+        return 0;
+    }
+    while (readdir(folder)) {
+        count++;
+    }
+    closedir(folder);
+    return count > 3 ? count - 3 : 0; /* ".", "..", and the folder itself */
+}
+
+void ntk_prometheus_page_update_process(struct ntk_prometheus_page *page)
+{
+    struct ntk_prometheus_process *process = &page->process;
+    unsigned long long user;
+    unsigned long long system;
+    unsigned long long start;
+    unsigned long long virtual_bytes;
+    long long resident_pages;
+    struct rlimit limit;
+    char text[1024];
+
+    ssize_t count = ntk_fs_read_text("/proc/self/stat", text, sizeof text);
+    const char *fields = count > 0 ? strrchr(text, ')') : NULL;
+    if (!fields || sscanf(fields + 1,
+                          " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
+                          "%*d %*d %llu %llu %lld",
+                          &user, &system, &start, &virtual_bytes, &resident_pages) != 5) {
+        return;
+    }
+    double ticks = (double)sysconf(_SC_CLK_TCK);
+    process->present = true;
+    process->cpu_seconds = (double)(user + system) / ticks;
+    if (process->start_seconds == 0) {
+        process->start_seconds = boot_seconds() + (double)start / ticks;
+    }
+    process->virtual_bytes = virtual_bytes;
+    process->resident_bytes = (uint64_t)resident_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    process->open_fds = count_fds();
+    process->max_fds = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (uint64_t)limit.rlim_cur : 0;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prometheus_page - everything a scrape shows, kept up to date from snapshots.
+ *
+ * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
+ * What belongs to a runtime leaves the page with the snapshot after its last, but the counters of
+ * its tag are remembered and go on when the tag comes back. Runtimes of one tag share its series:
+ * sums, and the largest utilization and percentile.
+ *
+ * Owner:   caller's storage, zeroed or ntk_prometheus_page_fini()ed before first use.
+ * Threads: one.
+ */
+#ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_PAGE_H
+#define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+#include "shared/metrics/percentile.h"
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Beyond these bounds the oldest tag that is not running is forgotten (tags), or the series is left
+ * out (models). */
+#define NTK_PROMETHEUS_TAGS_MAX 4096
+#define NTK_PROMETHEUS_MODELS_MAX 256
+#define NTK_PROMETHEUS_LABEL_BYTES 256
+#define NTK_PROMETHEUS_CORES_MAX 1024
+
+struct ntk_prometheus_core { /* of a tag, by logical core */
+    uint32_t core;
+    bool has_utilization;
+    bool has_memory;
+    double utilization;
+    uint64_t group_bytes[NTK_GROUP_COUNT];
+};
+
+struct ntk_prometheus_memory { /* of a tag, by logical core and category */
+    uint32_t core;             /* NTK_NO_CORE for none */
+    uint16_t location;
+    uint16_t category;
+    uint64_t bytes;
+    uint64_t peak_bytes;
+};
+
+struct ntk_prometheus_model { /* of a tag: one that is loaded */
+    uint32_t core;
+    uint32_t id;
+    char name[NTK_PROMETHEUS_LABEL_BYTES];
+};
+
+struct ntk_prometheus_latency { /* of a tag: all models of a name */
+    char model_name[NTK_PROMETHEUS_LABEL_BYTES];
+    struct ntk_latency_series total;
+    struct ntk_latency_series device;
+};
+
+struct ntk_prometheus_tag {
+    char tag[NTK_PROMETHEUS_LABEL_BYTES];
+    bool is_live;           /* on the page */
+    uint64_t last_sequence; /* of the update that had it */
+    double created_seconds; /* Unix time of its first snapshot */
+    bool has_executions;
+    uint64_t outcome[NTK_OUTCOME_COUNT];
+    uint64_t error_class[NTK_ERROR_CLASS_COUNT];
+    bool has_percentiles;
+    double percentile_seconds[NTK_PERCENTILE_COUNT];
+    bool has_cpu;
+    double cpu_user;
+    double cpu_system;
+    bool has_memory;
+    uint64_t host_bytes;
+    uint64_t device_bytes;
+    struct ntk_vec cores;     /* struct ntk_prometheus_core */
+    struct ntk_vec memory;    /* struct ntk_prometheus_memory */
+    struct ntk_vec models;    /* struct ntk_prometheus_model */
+    struct ntk_vec latencies; /* struct ntk_prometheus_latency */
+};
+
+struct ntk_prometheus_machine_core { /* logical */
+    uint32_t has;                    /* enum ntk_core_has */
+    double utilization;
+    uint64_t busy_ns;
+    uint64_t engine_busy_ns[NTK_ENGINE_COUNT];
+    uint64_t flops;
+    uint64_t effective_flops;
+};
+
+struct ntk_prometheus_device {
+    uint32_t index;
+    uint32_t has; /* enum ntk_device_has */
+    uint64_t ecc[NTK_ECC_COUNT];
+    uint32_t stack_count;
+    uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
+    uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];
+};
+
+struct ntk_prometheus_process { /* the exporter itself */
+    bool present;
+    double cpu_seconds;
+    double start_seconds;
+    uint64_t resident_bytes;
+    uint64_t virtual_bytes;
+    uint64_t open_fds;
+    uint64_t max_fds;
+};
+
+struct ntk_prometheus_page {
+    uint64_t sequence; /* updates so far */
+    double created_seconds;
+    struct ntk_map tags; /* by tag: struct ntk_prometheus_tag */
+
+    /* Values of the instance, those of the first snapshot. */
+    char zone[NTK_PROMETHEUS_LABEL_BYTES];
+    char instance_id[NTK_PROMETHEUS_LABEL_BYTES];
+    char instance_name[NTK_PROMETHEUS_LABEL_BYTES];
+    char instance_type[NTK_PROMETHEUS_LABEL_BYTES];
+    char region[NTK_PROMETHEUS_LABEL_BYTES];
+    char subnet_id[NTK_PROMETHEUS_LABEL_BYTES];
+    char ultraserver_id[NTK_PROMETHEUS_LABEL_BYTES];
+
+    uint32_t device_count;     /* 0 until a snapshot knows the hardware */
+    uint32_t cores_per_device; /* logical */
+
+    uint64_t outcome[NTK_OUTCOME_COUNT]; /* all runtimes */
+    uint64_t error_class[NTK_ERROR_CLASS_COUNT];
+    uint64_t events_read;
+    uint64_t events_lost;
+    double collect_seconds;
+
+    struct ntk_prometheus_machine_core cores[NTK_PROMETHEUS_CORES_MAX];
+    size_t core_count;
+    struct ntk_prometheus_device devices[NTK_SNAPSHOT_DEVICES_MAX];
+    size_t device_sample_count;
+
+    bool has_cpu;
+    size_t cpu_count;
+    double cpu_user;   /* ratio, nice included */
+    double cpu_system; /* ratio, waiting and interrupts included */
+    bool has_memory;
+    uint64_t memory_total_bytes;
+    uint64_t memory_used_bytes;
+    uint64_t swap_total_bytes;
+    uint64_t swap_used_bytes;
+
+    struct ntk_prometheus_process process;
+};
+
+/* 0 or -ENOMEM (some series may then be missing until the next update). */
+int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
+                               const struct ntk_snapshot *snapshot);
+/* Fills page->process from /proc/self. */
+void ntk_prometheus_page_update_process(struct ntk_prometheus_page *page);
+void ntk_prometheus_page_fini(struct ntk_prometheus_page *page);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

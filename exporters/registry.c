@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* registry - the table of exporters. */
+#include "exporters/exporter.h"
+
+#include <string.h>
+
+static const struct ntk_exporter *const exporters[] = {
+    &ntk_exporter_prometheus,
+};
+
+const struct ntk_exporter *const *ntk_exporter_list_get(size_t *out_count)
+{
+    *out_count = sizeof exporters / sizeof *exporters;
+    return exporters;
+}
+
+const struct ntk_exporter *ntk_exporter_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof exporters / sizeof *exporters; i++) {
+        if (!strcmp(exporters[i]->name, name)) {
+            return exporters[i];
+        }
+    }
+    return NULL;
+}
