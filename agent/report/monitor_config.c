@@ -18,19 +18,6 @@
 /* What {m,n} in a tag_filter may multiply to: more makes a matcher of many megabytes. */
 #define FILTER_REPEAT_MAX 1000
 
-static const char *const runtime_group_names[NTK_MONITOR_RUNTIME_GROUP_COUNT] = {
-    [NTK_MONITOR_EXECUTION_STATS] = "execution_stats",
-    [NTK_MONITOR_MEMORY_USED] = "memory_used",
-    [NTK_MONITOR_RUNTIME_VCPU_USAGE] = "neuron_runtime_vcpu_usage",
-    [NTK_MONITOR_NEURONCORE_COUNTERS] = "neuroncore_counters",
-};
-
-static const char *const system_group_names[NTK_MONITOR_SYSTEM_GROUP_COUNT] = {
-    [NTK_MONITOR_MEMORY_INFO] = "memory_info",
-    [NTK_MONITOR_HW_COUNTERS] = "neuron_hw_counters",
-    [NTK_MONITOR_VCPU_USAGE] = "vcpu_usage",
-};
-
 /* Names of older releases, with what to write instead. */
 static const struct {
     const char *name;
@@ -46,7 +33,7 @@ static const struct {
 static void clear(struct ntk_monitor_config *config)
 {
     memset(config, 0, sizeof *config);
-    for (int i = 0; i < NTK_MONITOR_SYSTEM_GROUP_COUNT; i++) {
+    for (int i = 0; i < NTK_SYSTEM_GROUP_COUNT; i++) {
         config->system_period[i] = NTK_MONITOR_NOT_ASKED;
     }
 }
@@ -68,7 +55,7 @@ void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t peri
     config->period_count = 1;
     config->filters[0].all = true; /* every group of it has period 0 */
     config->filter_count = 1;
-    for (int i = 0; i < NTK_MONITOR_SYSTEM_GROUP_COUNT; i++) {
+    for (int i = 0; i < NTK_SYSTEM_GROUP_COUNT; i++) {
         config->system_period[i] = 0;
     }
 }
@@ -76,13 +63,13 @@ void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t peri
 void ntk_monitor_config_set_period(struct ntk_monitor_config *config, uint64_t period_ns)
 {
     for (size_t i = 0; i < config->filter_count; i++) {
-        for (int k = 0; k < NTK_MONITOR_RUNTIME_GROUP_COUNT; k++) {
+        for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
             if (config->filters[i].groups.period[k] != NTK_MONITOR_NOT_ASKED) {
                 config->filters[i].groups.period[k] = 0;
             }
         }
     }
-    for (int k = 0; k < NTK_MONITOR_SYSTEM_GROUP_COUNT; k++) {
+    for (int k = 0; k < NTK_SYSTEM_GROUP_COUNT; k++) {
         if (config->system_period[k] != NTK_MONITOR_NOT_ASKED) {
             config->system_period[k] = 0;
         }
@@ -105,7 +92,7 @@ bool ntk_monitor_config_match(const struct ntk_monitor_config *config, const cha
 {
     bool found = false;
 
-    for (int k = 0; k < NTK_MONITOR_RUNTIME_GROUP_COUNT; k++) {
+    for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
         out_groups->period[k] = NTK_MONITOR_NOT_ASKED;
     }
     for (size_t i = 0; i < config->filter_count; i++) {
@@ -114,7 +101,7 @@ bool ntk_monitor_config_match(const struct ntk_monitor_config *config, const cha
             continue;
         }
         found = true;
-        for (int k = 0; k < NTK_MONITOR_RUNTIME_GROUP_COUNT; k++) {
+        for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
             out_groups->period[k] =
                 shorter(config, out_groups->period[k], filter->groups.period[k]);
         }
@@ -226,8 +213,8 @@ static int refuse_type(struct ntk_err *err, const char *where, const char *type,
 
     if (is_of_other_scope) {
         return refuse(err, where, "'%.64s' does not belong here but into %s", type,
-                      names == runtime_group_names ? "system_metrics"
-                                                   : "neuron_runtimes[].metrics");
+                      names == ntk_runtime_group_names ? "system_metrics"
+                                                       : "neuron_runtimes[].metrics");
     }
     for (size_t i = 0; i < sizeof historic_names / sizeof *historic_names; i++) {
         if (!strcmp(type, historic_names[i].name)) {
@@ -249,9 +236,9 @@ static int read_metrics(struct ntk_monitor_config *config, json_t *array, const 
 {
     static const char *const known[] = { "type", "period", NULL };
     const char *const *others =
-        names == runtime_group_names ? system_group_names : runtime_group_names;
-    int other_count = names == runtime_group_names ? NTK_MONITOR_SYSTEM_GROUP_COUNT
-                                                   : NTK_MONITOR_RUNTIME_GROUP_COUNT;
+        names == ntk_runtime_group_names ? ntk_system_group_names : ntk_runtime_group_names;
+    int other_count =
+        names == ntk_runtime_group_names ? NTK_SYSTEM_GROUP_COUNT : NTK_RUNTIME_GROUP_COUNT;
     json_t *entry;
     size_t i;
 
@@ -378,7 +365,7 @@ static int read_runtime(struct ntk_monitor_config *config, json_t *entry, size_t
         return ret;
     }
     config->filter_count++; /* from here on _fini frees the regex */
-    for (int k = 0; k < NTK_MONITOR_RUNTIME_GROUP_COUNT; k++) {
+    for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
         filter->groups.period[k] = NTK_MONITOR_NOT_ASKED;
     }
     ret = read_period(entry, where, &period_ns, err);
@@ -386,8 +373,8 @@ static int read_runtime(struct ntk_monitor_config *config, json_t *entry, size_t
     if (ret < 0 || !metrics) {
         return ret;
     }
-    return read_metrics(config, metrics, metrics_where, period_ns, runtime_group_names,
-                        NTK_MONITOR_RUNTIME_GROUP_COUNT, filter->groups.period, err);
+    return read_metrics(config, metrics, metrics_where, period_ns, ntk_runtime_group_names,
+                        NTK_RUNTIME_GROUP_COUNT, filter->groups.period, err);
 }
 
 static int read_root(struct ntk_monitor_config *config, json_t *root, struct ntk_err *err)
@@ -419,8 +406,8 @@ static int read_root(struct ntk_monitor_config *config, json_t *root, struct ntk
     }
     json_t *metrics = member(root, "system_metrics");
     if (metrics) {
-        ret = read_metrics(config, metrics, "system_metrics", period_ns, system_group_names,
-                           NTK_MONITOR_SYSTEM_GROUP_COUNT, config->system_period, err);
+        ret = read_metrics(config, metrics, "system_metrics", period_ns, ntk_system_group_names,
+                           NTK_SYSTEM_GROUP_COUNT, config->system_period, err);
         if (ret < 0) {
             return ret;
         }

@@ -19,6 +19,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,28 +35,11 @@ extern "C" {
 #define NTK_MONITOR_FILTER_BYTES_MAX 512
 #define NTK_MONITOR_PERIODS_MAX 16 /* different ones */
 
-/* The groups of an application, in the order of the report. */
-enum ntk_monitor_runtime_group {
-    NTK_MONITOR_EXECUTION_STATS,
-    NTK_MONITOR_MEMORY_USED,
-    NTK_MONITOR_RUNTIME_VCPU_USAGE,
-    NTK_MONITOR_NEURONCORE_COUNTERS,
-    NTK_MONITOR_RUNTIME_GROUP_COUNT,
-};
-
-/* The groups of the machine, in the order of the report. */
-enum ntk_monitor_system_group {
-    NTK_MONITOR_MEMORY_INFO,
-    NTK_MONITOR_HW_COUNTERS,
-    NTK_MONITOR_VCPU_USAGE,
-    NTK_MONITOR_SYSTEM_GROUP_COUNT,
-};
-
 #define NTK_MONITOR_NOT_ASKED (-1)
 
 /* Index into periods_ns per group, or NTK_MONITOR_NOT_ASKED. */
 struct ntk_monitor_runtime_groups {
-    int period[NTK_MONITOR_RUNTIME_GROUP_COUNT];
+    int period[NTK_RUNTIME_GROUP_COUNT];
 };
 
 struct ntk_monitor_filter {
@@ -69,7 +53,7 @@ struct ntk_monitor_config {
     size_t period_count;
     struct ntk_monitor_filter filters[NTK_MONITOR_FILTERS_MAX];
     size_t filter_count;
-    int system_period[NTK_MONITOR_SYSTEM_GROUP_COUNT];
+    int system_period[NTK_SYSTEM_GROUP_COUNT];
 };
 
 /* All groups of everyone with one period. */

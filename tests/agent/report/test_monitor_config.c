@@ -33,14 +33,14 @@ static void parse_well(const char *text)
 }
 
 /* The period in ns of a group, 0 when it is not asked for. */
-static uint64_t system_ns(enum ntk_monitor_system_group group)
+static uint64_t system_ns(enum ntk_system_group group)
 {
     int index = config.system_period[group];
 
     return index == NTK_MONITOR_NOT_ASKED ? 0 : config.periods_ns[index];
 }
 
-static uint64_t runtime_ns(const char *tag, enum ntk_monitor_runtime_group group)
+static uint64_t runtime_ns(const char *tag, enum ntk_runtime_group group)
 {
     struct ntk_monitor_runtime_groups groups;
 
@@ -62,10 +62,10 @@ static void the_default_is_every_group_of_everyone(void **state)
 {
     (void)state;
     ntk_monitor_config_default(&config, NTK_MONITOR_PERIOD_DEFAULT_NS);
-    for (int k = 0; k < NTK_MONITOR_RUNTIME_GROUP_COUNT; k++) {
+    for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
         assert_int_equal(runtime_ns("anything", k), 5 * SECOND);
     }
-    for (int k = 0; k < NTK_MONITOR_SYSTEM_GROUP_COUNT; k++) {
+    for (int k = 0; k < NTK_SYSTEM_GROUP_COUNT; k++) {
         assert_int_equal(system_ns(k), 5 * SECOND);
     }
     ntk_monitor_config_fini(&config);
@@ -81,14 +81,14 @@ static void periods_are_inherited_from_the_enclosing_object(void **state)
         "\"system_metrics\":[{\"type\":\"vcpu_usage\"},"
         "{\"period\":\"2s\",\"type\":\"neuron_hw_counters\"}]}");
     assert_int_equal(config.period_count, 4);
-    assert_int_equal(runtime_ns("a", NTK_MONITOR_NEURONCORE_COUNTERS), SECOND);
-    assert_int_equal(runtime_ns("a", NTK_MONITOR_MEMORY_USED), SECOND / 2);
-    assert_int_equal(runtime_ns("a", NTK_MONITOR_EXECUTION_STATS), 0);
-    assert_int_equal(runtime_ns("b", NTK_MONITOR_EXECUTION_STATS), 7 * SECOND);
-    assert_int_equal(runtime_ns("b", NTK_MONITOR_RUNTIME_VCPU_USAGE), 0);
-    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), SECOND);
-    assert_int_equal(system_ns(NTK_MONITOR_HW_COUNTERS), 2 * SECOND);
-    assert_int_equal(system_ns(NTK_MONITOR_MEMORY_INFO), 0);
+    assert_int_equal(runtime_ns("a", NTK_RUNTIME_GROUP_CORES), SECOND);
+    assert_int_equal(runtime_ns("a", NTK_RUNTIME_GROUP_MEMORY), SECOND / 2);
+    assert_int_equal(runtime_ns("a", NTK_RUNTIME_GROUP_EXECUTIONS), 0);
+    assert_int_equal(runtime_ns("b", NTK_RUNTIME_GROUP_EXECUTIONS), 7 * SECOND);
+    assert_int_equal(runtime_ns("b", NTK_RUNTIME_GROUP_CPU), 0);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), SECOND);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_ECC), 2 * SECOND);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_MEMORY), 0);
     ntk_monitor_config_fini(&config);
 }
 
@@ -101,10 +101,10 @@ static void several_entries_of_one_application_are_united_with_the_smallest_peri
         "{\"type\":\"execution_stats\"}]},"
         "{\"tag_filter\":\"serve$\",\"period\":\"2s\",\"metrics\":[{\"type\":\"memory_used\"},"
         "{\"type\":\"neuroncore_counters\",\"period\":\"9s\"}]}]}");
-    assert_int_equal(runtime_ns("bert-serve", NTK_MONITOR_MEMORY_USED), 2 * SECOND);
-    assert_int_equal(runtime_ns("bert-serve", NTK_MONITOR_EXECUTION_STATS), 3 * SECOND);
-    assert_int_equal(runtime_ns("bert-serve", NTK_MONITOR_NEURONCORE_COUNTERS), 9 * SECOND);
-    assert_int_equal(runtime_ns("bert-train", NTK_MONITOR_MEMORY_USED), 3 * SECOND);
+    assert_int_equal(runtime_ns("bert-serve", NTK_RUNTIME_GROUP_MEMORY), 2 * SECOND);
+    assert_int_equal(runtime_ns("bert-serve", NTK_RUNTIME_GROUP_EXECUTIONS), 3 * SECOND);
+    assert_int_equal(runtime_ns("bert-serve", NTK_RUNTIME_GROUP_CORES), 9 * SECOND);
+    assert_int_equal(runtime_ns("bert-train", NTK_RUNTIME_GROUP_MEMORY), 3 * SECOND);
     assert_true(matches("xserve"));
     assert_false(matches("other"));
     ntk_monitor_config_fini(&config);
@@ -125,7 +125,7 @@ static void an_entry_without_metrics_lists_the_application_without_groups(void *
     (void)state;
     parse_well("{\"neuron_runtimes\":[{}]}");
     assert_true(matches(""));
-    for (int k = 0; k < NTK_MONITOR_RUNTIME_GROUP_COUNT; k++) {
+    for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
         assert_int_equal(runtime_ns("x", k), 0);
     }
     ntk_monitor_config_fini(&config);
@@ -138,7 +138,7 @@ static void an_empty_object_reports_each_5_s_without_groups(void **state)
     assert_int_equal(config.period_count, 1);
     assert_int_equal(config.periods_ns[0], 5 * SECOND);
     assert_int_equal(config.filter_count, 0);
-    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), 0);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), 0);
     ntk_monitor_config_fini(&config);
 }
 
@@ -154,7 +154,7 @@ static void a_period_below_the_minimum_is_raised(void **state)
 {
     (void)state;
     parse_well("{\"period\":\"1ms\",\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
-    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), NTK_MONITOR_PERIOD_MIN_NS);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), NTK_MONITOR_PERIOD_MIN_NS);
     ntk_monitor_config_fini(&config);
 }
 
@@ -163,8 +163,8 @@ static void go_durations_are_understood(void **state)
     (void)state;
     parse_well("{\"system_metrics\":[{\"type\":\"vcpu_usage\",\"period\":\"1m30s\"},"
                "{\"type\":\"memory_info\",\"period\":\"1500ms\"}]}");
-    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), 90 * SECOND);
-    assert_int_equal(system_ns(NTK_MONITOR_MEMORY_INFO), 3 * SECOND / 2);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), 90 * SECOND);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_MEMORY), 3 * SECOND / 2);
     ntk_monitor_config_fini(&config);
 }
 
@@ -173,7 +173,7 @@ static void unknown_keys_and_addresses_are_no_errors(void **state)
     (void)state;
     parse_well("{\"hello\":1,\"k8s_info\":true,\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
                "\"wat\":{},\"metrics\":[{\"type\":\"memory_used\",\"more\":[]}]}]}");
-    assert_int_equal(runtime_ns("x", NTK_MONITOR_MEMORY_USED), 5 * SECOND);
+    assert_int_equal(runtime_ns("x", NTK_RUNTIME_GROUP_MEMORY), 5 * SECOND);
     ntk_monitor_config_fini(&config);
 }
 
@@ -184,10 +184,10 @@ static void one_period_can_replace_all(void **state)
                "\"period\":\"8s\"}]}],\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
     ntk_monitor_config_set_period(&config, SECOND);
     assert_int_equal(config.period_count, 1);
-    assert_int_equal(runtime_ns("x", NTK_MONITOR_MEMORY_USED), SECOND);
-    assert_int_equal(runtime_ns("x", NTK_MONITOR_EXECUTION_STATS), 0);
-    assert_int_equal(system_ns(NTK_MONITOR_VCPU_USAGE), SECOND);
-    assert_int_equal(system_ns(NTK_MONITOR_MEMORY_INFO), 0);
+    assert_int_equal(runtime_ns("x", NTK_RUNTIME_GROUP_MEMORY), SECOND);
+    assert_int_equal(runtime_ns("x", NTK_RUNTIME_GROUP_EXECUTIONS), 0);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), SECOND);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_MEMORY), 0);
     ntk_monitor_config_fini(&config);
 }
 

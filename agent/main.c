@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-monitor - the agent: options and wiring; nothing else. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/monitor.h"
+#include "agent/report/monitor_config.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+#include "shared/http/http_address.h"
+
+/* Without a configuration one report covers this much: a look, not a series. */
+#define ONCE_PERIOD_NS (1 * NTK_NS_PER_SECOND)
+
+static const char *arg_config;
+static bool arg_once;
+static uint64_t arg_count;
+static uint64_t arg_period_ns;
+static bool arg_no_imds;
+static struct ntk_monitor_options options = {
+    .report = { .line_bytes_max = NTK_REPORT_LINE_BYTES_DEFAULT },
+};
+static uint64_t arg_max_line = NTK_REPORT_LINE_BYTES_DEFAULT;
+
+static int set_verbose(const char *value, struct ntk_err *err)
+{
+    uint64_t level;
+
+    if (ntk_str_parse_u64(value, &level) < 0 || level > 4) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "0 to 4 expected");
+    }
+    ntk_log_set_level(level == 0 ? NTK_LOG_WARN : level == 1 ? NTK_LOG_INFO : NTK_LOG_DEBUG);
+    return 0;
+}
+
+static int set_prometheus(const char *value, struct ntk_err *err)
+{
+    struct ntk_http_address address;
+
+    options.prometheus = value;
+    return ntk_http_address_parse(value, "", &address, err);
+}
+
+static int set_http(const char *value, struct ntk_err *err)
+{
+    struct ntk_http_address address;
+
+    options.http = value;
+    return ntk_http_address_parse(value, "", &address, err);
+}
+
+static int (*const call_verbose)(const char *, struct ntk_err *) = set_verbose;
+static int (*const call_prometheus)(const char *, struct ntk_err *) = set_prometheus;
+static int (*const call_http)(const char *, struct ntk_err *) = set_http;
+#define CALL(function) ((void *)(uintptr_t) & (function))
+
+static const struct ntk_opt option_rows[] = {
+    { 'c', "config-file", "FILE", NTK_OPT_TEXT, &arg_config,
+      "JSON configuration: which groups, of which applications, how often; without it all groups "
+      "of all applications each 5 s" },
+    { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
+      "one period for every group, such as 500ms or 2s, whatever the configuration says" },
+    { 0, "once", 0, NTK_OPT_FLAG, &arg_once,
+      "write one report over one period (1 s if nothing else is said) and exit" },
+    { 0, "count", "N", NTK_OPT_U64, &arg_count, "exit after N reports; the first comes at once" },
+    { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "pretty", 0, NTK_OPT_FLAG, &options.report.pretty, "reports for people, over many lines" },
+    { 0, "timestamps", 0, NTK_OPT_FLAG, &options.report.timestamps,
+      "add timestamp_ns and sequence to each report" },
+    { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
+      "list every core of the machine for each application, zero where it has none" },
+    { 0, "max-line", "BYTES", NTK_OPT_BYTES, &arg_max_line,
+      "write longer reports without neuron_ext; 0 for no bound; default 65536, where some readers "
+      "stop" },
+    { 0, "vendor-keys-only", 0, NTK_OPT_FLAG, &options.report.vendor_only,
+      "leave out every key that the vendor's reports do not have" },
+    { 0, "quiet", 0, NTK_OPT_FLAG, &options.quiet, "nothing on stdout" },
+    { 0, "db", "FILE", NTK_OPT_TEXT, &options.db_path,
+      "store each second in this SQLite database; it is made when there is none" },
+    { 0, "prometheus", "[ADDR]:PORT", NTK_OPT_CALL, CALL(call_prometheus),
+      "serve metrics for Prometheus on / and /metrics" },
+    { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &options.vendor_metrics_only,
+      "serve only the metrics that the vendor's exporter has" },
+    { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),
+      "serve /metrics, /api/v1/report and /api/v1/stream, on 127.0.0.1 if no address is given" },
+    { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &options.sysfs_root,
+      "look for Neuron devices below this folder instead of /sys" },
+    { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
+      "do not ask the instance metadata service (it is not asked yet)" },
+    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    { 'v', "verbose", "LEVEL", NTK_OPT_CALL, CALL(call_verbose),
+      "how much to say on stderr, 0 (default) to 4" },
+    NTK_OPT_COMMON_COMPLETION,
+    NTK_OPT_COMMON_VERSION,
+    NTK_OPT_COMMON_HELP,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor",
+    .usage = "[OPTION]...",
+    .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
+               "stdout, a line each; on request also stores them and serves them over HTTP.",
+    .options = option_rows,
+};
+
+static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
+{
+    uint64_t period_ns = arg_period_ns;
+
+    if (period_ns && period_ns < NTK_MONITOR_PERIOD_MIN_NS) {
+        ntk_log_warn("config", "--period is raised to the shortest period, 100ms");
+        period_ns = NTK_MONITOR_PERIOD_MIN_NS;
+    }
+    if (!arg_config) {
+        ntk_monitor_config_default(config, period_ns  ? period_ns
+                                           : arg_once ? ONCE_PERIOD_NS
+                                                      : NTK_MONITOR_PERIOD_DEFAULT_NS);
+        return 0;
+    }
+    int ret = ntk_monitor_config_read(config, arg_config, err);
+    if (ret >= 0 && period_ns) {
+        ntk_monitor_config_set_period(config, period_ns);
+    }
+    return ret;
+}
+
+static int fail(const struct ntk_err *err)
+{
+    char text[NTK_ERR_TEXT_BYTES + 32];
+
+    ntk_log_error(NULL, "%s", ntk_err_format(err, text, sizeof text));
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    static struct ntk_monitor_config config; /* large */
+    struct ntk_monitor *monitor = NULL;
+    struct ntk_err err = { 0 };
+
+    ntk_log_set_program(program.name);
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    }
+    if (arg_once && arg_count) {
+        return ntk_opt_usage_error(&program, "--once and --count exclude each other");
+    }
+    if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
+        return ntk_opt_usage_error(&program, "--period is longer than a day");
+    }
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */
+    if (read_config(&config, &err) < 0) {
+        return fail(&err);
+    }
+    options.config = &config;
+    options.report.line_bytes_max = (size_t)arg_max_line;
+    options.skip_first = arg_once;
+    options.report_count = arg_once ? 1 : arg_count;
+    if (ntk_monitor_create(&options, &monitor, &err) < 0) {
+        ntk_monitor_config_fini(&config);
+        return fail(&err);
+    }
+    int ret = ntk_monitor_run(monitor, &err);
+    struct ntk_err store_err = { 0 };
+    int closed = ntk_monitor_destroy(monitor, &store_err);
+    ntk_monitor_config_fini(&config);
+    if (ret < 0) {
+        return fail(&err);
+    }
+    return closed < 0 ? fail(&store_err) : 0;
+}

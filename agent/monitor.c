@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/* monitor - the agent at work. */
+#include "agent/monitor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "agent/http/routes.h"
+#include "agent/loop.h"
+#include "agent/report/monitor_schedule.h"
+#include "agent/report/monitor_stream.h"
+#include "exporters/exporter.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/collect/collect.h"
+#include "shared/store/store.h"
+#include "shared/store/store_reader.h"
+
+#define MODULE "agent"
+
+struct ntk_monitor {
+    const struct ntk_monitor_options *options;
+    struct ntk_loop *loop;
+    struct ntk_loop_watch *report_timer;
+    struct ntk_loop_watch *drain_timer;
+    struct ntk_loop_watch *stdout_watch; /* NULL for a plain file */
+    uint64_t drain_ns;                   /* time between two drains now */
+    struct ntk_store_reader *totals;     /* what the store knew before us; NULL without --db */
+    struct ntk_store *store;
+    struct ntk_collector *collector;
+    struct ntk_monitor_schedule *schedule;
+    struct ntk_monitor_stream *stream;
+    const struct ntk_exporter *exporter; /* Prometheus, for --prometheus and --http */
+    void *exporter_state;
+    struct ntk_routes *routes;
+    struct ntk_buf line;
+    uint64_t reports;
+    bool said_dropped; /* once per spell of a slow reader */
+    bool said_cut;
+    bool said_store;
+    bool said_collect;
+    bool said_export;
+    struct ntk_err err; /* what ends the loop */
+};
+
+static void finish(struct ntk_monitor *monitor, int code)
+{
+    ntk_loop_stop(monitor->loop, code);
+}
+
+/* -- stdout ------------------------------------------------------------------------------------- */
+
+/* ret of a write: ends the loop when the reader is gone or stdout is broken. */
+static void check_stdout(struct ntk_monitor *monitor, int ret)
+{
+    if (ret == -EPIPE) {
+        finish(monitor, 0); /* the consumer has had enough */
+    } else if (ret < 0) {
+        finish(monitor, ntk_err_set(&monitor->err, ret, NTK_ERR_NO_OFFSET,
+                                    "cannot write to stdout: %s", strerror(-ret)));
+    }
+    if (monitor->stdout_watch) {
+        /* Errors are always told; being writable only while something waits. */
+        ntk_loop_watch_set_events(
+            monitor->stdout_watch,
+            ntk_monitor_stream_is_empty(monitor->stream) ? 0 : (uint32_t)EPOLLOUT);
+    }
+}
+
+static void on_stdout(uint32_t events, void *ctx)
+{
+    struct ntk_monitor *monitor = ctx;
+
+    if (events & (EPOLLERR | EPOLLHUP) && !(events & EPOLLOUT)) {
+        check_stdout(monitor, -EPIPE);
+        return;
+    }
+    check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
+}
+
+static void write_stdout(struct ntk_monitor *monitor)
+{
+    int ret = ntk_monitor_stream_put(monitor->stream, ntk_buf_text_get(&monitor->line),
+                                     monitor->line.bytes_count);
+
+    if (ret == 1 && !monitor->said_dropped) {
+        ntk_log_warn(MODULE,
+                     "the reader of stdout is too slow: reports are dropped until it catches up");
+    } else if (ret == 0 && monitor->said_dropped) {
+        ntk_log_warn(MODULE, "the reader of stdout caught up; %llu reports were dropped so far",
+                     (unsigned long long)ntk_monitor_stream_dropped_count(monitor->stream));
+    }
+    monitor->said_dropped = ret == 1;
+    check_stdout(monitor, ret);
+}
+
+/* Waits a bounded time for the reader to take what is queued. */
+static void flush_stdout(struct ntk_monitor *monitor)
+{
+    uint64_t until_ns = ntk_clock_monotonic_ns() + NTK_MONITOR_FLUSH_NS;
+    int ret = 0;
+
+    while (ret == 0 && !ntk_monitor_stream_is_empty(monitor->stream)) {
+        uint64_t now_ns = ntk_clock_monotonic_ns();
+        struct pollfd ready = { .fd = ntk_monitor_stream_fd_get(monitor->stream),
+                                .events = POLLOUT };
+        if (now_ns >= until_ns) {
+            ntk_log_warn(MODULE, "the reader of stdout is too slow: the last reports are lost");
+            return;
+        }
+        if (poll(&ready, 1, (int)((until_ns - now_ns) / NTK_NS_PER_MS) + 1) > 0) {
+            ret = ntk_monitor_stream_flush(monitor->stream);
+        }
+    }
+}
+
+/* -- a period ----------------------------------------------------------------------------------- */
+
+static void publish(struct ntk_monitor *monitor, const struct ntk_snapshot *report)
+{
+    const struct ntk_monitor_options *options = monitor->options;
+    struct ntk_err err = { 0 };
+    bool cut = false;
+
+    monitor->reports++;
+    if (monitor->exporter_state) {
+        int ret = monitor->exporter->put(monitor->exporter_state, report, &err);
+        if (ret < 0 && !monitor->said_export) {
+            ntk_log_warn(monitor->exporter->name, "%s", err.text);
+        }
+        monitor->said_export = ret < 0;
+    }
+    if (monitor->routes && options->report.pretty) { /* the stream is lines for programs */
+        struct ntk_report_options plain = options->report;
+        plain.pretty = false;
+        ntk_buf_reset(&monitor->line);
+        if (ntk_report_write(report, &plain, &monitor->line, NULL) == 0) {
+            ntk_routes_put(monitor->routes, monitor->line.bytes, monitor->line.bytes_count);
+        }
+    }
+    if (!monitor->stream && (!monitor->routes || options->report.pretty)) {
+        return;
+    }
+    ntk_buf_reset(&monitor->line);
+    if (ntk_report_write(report, &options->report, &monitor->line, &cut) < 0) {
+        ntk_log_warn(MODULE, "out of memory: a report is lost");
+        return;
+    }
+    if (cut && !monitor->said_cut) {
+        ntk_log_info(MODULE, "reports are longer than --max-line: written without neuron_ext");
+        monitor->said_cut = true;
+    }
+    if (monitor->routes && !options->report.pretty) {
+        ntk_routes_put(monitor->routes, monitor->line.bytes, monitor->line.bytes_count);
+    }
+    if (monitor->stream) {
+        write_stdout(monitor);
+    }
+}
+
+static void watch_store(struct ntk_monitor *monitor)
+{
+    struct ntk_store_status status;
+
+    ntk_store_status_get(monitor->store, &status);
+    if (status.failing && !monitor->said_store) {
+        ntk_log_warn("store", "%s; monitoring goes on, up to %d periods wait in memory",
+                     status.text, NTK_STORE_QUEUE_MAX);
+    } else if (!status.failing && monitor->said_store) {
+        ntk_log_warn("store", "writing again; %llu periods were lost",
+                     (unsigned long long)status.snapshots_lost);
+    }
+    monitor->said_store = status.failing;
+}
+
+/* One snapshot to everyone; all: whatever was not reported yet is due. */
+static void take_period(struct ntk_monitor *monitor, bool all)
+{
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+
+    int ret = ntk_collector_poll(monitor->collector, &snapshot, &err);
+    if (ret < 0) {
+        if (!monitor->said_collect) {
+            ntk_log_warn(MODULE, "cannot collect: %s; trying again at the next period", err.text);
+        }
+        monitor->said_collect = true;
+        return;
+    }
+    monitor->said_collect = false;
+    if (monitor->store) {
+        ntk_store_put(monitor->store, snapshot);
+        watch_store(monitor);
+    }
+    ret = ntk_monitor_schedule_put(monitor->schedule, snapshot, ntk_clock_monotonic_ns(), all);
+    ntk_snapshot_destroy(snapshot);
+    if (ret < 0) {
+        ntk_log_warn(MODULE, "out of memory: a report is lost");
+    } else if (ret == 1) {
+        publish(monitor, ntk_monitor_schedule_report_get(monitor->schedule));
+    }
+}
+
+static void on_report(uint32_t times, void *ctx)
+{
+    struct ntk_monitor *monitor = ctx;
+
+    (void)times;
+    take_period(monitor, false);
+    if (monitor->options->report_count && monitor->reports >= monitor->options->report_count) {
+        finish(monitor, 0);
+        return;
+    }
+    uint64_t next_ns = ntk_monitor_schedule_next_ns(monitor->schedule);
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    ntk_loop_timer_set(monitor->report_timer, next_ns > now_ns ? next_ns : now_ns + 1, 0);
+}
+
+static void on_drain(uint32_t times, void *ctx)
+{
+    struct ntk_monitor *monitor = ctx;
+
+    (void)times;
+    int64_t read = ntk_collector_drain(monitor->collector);
+    /* Twice as long while nothing comes: an idle machine costs ten wakeups a second. */
+    uint64_t next_ns = read > 0 ? NTK_MONITOR_DRAIN_MIN_NS : monitor->drain_ns * 2;
+    monitor->drain_ns = next_ns < NTK_MONITOR_DRAIN_MAX_NS ? next_ns : NTK_MONITOR_DRAIN_MAX_NS;
+    ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);
+}
+
+static void on_signal(uint32_t signal_number, void *ctx)
+{
+    struct ntk_monitor *monitor = ctx;
+
+    ntk_log_info(MODULE, "signal %u: stopping", signal_number);
+    if (monitor->store) {
+        /* What the store has, the reports shall have too: the next run goes on from there. */
+        take_period(monitor, true);
+    }
+    finish(monitor, 0);
+}
+
+/* -- the parts ---------------------------------------------------------------------------------- */
+
+static int open_store(struct ntk_monitor *monitor, struct ntk_err *err)
+{
+    const char *path = monitor->options->db_path;
+    struct ntk_store_options options = { 0 };
+
+    if (!path) {
+        return 0;
+    }
+    int ret = ntk_store_open(path, &options, &monitor->store, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_store_reader_open(path, &monitor->totals, err);
+    return ret;
+}
+
+static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
+{
+    struct ntk_collector_options options = {
+        .sysfs_root = monitor->options->sysfs_root,
+        .reap = true,
+        .totals_get = monitor->totals ? ntk_store_reader_totals_get : NULL,
+        .totals_ctx = monitor->totals,
+    };
+
+    return ntk_collector_create(&options, &monitor->collector, err);
+}
+
+static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
+{
+    const struct ntk_monitor_options *options = monitor->options;
+    struct ntk_exporter_options exporter = { .target = options->prometheus,
+                                             .vendor_only = options->vendor_metrics_only };
+    int ret = 0;
+
+    if (options->prometheus || options->http) {
+        monitor->exporter = ntk_exporter_find("prometheus");
+        ret = monitor->exporter->create(&exporter, &monitor->exporter_state, err);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    if (options->http) {
+        ret = ntk_routes_create(options->http, monitor->exporter, monitor->exporter_state,
+                                &monitor->routes, err);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    return options->quiet ? 0 : ntk_monitor_stream_create(STDOUT_FILENO, &monitor->stream, err);
+}
+
+static int open_watches(struct ntk_monitor *monitor, struct ntk_err *err)
+{
+    monitor->report_timer = ntk_loop_watch_timer(monitor->loop, on_report, monitor);
+    monitor->drain_timer = ntk_loop_watch_timer(monitor->loop, on_drain, monitor);
+    if (!monitor->report_timer || !monitor->drain_timer) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a timer: %s",
+                           strerror(errno));
+    }
+    if (monitor->stream) {
+        monitor->stdout_watch = ntk_loop_watch_fd(
+            monitor->loop, ntk_monitor_stream_fd_get(monitor->stream), 0, on_stdout, monitor);
+    }
+    return 0;
+}
+
+int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_monitor **out_monitor,
+                       struct ntk_err *err)
+{
+    static const int signals[] = { SIGINT, SIGTERM, 0 };
+    struct ntk_monitor *monitor = calloc(1, sizeof *monitor);
+
+    if (!monitor) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    monitor->options = options;
+    monitor->drain_ns = NTK_MONITOR_DRAIN_MIN_NS;
+    int ret = ntk_loop_create(&monitor->loop, err);
+    if (ret >= 0 && !ntk_loop_watch_signals(monitor->loop, signals, on_signal, monitor)) {
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot wait for signals: %s",
+                          strerror(errno));
+    }
+    ret = ret < 0 ? ret : open_store(monitor, err);
+    ret = ret < 0 ? ret : open_outputs(monitor, err);
+    ret = ret < 0 ? ret : open_collector(monitor, err);
+    ret = ret < 0 ? ret : open_watches(monitor, err);
+    if (ret >= 0) {
+        monitor->schedule = ntk_monitor_schedule_create(
+            options->config, monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : 0,
+            ntk_clock_monotonic_ns(), options->skip_first);
+        ret = monitor->schedule ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (ret < 0) {
+        ntk_monitor_destroy(monitor, NULL);
+        return ret;
+    }
+    *out_monitor = monitor;
+    return 0;
+}
+
+int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
+{
+    ntk_loop_timer_set(monitor->report_timer, 1, 0); /* a moment long past: at once */
+    ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);
+    if (monitor->options->skip_first && !monitor->store) {
+        ntk_loop_timer_set(monitor->report_timer, ntk_monitor_schedule_next_ns(monitor->schedule),
+                           0);
+    }
+    int ret = ntk_loop_run(monitor->loop, &monitor->err);
+    if (ret < 0) {
+        *err = monitor->err;
+        return ret;
+    }
+    if (monitor->stream) {
+        flush_stdout(monitor);
+    }
+    return 0;
+}
+
+int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
+{
+    if (!monitor) {
+        return 0;
+    }
+    ntk_routes_destroy(monitor->routes);
+    if (monitor->exporter_state) {
+        monitor->exporter->destroy(monitor->exporter_state);
+    }
+    ntk_monitor_schedule_destroy(monitor->schedule);
+    ntk_collector_destroy(monitor->collector);
+    ntk_store_reader_close(monitor->totals);
+    int ret = ntk_store_close(monitor->store, err);
+    ntk_monitor_stream_destroy(monitor->stream);
+    ntk_loop_destroy(monitor->loop);
+    ntk_buf_fini(&monitor->line);
+    free(monitor);
+    return ret;
+}

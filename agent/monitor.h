@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * monitor - the agent at work: collects, and hands each period to store, stream, exporters, HTTP.
+ *
+ * Everything runs in the thread of ntk_monitor_run(); store and HTTP have threads of their own and
+ * are only handed things. The rings are drained between the periods, faster while much happens.
+ *
+ * Owner:   ntk_monitor_create() / _destroy(); the options are borrowed for that time.
+ * Threads: one.
+ */
+#ifndef NTK_AGENT_MONITOR_H
+#define NTK_AGENT_MONITOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/report/monitor_config.h"
+#include "shared/base/err.h"
+#include "shared/report/report_json.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_MONITOR_DRAIN_MIN_NS (10 * NTK_NS_PER_MS)
+#define NTK_MONITOR_DRAIN_MAX_NS (100 * NTK_NS_PER_MS)
+/* How often the store gets a snapshot, whatever the reports' periods are. */
+#define NTK_MONITOR_STORE_PERIOD_NS NTK_NS_PER_SECOND
+/* How long a slow reader of stdout may hold up the end. */
+#define NTK_MONITOR_FLUSH_NS (1 * NTK_NS_PER_SECOND)
+
+struct ntk_monitor_options {
+    const struct ntk_monitor_config *config;
+    struct ntk_report_options report;
+    const char *sysfs_root; /* NULL: found */
+    const char *db_path;    /* NULL: no store */
+    const char *prometheus; /* address, NULL: none */
+    const char *http;       /* address, NULL: none */
+    bool vendor_metrics_only;
+    bool quiet;            /* nothing on stdout */
+    bool skip_first;       /* the first report after a period, not at once */
+    uint64_t report_count; /* reports until it ends; 0: until it is stopped */
+};
+
+struct ntk_monitor;
+
+/* Opens everything; a sentence says what could not be. */
+int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_monitor **out_monitor,
+                       struct ntk_err *err);
+/* Until SIGINT, SIGTERM, the reader of stdout is gone, or the reports are written: 0; else -errno.*/
+int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err);
+/* 0, or -errno when something that should have been stored was not. NULL is fine. */
+int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* monitor_schedule - from snapshots of the collector to reports. */
+#include "agent/report/monitor_schedule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/metrics/snapshot_merge.h"
+
+/* A timer may fire this much early in our eyes. */
+#define SLACK_NS (NTK_NS_PER_MS)
+
+/* One period of the configuration, or the time since the last report. */
+struct window {
+    uint64_t every_ns;
+    uint64_t due_ns;
+    const struct ntk_snapshot *covered; /* since it was last due; NULL: nothing yet */
+    bool due;                           /* in the report being made */
+};
+
+struct ntk_monitor_schedule {
+    const struct ntk_monitor_config *config;
+    struct window windows[NTK_MONITOR_PERIODS_MAX]; /* as config->periods_ns */
+    size_t window_count;
+    struct window poll;     /* for others than the report */
+    struct window reported; /* since the last report: what no group has */
+    uint64_t sequence;
+    struct ntk_snapshot *report; /* borrows from held[] */
+    const struct ntk_snapshot *held[NTK_MONITOR_PERIODS_MAX + 1];
+    size_t held_count;
+};
+
+static void release_report(struct ntk_monitor_schedule *schedule)
+{
+    ntk_snapshot_destroy(schedule->report);
+    schedule->report = NULL;
+    for (size_t i = 0; i < schedule->held_count; i++) {
+        ntk_snapshot_destroy(schedule->held[i]);
+    }
+    schedule->held_count = 0;
+}
+
+struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
+                                                         uint64_t poll_ns, uint64_t now_ns,
+                                                         bool skip_first)
+{
+    struct ntk_monitor_schedule *schedule = calloc(1, sizeof *schedule);
+
+    if (!schedule) {
+        return NULL;
+    }
+    schedule->config = config;
+    schedule->window_count = config->period_count;
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        schedule->windows[i].every_ns = config->periods_ns[i];
+        schedule->windows[i].due_ns = now_ns + (skip_first ? config->periods_ns[i] : 0);
+    }
+    schedule->poll.every_ns = poll_ns;
+    schedule->poll.due_ns = now_ns;
+    return schedule;
+}
+
+void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule)
+{
+    if (!schedule) {
+        return;
+    }
+    release_report(schedule);
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        ntk_snapshot_destroy(schedule->windows[i].covered);
+    }
+    ntk_snapshot_destroy(schedule->reported.covered);
+    free(schedule);
+}
+
+uint64_t ntk_monitor_schedule_next_ns(const struct ntk_monitor_schedule *schedule)
+{
+    uint64_t next = schedule->poll.every_ns ? schedule->poll.due_ns : UINT64_MAX;
+
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        if (schedule->windows[i].due_ns < next) {
+            next = schedule->windows[i].due_ns;
+        }
+    }
+    return next;
+}
+
+/* Moves due_ns to the first point of the grid after now. */
+static void advance(struct window *window, uint64_t now_ns)
+{
+    if (window->due_ns <= now_ns + SLACK_NS) {
+        uint64_t late_ns = now_ns + SLACK_NS - window->due_ns;
+        window->due_ns += (late_ns / window->every_ns + 1) * window->every_ns;
+    }
+}
+
+static int cover(struct window *window, const struct ntk_snapshot *snapshot)
+{
+    if (!window->covered) {
+        window->covered = ntk_snapshot_share(snapshot);
+        return 0;
+    }
+    const struct ntk_snapshot *merged = ntk_snapshot_merge(window->covered, snapshot);
+    if (!merged) {
+        return -ENOMEM; /* this window loses the snapshot; the next one goes on */
+    }
+    ntk_snapshot_destroy(window->covered);
+    window->covered = merged;
+    return 0;
+}
+
+/* -- the report --------------------------------------------------------------------------------- */
+
+static const struct ntk_runtime_sample *find(const struct ntk_snapshot *snapshot,
+                                             const struct ntk_runtime_sample *runtime)
+{
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *at = &snapshot->runtimes[i];
+        if (at->start_time == runtime->start_time && at->header_pid == runtime->header_pid &&
+            at->pid == runtime->pid) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static void take_executions(struct ntk_runtime_sample *to, const struct ntk_runtime_sample *from)
+{
+    memcpy(to->outcome, from->outcome, sizeof to->outcome);
+    memcpy(to->error_class, from->error_class, sizeof to->error_class);
+    to->total_latency = from->total_latency;
+    to->device_latency = from->device_latency;
+    to->has_device_latency = from->has_device_latency;
+    to->models = from->models;
+    to->model_count = from->model_count;
+}
+
+static void take_group(struct ntk_runtime_sample *to, const struct ntk_runtime_sample *from,
+                       int group)
+{
+    switch (group) {
+    case NTK_RUNTIME_GROUP_EXECUTIONS:
+        take_executions(to, from);
+        break;
+    case NTK_RUNTIME_GROUP_MEMORY:
+        to->memory = from->memory;
+        to->memory_count = from->memory_count;
+        to->memory_by_category = from->memory_by_category;
+        to->memory_by_category_count = from->memory_by_category_count;
+        to->rss_bytes = from->rss_bytes;
+        break;
+    case NTK_RUNTIME_GROUP_CPU:
+        to->cpu_user = from->cpu_user;
+        to->cpu_system = from->cpu_system;
+        to->cpu_error = from->cpu_error;
+        break;
+    default:
+        to->cores = from->cores;
+        to->core_count = from->core_count;
+        break;
+    }
+}
+
+/* Fills to, whose base is the newest sample of the runtime; false when it is not to be listed. */
+static bool fill_runtime(const struct ntk_monitor_schedule *schedule, struct ntk_runtime_sample *to,
+                         bool is_new)
+{
+    static const uint32_t has_of_group[NTK_RUNTIME_GROUP_COUNT] = {
+        NTK_RUNTIME_HAS_EXECUTIONS, NTK_RUNTIME_HAS_MEMORY | NTK_RUNTIME_HAS_RSS,
+        NTK_RUNTIME_HAS_CPU, NTK_RUNTIME_HAS_CORES
+    };
+    const struct ntk_runtime_sample base = *to;
+    struct ntk_monitor_runtime_groups groups;
+    bool any = false;
+
+    if (!ntk_monitor_config_match(schedule->config, to->tag, &groups)) {
+        return false;
+    }
+    for (int i = 0; i < NTK_RUNTIME_GROUP_COUNT; i++) {
+        const struct window *window =
+            groups.period[i] == NTK_MONITOR_NOT_ASKED ? NULL : &schedule->windows[groups.period[i]];
+        const struct ntk_runtime_sample *from =
+            window && window->due ? find(window->covered, &base) : NULL;
+        to->group_period_ns[i] = NTK_GROUP_ABSENT;
+        to->has &= ~has_of_group[i];
+        if (from) {
+            take_group(to, from, i);
+            to->has |= from->has & has_of_group[i];
+            to->group_period_ns[i] = window->covered->period_ns;
+            any = true;
+        }
+    }
+    return is_new || any;
+}
+
+static int make_runtimes(struct ntk_monitor_schedule *schedule, const struct ntk_snapshot *base)
+{
+    struct ntk_snapshot *report = schedule->report;
+    size_t room = base->runtime_count;
+    size_t count = 0;
+
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        room += schedule->windows[i].due ? schedule->windows[i].covered->runtime_count : 0;
+    }
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(report, room);
+    if (room > 0 && !runtimes) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < base->runtime_count; i++) {
+        runtimes[count] = base->runtimes[i];
+        count += fill_runtime(schedule, &runtimes[count], true);
+    }
+    report->runtime_count = count;
+    /* Those that ended before the last report, with groups that were not due then. */
+    for (size_t k = 0; k < schedule->window_count; k++) {
+        const struct ntk_snapshot *covered = schedule->windows[k].covered;
+        for (size_t i = 0; schedule->windows[k].due && i < covered->runtime_count; i++) {
+            if (!find(base, &covered->runtimes[i]) && !find(report, &covered->runtimes[i])) {
+                runtimes[count] = covered->runtimes[i];
+                count += fill_runtime(schedule, &runtimes[count], false);
+                report->runtime_count = count;
+            }
+        }
+    }
+    return 0;
+}
+
+static void make_system(struct ntk_monitor_schedule *schedule)
+{
+    struct ntk_snapshot *report = schedule->report;
+
+    for (int i = 0; i < NTK_SYSTEM_GROUP_COUNT; i++) {
+        int index = schedule->config->system_period[i];
+        const struct window *window =
+            index == NTK_MONITOR_NOT_ASKED ? NULL : &schedule->windows[index];
+        report->group_period_ns[i] = NTK_GROUP_ABSENT;
+        if (!window || !window->due) {
+            continue;
+        }
+        report->group_period_ns[i] = window->covered->period_ns;
+        if (i == NTK_SYSTEM_GROUP_CPU) {
+            report->system = window->covered->system;
+        } else if (i == NTK_SYSTEM_GROUP_ECC) {
+            report->devices = window->covered->devices;
+            report->device_count = window->covered->device_count;
+        }
+    }
+}
+
+static int make_report(struct ntk_monitor_schedule *schedule)
+{
+    const struct ntk_snapshot *base = schedule->reported.covered;
+
+    schedule->report = ntk_snapshot_create();
+    if (!schedule->report) {
+        return -ENOMEM;
+    }
+    *schedule->report = *base; /* borrows; held[] keeps it alive */
+    schedule->report->sequence = ++schedule->sequence;
+    schedule->report->events = NULL;
+    schedule->report->event_count = 0;
+    int ret = make_runtimes(schedule, base);
+    make_system(schedule);
+    return ret;
+}
+
+int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
+                             const struct ntk_snapshot *snapshot, uint64_t now_ns, bool all)
+{
+    bool any = false;
+    int ret;
+
+    release_report(schedule);
+    ret = cover(&schedule->reported, snapshot);
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        struct window *window = &schedule->windows[i];
+        int covered = cover(window, snapshot);
+        ret = covered < 0 ? covered : ret;
+        window->due = all || window->due_ns <= now_ns + SLACK_NS;
+        any = any || window->due;
+        advance(window, now_ns);
+    }
+    if (schedule->poll.every_ns) {
+        advance(&schedule->poll, now_ns);
+    }
+    if (!any) {
+        return ret;
+    }
+    int made = make_report(schedule);
+    /* What the report borrows is held until the next put, its windows begin anew. */
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        if (schedule->windows[i].due) {
+            schedule->held[schedule->held_count++] = schedule->windows[i].covered;
+            schedule->windows[i].covered = NULL;
+        }
+    }
+    schedule->held[schedule->held_count++] = schedule->reported.covered;
+    schedule->reported.covered = NULL;
+    if (made < 0) {
+        release_report(schedule);
+        return made;
+    }
+    return 1;
+}
+
+const struct ntk_snapshot *
+ntk_monitor_schedule_report_get(const struct ntk_monitor_schedule *schedule)
+{
+    return schedule->report;
+}

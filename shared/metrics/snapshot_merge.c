@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* snapshot_merge - two periods that follow each other as one. */
+#include "shared/metrics/snapshot_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the parts weigh, by their lengths. */
+struct weights {
+    double older;
+    double newer;
+};
+
+static double mix(struct weights w, double older, double newer)
+{
+    return w.older * older + w.newer * newer;
+}
+
+static void add(struct ntk_count *to, struct ntk_count older)
+{
+    to->period += older.period; /* the total is the newer one's */
+}
+
+static void *copy_array(struct ntk_snapshot *s, const void *items, size_t count, size_t item_bytes)
+{
+    void *copy = count ? ntk_snapshot_alloc(s, count, item_bytes) : NULL;
+
+    if (copy) {
+        memcpy(copy, items, count * item_bytes);
+    }
+    return copy;
+}
+
+static struct ntk_histogram merge_histograms(struct ntk_snapshot *s,
+                                             const struct ntk_histogram *older,
+                                             const struct ntk_histogram *newer)
+{
+    struct ntk_histogram_dense dense;
+
+    if (!older || older->count == 0 || newer->count == 0) {
+        const struct ntk_histogram *only = newer->count == 0 && older ? older : newer;
+        struct ntk_histogram copy = *only;
+        copy.entries = copy_array(s, only->entries, only->entry_count, sizeof *only->entries);
+        if (!copy.entries) {
+            copy = (struct ntk_histogram){ 0 };
+        }
+        return copy;
+    }
+    ntk_histogram_dense_reset(&dense);
+    ntk_histogram_dense_merge(&dense, older);
+    ntk_histogram_dense_merge(&dense, newer);
+    return ntk_snapshot_histogram(s, &dense);
+}
+
+/* -- cores -------------------------------------------------------------------------------------- */
+
+static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
+                     const struct ntk_core_sample *older, struct weights w)
+{
+    to->has |= older->has;
+    to->utilization = mix(w, older->utilization, to->utilization);
+    add(&to->busy_ns, older->busy_ns);
+    for (int i = 0; i < NTK_ENGINE_COUNT; i++) {
+        add(&to->engine_busy_ns[i], older->engine_busy_ns[i]);
+    }
+    add(&to->flops, older->flops);
+    add(&to->effective_flops, older->effective_flops);
+    add(&to->hbm_bytes_read, older->hbm_bytes_read);
+    add(&to->hbm_bytes_written, older->hbm_bytes_written);
+    add(&to->dma_bytes, older->dma_bytes);
+    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        add(&to->outcome[i], older->outcome[i]);
+    }
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        add(&to->error_class[i], older->error_class[i]);
+    }
+    add(&to->host_to_device_bytes, older->host_to_device_bytes);
+    add(&to->device_to_host_bytes, older->device_to_host_bytes);
+    to->total_latency = merge_histograms(s, &older->total_latency, &to->total_latency);
+    to->device_latency = merge_histograms(s, &older->device_latency, &to->device_latency);
+}
+
+/* A core that only one part knows was idle in the other. */
+static struct ntk_core_sample *merge_cores(struct ntk_snapshot *s,
+                                           const struct ntk_core_sample *older, size_t older_count,
+                                           const struct ntk_core_sample *newer, size_t newer_count,
+                                           struct weights w, size_t *out_count)
+{
+    size_t room = older_count + newer_count;
+    struct ntk_core_sample *cores = ntk_snapshot_alloc(s, room, sizeof *cores);
+    size_t count = 0;
+
+    for (size_t i = 0, k = 0; cores && (i < older_count || k < newer_count);) {
+        static const struct ntk_core_sample idle;
+        bool has_older = i < older_count && (k >= newer_count || older[i].core <= newer[k].core);
+        bool has_newer = k < newer_count && (i >= older_count || newer[k].core <= older[i].core);
+        struct ntk_core_sample *to = &cores[count++];
+        if (has_newer) {
+            *to = newer[k];
+        } else {
+            to->core = older[i].core;
+        }
+        add_core(s, to, has_older ? &older[i] : &idle, w);
+        i += has_older;
+        k += has_newer;
+    }
+    *out_count = count;
+    return cores;
+}
+
+/* -- runtimes ----------------------------------------------------------------------------------- */
+
+static void copy_model(struct ntk_snapshot *s, struct ntk_model_sample *to,
+                       const struct ntk_model_sample *from, const struct ntk_model_sample *older)
+{
+    *to = *from;
+    to->name = ntk_snapshot_text(s, from->name);
+    to->neff_path = ntk_snapshot_text(s, from->neff_path);
+    if (older) {
+        to->has |= older->has;
+        to->is_running = to->is_running || older->is_running;
+        add(&to->executions, older->executions);
+        add(&to->errors, older->errors);
+    }
+    to->total_latency =
+        merge_histograms(s, older ? &older->total_latency : NULL, &from->total_latency);
+    to->device_latency =
+        merge_histograms(s, older ? &older->device_latency : NULL, &from->device_latency);
+}
+
+/* By id; a model of the older part alone was unloaded there. */
+static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
+                         const struct ntk_runtime_sample *older,
+                         const struct ntk_runtime_sample *newer)
+{
+    size_t older_count = older ? older->model_count : 0;
+    struct ntk_model_sample *models =
+        ntk_snapshot_alloc_models(s, to, older_count + newer->model_count);
+    size_t count = 0;
+
+    for (size_t i = 0, k = 0; models && (i < older_count || k < newer->model_count);) {
+        const struct ntk_model_sample *a = i < older_count ? &older->models[i] : NULL;
+        const struct ntk_model_sample *b = k < newer->model_count ? &newer->models[k] : NULL;
+        bool take_a = a && (!b || a->id <= b->id);
+        bool take_b = b && (!a || b->id <= a->id);
+        copy_model(s, &models[count], take_b ? b : a, take_a && take_b ? a : NULL);
+        models[count].loaded = take_b && b->loaded;
+        count++;
+        i += take_a;
+        k += take_b;
+    }
+    to->model_count = count;
+}
+
+static void merge_counts(struct ntk_runtime_sample *to, const struct ntk_runtime_sample *older,
+                         struct weights w)
+{
+    to->has |= older->has & (NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES);
+    to->first = to->first || older->first;
+    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        add(&to->outcome[i], older->outcome[i]);
+    }
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        add(&to->error_class[i], older->error_class[i]);
+    }
+    to->has_device_latency = to->has_device_latency || older->has_device_latency;
+    if (!(to->has & NTK_RUNTIME_HAS_CPU) && older->has & NTK_RUNTIME_HAS_CPU) {
+        to->has |= NTK_RUNTIME_HAS_CPU; /* it ended: what it used before */
+        to->cpu_user = w.older * older->cpu_user;
+        to->cpu_system = w.older * older->cpu_system;
+        to->cpu_error = "";
+    } else if (older->has & NTK_RUNTIME_HAS_CPU) {
+        to->cpu_user = mix(w, older->cpu_user, to->cpu_user);
+        to->cpu_system = mix(w, older->cpu_system, to->cpu_system);
+    }
+    add(&to->events_read, older->events_read);
+    add(&to->events_lost, older->events_lost);
+}
+
+static void merge_runtime(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
+                          const struct ntk_runtime_sample *older,
+                          const struct ntk_runtime_sample *newer, struct weights w)
+{
+    *to = *newer;
+    if (older) {
+        merge_counts(to, older, w);
+    }
+    to->tag = ntk_snapshot_text(s, newer->tag);
+    to->error = ntk_snapshot_text(s, newer->error);
+    to->cpu_error = ntk_snapshot_text(s, to->cpu_error);
+    to->command = ntk_snapshot_text(s, newer->command);
+    to->user = ntk_snapshot_text(s, newer->user);
+    to->container = ntk_snapshot_text(s, newer->container);
+    to->runtime_version = ntk_snapshot_text(s, newer->runtime_version);
+    to->framework_version = ntk_snapshot_text(s, newer->framework_version);
+    to->instance_type = ntk_snapshot_text(s, newer->instance_type);
+    to->cores = merge_cores(s, older ? older->cores : NULL, older ? older->core_count : 0,
+                            newer->cores, newer->core_count, w, &to->core_count);
+    to->total_latency =
+        merge_histograms(s, older ? &older->total_latency : NULL, &newer->total_latency);
+    to->device_latency =
+        merge_histograms(s, older ? &older->device_latency : NULL, &newer->device_latency);
+    to->memory = copy_array(s, newer->memory, newer->memory_count, sizeof *newer->memory);
+    to->memory_by_category =
+        copy_array(s, newer->memory_by_category, newer->memory_by_category_count,
+                   sizeof *newer->memory_by_category);
+    merge_models(s, to, older, newer);
+    to->series = NULL;
+    to->series_count = 0;
+}
+
+static bool is_same(const struct ntk_runtime_sample *a, const struct ntk_runtime_sample *b)
+{
+    return a->start_time == b->start_time && a->header_pid == b->header_pid && a->pid == b->pid;
+}
+
+static const struct ntk_runtime_sample *find(const struct ntk_snapshot *snapshot,
+                                             const struct ntk_runtime_sample *runtime)
+{
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        if (is_same(&snapshot->runtimes[i], runtime)) {
+            return &snapshot->runtimes[i];
+        }
+    }
+    return NULL;
+}
+
+static int compare_runtimes(const void *a, const void *b)
+{
+    const struct ntk_runtime_sample *left = a;
+    const struct ntk_runtime_sample *right = b;
+
+    if (left->start_time != right->start_time) {
+        return left->start_time < right->start_time ? -1 : 1;
+    }
+    return left->pid < right->pid ? -1 : left->pid > right->pid;
+}
+
+static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *older,
+                           const struct ntk_snapshot *newer, struct weights w)
+{
+    /* A part that does not know a runtime adds nothing for its share of the time. */
+    static const struct ntk_runtime_sample unknown = { .cpu_error = "" };
+    struct ntk_runtime_sample *runtimes =
+        ntk_snapshot_alloc_runtimes(s, older->runtime_count + newer->runtime_count);
+    size_t count = 0;
+
+    for (size_t i = 0; runtimes && i < newer->runtime_count; i++) {
+        const struct ntk_runtime_sample *before = find(older, &newer->runtimes[i]);
+        merge_runtime(s, &runtimes[count++], before ? before : &unknown, &newer->runtimes[i], w);
+        runtimes[count - 1].cpu_user *= before ? 1 : w.newer;
+        runtimes[count - 1].cpu_system *= before ? 1 : w.newer;
+    }
+    for (size_t i = 0; runtimes && i < older->runtime_count; i++) {
+        if (!find(newer, &older->runtimes[i])) {
+            struct weights ended = { w.newer, w.older }; /* it stands in place of the newer one */
+            struct ntk_runtime_sample *to = &runtimes[count++];
+            merge_runtime(s, to, &unknown, &older->runtimes[i], ended);
+            to->cpu_user *= w.older;
+            to->cpu_system *= w.older;
+        }
+    }
+    s->runtime_count = count;
+    if (runtimes) {
+        qsort(runtimes, count, sizeof *runtimes, compare_runtimes);
+    }
+}
+
+/* -- the machine -------------------------------------------------------------------------------- */
+
+static void merge_devices(struct ntk_snapshot *s, const struct ntk_snapshot *older,
+                          const struct ntk_snapshot *newer)
+{
+    struct ntk_device_sample *devices = ntk_snapshot_alloc_devices(s, newer->device_count);
+
+    for (size_t i = 0; devices && i < newer->device_count; i++) {
+        devices[i] = newer->devices[i];
+        devices[i].name = ntk_snapshot_text(s, devices[i].name);
+        devices[i].arch = ntk_snapshot_text(s, devices[i].arch);
+        devices[i].serial = ntk_snapshot_text(s, devices[i].serial);
+        for (size_t k = 0; k < older->device_count; k++) {
+            if (older->devices[k].index == devices[i].index) {
+                for (int e = 0; e < NTK_ECC_COUNT; e++) {
+                    add(&devices[i].ecc[e], older->devices[k].ecc[e]);
+                }
+            }
+        }
+    }
+}
+
+static void merge_system(struct ntk_snapshot *s, const struct ntk_snapshot *older,
+                         const struct ntk_snapshot *newer, struct weights w)
+{
+    const struct ntk_system_sample *before = &older->system;
+    struct ntk_system_sample *system = &s->system;
+
+    *system = newer->system;
+    system->cpu_error = ntk_snapshot_text(s, newer->system.cpu_error);
+    system->memory_error = ntk_snapshot_text(s, newer->system.memory_error);
+    system->context_switches += before->context_switches;
+    system->cpus =
+        copy_array(s, newer->system.cpus, newer->system.cpu_count, sizeof *newer->system.cpus);
+    if (!(before->has & NTK_SYSTEM_HAS_CPU) || !system->cpus) {
+        return;
+    }
+    for (int i = 0; i < NTK_CPU_FIELD_COUNT; i++) {
+        system->average[i] = mix(w, before->average[i], system->average[i]);
+    }
+    for (size_t i = 0, k = 0; i < system->cpu_count; i++) {
+        while (k < before->cpu_count && before->cpus[k].cpu < system->cpus[i].cpu) {
+            k++;
+        }
+        for (int f = 0; k < before->cpu_count && before->cpus[k].cpu == system->cpus[i].cpu &&
+                        f < NTK_CPU_FIELD_COUNT;
+             f++) {
+            system->cpus[i].share[f] = mix(w, before->cpus[k].share[f], system->cpus[i].share[f]);
+        }
+    }
+}
+
+static void copy_texts(struct ntk_snapshot *s)
+{
+    struct ntk_hardware *hardware = &s->hardware;
+    struct ntk_instance *instance = &s->instance;
+    const char **texts[] = {
+        &s->boot_id,
+        &s->host_name,
+        &hardware->error,
+        &hardware->instance_type,
+        &hardware->device_type,
+        &hardware->device_version,
+        &hardware->core_version,
+        &hardware->driver_version,
+        &instance->name,
+        &instance->id,
+        &instance->type,
+        &instance->zone,
+        &instance->zone_id,
+        &instance->region,
+        &instance->ami_id,
+        &instance->subnet_id,
+        &instance->ultraserver_id,
+        &instance->error,
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        *texts[i] = ntk_snapshot_text(s, *texts[i]);
+    }
+}
+
+struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
+                                        const struct ntk_snapshot *newer)
+{
+    struct ntk_snapshot *s = ntk_snapshot_create();
+    double both = (double)older->period_ns + (double)newer->period_ns;
+    struct weights w = { both > 0 ? (double)older->period_ns / both : 0, 1 };
+
+    if (!s) {
+        return NULL;
+    }
+    w.newer = 1 - w.older;
+    *s = *newer;
+    s->period_ns += older->period_ns;
+    s->events = NULL;
+    s->event_count = 0;
+    s->events_unlisted += older->events_unlisted;
+    copy_texts(s);
+    merge_runtimes(s, older, newer, w);
+    merge_devices(s, older, newer);
+    merge_system(s, older, newer, w);
+    s->cores = merge_cores(s, older->cores, older->core_count, newer->cores, newer->core_count, w,
+                           &s->core_count);
+    s->tags = copy_array(s, newer->tags, newer->tag_count, sizeof *newer->tags);
+    s->tag_count = s->tags ? newer->tag_count : 0;
+    for (size_t i = 0; i < s->tag_count; i++) {
+        s->tags[i].tag = ntk_snapshot_text(s, s->tags[i].tag);
+    }
+    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        add(&s->outcome[i], older->outcome[i]);
+    }
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        add(&s->error_class[i], older->error_class[i]);
+    }
+    add(&s->events_read, older->events_read);
+    add(&s->events_lost, older->events_lost);
+    if (!ntk_snapshot_ok(s)) {
+        ntk_snapshot_destroy(s);
+        return NULL;
+    }
+    return s;
+}

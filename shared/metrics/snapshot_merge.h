@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot_merge - two periods that follow each other as one.
+ *
+ * Counts and histograms add up, shares are weighted by the lengths, everything that is a state (memory,
+ * models, totals) is the newer one's. A runtime that ended in the older period is still listed. Events
+ * and the cumulative series of models are left out: whoever needs them takes them from the parts.
+ *
+ * Owner:   the result is the caller's and keeps nothing of its parts.
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_METRICS_SNAPSHOT_MERGE_H
+#define NTK_SHARED_METRICS_SNAPSHOT_MERGE_H
+
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NULL without memory. */
+struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
+                                        const struct ntk_snapshot *newer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
