@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/bench/bench_exec.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/abi/segment_abi.h"
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+
+#define NEFF_BYTES_MAX (SIZE_MAX / 4)
+#define SLEEP_NS_MAX (100 * NTK_NS_PER_MS) /* a stop is seen within this time */
+
+/* What one thread runs and measured. */
+struct worker {
+    const struct nrt_loader *nrt;
+    const struct bench_exec *bench;
+    struct shared *shared;
+    nrt_model_t *model;
+    nrt_tensor_set_t *inputs, *outputs;
+    nrt_tensor_t **tensors;
+    size_t tensor_count;
+    uint32_t index;
+    pthread_t thread;
+    uint64_t executions, numerical_errors, errors, sum_ns, min_ns, max_ns;
+    NRT_STATUS last_error;
+    uint64_t buckets[NTK_HISTOGRAM_BUCKETS];
+};
+
+struct shared {
+    _Atomic uint64_t started; /* executions begun by all threads */
+    uint64_t begin_ns;
+};
+
+static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
+{
+    const struct nrt_loader *nrt = worker->nrt;
+    nrt_tensor_info_array_t *info = NULL;
+    NRT_STATUS status = nrt->get_model_tensor_info(worker->model, &info);
+
+    if (status == NRT_SUCCESS) {
+        status = nrt->allocate_tensor_set(&worker->inputs);
+    }
+    if (status == NRT_SUCCESS) {
+        status = nrt->allocate_tensor_set(&worker->outputs);
+    }
+    if (status == NRT_SUCCESS) {
+        worker->tensors = calloc(info->tensor_count + 1, sizeof(nrt_tensor_t *));
+        status = worker->tensors ? NRT_SUCCESS : NRT_RESOURCE;
+    }
+    for (uint64_t i = 0; status == NRT_SUCCESS && i < info->tensor_count; i++) {
+        const nrt_tensor_info_t *tensor = &info->tensor_array[i];
+
+        status = nrt->tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, core, tensor->size, tensor->name,
+                                      &worker->tensors[i]);
+        if (status == NRT_SUCCESS) {
+            worker->tensor_count++;
+            status = nrt->add_tensor_to_tensor_set(
+                tensor->usage == NRT_TENSOR_USAGE_INPUT ? worker->inputs : worker->outputs,
+                tensor->name, worker->tensors[i]);
+        }
+    }
+    if (info) {
+        (void)nrt->free_model_tensor_info(info);
+    }
+    if (status != NRT_SUCCESS) {
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot make the tensors of %s: %s",
+                           worker->bench->path, nrt->status_name(status));
+    }
+    return 0;
+}
+
+static void tensors_free(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->tensor_count; i++) {
+        worker->nrt->tensor_free(&worker->tensors[i]);
+    }
+    free(worker->tensors);
+    worker->nrt->destroy_tensor_set(&worker->inputs);
+    worker->nrt->destroy_tensor_set(&worker->outputs);
+}
+
+/* Sleeps until the time; false when the run was stopped meanwhile. */
+static bool sleep_until(const struct worker *worker, uint64_t until_ns)
+{
+    for (;;) {
+        uint64_t now_ns = ntk_clock_monotonic_ns();
+
+        if (*worker->bench->stop) {
+            return false;
+        }
+        if (now_ns >= until_ns) {
+            return true;
+        }
+        uint64_t next_ns = until_ns - now_ns > SLEEP_NS_MAX ? now_ns + SLEEP_NS_MAX : until_ns;
+        struct timespec next = { .tv_sec = (time_t)(next_ns / NTK_NS_PER_SECOND),
+                                 .tv_nsec = (long)(next_ns % NTK_NS_PER_SECOND) };
+
+        (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+}
+
+static void execution_count(struct worker *worker, NRT_STATUS status, uint64_t ns)
+{
+    if (status == NRT_SUCCESS || status == NRT_EXEC_COMPLETED_WITH_NUM_ERR) {
+        worker->executions++;
+        worker->numerical_errors += status == NRT_SUCCESS ? 0 : 1;
+    } else {
+        worker->errors++;
+        worker->last_error = status;
+    }
+    worker->buckets[ntk_histogram_bucket(ns)]++;
+    worker->sum_ns += ns;
+    worker->min_ns = ns < worker->min_ns ? ns : worker->min_ns;
+    worker->max_ns = ns > worker->max_ns ? ns : worker->max_ns;
+}
+
+static bool is_the_end(NRT_STATUS status)
+{
+    return status == NRT_UNINITIALIZED || status == NRT_CLOSED || status == NRT_INVALID_HANDLE ||
+           status == NRT_INVALID || status == NRT_EXEC_UNIT_UNRECOVERABLE;
+}
+
+static void *worker_run(void *argument)
+{
+    struct worker *worker = argument;
+    const struct bench_exec *bench = worker->bench;
+    struct shared *shared = worker->shared;
+
+    while (!*bench->stop) {
+        uint64_t number = atomic_fetch_add_explicit(&shared->started, 1, memory_order_relaxed);
+
+        if (bench->count > 0 && number >= bench->count) {
+            break;
+        }
+        if (bench->rate > 0.0) {
+            uint64_t due_ns = shared->begin_ns + (uint64_t)((double)number / bench->rate * 1e9);
+
+            if (bench->duration_ns > 0 && due_ns - shared->begin_ns >= bench->duration_ns) {
+                break;
+            }
+            if (!sleep_until(worker, due_ns)) {
+                break;
+            }
+        }
+        uint64_t start_ns = ntk_clock_monotonic_ns();
+        if (bench->duration_ns > 0 && start_ns - shared->begin_ns >= bench->duration_ns) {
+            break;
+        }
+        NRT_STATUS status = worker->nrt->execute(worker->model, worker->inputs, worker->outputs);
+        execution_count(worker, status, ntk_clock_monotonic_ns() - start_ns);
+        if (is_the_end(status)) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+static double percentile(const uint64_t *buckets, uint64_t count, double percent)
+{
+    uint64_t rank = (uint64_t)(percent / 100.0 * (double)(count - 1));
+    uint64_t seen = 0;
+
+    for (uint32_t i = 0; i < NTK_HISTOGRAM_BUCKETS; i++) {
+        seen += buckets[i];
+        if (seen > rank) {
+            return ntk_histogram_bucket_middle(i);
+        }
+    }
+    return 0.0;
+}
+
+static void result_sum(struct worker *workers, uint32_t count, struct bench_result *result)
+{
+    uint64_t *buckets = workers[0].buckets;
+    uint64_t sum_ns = 0;
+    uint64_t calls = 0;
+
+    result->min_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct worker *worker = &workers[i];
+
+        result->executions += worker->executions;
+        result->numerical_errors += worker->numerical_errors;
+        result->errors += worker->errors;
+        result->last_error = worker->errors > 0 ? worker->last_error : result->last_error;
+        result->min_ns = worker->min_ns < result->min_ns ? worker->min_ns : result->min_ns;
+        result->max_ns = worker->max_ns > result->max_ns ? worker->max_ns : result->max_ns;
+        sum_ns += worker->sum_ns;
+        for (uint32_t b = 0; i > 0 && b < NTK_HISTOGRAM_BUCKETS; b++) {
+            buckets[b] += worker->buckets[b];
+        }
+    }
+    calls = result->executions + result->errors;
+    if (calls == 0) {
+        result->min_ns = 0;
+        return;
+    }
+    result->mean_ns = (double)sum_ns / (double)calls;
+    result->p50_ns = percentile(buckets, calls, 50.0);
+    result->p90_ns = percentile(buckets, calls, 90.0);
+    result->p99_ns = percentile(buckets, calls, 99.0);
+    result->p999_ns = percentile(buckets, calls, 99.9);
+}
+
+static int models_load(const struct nrt_loader *nrt, const struct bench_exec *bench,
+                       nrt_model_t **models, struct ntk_err *err)
+{
+    uint8_t *neff = NULL;
+    size_t bytes = 0;
+    int ret = ntk_fs_read(bench->path, NEFF_BYTES_MAX, &neff, &bytes, err);
+
+    for (uint32_t i = 0; ret == 0 && i < bench->core_count; i++) {
+        NRT_STATUS status = nrt->load(neff, bytes, (int32_t)i, -1, &models[i]);
+
+        if (status != NRT_SUCCESS) {
+            models[i] = NULL;
+            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot load %s on core %u: %s",
+                              bench->path, i, nrt->status_name(status));
+        }
+    }
+    free(neff);
+    return ret;
+}
+
+static int workers_run(const struct bench_exec *bench, struct worker *workers,
+                       struct shared *shared, struct bench_result *result, struct ntk_err *err)
+{
+    uint32_t running = 0;
+    int ret = 0;
+
+    shared->begin_ns = ntk_clock_monotonic_ns();
+    for (; running < bench->thread_count; running++) {
+        ret = -pthread_create(&workers[running].thread, NULL, worker_run, &workers[running]);
+        if (ret < 0) {
+            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot start a thread: %s", strerror(-ret));
+            /* Those that run end at once. */
+            atomic_store(&shared->started, UINT64_MAX / 2);
+            break;
+        }
+    }
+    for (uint32_t i = 0; i < running; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+    result->elapsed_ns = ntk_clock_monotonic_ns() - shared->begin_ns;
+    return ret;
+}
+
+int bench_exec_run(const struct nrt_loader *nrt, const struct bench_exec *bench,
+                   struct bench_result *out_result, struct ntk_err *err)
+{
+    struct worker *workers = calloc(bench->thread_count, sizeof *workers);
+    nrt_model_t **models = calloc(bench->core_count, sizeof(nrt_model_t *));
+    struct bench_result result = { 0 };
+    struct shared shared = { 0 };
+    int ret = workers && models ? models_load(nrt, bench, models, err)
+                                : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+
+    for (uint32_t i = 0; ret == 0 && i < bench->thread_count; i++) {
+        uint32_t core = i % bench->core_count;
+
+        workers[i].nrt = nrt;
+        workers[i].bench = bench;
+        workers[i].shared = &shared;
+        workers[i].model = models[core];
+        workers[i].index = i;
+        workers[i].min_ns = UINT64_MAX;
+        ret = tensors_make(&workers[i], (int)core, err);
+    }
+    if (ret == 0) {
+        ret = workers_run(bench, workers, &shared, &result, err);
+    }
+    if (ret == 0) {
+        result_sum(workers, bench->thread_count, &result);
+        *out_result = result;
+    }
+    for (uint32_t i = 0; workers && i < bench->thread_count; i++) {
+        if (workers[i].nrt) {
+            tensors_free(&workers[i]);
+        }
+    }
+    for (uint32_t i = 0; models && i < bench->core_count; i++) {
+        if (models[i]) {
+            (void)nrt->unload(models[i]);
+        }
+    }
+    free(models);
+    free(workers);
+    return ret;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench_exec - runs a NEFF on cores with threads and measures each call.
+ */
+#ifndef NTK_RUNTIME_HOOKS_BENCH_BENCH_EXEC_H
+#define NTK_RUNTIME_HOOKS_BENCH_BENCH_EXEC_H
+
+#include <signal.h>
+#include <stdint.h>
+
+#include "runtime-hooks/bench/nrt_loader.h"
+
+#define BENCH_CORES_MAX 256
+
+struct bench_exec {
+    const char *path;
+    uint32_t core_count;   /* models loaded, on process-relative cores 0 .. */
+    uint32_t thread_count; /* spread over the cores */
+    uint64_t duration_ns;  /* 0: until count */
+    uint64_t count;        /* executions of all threads together; 0: until the time is over */
+    double rate; /* executions per second of all threads together; 0: as fast as it goes */
+    const volatile sig_atomic_t *stop;
+};
+
+struct bench_result {
+    uint64_t executions;       /* completed, with NaN too */
+    uint64_t numerical_errors; /* of these */
+    uint64_t errors;           /* ended otherwise */
+    NRT_STATUS last_error;
+    uint64_t elapsed_ns;
+    uint64_t min_ns, max_ns; /* of one call */
+    double mean_ns;
+    double p50_ns, p90_ns, p99_ns, p999_ns;
+};
+
+/* -errno with a sentence when nothing could run. */
+int bench_exec_run(const struct nrt_loader *nrt, const struct bench_exec *bench,
+                   struct bench_result *out_result, struct ntk_err *err);
+
+#endif

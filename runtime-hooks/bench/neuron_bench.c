@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neuron-bench - loads a NEFF, runs it and says how fast that went; makes and removes the software
+ * machine. Options and output; the work is bench_exec.c.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/bench/bench_exec.h"
+#include "runtime-hooks/core/core.h"
+#include "shared/base/buf.h"
+#include "shared/base/clock.h"
+#include "shared/base/json.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+#include "shared/base/units.h"
+
+#define DEFAULT_DURATION_NS (10 * NTK_NS_PER_SECOND)
+#define THREADS_MAX 1024
+
+static volatile sig_atomic_t stop;
+
+static const char *cores_text;
+static uint64_t thread_count;
+static uint64_t duration_ns;
+static uint64_t execution_count;
+static double rate;
+static bool as_json;
+static bool is_remove;
+
+static const struct ntk_opt exec_options[] = {
+    { 'c', "cores", "LIST", NTK_OPT_TEXT, &cores_text,
+      "global logical NeuronCores, e.g. 0-3 (default: one that is free)" },
+    { 't', "threads", "N", NTK_OPT_U64, &thread_count,
+      "threads, spread over the cores (default: one a core)" },
+    { 'd', "duration", "TIME", NTK_OPT_DURATION, &duration_ns, "how long (default: 10s)" },
+    { 'n', "count", "N", NTK_OPT_U64, &execution_count,
+      "executions of all threads together, instead of a time" },
+    { 'r', "rate", "R", NTK_OPT_DOUBLE, &rate,
+      "executions per second of all threads together (default: as fast as it goes)" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program exec_program = {
+    .name = "neuron-bench exec",
+    .usage = "[OPTION]... FILE",
+    .summary = "Loads a NEFF on each core, runs it and prints throughput and latency of the calls.",
+    .options = exec_options,
+};
+
+static const struct ntk_opt machine_options[] = {
+    { 0, "remove", NULL, NTK_OPT_FLAG, &is_remove,
+      "remove it; refused while a process holds a core" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program machine_program = {
+    .name = "neuron-bench machine",
+    .usage = "[--remove]",
+    .summary = "Builds the state and the device tree of the software machine that "
+               "NEURON_SOFT_INSTANCE names.",
+    .options = machine_options,
+};
+
+static const struct ntk_opt main_options[] = {
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const char *const subcommands[] = { "exec", "machine", NULL };
+
+static const struct ntk_opt_program main_program = {
+    .name = "neuron-bench",
+    .usage = "exec [OPTION]... FILE\nmachine [--remove]",
+    .summary = "Runs NEFFs on NeuronCores through libnrt.so.1 as a load generator.",
+    .options = main_options,
+    .stop_at_operand = true,
+    .epilogue =
+        "The library is $NEURON_LIBNRT, else ../lib/libnrt.so.1 beside this program, else the "
+        "loader's.",
+    .subcommands = subcommands,
+};
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+static int fail(const struct ntk_err *err)
+{
+    char text[NTK_ERR_TEXT_BYTES + 64];
+
+    ntk_log_error("exec", "%s", ntk_err_format(err, text, sizeof text));
+    return 1;
+}
+
+/* Sets the variables that reserve the cores; 0 and how many, or an exit code. */
+static int cores_choose(uint32_t *out_count)
+{
+    uint32_t cores[BENCH_CORES_MAX];
+    size_t count = BENCH_CORES_MAX;
+    char range[64];
+
+    if (!cores_text) {
+        if (!getenv("NEURON_RT_VISIBLE_CORES") && !getenv("NEURON_RT_NUM_CORES")) {
+            (void)setenv("NEURON_RT_NUM_CORES", "1", 1);
+        }
+        *out_count = 1;
+        return 0;
+    }
+    if (ntk_str_parse_list(cores_text, 4095, cores, &count) < 0 || count == 0) {
+        return ntk_opt_usage_error(&exec_program, "--cores: '%s' is no list of cores such as 0-3",
+                                   cores_text);
+    }
+    for (size_t i = 1; i < count; i++) {
+        if (cores[i] != cores[i - 1] + 1) {
+            return ntk_opt_usage_error(&exec_program,
+                                       "--cores: the cores of '%s' are not contiguous", cores_text);
+        }
+    }
+    (void)snprintf(range, sizeof range, "%u-%u", cores[0], cores[count - 1]);
+    (void)setenv("NEURON_RT_VISIBLE_CORES", range, 1);
+    *out_count = (uint32_t)count;
+    return 0;
+}
+
+static double per_second(const struct bench_result *result)
+{
+    return result->elapsed_ns > 0 ? (double)result->executions / ((double)result->elapsed_ns / 1e9)
+                                  : 0.0;
+}
+
+static void print_json(const struct nrt_loader *nrt, const struct bench_exec *bench,
+                       const struct bench_result *result)
+{
+    struct ntk_buf buf = { 0 };
+    struct ntk_json json;
+
+    ntk_json_init(&json, &buf, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_text(&json, "file", bench->path);
+    ntk_json_key_text(&json, "cores", cores_text ? cores_text : "");
+    ntk_json_key_u64(&json, "core_count", bench->core_count);
+    ntk_json_key_u64(&json, "threads", bench->thread_count);
+    ntk_json_key_double(&json, "seconds", (double)result->elapsed_ns / 1e9);
+    ntk_json_key_u64(&json, "executions", result->executions);
+    ntk_json_key_u64(&json, "numerical_errors", result->numerical_errors);
+    ntk_json_key_u64(&json, "errors", result->errors);
+    if (result->errors > 0) {
+        ntk_json_key_text(&json, "last_error", nrt->status_name(result->last_error));
+    }
+    ntk_json_key_double(&json, "executions_per_second", per_second(result));
+    ntk_json_key_object_begin(&json, "latency_ns");
+    ntk_json_key_u64(&json, "min", result->min_ns);
+    ntk_json_key_double(&json, "mean", result->mean_ns);
+    ntk_json_key_double(&json, "p50", result->p50_ns);
+    ntk_json_key_double(&json, "p90", result->p90_ns);
+    ntk_json_key_double(&json, "p99", result->p99_ns);
+    ntk_json_key_double(&json, "p99.9", result->p999_ns);
+    ntk_json_key_u64(&json, "max", result->max_ns);
+    ntk_json_object_end(&json);
+    ntk_json_object_end(&json);
+    (void)puts(ntk_buf_text_get(&buf));
+    ntk_buf_fini(&buf);
+}
+
+static void print_text(const struct nrt_loader *nrt, const struct bench_exec *bench,
+                       const struct bench_result *result)
+{
+    const struct {
+        const char *name;
+        double ns;
+    } columns[] = {
+        { "min", (double)result->min_ns }, { "mean", result->mean_ns },
+        { "p50", result->p50_ns },         { "p90", result->p90_ns },
+        { "p99", result->p99_ns },         { "p99.9", result->p999_ns },
+        { "max", (double)result->max_ns },
+    };
+    char text[NTK_UNITS_TEXT_BYTES];
+
+    (void)printf("%s on %u core%s%s%s, %u thread%s, %.2f s\n", bench->path, bench->core_count,
+                 bench->core_count == 1 ? "" : "s", cores_text ? " " : "",
+                 cores_text ? cores_text : "", bench->thread_count,
+                 bench->thread_count == 1 ? "" : "s", (double)result->elapsed_ns / 1e9);
+    (void)printf("executions  %llu (%.1f/s)", (unsigned long long)result->executions,
+                 per_second(result));
+    if (result->numerical_errors > 0) {
+        (void)printf(", %llu with NaN", (unsigned long long)result->numerical_errors);
+    }
+    (void)printf("\nerrors      %llu", (unsigned long long)result->errors);
+    if (result->errors > 0) {
+        (void)printf(", the last %s", nrt->status_name(result->last_error));
+    }
+    (void)printf("\nlatency    ");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        (void)printf(" %s %s", columns[i].name,
+                     ntk_units_duration(text, sizeof text, (uint64_t)columns[i].ns));
+    }
+    (void)putchar('\n');
+}
+
+static int command_exec(int argc, char **argv)
+{
+    struct sigaction action = { .sa_handler = on_signal };
+    struct bench_exec bench = { .stop = &stop };
+    struct bench_result result = { 0 };
+    struct nrt_loader nrt = { 0 };
+    struct ntk_err err = { 0 };
+    int first = ntk_opt_parse(&exec_program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (argc - first != 1) {
+        return ntk_opt_usage_error(&exec_program, "exactly one FILE is needed");
+    }
+    if (thread_count > THREADS_MAX || rate < 0.0) {
+        return ntk_opt_usage_error(&exec_program, "at most %d threads, and no negative rate",
+                                   THREADS_MAX);
+    }
+    int code = cores_choose(&bench.core_count);
+    if (code != 0) {
+        return code;
+    }
+    bench.path = argv[first];
+    bench.thread_count = thread_count > 0 ? (uint32_t)thread_count : bench.core_count;
+    bench.count = execution_count;
+    bench.duration_ns =
+        duration_ns == 0 && execution_count == 0 ? DEFAULT_DURATION_NS : duration_ns;
+    bench.rate = rate;
+
+    if (nrt_loader_open(&nrt, &err) < 0) {
+        return fail(&err);
+    }
+    NRT_STATUS status = nrt.init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+    if (status != NRT_SUCCESS) {
+        ntk_log_error("exec", "nrt_init failed: %s", nrt.status_name(status));
+        return 1;
+    }
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    int ret = bench_exec_run(&nrt, &bench, &result, &err);
+    nrt.close();
+    if (ret < 0) {
+        return fail(&err);
+    }
+    if (as_json) {
+        print_json(&nrt, &bench, &result);
+    } else {
+        print_text(&nrt, &bench, &result);
+    }
+    return fflush(stdout) == 0 && result.errors == 0 ? 0 : 1;
+}
+
+static int command_machine(int argc, char **argv)
+{
+    struct ntk_err err = { 0 };
+    int first = ntk_opt_parse(&machine_program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&machine_program, "unexpected operand '%s'", argv[first]);
+    }
+    int ret = is_remove ? ntk_core_machine_remove(&err) : ntk_core_machine_build(&err);
+    if (ret < 0) {
+        char text[NTK_ERR_TEXT_BYTES + 64];
+
+        ntk_log_error("machine", "%s", ntk_err_format(&err, text, sizeof text));
+        return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    ntk_log_set_program("neuron-bench");
+    int first = ntk_opt_parse(&main_program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first == argc) {
+        return ntk_opt_usage_error(&main_program, "a command is needed: exec or machine");
+    }
+    if (strcmp(argv[first], "exec") == 0) {
+        return command_exec(argc - first, argv + first);
+    }
+    if (strcmp(argv[first], "machine") == 0) {
+        return command_machine(argc - first, argv + first);
+    }
+    return ntk_opt_usage_error(&main_program, "unknown command '%s'", argv[first]);
+}
