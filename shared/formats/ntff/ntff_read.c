@@ -370,6 +370,17 @@ static int read_old_sections(struct reader *r, struct ntk_ntff_subgraph *to,
     return 0;
 }
 
+static bool has_section(const struct ntk_ntff_subgraph *subgraph, const NtkNtffPb__Section *s)
+{
+    for (size_t i = 0; i < subgraph->section_count; i++) {
+        if (subgraph->sections[i].type == s->queue_type &&
+            subgraph->sections[i].block == s->block && subgraph->sections[i].index == s->index) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int read_new_sections(struct reader *r)
 {
     struct ntk_ntff *ntff = &r->ntff;
@@ -385,9 +396,14 @@ static int read_new_sections(struct reader *r)
     for (size_t i = 0; i < h->n_sections; i++) {
         const NtkNtffPb__Section *s = h->sections[i];
         struct ntk_ntff_subgraph *to = NULL;
-        for (size_t g = 0; g < ntff->subgraph_count && !to; g++) {
+        /* Subgraphs that share a core have their sections one after the other. */
+        for (size_t g = 0; g < ntff->subgraph_count; g++) {
             if (ntff->subgraphs[g].core == s->core) {
-                to = &ntff->subgraphs[g];
+                to = to ? to : &ntff->subgraphs[g];
+                if (!has_section(&ntff->subgraphs[g], s)) {
+                    to = &ntff->subgraphs[g];
+                    break;
+                }
             }
         }
         if (!to) {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dma_traffic - how many packets and bytes did DMA move, how long was it at work, by kind of queue?
+ *
+ * Pure: trace to result. -ENOMEM is the only failure.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_DMA_TRAFFIC_H
+#define NTK_PROFILER_ANALYSIS_DMA_TRAFFIC_H
+
+#include "profiler/trace/trace.h"
+
+struct ntk_dma_share {
+    uint64_t packet_count;
+    uint64_t bytes_count;
+    int64_t active_ps; /* union */
+};
+
+struct ntk_dma_traffic {
+    struct ntk_dma_share all;
+    struct ntk_dma_share fixed; /* every class but the two dynamic ones */
+    struct ntk_dma_share classes[NTK_TRACE_DMA_CLASS_COUNT];
+    int64_t packet_ps;           /* sum of packet times */
+    uint64_t dynamic_data_bytes; /* of dynamic packets that are no semaphore writes (4 bytes) */
+    uint64_t queue_count;        /* (engine, queue) pairs that the file names */
+};
+
+int ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traffic *out_traffic);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_activity - how busy was each engine, and how busy was anything at all?
+ *
+ * Waiting in EVENT_SEMAPHORE is no activity: those instructions count, their time does not.
+ * Pure: trace to result. -ENOMEM is the only failure.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
+#define NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
+
+#include "profiler/trace/trace.h"
+
+struct ntk_engine_activity {
+    uint64_t instruction_count;
+    int64_t instruction_ps; /* sum of durations */
+    int64_t active_ps;      /* union over all cores */
+};
+
+struct ntk_activity {
+    struct ntk_engine_activity engines[NTK_NTFF_ENGINE_COUNT];
+    int64_t total_active_ps; /* any engine or DMA packet */
+    uint64_t matmul_count;
+    uint64_t activate_count;
+    int64_t activate_ps;
+    uint64_t event_count, packet_count;
+};
+
+int ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity);
+
+#endif

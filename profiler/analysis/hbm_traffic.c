@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* hbm_traffic - sums over the DMA instructions that ran. */
+#include "profiler/analysis/hbm_traffic.h"
+
+#include "profiler/analysis/open_slot.h"
+#include "profiler/analysis/vendor_slot.h"
+#include "shared/formats/neff/neff.h"
+
+struct sums {
+    bool is_known;
+    bool has_vendor, has_open;
+    bool is_one_sided; /* every vendor transfer has exactly one end in HBM */
+    uint64_t read_bytes, write_bytes;
+};
+
+static uint64_t operand_bytes(const struct ntk_isa_operand *operand)
+{
+    return ntk_isa_operand_elements(operand) * ntk_dtype_bytes(operand->dtype);
+}
+
+static uint64_t pattern_bytes(const struct ntk_neff_pattern *pattern)
+{
+    uint64_t bytes_count = 1;
+
+    for (uint32_t d = 0; d < pattern->dim_count; d++) {
+        bytes_count *= pattern->sizes[d];
+    }
+    return bytes_count;
+}
+
+static bool pattern_is_hbm(const struct ntk_neff_subgraph *subgraph,
+                           const struct ntk_neff_pattern *pattern)
+{
+    return pattern->var < subgraph->var_count &&
+           subgraph->vars[pattern->var].type != NTK_NEFF_VAR_STATE_BUFFER;
+}
+
+/* One source alone is folded with what the destination holds, unless a start value stands for it. */
+static bool accumulates(const struct ntk_neff_transfer *transfer)
+{
+    switch (transfer->op) {
+    case NTK_NEFF_TRANSFER_ADD:
+    case NTK_NEFF_TRANSFER_FMA:
+        return !transfer->has_source_array;
+    case NTK_NEFF_TRANSFER_MIN:
+    case NTK_NEFF_TRANSFER_MAX:
+        return !transfer->has_source_array && !transfer->has_constant;
+    default:
+        return false;
+    }
+}
+
+/* The descriptors of a group, as the NEFF lists them. */
+static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsigned engine,
+                      const struct ntk_isa_instr *instr)
+{
+    const struct ntk_neff_engine *of = core->neff ? &core->neff->engines[engine] : NULL;
+
+    for (uint32_t g = 0; of && g < of->group_count; g++) {
+        const struct ntk_neff_dma_group *group = &of->groups[g];
+        if (group->id != instr->group_id || group->queue_set != instr->queue) {
+            continue;
+        }
+        for (uint32_t t = 0; t < group->transfer_count; t++) {
+            const struct ntk_neff_transfer *transfer = &group->transfers[t];
+            bool to_hbm = pattern_is_hbm(core->neff, &transfer->to);
+            sums->write_bytes += to_hbm ? pattern_bytes(&transfer->to) : 0;
+            for (uint32_t s = 0; s < transfer->source_count; s++) {
+                sums->read_bytes += pattern_is_hbm(core->neff, &transfer->from[s])
+                                        ? pattern_bytes(&transfer->from[s])
+                                        : 0;
+            }
+            sums->read_bytes += to_hbm && accumulates(transfer) ? pattern_bytes(&transfer->to) : 0;
+        }
+        return;
+    }
+    sums->is_known = false;
+}
+
+static void add_open(struct sums *sums, const struct ntk_trace_core *core,
+                     const struct ntk_trace_instruction *instruction,
+                     const struct ntk_isa_instr *instr)
+{
+    const struct ntk_isa_operand *to = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *from = &instr->operand[NTK_ISA_SRC0];
+    uint64_t rows;
+
+    sums->has_open = true;
+    switch (instr->op) {
+    case NTK_ISA_OP_DMA_COPY:
+        sums->read_bytes += from->space == NTK_ISA_SPACE_VAR ? operand_bytes(from) : 0;
+        sums->write_bytes += to->space == NTK_ISA_SPACE_VAR ? operand_bytes(to) : 0;
+        break;
+    case NTK_ISA_OP_DMA_INDIRECT_COPY:
+        /* The variable's operand is one row; one row moves for each partition of the other side. */
+        rows = from->space == NTK_ISA_SPACE_VAR ? to->partition_count : from->partition_count;
+        sums->read_bytes += from->space == NTK_ISA_SPACE_VAR ? rows * operand_bytes(from) : 0;
+        sums->write_bytes += to->space == NTK_ISA_SPACE_VAR ? rows * operand_bytes(to) : 0;
+        break;
+    case NTK_ISA_OP_DMA_TRIGGER:
+        add_group(sums, core, instruction->engine, instr);
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
+                       const struct ntk_trace_instruction *instruction)
+{
+    const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
+    bool from_hbm = ntk_vendor_slot_dma_from_hbm(slot);
+    bool to_hbm = ntk_vendor_slot_dma_to_hbm(slot);
+
+    sums->has_vendor = true;
+    sums->is_one_sided = sums->is_one_sided && from_hbm != to_hbm;
+    sums->read_bytes += from_hbm ? ntk_vendor_slot_dma_bytes(slot) : 0;
+    sums->write_bytes += to_hbm ? ntk_vendor_slot_dma_bytes(slot) : 0;
+}
+
+static bool is_dma_opcode(uint8_t opcode)
+{
+    return opcode == NTK_NTFF_OPCODE_DMA_DIRECT2D || opcode == NTK_NTFF_OPCODE_DMA_TRIGGER ||
+           opcode == NTK_NTFF_OPCODE_DMA_INDIRECT_COPY;
+}
+
+void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
+                              struct ntk_hbm_traffic *out_hbm)
+{
+    struct sums sums = { .is_known = true, .is_one_sided = true };
+
+    for (size_t c = 0; c < trace->core_count && sums.is_known; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+        for (size_t i = 0; i < core->instruction_count && sums.is_known; i++) {
+            const struct ntk_trace_instruction *instruction = &core->instructions[i];
+            struct ntk_isa_instr open;
+            if (!is_dma_opcode(instruction->opcode)) {
+                continue;
+            }
+            if (ntk_open_slot_decode(core, instruction, &open)) {
+                add_open(&sums, core, instruction, &open);
+            } else if (instruction->opcode == NTK_NTFF_OPCODE_DMA_DIRECT2D && trace->has_chip &&
+                       trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
+                add_vendor(&sums, core, instruction);
+            } else {
+                sums.is_known = false;
+            }
+        }
+    }
+    /* A vendor's prepared queues move data that no instruction describes. */
+    uint64_t prepared = traffic->classes[NTK_TRACE_DMA_IO].packet_count +
+                        traffic->classes[NTK_TRACE_DMA_DATA].packet_count;
+    if (prepared && !sums.has_open) {
+        sums.is_known = false;
+    }
+    /* A transfer that casts has fewer bytes on one side than its instruction says: reads are the
+     * instructions', the packets have the sum. */
+    if (sums.has_vendor && sums.is_one_sided && !sums.has_open) {
+        if (traffic->dynamic_data_bytes >= sums.read_bytes) {
+            sums.write_bytes = traffic->dynamic_data_bytes - sums.read_bytes;
+        } else {
+            sums.is_known = false;
+        }
+    }
+    *out_hbm = (struct ntk_hbm_traffic){ sums.is_known, sums.read_bytes, sums.write_bytes };
+}

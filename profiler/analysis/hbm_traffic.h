@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hbm_traffic - how many bytes did DMA read from and write to device memory?
+ *
+ * Known when every transfer that ran can be found in an executed instruction (its operands, or the
+ * descriptors of the NEFF that a dma_trigger names). Not known for a vendor's prepared queues, whose
+ * direction only the vendor's descriptors tell, and for other generations than Trainium2.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
+#define NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
+
+#include "profiler/analysis/dma_traffic.h"
+#include "profiler/trace/trace.h"
+
+struct ntk_hbm_traffic {
+    bool is_known;
+    uint64_t read_bytes, write_bytes;
+};
+
+void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
+                              struct ntk_hbm_traffic *out_hbm);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interval - how much time a set of spans covers, overlaps counted once.
+ *
+ * Owner: caller's storage, zeroed is empty; _fini frees. Threads: one set, one thread.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_INTERVAL_H
+#define NTK_PROFILER_ANALYSIS_INTERVAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ntk_interval {
+    int64_t start_ps, end_ps;
+};
+
+struct ntk_intervals {
+    struct ntk_interval *items;
+    size_t count, capacity;
+    int64_t sum_ps; /* of all spans added, overlaps counted again */
+    int failed;     /* -ENOMEM sticks */
+};
+
+/* Spans that touch or overlap the last one added are merged at once, so input in order of time needs
+ * little memory. */
+void ntk_intervals_add(struct ntk_intervals *intervals, int64_t start_ps, int64_t end_ps);
+/* Sorts and merges, so that items are the covered spans, and returns their length. */
+int64_t ntk_intervals_union_ps(struct ntk_intervals *intervals);
+void ntk_intervals_fini(struct ntk_intervals *intervals);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* matmul_flops - sums over the MATMUL instructions that ran. */
+#include "profiler/analysis/matmul_flops.h"
+
+#include "profiler/analysis/open_slot.h"
+#include "profiler/analysis/vendor_slot.h"
+
+static bool instruction_flops(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                              const struct ntk_trace_instruction *instruction, uint64_t *out_flops,
+                              bool *out_is_transpose)
+{
+    struct ntk_isa_instr open;
+
+    if (ntk_open_slot_decode(core, instruction, &open)) {
+        const struct ntk_isa_operand *stationary = &open.operand[NTK_ISA_SRC0];
+        *out_flops = 2 * (uint64_t)stationary->partition_count *
+                     ntk_isa_operand_partition_elements(stationary) *
+                     ntk_isa_operand_partition_elements(&open.operand[NTK_ISA_DST]);
+        *out_is_transpose = open.op == NTK_ISA_OP_NC_TRANSPOSE;
+        return true;
+    }
+    if (!trace->has_chip || trace->chip.generation != NTK_VENDOR_SLOT_GENERATION) {
+        return false;
+    }
+    const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
+    *out_flops =
+        2 * (uint64_t)trace->chip.pe_rows * trace->chip.pe_columns * ntk_vendor_slot_moving(slot);
+    *out_is_transpose = ntk_vendor_slot_is_transpose(slot);
+    return true;
+}
+
+void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_flops *out_flops)
+{
+    struct ntk_matmul_flops result = { .is_known = true };
+
+    for (size_t c = 0; c < trace->core_count && result.is_known; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+        for (size_t i = 0; i < core->instruction_count && result.is_known; i++) {
+            uint64_t flops = 0;
+            bool is_transpose = false;
+            if (core->instructions[i].opcode != NTK_NTFF_OPCODE_MATMUL) {
+                continue;
+            }
+            result.is_known =
+                instruction_flops(trace, core, &core->instructions[i], &flops, &is_transpose);
+            result.hardware_flops += flops;
+            result.transpose_flops += is_transpose ? flops : 0;
+        }
+    }
+    *out_flops = result;
+}

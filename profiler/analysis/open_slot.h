@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open_slot - instructions of a capture in the open encoding (docs/isa.md).
+ *
+ * The decoder refuses whatever the encoder would not have written, so a vendor's instruction is not
+ * taken for one of ours.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_OPEN_SLOT_H
+#define NTK_PROFILER_ANALYSIS_OPEN_SLOT_H
+
+#include "profiler/trace/trace.h"
+#include "shared/formats/neff/isa.h"
+
+/* False when it is not in the open encoding. */
+bool ntk_open_slot_decode(const struct ntk_trace_core *core,
+                          const struct ntk_trace_instruction *instruction,
+                          struct ntk_isa_instr *out_instr);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary - all metrics of one execution: "how did it go?" in some ninety numbers.
+ *
+ * A metric that the capture (and the NEFF, where one is given) does not yield is absent; nothing is
+ * estimated. Percent in a name means a fraction, 0 to 1, as in the vendor's tool.
+ *
+ * Owner:   caller's storage; ntk_summary_fini() frees. Texts are copies.
+ * Threads: one struct, one thread.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_SUMMARY_H
+#define NTK_PROFILER_ANALYSIS_SUMMARY_H
+
+#include "profiler/trace/trace.h"
+
+enum ntk_summary_id {
+#define NTK_SUMMARY(name, group, kind, meaning) NTK_SUMMARY_##name,
+#include "profiler/analysis/summary.def"
+    NTK_SUMMARY_COUNT
+};
+
+enum ntk_summary_kind {
+    NTK_SUMMARY_KIND_COUNT,
+    NTK_SUMMARY_KIND_BYTES,
+    NTK_SUMMARY_KIND_SECONDS,
+    NTK_SUMMARY_KIND_FRACTION,
+    NTK_SUMMARY_KIND_NUMBER,
+    NTK_SUMMARY_KIND_TEXT,
+};
+
+/* In the order of the vendor's groups. */
+enum ntk_summary_group {
+    NTK_SUMMARY_GROUP_OVERALL,
+    NTK_SUMMARY_GROUP_DATA,
+    NTK_SUMMARY_GROUP_SOFTWARE_DMA,
+    NTK_SUMMARY_GROUP_HARDWARE_DMA,
+    NTK_SUMMARY_GROUP_TENSOR,
+    NTK_SUMMARY_GROUP_VECTOR,
+    NTK_SUMMARY_GROUP_SCALAR,
+    NTK_SUMMARY_GROUP_SYNC,
+    NTK_SUMMARY_GROUP_GPSIMD,
+    NTK_SUMMARY_GROUP_CC,
+    NTK_SUMMARY_GROUP_SYSTEM,
+    NTK_SUMMARY_GROUP_THROTTLING_NC0,
+    NTK_SUMMARY_GROUP_THROTTLING_NC1,
+    NTK_SUMMARY_GROUP_COUNT
+};
+
+struct ntk_summary_value {
+    char name[72];
+    enum ntk_summary_group group;
+    enum ntk_summary_kind kind;
+    bool is_present;
+    uint64_t count; /* COUNT, BYTES */
+    double number;  /* SECONDS, FRACTION, NUMBER */
+    char text[96];
+};
+
+struct ntk_summary {
+    size_t value_count; /* the table's, then those of throttling */
+    struct ntk_summary_value *values;
+};
+
+/* 0 or -ENOMEM. */
+int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary);
+void ntk_summary_fini(struct ntk_summary *summary);
+/* "overall_stats" */
+const char *ntk_summary_group_name(enum ntk_summary_group group);
+
+#endif

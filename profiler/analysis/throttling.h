@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * throttling - for how long was each core held back, why, and how much?
+ *
+ * A record says "from now on at most k of n"; it lasts until the next one of its core, the last one
+ * until the core's last instruction ends.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_THROTTLING_H
+#define NTK_PROFILER_ANALYSIS_THROTTLING_H
+
+#include "profiler/trace/trace.h"
+
+#define NTK_THROTTLE_TYPES 15
+
+struct ntk_throttle_type {
+    uint64_t count;
+    int64_t duration_ns;
+    double limit_ns; /* sum of duration x k/n */
+};
+
+struct ntk_throttling {
+    bool is_present;    /* the core has records */
+    int64_t end_ns;     /* of the core's last instruction */
+    int64_t limited_ns; /* with k < n */
+    double limit_ns;
+    struct ntk_throttle_type types[NTK_THROTTLE_TYPES];
+};
+
+void ntk_analysis_throttling(const struct ntk_trace_core *core, struct ntk_throttling *out);
+/* "activity_0"; NULL for numbers without a name. */
+const char *ntk_throttle_type_name(unsigned type);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd - the subcommands of neuron-profile and what they share.
+ *
+ * A subcommand gets argv from its own name on and returns the exit code: 0 done, 1 failed, 2 usage.
+ */
+#ifndef NTK_PROFILER_CMD_H
+#define NTK_PROFILER_CMD_H
+
+#include <stddef.h>
+
+#include "profiler/trace/trace.h"
+#include "shared/base/buf.h"
+#include "shared/formats/neff/neff.h"
+
+int ntk_cmd_capture(int argc, char **argv);
+int ntk_cmd_view(int argc, char **argv);
+int ntk_cmd_show_session(int argc, char **argv);
+
+/* A capture with its NEFF, opened and paired. */
+struct ntk_profile {
+    struct ntk_ntff *ntff;
+    struct ntk_neff *neff; /* NULL: none given */
+    struct ntk_trace *trace;
+};
+
+/* neff_path may be NULL. Warnings about the files go to stderr; progress too, after two seconds.
+ * 0, or 1 with the sentence printed. */
+int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
+void ntk_profile_close(struct ntk_profile *profile);
+
+/* To the file, or to stdout with path NULL. 0, or 1 with the sentence printed. */
+int ntk_profile_put(const struct ntk_buf *text, const char *path);
+
+/* Prints "neuron-profile: <sentence>" and returns 1. */
+int ntk_profile_fail(const struct ntk_err *err);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_common - opening files, progress and answers, for all subcommands. */
+#include "profiler/cmd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/progress.h"
+#include "shared/base/fs.h"
+#include "shared/base/log.h"
+
+int ntk_profile_fail(const struct ntk_err *err)
+{
+    char text[NTK_ERR_TEXT_BYTES + 64];
+
+    fprintf(stderr, "neuron-profile: %s\n", ntk_err_format(err, text, sizeof text));
+    return 1;
+}
+
+static void show_progress(double share, void *ctx)
+{
+    ntk_progress_show(ctx, share);
+}
+
+int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile)
+{
+    struct ntk_profile profile = { 0 };
+    struct ntk_progress progress;
+    struct ntk_err err = { 0 };
+    int ret = ntk_ntff_open(ntff_path, &profile.ntff, &err);
+
+    if (ret == 0 && neff_path) {
+        ret = ntk_neff_open(neff_path, &profile.neff, &err);
+        if (ret < 0 && !strstr(err.text, neff_path)) {
+            ntk_err_prefix(&err, "%s", neff_path);
+        }
+    }
+    if (ret == 0) {
+        for (size_t i = 0; i < profile.ntff->warning_count; i++) {
+            fprintf(stderr, "neuron-profile: %s: %s\n", ntff_path, profile.ntff->warnings[i]);
+        }
+        ntk_progress_begin(&progress, "reading records");
+        ret = ntk_trace_create_from_ntff(profile.ntff, profile.neff, show_progress, &progress,
+                                         &profile.trace, &err);
+        ntk_progress_end(&progress);
+        if (ret < 0) {
+            ntk_err_prefix(&err, "%s", ntff_path);
+        }
+    }
+    if (ret < 0) {
+        ntk_profile_close(&profile);
+        return ntk_profile_fail(&err);
+    }
+    *out_profile = profile;
+    return 0;
+}
+
+void ntk_profile_close(struct ntk_profile *profile)
+{
+    ntk_trace_destroy(profile->trace);
+    ntk_neff_close(profile->neff);
+    ntk_ntff_close(profile->ntff);
+    memset(profile, 0, sizeof *profile);
+}
+
+int ntk_profile_put(const struct ntk_buf *text, const char *path)
+{
+    struct ntk_err err = { 0 };
+
+    if (!ntk_buf_ok(text)) {
+        ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_profile_fail(&err);
+    }
+    if (path && strcmp(path, "-") != 0) {
+        return ntk_fs_write(path, text->bytes, text->bytes_count, &err) < 0 ? ntk_profile_fail(&err)
+                                                                            : 0;
+    }
+    if (fwrite(ntk_buf_text_get(text), 1, text->bytes_count, stdout) != text->bytes_count ||
+        fflush(stdout) != 0) {
+        if (errno == EPIPE) {
+            return 0; /* the reader has seen enough */
+        }
+        ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
+        return ntk_profile_fail(&err);
+    }
+    return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_show_session - what a capture file holds: a row per core, a row per engine and opcode. */
+#include <errno.h>
+
+#include "profiler/cmd.h"
+#include "profiler/output/output.h"
+#include "shared/base/opt.h"
+
+static const char *arg_session;
+static const char *arg_neff;
+static bool arg_json;
+
+static const struct ntk_opt options[] = {
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture (required)" },
+    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
+      "check that it is a capture of this NEFF" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-profile show-session",
+    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]...",
+    .summary = "Lists what a capture holds, of any machine: cores, engines, opcodes, memory.",
+    .options = options,
+};
+
+int ntk_cmd_show_session(int argc, char **argv)
+{
+    struct ntk_profile profile = { 0 };
+    struct ntk_opcode_table opcodes = { 0 };
+    struct ntk_buf text = { 0 };
+    int first = ntk_opt_parse(&program, argc, argv);
+    int code;
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+    }
+    if (!arg_session) {
+        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE");
+    }
+    code = ntk_profile_open(arg_session, arg_neff, &profile);
+    if (code) {
+        return code;
+    }
+    if (ntk_analysis_opcode_table(profile.trace, &opcodes) < 0) {
+        text.failed = true;
+    } else if (arg_json) {
+        ntk_output_session_json(profile.trace, &opcodes, &text);
+    } else {
+        ntk_output_session_text(profile.trace, &opcodes, &text);
+    }
+    code = ntk_profile_put(&text, NULL);
+    ntk_buf_fini(&text);
+    ntk_opcode_table_fini(&opcodes);
+    ntk_profile_close(&profile);
+    return code;
+}

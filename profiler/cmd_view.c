@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_view - a capture as a summary. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/cmd.h"
+#include "profiler/output/output.h"
+#include "shared/base/opt.h"
+
+static const char *arg_neff;
+static const char *arg_session;
+static const char *arg_format = "summary-text";
+static const char *arg_output;
+
+static const struct ntk_opt options[] = {
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture (required)" },
+    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
+      "the NEFF that was captured: adds what only it knows" },
+    { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
+      "summary-text (default) or summary-json" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-profile view",
+    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]...",
+    .summary = "Shows what a capture says: times, utilization, traffic, operations.",
+    .options = options,
+    .epilogue =
+        "Fields called percent are fractions, 0 to 1. A metric that the files do not yield\n"
+        "is left out.",
+};
+
+/* "run" for "/tmp/run.ntff". */
+static char *profile_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+
+    return dot && dot != base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+}
+
+int ntk_cmd_view(int argc, char **argv)
+{
+    struct ntk_profile profile = { 0 };
+    struct ntk_summary summary = { 0 };
+    struct ntk_buf text = { 0 };
+    int first = ntk_opt_parse(&program, argc, argv);
+    bool is_json = strcmp(arg_format, "summary-json") == 0;
+    int code;
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+    }
+    if (!arg_session) {
+        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE");
+    }
+    if (!is_json && strcmp(arg_format, "summary-text") != 0) {
+        return ntk_opt_usage_error(
+            &program, "unknown output format '%s': use summary-text or summary-json", arg_format);
+    }
+    code = ntk_profile_open(arg_session, arg_neff, &profile);
+    if (code) {
+        return code;
+    }
+    if (ntk_analysis_summary(profile.trace, &summary) < 0) {
+        text.failed = true;
+    } else if (is_json) {
+        char *name = profile_name(arg_session);
+        ntk_output_summary_json(&summary, name ? name : "", &text);
+        free(name);
+    } else {
+        ntk_output_summary_text(&summary, &text);
+    }
+    code = ntk_profile_put(&text, arg_output);
+    ntk_buf_fini(&text);
+    ntk_summary_fini(&summary);
+    ntk_profile_close(&profile);
+    return code;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-profile - one program, a subcommand for each job. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profiler/cmd.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    { "capture", ntk_cmd_capture },
+    { "view", ntk_cmd_view },
+    { "show-session", ntk_cmd_show_session },
+};
+
+static const char *const command_names[] = { "capture", "view", "show-session", NULL };
+
+static const struct ntk_opt options[] = {
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-profile",
+    .usage = "capture -n FILE.neff -s FILE.ntff [OPTION]... [NAME FILE]...\n"
+             "view -s FILE.ntff [-n FILE.neff] [OPTION]...\n"
+             "show-session -s FILE.ntff [OPTION]...",
+    .summary = "Records what a NEFF does on a NeuronCore, and tells it.",
+    .options = options,
+    .stop_at_operand = true,
+    .epilogue = "neuron-profile COMMAND --help explains a command.",
+    .subcommands = command_names,
+};
+
+int main(int argc, char **argv)
+{
+    ntk_log_set_program("neuron-profile");
+    signal(SIGPIPE, SIG_IGN);
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first >= argc) {
+        return ntk_opt_usage_error(&program, "a command is missing: capture, view or show-session");
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[first], commands[i].name) == 0) {
+            return commands[i].run(argc - first, argv + first);
+        }
+    }
+    return ntk_opt_usage_error(&program, "unknown command '%s': use capture, view or show-session",
+                               argv[first]);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output - a trace and its analyses as text that a person or a program reads.
+ *
+ * Every function appends to a buffer; an allocation that fails shows in ntk_buf_ok().
+ * The same trace gives the same bytes.
+ */
+#ifndef NTK_PROFILER_OUTPUT_OUTPUT_H
+#define NTK_PROFILER_OUTPUT_OUTPUT_H
+
+#include "profiler/analysis/opcode_table.h"
+#include "profiler/analysis/summary.h"
+#include "profiler/trace/trace.h"
+#include "shared/base/buf.h"
+
+/* Two columns, name and value, in the order of summary.def; absent metrics are left out. */
+void ntk_output_summary_text(const struct ntk_summary *summary, struct ntk_buf *out);
+/* {"<profile name>": {"metric": value, ...}}, with the same keys. */
+void ntk_output_summary_json(const struct ntk_summary *summary, const char *profile_name,
+                             struct ntk_buf *out);
+
+/* What a capture holds: file, cores, engines and opcodes. */
+void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
+                             struct ntk_buf *out);
+void ntk_output_session_json(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
+                             struct ntk_buf *out);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* output_session - what a capture file holds, as a table and as JSON. */
+#include "profiler/output/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/json.h"
+#include "shared/base/str.h"
+#include "shared/base/units.h"
+
+#define COLUMNS 12
+#define CELL_BYTES 64
+
+static void version_text(const struct ntk_ntff_version *version, char *buf, size_t buf_bytes)
+{
+    if (!version->present) {
+        snprintf(buf, buf_bytes, "-");
+        return;
+    }
+    snprintf(buf, buf_bytes, "%llu.%llu.%llu", (unsigned long long)version->major,
+             (unsigned long long)version->minor, (unsigned long long)version->patch);
+}
+
+static void uuid_text(const struct ntk_ntff *ntff, char buf[2 * NTK_NTFF_UUID_BYTES + 1])
+{
+    if (ntff->has_neff_uuid) {
+        ntk_str_hex(buf, ntff->neff_uuid, NTK_NTFF_UUID_BYTES);
+    } else {
+        strcpy(buf, "-");
+    }
+}
+
+/* A row of cells, each as wide as its column; the first column and names to the left. */
+static void add_row(struct ntk_buf *out, size_t columns, const size_t *widths, uint32_t left,
+                    char cells[][CELL_BYTES])
+{
+    for (size_t i = 0; i < columns; i++) {
+        size_t fill = widths[i] > strlen(cells[i]) ? widths[i] - strlen(cells[i]) : 0;
+        bool is_left = (left >> i) & 1;
+        if (!is_left) {
+            ntk_buf_add_fill(out, ' ', fill);
+        }
+        ntk_buf_add_text(out, cells[i]);
+        if (i + 1 < columns) {
+            ntk_buf_add_fill(out, ' ', (is_left ? fill : 0) + 2);
+        }
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
+static void widen(size_t columns, size_t *widths, char cells[][CELL_BYTES])
+{
+    for (size_t i = 0; i < columns; i++) {
+        if (strlen(cells[i]) > widths[i]) {
+            widths[i] = strlen(cells[i]);
+        }
+    }
+}
+
+static void put_u64(char *cell, uint64_t value)
+{
+    snprintf(cell, CELL_BYTES, "%llu", (unsigned long long)value);
+}
+
+static uint64_t core_execution_ps(const struct ntk_trace *trace, const struct ntk_trace_core *core)
+{
+    return core->ntff->execution_ps ? core->ntff->execution_ps
+                                    : (trace->has_total ? (uint64_t)trace->total_ps : 0);
+}
+
+static void core_cells(const struct ntk_trace *trace, size_t index, char cells[][CELL_BYTES])
+{
+    const struct ntk_trace_core *core = &trace->cores[index];
+    uint64_t ps = core_execution_ps(trace, core);
+
+    put_u64(cells[0], index);
+    snprintf(cells[1], CELL_BYTES, ps ? "%llu" : "-", (unsigned long long)(ps / 1000));
+    snprintf(cells[2], CELL_BYTES, "NC %u", core->ntff->core);
+    snprintf(cells[3], CELL_BYTES, "%.60s", core->ntff->name);
+    put_u64(cells[4], core->instruction_count);
+    snprintf(cells[5], CELL_BYTES, ps ? "%llu" : "-", (unsigned long long)ps);
+    put_u64(cells[6], core->event_count);
+    put_u64(cells[7], core->packet_count);
+    put_u64(cells[8], core->throttle_count);
+    put_u64(cells[9], core->outside_window);
+    put_u64(cells[10], core->outside_code + core->unpaired + core->unknown);
+    put_u64(cells[11], core->ntff->queue_count);
+}
+
+static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
+{
+    char head[COLUMNS][CELL_BYTES] = { "NODE ID",  "EXEC TIME (NS)", "EXECUTOR", "NAME",
+                                       "TRACE",    "CYCLES",         "EVENTS",   "DMA",
+                                       "THROTTLE", "OUTSIDE",        "LEFT OUT", "DMA QUEUES" };
+    const uint32_t left = 1u << 2 | 1u << 3;
+    size_t widths[COLUMNS] = { 0 };
+    char cells[COLUMNS][CELL_BYTES];
+
+    widen(COLUMNS, widths, head);
+    for (size_t c = 0; c < trace->core_count; c++) {
+        core_cells(trace, c, cells);
+        widen(COLUMNS, widths, cells);
+    }
+    add_row(out, COLUMNS, widths, left, head);
+    for (size_t c = 0; c < trace->core_count; c++) {
+        core_cells(trace, c, cells);
+        add_row(out, COLUMNS, widths, left, cells);
+    }
+}
+
+static void opcode_cells(const struct ntk_trace *trace, const struct ntk_opcode_row *row,
+                         char cells[][CELL_BYTES])
+{
+    char name[16];
+
+    snprintf(cells[0], CELL_BYTES, "%s", ntk_ntff_engine_title(row->engine));
+    snprintf(cells[1], CELL_BYTES, "%s", ntk_ntff_opcode_name(row->opcode, name, sizeof name));
+    put_u64(cells[2], row->instruction_count);
+    put_u64(cells[3], (uint64_t)row->instruction_ps / 1000);
+    put_u64(cells[4], (uint64_t)row->active_ps / 1000);
+    if (trace->has_total && trace->total_ps > 0) {
+        snprintf(cells[5], CELL_BYTES, "%.4f", (double)row->active_ps / (double)trace->total_ps);
+    } else {
+        snprintf(cells[5], CELL_BYTES, "-");
+    }
+}
+
+static void add_opcodes(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
+                        struct ntk_buf *out)
+{
+    enum { OPCODE_COLUMNS = 6 };
+    char head[OPCODE_COLUMNS][CELL_BYTES] = {
+        "ENGINE", "OPCODE", "COUNT", "INSTR TIME (NS)", "ACTIVE TIME (NS)", "ACTIVE SHARE"
+    };
+    const uint32_t left = 1u << 0 | 1u << 1;
+    size_t widths[OPCODE_COLUMNS] = { 0 };
+    char cells[OPCODE_COLUMNS][CELL_BYTES];
+
+    widen(OPCODE_COLUMNS, widths, head);
+    for (size_t i = 0; i < opcodes->row_count; i++) {
+        opcode_cells(trace, &opcodes->rows[i], cells);
+        widen(OPCODE_COLUMNS, widths, cells);
+    }
+    add_row(out, OPCODE_COLUMNS, widths, left, head);
+    for (size_t i = 0; i < opcodes->row_count; i++) {
+        opcode_cells(trace, &opcodes->rows[i], cells);
+        add_row(out, OPCODE_COLUMNS, widths, left, cells);
+    }
+}
+
+void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
+                             struct ntk_buf *out)
+{
+    const struct ntk_ntff *ntff = trace->ntff;
+    char uuid[2 * NTK_NTFF_UUID_BYTES + 1];
+    char runtime[64];
+    char driver[64];
+
+    uuid_text(ntff, uuid);
+    version_text(&ntff->runtime, runtime, sizeof runtime);
+    version_text(&ntff->driver, driver, sizeof driver);
+    ntk_buf_add_format(out, "NTFF version   %u\n", ntff->version);
+    ntk_buf_add_format(out, "NEFF           %s  uuid %s  model %llu\n",
+                       ntff->neff_name[0] ? ntff->neff_name : "-", uuid,
+                       (unsigned long long)ntff->model_id);
+    ntk_buf_add_format(out, "Machine        %s  runtime %s  driver %s\n",
+                       ntff->instance_type[0] ? ntff->instance_type : "-", runtime, driver);
+    for (size_t c = 0; c < trace->core_count; c++) {
+        const struct ntk_ntff_subgraph *subgraph = trace->cores[c].ntff;
+        uint64_t total = 0;
+        char text[NTK_UNITS_TEXT_BYTES];
+        for (size_t m = 0; m < subgraph->memory_count; m++) {
+            total += subgraph->memory[m].bytes_count;
+        }
+        ntk_buf_add_format(out, "Memory         NC %u  total %s", subgraph->core,
+                           ntk_units_bytes(text, sizeof text, total));
+        for (size_t m = 0; m < subgraph->memory_count; m++) {
+            if (subgraph->memory[m].bytes_count) {
+                ntk_buf_add_format(
+                    out, ", %s %s", subgraph->memory[m].name,
+                    ntk_units_bytes(text, sizeof text, subgraph->memory[m].bytes_count));
+            }
+        }
+        ntk_buf_add_char(out, '\n');
+    }
+    ntk_buf_add_char(out, '\n');
+    add_cores(trace, out);
+    ntk_buf_add_char(out, '\n');
+    add_opcodes(trace, opcodes, out);
+}
+
+static void add_core_json(const struct ntk_trace *trace, size_t index, struct ntk_json *json)
+{
+    const struct ntk_trace_core *core = &trace->cores[index];
+    uint64_t ps = core_execution_ps(trace, core);
+
+    ntk_json_object_begin(json);
+    ntk_json_key_u64(json, "NodeId", index);
+    ntk_json_key_object_begin(json, "NodeInfo");
+    ntk_json_key_array_begin(json, "Graphs");
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "Name", core->ntff->name);
+    ntk_json_key_u64(json, "NeuronCore", core->ntff->core);
+    if (ps) {
+        ntk_json_key_u64(json, "CycleCount", ps);
+        ntk_json_key_u64(json, "ExecTimeNs", ps / 1000);
+    }
+    ntk_json_key_u64(json, "TraceCount", core->instruction_count);
+    ntk_json_key_u64(json, "EventCount", core->event_count);
+    ntk_json_key_u64(json, "DmaCount", core->packet_count);
+    ntk_json_key_u64(json, "ThrottleCount", core->throttle_count);
+    ntk_json_key_u64(json, "RecordsOutsideExecution", core->outside_window);
+    ntk_json_key_u64(json, "RecordsLeftOut", core->outside_code + core->unpaired + core->unknown);
+    ntk_json_key_u64(json, "DmaQueueCount", core->ntff->queue_count);
+    ntk_json_key_object_begin(json, "MemoryBytes");
+    for (size_t m = 0; m < core->ntff->memory_count; m++) {
+        ntk_json_key_u64(json, core->ntff->memory[m].name, core->ntff->memory[m].bytes_count);
+    }
+    ntk_json_object_end(json);
+    ntk_json_object_end(json);
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+    ntk_json_object_end(json);
+}
+
+void ntk_output_session_json(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
+                             struct ntk_buf *out)
+{
+    const struct ntk_ntff *ntff = trace->ntff;
+    struct ntk_json json;
+    char text[64];
+
+    ntk_json_init(&json, out, true);
+    ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "NtffVersion", ntff->version);
+    ntk_json_key_text(&json, "NeffName", ntff->neff_name);
+    uuid_text(ntff, text);
+    ntk_json_key(&json, "NeffUuid");
+    ntk_json_text(&json, ntff->has_neff_uuid ? text : NULL);
+    ntk_json_key_u64(&json, "ModelId", ntff->model_id);
+    ntk_json_key_text(&json, "InstanceType", ntff->instance_type);
+    version_text(&ntff->runtime, text, sizeof text);
+    ntk_json_key_text(&json, "RuntimeVersion", text);
+    version_text(&ntff->driver, text, sizeof text);
+    ntk_json_key_text(&json, "DriverVersion", text);
+    ntk_json_key_array_begin(&json, "NeffNodes");
+    for (size_t c = 0; c < trace->core_count; c++) {
+        add_core_json(trace, c, &json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "Opcodes");
+    for (size_t i = 0; i < opcodes->row_count; i++) {
+        const struct ntk_opcode_row *row = &opcodes->rows[i];
+        ntk_json_object_begin(&json);
+        ntk_json_key_text(&json, "engine", ntk_ntff_engine_name(row->engine));
+        ntk_json_key_text(&json, "opcode", ntk_ntff_opcode_name(row->opcode, text, sizeof text));
+        ntk_json_key_u64(&json, "instruction_count", row->instruction_count);
+        ntk_json_key_i64(&json, "instruction_time_ns", row->instruction_ps / 1000);
+        ntk_json_key_i64(&json, "active_time_ns", row->active_ps / 1000);
+        if (trace->has_total && trace->total_ps > 0) {
+            ntk_json_key_double(&json, "active_time_percent",
+                                (double)row->active_ps / (double)trace->total_ps);
+        }
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "Warnings");
+    for (size_t i = 0; i < ntff->warning_count; i++) {
+        ntk_json_text(&json, ntff->warnings[i]);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(out, '\n');
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* progress - a bar on stderr. */
+#include "profiler/progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+
+#define QUIET_NS (2 * NTK_NS_PER_SECOND)
+#define STEP_NS (100 * NTK_NS_PER_MS)
+#define BAR_CELLS 30
+
+void ntk_progress_begin(struct ntk_progress *progress, const char *what)
+{
+    *progress = (struct ntk_progress){ .what = what,
+                                       .start_ns = ntk_clock_monotonic_ns(),
+                                       .is_terminal = isatty(STDERR_FILENO) == 1 };
+}
+
+void ntk_progress_show(struct ntk_progress *progress, double share)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    char bar[BAR_CELLS + 1];
+
+    if (!progress->is_terminal || now_ns - progress->start_ns < QUIET_NS ||
+        now_ns - progress->last_ns < STEP_NS) {
+        return;
+    }
+    for (int i = 0; i < BAR_CELLS; i++) {
+        bar[i] = (double)i < share * BAR_CELLS ? '#' : '.';
+    }
+    bar[BAR_CELLS] = 0;
+    fprintf(stderr, "\r%s [%s] %3.0f %%", progress->what, bar, 100 * share);
+    progress->last_ns = now_ns;
+    progress->is_shown = true;
+}
+
+void ntk_progress_end(struct ntk_progress *progress)
+{
+    if (progress->is_shown) {
+        fputs("\r\033[K", stderr);
+    }
+    progress->is_shown = false;
+}

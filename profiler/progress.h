@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * progress - one line on stderr for work that takes longer than two seconds; nothing when stderr is
+ * no terminal. Owner: caller's storage. Threads: one.
+ */
+#ifndef NTK_PROFILER_PROGRESS_H
+#define NTK_PROFILER_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ntk_progress {
+    const char *what;
+    uint64_t start_ns, last_ns;
+    bool is_terminal, is_shown;
+};
+
+void ntk_progress_begin(struct ntk_progress *progress, const char *what);
+/* share 0 to 1. */
+void ntk_progress_show(struct ntk_progress *progress, double share);
+void ntk_progress_end(struct ntk_progress *progress);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* chip - rows of shared/abi/machine.def as a profile needs them. */
+#include "profiler/trace/chip.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum generation {
+#define NTK_CORE_GENERATION(symbol, ...) GENERATION_##symbol,
+#include "shared/abi/machine.def"
+    GENERATION_COUNT
+};
+
+static const struct {
+    uint32_t rows, columns, pe_mhz, base_mhz;
+    double hbm_bytes_per_second;
+} generations[GENERATION_COUNT] = {
+#define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe, dve, act, pool, base, sbuf, psum, \
+                            stack_bytes_per_second, ...)                                       \
+    { rows, columns, pe, base, (double)(stack_bytes_per_second) },
+#include "shared/abi/machine.def"
+};
+
+enum family {
+#define NTK_FAMILY(symbol, ...) FAMILY_##symbol,
+#include "shared/abi/machine.def"
+    FAMILY_COUNT
+};
+
+static const enum generation family_generations[FAMILY_COUNT] = {
+#define NTK_FAMILY(symbol, generation, ...) GENERATION_##generation,
+#include "shared/abi/machine.def"
+};
+
+static const struct {
+    const char *instance_type;
+    enum family family;
+} machines[] = {
+#define NTK_MACHINE(instance_type, family, ...) { instance_type, FAMILY_##family },
+#include "shared/abi/machine.def"
+};
+
+bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
+{
+    size_t prefix = strcspn(instance_type, ".");
+
+    for (size_t i = 0; prefix && i < sizeof machines / sizeof *machines; i++) {
+        if (strcspn(machines[i].instance_type, ".") != prefix ||
+            strncmp(machines[i].instance_type, instance_type, prefix) != 0) {
+            continue;
+        }
+        enum generation g = family_generations[machines[i].family];
+        *out_chip = (struct ntk_chip){
+            .generation = (unsigned)g + 1,
+            .pe_rows = generations[g].rows,
+            .pe_columns = generations[g].columns,
+            .pe_mhz = generations[g].pe_mhz,
+            .base_mhz = generations[g].base_mhz,
+            .hbm_bytes_per_second = generations[g].hbm_bytes_per_second,
+            .core_flops_per_second =
+                2.0 * generations[g].rows * generations[g].columns * generations[g].pe_mhz * 1e6,
+        };
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chip - the constants of a core generation that metrics are shares of, by instance type.
+ *
+ * Owner: plain data. Threads: any.
+ */
+#ifndef NTK_PROFILER_TRACE_CHIP_H
+#define NTK_PROFILER_TRACE_CHIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ntk_chip {
+    unsigned generation; /* 1 to 4: NC-v1 to NC-v4 */
+    uint32_t pe_rows, pe_columns, pe_mhz;
+    uint32_t base_mhz;            /* unit of cycle counts */
+    double hbm_bytes_per_second;  /* of one memory stack */
+    double core_flops_per_second; /* peak of one physical core */
+};
+
+/* False for an instance type of no known family; "trn2.any" is of the family of trn2. */
+bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip);
+
+#endif

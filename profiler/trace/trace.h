@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace - one execution in memory: what every engine, queue and semaphore did, by core.
+ *
+ * The one form that analyses and outputs read, whatever file it came from. Times are ps since the
+ * start of the execution (t0); every list is sorted by start. What the file does not say is absent,
+ * never zero: see the has_ fields.
+ *
+ * Owner:   ntk_trace_create_from_ntff() allocates, ntk_trace_destroy() frees. The trace borrows the
+ *          struct ntk_ntff and, when given, the struct ntk_neff: both must outlive it.
+ * Threads: immutable after its creation: any number of readers.
+ */
+#ifndef NTK_PROFILER_TRACE_TRACE_H
+#define NTK_PROFILER_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/trace/chip.h"
+#include "shared/base/err.h"
+#include "shared/formats/ntff/ntff.h"
+
+struct ntk_neff;
+struct ntk_neff_subgraph;
+
+#define NTK_TRACE_PS_PER_NS 1000
+
+struct ntk_trace_instruction {
+    int64_t start_ps, end_ps;
+    uint32_t slot;        /* pc */
+    uint16_t wait_cycles; /* base cycles before the start, waiting for semaphores and events */
+    uint16_t crc_in, crc_out;
+    uint8_t engine; /* enum ntk_ntff_engine */
+    uint8_t opcode;
+};
+
+enum ntk_trace_dma_class {
+    NTK_TRACE_DMA_INSTRUCTION, /* fetches programs and tables */
+    NTK_TRACE_DMA_IO,          /* inputs, outputs, weights: prepared before the run */
+    NTK_TRACE_DMA_DATA,        /* made by the compiler, spills and reloads too */
+    NTK_TRACE_DMA_SOFTWARE_DYNAMIC,
+    NTK_TRACE_DMA_HARDWARE_DYNAMIC,
+    NTK_TRACE_DMA_CLASS_COUNT
+};
+
+struct ntk_trace_packet {
+    int64_t start_ps, end_ps;
+    uint32_t bytes_count;
+    uint16_t engine; /* as shown: 16 * physical core + engine of the core */
+    uint16_t crc;
+    uint8_t queue;
+    uint8_t dma_class; /* enum ntk_trace_dma_class */
+};
+
+struct ntk_trace_event {
+    int64_t time_ps;
+    uint32_t value;
+    uint8_t source; /* enum ntk_ntff_engine */
+    uint8_t mode;
+    uint8_t number;
+    bool is_semaphore;
+};
+
+struct ntk_trace_throttle {
+    int64_t time_ps;
+    uint8_t type, k, n;
+};
+
+struct ntk_trace_core {
+    const struct ntk_ntff_subgraph *ntff;
+    const struct ntk_neff_subgraph *neff; /* NULL: no NEFF given, or it has no such subgraph */
+    int64_t t0_ps;                        /* start of the execution on the clock of the file */
+    size_t instruction_count;
+    struct ntk_trace_instruction *instructions;
+    size_t packet_count;
+    struct ntk_trace_packet *packets;
+    size_t event_count;
+    struct ntk_trace_event *events;
+    size_t throttle_count;
+    struct ntk_trace_throttle *throttles;
+    int64_t end_ps; /* of the last instruction; 0 without any */
+    /* Records that did not become rows. */
+    uint64_t outside_window, outside_code, unpaired, unknown;
+};
+
+struct ntk_trace {
+    const struct ntk_ntff *ntff;
+    const struct ntk_neff *neff; /* NULL: none given */
+    bool has_total;              /* the file says how long the execution took */
+    int64_t total_ps;
+    bool has_chip;
+    struct ntk_chip chip;
+    bool has_collectives; /* there are records of collectives cores, which nobody can read yet */
+    uint64_t error_records;
+    size_t core_count;
+    struct ntk_trace_core *cores;
+};
+
+/* Called now and then with the share that is done, 0 to 1. */
+typedef void ntk_trace_progress(double share, void *ctx);
+
+/* neff may be NULL; when given it must be the one that the capture is of (-ENOEXEC). */
+int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
+                               ntk_trace_progress *progress, void *progress_ctx,
+                               struct ntk_trace **out_trace, struct ntk_err *err);
+void ntk_trace_destroy(struct ntk_trace *trace);
+
+/* "instruction", "io" ... */
+const char *ntk_trace_dma_class_name(unsigned dma_class);
+
+#endif
