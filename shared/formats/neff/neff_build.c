@@ -24,6 +24,11 @@ int neff_build_fail(struct ntk_neff_build *build, int code, const char *format, 
     return code;
 }
 
+void ntk_neff_build_fail(struct ntk_neff_build *build, const char *sentence)
+{
+    neff_build_fail(build, -EINVAL, "%s", sentence);
+}
+
 static bool failed(const struct ntk_neff_build *build)
 {
     return build->err.code != 0;

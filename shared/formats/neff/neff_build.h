@@ -75,6 +75,8 @@ struct ntk_neff_build_options {
 /* NULL without memory. */
 struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options *options);
 void ntk_neff_build_destroy(struct ntk_neff_build *build);
+/* For whoever writes programs: a sentence of their own as the error that sticks. */
+void ntk_neff_build_fail(struct ntk_neff_build *build, const char *sentence);
 
 /* Any further member of the archive. */
 void ntk_neff_build_member(struct ntk_neff_build *build, const char *name, const void *bytes,

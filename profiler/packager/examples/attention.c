@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attention - softmax(q k' / sqrt(64)) v for one head.
+ *
+ * q and k come as [64, length] (the head's dimension on the partitions), v as [length, 64]. Queries are
+ * taken 128 at a time: the scores of a tile are products of at most 512 keys, the row maximum and the
+ * exponential with its running sum make the softmax, and the weights are transposed 128 x 128 so that
+ * the keys come onto the partitions for the product with v. The division by the sum comes last.
+ */
+#include <math.h>
+
+#include "profiler/packager/examples/example_kit.h"
+
+enum { WIDTH = 64, OUT_BANK = 6, TRANSPOSE_BANK = 4 };
+
+struct places { /* in the state buffer */
+    uint64_t q, k, v, weights, turned, maximum, sum, result;
+};
+
+struct attention {
+    struct ntk_neff_kernel *kernel;
+    enum ntk_dtype dtype;
+    uint64_t size;
+    uint64_t length;
+    uint64_t tiles;
+    struct places at;
+};
+
+/* Two columns, for even and odd tiles. */
+static struct ntk_isa_operand column(uint64_t offset, uint64_t tile)
+{
+    return ntk_isa_sbuf(offset + 4 * (tile % 2), KIT_P, 1, NTK_DTYPE_FLOAT32);
+}
+
+static ntk_neff_token scores(const struct attention *a, uint64_t tile, struct ntk_neff_after after)
+{
+    ntk_neff_token done = 0;
+
+    for (uint64_t first = 0; first < a->length; first += NTK_ISA_MOVING_MAX) {
+        uint64_t count =
+            a->length - first < NTK_ISA_MOVING_MAX ? a->length - first : NTK_ISA_MOVING_MAX;
+
+        done = kit_matmul(a->kernel,
+                          ntk_isa_psum(first * 4, KIT_P, (uint32_t)count, NTK_DTYPE_FLOAT32),
+                          ntk_isa_sbuf(a->at.q + tile * KIT_P * a->size, WIDTH, KIT_P, a->dtype),
+                          ntk_isa_sbuf(a->at.k + first * a->size, WIDTH, (uint32_t)count, a->dtype),
+                          false, first == 0 ? after : NTK_AFTER_NONE);
+    }
+    return done;
+}
+
+/* exp((score - maximum) / 8) and its sum in each row. */
+static ntk_neff_token softmax(const struct attention *a, uint64_t tile, ntk_neff_token scored,
+                              ntk_neff_token weights_free)
+{
+    const float scale = 1.0F / sqrtf((float)WIDTH);
+    struct ntk_isa_operand psum = ntk_isa_psum(0, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32);
+    struct ntk_isa_instr reduce = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_REDUCE);
+    struct ntk_isa_instr exponential = ntk_isa_instr_make(NTK_ISA_OP_ACTIVATION_REDUCE);
+    ntk_neff_token maximum;
+
+    reduce.op0 = NTK_ISA_ALU_MAXIMUM;
+    reduce.axis_count = 1;
+    reduce.op_flags = NTK_ISA_OPF_NEGATE;
+    reduce.operand[NTK_ISA_DST] = column(a->at.maximum, tile);
+    reduce.operand[NTK_ISA_SRC0] = psum;
+    ntk_neff_kernel_emit(a->kernel, NTK_ISA_ENGINE_DVE, &reduce, NTK_AFTER(scored));
+    maximum = kit_scalar(a->kernel, NTK_ISA_ALU_MULTIPLY, column(a->at.maximum, tile),
+                         column(a->at.maximum, tile), kit_none(), scale, NTK_AFTER_NONE);
+
+    exponential.act = NTK_ISA_ACT_EXP;
+    exponential.imm[0] = ntk_isa_float_bits(scale);
+    exponential.reduce_op = NTK_ISA_ALU_ADD;
+    exponential.reduce_cmd = NTK_ISA_REDUCE_RESET_REDUCE;
+    exponential.operand[NTK_ISA_DST] =
+        ntk_isa_sbuf(a->at.weights, KIT_P, (uint32_t)a->length, a->dtype);
+    exponential.operand[NTK_ISA_SRC0] = psum;
+    exponential.operand[NTK_ISA_SRC1] = column(a->at.maximum, tile);
+    exponential.operand[NTK_ISA_DST2] = column(a->at.sum, tile);
+    return ntk_neff_kernel_emit(a->kernel, NTK_ISA_ENGINE_ACT, &exponential,
+                                NTK_AFTER(maximum, weights_free));
+}
+
+/* The weights with the keys on the partitions, tile by tile through two PSUM banks. */
+static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
+                           ntk_neff_token turned_free)
+{
+    ntk_neff_token copied[2] = { 0, 0 };
+    ntk_neff_token last = 0;
+
+    for (uint64_t k = 0; k < a->tiles; k++) {
+        struct ntk_isa_operand psum = ntk_isa_psum(
+            (TRANSPOSE_BANK + k % 2) * NTK_ISA_PSUM_BANK_BYTES, KIT_P, KIT_P, a->dtype);
+        ntk_neff_token transposed =
+            kit_transpose(a->kernel, psum,
+                          ntk_isa_sbuf(a->at.weights + k * KIT_P * a->size, KIT_P, KIT_P, a->dtype),
+                          k == 0 ? NTK_AFTER(weighed, turned_free) : NTK_AFTER(copied[k % 2]));
+
+        last = kit_copy(a->kernel, NTK_ISA_ENGINE_DVE,
+                        ntk_isa_sbuf(a->at.turned + k * KIT_P * a->size, KIT_P, KIT_P, a->dtype),
+                        psum, NTK_AFTER(transposed));
+        copied[k % 2] = last;
+    }
+    return last;
+}
+
+void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_example_options *options)
+{
+    struct attention a = { .kernel = ntk_neff_build_kernel(build, "attention"),
+                           .dtype = options->dtype,
+                           .size = ntk_dtype_bytes((unsigned)options->dtype),
+                           .length = options->size,
+                           .tiles = options->size / KIT_P };
+    struct kit_space space = { 0 };
+    uint64_t row = a.length * a.size;
+    uint64_t v_row = WIDTH * a.size;
+    uint32_t q = ntk_neff_kernel_input(a.kernel, "q", a.dtype, 2, (uint64_t[]){ WIDTH, a.length });
+    uint32_t k = ntk_neff_kernel_input(a.kernel, "k", a.dtype, 2, (uint64_t[]){ WIDTH, a.length });
+    uint32_t v = ntk_neff_kernel_input(a.kernel, "v", a.dtype, 2, (uint64_t[]){ a.length, WIDTH });
+    uint32_t out = ntk_neff_kernel_output(a.kernel, "out", NTK_DTYPE_FLOAT32, 2,
+                                          (uint64_t[]){ a.length, WIDTH });
+    uint32_t in_queue =
+        ntk_neff_kernel_queue(a.kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
+    uint32_t out_queue =
+        ntk_neff_kernel_queue(a.kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
+    ntk_neff_token loads[3 + 16] = { 0 };
+    ntk_neff_token groups[16] = { 0 };
+    ntk_neff_token stores[2] = { 0, 0 };
+    ntk_neff_token weights_free = 0; /* the tensor engine has read them */
+    ntk_neff_token scores_free = 0;  /* the exponential has read them */
+    ntk_neff_token out_free = 0;     /* the last result has left PSUM */
+    ntk_neff_token all_read = 0;
+
+    a.at = (struct places){ .q = kit_take(&space, row),
+                            .k = kit_take(&space, row),
+                            .v = kit_take(&space, a.tiles * v_row),
+                            .weights = kit_take(&space, row),
+                            .turned = kit_take(&space, row),
+                            .maximum = kit_take(&space, 8),
+                            .sum = kit_take(&space, 8),
+                            .result = kit_take(&space, 2 * WIDTH * 4) };
+
+    if (space.used > KIT_SBUF_BYTES) {
+        ntk_neff_build_fail(build, "a sequence of this length needs more than the state buffer");
+        return;
+    }
+    for (uint64_t r = 0; r < options->repeat; r++) {
+        ntk_neff_token loaded = 0;
+
+        for (uint64_t i = 0; i < 2 + a.tiles; i++) {
+            if (r > 0) {
+                loads[i] = ntk_neff_kernel_dma_again(a.kernel, loads[i], NTK_AFTER(all_read));
+            } else if (i < 2) {
+                loads[i] = ntk_neff_kernel_load(a.kernel, in_queue, i == 0 ? q : k, 0, row, WIDTH,
+                                                i == 0 ? a.at.q : a.at.k, row, NTK_AFTER_NONE);
+            } else {
+                loads[i] =
+                    ntk_neff_kernel_load(a.kernel, in_queue, v, (i - 2) * KIT_P * v_row, v_row,
+                                         KIT_P, a.at.v + (i - 2) * v_row, v_row, NTK_AFTER_NONE);
+            }
+            loaded = loads[i];
+        }
+        for (uint64_t tile = 0; tile < a.tiles; tile++) {
+            struct ntk_isa_operand psum =
+                ntk_isa_psum(OUT_BANK * NTK_ISA_PSUM_BANK_BYTES, KIT_P, WIDTH, NTK_DTYPE_FLOAT32);
+            struct ntk_isa_instr reciprocal = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
+            uint64_t result_at = a.at.result + tile % 2 * WIDTH * 4;
+            ntk_neff_token scored = scores(&a, tile, NTK_AFTER(loaded, scores_free));
+            ntk_neff_token weighed = softmax(&a, tile, scored, weights_free);
+            ntk_neff_token turned = turn(&a, weighed, all_read);
+            ntk_neff_token scaled;
+
+            scores_free = weighed;
+            for (uint64_t key = 0; key < a.tiles; key++) {
+                all_read = kit_matmul(
+                    a.kernel, psum,
+                    ntk_isa_sbuf(a.at.turned + key * KIT_P * a.size, KIT_P, KIT_P, a.dtype),
+                    ntk_isa_sbuf(a.at.v + key * v_row, KIT_P, WIDTH, a.dtype), key > 0,
+                    key == 0 ? NTK_AFTER(turned, out_free) : NTK_AFTER_NONE);
+            }
+            weights_free = all_read;
+            reciprocal.operand[NTK_ISA_DST] = column(a.at.sum, tile);
+            reciprocal.operand[NTK_ISA_SRC0] = column(a.at.sum, tile);
+            ntk_neff_kernel_emit(a.kernel, NTK_ISA_ENGINE_DVE, &reciprocal, NTK_AFTER(weighed));
+            scaled = kit_scalar(a.kernel, NTK_ISA_ALU_MULTIPLY,
+                                ntk_isa_sbuf(result_at, KIT_P, WIDTH, NTK_DTYPE_FLOAT32), psum,
+                                column(a.at.sum, tile), 0, NTK_AFTER(all_read, stores[tile % 2]));
+            out_free = scaled;
+            groups[tile] =
+                r == 0 ? ntk_neff_kernel_store(a.kernel, out_queue, out, tile * KIT_P * WIDTH * 4,
+                                               WIDTH * 4, KIT_P, result_at, WIDTH * 4,
+                                               NTK_AFTER(scaled))
+                       : ntk_neff_kernel_dma_again(a.kernel, groups[tile], NTK_AFTER(scaled));
+            stores[tile % 2] = groups[tile];
+        }
+    }
+}

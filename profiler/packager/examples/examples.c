@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of examples, and the check of their options. */
+#include "profiler/packager/examples/examples.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "profiler/packager/examples/example_kit.h"
+
+static const struct ntk_example examples[] = {
+    { "mlp", "two dense layers with gelu: y = W2' gelu(W1' x + b1) + b2 for 512 columns",
+      "features; the hidden layer has four times as many", 256, 128, 1024, 128, true, true,
+      ntk_example_mlp },
+    { "conv", "3x3 convolution of 64 channels to 128 with bias and relu, same size",
+      "side of the image", 32, 4, 128, 1, true, true, ntk_example_conv },
+    { "attention", "one head of scaled dot-product attention, 64 wide", "length of the sequence",
+      256, 128, 2048, 128, true, true, ntk_example_attention },
+    { "memcpy", "moves a tensor of 128 rows through the state buffer", "float32 columns", 1024, 1,
+      1 << 20, 1, true, false, ntk_example_memcpy },
+    { "nan", "adds the logarithm of -1: every execution is a numerical error", NULL, 0, 0, 0, 0,
+      false, false, ntk_example_nan },
+    { "oob", "gathers a row beyond the end of its table: every execution is out of bounds", NULL, 0,
+      0, 0, 0, false, false, ntk_example_oob },
+    { "deadlock", "waits for a semaphore that nobody signals: every execution times out", NULL, 0,
+      0, 0, 0, false, false, ntk_example_deadlock },
+    { "two-node-cpu", "scales on a NeuronCore, then softmax of each row on the CPU",
+      "columns of the 128 rows", 64, 1, 8192, 1, false, false, ntk_example_two_node_cpu },
+    { "spin", "keeps the engines busy for a long time and computes nothing",
+      "million cycles of the base clock; 7000 are 5 s on trn1", 7000, 1, 10000000, 1, false, false,
+      ntk_example_spin },
+};
+
+enum { EXAMPLE_COUNT = sizeof examples / sizeof examples[0] };
+
+const struct ntk_example *ntk_example_at(size_t index)
+{
+    return index < EXAMPLE_COUNT ? &examples[index] : NULL;
+}
+
+const struct ntk_example *ntk_example_find(const char *name)
+{
+    for (size_t i = 0; i < EXAMPLE_COUNT; i++) {
+        if (strcmp(examples[i].name, name) == 0) {
+            return &examples[i];
+        }
+    }
+    return NULL;
+}
+
+static int check_options(const struct ntk_example *example,
+                         const struct ntk_example_options *options, struct ntk_err *err)
+{
+    if (options->size != 0 && !example->size_meaning) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s has no size",
+                           example->name);
+    }
+    if (options->size != 0 &&
+        (options->size < example->size_min || options->size > example->size_max ||
+         options->size % example->size_step != 0)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "size of %s must be from %llu to %llu%s", example->name,
+                           (unsigned long long)example->size_min,
+                           (unsigned long long)example->size_max,
+                           example->size_step > 1 ? " and a multiple of 128" : "");
+    }
+    if (options->repeat > 1 && !example->repeats) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s cannot repeat",
+                           example->name);
+    }
+    if (options->repeat > NTK_EXAMPLE_REPEAT_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "repeat must be at most %d",
+                           NTK_EXAMPLE_REPEAT_MAX);
+    }
+    if (options->dtype != NTK_DTYPE_NONE && !example->has_dtype) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s has one dtype only",
+                           example->name);
+    }
+    if (options->dtype != NTK_DTYPE_NONE && options->dtype != NTK_DTYPE_FLOAT32 &&
+        options->dtype != NTK_DTYPE_BFLOAT16) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "dtype must be float32 or bfloat16");
+    }
+    if (options->lnc > 2) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "LNC must be 1 or 2");
+    }
+    return 0;
+}
+
+int ntk_example_build(const struct ntk_example *example, const struct ntk_example_options *options,
+                      struct ntk_neff_build **out_build, struct ntk_err *err)
+{
+    struct ntk_example_options full = *options;
+    struct ntk_neff_build_options build_options = { .name = example->name,
+                                                    .target = options->target,
+                                                    .lnc = options->lnc };
+    struct ntk_neff_build *build;
+    int ret = check_options(example, options, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    build = ntk_neff_build_create(&build_options);
+    if (!build) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (full.size == 0) {
+        full.size = example->size_default;
+    }
+    if (full.repeat == 0) {
+        full.repeat = 1;
+    }
+    if (full.dtype == NTK_DTYPE_NONE) {
+        full.dtype = NTK_DTYPE_BFLOAT16;
+    }
+    example->compile(build, &full);
+    *out_build = build;
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-packager - shows, takes apart and makes NEFFs: the subcommands and their options. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profiler/packager/packager.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+
+static const char *const subcommand_words[] = { "info", "unpack", "create", "example", NULL };
+
+static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
+
+static const struct ntk_opt_program main_program = {
+    .name = "neuron-packager",
+    .usage = "info FILE\nunpack [-o DIR] FILE\ncreate -i DIR -o FILE\nexample NAME -o FILE",
+    .summary = "Shows, takes apart and makes NEFFs, the programs of NeuronCores.",
+    .options = main_options,
+    .stop_at_operand = true,
+    .epilogue = "Each subcommand has its own --help.",
+    .subcommands = subcommand_words,
+};
+
+int packager_fail(const struct ntk_err *err)
+{
+    char text[NTK_ERR_TEXT_BYTES + 64];
+
+    fprintf(stderr, "neuron-packager: %s\n", ntk_err_format(err, text, sizeof text));
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } subcommands[] = {
+        { "info", packager_info },
+        { "unpack", packager_unpack },
+        { "create", packager_create },
+        { "example", packager_example },
+    };
+    int first = ntk_opt_parse(&main_program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first == argc) {
+        return ntk_opt_usage_error(&main_program, "a subcommand is missing");
+    }
+    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
+        if (strcmp(argv[first], subcommands[i].name) == 0) {
+            return subcommands[i].run(argc - first, argv + first);
+        }
+    }
+    return ntk_opt_usage_error(&main_program, "no subcommand \"%s\"", argv[first]);
+}

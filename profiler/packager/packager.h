@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packager - the subcommands of neuron-packager, one file each.
+ *
+ * argv[0] is the subcommand's name. Each returns the exit code: 0 done, 1 failed (said on stderr),
+ * 2 usage.
+ */
+#ifndef NTK_PROFILER_PACKAGER_PACKAGER_H
+#define NTK_PROFILER_PACKAGER_PACKAGER_H
+
+#include "shared/base/err.h"
+
+int packager_info(int argc, char **argv);
+int packager_unpack(int argc, char **argv);
+int packager_create(int argc, char **argv);
+int packager_example(int argc, char **argv);
+
+/* Prints the sentence; returns 1. */
+int packager_fail(const struct ntk_err *err);
+
+#endif

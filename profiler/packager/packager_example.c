@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-packager example: writes one of the examples to a file. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profiler/packager/examples/examples.h"
+#include "profiler/packager/packager.h"
+#include "shared/base/opt.h"
+
+static const char *output;
+static uint64_t size;
+static uint64_t repeat;
+static uint64_t lnc;
+static const char *dtype;
+static const char *target;
+static bool list;
+
+static const struct ntk_opt options[] = {
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the NEFF" },
+    { 's', "size", "N", NTK_OPT_U64, &size, "how large; what it counts is in the list" },
+    { 'r', "repeat", "N", NTK_OPT_U64, &repeat, "how often one execution does the work" },
+    { 0, "dtype", "TYPE", NTK_OPT_TEXT, &dtype, "float32 or bfloat16 (the default)" },
+    { 0, "target", "NAME", NTK_OPT_TEXT, &target,
+      "generation: sunda, cayman, mariana, or * for any (the default)" },
+    { 0, "lnc", "N", NTK_OPT_U64, &lnc, "physical cores of a logical core: 1 (the default) or 2" },
+    { 'l', "list", 0, NTK_OPT_FLAG, &list, "list the examples and exit" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-packager example",
+    .usage = "NAME -o FILE [OPTION]...\n--list",
+    .summary = "Writes an example NEFF that runs on software NeuronCores.",
+    .options = options,
+};
+
+static void print_list(void)
+{
+    for (size_t i = 0; ntk_example_at(i); i++) {
+        const struct ntk_example *example = ntk_example_at(i);
+
+        printf("%-13s %s\n", example->name, example->summary);
+        if (example->size_meaning) {
+            printf("%-13s   --size: %s (default %llu)\n", "", example->size_meaning,
+                   (unsigned long long)example->size_default);
+        }
+    }
+}
+
+int packager_example(int argc, char **argv)
+{
+    struct ntk_example_options wanted = { 0 };
+    const struct ntk_example *example;
+    struct ntk_neff_build *build = NULL;
+    struct ntk_err err = { 0 };
+    int first = ntk_opt_parse(&program, argc, argv);
+    int ret;
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (list) {
+        print_list();
+        return 0;
+    }
+    if (argc - first != 1) {
+        return ntk_opt_usage_error(&program, argc == first ? "the name of an example is missing"
+                                                           : "one example at a time");
+    }
+    example = ntk_example_find(argv[first]);
+    if (!example) {
+        return ntk_opt_usage_error(&program, "no example \"%s\"; --list shows them", argv[first]);
+    }
+    if (!output) {
+        return ntk_opt_usage_error(&program, "--output is missing");
+    }
+    if (dtype) {
+        wanted.dtype = ntk_dtype_find(dtype);
+        if (wanted.dtype == NTK_DTYPE_NONE) {
+            return ntk_opt_usage_error(&program, "no dtype \"%s\"", dtype);
+        }
+    }
+    wanted.size = size;
+    wanted.repeat = repeat;
+    wanted.lnc = lnc > UINT32_MAX ? UINT32_MAX : (uint32_t)lnc;
+    wanted.target = target;
+    ret = ntk_example_build(example, &wanted, &build, &err);
+    if (ret < 0) {
+        return ret == -EINVAL ? ntk_opt_usage_error(&program, "%s", err.text) : packager_fail(&err);
+    }
+    ret = ntk_neff_build_write(build, output, &err);
+    ntk_neff_build_destroy(build);
+    return ret < 0 ? packager_fail(&err) : 0;
+}
