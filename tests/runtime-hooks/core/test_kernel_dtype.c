@@ -307,7 +307,7 @@ static void wide_integers_become_the_nearest_float(void **state)
 
 static void rows_with_steps_give_what_single_elements_give(void **state)
 {
-    uint8_t from[1024];
+    uint8_t from[2048];
     uint8_t packed[512];
     uint8_t strided[4096];
     float row[37];
@@ -323,7 +323,7 @@ static void rows_with_steps_give_what_single_elements_give(void **state)
         ptrdiff_t width = (ptrdiff_t)ntk_dtype_bytes(dtype);
 
         for (ptrdiff_t step = -3 * width; step <= 3 * width; step += width) {
-            const uint8_t *start = from + 512;
+            const uint8_t *start = from + 1024;
 
             ntk_kernel_to_f32(dtype, start, step, 37, row);
             for (int i = 0; i < 37; i++) {

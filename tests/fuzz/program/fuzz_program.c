@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_program - an engine binary against a fixed definition, loaded and run.
+ *
+ * Input: one byte (low bits: engine, then core generation), then the bytes of that engine's binary. The
+ * other engines are empty. What loads is run with a small limit of device time, so that an input cannot
+ * keep the fuzzer busy with large but harmless tiles.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/core/core_engine.h"
+#include "shared/formats/neff/neff.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define VAR_BYTES 4096
+#define TIMEOUT_NS 20000
+#define SIZE_MAX_BYTES 4097
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct ntk_engine_core *cores[NTK_ENGINE_GENERATION_MAX + 1];
+    static uint8_t memory[3][VAR_BYTES];
+    struct ntk_neff_var vars[] = {
+        { .name = "SB", .type = NTK_NEFF_VAR_STATE_BUFFER },
+        { .name = "x", .type = NTK_NEFF_VAR_INPUT, .var_id = 1, .bytes_count = VAR_BYTES },
+        { .name = "y", .type = NTK_NEFF_VAR_OUTPUT, .var_id = 2, .bytes_count = VAR_BYTES },
+    };
+    struct ntk_neff_queue_set queues[] = { { .name = "q0", .queue_count = 16 },
+                                           { .name = "q1", .queue_count = 1 } };
+    struct ntk_neff_pattern from = {
+        .var = 1, .dtype = NTK_DTYPE_UINT8, .dim_count = 2, .steps = { 1, 64 }, .sizes = { 64, 16 }
+    };
+    struct ntk_neff_transfer transfer = { .op = NTK_NEFF_TRANSFER_COPY,
+                                          .source_count = 1,
+                                          .from = &from,
+                                          .to = { .dtype = NTK_DTYPE_UINT8,
+                                                  .dim_count = 2,
+                                                  .steps = { 1, 262144 },
+                                                  .sizes = { 64, 16 } } };
+    struct ntk_neff_dma_group group = {
+        .id = 3, .transfer_count = 1, .transfers = &transfer, .semaphore = 8, .event = NTK_NEFF_NONE
+    };
+    struct ntk_neff_subgraph subgraph = {
+        .name = "sg00", .var_count = 3, .vars = vars, .queue_set_count = 2, .queue_sets = queues
+    };
+    struct ntk_engine_program *program = NULL;
+    struct ntk_err err = { 0 };
+    unsigned generation;
+    unsigned engine;
+    uint8_t *code;
+
+    if (size < 1 || size > SIZE_MAX_BYTES) {
+        return 0;
+    }
+    engine = data[0] % NTK_ISA_ENGINE_COUNT;
+    generation = data[0] / NTK_ISA_ENGINE_COUNT % NTK_ENGINE_GENERATION_MAX + 1;
+    code = malloc(size); /* of its own, so that asan sees a read beyond its end */
+    if (!code) {
+        return 0;
+    }
+    memcpy(code, data + 1, size - 1);
+    subgraph.engines[engine] = (struct ntk_neff_engine){ .code = code,
+                                                         .code_bytes = size - 1,
+                                                         .nsx_version = NTK_ISA_VERSION,
+                                                         .group_count = 1,
+                                                         .groups = &group };
+    if (!cores[generation]) {
+        ntk_engine_core_create(generation, &cores[generation], NULL);
+    }
+    if (ntk_engine_program_create(generation, &subgraph, &program, &err) == 0) {
+        struct ntk_engine_binding bindings[] = { { 0 },
+                                                 { memory[1], VAR_BYTES, 0x1000 },
+                                                 { memory[2], VAR_BYTES, 0x2000 } };
+        struct ntk_engine_run_options options = { .bindings = bindings,
+                                                  .binding_count = 3,
+                                                  .timeout_ns = TIMEOUT_NS };
+        struct ntk_engine_result result;
+
+        ntk_engine_run(cores[generation], program, &options, &result, &err);
+        ntk_engine_program_destroy(program);
+    } else if (err.text[0] == 0) {
+        abort(); /* refused without a sentence */
+    }
+    free(code);
+    return 0;
+}
