@@ -409,7 +409,7 @@ static int side_from_pattern(struct builder *b, const char *what,
                                            [8] = NTK_DTYPE_UINT64 };
     const struct ntk_neff_var *var;
     struct ntk_dma_walk walk = { .dtype = width ? raw[width] : pattern->dtype };
-    uint64_t bytes;
+    uint64_t bytes = 0;
     uint64_t elements;
     int ret;
 
@@ -469,7 +469,7 @@ static int side_from_operand(struct builder *b, const char *what,
 {
     int64_t width = (int64_t)ntk_dtype_bytes(operand->dtype);
     struct ntk_engine_tile tile;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     int ret;
 
     memset(out, 0, sizeof *out);

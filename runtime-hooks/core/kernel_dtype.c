@@ -139,7 +139,7 @@ static inline int64_t f32_to_i64(float value)
     if (value >= 9223372036854775808.0F) {
         return INT64_MAX;
     }
-    return value < -9223372036854775808.0F ? INT64_MIN : f32_round_large(value);
+    return value <= -9223372036854775808.0F ? INT64_MIN : f32_round_large(value);
 }
 
 static inline uint64_t f32_to_u64(float value)

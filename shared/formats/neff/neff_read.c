@@ -145,7 +145,7 @@ static int get_u64(struct reader *r, const json_t *object, const char *what, con
 static int get_u32(struct reader *r, const json_t *object, const char *what, const char *key,
                    uint32_t max, uint32_t fallback, uint32_t *out)
 {
-    uint64_t number;
+    uint64_t number = 0;
     int ret = get_u64(r, object, what, key, max, fallback, &number);
 
     if (ret == 0) {
