@@ -64,7 +64,14 @@ extern "C" {
 
 /* Fences of the sequence protocols. The thread sanitizer knows no fences and forbids them; all words
  * around them are atomic, and its build runs where stores and loads keep their order. */
-#ifdef __SANITIZE_THREAD__
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NTK_ABI_NO_FENCES 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define NTK_ABI_NO_FENCES 1
+#endif
+#ifdef NTK_ABI_NO_FENCES
 #define ntk_abi_fence_release() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #define ntk_abi_fence_acquire() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #else

@@ -12,13 +12,19 @@
 #include <lttng/tracepoint.h>
 #include <stdint.h>
 
+/* clang-format off */
 LTTNG_UST_TRACEPOINT_EVENT(
-    ntk_bench, mark, LTTNG_UST_TP_ARGS(uint64_t, a, uint64_t, b),
-    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, f0, a) lttng_ust_field_integer(uint64_t, f1, b)
-                            lttng_ust_field_integer(uint64_t, f2, a) lttng_ust_field_integer(uint64_t, f3, b)
-                                lttng_ust_field_integer(uint64_t, f4, a)
-                                    lttng_ust_field_integer(uint64_t, f5, b)
-                                        lttng_ust_field_integer(uint64_t, f6, a)))
+    ntk_bench, mark,
+    LTTNG_UST_TP_ARGS(uint64_t, a, uint64_t, b),
+    LTTNG_UST_TP_FIELDS(
+        lttng_ust_field_integer(uint64_t, f0, a)
+        lttng_ust_field_integer(uint64_t, f1, b)
+        lttng_ust_field_integer(uint64_t, f2, a)
+        lttng_ust_field_integer(uint64_t, f3, b)
+        lttng_ust_field_integer(uint64_t, f4, a)
+        lttng_ust_field_integer(uint64_t, f5, b)
+        lttng_ust_field_integer(uint64_t, f6, a)))
+/* clang-format on */
 
 #endif
 
