@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What memory counts: soft.state says byte for byte what was allocated, and nothing remains.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "shared/abi/paths.h"
+#include "shared/abi/soft_abi.h"
+#include "shared/formats/neff/neff.h"
+#include "tests/runtime-hooks/libnrt/runtime.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define UCODE (96 * MIB)
+
+/* Read as a file: the runtime's own mapping stays its own. */
+static struct ntk_soft_state *state_read(const struct runtime *runtime)
+{
+    struct ntk_soft_state *state = malloc(sizeof *state);
+    char path[512];
+
+    (void)snprintf(path, sizeof path, "%s/%s", runtime->folder, NTK_SOFT_STATE_NAME);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, state, sizeof *state, 0), sizeof *state);
+    close(fd);
+    return state;
+}
+
+/* Memory of core 0 by category, the sum of all cores' device memory, and what the stack says. */
+struct seen {
+    uint64_t category[NTK_SOFT_CATEGORIES];
+    uint64_t device_total, all_cores, stack, host_total;
+};
+
+static struct seen look(const struct runtime *runtime)
+{
+    struct ntk_soft_state *state = state_read(runtime);
+    struct seen seen = { .device_total = state->core[0].device_memory_total.total,
+                         .stack = state->device[0].hbm_bytes_used[0],
+                         .host_total = state->core[0].host_memory_total.total };
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < NTK_SOFT_CATEGORIES; i++) {
+        bool is_host = i >= NTK_MEMORY_HOST_APPLICATION;
+
+        seen.category[i] =
+            is_host ? state->device[0].host_memory[i].total : state->core[0].memory[i].total;
+        sum += is_host ? 0 : seen.category[i];
+    }
+    for (uint32_t core = 0; core < NTK_SEGMENT_CORES; core++) {
+        seen.all_cores += state->core[core].device_memory_total.total;
+    }
+    assert_int_equal(seen.device_total, sum);
+    assert_int_equal(seen.stack, sum); /* trn1: a stack of its own for each core */
+    free(state);
+    return seen;
+}
+
+static void tensors_count_with_their_size(void **state)
+{
+    const struct runtime *runtime = *state;
+    nrt_tensor_t *device = NULL;
+    nrt_tensor_t *host = NULL;
+    nrt_tensor_t *slice = NULL;
+    nrt_vnc_memory_stats_t stats;
+    size_t written = 0;
+    char buffer[10];
+
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    struct seen seen = look(runtime);
+    assert_int_equal(seen.category[NTK_MEMORY_UCODE], UCODE);
+    assert_int_equal(seen.all_cores, 2 * UCODE);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1001, "a", &device),
+                     NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, 0, 77, "b", &host),
+                     NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_allocate_slice(device, 1000, 1, "c", &slice), NRT_SUCCESS);
+    seen = look(runtime);
+    assert_int_equal(seen.category[NTK_MEMORY_TENSORS], 1001);
+    assert_int_equal(seen.category[NTK_MEMORY_HOST_TENSORS], 77);
+    assert_int_equal(seen.host_total, 77);
+    assert_int_equal(nrt_get_vnc_memory_stats(0, &stats, sizeof stats, &written), NRT_SUCCESS);
+    assert_int_equal(written, sizeof stats);
+    assert_int_equal(stats.bytes_used, UCODE + 1001);
+    assert_int_equal(stats.bytes_limit, UINT64_C(16) << 30);
+    nrt_tensor_free(&device); /* its storage lives on in the slice */
+    assert_int_equal(look(runtime).category[NTK_MEMORY_TENSORS], 1001);
+    assert_int_equal(nrt_tensor_write(slice, "x", 0, 1), NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_attach_buffer(slice, buffer, sizeof buffer), NRT_SUCCESS);
+    assert_int_equal(look(runtime).category[NTK_MEMORY_TENSORS], 0);
+    assert_int_equal(nrt_tensor_get_size(slice), sizeof buffer);
+    assert_ptr_equal(nrt_tensor_get_va(slice), buffer);
+    nrt_tensor_free(&slice);
+    nrt_tensor_free(&host);
+    seen = look(runtime);
+    assert_int_equal(seen.device_total, UCODE);
+    assert_int_equal(seen.host_total, 0);
+}
+
+static void a_model_counts_what_its_file_says_and_returns_it(void **state)
+{
+    const struct runtime *runtime = *state;
+    struct test_model_options options = { .virtual_bytes = 65 * MIB, .tmp_bytes = 1000 };
+    struct test_model_options smaller = { .virtual_bytes = 1 };
+    struct ntk_neff *file = NULL;
+    struct ntk_neff_sizes sizes;
+    nrt_model_t *model = NULL;
+    nrt_model_t *second = NULL;
+    size_t bytes;
+    size_t small_bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+    uint8_t *small = test_model_adder(&smaller, &small_bytes);
+
+    assert_int_equal(ntk_neff_open_bytes(neff, bytes, &file, NULL), 0);
+    ntk_neff_subgraph_sizes(&file->kelfs[0].subgraphs[0], &sizes);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    struct seen before = look(runtime);
+    assert_int_equal(nrt_load(neff, bytes, 0, -1, &model), NRT_SUCCESS);
+    struct seen loaded = look(runtime);
+    assert_int_equal(loaded.category[NTK_MEMORY_CONSTANTS], TEST_MODEL_BYTES);
+    assert_int_equal(loaded.category[NTK_MEMORY_SCRATCHPAD], 1000);
+    assert_int_equal(loaded.category[NTK_MEMORY_SHARED_SCRATCHPAD], 128 * MIB);
+    assert_int_equal(loaded.category[NTK_MEMORY_MODEL_CODE], sizes.code);
+    assert_int_equal(loaded.category[NTK_MEMORY_DMA_RINGS_IO], sizes.rings_io);
+    assert_int_equal(loaded.category[NTK_MEMORY_DMA_RINGS_SPILL], sizes.rings_spill);
+    assert_true(sizes.code > 0 && sizes.rings_io > 0);
+    /* The shared scratchpad is the larger of two, not their sum. */
+    assert_int_equal(nrt_load(small, small_bytes, 0, -1, &second), NRT_SUCCESS);
+    struct seen both = look(runtime);
+    assert_int_equal(both.category[NTK_MEMORY_SHARED_SCRATCHPAD], 128 * MIB);
+    assert_int_equal(both.category[NTK_MEMORY_CONSTANTS], 2 * TEST_MODEL_BYTES);
+    assert_int_equal(nrt_unload(model), NRT_SUCCESS);
+    assert_int_equal(look(runtime).category[NTK_MEMORY_SHARED_SCRATCHPAD], 64 * MIB);
+    assert_int_equal(nrt_unload(second), NRT_SUCCESS);
+    struct seen after = look(runtime);
+    assert_memory_equal(&before, &after, sizeof before);
+    ntk_neff_close(file);
+    free(neff);
+    free(small);
+}
+
+static void close_returns_everything_that_was_left(void **state)
+{
+    const struct runtime *runtime = *state;
+    struct test_model_options options = { .virtual_bytes = 1, .tmp_bytes = 1 };
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+        loaded_init(&loaded, neff, bytes, i % 2);
+        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+        assert_true(look(runtime).all_cores > 2 * UCODE);
+        nrt_close();
+        struct seen seen = look(runtime);
+        assert_int_equal(seen.all_cores, 0);
+        assert_int_equal(seen.host_total, 0);
+    }
+    free(neff);
+}
+
+static void two_hundred_loads_leave_nothing(void **state)
+{
+    const struct runtime *runtime = *state;
+    struct test_model_options options = { .virtual_bytes = 1, .tmp_bytes = 1 };
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    struct seen before = look(runtime);
+    for (int i = 0; i < 200; i++) {
+        nrt_model_t *model = NULL;
+
+        assert_int_equal(nrt_load(neff, bytes, i % 2, -1, &model), NRT_SUCCESS);
+        assert_int_equal(nrt_unload(model), NRT_SUCCESS);
+    }
+    struct seen after = look(runtime);
+    assert_memory_equal(&before, &after, sizeof before);
+    free(neff);
+}
+
+static void a_full_stack_refuses_and_recovers(void **state)
+{
+    nrt_tensor_t *tensors[17] = { NULL };
+    nrt_tensor_t *more = NULL;
+    uint8_t *data;
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    for (int i = 0; i < 15; i++) {
+        assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(1) << 30,
+                                             "gigabyte", &tensors[i]),
+                         NRT_SUCCESS);
+    }
+    assert_int_equal(
+        nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(1) << 30, "one more", &more),
+        NRT_RESOURCE);
+    /* The other core has a stack of its own. */
+    assert_int_equal(
+        nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 1, UINT64_C(1) << 30, "other", &more),
+        NRT_SUCCESS);
+    data = nrt_tensor_get_va(tensors[7]);
+    memset(data, 0x5a, 100000);
+    nrt_tensor_free(&tensors[7]);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(1) << 30, "again",
+                                         &tensors[7]),
+                     NRT_SUCCESS);
+    data = nrt_tensor_get_va(tensors[7]);
+    for (size_t i = 0; i < 100001; i++) {
+        assert_int_equal(data[i], 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
+        TEST(tensors_count_with_their_size),
+        TEST(a_model_counts_what_its_file_says_and_returns_it),
+        TEST(close_returns_everything_that_was_left),
+        TEST(two_hundred_loads_leave_nothing),
+        TEST(a_full_stack_refuses_and_recovers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

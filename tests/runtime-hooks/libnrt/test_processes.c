@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Several processes on one software machine: whose cores, what dead ones leave, what a fork inherits.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/observed.h"
+
+static const struct runtime *current(void **state)
+{
+    return *state;
+}
+
+/* Takes the cores that ctx names, says the status and how many, waits for a word. */
+static int owner(struct observed *parent, void *ctx)
+{
+    nrt_tensor_t *tensor = NULL;
+    uint32_t count = 0;
+
+    setenv("NEURON_RT_VISIBLE_CORES", ctx, 1);
+    NRT_STATUS status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+    if (status == NRT_SUCCESS) {
+        (void)nrt_get_visible_nc_count(&count);
+        if (nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1 << 20, "t", &tensor) !=
+            NRT_SUCCESS) {
+            return 3;
+        }
+    }
+    observed_send(parent, (uint64_t)status);
+    observed_send(parent, count);
+    (void)observed_receive(parent);
+    nrt_close();
+    return 0;
+}
+
+static void a_core_belongs_to_one_process_until_it_closes_or_ends(void **state)
+{
+    const struct runtime *runtime = current(state);
+    struct observed first = observed_start(runtime->folder, owner, "1");
+
+    assert_int_equal(observed_receive(&first), NRT_SUCCESS);
+    assert_int_equal(observed_receive(&first), 1);
+    struct observed second = observed_start(runtime->folder, owner, "0-1");
+    assert_int_equal(observed_receive(&second), NRT_FAILURE);
+    (void)observed_receive(&second);
+    struct observed third = observed_start(runtime->folder, owner, "0");
+    assert_int_equal(observed_receive(&third), NRT_SUCCESS);
+    (void)observed_receive(&third);
+    observed_send(&second, 1);
+    assert_int_equal(observed_finish(&second, 0), 0);
+    assert_int_equal(observed_finish(&third, SIGKILL), 128 + SIGKILL);
+    observed_send(&first, 1);
+    assert_int_equal(observed_finish(&first, 0), 0);
+
+    /* One closed, one was killed: both cores are free, and so is their memory. */
+    nrt_vnc_memory_stats_t stats;
+    size_t size;
+    uint32_t count;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_get_visible_nc_count(&count), NRT_SUCCESS);
+    assert_int_equal(count, 2);
+    for (uint32_t nc = 0; nc < 2; nc++) {
+        assert_int_equal(nrt_get_vnc_memory_stats(nc, &stats, sizeof stats, &size), NRT_SUCCESS);
+        assert_int_equal(stats.bytes_used, UINT64_C(96) << 20);
+    }
+}
+
+static void num_cores_takes_what_is_free(void **state)
+{
+    const struct runtime *runtime = current(state);
+    struct observed other = observed_start(runtime->folder, owner, "0");
+    uint32_t count;
+
+    assert_int_equal(observed_receive(&other), NRT_SUCCESS);
+    (void)observed_receive(&other);
+    setenv("NEURON_RT_NUM_CORES", "2", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_FAILURE);
+    setenv("NEURON_RT_NUM_CORES", "1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    nrt_close();
+    unsetenv("NEURON_RT_NUM_CORES");
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_get_visible_nc_count(&count), NRT_SUCCESS);
+    assert_int_equal(count, 1);
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+}
+
+static void another_instance_is_refused_while_the_machine_is_used(void **state)
+{
+    const struct runtime *runtime = current(state);
+    struct observed other = observed_start(runtime->folder, owner, "0");
+    uint32_t count;
+
+    assert_int_equal(observed_receive(&other), NRT_SUCCESS);
+    (void)observed_receive(&other);
+    setenv("NEURON_SOFT_INSTANCE", "inf2.48xlarge", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_FAILURE);
+    unsetenv("NEURON_SOFT_INSTANCE"); /* takes what is there */
+    assert_int_equal(nrt_get_total_nc_count(&count), NRT_SUCCESS);
+    assert_int_equal(count, 2);
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+    setenv("NEURON_SOFT_INSTANCE", "inf2.48xlarge", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_get_visible_nc_count(&count), NRT_SUCCESS);
+    assert_int_equal(count, 24);
+}
+
+static void a_forked_child_starts_anew_and_leaves_the_parent_alone(void **state)
+{
+    nrt_tensor_t *tensor = NULL;
+    char text[6] = "";
+    int status = 0;
+
+    (void)state;
+    setenv("NEURON_RT_VISIBLE_CORES", "0", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "t", &tensor),
+                     NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_write(tensor, "hello", 0, 6), NRT_SUCCESS);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        nrt_tensor_t *copy = tensor;
+        nrt_tensor_t *own = NULL;
+        int bad = nrt_tensor_read(tensor, text, 0, 6) != NRT_UNINITIALIZED;
+
+        nrt_tensor_free(&copy);
+        /* The parent's core is taken, the other one is free. */
+        bad |= nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_FAILURE;
+        setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
+        bad |= (nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_SUCCESS) << 1;
+        bad |= (nrt_tensor_read(tensor, text, 0, 6) != NRT_INVALID) << 2;
+        bad |= (nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "t", &own) != NRT_SUCCESS)
+               << 3;
+        nrt_close();
+        _exit(bad);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(nrt_tensor_read(tensor, text, 0, 6), NRT_SUCCESS);
+    assert_string_equal(text, "hello");
+    /* The core is still ours. */
+    struct observed other = observed_start(current(state)->folder, owner, "0");
+    assert_int_equal(observed_receive(&other), NRT_FAILURE);
+    (void)observed_receive(&other);
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+}
+
+static void counts_work_before_init_and_honour_the_environment(void **state)
+{
+    nrt_instance_info_t info;
+    uint32_t count;
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn2.48xlarge", 1);
+    assert_int_equal(nrt_get_total_vnc_count(&count), NRT_SUCCESS);
+    assert_int_equal(count, 64);
+    setenv("NEURON_RT_VIRTUAL_CORE_SIZE", "1", 1);
+    assert_int_equal(nrt_get_total_vnc_count(&count), NRT_SUCCESS);
+    assert_int_equal(count, 128);
+    setenv("NEURON_RT_VISIBLE_CORES", "4-7", 1);
+    assert_int_equal(nrt_get_visible_nc_count(&count), NRT_SUCCESS);
+    assert_int_equal(count, 4);
+    assert_int_equal(nrt_get_instance_info(&info, sizeof info), NRT_SUCCESS);
+    assert_int_equal(info.family, NRT_INSTANCE_TRN2);
+    assert_int_equal(info.size, NRT_INSTANCE_SIZE_48XL);
+    assert_string_equal(info.arch_name, "NCv3");
+    assert_string_equal(info.device_revision, "0");
+    memset(&info, 0xff, sizeof info);
+    assert_int_equal(nrt_get_instance_info(&info, 4), NRT_SUCCESS);
+    assert_int_equal(info.size, UINT32_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
+        TEST(a_core_belongs_to_one_process_until_it_closes_or_ends),
+        TEST(num_cores_takes_what_is_free),
+        TEST(another_instance_is_refused_while_the_machine_is_used),
+        TEST(a_forked_child_starts_anew_and_leaves_the_parent_alone),
+        TEST(counts_work_before_init_and_honour_the_environment),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
