@@ -217,12 +217,30 @@ static long double integer_value(enum ntk_dtype dtype, const void *bytes)
 
 static void floats_become_integers_by_nearest_even_and_saturate(void **state)
 {
-    static const float special[] = { 0.5F,          1.5F,          2.5F,          126.5F,
-                                     127.5F,        254.5F,        255.5F,        32766.5F,
-                                     32767.5F,      65534.5F,      65535.5F,      8388607.5F,
-                                     16777216.0F,   2147483520.0F, 2147483648.0F, 4294967040.0F,
-                                     4294967296.0F, 9.2e18F,       9.3e18F,       1.8e19F,
-                                     1.9e19F,       3e38F,         INFINITY };
+    static const float special[] = { 0.5F,
+                                     1.5F,
+                                     2.5F,
+                                     126.5F,
+                                     127.5F,
+                                     254.5F,
+                                     255.5F,
+                                     32766.5F,
+                                     32767.5F,
+                                     65534.5F,
+                                     65535.5F,
+                                     8388607.5F,
+                                     16777216.0F,
+                                     2147483520.0F,
+                                     2147483648.0F,
+                                     4294967040.0F,
+                                     4294967296.0F,
+                                     9.2e18F,
+                                     9223372036854775808.0F,
+                                     9.3e18F,
+                                     1.8e19F,
+                                     1.9e19F,
+                                     3e38F,
+                                     INFINITY };
     uint32_t random = 12345;
 
     (void)state;
