@@ -468,7 +468,7 @@ static int side_from_operand(struct builder *b, const char *what,
                              struct ntk_err *err)
 {
     int64_t width = (int64_t)ntk_dtype_bytes(operand->dtype);
-    struct ntk_engine_tile tile;
+    struct ntk_engine_tile tile = { 0 };
     uint64_t bytes = 0;
     int ret;
 

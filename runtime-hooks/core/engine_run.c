@@ -374,6 +374,7 @@ static bool transfer_move(struct run *run, const struct ntk_engine_transfer *tra
                           transfer->shape, transfer->order, run->core->bounce);
         return true;
     }
+    assert(transfer->source_count >= 1);
     for (uint32_t s = 0; s < transfer->source_count; s++) {
         sources[s].walk = source[s].walk;
         sources[s].scale = source[s].scale;

@@ -347,7 +347,7 @@ void ntk_kernel_to_i64(enum ntk_dtype dtype, const void *from, ptrdiff_t step, s
         ROW_TO(uint64_t, x > INT64_MAX ? INT64_MAX : (int64_t)x, to);
         break;
     case NTK_DTYPE_INT8:
-        ROW_TO(int8_t, x, to);
+        ROW_TO(int8_t, (int64_t)x, to);
         break;
     case NTK_DTYPE_INT16:
         ROW_TO(int16_t, x, to);

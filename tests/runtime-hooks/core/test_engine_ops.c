@@ -1002,7 +1002,7 @@ static void reciprocal_and_max8(void **state)
     whole_numbers(s, s->a, rows, n, -50, 50); /* with equal values */
     assert_int_equal(run(s, &w), NTK_RUN_OK);
     for (unsigned p = 0; p < rows; p++) {
-        float sorted[200];
+        float sorted[200] = { 0 };
         const float *row = (float *)engine_fixture_memory(&s->f, s->a) + (size_t)p * n;
 
         for (uint32_t i = 0; i < n; i++) { /* insertion sort, falling */

@@ -452,7 +452,10 @@ static void an_indirect_copy_gathers_rows_and_stops_or_skips_out_of_bounds(void 
     engine_fixture_var(f, NTK_NEFF_VAR_OUTPUT, 64);
     assert_int_equal(gather(f, (int32_t[]){ 9, 0, 3, 3 }, NTK_ISA_OPF_BOUNDS, 9, rows), NTK_RUN_OK);
     for (int i = 0; i < 16; i++) {
-        assert_true(rows[i] == (float)((int[]){ 9, 0, 3, 3 }[i / 4] * 4 + i % 4));
+        const int expected[] = { 9, 0, 3, 3 };
+        int value = expected[i / 4] * 4 + i % 4;
+
+        assert_true(rows[i] == (float)value);
     }
     assert_int_equal(gather(f, (int32_t[]){ 9, 10, 3, 3 }, NTK_ISA_OPF_BOUNDS, 9, rows),
                      NTK_RUN_OUT_OF_BOUNDS);
