@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* The example NEFFs, run through the public API and compared with plain loops. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <nrt/nrt.h>
+#include <nrt/nrt_experimental.h>
+
+#include "profiler/packager/examples/examples.h"
+#include "shared/formats/neff/neff.h"
+#include "tests/e2e/examples/reference.h"
+#include "tests/support/scratch.h"
+
+#define TENSORS_MAX 8
+
+/* A loaded example with a device tensor for each input and output. */
+struct loaded {
+    struct ntk_neff *neff;
+    nrt_model_t *model;
+    nrt_tensor_info_array_t *info;
+    nrt_tensor_set_t *sets[2]; /* by usage */
+    nrt_tensor_t *tensors[TENSORS_MAX];
+};
+
+static int setup(void **state)
+{
+    char *folder = test_scratch_create();
+
+    setenv("NEURON_HOOKS_DIR", folder, 1);
+    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    setenv("NEURON_RT_LOG_LEVEL", "QUIET", 1);
+    unsetenv("NEURON_SOFT_PACE");
+    unsetenv("NEURON_RT_VISIBLE_CORES");
+    unsetenv("NEURON_RT_NUM_CORES");
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    *state = folder;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    nrt_close();
+    test_scratch_destroy(*state);
+    return 0;
+}
+
+static struct loaded load(const char *name, const struct ntk_example_options *options)
+{
+    struct ntk_neff_build *build = NULL;
+    struct loaded l = { 0 };
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+
+    if (ntk_example_build(ntk_example_find(name), options, &build, &err) < 0 ||
+        ntk_neff_build_bytes(build, &bytes, &count, &err) < 0 ||
+        ntk_neff_open_bytes(bytes, count, &l.neff, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    ntk_neff_build_destroy(build);
+    assert_int_equal(nrt_load(bytes, count, -1, -1, &l.model), NRT_SUCCESS);
+    free(bytes);
+    assert_int_equal(nrt_get_model_tensor_info(l.model, &l.info), NRT_SUCCESS);
+    assert_in_range(l.info->tensor_count, 1, TENSORS_MAX);
+    assert_int_equal(nrt_allocate_tensor_set(&l.sets[0]), NRT_SUCCESS);
+    assert_int_equal(nrt_allocate_tensor_set(&l.sets[1]), NRT_SUCCESS);
+    for (uint64_t i = 0; i < l.info->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &l.info->tensor_array[i];
+
+        assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, info->size, info->name,
+                                             &l.tensors[i]),
+                         NRT_SUCCESS);
+        assert_int_equal(
+            nrt_add_tensor_to_tensor_set(l.sets[info->usage], info->name, l.tensors[i]),
+            NRT_SUCCESS);
+    }
+    return l;
+}
+
+static NRT_STATUS execute(const struct loaded *l)
+{
+    return nrt_execute(l->model, l->sets[NRT_TENSOR_USAGE_INPUT], l->sets[NRT_TENSOR_USAGE_OUTPUT]);
+}
+
+static void unload(struct loaded *l)
+{
+    for (uint64_t i = 0; i < l->info->tensor_count; i++) {
+        nrt_tensor_free(&l->tensors[i]);
+    }
+    nrt_destroy_tensor_set(&l->sets[0]);
+    nrt_destroy_tensor_set(&l->sets[1]);
+    assert_int_equal(nrt_free_model_tensor_info(l->info), NRT_SUCCESS);
+    assert_int_equal(nrt_unload(l->model), NRT_SUCCESS);
+    ntk_neff_close(l->neff);
+}
+
+static size_t find(const struct loaded *l, const char *name)
+{
+    for (size_t i = 0; i < l->info->tensor_count; i++) {
+        if (strcmp(l->info->tensor_array[i].name, name) == 0) {
+            return i;
+        }
+    }
+    fail_msg("no tensor %s", name);
+    return 0;
+}
+
+static float bfloat16_at(const uint8_t *bytes)
+{
+    uint32_t bits = (uint32_t)(bytes[0] | bytes[1] << 8) << 16;
+    float value;
+
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+/* Elements as floats, to be freed. */
+static float *floats(const uint8_t *bytes, size_t count, enum ntk_dtype dtype)
+{
+    float *values = malloc(count * sizeof *values);
+
+    if (dtype == NTK_DTYPE_FLOAT32) {
+        memcpy(values, bytes, count * 4);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            values[i] = bfloat16_at(bytes + 2 * i);
+        }
+    }
+    return values;
+}
+
+/* Writes random values between -scale and scale to a tensor and gives them back, as the tensor has
+ * them. */
+static float *fill(const struct loaded *l, const char *name, size_t count, enum ntk_dtype dtype,
+                   float scale)
+{
+    size_t size = ntk_dtype_bytes(dtype);
+    uint8_t *bytes = malloc(count * size);
+    size_t tensor = find(l, name);
+    uint32_t state = (uint32_t)count + (uint32_t)name[0];
+    float *values;
+
+    assert_int_equal(l->info->tensor_array[tensor].size, count * size);
+    for (size_t i = 0; i < count; i++) {
+        float value;
+
+        state = state * 1103515245U + 12345U;
+        value = reference_bfloat16(((float)(state >> 8) / 8388608.0F - 1.0F) * scale);
+        memcpy(bytes + i * size, (uint8_t *)&value + (4 - size), size);
+    }
+    assert_int_equal(nrt_tensor_write(l->tensors[tensor], bytes, 0, count * size), NRT_SUCCESS);
+    values = floats(bytes, count, dtype);
+    free(bytes);
+    return values;
+}
+
+static float *constant(const struct loaded *l, const char *name, enum ntk_dtype dtype)
+{
+    const struct ntk_neff_var *var = ntk_neff_var_by_name(&l->neff->kelfs[0].subgraphs[0], name);
+
+    assert_non_null(var);
+    return floats(var->data, var->data_bytes / ntk_dtype_bytes(dtype), dtype);
+}
+
+/* The float32 output `name` equals expected within relative + absolute * scale of the values. */
+static void check_output(const struct loaded *l, const char *name, const float *expected,
+                         size_t count, float tolerance)
+{
+    size_t tensor = find(l, name);
+    float *got = malloc(count * sizeof *got);
+    float greatest = 0;
+
+    assert_int_equal(l->info->tensor_array[tensor].size, count * sizeof *got);
+    assert_int_equal(nrt_tensor_read(l->tensors[tensor], got, 0, count * sizeof *got), NRT_SUCCESS);
+    for (size_t i = 0; i < count; i++) {
+        greatest = fabsf(expected[i]) > greatest ? fabsf(expected[i]) : greatest;
+    }
+    assert_true(greatest > 0);
+    for (size_t i = 0; i < count; i++) {
+        if (!(fabsf(got[i] - expected[i]) <= tolerance * greatest)) {
+            fail_msg("%s[%zu] is %.9g, expected %.9g", name, i, (double)got[i],
+                     (double)expected[i]);
+        }
+    }
+    free(got);
+}
+
+/* Of the largest value: float32 sums of some hundred terms; bfloat16 weights of a softmax or a hidden
+ * layer are rounded to 8 bits, and a sum of n of them is off by about 2^-9 / sqrt(n) of itself. */
+static float tolerance_of(enum ntk_dtype dtype)
+{
+    return dtype == NTK_DTYPE_FLOAT32 ? 1e-5F : 4e-3F;
+}
+
+static void run_mlp(size_t features, enum ntk_dtype dtype, uint64_t repeat)
+{
+    struct ntk_example_options options = { .size = features, .repeat = repeat, .dtype = dtype };
+    struct loaded l = load("mlp", &options);
+    size_t hidden = 4 * features;
+    float *x = fill(&l, "x", features * 512, dtype, 1);
+    float *w1 = constant(&l, "w1", dtype);
+    float *b1 = constant(&l, "b1", NTK_DTYPE_FLOAT32);
+    float *w2 = constant(&l, "w2", dtype);
+    float *b2 = constant(&l, "b2", NTK_DTYPE_FLOAT32);
+    float *y = malloc(features * 512 * sizeof *y);
+
+    assert_int_equal(execute(&l), NRT_SUCCESS);
+    reference_mlp(x, w1, b1, w2, b2, features, hidden, 512, dtype == NTK_DTYPE_BFLOAT16, y);
+    check_output(&l, "y", y, features * 512, tolerance_of(dtype));
+    free(x);
+    free(w1);
+    free(b1);
+    free(w2);
+    free(b2);
+    free(y);
+    unload(&l);
+}
+
+static void mlp_agrees_with_plain_loops(void **state)
+{
+    (void)state;
+    run_mlp(256, NTK_DTYPE_BFLOAT16, 1);
+    run_mlp(128, NTK_DTYPE_FLOAT32, 1);
+    run_mlp(128, NTK_DTYPE_BFLOAT16, 3);
+}
+
+static void run_conv(size_t side, enum ntk_dtype dtype, uint64_t repeat)
+{
+    struct ntk_example_options options = { .size = side, .repeat = repeat, .dtype = dtype };
+    struct loaded l = load("conv", &options);
+    float *image = fill(&l, "image", 64 * side * side, dtype, 1);
+    float *weights = constant(&l, "weights", dtype);
+    float *bias = constant(&l, "bias", NTK_DTYPE_FLOAT32);
+    float *result = malloc(128 * side * side * sizeof *result);
+
+    assert_int_equal(execute(&l), NRT_SUCCESS);
+    reference_conv(image, weights, bias, 64, 128, side, result);
+    /* Nothing is rounded between the image and the result, whatever the dtype. */
+    check_output(&l, "result", result, 128 * side * side, tolerance_of(NTK_DTYPE_FLOAT32));
+    free(image);
+    free(weights);
+    free(bias);
+    free(result);
+    unload(&l);
+}
+
+static void conv_agrees_with_plain_loops(void **state)
+{
+    (void)state;
+    run_conv(32, NTK_DTYPE_BFLOAT16, 1);
+    run_conv(23, NTK_DTYPE_FLOAT32, 1); /* the last block has fewer rows */
+    run_conv(5, NTK_DTYPE_BFLOAT16, 4);
+}
+
+static void run_attention(size_t length, enum ntk_dtype dtype, uint64_t repeat)
+{
+    struct ntk_example_options options = { .size = length, .repeat = repeat, .dtype = dtype };
+    struct loaded l = load("attention", &options);
+    float *q = fill(&l, "q", 64 * length, dtype, 2);
+    float *k = fill(&l, "k", 64 * length, dtype, 2);
+    float *v = fill(&l, "v", 64 * length, dtype, 1);
+    float *out = malloc(64 * length * sizeof *out);
+
+    assert_int_equal(execute(&l), NRT_SUCCESS);
+    reference_attention(q, k, v, 64, length, out);
+    check_output(&l, "out", out, 64 * length, tolerance_of(dtype));
+    free(q);
+    free(k);
+    free(v);
+    free(out);
+    unload(&l);
+}
+
+static void attention_agrees_with_plain_loops(void **state)
+{
+    (void)state;
+    run_attention(256, NTK_DTYPE_BFLOAT16, 1);
+    run_attention(128, NTK_DTYPE_FLOAT32, 2);
+    run_attention(640, NTK_DTYPE_FLOAT32, 1); /* scores in two PSUM banks */
+    run_attention(384, NTK_DTYPE_BFLOAT16, 3);
+}
+
+static void memcpy_copies_every_byte(void **state)
+{
+    static const struct ntk_example_options options[] = {
+        { .size = 1 }, { .size = 1024 }, { .size = 9000 }, { .size = 5000, .repeat = 3 }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct loaded l = load("memcpy", &options[i]);
+        float *in = fill(&l, "in", 128 * options[i].size, NTK_DTYPE_FLOAT32, 1000);
+
+        assert_int_equal(execute(&l), NRT_SUCCESS);
+        check_output(&l, "out", in, 128 * options[i].size, 0);
+        free(in);
+        unload(&l);
+    }
+}
+
+static void the_cpu_node_gets_what_the_core_made(void **state)
+{
+    struct ntk_example_options options = { .size = 100 };
+    struct loaded l = load("two-node-cpu", &options);
+    float *x = fill(&l, "x", 12800, NTK_DTYPE_FLOAT32, 8);
+    float *out = malloc(12800 * sizeof *out);
+
+    (void)state;
+    assert_int_equal(execute(&l), NRT_SUCCESS);
+    reference_scaled_softmax(x, 128, 100, out);
+    check_output(&l, "probabilities", out, 12800, 1e-6F);
+    free(x);
+    free(out);
+    unload(&l);
+}
+
+static void faulty_examples_end_as_they_promise(void **state)
+{
+    static const struct {
+        const char *name;
+        NRT_STATUS status;
+    } expected[] = {
+        { "nan", NRT_EXEC_COMPLETED_WITH_NUM_ERR },
+        { "oob", NRT_EXEC_OOB },
+        { "deadlock", NRT_TIMEOUT },
+        { "spin", NRT_SUCCESS },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct ntk_example_options options = { 0 };
+        struct loaded l = load(expected[i].name, &options);
+
+        /* Twice: the first failure leaves nothing behind that changes the second. */
+        assert_int_equal(execute(&l), expected[i].status);
+        assert_int_equal(execute(&l), expected[i].status);
+        unload(&l);
+    }
+}
+
+static void nan_really_is_in_the_output(void **state)
+{
+    struct ntk_example_options options = { 0 };
+    struct loaded l = load("nan", &options);
+    float *x = fill(&l, "x", 128 * 64, NTK_DTYPE_FLOAT32, 1);
+    float *y = calloc(128 * 64, sizeof *y);
+
+    (void)state;
+    assert_int_equal(execute(&l), NRT_EXEC_COMPLETED_WITH_NUM_ERR);
+    assert_int_equal(nrt_tensor_read(l.tensors[find(&l, "y")], y, 0, 128 * 64 * 4), NRT_SUCCESS);
+    for (size_t i = 0; i < 128 * 64; i++) {
+        assert_true(isnan(y[i]));
+    }
+    free(x);
+    free(y);
+    unload(&l);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mlp_agrees_with_plain_loops),
+        cmocka_unit_test(conv_agrees_with_plain_loops),
+        cmocka_unit_test(attention_agrees_with_plain_loops),
+        cmocka_unit_test(memcpy_copies_every_byte),
+        cmocka_unit_test(the_cpu_node_gets_what_the_core_made),
+        cmocka_unit_test(faulty_examples_end_as_they_promise),
+        cmocka_unit_test(nan_really_is_in_the_output),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
