@@ -43,6 +43,7 @@ struct run {
     size_t pending_count;
     size_t interval_count;
     bool has_nan;
+    uint32_t nan_engine, nan_slot; /* the first that wrote one */
 };
 
 const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome)
@@ -566,7 +567,11 @@ static void instr_start(struct run *run, uint32_t engine)
         run->trace->instruction(&event, run->trace->ctx);
     }
     if (instr->kind == NTK_ENGINE_KIND_COMPUTE) {
-        run->has_nan |= compute(run, ntk_vec_at(&run->program->computes, instr->first));
+        if (compute(run, ntk_vec_at(&run->program->computes, instr->first)) && !run->has_nan) {
+            run->has_nan = true;
+            run->nan_engine = engine;
+            run->nan_slot = instr->slot;
+        }
         run->result->flops += instr->flops;
         if (!instr->is_transpose) {
             run->result->effective_flops += instr->flops;
@@ -680,7 +685,11 @@ static void loop(struct run *run)
             return;
         }
     }
-    run->result->outcome = run->has_nan ? NTK_RUN_NUMERICAL_ERROR : NTK_RUN_OK;
+    if (run->has_nan) {
+        run->result->outcome = NTK_RUN_NUMERICAL_ERROR;
+        run->result->fault_engine = run->nan_engine;
+        run->result->fault_slot = run->nan_slot;
+    }
 }
 
 static int by_start(const void *a, const void *b)
