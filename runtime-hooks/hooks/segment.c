@@ -221,6 +221,18 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
         return note_set(note, note_bytes, code, "cannot make %.300s: %s", path, strerror(-code));
     }
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_own ? O_NOFOLLOW : 0));
+    if (fd >= 0 && path[0] != '/') {
+        /* The program may go to another folder before the file is to be removed. */
+        char *absolute = realpath(path, NULL);
+        int length = absolute != NULL ? snprintf(path, path_bytes, "%s", absolute) : -1;
+
+        free(absolute);
+        if (ntk_paths_checked(length, path, path_bytes) < 0) {
+            close(fd);
+            return note_set(note, note_bytes, -ENAMETOOLONG,
+                            "the hooks folder has no usable absolute name");
+        }
+    }
     if (fd < 0) {
         int code = -errno;
 

@@ -38,6 +38,7 @@ struct ntk_ring_registry {
     uint64_t own_pid_namespace;
     uint64_t own_start_time;
     uint32_t own_pid;
+    uint32_t clock_kind; /* of this machine */
 };
 
 /* ---- processes ---- */
@@ -377,7 +378,7 @@ static void step_lives(struct ntk_ring_registry *registry, struct ntk_ring_poll 
     size_t i = 0;
 
     bracket[0] = ntk_raw_clock_bracket(NTK_CLOCK_MONOTONIC, BRACKET_TRIES);
-    bracket[1] = ntk_raw_clock_bracket(ntk_raw_clock_kind(), BRACKET_TRIES);
+    bracket[1] = ntk_raw_clock_bracket(registry->clock_kind, BRACKET_TRIES);
     while (i < registry->segments.count) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
 
@@ -473,6 +474,7 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
     registry->own_pid = (uint32_t)getpid();
+    registry->clock_kind = ntk_raw_clock_kind();
     registry->own_start_time = start_time_of("/proc", "self");
     registry->own_pid_namespace = pid_namespace_of(registry->proc_root);
     *out_registry = registry;

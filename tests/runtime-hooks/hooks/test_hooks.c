@@ -17,15 +17,18 @@
 #include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "shared/ring/ring_registry.h"
 #include "tests/support/observed.h"
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
 #define CHECK(condition)                                                                        \
@@ -811,6 +814,79 @@ static void a_small_limit_of_file_sizes_means_no_segment_and_no_signal(void **st
     assert_int_equal(files_in(f->folder), 0);
 }
 
+#define ROUNDS 8
+#define THREADS 64
+#define MARKS 25 /* all of them fit into one ring, should one thread after the other take it */
+
+static void *mark_many(void *ctx)
+{
+    pthread_barrier_t *together = ctx;
+    int i;
+
+    if (together != NULL) {
+        ntk_hooks_mark(1, 0, 0, 0, 0);
+        pthread_barrier_wait(together); /* so many rings at once */
+    }
+    for (i = 0; i < MARKS; i++) {
+        ntk_hooks_mark(1, 0, 0, (uint64_t)i, 0);
+    }
+    return NULL;
+}
+
+static int child_has_some_file_size(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_config config = { .lnc = 1 };
+    struct rlimit limit = { 16000000, 16000000 };
+    char note[256];
+
+    (void)ctx;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(ntk_hooks_attach(&config, note, sizeof note) == 0);
+    CHECK(strstr(note, "for events") != NULL);
+    mark_many(NULL);
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    return 0;
+}
+
+static void a_middling_limit_of_file_sizes_means_fewer_events(void **state)
+{
+    struct fixture *f = *state;
+    struct observed child = observed_start(f->folder, child_has_some_file_size, NULL);
+    struct ntk_ring_refusals refusals;
+    struct seen seen = { 0 };
+
+    (void)observed_receive(&child);
+    (void)ntk_ring_segment_drain(only_segment(f), 0, see, &seen);
+    assert_int_equal(seen.all, MARKS);
+    ntk_ring_segment_refusals(ntk_ring_registry_get(f->registry, 0), &refusals);
+    assert_int_equal(refusals.rings_shrunk, 1);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
+static int child_goes_elsewhere(struct observed *child, void *ctx)
+{
+    (void)child;
+    CHECK(chdir(ctx) == 0 && mkdir("here", 0700) == 0);
+    setenv("NEURON_HOOKS_DIR", "here", 1);
+    attach(0);
+    CHECK(chdir("/") == 0);
+    ntk_hooks_detach();
+    return 0;
+}
+
+static void a_program_that_changes_its_folder_leaves_no_file(void **state)
+{
+    struct fixture *f = *state;
+    char *here = test_scratch_path(f->folder, "here");
+    struct observed child = observed_start(NULL, child_goes_elsewhere, f->folder);
+
+    assert_int_equal(observed_finish(&child, 0), 0);
+    assert_int_equal(files_in(here), 0);
+    free(here);
+}
+
 static void *mark_once_and_wait(void *ctx)
 {
     pthread_barrier_t *barrier = ctx;
@@ -862,25 +938,6 @@ static void with_little_memory_some_threads_have_no_ring_and_that_is_counted(voi
 }
 
 /* ---- threads, signals, forks ---- */
-
-#define ROUNDS 8
-#define THREADS 64
-#define MARKS 25 /* all of them fit into one ring, should one thread after the other take it */
-
-static void *mark_many(void *ctx)
-{
-    pthread_barrier_t *together = ctx;
-    int i;
-
-    if (together != NULL) {
-        ntk_hooks_mark(1, 0, 0, 0, 0);
-        pthread_barrier_wait(together); /* so many rings at once */
-    }
-    for (i = 0; i < MARKS; i++) {
-        ntk_hooks_mark(1, 0, 0, (uint64_t)i, 0);
-    }
-    return NULL;
-}
 
 static int child_has_many_threads(struct observed *child, void *ctx)
 {
@@ -940,51 +997,45 @@ static void mark_in_handler(int number)
     marks_in_handler++;
 }
 
-static void *pester(void *ctx)
-{
-    pthread_t target = *(pthread_t *)ctx;
-    int i;
-
-    for (i = 0; i < 20000; i++) {
-        (void)pthread_kill(target, SIGUSR1);
-    }
-    return NULL;
-}
-
-static int pestering;
-
-static void *pester_and_end(void *ctx)
-{
-    (void)pester(ctx);
-    __atomic_store_n(&pestering, 0, __ATOMIC_RELEASE);
-    return NULL;
-}
-
+/* Marks while a timer interrupts it, until the parent has seen enough. */
 static int child_is_interrupted(struct observed *child, void *ctx)
 {
+    struct itimerval often = { { 0, 100 }, { 0, 100 } };
+    struct itimerval never = { { 0, 0 }, { 0, 0 } };
+    struct pollfd told = { child->in, POLLIN, 0 };
     struct sigaction action;
-    pthread_t pesterer;
-    pthread_t self = pthread_self();
-    uint64_t marks = 0;
+    uint64_t marks = 1;
 
     (void)ctx;
     memset(&action, 0, sizeof action);
     action.sa_handler = mark_in_handler;
-    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0);
     attach(0);
     ntk_hooks_mark(1, 0, 0, 0, 0);
-    marks++;
-    __atomic_store_n(&pestering, 1, __ATOMIC_RELEASE);
-    CHECK(pthread_create(&pesterer, NULL, pester_and_end, &self) == 0);
-    while (__atomic_load_n(&pestering, __ATOMIC_ACQUIRE)) {
-        ntk_hooks_mark(1, 0, 0, 0, 0);
-        marks++;
+    observed_send(child, 0);
+    CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    while (poll(&told, 1, 0) <= 0) {
+        int i;
+
+        for (i = 0; i < 10000; i++) {
+            ntk_hooks_mark(1, 0, 0, 0, 0);
+        }
+        marks += 10000;
     }
-    pthread_join(pesterer, NULL);
-    (void)signal(SIGUSR1, SIG_IGN);
+    CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    (void)signal(SIGALRM, SIG_IGN);
+    (void)observed_receive(child);
     observed_send(child, marks + marks_in_handler);
     (void)observed_receive(child);
     return 0;
+}
+
+static int has_dropped_in_a_signal(void *ctx)
+{
+    struct ntk_ring_refusals refusals;
+
+    ntk_ring_segment_refusals(ctx, &refusals);
+    return refusals.events_in_signals > 0;
 }
 
 static void a_record_in_a_signal_handler_is_published_or_counted_dropped(void **state)
@@ -1000,15 +1051,17 @@ static void a_record_in_a_signal_handler_is_published_or_counted_dropped(void **
     uint64_t read;
     uint64_t lost;
 
-    marks = observed_receive(&child);
+    (void)observed_receive(&child);
     segment = only_segment(f);
+    if (sanitizer == NULL || strcmp(sanitizer, "thread") != 0) { /* which delays signals */
+        assert_int_equal(test_wait_until(has_dropped_in_a_signal, segment, 60), 1);
+    }
+    observed_send(&child, 0);
+    marks = observed_receive(&child);
     (void)ntk_ring_segment_drain(segment, 0, see, &seen);
     ntk_ring_segment_refusals(segment, &refusals);
     ntk_ring_segment_events(segment, &read, &lost, &published);
     assert_int_equal(published + refusals.events_in_signals, marks);
-    if (sanitizer == NULL || strcmp(sanitizer, "thread") != 0) { /* which delays signals */
-        assert_true(refusals.events_in_signals > 0);
-    }
     assert_int_equal(read + lost, published);
     observed_send(&child, 0);
     assert_int_equal(observed_finish(&child, 0), 0);
@@ -1289,6 +1342,8 @@ int main(void)
         TEST(an_unknown_mode_is_said_and_means_all),
         TEST(without_a_folder_the_program_goes_on_unobserved),
         TEST(a_small_limit_of_file_sizes_means_no_segment_and_no_signal),
+        TEST(a_middling_limit_of_file_sizes_means_fewer_events),
+        TEST(a_program_that_changes_its_folder_leaves_no_file),
         TEST(with_little_memory_some_threads_have_no_ring_and_that_is_counted),
         TEST(rings_of_ended_threads_are_used_again_and_nothing_is_lost),
         TEST(a_record_in_a_signal_handler_is_published_or_counted_dropped),
