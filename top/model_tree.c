@@ -97,18 +97,21 @@ static const struct ntk_model_sample *find_model(const struct ntk_runtime_sample
     return NULL;
 }
 
+/* The file's name where the runtime knows it. */
 static const char *model_name(const struct ntk_model_sample *sample)
 {
+    const char *path;
     const char *slash;
 
     if (!sample) {
         return "unknown model";
     }
-    slash = strrchr(sample->name, '/');
+    path = sample->neff_path[0] ? sample->neff_path : sample->name;
+    slash = strrchr(path, '/');
     if (slash && slash[1]) {
         return slash + 1;
     }
-    return sample->name[0] ? sample->name : "unnamed model";
+    return path[0] ? path : "unnamed model";
 }
 
 static int add_item(struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,

@@ -1,0 +1,146 @@
+#!/bin/bash
+# test_top_live - neuron-top beside neuron-monitor while neuron-bench runs NEFFs on software cores: both
+# say the same about every application, on the real screen (tmux) and as text; with LNC 1 and LNC 2; and
+# applications come and go. 77 without tmux or jq.
+set -u
+command -v tmux >/dev/null && command -v jq >/dev/null || exit 77
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-e2e-top-XXXXXX")
+socket=$scratch/tmux
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 TERM=xterm-256color COLUMNS=200
+unset TMUX NO_COLOR
+jobs=()
+
+tmx() { tmux -u -f /dev/null -S "$socket" "$@"; }
+finish() {
+    local job
+    tmx kill-server 2>/dev/null
+    for job in "${jobs[@]}"; do kill -KILL "$job" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -rf "$scratch"
+}
+trap finish EXIT
+fail() {
+    printf 'FAILED: %s\n' "$*"
+    tail -n 3 "$scratch"/*.out "$scratch/monitor.err" 2>/dev/null
+    exit 1
+}
+
+# Bytes as neuron-top writes them.
+size() {
+    awk -v v="$1" 'BEGIN {
+        split("B KB MB GB TB", unit, " ")
+        for (i = 1; v >= 1023.95 && i < 5; i++) v /= 1024
+        printf "%.1f%s", v, unit[i] }'
+}
+report() { neuron-monitor --once 2>>"$scratch/monitor.err"; }
+# The summary rows as the report says them; jq selects the runtimes.
+expected_rows() { # report, selector of a runtime
+    jq -r --arg tag "$2" '
+        [.neuron_runtime_data[] | select($tag == "" or .neuron_runtime_tag == $tag)
+            | .report.memory_used.neuron_runtime_used_bytes] as $m
+        | [$m[].usage_breakdown.neuroncore_memory_usage[]] as $cores
+        | [$m[].usage_breakdown.host] as $host
+        | ["host", ([$m[].host] | add), ([$host[].tensors] | add), ([$host[].constants] | add),
+           ([$host[].dma_buffers] | add), ([$host[].application_memory] | add)],
+          ["device", ([$m[].neuron_device] | add), ([$cores[].tensors] | add), ([$cores[].constants] | add),
+           ([$cores[].model_code] | add), ([$cores[].runtime_memory] | add),
+           ([$cores[].model_shared_scratchpad] | add)]
+        | map(if . == null then 0 else . end) | @tsv' "$1" | while read -r place total a b c d e; do
+        if [ "$place" = host ]; then
+            echo "Host Used Memory Total: $(size "$total") Tensors: $(size "$a") Constants: $(size "$b")" \
+                "DMA Buffers: $(size "$c") App. Memory: $(size "$d")"
+        else
+            echo "Device Used Memory Total: $(size "$total") Tensors: $(size "$a") Constants: $(size "$b")" \
+                "Model Code: $(size "$c") Runtime Memory: $(size "$d") Model Scratchpad: $(size "$e")"
+        fi
+    done
+}
+shown_rows() { grep -E '^(Host|Device) Used Memory' "$1" | tr -s ' ' | sed 's/ $//'; }
+
+# same_memory what frame tag
+same_memory() {
+    local what=$1 frame=$2 tag=$3
+    report >"$scratch/report.json"
+    expected_rows "$scratch/report.json" "$tag" >"$scratch/expected"
+    shown_rows "$frame" >"$scratch/shown"
+    grep -q 'Total: [1-9]' "$scratch/expected" || fail "$what: the report knows of no memory"
+    diff "$scratch/expected" "$scratch/shown" || fail "$what: report (<) and screen (>) differ"
+}
+screen_to() { tmx capture-pane -p -t top >"$1" 2>/dev/null; }
+wait_screen() { # what, pattern
+    local i
+    for ((i = 0; i < 400; i++)); do
+        screen_to "$scratch/screen"
+        grep -q -e "$2" "$scratch/screen" && return
+        sleep 0.05
+    done
+    cat "$scratch/screen"
+    fail "$1: no '$2' on the screen"
+}
+wait_once() { # what, pattern
+    local i
+    for ((i = 0; i < 100; i++)); do
+        neuron-top --once --expand >"$scratch/frame" && grep -q -e "$2" "$scratch/frame" && return
+    done
+    cat "$scratch/frame"
+    fail "$1: no '$2' in the frame"
+}
+
+run() { # physical cores of a logical one, instance, cores of the first, of the second, row of a busy core
+    local example
+    export NEURON_HOOKS_DIR=$scratch/hooks-$1 NEURON_SOFT_INSTANCE=$2
+    for example in mlp attention; do
+        neuron-packager example $example --lnc "$1" -o "$scratch/$example.neff" >/dev/null || exit 1
+    done
+    mkdir -m 700 "$NEURON_HOOKS_DIR"
+    NEURON_PROCESS_TAG=first neuron-bench exec "$scratch/mlp.neff" --cores "$3" --duration 600 \
+        >"$scratch/first.out" 2>&1 &
+    jobs+=($!)
+    local first=$!
+    NEURON_PROCESS_TAG=second neuron-bench exec "$scratch/attention.neff" --cores "$4" --rate 50 --duration 600 \
+        >"$scratch/second.out" 2>&1 &
+    jobs+=($!)
+    local second=$!
+    wait_once "LNC $1: both applications" '\]:first.*\]:second\|\]:second.*\]:first'
+    wait_once "LNC $1: the first model" '^  *\[.\] mlp  *10001 '
+    wait_once "LNC $1: the second model" '^  *\[.\] attention  *10001 '
+    same_memory "LNC $1 as text" "$scratch/frame" ""
+    grep -q "running on i-local ($2)" "$scratch/frame" || fail "LNC $1: the title"
+    grep -q "^NeuronCore $6 Utilization" "$scratch/frame" || fail "LNC $1: the version of the cores"
+    grep -Eq "$5" "$scratch/frame" || { cat "$scratch/frame"; fail "LNC $1: a busy core"; }
+    [ "$(jq -r '.neuron_hardware_info.neuroncore_version' "$scratch/report.json")" = "$6" ] ||
+        fail "LNC $1: the report's version of the cores"
+    # One row of cores for each device of the report.
+    [ "$(grep -Ec '^ND[0-9]+ ' "$scratch/frame")" = \
+        "$(jq -r '.neuron_hardware_info.neuron_device_count' "$scratch/report.json")" ] || fail "LNC $1: devices"
+
+    tmx kill-session -t top 2>/dev/null
+    tmx new-session -d -s top -x 200 -y 60 "NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BIN_DIR/neuron-top'; echo status=\$?; exec cat"
+    wait_screen "LNC $1: tabs" '>\[1\]:all<.*\]:first'
+    same_memory "LNC $1 on the screen" "$scratch/screen" ""
+    tmx send-keys -t top d
+    wait_screen "LNC $1: the next tab" '>\[2\]:'
+    local tag
+    tag=$(grep -o '>\[2\]:[a-z]*<' "$scratch/screen" | sed 's/.*://; s/<//')
+    same_memory "LNC $1, the tab of $tag" "$scratch/screen" "$tag"
+    tmx send-keys -t top f
+    wait_screen "LNC $1: teraflops" 'Total: .*TF)'
+    tmx send-keys -t top f 1
+
+    kill -KILL "$first" # no time to say goodbye
+    wait "$first" 2>/dev/null
+    wait_screen "LNC $1: the killed one is gone" '>\[1\]:all< *\[2\]:second *$'
+    kill -TERM "$second"
+    wait "$second" 2>/dev/null
+    wait_screen "LNC $1: all are gone" 'no Neuron application is running'
+    grep -q 'Device Used Memory *Total: 0.0B' "$scratch/screen" || fail "LNC $1: memory of the dead"
+    tmx send-keys -t top q
+    wait_screen "LNC $1: the end" 'status=0'
+    neuron-bench machine --remove >/dev/null || fail "LNC $1: the machine cannot be removed"
+}
+
+tmx new-session -d -s keep cat
+run 1 trn1.32xlarge 0,1 5 '^ND0  \|+\.*\[ ?[0-9. ]+%\]' v2
+run 2 trn2.3xlarge 1 2-3 '^ND0 .*\|+\.*\[ ?[0-9. ]+%\]' v3d
+
+echo "all checks passed"
