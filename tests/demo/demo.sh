@@ -49,10 +49,10 @@ neuron-packager example attention -o attention.neff
 neuron-packager info mlp.neff
 
 show '$ neuron-bench exec mlp.neff --cores 0-3 &  neuron-bench exec attention.neff --cores 8-9 &'
-NEURON_PROCESS_TAG=mlp-serving neuron-bench exec mlp.neff --cores 0-3 --threads 4 --rate 200 \
+NEURON_PROCESS_TAG=mlp-serving neuron-bench exec mlp.neff --cores 0-3 --threads 4 --rate 60 \
     --duration 60 >mlp.txt 2>&1 &
 jobs+=($!)
-NEURON_PROCESS_TAG=attention neuron-bench exec attention.neff --cores 8-9 --threads 2 --rate 100 \
+NEURON_PROCESS_TAG=attention neuron-bench exec attention.neff --cores 8-9 --threads 2 --rate 200 \
     --duration 60 >attention.txt 2>&1 &
 jobs+=($!)
 port=$(free_port)

@@ -57,8 +57,8 @@ static int parse(char **argv, int *out_argc)
     fflush(NULL);
     int kept_out = dup(1);
     int kept_err = dup(2);
-    freopen("/dev/null", "w", stdout);
-    freopen("/dev/null", "w", stderr);
+    assert_non_null(freopen("/dev/null", "w", stdout));
+    assert_non_null(freopen("/dev/null", "w", stderr));
     int ret = ntk_opt_parse(&program, argc, argv);
     fflush(NULL);
     dup2(kept_out, 1);
