@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: the sample capture as text and JSON: lines that must be there, byte for byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/output/output.h"
+#include "tests/support/ntff_sample.h"
+
+struct fixture {
+    struct ntk_buf file, text;
+    struct ntk_ntff *ntff;
+    struct ntk_trace *trace;
+    struct ntk_summary summary;
+    struct ntk_opcode_table opcodes;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct ntff_sample sample = { .version = 6 };
+
+    ntff_sample_build(&sample, &f->file);
+    assert_int_equal(ntk_ntff_open_bytes(f->file.bytes, f->file.bytes_count, &f->ntff, NULL), 0);
+    assert_int_equal(ntk_trace_create_from_ntff(f->ntff, NULL, NULL, NULL, &f->trace, NULL), 0);
+    assert_int_equal(ntk_analysis_summary(f->trace, &f->summary), 0);
+    assert_int_equal(ntk_analysis_opcode_table(f->trace, &f->opcodes), 0);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_opcode_table_fini(&f->opcodes);
+    ntk_summary_fini(&f->summary);
+    ntk_trace_destroy(f->trace);
+    ntk_ntff_close(f->ntff);
+    ntk_buf_fini(&f->file);
+    ntk_buf_fini(&f->text);
+    free(f);
+    return 0;
+}
+
+static void expect_text(const struct fixture *f, const char *wanted)
+{
+    if (!strstr(ntk_buf_text_get(&f->text), wanted)) {
+        fail_msg("missing: %s\nin:\n%s", wanted, ntk_buf_text_get(&f->text));
+    }
+}
+
+static void summary_text_has_two_columns(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_output_summary_text(&f->summary, &f->text);
+    assert_true(strncmp(ntk_buf_text_get(&f->text), "total_time ", 11) == 0);
+    expect_text(f, "\ntrace_count                                     14\n");
+    expect_text(f, "\ntotal_active_time_percent                       0.37502\n");
+    expect_text(f, "\ninstance_type                                   trn2.3xlarge\n");
+    expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc0_percent  0.5\n");
+    assert_null(strstr(ntk_buf_text_get(&f->text), "weight_size_bytes"));
+}
+
+static void summary_json_has_the_same_keys_below_the_profiles_name(void **state)
+{
+    struct fixture *f = *state;
+    size_t wanted = 0;
+    size_t lines = 0;
+
+    ntk_output_summary_json(&f->summary, "sample", &f->text);
+    expect_text(f, "{\n  \"sample\": {\n    \"total_time\": 0.0001,\n");
+    expect_text(f, "\n    \"hardware_flops\": 20971520,\n");
+    expect_text(f, "\n    \"instance_type\": \"trn2.3xlarge\",\n");
+    for (size_t i = 0; i < f->summary.value_count; i++) {
+        wanted += f->summary.values[i].is_present;
+    }
+    for (const char *c = ntk_buf_text_get(&f->text); *c; c++) {
+        lines += *c == '\n';
+    }
+    assert_int_equal(lines, wanted + 4);
+}
+
+static void session_lists_cores_and_opcodes(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_output_session_text(f->trace, &f->opcodes, &f->text);
+    expect_text(f, "NTFF version   6\n");
+    expect_text(f, "sample.neff  uuid " NTFF_SAMPLE_UUID_TEXT "  model 10001\n");
+    expect_text(f, "NODE ID  EXEC TIME (NS)  EXECUTOR  NAME  TRACE     CYCLES  EVENTS  DMA  "
+                   "THROTTLE  OUTSIDE  LEFT OUT  DMA QUEUES\n");
+    expect_text(f, "      0          100000  NC 4      sg00      7  100000000       3    4  "
+                   "       2        4         4           3\n");
+    expect_text(f, "Tensor  MATMUL               2            40000             30000        "
+                   "0.3000\n");
+}
+
+static void session_json_names_cycles_and_opcodes(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_output_session_json(f->trace, &f->opcodes, &f->text);
+    expect_text(f, "\"CycleCount\": 100000000");
+    expect_text(f, "\"opcode\": \"DMA_DIRECT2D\"");
+    expect_text(f, "\"Warnings\": []");
+}
+
+static void the_same_trace_gives_the_same_bytes(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf again = { 0 };
+
+    ntk_output_session_json(f->trace, &f->opcodes, &f->text);
+    ntk_output_session_json(f->trace, &f->opcodes, &again);
+    assert_int_equal(f->text.bytes_count, again.bytes_count);
+    assert_memory_equal(f->text.bytes, again.bytes, again.bytes_count);
+    ntk_buf_fini(&again);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(summary_text_has_two_columns),
+        TEST(summary_json_has_the_same_keys_below_the_profiles_name),
+        TEST(session_lists_cores_and_opcodes),
+        TEST(session_json_names_cycles_and_opcodes),
+        TEST(the_same_trace_gives_the_same_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

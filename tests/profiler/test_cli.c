@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: the program as a user runs it, in a scratch folder that is also the hooks folder; a NEFF
+ * that adds, captured on a software core and read back.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/summary.h"
+#include "shared/base/buf.h"
+#include "shared/base/fs.h"
+#include "shared/formats/neff/neff.h"
+#include "tests/support/models.h"
+#include "tests/support/ntff_sample.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+struct fixture {
+    char *folder;
+    char *neff, *ntff, *sample, *broken;
+    char hooks[4200];
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct ntff_sample sample = { .version = 5 };
+    struct ntk_buf file = { 0 };
+    size_t neff_bytes = 0;
+    uint8_t *neff = test_model_adder(&(struct test_model_options){ 0 }, &neff_bytes);
+
+    f->folder = test_scratch_create();
+    f->neff = test_scratch_path(f->folder, "adder.neff");
+    f->ntff = test_scratch_path(f->folder, "adder.ntff");
+    f->sample = test_scratch_path(f->folder, "sample.ntff");
+    f->broken = test_scratch_path(f->folder, "broken.ntff");
+    snprintf(f->hooks, sizeof f->hooks, "NEURON_HOOKS_DIR=%s", f->folder);
+    assert_int_equal(ntk_fs_write(f->neff, neff, neff_bytes, NULL), 0);
+    ntff_sample_build(&sample, &file);
+    assert_int_equal(ntk_fs_write(f->sample, file.bytes, file.bytes_count, NULL), 0);
+    assert_int_equal(ntk_fs_write(f->broken, file.bytes, file.bytes_count - 100, NULL), 0);
+    ntk_buf_fini(&file);
+    free(neff);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f->neff);
+    free(f->ntff);
+    free(f->sample);
+    free(f->broken);
+    free(f);
+    return 0;
+}
+
+static struct test_run run_with(const struct fixture *f, const char *const *arguments,
+                                const char *extra)
+{
+    const char *argv[24] = { "neuron-profile" };
+    const char *environment[] = { f->hooks, "NEURON_LIBNRT=", extra, NULL };
+    size_t count = 1;
+
+    while (*arguments && count < 23) {
+        argv[count++] = *arguments++;
+    }
+    return test_run_program(argv, environment);
+}
+
+#define RUN(f, ...) run_with((f), (const char *const[]){ __VA_ARGS__, NULL }, NULL)
+
+/* Exit code, and one sentence on stderr that holds the text. */
+static void expect(struct test_run run, int exit_code, const char *text)
+{
+    if (run.exit_code != exit_code || !strstr(run.err, text)) {
+        fail_msg("exit code %d (wanted %d), stderr: %s", run.exit_code, exit_code, run.err);
+    }
+    test_run_fini(&run);
+}
+
+static void wrong_usage_is_one_line_and_exit_code_2(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(RUN(f, "frobnicate"), 2, "unknown command 'frobnicate'");
+    expect(run_with(f, (const char *const[]){ NULL }, NULL), 2, "a command is missing");
+    expect(RUN(f, "view"), 2, "the capture is missing");
+    expect(RUN(f, "view", "-s", f->sample, "--output-format", "xml"), 2,
+           "unknown output format 'xml'");
+    expect(RUN(f, "view", "-s", f->sample, "more"), 2, "unexpected operand 'more'");
+    expect(RUN(f, "view", "--frobnicate"), 2, "frobnicate");
+    expect(RUN(f, "show-session"), 2, "the capture is missing");
+    expect(RUN(f, "capture", "-n", f->neff, "x"), 2, "input 'x' has no file");
+    expect(RUN(f, "capture", "-n", f->neff, "--num-exec", "0"), 2, "--num-exec");
+    expect(RUN(f, "capture", "-n", f->neff, "--profile-nth-exec", "two"), 2, "--profile-nth-exec");
+    expect(RUN(f, "capture", "-n", f->neff, "-t", "other"), 2, "unknown capture type");
+}
+
+static void help_is_on_stdout(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const commands[] = { "capture", "view", "show-session" };
+
+    for (size_t i = 0; i < 3; i++) {
+        struct test_run run = RUN(f, commands[i], "--help");
+        assert_int_equal(run.exit_code, 0);
+        assert_non_null(strstr(run.out, "--session-file"));
+        assert_string_equal(run.err, "");
+        test_run_fini(&run);
+    }
+}
+
+static void bad_files_are_one_sentence_and_exit_code_1(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(RUN(f, "view", "-s", "/nonexistent.ntff"), 1, "/nonexistent.ntff");
+    expect(RUN(f, "show-session", "-s", f->folder), 1, "is a folder");
+    expect(RUN(f, "view", "-s", f->neff), 1, "is not supported (supported: 4 - 6)");
+    expect(RUN(f, "view", "-s", f->sample, "-n", f->sample), 1, f->sample);
+    expect(RUN(f, "view", "-s", f->sample, "-n", f->neff), 1, "do not belong together");
+    expect(RUN(f, "show-session", "-s", f->sample, "-n", f->neff), 1, "do not belong together");
+    expect(RUN(f, "view", "-s", f->sample, "--output-file", "/nonexistent/x"), 1, "/nonexistent/x");
+    expect(RUN(f, "capture", "-n", "/nonexistent.neff", "-s", f->ntff), 1, "/nonexistent.neff");
+    expect(RUN(f, "capture", "-n", f->sample, "-s", f->ntff), 1, f->sample);
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "nosuch", f->neff), 1,
+           "no input named nosuch");
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "x", f->sample), 1, "the input x takes");
+    expect(RUN(f, "capture", "-n", f->neff, "-s", "/nonexistent/x.ntff"), 1, "/nonexistent/x.ntff");
+    expect(run_with(f, (const char *const[]){ "capture", "-n", f->neff, "-s", f->ntff, NULL },
+                    "NEURON_LIBNRT=/nonexistent.so"),
+           1, "NEURON_LIBNRT");
+    assert_int_equal(access(f->ntff, F_OK), -1);
+}
+
+static void a_cut_capture_is_shown_with_a_warning(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run run = RUN(f, "show-session", "-s", f->broken);
+
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.err, "the file ends inside a section"));
+    assert_non_null(strstr(run.out, "MATMUL"));
+    test_run_fini(&run);
+}
+
+static void output_goes_to_the_file_that_is_named(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->folder, "out.json");
+    struct test_run run =
+        RUN(f, "view", "-s", f->sample, "--output-format", "summary-json", "--output-file", path);
+    uint8_t *bytes = NULL;
+    size_t bytes_count = 0;
+
+    assert_int_equal(run.exit_code, 0);
+    assert_string_equal(run.out, "");
+    assert_int_equal(ntk_fs_read(path, 1 << 20, &bytes, &bytes_count, NULL), 0);
+    assert_non_null(strstr((char *)bytes, "\"sample\": {"));
+    assert_non_null(strstr((char *)bytes, "\"trace_count\": 14"));
+    free(bytes);
+    free(path);
+    test_run_fini(&run);
+}
+
+static const struct ntk_summary_value *value_of(const struct ntk_summary *summary, const char *name)
+{
+    for (size_t i = 0; i < summary->value_count; i++) {
+        if (strcmp(summary->values[i].name, name) == 0 && summary->values[i].is_present) {
+            return &summary->values[i];
+        }
+    }
+    fail_msg("%s is absent", name);
+    return NULL;
+}
+
+static void a_neff_is_captured_and_read_back(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run run = RUN(f, "capture", "-n", f->neff, "-s", f->ntff);
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_neff *neff = NULL;
+    struct ntk_trace *trace = NULL;
+    struct ntk_summary summary;
+    struct ntk_err err = { 0 };
+
+    if (run.exit_code != 0) {
+        fail_msg("capture: %s", run.err);
+    }
+    assert_string_equal(run.err, "");
+    assert_non_null(strstr(run.out, f->ntff));
+    test_run_fini(&run);
+
+    assert_int_equal(ntk_ntff_open(f->ntff, &ntff, &err), 0);
+    assert_int_equal(ntk_neff_open(f->neff, &neff, &err), 0);
+    assert_int_equal(ntff->version, 6);
+    assert_int_equal(ntff->warning_count, 0);
+    assert_memory_equal(ntff->neff_uuid, neff->header.uuid, 16);
+    assert_int_equal(ntk_trace_create_from_ntff(ntff, neff, NULL, NULL, &trace, &err), 0);
+    assert_int_equal(trace->core_count, 1);
+    const struct ntk_trace_core *core = &trace->cores[0];
+    assert_true(core->instruction_count > 0);
+    assert_int_equal(core->outside_window, 0);
+    assert_int_equal(core->outside_code, 0);
+    assert_int_equal(core->unpaired, 0);
+    assert_int_equal(core->unknown, 0);
+    /* The execution is as long as what is in it. */
+    int64_t end_ps = core->end_ps;
+    for (size_t i = 0; i < core->packet_count; i++) {
+        end_ps = core->packets[i].end_ps > end_ps ? core->packets[i].end_ps : end_ps;
+    }
+    assert_in_range(trace->total_ps - end_ps, 0, 999);
+
+    assert_int_equal(ntk_analysis_summary(trace, &summary), 0);
+    /* x in, y out, once each. */
+    assert_true(value_of(&summary, "hbm_read_bytes")->count >= TEST_MODEL_BYTES);
+    assert_int_equal(value_of(&summary, "hbm_write_bytes")->count, TEST_MODEL_BYTES);
+    assert_int_equal(value_of(&summary, "inputs_outputs_weights_size_bytes")->count,
+                     value_of(&summary, "weight_size_bytes")->count + 2 * TEST_MODEL_BYTES);
+    assert_true(value_of(&summary, "total_active_time_percent")->number <= 1);
+    assert_string_equal(value_of(&summary, "instance_type")->text, "trn1.2xlarge");
+    ntk_summary_fini(&summary);
+    ntk_trace_destroy(trace);
+    ntk_neff_close(neff);
+    ntk_ntff_close(ntff);
+
+    run = RUN(f, "view", "-s", f->ntff, "-n", f->neff);
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.out, "hbm_write_bytes"));
+    test_run_fini(&run);
+    run = RUN(f, "show-session", "-s", f->ntff);
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.out, "NOTIFY"));
+    test_run_fini(&run);
+}
+
+static void the_same_neff_gives_the_same_timeline(void **state)
+{
+    struct fixture *f = *state;
+    char *other = test_scratch_path(f->folder, "other.ntff");
+    char *outputs[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        expect(
+            RUN(f, "capture", "-n", f->neff, "-s", i ? other : f->ntff, "--warmup", i ? "1" : "0"),
+            0, "");
+        struct test_run run = RUN(f, "view", "-s", i ? other : f->ntff);
+        assert_int_equal(run.exit_code, 0);
+        outputs[i] = strdup(run.out);
+        test_run_fini(&run);
+    }
+    assert_string_equal(outputs[0], outputs[1]);
+    free(outputs[0]);
+    free(outputs[1]);
+    free(other);
+}
+
+static void the_nth_execution_has_its_number_in_the_name(void **state)
+{
+    struct fixture *f = *state;
+    char *numbered = test_scratch_path(f->folder, "adder_exec_3.ntff");
+    struct test_run run = RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "--profile-nth-exec", "3",
+                              "--check-output-determinism");
+
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.out, numbered));
+    assert_int_equal(access(numbered, F_OK), 0);
+    assert_int_equal(access(f->ntff, F_OK), -1);
+    test_run_fini(&run);
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "--disable-profile"), 0, "");
+    assert_int_equal(access(f->ntff, F_OK), -1);
+    free(numbered);
+}
+
+static void inputs_come_from_files_and_outputs_go_to_files(void **state)
+{
+    struct fixture *f = *state;
+    char *input = test_scratch_path(f->folder, "x.bin");
+    float *x = calloc(TEST_MODEL_ELEMENTS, sizeof *x);
+    char old[4096];
+    uint8_t *bytes = NULL;
+    size_t bytes_count = 0;
+
+    for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i++) {
+        x[i] = (float)(2 * i);
+    }
+    assert_int_equal(ntk_fs_write(input, x, TEST_MODEL_BYTES, NULL), 0);
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(f->folder), 0);
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "--save-output", "--save-output-npy",
+               "x", input),
+           0, "");
+    assert_int_equal(ntk_fs_read("y.out", 1 << 20, &bytes, &bytes_count, NULL), 0);
+    assert_int_equal(bytes_count, TEST_MODEL_BYTES);
+    for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i += 97) {
+        float y;
+        memcpy(&y, bytes + i * sizeof y, sizeof y);
+        assert_true(y == (float)(3 * i));
+    }
+    free(bytes);
+    assert_int_equal(ntk_fs_read("y.npy", 1 << 20, &bytes, &bytes_count, NULL), 0);
+    struct ntk_neff_npy npy;
+    assert_int_equal(ntk_neff_npy_read(bytes, bytes_count, &npy, NULL), 0);
+    assert_string_equal(npy.descr, "<f4");
+    assert_int_equal(npy.dim_count, 2);
+    assert_int_equal(npy.dims[0], TEST_MODEL_ROWS);
+    assert_int_equal(npy.data_bytes, TEST_MODEL_BYTES);
+    free(bytes);
+    /* What was written is an input, too. */
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "x", "y.npy"), 0, "");
+    assert_int_equal(chdir(old), 0);
+    free(x);
+    free(input);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(wrong_usage_is_one_line_and_exit_code_2),
+        TEST(help_is_on_stdout),
+        TEST(bad_files_are_one_sentence_and_exit_code_1),
+        TEST(a_cut_capture_is_shown_with_a_warning),
+        TEST(output_goes_to_the_file_that_is_named),
+        TEST(a_neff_is_captured_and_read_back),
+        TEST(the_same_neff_gives_the_same_timeline),
+        TEST(the_nth_execution_has_its_number_in_the_name),
+        TEST(inputs_come_from_files_and_outputs_go_to_files),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

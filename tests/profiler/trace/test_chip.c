@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "profiler/trace/chip.h"
+
+static void an_instance_type_gives_the_constants_of_its_cores(void **state)
+{
+    struct ntk_chip chip;
+
+    (void)state;
+    assert_true(ntk_chip_find("trn2.48xlarge", &chip));
+    assert_int_equal(chip.generation, 3);
+    assert_int_equal(chip.base_mhz, 1200);
+    assert_true(chip.core_flops_per_second == 2.0 * 128 * 128 * 2.4e9);
+    assert_true(chip.hbm_bytes_per_second == 716e9);
+    assert_true(ntk_chip_find("trn1.2xlarge", &chip));
+    assert_int_equal(chip.generation, 2);
+    assert_true(ntk_chip_find("trn1.anything", &chip));
+    assert_int_equal(chip.generation, 2);
+}
+
+static void other_machines_have_none(void **state)
+{
+    struct ntk_chip chip;
+
+    (void)state;
+    assert_false(ntk_chip_find("", &chip));
+    assert_false(ntk_chip_find("t", &chip));
+    assert_false(ntk_chip_find("trn", &chip));
+    assert_false(ntk_chip_find("m5.large", &chip));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_instance_type_gives_the_constants_of_its_cores),
+        cmocka_unit_test(other_machines_have_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

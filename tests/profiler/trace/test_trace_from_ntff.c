@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: the capture of support/ntff_sample.h, whose spans are known, in every version. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/trace/trace.h"
+#include "shared/formats/neff/neff.h"
+#include "tests/support/ntff_sample.h"
+
+struct opened {
+    struct ntk_buf file;
+    struct ntk_ntff *ntff;
+    struct ntk_trace *trace;
+};
+
+static struct opened open_sample(unsigned version)
+{
+    struct opened o = { 0 };
+    struct ntff_sample sample = { .version = version };
+
+    ntff_sample_build(&sample, &o.file);
+    assert_int_equal(ntk_ntff_open_bytes(o.file.bytes, o.file.bytes_count, &o.ntff, NULL), 0);
+    assert_int_equal(ntk_trace_create_from_ntff(o.ntff, NULL, NULL, NULL, &o.trace, NULL), 0);
+    return o;
+}
+
+static void close_sample(struct opened *o)
+{
+    ntk_trace_destroy(o->trace);
+    ntk_ntff_close(o->ntff);
+    ntk_buf_fini(&o->file);
+}
+
+static void instructions_are_paired_cut_to_the_execution_and_sorted(void **state)
+{
+    static const struct ntk_trace_instruction expected[] = {
+        { 0, 1000, 0, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0xa6 },
+        { 1000000, 2000000, 0, 0, 0, 0, NTK_NTFF_ENGINE_GPSIMD, 0xb8 },
+        { 10000000, 30000000, 1, 12, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0x02 },
+        { 20000000, 40000000, 2, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0x02 },
+        { 40000000, 90000000, 3, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0xa0 },
+        { 50000000, 51000000, 1, 0, 0, 0, NTK_NTFF_ENGINE_GPSIMD, 0xb8 },
+        { 99999000, 100000000, 4, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0xa6 },
+    };
+
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        struct opened o = open_sample(version);
+        const struct ntk_trace_core *core = &o.trace->cores[0];
+
+        assert_true(o.trace->has_total);
+        assert_int_equal(o.trace->total_ps, 100000000);
+        assert_true(o.trace->has_chip);
+        assert_int_equal(core->instruction_count, 7);
+        for (size_t i = 0; i < 7; i++) {
+            assert_int_equal(core->instructions[i].start_ps, expected[i].start_ps);
+            assert_int_equal(core->instructions[i].end_ps, expected[i].end_ps);
+            assert_int_equal(core->instructions[i].slot, expected[i].slot);
+            assert_int_equal(core->instructions[i].wait_cycles, expected[i].wait_cycles);
+            assert_int_equal(core->instructions[i].engine, expected[i].engine);
+            assert_int_equal(core->instructions[i].opcode, expected[i].opcode);
+            assert_int_equal(core->instructions[i].crc_out, 0xabcd);
+        }
+        assert_int_equal(core->end_ps, 100000000);
+        assert_int_equal(core->outside_code, version < 6 ? 2 : 0);
+        close_sample(&o);
+    }
+}
+
+static void packets_know_their_queue_and_a_ring_in_flight_loses_its_own(void **state)
+{
+    static const struct ntk_trace_packet expected[] = {
+        { 3000000, 5000000, 512, 64, 0, 0, NTK_TRACE_DMA_SOFTWARE_DYNAMIC },
+        { 5000000, 5500000, 4, 64, 0, 0, NTK_TRACE_DMA_SOFTWARE_DYNAMIC },
+        { 52000000, 54000000, 256, 64, 0, 1, NTK_TRACE_DMA_HARDWARE_DYNAMIC },
+        { 60000000, 61000000, 1000, 65, 0, 14, NTK_TRACE_DMA_INSTRUCTION },
+    };
+
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        struct opened o = open_sample(version);
+        const struct ntk_trace_core *core = &o.trace->cores[0];
+
+        assert_int_equal(core->packet_count, 4);
+        for (size_t i = 0; i < 4; i++) {
+            assert_int_equal(core->packets[i].start_ps, expected[i].start_ps);
+            assert_int_equal(core->packets[i].end_ps, expected[i].end_ps);
+            assert_int_equal(core->packets[i].bytes_count, expected[i].bytes_count);
+            assert_int_equal(core->packets[i].engine, expected[i].engine);
+            assert_int_equal(core->packets[i].queue, expected[i].queue);
+            assert_int_equal(core->packets[i].dma_class, expected[i].dma_class);
+            assert_int_equal(core->packets[i].crc, 0x5555);
+        }
+        close_sample(&o);
+    }
+}
+
+static void changes_and_throttling_are_those_of_the_execution(void **state)
+{
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        struct opened o = open_sample(version);
+        const struct ntk_trace_core *core = &o.trace->cores[0];
+
+        assert_int_equal(core->event_count, 3);
+        assert_int_equal(core->events[0].time_ps, 2000000);
+        assert_int_equal(core->events[0].number, 3);
+        assert_true(core->events[0].is_semaphore);
+        assert_int_equal(core->events[2].source, NTK_NTFF_ENGINE_AXI);
+        assert_int_equal(core->events[2].value, 7);
+        assert_int_equal(core->throttle_count, 2);
+        assert_int_equal(core->throttles[1].k, 4);
+        assert_int_equal(core->unknown, 1); /* the throttle record with n = 0 */
+        close_sample(&o);
+    }
+}
+
+static void without_a_known_length_the_total_is_absent(void **state)
+{
+    struct ntk_buf file = { 0 };
+    struct ntff_sample sample = { .version = 5 };
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_trace *trace = NULL;
+
+    (void)state;
+    ntff_sample_build(&sample, &file);
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+    ntff->subgraphs[0].execution_ps = 0;
+    assert_int_equal(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL), 0);
+    assert_false(trace->has_total);
+    assert_int_equal(trace->cores[0].instruction_count, 8); /* the one before the start too */
+    ntk_trace_destroy(trace);
+    ntk_ntff_close(ntff);
+    ntk_buf_fini(&file);
+}
+
+static void the_neff_of_another_capture_is_refused(void **state)
+{
+    struct opened o = open_sample(6);
+    struct ntk_neff neff = { 0 };
+    struct ntk_trace *trace = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_trace_create_from_ntff(o.ntff, &neff, NULL, NULL, &trace, &err), -ENOEXEC);
+    assert_non_null(strstr(err.text, "do not belong together"));
+    assert_null(trace);
+    close_sample(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instructions_are_paired_cut_to_the_execution_and_sorted),
+        cmocka_unit_test(packets_know_their_queue_and_a_ring_in_flight_loses_its_own),
+        cmocka_unit_test(changes_and_throttling_are_those_of_the_execution),
+        cmocka_unit_test(without_a_known_length_the_total_is_absent),
+        cmocka_unit_test(the_neff_of_another_capture_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

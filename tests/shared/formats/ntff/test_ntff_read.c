@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: captures made byte by byte (support/ntff_sample.h) in versions 4, 5 and 6, sound, spoilt and
+ * cut off; the reader must give what was put in, or a sentence.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+#include "shared/formats/ntff/ntff.h"
+#include "tests/support/ntff_sample.h"
+#include "tests/support/scratch.h"
+
+static struct ntk_buf build(unsigned version, uint8_t reserved, struct ntff_sample *out_sample)
+{
+    struct ntk_buf file = { 0 };
+    struct ntff_sample sample = { .version = version, .reserved = reserved };
+
+    ntff_sample_build(&sample, &file);
+    assert_true(ntk_buf_ok(&file));
+    if (out_sample) {
+        *out_sample = sample;
+    }
+    return file;
+}
+
+static const struct ntk_ntff_section *section_of(const struct ntk_ntff *ntff, unsigned type)
+{
+    for (size_t i = 0; i < ntff->subgraphs[0].section_count; i++) {
+        if (ntff->subgraphs[0].sections[i].type == type) {
+            return &ntff->subgraphs[0].sections[i];
+        }
+    }
+    fail_msg("no section of type %u", type);
+    return NULL;
+}
+
+static void every_version_gives_what_the_header_says(void **state)
+{
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        struct ntk_buf file = build(version, 0, NULL);
+        struct ntk_ntff *ntff = NULL;
+        struct ntk_err err = { 0 };
+        char uuid[33];
+
+        assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, &err), 0);
+
+        assert_int_equal(ntff->version, version);
+        assert_int_equal(ntff->warning_count, 0);
+        assert_string_equal(ntff->neff_name, "sample.neff");
+        assert_true(ntff->has_neff_uuid);
+        ntk_str_hex(uuid, ntff->neff_uuid, 16);
+        assert_string_equal(uuid, NTFF_SAMPLE_UUID_TEXT);
+        assert_int_equal(ntff->model_id, 10001);
+        assert_true(ntff->runtime.present);
+        assert_int_equal(ntff->runtime.minor, 30);
+        assert_string_equal(ntff->runtime.git, "faafe0123456789");
+        assert_false(ntff->collectives.present);
+        assert_string_equal(ntff->instance_type, "trn2.3xlarge");
+        assert_int_equal(ntff->has_window, version == 6);
+        assert_int_equal(ntff->subgraph_count, 1);
+        const struct ntk_ntff_subgraph *subgraph = &ntff->subgraphs[0];
+        assert_string_equal(subgraph->name, "sg00");
+        assert_int_equal(subgraph->core, 4);
+        assert_int_equal(subgraph->execution_ps, 100000000);
+        assert_int_equal(subgraph->queue_count, 3);
+        assert_string_equal(subgraph->queues[1].name, "qSPDynamicHW");
+        assert_int_equal(subgraph->queues[1].event_id, -1);
+        assert_int_equal(subgraph->queues[1].dram_channel, 2);
+        assert_int_equal(subgraph->memory_count, 2);
+        assert_string_equal(subgraph->memory[0].name, "Generic");
+        assert_string_equal(subgraph->memory[1].name, "Tensors");
+        assert_int_equal(subgraph->memory[1].bytes_count, 4096);
+        assert_int_equal(subgraph->engine_buffers[NTK_NTFF_ENGINE_TENSOR]->code_bytes, 512);
+        assert_int_equal(ntk_ntff_slot_get(subgraph, NTK_NTFF_ENGINE_TENSOR, 3)[0], 0xa0);
+        assert_int_equal(ntk_ntff_slot_get(subgraph, NTK_NTFF_ENGINE_GPSIMD, 1)[0], 0xb8);
+        assert_null(ntk_ntff_slot_get(subgraph, NTK_NTFF_ENGINE_TENSOR, 8));
+        assert_null(ntk_ntff_slot_get(subgraph, NTK_NTFF_ENGINE_VECTOR, 0));
+        ntk_ntff_close(ntff);
+        ntk_buf_fini(&file);
+    }
+}
+
+static void every_version_gives_the_same_records(void **state)
+{
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        struct ntk_buf file = build(version, 0, NULL);
+        struct ntk_ntff *ntff = NULL;
+        struct ntk_ntff_record r;
+
+        assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+        const struct ntk_ntff_subgraph *subgraph = &ntff->subgraphs[0];
+        const struct ntk_ntff_section *section = section_of(ntff, NTK_NTFF_SECTION_INSTRUCTION);
+        uint64_t at = version < 6 ? 2 : 0; /* the runtime's own instruction */
+        assert_int_equal(section->record_count, version < 6 ? 18 : 16);
+        if (version < 6) {
+            ntk_ntff_record_get(subgraph, section, 2, &r);
+            assert_int_equal(r.kind, NTK_NTFF_RECORD_INSTRUCTION_START);
+            assert_int_equal(r.slot, NTK_NTFF_SLOT_OUTSIDE);
+        }
+        ntk_ntff_record_get(subgraph, section, at + 6, &r);
+        assert_int_equal(r.kind, NTK_NTFF_RECORD_INSTRUCTION_START);
+        assert_int_equal(r.engine, NTK_NTFF_ENGINE_TENSOR);
+        assert_int_equal(r.slot, 1);
+        assert_int_equal(r.wait_cycles, 12);
+        assert_int_equal(r.time_ps, INT64_C(5010000000));
+        ntk_ntff_record_get(subgraph, section, at + 7, &r); /* has the stray bit 21 */
+        assert_int_equal(r.kind, NTK_NTFF_RECORD_INSTRUCTION_END);
+        assert_int_equal(r.slot, 1);
+        assert_int_equal(r.crc_in, 0x1234);
+        assert_int_equal(r.crc_out, 0xabcd);
+        assert_int_equal(r.time_ps, INT64_C(5030000000));
+
+        section = section_of(ntff, NTK_NTFF_SECTION_EVENT);
+        ntk_ntff_record_get(subgraph, section, 0, &r);
+        assert_int_equal(r.kind, NTK_NTFF_RECORD_EVENT);
+        assert_int_equal(r.engine, NTK_NTFF_ENGINE_GPSIMD);
+        assert_true(r.is_semaphore);
+        assert_int_equal(r.mode, NTK_NTFF_MODE_SEMAPHORE_INC);
+        assert_int_equal(r.number, 3);
+        assert_int_equal(r.value, 1);
+        assert_int_equal(r.time_ps, INT64_C(5002000000));
+        ntk_ntff_record_get(subgraph, section, 1, &r);
+        assert_false(r.is_semaphore);
+        assert_int_equal(r.mode, NTK_NTFF_MODE_EVENT_SET);
+        ntk_ntff_record_get(subgraph, section, 2, &r);
+        assert_int_equal(r.engine, NTK_NTFF_ENGINE_AXI);
+        assert_true(r.has_bit30);
+
+        section = section_of(ntff, NTK_NTFF_SECTION_DMA);
+        ntk_ntff_record_get(subgraph, section, 5, &r);
+        assert_int_equal(r.kind, NTK_NTFF_RECORD_DMA_END);
+        assert_int_equal(r.engine, 0);
+        assert_int_equal(r.queue, 0);
+        assert_int_equal(r.bytes_count, 512);
+        assert_int_equal(r.crc_in, 0x5555);
+        assert_int_equal(r.time_ps, INT64_C(5005000000));
+        ntk_ntff_record_get(subgraph, section, 6, &r);
+        assert_int_equal(r.kind, NTK_NTFF_RECORD_DMA_COMPLETION);
+
+        section = section_of(ntff, NTK_NTFF_SECTION_THROTTLE);
+        ntk_ntff_record_get(subgraph, section, 0, &r);
+        assert_int_equal(r.kind, NTK_NTFF_RECORD_UNKNOWN);
+        ntk_ntff_record_get(subgraph, section, 2, &r);
+        assert_int_equal(r.kind, NTK_NTFF_RECORD_THROTTLE);
+        assert_int_equal(r.throttle_type, 1);
+        assert_int_equal(r.throttle_k, 4);
+        assert_int_equal(r.throttle_n, 8);
+        ntk_ntff_close(ntff);
+        ntk_buf_fini(&file);
+    }
+}
+
+static void compiler_pc_skips_what_the_runtime_put_in(void **state)
+{
+    struct ntk_buf file = build(6, 0, NULL);
+    struct ntk_ntff *ntff = NULL;
+
+    (void)state;
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+    const struct ntk_ntff_subgraph *subgraph = &ntff->subgraphs[0];
+    assert_int_equal(ntk_ntff_compiler_pc(subgraph, NTK_NTFF_ENGINE_TENSOR, 0), -1);
+    assert_int_equal(ntk_ntff_compiler_pc(subgraph, NTK_NTFF_ENGINE_TENSOR, 1), 0);
+    assert_int_equal(ntk_ntff_compiler_pc(subgraph, NTK_NTFF_ENGINE_TENSOR, 2), 4);
+    assert_int_equal(ntk_ntff_compiler_pc(subgraph, NTK_NTFF_ENGINE_GPSIMD, 2), 2);
+    ntk_ntff_close(ntff);
+    ntk_buf_fini(&file);
+}
+
+static void reserved_bytes_change_nothing(void **state)
+{
+    (void)state;
+    for (unsigned reserved = 0; reserved < 256; reserved += 85) {
+        struct ntk_buf file = build(6, (uint8_t)reserved, NULL);
+        struct ntk_ntff *ntff = NULL;
+
+        assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+        assert_int_equal(ntff->warning_count, 0);
+        assert_int_equal(ntff->subgraphs[0].section_count, 5);
+        ntk_ntff_close(ntff);
+        ntk_buf_fini(&file);
+    }
+}
+
+static void other_versions_are_refused_by_name(void **state)
+{
+    static const uint8_t versions[] = { 0, 1, 2, 3, 7, 130, 255 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof versions; i++) {
+        struct ntk_buf file = build(6, 0, NULL);
+        struct ntk_ntff *ntff = NULL;
+        struct ntk_err err = { 0 };
+        char wanted[128];
+
+        file.bytes[0] = (char)versions[i];
+        assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, &err), -ENOTSUP);
+        snprintf(wanted, sizeof wanted, "NTFF version %u is not supported (supported: 4 - 6)",
+                 versions[i]);
+        assert_string_equal(err.text, wanted);
+        assert_null(ntff);
+        ntk_buf_fini(&file);
+    }
+}
+
+static void a_cut_file_gives_a_sentence_and_what_is_intact(void **state)
+{
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        struct ntff_sample sample;
+        struct ntk_buf file = build(version, 0, &sample);
+
+        for (size_t length = 0; length < file.bytes_count; length++) {
+            struct ntk_ntff *ntff = NULL;
+            struct ntk_err err = { 0 };
+            /* A copy of its own, so that a read beyond the end is seen by the sanitizer. */
+            uint8_t *cut = malloc(length ? length : 1);
+            memcpy(cut, file.bytes, length);
+            int ret = ntk_ntff_open_bytes(cut, length, &ntff, &err);
+            if (length < 128) {
+                assert_int_equal(ret, -EBADMSG);
+                assert_string_equal(err.text,
+                                    length ? "file ends inside the header" : "file is empty");
+            } else if (ret < 0) {
+                assert_int_equal(ret, -EBADMSG);
+                assert_true(length < sample.payload_offset);
+                assert_non_null(strstr(err.text, "file ends inside the header message"));
+            } else {
+                assert_true(ntff->warning_count > 0);
+                uint64_t records = 0;
+                for (size_t s = 0; ntff->subgraph_count && s < ntff->subgraphs[0].section_count;
+                     s++) {
+                    const struct ntk_ntff_section *section = &ntff->subgraphs[0].sections[s];
+                    for (uint64_t i = 0; i < section->record_count; i++) {
+                        struct ntk_ntff_record r;
+                        ntk_ntff_record_get(&ntff->subgraphs[0], section, i, &r);
+                        records++;
+                    }
+                }
+                if (length >= sample.payload_offset && version < 6) {
+                    assert_int_equal(records, (length - sample.payload_offset) / 16);
+                }
+            }
+            ntk_ntff_close(ntff);
+            free(cut);
+        }
+        ntk_buf_fini(&file);
+    }
+}
+
+static void a_spoilt_byte_never_reads_beyond_the_file(void **state)
+{
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        struct ntff_sample sample;
+        struct ntk_buf file = build(version, 0, &sample);
+
+        for (size_t at = 0; at < sample.payload_offset; at++) {
+            if (at >= 8 && at < 128) {
+                continue;
+            }
+            for (unsigned change = 1; change < 256; change = change * 2 + 1) {
+                struct ntk_ntff *ntff = NULL;
+                uint8_t *spoilt = malloc(file.bytes_count);
+                memcpy(spoilt, file.bytes, file.bytes_count);
+                spoilt[at] ^= (uint8_t)change;
+                if (ntk_ntff_open_bytes(spoilt, file.bytes_count, &ntff, NULL) == 0) {
+                    for (size_t g = 0; g < ntff->subgraph_count; g++) {
+                        const struct ntk_ntff_subgraph *subgraph = &ntff->subgraphs[g];
+                        for (size_t s = 0; s < subgraph->section_count; s++) {
+                            const struct ntk_ntff_section *section = &subgraph->sections[s];
+                            for (uint64_t i = 0; i < section->record_count; i++) {
+                                struct ntk_ntff_record r;
+                                ntk_ntff_record_get(subgraph, section, i, &r);
+                                assert_true(r.slot == NTK_NTFF_SLOT_OUTSIDE ||
+                                            ntk_ntff_slot_get(subgraph, r.engine, r.slot));
+                            }
+                        }
+                    }
+                }
+                ntk_ntff_close(ntff);
+                free(spoilt);
+            }
+        }
+        ntk_buf_fini(&file);
+    }
+}
+
+static void sections_that_lie_about_themselves_are_bounded(void **state)
+{
+    struct ntk_buf header = { 0 };
+    struct ntk_buf file = { 0 };
+    struct ntk_buf section = { 0 };
+    struct ntk_ntff *ntff = NULL;
+
+    (void)state;
+    /* node { graph { subgraph { name "x" } } } on core 0 */
+    ntff_sample_bytes(&header, 4, "\x22\x05\x0a\x03\x0a\x01x", 7);
+    ntff_sample_varint(&section, 5, UINT64_MAX - 8); /* offset + length wraps around */
+    ntff_sample_varint(&section, 6, 64);
+    ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
+    ntk_buf_reset(&section);
+    ntff_sample_varint(&section, 6, 40); /* no whole number of records, and longer than the file */
+    ntff_sample_varint(&section, 1, 1);
+    ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
+    ntk_buf_reset(&section);
+    ntff_sample_varint(&section, 6, 16); /* of a core that is not there */
+    ntff_sample_varint(&section, 7, 9);
+    ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
+    ntff_sample_head(&file, 6, header.bytes_count, 0);
+    ntk_buf_add(&file, header.bytes, header.bytes_count);
+    ntk_buf_add_fill(&file, 0x7f, 24);
+
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+
+    assert_int_equal(ntff->warning_count, 3);
+    assert_int_equal(ntff->subgraphs[0].section_count, 2);
+    assert_int_equal(ntff->subgraphs[0].sections[0].record_count, 0);
+    assert_int_equal(ntff->subgraphs[0].sections[1].record_count, 1);
+    struct ntk_ntff_record r;
+    ntk_ntff_record_get(&ntff->subgraphs[0], &ntff->subgraphs[0].sections[1], 0, &r);
+    assert_int_equal(r.kind, NTK_NTFF_RECORD_UNKNOWN);
+    ntk_ntff_close(ntff);
+    ntk_buf_fini(&header);
+    ntk_buf_fini(&file);
+    ntk_buf_fini(&section);
+}
+
+static void a_header_that_is_no_message_is_damaged(void **state)
+{
+    struct ntk_buf file = { 0 };
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    ntff_sample_head(&file, 6, 64, 0);
+    ntk_buf_add_fill(&file, (char)0xff, 64);
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, &err), -EBADMSG);
+    assert_string_equal(err.text, "header message is damaged");
+    ntk_buf_fini(&file);
+}
+
+static void a_message_of_many_small_parts_cannot_take_all_memory(void **state)
+{
+    struct ntk_buf header = { 0 };
+    struct ntk_buf file = { 0 };
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < 4000000; i++) {
+        ntk_buf_add(&header, "\x82\x01\x00", 3); /* an empty section */
+    }
+    ntff_sample_head(&file, 6, header.bytes_count, 0);
+    ntk_buf_add(&file, header.bytes, header.bytes_count);
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, &err), -EBADMSG);
+    ntk_buf_fini(&header);
+    ntk_buf_fini(&file);
+}
+
+static void open_names_the_file_in_its_sentence(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "none.ntff");
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_ntff_open(path, &ntff, &err), -ENOENT);
+    assert_non_null(strstr(err.text, path));
+    err = (struct ntk_err){ 0 };
+    assert_int_equal(ntk_ntff_open(folder, &ntff, &err), -EISDIR);
+    assert_non_null(strstr(err.text, "is a folder"));
+    err = (struct ntk_err){ 0 };
+    assert_int_equal(ntk_fs_write(path, "", 0, &err), 0);
+    assert_int_equal(ntk_ntff_open(path, &ntff, &err), -EBADMSG);
+    assert_non_null(strstr(err.text, "file is empty"));
+    assert_null(ntff);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+static void another_neff_is_refused(void **state)
+{
+    struct ntk_buf file = build(6, 0, NULL);
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+    uint8_t uuid[16];
+
+    (void)state;
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+    memcpy(uuid, ntff->neff_uuid, sizeof uuid);
+    assert_int_equal(ntk_ntff_check_neff(ntff, uuid, &err), 0);
+    uuid[15] ^= 1;
+    assert_int_equal(ntk_ntff_check_neff(ntff, uuid, &err), -ENOEXEC);
+    assert_non_null(strstr(err.text, NTFF_SAMPLE_UUID_TEXT));
+    ntk_ntff_close(ntff);
+    ntk_buf_fini(&file);
+}
+
+static void names_are_those_that_are_shown(void **state)
+{
+    char text[64];
+
+    (void)state;
+    ntk_ntff_queue_name_show("qPoolDynamic", text, sizeof text);
+    assert_string_equal(text, "qGpSimdDynamic");
+    ntk_ntff_queue_name_show("qSPDynamicHW", text, sizeof text);
+    assert_string_equal(text, "qSyncDynamicHW");
+    ntk_ntff_queue_name_show("qActTable", text, sizeof text);
+    assert_string_equal(text, "qScalarTable");
+    ntk_ntff_queue_name_show("qDveTable", text, sizeof text);
+    assert_string_equal(text, "qDveTable");
+    assert_string_equal(ntk_ntff_opcode_name(0xb8, text, sizeof text), "DMA_DIRECT2D");
+    assert_string_equal(ntk_ntff_opcode_name(0x7f, text, sizeof text), "OP_0x7f");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_version_gives_what_the_header_says),
+        cmocka_unit_test(every_version_gives_the_same_records),
+        cmocka_unit_test(compiler_pc_skips_what_the_runtime_put_in),
+        cmocka_unit_test(reserved_bytes_change_nothing),
+        cmocka_unit_test(other_versions_are_refused_by_name),
+        cmocka_unit_test(a_cut_file_gives_a_sentence_and_what_is_intact),
+        cmocka_unit_test(a_spoilt_byte_never_reads_beyond_the_file),
+        cmocka_unit_test(sections_that_lie_about_themselves_are_bounded),
+        cmocka_unit_test(a_header_that_is_no_message_is_damaged),
+        cmocka_unit_test(a_message_of_many_small_parts_cannot_take_all_memory),
+        cmocka_unit_test(open_names_the_file_in_its_sentence),
+        cmocka_unit_test(another_neff_is_refused),
+        cmocka_unit_test(names_are_those_that_are_shown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
