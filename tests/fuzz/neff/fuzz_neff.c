@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any bytes as a NEFF, as the archive of one, as instructions, or as a constant: the first byte chooses.
+ * Seeds are uncompressed, so that a changed byte reaches the parsers.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_layout.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+/* Reads what a loader would read; the sum keeps it from being optimised away. */
+static uint64_t walk(const struct ntk_neff *neff)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < neff->kelf_count; k++) {
+        for (uint32_t s = 0; s < neff->kelfs[k].subgraph_count; s++) {
+            const struct ntk_neff_subgraph *subgraph = &neff->kelfs[k].subgraphs[s];
+            struct ntk_neff_sizes sizes;
+
+            ntk_neff_subgraph_sizes(subgraph, &sizes);
+            sum += sizes.code + sizes.constants;
+            for (uint32_t v = 0; v < subgraph->var_count; v++) {
+                const struct ntk_neff_var *var = &subgraph->vars[v];
+
+                sum += strlen(var->name);
+                if (var->data_bytes > 0) {
+                    sum += var->data[var->data_bytes - 1];
+                }
+            }
+        }
+    }
+    for (uint32_t i = 0; i < neff->node_count; i++) {
+        for (uint32_t k = 0; k < neff->nodes[i].input_count; k++) {
+            sum += strlen(ntk_neff_tensor_get(neff, neff->nodes[i].inputs[k])->name);
+        }
+    }
+    return sum;
+}
+
+static void try_file(const uint8_t *bytes, size_t count)
+{
+    struct ntk_neff *neff = NULL;
+    enum ntk_neff_hash hash;
+    struct ntk_err err = { 0 };
+
+    if (ntk_neff_open_bytes(bytes, count, &neff, &err) == 0) {
+        volatile uint64_t sum = walk(neff);
+
+        (void)sum;
+        ntk_neff_close(neff);
+    } else if (err.text[0] == '\0') {
+        abort(); /* every refusal has a sentence */
+    }
+    (void)ntk_neff_hash_check(bytes, count, &hash, NULL);
+}
+
+static void try_archive(const uint8_t *bytes, size_t count)
+{
+    uint8_t *file = calloc(1, NTK_NEFF_HEADER_BYTES + count);
+
+    if (!file) {
+        return;
+    }
+    file[0] = 2;
+    file[9] = 4; /* header_size 1024 */
+    for (int i = 0; i < 8; i++) {
+        file[16 + i] = (uint8_t)((uint64_t)count >> 8 * i);
+    }
+    memcpy(file + NTK_NEFF_HEADER_BYTES, bytes, count);
+    try_file(file, NTK_NEFF_HEADER_BYTES + count);
+    free(file);
+}
+
+static void try_code(enum ntk_isa_engine engine, const uint8_t *bytes, size_t count)
+{
+    size_t at = 0;
+
+    while (at < count) {
+        struct ntk_isa_instr instr;
+        uint8_t again[NTK_ISA_INSTR_BYTES_MAX];
+        size_t slots;
+        size_t slots_again;
+
+        if (ntk_isa_decode(bytes + at, count - at, engine, &instr, &slots, NULL) != 0) {
+            return;
+        }
+        if (ntk_isa_encode(&instr, engine, again, &slots_again, NULL) != 0 ||
+            slots_again != slots || memcmp(again, bytes + at, slots * NTK_ISA_SLOT_BYTES) != 0) {
+            abort();
+        }
+        at += slots * NTK_ISA_SLOT_BYTES;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+    struct ntk_neff_npy npy;
+
+    if (count < 2) {
+        return 0;
+    }
+    switch (bytes[0] % 4) {
+    case 0:
+        try_file(bytes + 1, count - 1);
+        break;
+    case 1:
+        try_archive(bytes + 1, count - 1);
+        break;
+    case 2:
+        try_code((enum ntk_isa_engine)(bytes[1] % NTK_ISA_ENGINE_COUNT), bytes + 2, count - 2);
+        break;
+    default:
+        (void)ntk_neff_npy_read(bytes + 1, count - 1, &npy, NULL);
+        break;
+    }
+    return 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-packager as a user meets it: what it prints, and how it ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/formats/neff/neff.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+static int setup(void **state)
+{
+    *state = test_scratch_create();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    test_scratch_destroy(*state);
+    return 0;
+}
+
+/* Runs neuron-packager with up to seven words and checks its exit code. */
+static struct test_run run(int exit_code, const char *a, const char *b, const char *c,
+                           const char *d, const char *e, const char *f, const char *g)
+{
+    const char *argv[] = { "neuron-packager", a, b, c, d, e, f, g, NULL };
+    struct test_run result = test_run_program(argv, NULL);
+
+    if (result.exit_code != exit_code) {
+        fail_msg("exit %d instead of %d: %s", result.exit_code, exit_code, result.err);
+    }
+    return result;
+}
+
+/* The same, and the first line of stderr. */
+static void check_error(int exit_code, const char *line, const char *a, const char *b,
+                        const char *c, const char *d, const char *e)
+{
+    struct test_run result = run(exit_code, a, b, c, d, e, NULL, NULL);
+
+    result.err[strcspn(result.err, "\n")] = '\0';
+    assert_string_equal(result.err, line);
+    assert_string_equal(result.out, "");
+    test_run_fini(&result);
+}
+
+static void info_shows_header_and_tensors(void **state)
+{
+    char *file = test_scratch_path(*state, "conv.neff");
+    struct test_run result =
+        run(0, "example", "conv", "-o", file, "--size", "8", "--dtype=float32");
+
+    test_run_fini(&result);
+    result = run(0, "info", "-s", "-w", file, NULL, NULL, NULL);
+    assert_string_equal(result.err, "");
+    assert_non_null(strstr(result.out, "Package Version:   2\n"));
+    assert_non_null(strstr(result.out, "Hash matches:      yes\n"));
+    assert_non_null(strstr(result.out, "Network Name:      conv\n"));
+    assert_non_null(strstr(result.out, "Enabled Features:  N/A\n"));
+    assert_non_null(strstr(result.out, "Encoding:          open\n"));
+    assert_non_null(strstr(
+        result.out, "0     Neuron Core  sg00      image:0                    16384  IN      NHC     "
+                    "[64 8 8]          float32   -\n"));
+    assert_non_null(strstr(result.out, "OUT "));
+    assert_non_null(strstr(result.out, "weights:0"));
+    assert_non_null(strstr(result.out, "Model constants:     295424\n")); /* 9*64*128*4 + 128*4 */
+    test_run_fini(&result);
+    free(file);
+}
+
+static void info_prints_json(void **state)
+{
+    char *file = test_scratch_path(*state, "json.neff");
+    struct test_run result = run(0, "example", "two-node-cpu", "-o", file, "--lnc", "2", NULL);
+
+    test_run_fini(&result);
+    result = run(0, "info", "--json", file, NULL, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "\"lnc_size\": 2"));
+    assert_non_null(strstr(result.out, "\"feature_bits\": 3072"));
+    assert_non_null(strstr(result.out, "\"hash_matches\": true"));
+    assert_non_null(strstr(result.out, "\"executor\": \"CPU\""));
+    assert_non_null(strstr(result.out, "\"name\": \"example_row_softmax\""));
+    test_run_fini(&result);
+    free(file);
+}
+
+static void every_example_of_the_list_is_made_and_sound(void **state)
+{
+    struct test_run list = run(0, "example", "--list", NULL, NULL, NULL, NULL, NULL);
+    char *file = test_scratch_path(*state, "example.neff");
+    int count = 0;
+
+    for (char *line = strtok(list.out, "\n"); line; line = strtok(NULL, "\n")) {
+        struct ntk_neff *neff = NULL;
+        struct ntk_err err = { 0 };
+        struct test_run made;
+
+        if (line[0] == ' ') {
+            continue;
+        }
+        line[strcspn(line, " ")] = '\0';
+        made = run(0, "example", line, "-o", file, NULL, NULL, NULL);
+        test_run_fini(&made);
+        if (ntk_neff_open(file, &neff, &err) != 0) {
+            fail_msg("%s: %s", line, err.text);
+        }
+        assert_string_equal(neff->header.name, line);
+        ntk_neff_close(neff);
+        count++;
+    }
+    assert_int_equal(count, 9);
+    test_run_fini(&list);
+    free(file);
+}
+
+static void unpack_and_create_give_the_same_archive(void **state)
+{
+    char *file = test_scratch_path(*state, "nan.neff");
+    char *again = test_scratch_path(*state, "again.neff");
+    char *folder = test_scratch_path(*state, "unpacked");
+    char *member = test_scratch_path(*state, "unpacked/sg00/def.json");
+    char *payload = test_scratch_path(*state, "unpacked/neff.tgz");
+    struct ntk_neff *neff[2];
+    uint8_t *bytes;
+    size_t count;
+    struct test_run result = run(0, "example", "nan", "-o", file, NULL, NULL, NULL);
+
+    test_run_fini(&result);
+    result = run(0, "unpack", "-o", folder, file, NULL, NULL, NULL);
+    test_run_fini(&result);
+    result = run(0, "create", "-i", folder, "-o", again, "-n", "nan");
+    test_run_fini(&result);
+    assert_int_equal(ntk_neff_open(file, &neff[0], NULL), 0);
+    assert_int_equal(ntk_neff_open(again, &neff[1], NULL), 0);
+    assert_int_equal(neff[0]->member_count, neff[1]->member_count);
+    assert_memory_equal(neff[0]->header.hash, neff[1]->header.hash, 32);
+    assert_memory_equal(neff[0]->header.uuid, neff[1]->header.uuid, 16);
+    assert_int_equal(ntk_fs_read(member, 1 << 20, &bytes, &count, NULL), 0);
+    assert_int_equal(count, ntk_neff_member_get(neff[0], "sg00/def.json")->bytes_count);
+    free(bytes);
+    assert_int_equal(ntk_fs_read(payload, 1 << 20, &bytes, &count, NULL), 0);
+    assert_int_equal(count, neff[0]->header.data_size);
+    free(bytes);
+    ntk_neff_close(neff[0]);
+    ntk_neff_close(neff[1]);
+    free(file);
+    free(again);
+    free(folder);
+    free(member);
+    free(payload);
+}
+
+static void wrong_words_are_usage_errors(void **state)
+{
+    (void)state;
+    check_error(2, "neuron-packager: a subcommand is missing", NULL, NULL, NULL, NULL, NULL);
+    check_error(2, "neuron-packager: no subcommand \"inform\"", "inform", NULL, NULL, NULL, NULL);
+    check_error(2, "neuron-packager info: the file is missing", "info", NULL, NULL, NULL, NULL);
+    check_error(2, "neuron-packager info: one file at a time", "info", "a", "b", NULL, NULL);
+    check_error(2, "neuron-packager example: no example \"mpl\"; --list shows them", "example",
+                "mpl", "-o", "x", NULL);
+    check_error(2, "neuron-packager example: --output is missing", "example", "mlp", NULL, NULL,
+                NULL);
+    check_error(2, "neuron-packager example: example nan has no size", "example", "nan", "-ox",
+                "-s", "4");
+    check_error(2,
+                "neuron-packager example: size of mlp must be from 128 to 1024 and a multiple of "
+                "128",
+                "example", "mlp", "-ox", "-s", "100");
+    check_error(2, "neuron-packager example: dtype must be float32 or bfloat16", "example", "mlp",
+                "-ox", "--dtype", "int8");
+    check_error(2, "neuron-packager create: --output is missing", "create", "-i", ".", NULL, NULL);
+    check_error(2,
+                "neuron-packager unpack: x.bin does not end in .neff; name a folder with --output",
+                "unpack", "x.bin", NULL, NULL, NULL);
+}
+
+static void files_that_are_no_neffs_are_failures(void **state)
+{
+    char *missing = test_scratch_path(*state, "missing.neff");
+    char *text = test_scratch_path(*state, "text.neff");
+    char *foreign = test_scratch_path(*state, "foreign.neff");
+    char *folder = test_scratch_path(*state, "taken-apart");
+    char *nowhere = test_scratch_path(*state, "no/such/folder/x.neff");
+    char line[1024];
+    uint8_t zeros[4096] = { 2 };
+
+    assert_int_equal(ntk_fs_write(text, "hello\n", 6, NULL), 0);
+    zeros[9] = 4;
+    zeros[17] = 12;
+    assert_int_equal(ntk_fs_write(foreign, zeros, sizeof zeros, NULL), 0);
+    snprintf(line, sizeof line,
+             "neuron-packager: %s: not a NEFF: 6 bytes are no more than its header "
+             "(at byte 6)",
+             text);
+    check_error(1, line, "info", text, NULL, NULL, NULL);
+    check_error(1, line, "unpack", "-o", folder, text, NULL);
+    assert_int_equal(access(folder, F_OK), -1);
+    {
+        struct test_run result = run(1, "info", missing, NULL, NULL, NULL, NULL, NULL);
+
+        assert_non_null(strstr(result.err, missing));
+        assert_non_null(strstr(result.err, "No such file or directory"));
+        test_run_fini(&result);
+        result = run(1, "info", foreign, NULL, NULL, NULL, NULL, NULL);
+        assert_non_null(strstr(result.err, "foreign.neff: "));
+        test_run_fini(&result);
+        result = run(1, "example", "nan", "-o", nowhere, NULL, NULL, NULL);
+        assert_non_null(strstr(result.err, "No such file or directory"));
+        test_run_fini(&result);
+        result = run(1, "create", "-i", *state, "-o", foreign, NULL, NULL);
+        assert_non_null(strstr(result.err, "makes no NEFF: the archive has no neff.json"));
+        test_run_fini(&result);
+    }
+    free(missing);
+    free(text);
+    free(foreign);
+    free(folder);
+    free(nowhere);
+}
+
+static void help_and_version_go_to_stdout(void **state)
+{
+    static const char *const words[] = { "info", "unpack", "create", "example" };
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct test_run result = run(0, words[i], "--help", NULL, NULL, NULL, NULL, NULL);
+
+        assert_non_null(strstr(result.out, words[i]));
+        assert_string_equal(result.err, "");
+        test_run_fini(&result);
+    }
+    {
+        struct test_run result = run(0, "--version", NULL, NULL, NULL, NULL, NULL, NULL);
+
+        assert_non_null(strstr(result.out, "neuron-packager"));
+        test_run_fini(&result);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(info_shows_header_and_tensors),
+        cmocka_unit_test(info_prints_json),
+        cmocka_unit_test(every_example_of_the_list_is_made_and_sound),
+        cmocka_unit_test(unpack_and_create_give_the_same_archive),
+        cmocka_unit_test(wrong_words_are_usage_errors),
+        cmocka_unit_test(files_that_are_no_neffs_are_failures),
+        cmocka_unit_test(help_and_version_go_to_stdout),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/formats/common/tar.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct ntk_tar_limits limits = { 1 << 24, 100, 1000 };
+
+/* One 512-byte ustar header; size as text of 11 octal digits. */
+static void put_header(uint8_t *block, const char *name, const char *octal_size, char type)
+{
+    unsigned sum = 0;
+
+    memset(block, 0, 512);
+    memcpy(block, name, strlen(name));
+    memcpy(block + 100, "0000664", 7);
+    memcpy(block + 108, "0001750", 7);
+    memcpy(block + 116, "0001750", 7);
+    memcpy(block + 124, octal_size, strlen(octal_size));
+    memcpy(block + 136, "00000000000", 11);
+    memset(block + 148, ' ', 8);
+    block[156] = (uint8_t)type;
+    memcpy(block + 257,
+           "ustar\0"
+           "00",
+           8);
+    for (int i = 0; i < 512; i++) {
+        sum += block[i];
+    }
+    snprintf((char *)block + 148, 8, "%06o", sum);
+}
+
+/* An archive of one member with 4 bytes of content. */
+static int read_one(const char *name, const char *octal_size, char type, struct ntk_err *err)
+{
+    uint8_t bytes[2048] = { 0 };
+    struct ntk_tar tar = { 0 };
+    int ret;
+
+    put_header(bytes, name, octal_size, type);
+    memcpy(bytes + 512, "abcd", 4);
+    ret = ntk_tar_read(bytes, sizeof bytes, &limits, &tar, err);
+    if (ret == 0) {
+        assert_int_equal(tar.member_count, 1);
+        assert_memory_equal(tar.members[0].bytes, "abcd", 4);
+    } else {
+        assert_null(tar.members);
+    }
+    ntk_tar_fini(&tar);
+    return ret;
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    char large[100000];
+    struct ntk_tar_source members[] = { { "empty", "", 0 },
+                                        { "folder/large", large, sizeof large },
+                                        { "folder/small", "x", 1 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof large; i++) {
+        large[i] = (char)(i * 7919 >> 3);
+    }
+    for (int compress = 0; compress < 2; compress++) {
+        uint8_t *bytes[2];
+        size_t count[2];
+        struct ntk_tar tar = { 0 };
+
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(ntk_tar_write(members, 3, compress, 10240, &bytes[i], &count[i], NULL),
+                             0);
+        }
+        assert_int_equal(count[0], count[1]);
+        assert_memory_equal(bytes[0], bytes[1], count[0]);
+        assert_int_equal(count[0] % 10240, 0);
+        assert_int_equal(ntk_tar_read(bytes[0], count[0], &limits, &tar, NULL), 0);
+        assert_int_equal(tar.is_compressed, compress);
+        assert_int_equal(tar.member_count, 3);
+        for (int i = 0; i < 3; i++) {
+            assert_string_equal(tar.members[i].name, members[i].name);
+            assert_int_equal(tar.members[i].bytes_count, members[i].bytes_count);
+            assert_memory_equal(tar.members[i].bytes, members[i].bytes, members[i].bytes_count);
+            assert_int_equal(tar.members[i].bytes[members[i].bytes_count], 0);
+        }
+        ntk_tar_fini(&tar);
+        free(bytes[0]);
+        free(bytes[1]);
+    }
+}
+
+static void names_that_leave_the_archive_are_refused(void **state)
+{
+    static const char *const bad[] = { "/etc/passwd", "../up", "a/../../b", "a/..", "..", "a//b" };
+    static const char *const good[] = { "./a", "a", "a..b", "..a/b", "a/b.c", "././a" };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        memset(&err, 0, sizeof err);
+        assert_int_equal(read_one(bad[i], "00000000004", '0', &err), -EBADMSG);
+        assert_non_null(strstr(err.text, "lies outside the archive"));
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(read_one(good[i], "00000000004", '0', &err), 0);
+    }
+}
+
+static void members_that_are_no_files_are_refused(void **state)
+{
+    static const char types[] = { '1', '2', '3', '4', '6' };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof types; i++) {
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(read_one("link", "00000000000", types[i], &err), -EBADMSG);
+        assert_string_equal(err.text, "member \"link\" is not a file");
+    }
+}
+
+static void a_size_beyond_the_archive_is_refused_before_it_is_allocated(void **state)
+{
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(read_one("liar", "77777777777", '0', &err), -EFBIG);
+    assert_string_equal(err.text,
+                        "member \"liar\" claims 8589934591 bytes, more than the archive can hold");
+    assert_int_equal(read_one("liar", "00000003001", '0', &err), -EBADMSG); /* more than is there */
+}
+
+static void limits_hold(void **state)
+{
+    char zeros[5000] = { 0 };
+    struct ntk_tar_source members[] = { { "a", zeros, sizeof zeros },
+                                        { "b", zeros, sizeof zeros } };
+    struct ntk_tar_limits few = { 1 << 20, 1, 100 };
+    struct ntk_tar_limits small = { 9999, 10, 100 };
+    struct ntk_tar_limits enough = { 10000, 2, 1 };
+    struct ntk_tar tar = { 0 };
+    uint8_t *bytes;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(ntk_tar_write(members, 2, true, 0, &bytes, &count, NULL), 0);
+    assert_int_equal(ntk_tar_read(bytes, count, &few, &tar, NULL), -EFBIG);
+    assert_int_equal(ntk_tar_read(bytes, count, &small, &tar, NULL), -EFBIG);
+    assert_int_equal(ntk_tar_read(bytes, count, &enough, &tar, NULL), 0);
+    ntk_tar_fini(&tar);
+    free(bytes);
+}
+
+/* Method: every length of a small archive, plain and compressed. */
+static void archives_cut_off_never_look_whole(void **state)
+{
+    struct ntk_tar_source member = { "member", "0123456789", 10 };
+
+    (void)state;
+    for (int compress = 0; compress < 2; compress++) {
+        uint8_t *bytes;
+        size_t count;
+
+        assert_int_equal(ntk_tar_write(&member, 1, compress, 0, &bytes, &count, NULL), 0);
+        for (size_t cut = 0; cut < count; cut++) {
+            uint8_t *part = malloc(cut + 1);
+            struct ntk_tar tar = { 0 };
+            int ret;
+
+            memcpy(part, bytes, cut);
+            ret = ntk_tar_read(part, cut, &limits, &tar, NULL);
+            if (ret == 0) { /* only the end marks, or the gzip trailer, are missing */
+                assert_int_equal(tar.member_count, 1);
+                assert_int_equal(tar.members[0].bytes_count, 10);
+                assert_memory_equal(tar.members[0].bytes, "0123456789", 10);
+            }
+            ntk_tar_fini(&tar);
+            free(part);
+        }
+        free(bytes);
+    }
+}
+
+static void what_follows_the_gzip_stream_is_ignored(void **state)
+{
+    struct ntk_tar_source member = { "member", "0123456789", 10 };
+    uint8_t *bytes;
+    uint8_t *longer;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(ntk_tar_write(&member, 1, true, 0, &bytes, &count, NULL), 0);
+    longer = malloc(count + 5000);
+    for (int fill = 0; fill < 256; fill += 51) {
+        struct ntk_tar tar = { 0 };
+
+        memcpy(longer, bytes, count);
+        memset(longer + count, fill, 5000);
+        assert_int_equal(ntk_tar_read(longer, count + 5000, &limits, &tar, NULL), 0);
+        assert_int_equal(tar.member_count, 1);
+        ntk_tar_fini(&tar);
+    }
+    free(longer);
+    free(bytes);
+}
+
+static void noise_is_no_archive(void **state)
+{
+    uint8_t noise[4096];
+    struct ntk_tar tar = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof noise; i++) {
+        noise[i] = (uint8_t)(i * i * 31 >> 5);
+    }
+    assert_true(ntk_tar_read(noise, sizeof noise, &limits, &tar, NULL) < 0);
+    memset(noise, 0, sizeof noise);
+    assert_int_equal(ntk_tar_read(noise, sizeof noise, &limits, &tar, NULL), -EBADMSG);
+    assert_int_equal(ntk_tar_read(noise, 0, &limits, &tar, NULL), -EBADMSG);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(names_that_leave_the_archive_are_refused),
+        cmocka_unit_test(members_that_are_no_files_are_refused),
+        cmocka_unit_test(a_size_beyond_the_archive_is_refused_before_it_is_allocated),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(archives_cut_off_never_look_whole),
+        cmocka_unit_test(what_follows_the_gzip_stream_is_ignored),
+        cmocka_unit_test(noise_is_no_archive),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
