@@ -28,6 +28,7 @@ completed_in_reports() {
 
 stored() { sqlite3 -readonly "$1" 'SELECT coalesce(sum(completed), 0) FROM execution_sample' 2>/dev/null; }
 more_than() { [ "$(stored "$1")" -gt "$2" ] && echo yes; }
+has_written() { [ -s "$1" ] && echo yes; }
 bench_is_over() { kill -0 "$bench" 2>/dev/null || echo yes; }
 has_ended() { [ "$(sqlite3 -readonly "$1" 'SELECT count(*) FROM process WHERE ended_ns IS NOT NULL')" = 1 ] && echo yes; }
 
@@ -36,13 +37,16 @@ neuron-packager example memcpy -o memcpy.neff
 # stop SIGNAL COUNT: COUNT executions under three agents, the first two stopped by SIGNAL.
 run() {
     local signal=$1 count=$2 db=$1.db round before=0
-    neuron-bench exec memcpy.neff --count "$count" --rate 300 >bench.txt &
-    bench=$!
-    pids+=("$bench")
     for round in 1 2 3; do
         neuron-monitor --period 200ms --db "$db" >"$signal-$round.jsonl" &
         agent=$!
         pids+=("$agent")
+        if [ $round = 1 ]; then # a process older than the first agent counts from when it is seen
+            wait_for has_written "$signal-1.jsonl"
+            neuron-bench exec memcpy.neff --count "$count" --rate 300 >bench.txt &
+            bench=$!
+            pids+=("$bench")
+        fi
         [ $round = 3 ] && break
         wait_for more_than "$db" "$before"
         kill "-$signal" "$agent"
