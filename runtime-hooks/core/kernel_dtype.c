@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime-hooks/core/kernel_clones.h"
+
 /* Rows are converted in pieces of this many elements where a value goes through a buffer. */
 #define PIECE 256
 
@@ -205,6 +207,7 @@ static inline uint32_t f32_to_u32(float value)
         }                                                       \
     } while (0)
 
+NTK_KERNEL_CLONES
 void ntk_kernel_to_f32(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        float *to)
 {
@@ -258,6 +261,7 @@ void ntk_kernel_to_f32(enum ntk_dtype dtype, const void *from, ptrdiff_t step, s
     }
 }
 
+NTK_KERNEL_CLONES
 bool ntk_kernel_has_nan(const float *values, size_t count)
 {
     uint32_t found = 0;
@@ -268,6 +272,7 @@ bool ntk_kernel_has_nan(const float *values, size_t count)
     return found != 0;
 }
 
+NTK_KERNEL_CLONES
 bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, void *to,
                          ptrdiff_t step)
 {

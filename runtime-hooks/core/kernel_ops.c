@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime-hooks/core/kernel_clones.h"
+
 #define LANES 8
 
 static inline float max_f32(float a, float b)
@@ -85,6 +87,7 @@ static inline float min_f32(float a, float b)
         LOOP(1.0F / x);                      \
         break;
 
+NTK_KERNEL_CLONES
 void ntk_kernel_alu_f32(enum ntk_isa_alu op, const float *a, const float *b, size_t b_step,
                         size_t count, float *out)
 {
