@@ -17,7 +17,8 @@ target_include_directories(ntk_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINAR
 target_compile_definitions(ntk_flags INTERFACE _GNU_SOURCE NTK_VERSION="${PROJECT_VERSION}")
 # No fused multiply-add: the software cores give the same bits on every machine.
 target_compile_options(ntk_flags INTERFACE -Wall -Wextra -Wshadow -Wpointer-arith -Wvla -Wformat=2
-                       -Wno-format-nonliteral -Wno-format-truncation -Wno-missing-field-initializers -ffp-contract=off
+                       -Wno-format-nonliteral -Wno-unknown-warning-option -Wno-format-truncation
+                       -Wno-missing-field-initializers -ffp-contract=off
                        $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
                        $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 if(NTK_WERROR)
