@@ -417,12 +417,14 @@ static void deep_wide_and_long_trees_are_cut(void **state)
     const struct ntk_device_tree *tree;
     char name[1024] = DEVICES "/neuron0";
     char text[8192];
+    size_t used;
 
     put_device(f, 0, false);
+    used = strlen(name);
     for (int i = 0; i < 60; i++) {
-        strcat(name, "/deep");
+        used += (size_t)snprintf(name + used, sizeof name - used, "/deep");
     }
-    strcat(name, "/serial_number");
+    snprintf(name + used, sizeof name - used, "/serial_number");
     put_at(f->root, name, "deep\n");
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';

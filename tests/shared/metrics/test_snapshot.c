@@ -172,9 +172,9 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
     uint64_t sum = 0;
 
     (void)state;
-    for (uint16_t i = 0; i < NTK_MEMORY_CATEGORY_COUNT; i++) {
-        rows[i] = (struct ntk_memory_sample){ .core = i % 2,
-                                              .category = i,
+    for (unsigned int i = 0; i < NTK_MEMORY_CATEGORY_COUNT; i++) {
+        rows[i] = (struct ntk_memory_sample){ .core = (uint16_t)(i % 2),
+                                              .category = (uint16_t)i,
                                               .model_id = i == 3 ? 10001 : 0,
                                               .current_bytes = UINT64_C(1) << i };
     }
