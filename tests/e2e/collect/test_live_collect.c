@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* The live path up to the snapshot: neuron-bench runs NEFFs on software NeuronCores, a collector
+ * watches. Each test has a machine of its own in a scratch folder. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "shared/collect/collect.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+/* What all snapshots of a test together say. */
+struct sums {
+    uint64_t outcome[NTK_OUTCOME_COUNT];
+    uint64_t latency;
+    uint64_t device_latency;
+    uint64_t models;
+    uint64_t device_bytes_max;
+    uint64_t ended; /* snapshots with `ended` */
+    uint64_t loads; /* events */
+    uint64_t allocs;
+    uint64_t allocated;  /* bytes of allocations less those of frees */
+    uint64_t last_total; /* of the runtime, completed */
+    uint64_t snapshots;
+};
+
+struct fixture {
+    char *folder;
+    char *no_sysfs;
+    char *neff;
+    char *hooks_variable;
+    const char *environment[6];
+    struct ntk_collector *collector;
+    struct ntk_snapshot *snapshot;
+    struct sums sums;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    if (!f) {
+        return -1;
+    }
+    f->folder = test_scratch_create();
+    f->no_sysfs = test_scratch_path(f->folder, "nothing");
+    f->neff = test_scratch_path(f->folder, "model.neff");
+    if (asprintf(&f->hooks_variable, "NEURON_HOOKS_DIR=%s", f->folder) < 0) {
+        return -1;
+    }
+    f->environment[0] = f->hooks_variable;
+    f->environment[1] = "NEURON_SOFT_INSTANCE=trn1.32xlarge";
+    f->environment[2] = "NEURON_PROCESS_TAG=bert";
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_snapshot_destroy(f->snapshot);
+    ntk_collector_destroy(f->collector);
+    free(f->hooks_variable);
+    free(f->neff);
+    free(f->no_sysfs);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static void collector_open(struct fixture *f)
+{
+    struct ntk_collector_options options = { .reap = true,
+                                             .hooks_dir = f->folder,
+                                             .driver_sysfs = f->no_sysfs };
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_collector_create(&options, &f->collector, &err), 0);
+}
+
+static void make_example(struct fixture *f, const char *name, const char *size, const char *lnc)
+{
+    const char *argv[] = { "neuron-packager", "example", name,    "-o", f->neff,
+                           "--size",          size,      "--lnc", lnc,  NULL };
+    struct test_run run = test_run_program(argv, f->environment);
+
+    if (run.exit_code != 0) {
+        print_error("%s", run.err);
+    }
+    assert_int_equal(run.exit_code, 0);
+    test_run_fini(&run);
+}
+
+static pid_t bench_start(struct fixture *f, const char *cores, const char *option,
+                         const char *value)
+{
+    const char *argv[] = { "neuron-bench", "exec", "--cores", cores, option, value, f->neff, NULL };
+
+    return test_start_program(argv, f->environment, NULL);
+}
+
+static void add_up(struct fixture *f)
+{
+    struct sums *sums = &f->sums;
+
+    sums->snapshots++;
+    for (size_t i = 0; i < f->snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &f->snapshot->runtimes[i];
+        uint64_t device;
+
+        for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {
+            sums->outcome[k] += runtime->outcome[k].period;
+        }
+        sums->latency += runtime->total_latency.count;
+        sums->device_latency += runtime->device_latency.count;
+        for (size_t k = 0; k < runtime->model_count; k++) {
+            sums->models += runtime->models[k].executions.period;
+        }
+        ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, NULL, &device);
+        if (device > sums->device_bytes_max) {
+            sums->device_bytes_max = device;
+        }
+        sums->last_total = runtime->outcome[NTK_OUTCOME_COMPLETED].total;
+        sums->ended += runtime->ended;
+        for (size_t k = 0; k < runtime->core_count; k++) {
+            assert_true(runtime->cores[k].utilization <= 1);
+        }
+        assert_string_equal(runtime->tag, "bert");
+    }
+    for (size_t i = 0; i < f->snapshot->event_count; i++) {
+        const struct ntk_event_sample *event = &f->snapshot->events[i];
+
+        sums->loads += event->kind == NTK_EVENT_MODEL_LOAD;
+        sums->allocs += event->kind == NTK_EVENT_MEM_ALLOC;
+        if (event->kind == NTK_EVENT_MEM_ALLOC) {
+            sums->allocated += event->bytes;
+        } else if (event->kind == NTK_EVENT_MEM_FREE) {
+            sums->allocated -= event->bytes;
+        }
+    }
+}
+
+/* Drains for a while as the agent does, then ends a period. */
+static const struct ntk_snapshot *watch(struct fixture *f, unsigned int ms)
+{
+    struct ntk_err err = { 0 };
+
+    for (unsigned int waited = 0; waited < ms; waited += 10) {
+        const struct timespec pause = { 0, 10000000 };
+
+        nanosleep(&pause, NULL);
+        assert_true(ntk_collector_drain(f->collector) >= 0);
+    }
+    ntk_snapshot_destroy(f->snapshot);
+    f->snapshot = NULL;
+    assert_int_equal(ntk_collector_poll(f->collector, &f->snapshot, &err), 0);
+    add_up(f);
+    return f->snapshot;
+}
+
+static void watch_until_ended(struct fixture *f)
+{
+    for (int i = 0; i < 2400 && f->sums.ended == 0; i++) {
+        watch(f, 30);
+    }
+    assert_int_equal(f->sums.ended, 1);
+}
+
+static void the_periods_of_a_run_add_up_to_its_executions(void **state)
+{
+    struct fixture *f = *state;
+    pid_t bench;
+
+    make_example(f, "mlp", "64", "1");
+    collector_open(f);
+    bench = bench_start(f, "2-5", "--count", "400");
+    watch_until_ended(f);
+    assert_int_equal(test_stop_program(bench, 0), 0);
+
+    assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
+    assert_true(f->sums.outcome[NTK_OUTCOME_COMPLETED] >= 400);
+    assert_int_equal(f->sums.latency, f->sums.last_total);
+    assert_int_equal(f->sums.device_latency, f->sums.last_total);
+    assert_int_equal(f->sums.models, f->sums.last_total);
+    for (size_t k = NTK_OUTCOME_COMPLETED + 1; k < NTK_OUTCOME_COUNT; k++) {
+        assert_int_equal(f->sums.outcome[k], 0);
+    }
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, f->sums.last_total);
+    assert_int_equal(f->sums.loads, 4);
+    assert_true(f->sums.device_bytes_max > 0);
+    assert_int_equal(f->snapshot->events_unlisted, 0);
+    assert_int_equal(f->snapshot->events_lost.total, 0);
+    assert_true(f->sums.allocs > 0);
+    assert_int_equal(f->sums.allocated, 0); /* all that was allocated was freed */
+
+    assert_true(f->snapshot->hardware.software);
+    assert_string_equal(f->snapshot->hardware.instance_type, "trn1.32xlarge");
+    assert_string_equal(f->snapshot->hardware.device_type, "trainium");
+    assert_int_equal(f->snapshot->device_count, 16);
+    assert_int_equal(f->snapshot->core_count, 32);
+    assert_int_equal(f->snapshot->devices[0].neighbour_count, 4);
+    assert_int_equal(f->snapshot->devices[1].stack_used_bytes[0], 0);
+    assert_true(f->snapshot->devices[0].has & NTK_DEVICE_HAS_ECC);
+    {
+        uint64_t on_cores = 0;
+
+        for (size_t i = 0; i < f->snapshot->core_count; i++) {
+            uint64_t total = f->snapshot->cores[i].outcome[NTK_OUTCOME_COMPLETED].total;
+
+            on_cores += total;
+            assert_int_equal(total > 0, i >= 2 && i <= 5);
+            assert_int_equal(f->snapshot->cores[i].effective_flops.total > 0, i >= 2 && i <= 5);
+        }
+        assert_int_equal(on_cores, f->sums.last_total);
+    }
+    watch(f, 0);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+}
+
+static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_core_sample *core;
+    bool running = false;
+    double sum = 0;
+    int whole = 0; /* periods that lie inside the execution */
+    pid_t bench;
+
+    make_example(f, "spin", "7000", "1"); /* 5 s of device time */
+    f->environment[3] = "NEURON_SOFT_PACE=1";
+    collector_open(f);
+    bench = bench_start(f, "0", "--count", "1");
+    for (int i = 0; i < 400 && f->sums.ended == 0; i++) {
+        watch(f, 250);
+        if (f->snapshot->runtime_count == 0 || f->snapshot->runtimes[0].core_count == 0) {
+            continue;
+        }
+        core = &f->snapshot->runtimes[0].cores[0];
+        if (running && core->in_flight > 0) {
+            whole++;
+            sum += core->utilization;
+            /* the two readings of a period may lie a little nearer than its ends on a busy machine */
+            assert_true(core->utilization > 0.8);
+            assert_true(f->snapshot->cores[0].utilization > 0.8);
+            assert_true(f->snapshot->runtimes[0].models[0].is_running);
+            assert_int_equal(core->outcome[NTK_OUTCOME_COMPLETED].period, 0);
+        }
+        running = core->in_flight > 0;
+    }
+    assert_int_equal(test_stop_program(bench, 0), 0);
+    assert_true(whole >= 5);
+    assert_true(sum / whole > 0.97);
+    assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
+    /* and all in all it was busy for the five seconds of each execution, no more */
+    assert_true(f->snapshot->cores[0].busy_ns.total >= 4900000000u * f->sums.last_total);
+    assert_true(f->snapshot->cores[0].busy_ns.total <= 6000000000u * f->sums.last_total);
+}
+
+static void a_killed_run_is_told_once_more_with_its_last_counts(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t last;
+    pid_t bench;
+
+    make_example(f, "mlp", "64", "1");
+    collector_open(f);
+    bench = bench_start(f, "0-1", "--duration", "60s");
+    for (int i = 0; i < 2400 && f->sums.outcome[NTK_OUTCOME_COMPLETED] < 50; i++) {
+        watch(f, 30);
+    }
+    assert_true(f->sums.outcome[NTK_OUTCOME_COMPLETED] >= 50);
+    assert_int_equal(test_stop_program(bench, SIGKILL), 128 + SIGKILL);
+    watch_until_ended(f);
+    assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
+    assert_int_equal(f->sums.models, f->sums.last_total);
+    assert_int_equal(f->snapshot->runtimes[0].memory_count, 0);
+    assert_int_equal(f->snapshot->devices[0].stack_used_bytes[0], 0);
+    last = f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total;
+    watch(f, 100);
+    assert_int_equal(f->sums.ended, 1);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, last);
+}
+
+static void a_logical_core_of_two_counts_each_execution_once(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_core_sample logical;
+    const struct ntk_core_sample *first;
+    const struct ntk_core_sample *second;
+    pid_t bench;
+
+    f->environment[1] = "NEURON_SOFT_INSTANCE=trn2.3xlarge";
+    make_example(f, "mlp", "64", "2");
+    collector_open(f);
+    bench = bench_start(f, "1", "--count", "60");
+    watch_until_ended(f);
+    assert_int_equal(test_stop_program(bench, 0), 0);
+    assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
+    assert_true(f->sums.last_total >= 60);
+    assert_int_equal(f->snapshot->hardware.lnc, 2);
+    assert_string_equal(f->snapshot->hardware.core_version, "v3d");
+    assert_int_equal(f->snapshot->core_count, 8);
+    first = &f->snapshot->cores[2];
+    second = &f->snapshot->cores[3];
+    assert_int_equal(first->outcome[NTK_OUTCOME_COMPLETED].total, f->sums.last_total);
+    assert_int_equal(second->outcome[NTK_OUTCOME_COMPLETED].total, 0);
+    assert_true(first->busy_ns.total > 0);
+    assert_true(second->busy_ns.total > 0);
+    assert_true(
+        ntk_snapshot_logical_core(f->snapshot->cores, f->snapshot->core_count, 2, 1, &logical));
+    assert_int_equal(logical.outcome[NTK_OUTCOME_COMPLETED].total, f->sums.last_total);
+    assert_int_equal(logical.flops.total, first->flops.total + second->flops.total);
+}
+
+static void outcomes_that_fail_keep_their_kind(void **state)
+{
+    static const struct {
+        const char *example;
+        enum ntk_outcome outcome;
+        enum ntk_error_class error_class;
+    } rows[] = {
+        { "nan", NTK_OUTCOME_COMPLETED_WITH_NUM_ERR, NTK_ERROR_NUMERICAL },
+        { "oob", NTK_OUTCOME_COMPLETED_WITH_ERR, NTK_ERROR_MODEL },
+        { "deadlock", NTK_OUTCOME_TIMED_OUT, NTK_ERROR_RUNTIME },
+    };
+    struct fixture *f = *state;
+
+    collector_open(f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *make[] = { "neuron-packager", "example", rows[i].example, "-o", f->neff, NULL };
+        struct test_run run = test_run_program(make, f->environment);
+        uint64_t before = 0;
+        pid_t bench;
+
+        assert_int_equal(run.exit_code, 0);
+        test_run_fini(&run);
+        memset(&f->sums, 0, sizeof f->sums);
+        before = f->snapshot ? f->snapshot->error_class[rows[i].error_class].total : 0;
+        bench = bench_start(f, "0", "--count", "3");
+        watch_until_ended(f);
+        test_stop_program(bench, 0);
+        assert_true(f->sums.outcome[rows[i].outcome] >= 1);
+        for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {
+            assert_true(k == rows[i].outcome || f->sums.outcome[k] == 0);
+        }
+        assert_int_equal(f->snapshot->error_class[rows[i].error_class].total - before,
+                         f->sums.outcome[rows[i].outcome]);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_periods_of_a_run_add_up_to_its_executions),
+        TEST(a_long_execution_shows_a_busy_core_while_it_runs),
+        TEST(a_killed_run_is_told_once_more_with_its_last_counts),
+        TEST(a_logical_core_of_two_counts_each_execution_once),
+        TEST(outcomes_that_fail_keep_their_kind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
