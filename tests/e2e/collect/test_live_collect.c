@@ -59,7 +59,7 @@ static int setup(void **state)
         return -1;
     }
     f->environment[0] = f->hooks_variable;
-    f->environment[1] = "NEURON_SOFT_INSTANCE=trn1.32xlarge";
+    f->environment[1] = "NEURON_SOFT_INSTANCE=trn1.2xlarge"; /* its tree is quickly made */
     f->environment[2] = "NEURON_PROCESS_TAG=bert";
     *state = f;
     return 0;
@@ -182,14 +182,15 @@ static void the_periods_of_a_run_add_up_to_its_executions(void **state)
     struct fixture *f = *state;
     pid_t bench;
 
-    make_example(f, "mlp", "64", "1");
+    f->environment[1] = "NEURON_SOFT_INSTANCE=trn1.32xlarge";
+    make_example(f, "mlp", "128", "1");
     collector_open(f);
-    bench = bench_start(f, "2-5", "--count", "400");
+    bench = bench_start(f, "2-5", "--count", "80");
     watch_until_ended(f);
     assert_int_equal(test_stop_program(bench, 0), 0);
 
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
-    assert_true(f->sums.outcome[NTK_OUTCOME_COMPLETED] >= 400);
+    assert_true(f->sums.outcome[NTK_OUTCOME_COMPLETED] >= 80);
     assert_int_equal(f->sums.latency, f->sums.last_total);
     assert_int_equal(f->sums.device_latency, f->sums.last_total);
     assert_int_equal(f->sums.models, f->sums.last_total);
@@ -237,7 +238,7 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
     int whole = 0; /* periods that lie inside the execution */
     pid_t bench;
 
-    make_example(f, "spin", "7000", "1"); /* 5 s of device time */
+    make_example(f, "spin", "4200", "1"); /* 3 s of device time */
     f->environment[3] = "NEURON_SOFT_PACE=1";
     collector_open(f);
     bench = bench_start(f, "0", "--count", "1");
@@ -262,9 +263,9 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
     assert_true(whole >= 5);
     assert_true(sum / whole > 0.97);
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
-    /* and all in all it was busy for the five seconds of each execution, no more */
-    assert_true(f->snapshot->cores[0].busy_ns.total >= 4900000000u * f->sums.last_total);
-    assert_true(f->snapshot->cores[0].busy_ns.total <= 6000000000u * f->sums.last_total);
+    /* and all in all it was busy for the three seconds of each execution, no more */
+    assert_true(f->snapshot->cores[0].busy_ns.total >= 2900000000u * f->sums.last_total);
+    assert_true(f->snapshot->cores[0].busy_ns.total <= 4500000000u * f->sums.last_total);
 }
 
 static void a_killed_run_is_told_once_more_with_its_last_counts(void **state)
@@ -273,13 +274,13 @@ static void a_killed_run_is_told_once_more_with_its_last_counts(void **state)
     uint64_t last;
     pid_t bench;
 
-    make_example(f, "mlp", "64", "1");
+    make_example(f, "mlp", "128", "1");
     collector_open(f);
     bench = bench_start(f, "0-1", "--duration", "60s");
-    for (int i = 0; i < 2400 && f->sums.outcome[NTK_OUTCOME_COMPLETED] < 50; i++) {
+    for (int i = 0; i < 2400 && f->sums.outcome[NTK_OUTCOME_COMPLETED] < 15; i++) {
         watch(f, 30);
     }
-    assert_true(f->sums.outcome[NTK_OUTCOME_COMPLETED] >= 50);
+    assert_true(f->sums.outcome[NTK_OUTCOME_COMPLETED] >= 15);
     assert_int_equal(test_stop_program(bench, SIGKILL), 128 + SIGKILL);
     watch_until_ended(f);
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
@@ -302,13 +303,13 @@ static void a_logical_core_of_two_counts_each_execution_once(void **state)
     pid_t bench;
 
     f->environment[1] = "NEURON_SOFT_INSTANCE=trn2.3xlarge";
-    make_example(f, "mlp", "64", "2");
+    make_example(f, "mlp", "128", "2");
     collector_open(f);
-    bench = bench_start(f, "1", "--count", "60");
+    bench = bench_start(f, "1", "--count", "20");
     watch_until_ended(f);
     assert_int_equal(test_stop_program(bench, 0), 0);
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
-    assert_true(f->sums.last_total >= 60);
+    assert_true(f->sums.last_total >= 20);
     assert_int_equal(f->snapshot->hardware.lnc, 2);
     assert_string_equal(f->snapshot->hardware.core_version, "v3d");
     assert_int_equal(f->snapshot->core_count, 8);
@@ -348,7 +349,7 @@ static void outcomes_that_fail_keep_their_kind(void **state)
         test_run_fini(&run);
         memset(&f->sums, 0, sizeof f->sums);
         before = f->snapshot ? f->snapshot->error_class[rows[i].error_class].total : 0;
-        bench = bench_start(f, "0", "--count", "3");
+        bench = bench_start(f, "0", "--duration", "500ms"); /* long enough to be seen */
         watch_until_ended(f);
         test_stop_program(bench, 0);
         assert_true(f->sums.outcome[rows[i].outcome] >= 1);
