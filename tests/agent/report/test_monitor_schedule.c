@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: snapshots at times of our choice; who is reported, what is due, and that sums are right. */
+#include "agent/report/monitor_schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/support/sample_snapshot.h"
+
+#define SECOND NTK_NS_PER_SECOND
+
+static struct ntk_monitor_config config;
+
+static void configure(const char *text)
+{
+    struct ntk_err err = { 0 };
+
+    if (ntk_monitor_config_parse(&config, text, strlen(text), &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+/* One period of the sample machine to the schedule; returns what put() says. */
+static int put(struct ntk_monitor_schedule *schedule, uint64_t now_ns, uint64_t period_ns, bool all)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+    snapshot->period_ns = period_ns;
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] = 0;
+    int ret = ntk_monitor_schedule_put(schedule, snapshot, now_ns, all);
+    ntk_snapshot_destroy(snapshot);
+    return ret;
+}
+
+static const struct ntk_runtime_sample *runtime_of(const struct ntk_snapshot *report, uint32_t pid)
+{
+    for (size_t i = 0; i < report->runtime_count; i++) {
+        if (report->runtimes[i].pid == pid) {
+            return &report->runtimes[i];
+        }
+    }
+    return NULL;
+}
+
+static void with_one_period_each_snapshot_is_a_report_of_everything(void **state)
+{
+    ntk_monitor_config_default(&config, 5 * SECOND);
+    struct ntk_monitor_schedule *schedule =
+        ntk_monitor_schedule_create(&config, 0, 100 * SECOND, false);
+
+    (void)state;
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 100 * SECOND);
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(put(schedule, (100 + 5 * i) * SECOND, 5 * SECOND, false), 1);
+        const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
+        const struct ntk_runtime_sample *runtime = runtime_of(report, 41210);
+        assert_int_equal(report->sequence, i + 1);
+        assert_int_equal(report->runtime_count, 2);
+        for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
+            assert_int_equal(runtime->group_period_ns[k], 5 * SECOND);
+        }
+        assert_int_equal(runtime->outcome[0].period, 70);
+        assert_int_equal(ntk_monitor_schedule_next_ns(schedule), (105 + 5 * i) * SECOND);
+    }
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+static void periods_stay_on_their_grid_when_a_wakeup_is_late(void **state)
+{
+    ntk_monitor_config_default(&config, SECOND);
+    struct ntk_monitor_schedule *schedule =
+        ntk_monitor_schedule_create(&config, 0, 10 * SECOND, false);
+
+    (void)state;
+    put(schedule, 10 * SECOND + SECOND / 4, SECOND, false);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 11 * SECOND);
+    put(schedule, 14 * SECOND + SECOND / 2, SECOND, false); /* suspended: the points are left out */
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 15 * SECOND);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+/* Method: groups of 1 s, 2 s and 3 s over 12 s; each group's counts add up to what was put. */
+static void every_group_covers_exactly_its_own_period(void **state)
+{
+    uint64_t executions = 0;
+    uint64_t busy_ns = 0;
+    uint64_t ecc = 0;
+    uint64_t machine = 0;
+
+    (void)state;
+    configure("{\"period\":\"1s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\","
+              "\"period\":\"2s\"},{\"type\":\"neuroncore_counters\",\"period\":\"3s\"},"
+              "{\"type\":\"memory_used\"}]}],"
+              "\"system_metrics\":[{\"type\":\"neuron_hw_counters\",\"period\":\"2s\"}]}");
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, true);
+    for (uint64_t now = 1; now <= 12; now++) {
+        assert_int_equal(put(schedule, now * SECOND, SECOND, false), 1);
+        const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
+        const struct ntk_runtime_sample *runtime = runtime_of(report, 41210);
+        assert_int_equal(runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS],
+                         now % 2 ? NTK_GROUP_ABSENT : 2 * SECOND);
+        assert_int_equal(runtime->group_period_ns[NTK_RUNTIME_GROUP_CORES],
+                         now % 3 ? NTK_GROUP_ABSENT : 3 * SECOND);
+        assert_int_equal(runtime->group_period_ns[NTK_RUNTIME_GROUP_MEMORY], SECOND);
+        assert_int_equal(runtime->group_period_ns[NTK_RUNTIME_GROUP_CPU], NTK_GROUP_ABSENT);
+        assert_int_equal(report->group_period_ns[NTK_SYSTEM_GROUP_CPU], NTK_GROUP_ABSENT);
+        if (runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] != NTK_GROUP_ABSENT) {
+            executions += runtime->outcome[0].period;
+            assert_int_equal(runtime->total_latency.count, 140);
+        }
+        if (runtime->group_period_ns[NTK_RUNTIME_GROUP_CORES] != NTK_GROUP_ABSENT) {
+            busy_ns += runtime->cores[0].busy_ns.period;
+        }
+        if (report->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT) {
+            ecc += report->devices[0].ecc[0].period;
+        }
+        machine += report->outcome[0].period;
+        assert_int_equal(report->period_ns, SECOND);
+    }
+    assert_int_equal(executions, 12 * 70);
+    assert_int_equal(busy_ns, 12 * 500000000ull);
+    assert_int_equal(ecc, 12);
+    assert_int_equal(machine, 12 * 77);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+static void polls_for_others_are_no_reports_but_count(void **state)
+{
+    uint64_t executions = 0;
+
+    (void)state;
+    ntk_monitor_config_default(&config, 5 * SECOND);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, SECOND, 0, true);
+    for (uint64_t now = 1; now <= 11; now++) {
+        int ret = put(schedule, now * SECOND, SECOND, false);
+        assert_int_equal(ret, now % 5 == 0);
+        assert_int_equal(ntk_monitor_schedule_next_ns(schedule), (now + 1) * SECOND);
+        if (ret == 1) {
+            const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
+            executions += runtime_of(report, 41210)->outcome[0].period;
+            assert_int_equal(report->period_ns, 5 * SECOND);
+        }
+    }
+    assert_int_equal(put(schedule, 11 * SECOND + SECOND / 2, SECOND / 2, true), 1);
+    executions += runtime_of(ntk_monitor_schedule_report_get(schedule), 41210)->outcome[0].period;
+    assert_int_equal(executions, 12 * 70);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+static void only_applications_that_a_filter_lets_through_are_listed(void **state)
+{
+    (void)state;
+    configure("{\"neuron_runtimes\":[{\"tag_filter\":\"^bert\",\"metrics\":["
+              "{\"type\":\"execution_stats\"}]}]}");
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, false);
+    assert_int_equal(put(schedule, 0, SECOND, false), 1);
+    const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
+    assert_int_equal(report->runtime_count, 1);
+    assert_int_equal(report->runtimes[0].pid, 41210);
+    assert_int_equal(report->runtimes[0].has & NTK_RUNTIME_HAS_MEMORY, 0);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+/* Method: a runtime that ends within a long period, after a report of a short one. */
+static void the_last_counts_of_an_ended_runtime_come_with_the_longer_period(void **state)
+{
+    (void)state;
+    configure("{\"period\":\"1s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\","
+              "\"period\":\"4s\"},{\"type\":\"memory_used\"}]}]}");
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, true);
+    put(schedule, 1 * SECOND, SECOND, false);
+    for (uint64_t now = 2; now <= 4; now++) {
+        struct ntk_snapshot *idle = test_idle_snapshot();
+        idle->period_ns = SECOND;
+        assert_int_equal(ntk_monitor_schedule_put(schedule, idle, now * SECOND, false), 1);
+        ntk_snapshot_destroy(idle);
+        const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
+        assert_int_equal(report->runtime_count, now == 4 ? 2 : 0);
+    }
+    const struct ntk_runtime_sample *runtime =
+        runtime_of(ntk_monitor_schedule_report_get(schedule), 99);
+    assert_true(runtime->ended);
+    assert_int_equal(runtime->outcome[0].period, 7);
+    assert_int_equal(runtime->group_period_ns[NTK_RUNTIME_GROUP_MEMORY], NTK_GROUP_ABSENT);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_one_period_each_snapshot_is_a_report_of_everything),
+        cmocka_unit_test(periods_stay_on_their_grid_when_a_wakeup_is_late),
+        cmocka_unit_test(every_group_covers_exactly_its_own_period),
+        cmocka_unit_test(polls_for_others_are_no_reports_but_count),
+        cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
+        cmocka_unit_test(the_last_counts_of_an_ended_runtime_come_with_the_longer_period),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

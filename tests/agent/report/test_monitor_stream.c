@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: pipes, sockets and files as stdout; readers that are slow, gone, or never come. */
+#include "agent/report/monitor_stream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/scratch.h"
+
+#define LINE_BYTES 40000
+
+static struct ntk_monitor_stream *open_stream(int fd)
+{
+    struct ntk_monitor_stream *stream = NULL;
+
+    assert_int_equal(ntk_monitor_stream_create(fd, &stream, NULL), 0);
+    return stream;
+}
+
+/* Puts numbered lines until one is dropped; how many were taken. */
+static int fill(struct ntk_monitor_stream *stream, char *line)
+{
+    int taken = 0;
+
+    memset(line, 'x', LINE_BYTES);
+    line[LINE_BYTES - 1] = '\n';
+    for (;;) {
+        snprintf(line, 16, "%08d", taken);
+        line[8] = ' ';
+        int ret = ntk_monitor_stream_put(stream, line, LINE_BYTES);
+        assert_true(ret >= 0);
+        if (ret == 1) {
+            return taken;
+        }
+        taken++;
+        assert_true(taken < 10000);
+    }
+}
+
+/* Reads lines until the stream is empty; each must be whole and the next in order. */
+static int drain(struct ntk_monitor_stream *stream, int fd)
+{
+    char *line = malloc(LINE_BYTES);
+    size_t used = 0;
+    int count = 0;
+
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    for (;;) {
+        ssize_t got = read(fd, line + used, LINE_BYTES - used);
+        if (got < 0 && ntk_monitor_stream_is_empty(stream)) {
+            break;
+        }
+        if (got < 0) {
+            assert_int_equal(ntk_monitor_stream_flush(stream), 0);
+            continue;
+        }
+        used += (size_t)got;
+        if (used == LINE_BYTES) {
+            assert_int_equal(atoi(line), count);
+            assert_int_equal(line[LINE_BYTES - 1], '\n');
+            count++;
+            used = 0;
+        }
+    }
+    assert_int_equal(used, 0);
+    free(line);
+    return count;
+}
+
+static void check_slow_reader(int write_fd, int read_fd)
+{
+    struct ntk_monitor_stream *stream = open_stream(write_fd);
+    char *line = malloc(LINE_BYTES);
+    int flags = fcntl(write_fd, F_GETFL);
+
+    int taken = fill(stream, line);
+    assert_true(taken > 1);
+    assert_int_equal(ntk_monitor_stream_dropped_count(stream), 1);
+    assert_int_equal(drain(stream, read_fd), taken);
+    assert_int_equal(ntk_monitor_stream_put(stream, line, LINE_BYTES), 0); /* and on it goes */
+    assert_int_equal(fcntl(write_fd, F_GETFL), flags); /* others may share this descriptor */
+    free(line);
+    ntk_monitor_stream_destroy(stream);
+}
+
+static void a_slow_reader_of_a_pipe_loses_whole_lines_only(void **state)
+{
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    check_slow_reader(fds[1], fds[0]);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void a_slow_reader_of_a_socket_loses_whole_lines_only(void **state)
+{
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    check_slow_reader(fds[1], fds[0]);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void a_reader_that_is_gone_is_told(void **state)
+{
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    struct ntk_monitor_stream *stream = open_stream(fds[1]);
+    close(fds[0]);
+    assert_int_equal(ntk_monitor_stream_put(stream, "x\n", 2), -EPIPE);
+    ntk_monitor_stream_destroy(stream);
+    close(fds[1]);
+}
+
+static void a_line_larger_than_the_queue_goes_through_an_empty_one(void **state)
+{
+    int fds[2];
+    size_t size = 2 * NTK_MONITOR_STREAM_BYTES_MAX;
+    char *line = calloc(1, size);
+    size_t got = 0;
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    struct ntk_monitor_stream *stream = open_stream(fds[1]);
+    assert_int_equal(ntk_monitor_stream_put(stream, line, size), 0);
+    assert_int_equal(ntk_monitor_stream_put(stream, line, 10), 1);
+    while (got < size) {
+        ssize_t count = read(fds[0], line, size);
+        assert_true(count > 0);
+        got += (size_t)count;
+        assert_int_equal(ntk_monitor_stream_flush(stream), 0);
+    }
+    assert_true(ntk_monitor_stream_is_empty(stream));
+    ntk_monitor_stream_destroy(stream);
+    free(line);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void a_file_gets_every_line_behind_what_it_holds(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "out");
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    char text[16] = "";
+
+    (void)state;
+    assert_int_equal(write(fd, "a\n", 2), 2);
+    struct ntk_monitor_stream *stream = open_stream(fd);
+    assert_int_equal(ntk_monitor_stream_put(stream, "b\n", 2), 0);
+    assert_int_equal(ntk_monitor_stream_put(stream, "c\n", 2), 0);
+    assert_int_equal(pread(fd, text, sizeof text, 0), 6);
+    assert_string_equal(text, "a\nb\nc\n");
+    ntk_monitor_stream_destroy(stream);
+    close(fd);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+static void a_closed_stdout_is_one_sentence(void **state)
+{
+    struct ntk_monitor_stream *stream = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_monitor_stream_create(9999, &stream, &err), -EBADF);
+    assert_string_equal(err.text, "cannot write to stdout: Bad file descriptor");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slow_reader_of_a_pipe_loses_whole_lines_only),
+        cmocka_unit_test(a_slow_reader_of_a_socket_loses_whole_lines_only),
+        cmocka_unit_test(a_reader_that_is_gone_is_told),
+        cmocka_unit_test(a_line_larger_than_the_queue_goes_through_an_empty_one),
+        cmocka_unit_test(a_file_gets_every_line_behind_what_it_holds),
+        cmocka_unit_test(a_closed_stdout_is_one_sentence),
+    };
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: hand-made snapshots to a page, the page to text; series by their exact lines, the whole by
+ * the checker of Prometheus. */
+#include "exporters/prometheus/prometheus_encode.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/base/map.h"
+#include "tests/support/sample_snapshot.h"
+
+#define I_HEAD "instance_id=\"\",instance_name=\"\",instance_type=\"trn2.3xlarge\","
+#define TAG "bert \\\"serve\\\""
+
+static struct ntk_prometheus_page page;
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&page, 0, sizeof page);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ntk_prometheus_page_fini(&page);
+    return 0;
+}
+
+static void update(struct ntk_snapshot *snapshot)
+{
+    assert_int_equal(ntk_prometheus_page_update(&page, snapshot), 0);
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* Freed by the caller. */
+static char *encode(bool vendor_only)
+{
+    struct ntk_buf buf = { 0 };
+
+    ntk_prometheus_encode(&page, NTK_PROMETHEUS_TEXT_0_0_4, vendor_only, &buf);
+    assert_true(ntk_buf_ok(&buf));
+    return ntk_buf_take(&buf, NULL);
+}
+
+static void assert_line(const char *text, const char *line)
+{
+    size_t length = strlen(line);
+
+    for (const char *at = strstr(text, line); at; at = strstr(at + 1, line)) {
+        if ((at == text || at[-1] == '\n') && at[length] == '\n') {
+            return;
+        }
+    }
+    fail_msg("no line '%s' in:\n%s", line, text);
+}
+
+static void assert_no(const char *text, const char *part)
+{
+    if (strstr(text, part)) {
+        fail_msg("'%s' is in:\n%s", part, text);
+    }
+}
+
+static void every_family_of_the_vendor_has_its_exact_series(void **state)
+{
+    static const char *const lines[] = {
+        "# HELP neuroncore_utilization_ratio NeuronCore utilization ratio",
+        "# TYPE neuroncore_utilization_ratio gauge",
+        "neuroncore_utilization_ratio{availability_zone=\"\"," I_HEAD
+        "neuroncore=\"1\",region=\"\",runtime_tag=\"" TAG "\",subnet_id=\"\"} 0.375",
+        "neuron_runtime_vcpu_usage_ratio{availability_zone=\"\"," I_HEAD
+        "region=\"\",runtime_tag=\"" TAG "\",subnet_id=\"\",usage_type=\"user\"} 0.125",
+        "neuron_runtime_memory_used_bytes{availability_zone=\"\"," I_HEAD
+        "memory_location=\"neuron_device\",region=\"\",runtime_tag=\"" TAG
+        "\",subnet_id=\"\"} 1125504",
+        "neuroncore_memory_usage_model_shared_scratchpad{availability_zone=\"\"," I_HEAD
+        "memory_location=\"None\",neuroncore=\"0\",region=\"\",runtime_tag=\"" TAG
+        "\",subnet_id=\"\"} 2048",
+        "neuroncore_memory_usage_constants{availability_zone=\"\"," I_HEAD
+        "memory_location=\"None\",neuroncore=\"1\",region=\"\",runtime_tag=\"" TAG
+        "\",subnet_id=\"\"} 0",
+        "# TYPE execution_errors_total counter",
+        "execution_errors_total{availability_zone=\"\",error_type=\"hardware\"," I_HEAD
+        "region=\"\",runtime_tag=\"" TAG "\",subnet_id=\"\"} 5",
+        "# TYPE execution_errors_created gauge",
+        "execution_status_total{availability_zone=\"\"," I_HEAD "region=\"\",runtime_tag=\"" TAG
+        "\",status_type=\"completed\",subnet_id=\"\"} 70",
+        "execution_latency_seconds{availability_zone=\"\"," I_HEAD
+        "percentile=\"p100\",region=\"\",runtime_tag=\"" TAG "\",subnet_id=\"\"} 0.0021135355",
+        "hardware_ecc_events_total{availability_zone=\"\",event_type=\"sram_ecc_corrected\"," I_HEAD
+        "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 4",
+        "system_vcpu_count{availability_zone=\"\"," I_HEAD "region=\"\",subnet_id=\"\"} 12",
+        "system_vcpu_usage_ratio{availability_zone=\"\"," I_HEAD
+        "region=\"\",subnet_id=\"\",usage_type=\"user\"} 0.03",
+        "system_memory_total_bytes{availability_zone=\"\"," I_HEAD
+        "region=\"\",subnet_id=\"\"} 137438953472",
+        "system_swap_used_bytes{availability_zone=\"\"," I_HEAD "region=\"\",subnet_id=\"\"} 512",
+        "instance_info{availability_zone=\"\"," I_HEAD "region=\"\",subnet_id=\"\"} 1",
+        "neuron_hardware_info{availability_zone=\"\"," I_HEAD
+        "neuron_device_count=\"1\",neuroncore_per_device_count=\"4\",region=\"\",subnet_id=\"\"} 1",
+    };
+
+    (void)state;
+    update(test_sample_snapshot(1));
+    char *text = encode(true);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_line(text, lines[i]);
+    }
+    assert_no(text, "neuron_executions_total");
+    free(text);
+}
+
+static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **state)
+{
+    static const char *const lines[] = {
+        "# TYPE neuron_execution_latency_seconds histogram",
+        "neuron_execution_latency_seconds_bucket{availability_zone=\"\"," I_HEAD
+        "latency_type=\"total\",le=\"0.001048576\",model_name=\"bert_base.neff\",region=\"\","
+        "runtime_tag=\"" TAG "\",subnet_id=\"\"} 0",
+        "neuron_execution_latency_seconds_bucket{availability_zone=\"\"," I_HEAD
+        "latency_type=\"total\",le=\"0.002097152\",model_name=\"bert_base.neff\",region=\"\","
+        "runtime_tag=\"" TAG "\",subnet_id=\"\"} 39",
+        "neuron_execution_latency_seconds_bucket{availability_zone=\"\"," I_HEAD
+        "latency_type=\"total\",le=\"1.024e-06\",model_name=\"bert_base.neff\",region=\"\","
+        "runtime_tag=\"" TAG "\",subnet_id=\"\"} 0",
+        "neuron_execution_latency_seconds_bucket{availability_zone=\"\"," I_HEAD
+        "latency_type=\"device\",le=\"+Inf\",model_name=\"bert_base.neff\",region=\"\","
+        "runtime_tag=\"" TAG "\",subnet_id=\"\"} 40",
+        "neuron_execution_latency_seconds_count{availability_zone=\"\"," I_HEAD
+        "latency_type=\"total\",model_name=\"bert_base.neff\",region=\"\",runtime_tag=\"" TAG
+        "\",subnet_id=\"\"} 40",
+        "neuron_executions_total{availability_zone=\"\"," I_HEAD
+        "region=\"\",status_type=\"completed\",subnet_id=\"\"} 77",
+        "neuroncore_total_utilization_ratio{availability_zone=\"\"," I_HEAD
+        "neuroncore=\"0\",region=\"\",subnet_id=\"\"} 0.5",
+        "neuroncore_total_utilization_ratio{availability_zone=\"\"," I_HEAD
+        "neuroncore=\"3\",region=\"\",subnet_id=\"\"} 0",
+        "neuroncore_busy_seconds_total{availability_zone=\"\"," I_HEAD
+        "neuroncore=\"1\",region=\"\",subnet_id=\"\"} 0.375",
+        "neuroncore_engine_busy_seconds_total{availability_zone=\"\",engine=\"dve\"," I_HEAD
+        "neuroncore=\"0\",region=\"\",subnet_id=\"\"} 0.016",
+        "neuroncore_flops_total{availability_zone=\"\"," I_HEAD
+        "neuroncore=\"0\",region=\"\",subnet_id=\"\"} 4000000",
+        "neuron_memory_used_bytes{availability_zone=\"\",category=\"dma_rings_io\"," I_HEAD
+        "memory_location=\"neuron_device\",neuroncore=\"0\",region=\"\",runtime_tag=\"" TAG
+        "\",subnet_id=\"\"} 1024",
+        "neuron_memory_peak_bytes{availability_zone=\"\",category=\"host_application\"," I_HEAD
+        "memory_location=\"host\",neuroncore=\"\",region=\"\",runtime_tag=\"" TAG
+        "\",subnet_id=\"\"} 8192",
+        "neurondevice_memory_capacity_bytes{availability_zone=\"\",hbm=\"1\"," I_HEAD
+        "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 25769803776",
+        "neuron_model_loaded_info{availability_zone=\"\"," I_HEAD
+        "model_id=\"10001\",model_name=\"bert_base.neff\",neuroncore=\"0\",region=\"\",runtime_tag="
+        "\"" TAG "\",subnet_id=\"\"} 1",
+        "neuron_monitor_events_lost_total{availability_zone=\"\"," I_HEAD
+        "region=\"\",subnet_id=\"\"} 2",
+    };
+
+    (void)state;
+    update(test_sample_snapshot(1));
+    char *text = encode(false);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_line(text, lines[i]);
+    }
+    assert_no(text, "gone.neff");
+    free(text);
+}
+
+static void counters_add_up_over_snapshots(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        update(test_sample_snapshot(1));
+    }
+    char *text = encode(false);
+    assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",runtime_tag=\"" TAG
+                      "\",status_type=\"completed\",subnet_id=\"\"} 210");
+    assert_line(text, "neuron_executions_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",status_type=\"completed\",subnet_id=\"\"} 231");
+    assert_line(text, "hardware_ecc_events_total{availability_zone=\"\",event_type="
+                      "\"mem_ecc_repairable_uncorrected\"," I_HEAD
+                      "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 15");
+    free(text);
+}
+
+static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+    (void)state;
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
+            snapshot->runtimes[i].group_period_ns[k] = NTK_GROUP_ABSENT;
+        }
+    }
+    update(test_sample_snapshot(1));
+    update(snapshot);
+    char *text = encode(true);
+    assert_line(text,
+                "execution_status_total{availability_zone=\"\"," I_HEAD
+                "region=\"\",runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 70");
+    assert_line(text, "neuroncore_utilization_ratio{availability_zone=\"\"," I_HEAD
+                      "neuroncore=\"1\",region=\"\",runtime_tag=\"" TAG "\",subnet_id=\"\"} 0.375");
+    assert_line(text, "neuron_runtime_memory_used_bytes{availability_zone=\"\"," I_HEAD
+                      "memory_location=\"host\",region=\"\",runtime_tag=\"" TAG
+                      "\",subnet_id=\"\"} 4608");
+    free(text);
+}
+
+static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
+{
+    struct ntk_snapshot *gone = test_sample_snapshot(1);
+
+    (void)state;
+    gone->runtime_count = 0;
+    memset(gone->outcome, 0, sizeof gone->outcome);
+    update(test_sample_snapshot(1));
+    update(gone);
+    char *text = encode(false);
+    assert_no(text, "runtime_tag");
+    assert_line(text, "neuron_executions_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",status_type=\"completed\",subnet_id=\"\"} 77");
+    free(text);
+    update(test_sample_snapshot(1));
+    text = encode(false);
+    assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",runtime_tag=\"" TAG
+                      "\",status_type=\"completed\",subnet_id=\"\"} 140");
+    free(text);
+}
+
+static void runtimes_of_one_tag_share_its_series(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+    (void)state;
+    snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
+    snapshot->runtimes[1].cores[0].core = 1;
+    snapshot->runtimes[1].cores[0].utilization = 0.9;
+    update(snapshot);
+    char *text = encode(false);
+    assert_line(text,
+                "execution_status_total{availability_zone=\"\"," I_HEAD
+                "region=\"\",runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 77");
+    assert_line(text, "neuroncore_utilization_ratio{availability_zone=\"\"," I_HEAD
+                      "neuroncore=\"1\",region=\"\",runtime_tag=\"" TAG "\",subnet_id=\"\"} 0.9");
+    free(text);
+}
+
+static void no_series_stands_twice(void **state)
+{
+    struct ntk_map seen = { 0 };
+    struct ntk_snapshot *snapshot = test_sample_snapshot(2);
+
+    (void)state;
+    snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
+    snapshot->runtimes[1].models = snapshot->runtimes[0].models;
+    snapshot->runtimes[1].model_count = snapshot->runtimes[0].model_count;
+    update(snapshot);
+    char *text = encode(false);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        char *value = strrchr(line, ' ');
+        if (line[0] != '#') {
+            *value = '\0';
+        }
+        if (ntk_map_get(&seen, line)) {
+            fail_msg("'%s' stands twice", line);
+        }
+        ntk_map_put(&seen, line, line);
+    }
+    ntk_map_fini(&seen);
+    free(text);
+}
+
+static void hostile_texts_cannot_break_the_page(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+    (void)state;
+    snapshot->runtimes[0].tag = "a\"} 1\nb\\\xff";
+    snapshot->runtimes[0].models[0].name = "\n# EOF\n";
+    update(snapshot);
+    char *text = encode(false);
+    assert_no(text, "\nb\\");
+    assert_no(text, "\n# EOF");
+    assert_no(text, "\xff");
+    assert_non_null(strstr(text, "runtime_tag=\"a\\\"} 1\xef\xbf\xbd"
+                                 "b\\\\\xef\xbf\xbd\""));
+    free(text);
+}
+
+/* Method: the tag table is filled beyond its bound by tags that come and go. */
+static void ended_tags_are_forgotten_oldest_first(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NTK_PROMETHEUS_TAGS_MAX + 10; i++) {
+        struct ntk_snapshot *snapshot = test_idle_snapshot();
+        struct ntk_runtime_sample *runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
+        runtime->has = NTK_RUNTIME_HAS_EXECUTIONS;
+        runtime->tag = ntk_snapshot_format(snapshot, "tag-%d", i);
+        update(snapshot);
+    }
+    assert_int_equal(page.tags.count, NTK_PROMETHEUS_TAGS_MAX);
+    assert_null(ntk_map_get(&page.tags, "tag-9"));
+    assert_non_null(ntk_map_get(&page.tags, "tag-10"));
+}
+
+/* promtool knows one finding: the vendor's own name system_vcpu_count. */
+static void the_checker_of_prometheus_finds_nothing(void **state)
+{
+    (void)state;
+    if (system("command -v promtool >/dev/null 2>&1") != 0) {
+        skip();
+    }
+    update(test_sample_snapshot(2));
+    ntk_prometheus_page_update_process(&page);
+    char *text = encode(false);
+    char name[] = "/tmp/ntk-promtool-XXXXXX";
+    int fd = mkstemp(name);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    char command[256];
+    char found[4096];
+    snprintf(command, sizeof command, "promtool check metrics <%s 2>&1", name);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    size_t count = fread(found, 1, sizeof found - 1, pipe);
+    found[count] = '\0';
+    int status = pclose(pipe);
+    unlink(name);
+    free(text);
+    assert_true(WIFEXITED(status));
+    assert_string_equal(found, "system_vcpu_count non-histogram and non-summary metrics should not "
+                               "have \"_count\" suffix\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        CASE(every_family_of_the_vendor_has_its_exact_series),
+        CASE(ours_follow_with_histograms_that_are_exact_at_their_edges),
+        CASE(counters_add_up_over_snapshots),
+        CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
+        CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
+        CASE(runtimes_of_one_tag_share_its_series),
+        CASE(no_series_stands_twice),
+        CASE(hostile_texts_cannot_break_the_page),
+        CASE(ended_tags_are_forgotten_oldest_first),
+        CASE(the_checker_of_prometheus_finds_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

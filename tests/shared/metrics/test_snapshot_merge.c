@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: hand-made periods, merged; what adds up, what is weighted, what is the newer one's. */
+#include "shared/metrics/snapshot_merge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/sample_snapshot.h"
+
+static void assert_near(double a, double b)
+{
+    if (fabs(a - b) > 1e-9) {
+        fail_msg("%.12g is not %.12g", a, b);
+    }
+}
+
+static void counts_and_histograms_add_up(void **state)
+{
+    struct ntk_snapshot *older = test_sample_snapshot(1);
+    struct ntk_snapshot *newer = test_sample_snapshot(1);
+    newer->runtimes[0].outcome[0].total = 1000;
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    const struct ntk_runtime_sample *runtime = &both->runtimes[0];
+
+    (void)state;
+    assert_int_equal(both->period_ns, 2 * older->period_ns);
+    assert_int_equal(both->runtime_count, 2);
+    assert_int_equal(runtime->start_time, 77); /* by start time */
+    runtime = &both->runtimes[1];
+    assert_int_equal(runtime->outcome[0].period, 140);
+    assert_int_equal(runtime->outcome[0].total, 1000);
+    assert_int_equal(runtime->error_class[5].period, 10);
+    assert_int_equal(runtime->total_latency.count, 140);
+    assert_int_equal(runtime->total_latency.entry_count, 2);
+    assert_int_equal(runtime->total_latency.sum_ns, 142ull * 1048576);
+    assert_int_equal(runtime->cores[1].busy_ns.period, 750000000);
+    assert_int_equal(runtime->cores[1].engine_busy_ns[3].period, 24000000);
+    assert_int_equal(runtime->models[0].executions.period, 80);
+    assert_int_equal(runtime->models[0].total_latency.count, 80);
+    assert_int_equal(both->devices[0].ecc[NTK_ECC_MEM_REPAIRABLE].period, 10);
+    assert_int_equal(both->outcome[0].period, 154);
+    assert_int_equal(both->events_lost.period, 4);
+    assert_int_equal(both->system.context_switches, 40834);
+    assert_int_equal(both->cores[0].busy_ns.period, 1000000000);
+    ntk_snapshot_destroy(both);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+}
+
+static void shares_are_weighted_by_the_lengths(void **state)
+{
+    struct ntk_snapshot *older = test_sample_snapshot(1);
+    struct ntk_snapshot *newer = test_sample_snapshot(1);
+
+    (void)state;
+    older->period_ns = 3000;
+    newer->period_ns = 1000;
+    older->runtimes[0].cores[0].utilization = 1;
+    newer->runtimes[0].cores[0].utilization = 0;
+    older->runtimes[0].cpu_user = 0;
+    newer->runtimes[0].cpu_user = 0.8;
+    older->system.average[NTK_CPU_IDLE] = 0.4;
+    newer->system.average[NTK_CPU_IDLE] = 0.8;
+    older->system.cpus[10].share[NTK_CPU_IDLE] = 0;
+    newer->system.cpus[10].share[NTK_CPU_IDLE] = 1;
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    assert_near(both->runtimes[1].cores[0].utilization, 0.75);
+    assert_near(both->runtimes[1].cpu_user, 0.2);
+    assert_near(both->system.average[NTK_CPU_IDLE], 0.5);
+    assert_near(both->system.cpus[10].share[NTK_CPU_IDLE], 0.25);
+    ntk_snapshot_destroy(both);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+}
+
+static void states_are_the_newer_ones(void **state)
+{
+    struct ntk_snapshot *older = test_sample_snapshot(1);
+    struct ntk_snapshot *newer = test_sample_snapshot(1);
+
+    (void)state;
+    newer->runtimes[0].memory[2].current_bytes = 5;
+    newer->runtimes[0].models[0].is_running = false;
+    newer->system.memory_used_bytes = 77;
+    newer->realtime_ns = 99;
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    assert_int_equal(both->runtimes[1].memory[2].current_bytes, 5);
+    assert_true(both->runtimes[1].models[0].is_running); /* it ran in the older part */
+    assert_int_equal(both->system.memory_used_bytes, 77);
+    assert_int_equal(both->realtime_ns, 99);
+    ntk_snapshot_destroy(both);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+}
+
+/* Method: the parts are freed first, so that asan sees a borrowed byte. */
+static void a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed(void **state)
+{
+    struct ntk_snapshot *older = test_sample_snapshot(2);
+    struct ntk_snapshot *newer = test_idle_snapshot();
+
+    (void)state;
+    older->period_ns = newer->period_ns = 1000;
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+    assert_int_equal(both->runtime_count, 2);
+    assert_string_equal(both->runtimes[1].tag, "bert \"serve\"");
+    assert_int_equal(both->runtimes[1].outcome[0].period, 70);
+    assert_near(both->runtimes[1].cores[0].utilization, 0.25); /* idle half of the time */
+    assert_string_equal(both->runtimes[1].models[0].name, "bert_base.neff");
+    assert_int_equal(both->runtimes[1].total_latency.entries[0].count, 69);
+    assert_int_equal(both->runtimes[1].memory_count, 8);
+    assert_true(both->runtimes[0].ended);
+    ntk_snapshot_destroy(both);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_and_histograms_add_up),
+        cmocka_unit_test(shares_are_weighted_by_the_lengths),
+        cmocka_unit_test(states_are_the_newer_ones),
+        cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
