@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the hooks add to nrt_execute of a small NEFF. Three processes run the same NEFF, one with the
+ * hooks off, one with counters, one with all; they take turns, so that each meets the same machine.
+ * Where the kernel puts the pages of a process makes more of a difference than the hooks, so there are
+ * several such sets, and the best process of each mode counts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime-hooks/bench/nrt_loader.h"
+#include "shared/base/fs.h"
+#include "tests/bench/rounds.h"
+#include "tests/support/observed.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define EXECUTIONS 1000
+#define ROUND_COUNT 7
+#define SETS 9
+#define MODES 3
+#define NEFF_BYTES_MAX (64u << 20)
+
+static const char *neff_path;
+
+static void require(int condition, const char *what)
+{
+    if (!condition) {
+        (void)fprintf(stderr, "bench_execute: %s\n", what);
+        _exit(1);
+    }
+}
+
+/* Loads the NEFF with tensors of zeros, then executes each time it is told to. */
+static int child_executes(struct observed *child, void *ctx)
+{
+    nrt_tensor_info_array_t *info = NULL;
+    nrt_tensor_set_t *outputs = NULL;
+    nrt_tensor_set_t *inputs = NULL;
+    nrt_model_t *model = NULL;
+    struct nrt_loader nrt;
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    uint64_t i;
+
+    setenv("NEURON_HOOKS", ctx, 1);
+    require(nrt_loader_open(&nrt, &err) == 0, err.text);
+    require(ntk_fs_read(neff_path, NEFF_BYTES_MAX, &bytes, &count, &err) == 0, err.text);
+    require(nrt.init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    require(nrt.load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
+    require(nrt.get_model_tensor_info(model, &info) == NRT_SUCCESS, "tensor info");
+    require(nrt.allocate_tensor_set(&inputs) == NRT_SUCCESS, "tensor set");
+    require(nrt.allocate_tensor_set(&outputs) == NRT_SUCCESS, "tensor set");
+    for (i = 0; i < info->tensor_count; i++) {
+        const nrt_tensor_info_t *tensor = &info->tensor_array[i];
+        nrt_tensor_t *made = NULL;
+
+        require(nrt.tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size, tensor->name,
+                                    &made) == NRT_SUCCESS,
+                "tensor");
+        require(
+            nrt.add_tensor_to_tensor_set(tensor->usage == NRT_TENSOR_USAGE_INPUT ? inputs : outputs,
+                                         tensor->name, made) == NRT_SUCCESS,
+            "tensor set");
+    }
+    (void)rounds_pin(0);
+    observed_send(child, 0);
+    while (observed_receive(child) != 0) {
+        uint64_t begin = rounds_cpu_ns();
+
+        for (i = 0; i < EXECUTIONS; i++) {
+            require(nrt.execute(model, inputs, outputs) == NRT_SUCCESS, "nrt_execute");
+        }
+        observed_send(child, rounds_cpu_ns() - begin);
+    }
+    nrt.close();
+    return 0;
+}
+
+static double measure(void *ctx)
+{
+    struct observed *child = ctx;
+
+    observed_send(child, 1);
+    return (double)observed_receive(child) / EXECUTIONS;
+}
+
+/* One set of three processes; adds the smallest time of each to the mode's values. */
+static void run_set(struct rounds_subject *all)
+{
+    static char modes[MODES][10] = { "0", "counters", "1" };
+    struct rounds_subject set[MODES];
+    struct observed children[MODES];
+    char *homes[MODES];
+    int i;
+
+    memset(set, 0, sizeof set);
+    for (i = 0; i < MODES; i++) {
+        homes[i] = test_scratch_create(); /* a software machine each */
+        children[i] = observed_start(homes[i], child_executes, modes[i]);
+        (void)observed_receive(&children[i]);
+        set[i].measure = measure;
+        set[i].ctx = &children[i];
+    }
+    rounds_run(set, MODES, ROUND_COUNT);
+    for (i = 0; i < MODES; i++) {
+        all[i].values[all[i].count++] = rounds_min(&set[i]);
+        observed_send(&children[i], 0);
+        (void)observed_finish(&children[i], 0);
+        test_scratch_destroy(homes[i]);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+int main(int argc, char **argv)
+{
+    struct rounds_subject all[MODES] = {
+        { .name = "nrt_execute, hooks off" },
+        { .name = "nrt_execute, counters" },
+        { .name = "nrt_execute, counters and events" },
+    };
+    /* Shared memory where the machine has it, as in life: pages of a disk's file cost more. */
+    int shm = access("/dev/shm", W_OK) == 0 ? setenv("TMPDIR", "/dev/shm", 1) : 0;
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "small.neff");
+    const char *const make[] = { "neuron-packager", "example", "memcpy", "-o", path, NULL };
+    struct test_run made;
+    double by_median;
+    double by_min;
+    int set;
+    int i;
+
+    (void)shm;
+    rounds_options(argc, argv);
+    neff_path = path;
+    made = test_run_program(make, NULL);
+    if (made.exit_code != 0) {
+        (void)fprintf(stderr, "bench_execute: %s", made.err);
+        return 1;
+    }
+    test_run_fini(&made);
+    for (set = 0; set < SETS; set++) {
+        run_set(all);
+    }
+    for (i = 0; i < MODES; i++) {
+        qsort(all[i].values, SETS, sizeof(double), compare);
+        rounds_print(&all[i], "ns");
+    }
+    (void)rounds_print_ratio("   counters / off", &all[1], &all[0], 0);
+    (void)rounds_print_ratio("   counters and events / off", &all[2], &all[0], 0);
+    by_min = rounds_min(&all[2]) / rounds_min(&all[0]) - 1;
+    by_median = rounds_median(&all[2]) / rounds_median(&all[0]) - 1;
+    (void)rounds_print_value("M4 cost of the hooks, the better of minimum and median",
+                             (by_min < by_median ? by_min : by_median) * 100, "%", 1, 0);
+    free(path);
+    test_scratch_destroy(folder);
+    return 0;
+}
