@@ -358,6 +358,9 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
                           core->row->facts.instance, core->lnc);
         goto out;
     }
+    if (core->row->facts.generation >= 3 && core->lnc == 1) {
+        core->options.contiguous_scratchpad = false;
+    }
     ret = cores_lock(core, err);
     if (ret < 0) {
         goto out;

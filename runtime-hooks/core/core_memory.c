@@ -6,6 +6,7 @@
 #include "runtime-hooks/core/core_state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,6 +58,21 @@ static struct core_stack *stack_find(struct ntk_core *core, uint32_t physical_co
     return NULL;
 }
 
+/* The first shortage of a process leaves its memory log behind. */
+static void shortage_tell(struct ntk_core *core, uint32_t device)
+{
+    const char *enabled = getenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG");
+    char path[NTK_PATH_BYTES];
+    char sentence[NTK_PATH_BYTES + 64];
+
+    if ((enabled && strcmp(enabled, "0") == 0) ||
+        core_memlog_write(core->memlog, device, path, sizeof path) < 0 || !core->options.warn) {
+        return;
+    }
+    (void)snprintf(sentence, sizeof sentence, "the log of allocations was written to %s", path);
+    core->options.warn(sentence);
+}
+
 static int device_take(struct ntk_core *core, const struct core_memory_request *request,
                        struct core_allocation *allocation, struct ntk_err *err)
 {
@@ -80,6 +96,7 @@ static int device_take(struct ntk_core *core, const struct core_memory_request *
         }
     }
     if (ret < 0) {
+        shortage_tell(core, stack->device);
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
                            "Failed to allocate %s (usage: %s) on ND %u:NC %u; its HBM stack has %s",
                            ntk_units_bytes(wanted, sizeof wanted, request->bytes),

@@ -29,6 +29,7 @@ int runtime_setup(void **state)
     setenv("NEURON_HOOKS_DIR", runtime->folder, 1);
     setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
     setenv("NEURON_RT_LOG_LEVEL", "QUIET", 1);
+    setenv("NEURON_RT_OOM_DUMP_DIRECTORY", runtime->folder, 1);
     *state = runtime;
     return 0;
 }

@@ -192,9 +192,11 @@ static void a_full_stack_refuses_and_recovers(void **state)
 {
     nrt_tensor_t *tensors[17] = { NULL };
     nrt_tensor_t *more = NULL;
+    const struct runtime *runtime = *state;
+    char path[512];
+    char line[256] = "";
     uint8_t *data;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     for (int i = 0; i < 15; i++) {
         assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(1) << 30,
@@ -204,6 +206,19 @@ static void a_full_stack_refuses_and_recovers(void **state)
     assert_int_equal(
         nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(1) << 30, "one more", &more),
         NRT_RESOURCE);
+    /* The log of allocations is there: its header, two cores' microcode, the tensors. */
+    (void)snprintf(path, sizeof path, "%s/nrt_mem_log_device_0_%08x.csv", runtime->folder,
+                   (unsigned)getpid());
+    FILE *log = fopen(path, "r");
+    int lines = 0;
+    assert_non_null(log);
+    while (fgets(line, sizeof line, log)) {
+        lines++;
+    }
+    (void)fclose(log);
+    assert_int_equal(lines, 1 + 2 + 15);
+    assert_non_null(strstr(line, ",device,tensors,1073741824,64,0x"));
+    assert_non_null(strstr(line, ",0,gigabyte,16106127360\n"));
     /* The other core has a stack of its own. */
     assert_int_equal(
         nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 1, UINT64_C(1) << 30, "other", &more),

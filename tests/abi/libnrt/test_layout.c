@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sizes, offsets and values of the public headers: what programs built against the vendor's headers
+ * expect. Checked while compiling; the program itself has nothing left to do.
+ */
+#include <assert.h>
+#include <stddef.h>
+
+#include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
+#include "nrt/nrt_profile.h"
+#include "nrt/nrt_version.h"
+
+#define SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type)
+#define AT(type, member, offset) \
+    static_assert(offsetof(type, member) == (offset), #type "." #member)
+#define IS(constant, value) static_assert((constant) == (value), #constant)
+
+SIZE(NRT_STATUS, 4);
+IS(NRT_SUCCESS, 0);
+IS(NRT_FAILURE, 1);
+IS(NRT_INVALID, 2);
+IS(NRT_INVALID_HANDLE, 3);
+IS(NRT_RESOURCE, 4);
+IS(NRT_TIMEOUT, 5);
+IS(NRT_HW_ERROR, 6);
+IS(NRT_QUEUE_FULL, 7);
+IS(NRT_LOAD_NOT_ENOUGH_NC, 9);
+IS(NRT_UNSUPPORTED_NEFF_VERSION, 10);
+IS(NRT_FAIL_HOST_MEM_ALLOC, 11);
+IS(NRT_UNINITIALIZED, 13);
+IS(NRT_CLOSED, 14);
+IS(NRT_QUEUE_EMPTY, 15);
+IS(NRT_EXEC_UNIT_UNRECOVERABLE, 101);
+IS(NRT_EXEC_BAD_INPUT, 1002);
+IS(NRT_EXEC_COMPLETED_WITH_NUM_ERR, 1003);
+IS(NRT_EXEC_COMPLETED_WITH_ERR, 1004);
+IS(NRT_EXEC_NC_BUSY, 1005);
+IS(NRT_EXEC_OOB, 1006);
+IS(NRT_OOB, 1006);
+IS(NRT_COLL_PENDING, 1100);
+IS(NRT_EXEC_HW_ERR_COLLECTIVES, 1200);
+IS(NRT_EXEC_HW_ERR_HBM_UE, 1201);
+IS(NRT_EXEC_HW_ERR_NC_UE, 1202);
+IS(NRT_EXEC_HW_ERR_DMA_ABORT, 1203);
+IS(NRT_EXEC_SW_NQ_OVERFLOW, 1204);
+IS(NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE, 1205);
+IS(NRT_NETWORK_PROXY_FAILURE, 1206);
+
+SIZE(nrt_tensor_placement_t, 4);
+IS(NRT_TENSOR_PLACEMENT_DEVICE, 0);
+IS(NRT_TENSOR_PLACEMENT_HOST, 1);
+IS(NRT_TENSOR_PLACEMENT_VIRTUAL, 2);
+SIZE(nrt_framework_type_t, 4);
+IS(NRT_FRAMEWORK_TYPE_INVALID, 0);
+IS(NRT_FRAMEWORK_TYPE_NO_FW, 1);
+IS(NRT_FRAMEWORK_TYPE_TENSORFLOW, 2);
+IS(NRT_FRAMEWORK_TYPE_PYTORCH, 3);
+IS(NRT_FRAMEWORK_TYPE_MXNET, 4);
+IS(NRT_FRAMEWORK_TYPE_PRECHECK, 5);
+IS(NRT_INSTANCE_INF1, 1);
+IS(NRT_INSTANCE_TRN1, 2);
+IS(NRT_INSTANCE_INF2, 4);
+IS(NRT_INSTANCE_TRN2, 5);
+IS(NRT_INSTANCE_TRN2U, 9);
+IS(NRT_INSTANCE_TRN3, 14);
+IS(NRT_INSTANCE_TRN3PDS98, 15);
+IS(NRT_INSTANCE_SIZE_1XL, 0);
+IS(NRT_INSTANCE_SIZE_48XL, 7);
+IS(NRT_INSTANCE_SIZE_3XL, 8);
+IS(NRT_INSTANCE_SIZE_NUM, 9);
+IS(NRT_INSTANCE_SIZE_UNKNOWN, 9);
+IS(NRT_OP_ADD, 0);
+IS(NRT_OP_MIN, 3);
+IS(NRT_OP_INVALID, 0xF);
+SIZE(nrt_dtype_t, 4);
+IS(NRT_DTYPE_UNKNOWN, 0);
+IS(NRT_DTYPE_UINT64, 1);
+IS(NRT_DTYPE_INT8, 2);
+IS(NRT_DTYPE_UINT8, 3);
+IS(NRT_DTYPE_INT16, 4);
+IS(NRT_DTYPE_UINT16, 5);
+IS(NRT_DTYPE_BFLOAT16, 6);
+IS(NRT_DTYPE_FLOAT16, 7);
+IS(NRT_DTYPE_INT32, 8);
+IS(NRT_DTYPE_UINT32, 9);
+IS(NRT_DTYPE_FLOAT32, 0xA);
+IS(NRT_DTYPE_FP32R, 0xB);
+IS(NRT_DTYPE_INT64, 0xC);
+IS(NRT_DTYPE_FP8_E3, 0xD);
+IS(NRT_DTYPE_FP8_E4, 0xE);
+IS(NRT_DTYPE_FP8_E5, 0xF);
+IS(NRT_CC_REDUCESCATTER, 2);
+IS(NRT_TENSOR_USAGE_INPUT, 0);
+IS(NRT_TENSOR_USAGE_OUTPUT, 1);
+IS(NRT_MAJOR_VERSION, 2);
+IS(NRT_MINOR_VERSION, 0);
+IS(RT_VERSION_DETAIL_LEN, 128);
+IS(GIT_HASH_LEN, 64);
+IS(NRT_TENSOR_NAME_MAX, 256);
+
+SIZE(nrt_instance_info_t, 32);
+AT(nrt_instance_info_t, size, 4);
+AT(nrt_instance_info_t, arch_name, 8);
+AT(nrt_instance_info_t, device_revision, 24);
+SIZE(nrt_tensor_batch_op_t, 24);
+AT(nrt_tensor_batch_op_t, size, 8);
+AT(nrt_tensor_batch_op_t, buffer, 16);
+SIZE(nrt_tensor_batch_t, 24);
+AT(nrt_tensor_batch_t, ops, 8);
+AT(nrt_tensor_batch_t, num_ops, 16);
+SIZE(nrt_tensor_device_allocation_info_t, 24);
+AT(nrt_tensor_device_allocation_info_t, size, 8);
+AT(nrt_tensor_device_allocation_info_t, hbm_index, 16);
+SIZE(nrt_vnc_memory_stats_t, 16);
+AT(nrt_vnc_memory_stats_t, bytes_limit, 8);
+SIZE(nrt_cc_comm_t, 32);
+AT(nrt_cc_comm_t, rank, 8);
+AT(nrt_cc_comm_t, rank_n, 12);
+AT(nrt_cc_comm_t, ctx_device_id, 16);
+AT(nrt_cc_comm_t, ctx_device_count, 20);
+AT(nrt_cc_comm_t, vnc, 24);
+SIZE(nrt_tensor_list_t, 16);
+AT(nrt_tensor_list_t, num_tensors, 8);
+SIZE(nrt_version_t, 224);
+AT(nrt_version_t, rt_minor, 8);
+AT(nrt_version_t, rt_patch, 16);
+AT(nrt_version_t, rt_maintenance, 24);
+AT(nrt_version_t, rt_detail, 32);
+AT(nrt_version_t, git_hash, 160);
+SIZE(nrt_tensor_info_t, 296);
+AT(nrt_tensor_info_t, usage, 256);
+AT(nrt_tensor_info_t, size, 264);
+AT(nrt_tensor_info_t, dtype, 272);
+AT(nrt_tensor_info_t, shape, 280);
+AT(nrt_tensor_info_t, ndim, 288);
+AT(nrt_tensor_info_array_t, tensor_array, 8);
+SIZE(nrt_ucode_img, 16);
+SIZE(nrt_ucode_info, 32);
+AT(nrt_ucode_info, dram, 16);
+SIZE(nrt_model_info_t, 4);
+
+int main(void)
+{
+    return 0;
+}

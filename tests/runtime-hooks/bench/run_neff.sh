@@ -1,0 +1,63 @@
+#!/bin/bash
+# The example client and neuron-bench on a built NEFF: outputs, statistics, errors, exit codes.
+set -u
+make_model=$1
+scratch=$(mktemp -d) || exit 1
+export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_RT_LOG_LEVEL=QUIET
+unset NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LIBNRT
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+bad() { echo "FAILED: $*"; failed=1; }
+code() { # expected command...
+    local expected=$1
+    shift
+    "$@" >out 2>err </dev/null
+    local got=$?
+    [ $got = "$expected" ] || bad "exit $got, not $expected: $* ($(cat err))"
+}
+
+"$make_model" adder.neff || exit 1
+code 0 "$NTK_BIN_DIR/run_neff" adder.neff
+[ "$(stat -c %s y.out)" = 32768 ] || bad "y.out has $(stat -c %s y.out) bytes"
+[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 4 ] || bad "y[4] without input is not 4"
+printf '\0\0\200\077%.0s' $(seq 8192) >ones # 8192 times 1.0f
+code 0 "$NTK_BIN_DIR/run_neff" adder.neff x ones
+[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 5 ] || bad "y[4] of ones is not 5"
+code 0 "$NTK_BIN_DIR/run_neff" adder.neff x nowhere
+grep -q 'input x is zero' err || bad "a missing input file is not told"
+[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 4 ] || bad "a missing input is not zero"
+code 1 "$NTK_BIN_DIR/run_neff" ones
+grep -q NRT_INVALID err || bad "a foreign file: $(cat err)"
+code 2 "$NTK_BIN_DIR/run_neff"
+code 2 "$NTK_BIN_DIR/run_neff" adder.neff x
+
+bench=$NTK_BIN_DIR/neuron-bench
+code 0 "$bench" exec adder.neff --count 37 --threads 3 --cores 0-1 --json
+grep -q '"executions":37,"numerical_errors":0,"errors":0,' out || bad "not 37 executions: $(cat out)"
+code 0 "$bench" exec adder.neff -n 5
+grep -q '^executions  5 ' out || bad "text: $(cat out)"
+code 0 "$bench" exec adder.neff --rate 100000 --count 10
+code 0 "$bench" exec adder.neff --duration 50ms
+code 0 "$bench" --help
+code 0 "$bench" exec --help
+code 2 "$bench"
+code 2 "$bench" fly
+code 2 "$bench" exec
+code 2 "$bench" exec adder.neff --cores 0,2
+code 2 "$bench" exec adder.neff --cores x
+code 2 "$bench" exec adder.neff --rate -1
+code 1 "$bench" exec nowhere.neff
+[ "$(wc -l <err)" = 1 ] || bad "not one line: $(cat err)"
+code 1 "$bench" exec ones
+code 1 "$bench" exec adder.neff --cores 2
+NEURON_LIBNRT=/nowhere/libnrt.so code 1 "$bench" exec adder.neff
+grep -q 'cannot open libnrt.so.1' err || bad "a missing library: $(cat err)"
+# Stopped by a signal where running is the job: done, with its figures.
+timeout -s INT 2 "$bench" exec adder.neff --rate 20 >out 2>err || [ $? = 124 ] || bad "SIGINT: $(cat err)"
+grep -q '^executions ' out || bad "no figures after SIGINT"
+code 0 "$bench" machine
+[ -e hooks/soft/sys/module/neuron/version ] || bad "machine made no tree"
+code 0 "$bench" machine --remove
+[ -z "$(ls -A hooks)" ] || bad "left in the hooks folder: $(ls -A hooks)"
+exit $failed

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device tree of the software machine: leaves, sums, both layouts, take-over, removal.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime-hooks/core/core.h"
+#include "shared/base/fs.h"
+#include "tests/support/observed.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+static char *folder;
+
+static int setup(void **state)
+{
+    (void)state;
+    folder = test_scratch_create();
+    setenv("NEURON_HOOKS_DIR", folder, 1);
+    unsetenv("NEURON_SOFT_INSTANCE");
+    unsetenv("NEURON_SOFT_SYSFS");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_scratch_destroy(folder);
+    return 0;
+}
+
+/* The text of a leaf below the root, "" when it is not there. */
+static const char *leaf(const char *path)
+{
+    static char text[1024];
+    char full[1024];
+
+    (void)snprintf(full, sizeof full, "%s/soft/sys/%s", folder, path);
+    if (ntk_fs_read_text(full, text, sizeof text) < 0) {
+        text[0] = '\0';
+    }
+    return text;
+}
+
+#define DEVICES "devices/virtual/neuron_device/"
+
+static void build(const char *instance)
+{
+    struct ntk_err err = { 0 };
+
+    setenv("NEURON_SOFT_INSTANCE", instance, 1);
+    if (ntk_core_machine_build(&err) != 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void a_built_machine_shows_what_it_is(void **state)
+{
+    char link[256];
+    char path[1024];
+
+    (void)state;
+    build("trn1.32xlarge");
+    assert_string_equal(leaf("module/neuron/version"), "2.30.2.0");
+    assert_string_equal(leaf(DEVICES "neuron0/core_count"), "2");
+    assert_string_equal(leaf(DEVICES "neuron0/connected_devices"), "12, 3, 4, 1");
+    assert_string_equal(leaf(DEVICES "neuron15/connected_devices"), "11, 14, 3, 12");
+    assert_string_equal(leaf(DEVICES "neuron3/info/serial_number"), "0a1b2c3d4e5f0003");
+    assert_string_equal(leaf(DEVICES "neuron0/info/architecture/arch_type"), "NDv2");
+    assert_string_equal(leaf(DEVICES "neuron0/info/architecture/instance_type"), "Trn1");
+    assert_string_equal(leaf(DEVICES "neuron0/info/architecture/device_name"), "Trainium1");
+    assert_string_equal(leaf(DEVICES "neuron0/neuron_core1/info/architecture/arch_type"), "NCv2");
+    assert_string_equal(leaf(DEVICES "neuron0/info/notify_delay"), "-1");
+    assert_string_equal(leaf(DEVICES "neuron0/reset"), "1");
+    assert_string_equal(leaf(DEVICES "neuron0/stats/power/utilization"),
+                        "POWER_STATUS_NO_DATA,0,0.00,0.00,0.00");
+    assert_string_equal(leaf(DEVICES "neuron0/neuron_core0/stats/status/success/total"), "0");
+    assert_string_equal(leaf(DEVICES "neuron0/neuron_core0/stats/tensor_engine/pe_cntrs"),
+                        "xrow_grp,mm_active,wl_active,idle\n0,0,0,0\n1,0,0,0\n2,0,0,0\n3,0,0,0");
+    assert_string_equal(leaf("class/neuron_device/ultraserver_mode"), "");
+    assert_string_equal(leaf("class/neuron_device/node_id_4"), "-1");
+    assert_string_equal(leaf("bus/pci/devices/0000:10:1c.0/device"), "0x7164");
+    assert_string_equal(leaf("bus/pci/devices/0000:40:1f.0/numa_node"), "1");
+    assert_string_equal(leaf("bus/pci/devices/0000:10:1c.0/local_cpulist"), "0-31,64-95");
+    assert_string_equal(leaf(DEVICES "neuron16/core_count"), "");
+    (void)snprintf(path, sizeof path, "%s/soft/sys/class/neuron_device/neuron7", folder);
+    ssize_t bytes = readlink(path, link, sizeof link - 1);
+    assert_true(bytes > 0);
+    link[bytes] = '\0';
+    assert_string_equal(link, "../../devices/virtual/neuron_device/neuron7");
+}
+
+static void another_instance_rebuilds_the_tree(void **state)
+{
+    (void)state;
+    build("trn1.32xlarge");
+    build("trn2.3xlarge");
+    assert_string_equal(leaf(DEVICES "neuron0/core_count"), "8");
+    assert_string_equal(leaf(DEVICES "neuron1/core_count"), "");
+    assert_string_equal(leaf(DEVICES "neuron0/connected_devices"), "");
+    assert_string_equal(leaf(DEVICES "neuron0/stats/hardware/health_status/unhealthy_components"),
+                        "");
+    assert_true(strcmp(leaf(DEVICES "neuron0/stats/hardware/health_status/healthcheck_heartbeat"),
+                       "") != 0);
+    build("inf1.xlarge");
+    assert_string_equal(leaf(DEVICES "neuron0/info/architecture/device_name"), "Inferentia");
+    assert_string_equal(leaf(DEVICES "neuron0/stats/hardware/mem_ecc_uncorrected"), "");
+    assert_string_equal(leaf(DEVICES "neuron0/neuron_core3/info/architecture/arch_type"), "NCv1");
+}
+
+static void the_new_layout_moves_stats(void **state)
+{
+    (void)state;
+    setenv("NEURON_SOFT_SYSFS", "new", 1);
+    build("inf2.xlarge");
+    assert_string_equal(leaf("module/neuron/version"), "2.31.0.0");
+    assert_string_equal(leaf(DEVICES "neuron0/telemetry/device/hardware/mem_ecc_uncorrected"), "0");
+    assert_string_equal(
+        leaf(DEVICES "neuron0/telemetry/neuron_core1/other_info/inference_count/total"), "0");
+    assert_string_equal(leaf(DEVICES "neuron0/neuron_core1/info/architecture/arch_type"), "NCv2");
+    assert_string_equal(leaf(DEVICES "neuron0/stats/power/utilization"), "");
+}
+
+static uint64_t number(const char *path)
+{
+    return strtoull(leaf(path), NULL, 10);
+}
+
+#define CORE DEVICES "neuron0/neuron_core0/stats/memory_usage/"
+
+static void memory_shows_at_close_of_a_round_and_sums_hold(void **state)
+{
+    static const char *const categories[] = {
+        "collectives",          "constants",      "dma_rings",
+        "driver_memory",        "model_code",     "tensors",
+        "notifications",        "runtime_memory", "model_shared_scratchpad",
+        "nonshared_scratchpad", "uncategorized",
+    };
+    struct ntk_core_options options = { 0 };
+    struct ntk_core *core = NULL;
+    struct ntk_core_tensor *tensor = NULL;
+    struct ntk_core_tensor *host = NULL;
+    char path[256];
+    uint64_t sum = 0;
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    assert_int_equal(ntk_core_open(&options, &core, NULL), 0);
+    /* The tree was written while the cores were taken. */
+    assert_int_equal(number(CORE "device_mem/total"), 96 << 20);
+    assert_int_equal(number(CORE "device_mem/model_code/total"), 96 << 20);
+    assert_int_equal(number(CORE "device_mem/model_code/peak"), 96 << 20);
+    assert_int_equal(ntk_core_tensor_create(core, NTK_CORE_DEVICE, 0, 12345, "t", &tensor, NULL),
+                     0);
+    assert_int_equal(ntk_core_tensor_create(core, NTK_CORE_HOST, 0, 99, "h", &host, NULL), 0);
+    ntk_core_tensor_destroy(tensor);
+    ntk_core_tensor_destroy(host);
+    ntk_core_close(core);
+    assert_int_equal(number(CORE "device_mem/total"), 0);
+    assert_int_equal(number(CORE "device_mem/tensors/total"), 0);
+    assert_int_equal(number(CORE "device_mem/tensors/present"), 12345);
+    assert_int_equal(number(CORE "device_mem/tensors/peak"), 12345);
+    assert_int_equal(number(CORE "device_mem/peak"), (96 << 20) + 12345);
+    assert_int_equal(number(CORE "host_mem/peak"), 99);
+    assert_int_equal(number(DEVICES "neuron0/stats/memory_usage/host_mem/tensors/peak"), 99);
+    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
+        (void)snprintf(path, sizeof path, CORE "device_mem/%s/total", categories[i]);
+        assert_true(leaf(path)[0] != '\0');
+        sum += number(path);
+    }
+    assert_int_equal(sum, number(CORE "device_mem/total"));
+}
+
+static int holder(struct observed *parent, void *ctx)
+{
+    struct ntk_core_options options = { .exact = true,
+                                        .first_core = *(uint32_t *)ctx,
+                                        .core_count = 1 };
+    struct ntk_core *core = NULL;
+    struct ntk_core_tensor *tensor = NULL;
+
+    observed_send(parent, (uint64_t)(ntk_core_open(&options, &core, NULL) == 0));
+    (void)observed_receive(parent);
+    (void)ntk_core_tensor_create(core, NTK_CORE_DEVICE, 0, 4096, "t", &tensor, NULL);
+    observed_send(parent, 1);
+    (void)observed_receive(parent);
+    return 0;
+}
+
+static int tensor_shows(void *ctx)
+{
+    (void)ctx;
+    return number(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/tensors/total") ==
+           4096;
+}
+
+static void the_next_process_takes_over_when_the_publisher_is_killed(void **state)
+{
+    uint32_t cores[2] = { 0, 1 };
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    struct observed first = observed_start(folder, holder, &cores[0]);
+    assert_int_equal(observed_receive(&first), 1);
+    struct observed second = observed_start(folder, holder, &cores[1]);
+    assert_int_equal(observed_receive(&second), 1);
+    assert_int_equal(observed_finish(&first, SIGKILL), 128 + SIGKILL);
+    observed_send(&second, 1);
+    assert_int_equal(observed_receive(&second), 1);
+    assert_true(test_wait_until(tensor_shows, NULL, 30.0));
+    observed_send(&second, 1);
+    assert_int_equal(observed_finish(&second, 0), 0);
+}
+
+static void removal_is_refused_while_the_machine_is_used(void **state)
+{
+    struct ntk_err err = { 0 };
+    uint32_t core = 1;
+    char path[512];
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    struct observed other = observed_start(folder, holder, &core);
+    assert_int_equal(observed_receive(&other), 1);
+    assert_int_equal(ntk_core_machine_remove(&err), -EBUSY);
+    assert_string_equal(leaf(DEVICES "neuron0/core_count"), "2");
+    assert_int_equal(observed_finish(&other, SIGKILL), 128 + SIGKILL);
+    assert_int_equal(ntk_core_machine_remove(&err), 0);
+    assert_string_equal(leaf(DEVICES "neuron0/core_count"), "");
+    (void)snprintf(path, sizeof path, "%s/soft.state", folder);
+    assert_int_equal(access(path, F_OK), -1);
+    (void)snprintf(path, sizeof path, "%s/soft", folder);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(a_built_machine_shows_what_it_is),
+        TEST(another_instance_rebuilds_the_tree),
+        TEST(the_new_layout_moves_stats),
+        TEST(memory_shows_at_close_of_a_round_and_sums_hold),
+        TEST(the_next_process_takes_over_when_the_publisher_is_killed),
+        TEST(removal_is_refused_while_the_machine_is_used),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
