@@ -103,7 +103,8 @@ static void a_built_machine_shows_what_it_is(void **state)
 static void another_instance_rebuilds_the_tree(void **state)
 {
     (void)state;
-    build("trn1.32xlarge");
+    build("inf1.6xlarge");
+    assert_string_equal(leaf(DEVICES "neuron1/connected_devices"), "2, 0");
     build("trn2.3xlarge");
     assert_string_equal(leaf(DEVICES "neuron0/core_count"), "8");
     assert_string_equal(leaf(DEVICES "neuron1/core_count"), "");

@@ -17,6 +17,15 @@
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
 
+#ifdef __SANITIZE_THREAD__
+/* A child that starts threads anew is what one of these tests is about. */
+const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+#endif
+
 static const struct runtime *current(void **state)
 {
     return *state;
