@@ -708,7 +708,9 @@ static int transfer_prepare(struct builder *b, const struct ntk_neff_transfer *f
             return BAD("%llu elements go to %llu", (unsigned long long)elements,
                        (unsigned long long)to_elements);
         }
-        if (sides_meet(&transfer->to, side) || transfer->move == NTK_ENGINE_MOVE_TRANSPOSE) {
+        side->bounces =
+            sides_meet(&transfer->to, side) || transfer->move == NTK_ENGINE_MOVE_TRANSPOSE;
+        if (side->bounces) {
             transfer->bounce_bytes += side_bytes(side) + 64;
         }
     }
@@ -894,7 +896,8 @@ static int copy_prepare(struct builder *b, const struct ntk_isa_instr *instr,
     } else {
         transfer->move = transfer->to.walk.dtype == source->walk.dtype ? NTK_ENGINE_MOVE_COPY
                                                                        : NTK_ENGINE_MOVE_CAST;
-        if (sides_meet(&transfer->to, source)) {
+        source->bounces = sides_meet(&transfer->to, source);
+        if (source->bounces) {
             transfer->bounce_bytes = side_bytes(source) + 64;
         }
         transfer_finish(b, transfer);

@@ -53,7 +53,8 @@ struct ntk_engine_side {
     int64_t offset;   /* host bytes from the start of the region to the first element */
     uint64_t address; /* as the program sees it: offset in the variable, or state-buffer address */
     uint64_t run_bytes;
-    float scale; /* fma */
+    float scale;  /* fma */
+    bool bounces; /* a source to copy away first: the destination may overwrite it */
 };
 
 enum ntk_engine_move {

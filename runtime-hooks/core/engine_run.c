@@ -379,9 +379,8 @@ static bool transfer_move(struct run *run, const struct ntk_engine_transfer *tra
     for (uint32_t s = 0; s < transfer->source_count; s++) {
         sources[s].walk = source[s].walk;
         sources[s].scale = source[s].scale;
-        sources[s].from = transfer->bounce_bytes > 0
-                              ? bounce_side(run, &source[s], &used, &sources[s].walk)
-                              : side_memory(run, &source[s]);
+        sources[s].from = source[s].bounces ? bounce_side(run, &source[s], &used, &sources[s].walk)
+                                            : side_memory(run, &source[s]);
     }
     switch (transfer->move) {
     case NTK_ENGINE_MOVE_COPY:

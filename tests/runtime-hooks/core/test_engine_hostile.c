@@ -361,11 +361,17 @@ static void every_field_of_a_descriptor_may_be_spoilt(void **state)
             t->transpose_shape[1] = 2;
             t->transpose_shape[2] = 16;
             t->transpose_shape[3] = 4;
+            t->has_source_array =
+                ops[o] >= NTK_NEFF_TRANSFER_ADD && ops[o] <= NTK_NEFF_TRANSFER_FMA;
+            t->source_count = t->has_source_array ? 3 : 1;
+            t->from[1] = t->from[0]; /* a second one, and one that is the destination */
+            t->from[2] = t->to;
             ran = 0;
             attempt(f);
             assert_int_equal(ran, 1);
             spoil_pattern(f, &t->to);
             spoil_pattern(f, t->from);
+            spoil_pattern(f, &t->from[2]);
             spoil_field(f, &t->transpose_element_bytes, 4);
             for (int d = 0; d < 4; d++) {
                 spoil_field(f, &t->transpose_shape[d], 4);

@@ -1176,6 +1176,27 @@ static void a_transfer_onto_its_own_source_reads_first(void **state)
     }
 }
 
+/* One of many sources overlaps: only that one is copied away, and there is room for no more. */
+static void a_sum_into_one_of_its_sources_is_the_sum(void **state)
+{
+    struct setup *s = *state;
+    const float *a = engine_fixture_memory(&s->f, s->a);
+    const float *d = engine_fixture_memory(&s->f, s->d);
+    struct ntk_neff_transfer *t = transfer_begin(s, NTK_NEFF_TRANSFER_ADD, 128);
+
+    t->has_source_array = true;
+    t->source_count = 16;
+    for (int k = 0; k < 15; k++) {
+        t->from[k] = row(s->a, 0, NTK_DTYPE_FLOAT32, 128);
+    }
+    t->from[15] = row(s->d, 0, NTK_DTYPE_FLOAT32, 128);
+    t->to = row(s->d, 4, NTK_DTYPE_FLOAT32, 128); /* one element further */
+    assert_int_equal(engine_fixture_run(&s->f, NULL, 0), NTK_RUN_OK);
+    for (int i = 0; i < 32; i++) {
+        assert_true(d[i + 1] == 15 * a[i] + (float)(i + 1));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -1204,6 +1225,7 @@ int main(void)
         TEST(a_list_of_sources_is_folded_and_written),
         TEST(a_transfer_casts_and_transposes),
         TEST(a_transfer_onto_its_own_source_reads_first),
+        TEST(a_sum_into_one_of_its_sources_is_the_sum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
