@@ -21,10 +21,12 @@
 #define BRACKET_TRIES 8
 #define FREE_LOCK_POLLS 2 /* design: cannot be judged for two polls = dead */
 
-/* A file that ended and could not, or should not, be removed: not to be shown again. */
+/* A file that ended and could not, or should not, be removed: not to be shown again. Told apart by its
+ * name too, since some file systems use inode numbers again at once. */
 struct done_file {
     uint64_t device;
     uint64_t inode;
+    char name[64];
     uint64_t seen_in_poll;
 };
 
@@ -167,10 +169,11 @@ static struct ntk_ring_segment *find_segment(const struct ntk_ring_registry *reg
     return NULL;
 }
 
-static bool is_done(struct ntk_ring_registry *registry, uint64_t device, uint64_t inode)
+static bool is_done(struct ntk_ring_registry *registry, uint64_t device, uint64_t inode,
+                    const char *name)
 {
     ntk_vec_each(struct done_file, file, &registry->done) {
-        if (file->inode == inode && file->device == device) {
+        if (file->inode == inode && file->device == device && strcmp(file->name, name) == 0) {
             file->seen_in_poll = registry->poll_count;
             return true;
         }
@@ -178,10 +181,13 @@ static bool is_done(struct ntk_ring_registry *registry, uint64_t device, uint64_
     return false;
 }
 
-static void set_done(struct ntk_ring_registry *registry, uint64_t device, uint64_t inode)
+static void set_done(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)
 {
-    struct done_file file = { device, inode, registry->poll_count };
+    struct done_file file = { .device = segment->device,
+                              .inode = segment->inode,
+                              .seen_in_poll = registry->poll_count };
 
+    (void)snprintf(file.name, sizeof file.name, "%s", segment->name);
     if (registry->done.count >= DONE_MAX) {
         ntk_vec_remove(&registry->done, 0);
     }
@@ -213,7 +219,7 @@ static void take_file(struct ntk_ring_registry *registry, int folder, const char
         segment->seen_in_poll = registry->poll_count;
         return;
     }
-    if (is_done(registry, (uint64_t)status.st_dev, (uint64_t)status.st_ino)) {
+    if (is_done(registry, (uint64_t)status.st_dev, (uint64_t)status.st_ino, name)) {
         return;
     }
     if (!S_ISREG(status.st_mode)) {
@@ -251,7 +257,7 @@ static void take_file(struct ntk_ring_registry *registry, int folder, const char
     }
     /* One that died before it was seen matters only to the reader that cleans up. */
     if (has_ended(registry, segment) && !registry->options.reap) {
-        set_done(registry, segment->device, segment->inode);
+        set_done(registry, segment);
         ntk_ring_segment_close(segment);
         return;
     }
@@ -367,7 +373,7 @@ static void reap(struct ntk_ring_registry *registry, const struct ntk_ring_segme
         return;
     }
     if (!registry->options.reap || unlink(segment->path) != 0) {
-        set_done(registry, segment->device, segment->inode);
+        set_done(registry, segment);
     }
 }
 
