@@ -433,7 +433,7 @@ double ntk_snapshot_rate(const struct ntk_snapshot *snapshot, struct ntk_count c
     return snapshot->period_ns == 0 ? 0 : (double)count.period * 1e9 / (double)snapshot->period_ns;
 }
 
-uint64_t ntk_snapshot_outcome_sum(const struct ntk_count outcome[NTK_OUTCOME_COUNT])
+uint64_t ntk_snapshot_outcome_sum(const struct ntk_count *outcome)
 {
     uint64_t sum = 0;
 

@@ -455,8 +455,8 @@ double ntk_snapshot_engine_share(const struct ntk_snapshot *snapshot,
                                  const struct ntk_core_sample *core, enum ntk_engine engine);
 /* What a period's count is per second; 0 for a period of 0. */
 double ntk_snapshot_rate(const struct ntk_snapshot *snapshot, struct ntk_count count);
-/* Sum over an array of outcomes of the period. */
-uint64_t ntk_snapshot_outcome_sum(const struct ntk_count outcome[NTK_OUTCOME_COUNT]);
+/* Sum over the NTK_OUTCOME_COUNT outcomes of the period. */
+uint64_t ntk_snapshot_outcome_sum(const struct ntk_count *outcome);
 
 /* The vendor's groups of neuron-monitor and neuron-top: sums over shared/abi/memory.def. */
 enum ntk_memory_group {
