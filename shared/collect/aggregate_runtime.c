@@ -268,6 +268,9 @@ static int start_from_now(struct ntk_aggregate *aggregate, struct runtime_state 
     for (size_t i = 0; i < reading->core_count; i++) {
         struct core_state *core = core_state(runtime, reading->cores[i].core);
 
+        if (reading->cores[i].core >= NTK_SEGMENT_CORES) {
+            continue;
+        }
         if (!core) {
             return -ENOMEM;
         }
@@ -429,8 +432,11 @@ static int take_cores(struct ntk_aggregate *aggregate, struct runtime_state *run
         struct ntk_core_sample sample = { 0 };
         struct core_state *state = core_state(runtime, reading->cores[i].core);
 
+        if (reading->cores[i].core >= NTK_SEGMENT_CORES) {
+            continue; /* nonsense of one process must not stop the others */
+        }
         if (!state) {
-            return reading->cores[i].core < NTK_SEGMENT_CORES ? -ENOMEM : -EINVAL;
+            return -ENOMEM;
         }
         take_core(aggregate, reading, &reading->cores[i], state, &sample);
         for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {

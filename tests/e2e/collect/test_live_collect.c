@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "shared/collect/collect.h"
+#include "shared/device/device.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
@@ -361,6 +362,72 @@ static void outcomes_that_fail_keep_their_kind(void **state)
     }
 }
 
+/* Method: `neuron-bench machine` in both layouts of the driver, one after the other in one folder; the
+ * source notices the second and reads all of both. */
+static void the_published_tree_is_read_in_both_layouts(void **state)
+{
+    static const char *const layouts[] = { "NEURON_SOFT_SYSFS=old", "NEURON_SOFT_SYSFS=new" };
+    static const char *const machines[] = { "NEURON_SOFT_INSTANCE=trn2.3xlarge",
+                                            "NEURON_SOFT_INSTANCE=inf2.24xlarge" };
+    struct fixture *f = *state;
+    struct ntk_device_options options = { .hooks_dir = f->folder, .driver_sysfs = f->no_sysfs };
+    struct ntk_device_source *source;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_device_source_open(&options, &source, &err), 0);
+    for (size_t i = 0; i < 2; i++) {
+        const char *make[] = { "neuron-bench", "machine", NULL };
+        const struct ntk_device_tree *tree;
+        struct ntk_device_reading readings[16];
+        struct test_run run;
+        size_t count;
+
+        f->environment[1] = machines[i];
+        f->environment[3] = layouts[i];
+        run = test_run_program(make, f->environment);
+        assert_int_equal(run.exit_code, 0);
+        test_run_fini(&run);
+        assert_int_equal(ntk_device_source_refresh(source, &err), 1);
+        tree = ntk_device_source_tree(source);
+        assert_int_equal(tree->origin, NTK_DEVICE_ORIGIN_SOFTWARE);
+        assert_int_equal(tree->new_layout, i == 1);
+        assert_string_equal(tree->machine_type, i == 0 ? "trn2.3xlarge" : "inf2.24xlarge");
+        assert_int_equal(tree->device_count, i == 0 ? 1 : 6);
+        assert_int_equal(tree->cores_per_device, i == 0 ? 8 : 2);
+        assert_string_equal(tree->devices[0].name, i == 0 ? "Trainium2" : "Inferentia2");
+        assert_string_equal(tree->devices[0].core_arch, i == 0 ? "NCv3" : "NCv2");
+        assert_true(tree->devices[0].has_neighbours);
+        assert_int_equal(tree->devices[0].neighbour_count, i == 0 ? 0 : 1);
+        assert_string_not_equal(tree->devices[0].serial, "");
+        count = ntk_device_source_read(source,
+                                       NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_CORES |
+                                           NTK_DEVICE_READ_CATEGORIES | NTK_DEVICE_READ_STATUS,
+                                       readings, 16);
+        assert_int_equal(count, tree->device_count);
+        for (size_t d = 0; d < count; d++) {
+            assert_true(readings[d].mem_ecc_uncorrected.present);
+            assert_true(readings[d].mem_ecc_corrected.present);
+            assert_true(readings[d].mem_ecc_repairable_uncorrected.present);
+            assert_true(readings[d].sram_ecc_corrected.present);
+            assert_true(readings[d].sram_ecc_uncorrected.present);
+            for (size_t c = 0; c < tree->cores_per_device; c++) {
+                const struct ntk_device_core_reading *core = &readings[d].cores[c];
+
+                assert_true(core->busy_us.present);
+                assert_true(core->flops.present);
+                assert_true(core->inference_count.present);
+                assert_true(core->device_memory_bytes.present);
+                assert_true(core->category_bytes[NTK_MEMORY_TENSORS].present);
+                for (size_t k = 0; k < NTK_STATUS_COUNT; k++) {
+                    assert_true(core->status[k].present);
+                    assert_int_equal(core->status[k].value, 0);
+                }
+            }
+        }
+    }
+    ntk_device_source_close(source);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -370,6 +437,7 @@ int main(void)
         TEST(a_killed_run_is_told_once_more_with_its_last_counts),
         TEST(a_logical_core_of_two_counts_each_execution_once),
         TEST(outcomes_that_fail_keep_their_kind),
+        TEST(the_published_tree_is_read_in_both_layouts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
