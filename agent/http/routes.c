@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "shared/base/log.h"
 #include "shared/http/http_server.h"
 
 #define LOOPBACK "127.0.0.1"
@@ -127,6 +128,7 @@ int ntk_routes_create(const char *address, const struct ntk_exporter *exporter,
         ntk_routes_destroy(routes);
         return ret;
     }
+    ntk_log_info("http", "serving at port %u", ntk_http_server_port_get(routes->server));
     *out_routes = routes;
     return 0;
 }

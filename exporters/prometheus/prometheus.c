@@ -10,6 +10,7 @@
 #include "exporters/exporter.h"
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_page.h"
+#include "shared/base/log.h"
 #include "shared/http/http_server.h"
 
 struct prometheus {
@@ -106,6 +107,10 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         ret = ntk_http_address_parse(options->target, "", &http.address, err);
         if (ret >= 0) {
             ret = ntk_http_server_create(&http, &prometheus->server, err);
+        }
+        if (ret >= 0) {
+            ntk_log_info("prometheus", "serving metrics at port %u",
+                         ntk_http_server_port_get(prometheus->server));
         }
     }
     if (ret < 0) {

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: the whole program as a user starts it, in a hooks folder of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/http/http_server.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define TRY "Try 'neuron-monitor --help'.\n"
+
+struct fixture {
+    char *folder;
+    char hooks[512];
+    const char *environment[2];
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    snprintf(f->hooks, sizeof f->hooks, "NEURON_HOOKS_DIR=%s", f->folder);
+    f->environment[0] = f->hooks;
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+#define RUN(f, ...) \
+    test_run_program((const char *const[]){ "neuron-monitor", __VA_ARGS__, NULL }, (f)->environment)
+
+static void expect(struct fixture *f, const char *a, const char *b, int code, const char *text)
+{
+    struct test_run run = RUN(f, a, b);
+
+    assert_string_equal(run.err, text);
+    assert_string_equal(run.out, "");
+    assert_int_equal(run.exit_code, code);
+    test_run_fini(&run);
+}
+
+static void wrong_usage_is_one_line_and_2(void **state)
+{
+    expect(*state, "--wat", NULL, 2, "neuron-monitor: unknown option '--wat'\n" TRY);
+    expect(*state, "--config-file", NULL, 2,
+           "neuron-monitor: option '--config-file' needs a value (FILE)\n" TRY);
+    expect(*state, "hello", NULL, 2, "neuron-monitor: 'hello' is no option\n" TRY);
+    expect(*state, "--period", "soon", 2,
+           "neuron-monitor: bad value 'soon' of --period: a time such as 500ms, 2s or 1m30s "
+           "expected\n" TRY);
+    expect(*state, "--period", "25h", 2, "neuron-monitor: --period is longer than a day\n" TRY);
+    expect(*state, "--prometheus", "localhost", 2,
+           "neuron-monitor: bad value 'localhost' of --prometheus: '[ADDRESS:]PORT' with a port up "
+           "to 65535 expected\n" TRY);
+    expect(*state, "--once", "--count=2", 2,
+           "neuron-monitor: --once and --count exclude each other\n" TRY);
+    expect(*state, "--verbose", "9", 2,
+           "neuron-monitor: bad value '9' of --verbose: 0 to 4 expected\n" TRY);
+}
+
+static void a_configuration_that_cannot_be_used_is_one_line_and_1(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->folder, "c.json");
+    char expected[1024];
+
+    snprintf(expected, sizeof expected,
+             "neuron-monitor: cannot open %s: No such file or directory\n", path);
+    expect(f, "-c", path, 1, expected);
+
+    assert_int_equal(ntk_fs_write(path, "{\"system_metrics\":[{\"type\":\"gpu\"}]}", 35, NULL), 0);
+    snprintf(expected, sizeof expected,
+             "neuron-monitor: %s: system_metrics[0]: unknown metric type 'gpu'; known are "
+             "memory_info, neuron_hw_counters, vcpu_usage\n",
+             path);
+    expect(f, "-c", path, 1, expected);
+
+    if (geteuid() != 0) { /* root reads everything */
+        assert_int_equal(chmod(path, 0), 0);
+        snprintf(expected, sizeof expected, "neuron-monitor: cannot open %s: Permission denied\n",
+                 path);
+        expect(f, "-c", path, 1, expected);
+    }
+    snprintf(expected, sizeof expected, "neuron-monitor: cannot read %s: not a regular file\n",
+             f->folder);
+    expect(f, "-c", f->folder, 1, expected);
+    free(path);
+}
+
+static void no_route(const struct ntk_http_request *request, struct ntk_http_response *response,
+                     void *ctx)
+{
+    (void)request;
+    (void)ctx;
+    response->text = "taken\n";
+}
+
+static void a_port_in_use_is_one_line_and_1(void **state)
+{
+    static const struct ntk_http_route routes[] = { { "/", no_route, NULL }, { NULL, NULL, NULL } };
+    struct ntk_http_options options = { .address = { "127.0.0.1", 0 }, .routes = routes };
+    struct ntk_http_server *server = NULL;
+    char address[64];
+    char expected[256];
+
+    assert_int_equal(ntk_http_server_create(&options, &server, NULL), 0);
+    unsigned int port = ntk_http_server_port_get(server);
+    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    snprintf(expected, sizeof expected,
+             "neuron-monitor: cannot listen on 127.0.0.1 port %u: the port is in use\n", port);
+    expect(*state, "--prometheus", address, 1, expected);
+    expect(*state, "--http", address, 1, expected);
+    ntk_http_server_destroy(server);
+}
+
+static void a_database_that_cannot_be_made_is_one_line_and_1(void **state)
+{
+    struct test_run run = RUN((struct fixture *)*state, "--db", "/nonexistent/folder/x.db");
+
+    assert_int_equal(run.exit_code, 1);
+    assert_string_equal(run.out, "");
+    assert_non_null(strstr(run.err, "/nonexistent/folder/x.db"));
+    assert_ptr_equal(strchr(run.err, '\n'), run.err + strlen(run.err) - 1);
+    test_run_fini(&run);
+}
+
+static void once_is_one_whole_report(void **state)
+{
+    struct test_run run = RUN((struct fixture *)*state, "--once", "--period", "200ms");
+    json_t *root = json_loads(run.out, 0, NULL);
+
+    assert_int_equal(run.exit_code, 0);
+    assert_string_equal(run.err, "");
+    assert_non_null(root);
+    assert_ptr_equal(strchr(run.out, '\n'), run.out + run.out_bytes - 1);
+    json_t *group = json_object_get(json_object_get(root, "system_data"), "memory_info");
+    assert_true(json_number_value(json_object_get(group, "period")) >= 0.19);
+    assert_true(json_is_array(json_object_get(root, "neuron_runtime_data")));
+    json_decref(root);
+    test_run_fini(&run);
+}
+
+static void count_is_that_many_reports_numbered(void **state)
+{
+    struct test_run run =
+        RUN((struct fixture *)*state, "--count", "3", "--period", "100ms", "--timestamps");
+    char *line = run.out;
+
+    assert_int_equal(run.exit_code, 0);
+    for (int i = 1; i <= 3; i++) {
+        char *end = strchr(line, '\n');
+        assert_non_null(end);
+        *end = '\0';
+        json_t *root = json_loads(line, 0, NULL);
+        assert_int_equal(json_integer_value(json_object_get(root, "sequence")), i);
+        json_decref(root);
+        line = end + 1;
+    }
+    assert_string_equal(line, "");
+    test_run_fini(&run);
+}
+
+static void a_configuration_decides_the_groups(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->folder, "c.json");
+    const char *text = "{\"period\":\"100ms\",\"system_metrics\":[{\"type\":\"memory_info\"}]}";
+
+    assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
+    struct test_run run = RUN(f, "-c", path, "--count=1");
+    json_t *root = json_loads(run.out, 0, NULL);
+    json_t *system = json_object_get(root, "system_data");
+    assert_int_equal(json_object_size(system), 1);
+    assert_non_null(json_object_get(system, "memory_info"));
+    json_decref(root);
+    test_run_fini(&run);
+    free(path);
+}
+
+struct growing {
+    const char *path;
+    off_t bytes;
+};
+
+static int has_bytes(void *ctx)
+{
+    struct growing *growing = ctx;
+    struct stat info;
+
+    return stat(growing->path, &info) == 0 && info.st_size >= growing->bytes;
+}
+
+static void a_signal_is_a_good_end(void **state)
+{
+    struct fixture *f = *state;
+    char *out = test_scratch_path(f->folder, "out");
+    static const int signals[] = { SIGINT, SIGTERM };
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *const argv[] = { "neuron-monitor", "--period", "100ms", NULL };
+        struct growing growing = { out, 10 };
+        unlink(out);
+        pid_t pid = test_start_program(argv, f->environment, out);
+        assert_true(test_wait_until(has_bytes, &growing, 30));
+        assert_int_equal(test_stop_program(pid, signals[i]), 0);
+    }
+    free(out);
+}
+
+/* Method: the reader takes one line and goes; the period is an hour, so no write can tell. */
+static void a_reader_that_goes_ends_it_at_once(void **state)
+{
+    struct fixture *f = *state;
+    char command[1024];
+
+    snprintf(command, sizeof command,
+             "%s %s/neuron-monitor --period 1h | head -n 1 | wc -l; exit ${PIPESTATUS[0]}",
+             f->hooks, getenv("NTK_BIN_DIR"));
+    struct test_run run =
+        test_run_program((const char *const[]){ "/bin/bash", "-c", command, NULL }, f->environment);
+    assert_string_equal(run.out, "1\n");
+    assert_int_equal(run.exit_code, 0);
+    test_run_fini(&run);
+}
+
+static void help_names_every_option_of_the_man_page(void **state)
+{
+    struct test_run run = RUN((struct fixture *)*state, "--help");
+    static const char *const options[] = {
+        "--config-file", "--period",   "--once",    "--count",      "--pretty", "--timestamps",
+        "--all-cores",   "--max-line", "--db",      "--prometheus", "--http",   "--sysfs-root",
+        "--no-imds",     "--quiet",    "--verbose", "--version",    "--help",
+    };
+    char path[512];
+    uint8_t *man;
+    size_t man_bytes;
+
+    snprintf(path, sizeof path, "%s/agent/neuron-monitor.1", getenv("NTK_SOURCE_DIR"));
+    assert_int_equal(ntk_fs_read(path, 1 << 20, &man, &man_bytes, NULL), 0);
+    assert_int_equal(run.exit_code, 0);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char escaped[64] = "";
+        for (const char *at = options[i]; *at; at++) {
+            snprintf(escaped + strlen(escaped), 4, "%s%c", *at == '-' ? "\\" : "", *at);
+        }
+        assert_non_null(strstr(run.out, options[i]));
+        assert_non_null(strstr((const char *)man, escaped));
+    }
+    free(man);
+    test_run_fini(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        CASE(wrong_usage_is_one_line_and_2),
+        CASE(a_configuration_that_cannot_be_used_is_one_line_and_1),
+        CASE(a_port_in_use_is_one_line_and_1),
+        CASE(a_database_that_cannot_be_made_is_one_line_and_1),
+        CASE(once_is_one_whole_report),
+        CASE(count_is_that_many_reports_numbered),
+        CASE(a_configuration_decides_the_groups),
+        CASE(a_signal_is_a_good_end),
+        CASE(a_reader_that_goes_ends_it_at_once),
+        CASE(help_names_every_option_of_the_man_page),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

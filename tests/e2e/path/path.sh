@@ -1,0 +1,81 @@
+#!/bin/bash
+# path - N executions of neuron-bench are N in the JSON reports, in the cores' counters behind them and
+# in /metrics, whatever the periods of the groups are.
+set -euo pipefail
+for peer in jq curl; do command -v $peer >/dev/null || exit 77; done
+export PATH=$NTK_BIN_DIR:$PATH
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
+export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
+mkdir -m 700 "$NEURON_HOOKS_DIR"
+pids=()
+trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() { echo "path: $*" >&2; exit 1; }
+
+# Polls a command until it prints yes, at most 60 s.
+wait_for() {
+    local end=$((SECONDS + 60))
+    until [ "$("$@" 2>/dev/null || true)" = yes ]; do
+        [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
+        sleep 0.05
+    done
+}
+
+is_up() { [ -s "$1.jsonl" ] && grep -q 'serving metrics at port' "$1.log" && echo yes; }
+has_ended() {
+    grep -q '"ended":true.*' "$1.jsonl" && [ "$(in_reports "$1")" = "$2" ] &&
+        [ "$(in_metrics "$1")" = "$2" ] && [ "$(in_cores "$1")" = "$2" ] && echo yes
+}
+in_reports() {
+    jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.completed] | add // 0' "$1.jsonl"
+}
+in_cores() {
+    jq -s '[.[].neuron_runtime_data[].report.neuron_ext.neuroncores // {} | .[].execution_summary[0]] | add // 0' "$1.jsonl"
+}
+in_metrics() {
+    curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' "$1.log")/metrics" |
+        sed -n 's/^neuron_executions_total{.*status_type="completed".* //p'
+}
+
+neuron-packager example memcpy -o memcpy.neff
+
+# run NAME COUNT OPTION...: COUNT executions under one agent.
+run() {
+    local name=$1 count=$2
+    shift 2
+    neuron-monitor "$@" --max-line 0 --prometheus 127.0.0.1:0 --verbose 1 >"$name.jsonl" 2>"$name.log" &
+    local agent=$!
+    pids+=("$agent")
+    wait_for is_up "$name"
+    neuron-bench exec memcpy.neff --cores 0-1 --count "$count" --rate 1000 --json >"$name.bench"
+    wait_for has_ended "$name" "$count"
+    kill -TERM "$agent"
+    wait "$agent" || fail "$name: neuron-monitor ended with $?"
+    [ "$(in_reports "$name")" = "$count" ] || fail "$name: $count ran, reports say $(in_reports "$name")"
+    [ "$(in_cores "$name")" = "$count" ] || fail "$name: $count ran, cores say $(in_cores "$name")"
+    jq -es 'all(.[]; .neuron_runtime_data | type == "array")' "$name.jsonl" >/dev/null ||
+        fail "$name: a line is no report"
+    # Nothing is left of the process after its last entry.
+    [ "$(jq -s '[.[].neuron_runtime_data[] | select(.ended)] | length' "$name.jsonl")" -ge 1 ] ||
+        fail "$name: the process is never marked as ended"
+    # Each runtime's parts are its whole.
+    jq -es 'all(.[].neuron_runtime_data[].report.memory_used | select(.) | .neuron_runtime_used_bytes;
+        .neuron_device == ([.usage_breakdown.neuroncore_memory_usage[][]] | add // 0) and
+        .host == ([.usage_breakdown.host[]] | add))' "$name.jsonl" >/dev/null ||
+        fail "$name: a total of memory is not the sum of its parts"
+}
+
+cat >mixed.json <<'END'
+{"period": "200ms",
+ "neuron_runtimes": [{"tag_filter": ".*", "metrics": [
+   {"type": "execution_stats", "period": "300ms"},
+   {"type": "neuroncore_counters", "period": "500ms"},
+   {"type": "memory_used"}]}],
+ "system_metrics": [{"type": "vcpu_usage", "period": "1s"}]}
+END
+run fast 400 --period 100ms
+run slow 400 --period 900ms
+run mixed 400 -c mixed.json
+run stored 400 --period 700ms --db stored.db
+run silent 1 --period 100ms

@@ -1,0 +1,71 @@
+#!/bin/bash
+# prometheus - the real Prometheus scrapes neuron-monitor; what PromQL answers is what the reports say,
+# and its checker finds nothing on the live page but the vendor's own system_vcpu_count.
+set -euo pipefail
+for peer in prometheus promtool jq curl; do command -v $peer >/dev/null || exit 77; done
+export PATH=$NTK_BIN_DIR:$PATH
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
+export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
+mkdir -m 700 "$NEURON_HOOKS_DIR"
+pids=()
+trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() { echo "prometheus: $*" >&2; exit 1; }
+wait_for() {
+    local end=$((SECONDS + 90))
+    until [ "$("$@" 2>/dev/null || true)" = yes ]; do
+        [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
+        sleep 0.1
+    done
+}
+
+agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
+server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
+query() {
+    curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" |
+        jq -r '.data.result[0].value[1] // "none"'
+}
+answers() { [ "$(query "$1")" = "$2" ] && echo yes; }
+runs() { jq -es '.[-1].neuron_runtime_data | length > 0' reports.jsonl >/dev/null && echo yes; }
+
+neuron-packager example memcpy -o memcpy.neff
+neuron-monitor --period 250ms --prometheus 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log &
+agent=$!
+pids+=("$agent")
+wait_for agent_is_up
+port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+cat >server.yml <<END
+global: { scrape_interval: 250ms, scrape_timeout: 250ms }
+scrape_configs: [ { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$port" ] } ] } ]
+END
+prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 \
+    --log.level=info >server.log 2>&1 &
+pids+=($!)
+wait_for server_is_up
+
+# While it runs: a gauge of the runtime.
+NEURON_PROCESS_TAG=promtest neuron-bench exec memcpy.neff --cores 0 --count 3000 --rate 500 >/dev/null &
+bench=$!
+pids+=("$bench")
+wait_for answers 'count(neuroncore_utilization_ratio{runtime_tag="promtest"})' 1
+promtool check metrics <<<"$(curl -sf "http://127.0.0.1:$port/metrics")" >lint.txt 2>&1 || true
+[ "$(cat lint.txt)" = 'system_vcpu_count non-histogram and non-summary metrics should not have "_count" suffix' ] ||
+    fail "promtool says: $(cat lint.txt)"
+wait "$bench" || fail "neuron-bench ended with $?"
+
+# After its end: every count, and nothing of the runtime.
+wait_for answers 'neuron_executions_total{status_type="completed"}' 3000
+[ "$(jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.completed] | add' reports.jsonl)" = 3000 ] ||
+    fail "the reports do not say 3000"
+wait_for answers 'count({runtime_tag="promtest"})' none
+wait_for answers 'max(max_over_time(execution_status_total{runtime_tag="promtest",status_type="completed"}[5m]))' 3000
+wait_for answers 'max(max_over_time(neuron_execution_latency_seconds_count{latency_type="total"}[5m]))' 3000
+wait_for answers 'neuron_hardware_info{neuron_device_count="1",neuroncore_per_device_count="2"}' 1
+[ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' reports.jsonl)" ] ||
+    fail "memory of the machine differs"
+[ "$(query 'count(up == 1)')" = 1 ] || fail "the last scrape failed"
+
+kill -TERM "$agent"
+wait "$agent" || fail "neuron-monitor ended with $?"
