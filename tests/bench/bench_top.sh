@@ -41,8 +41,8 @@ tmx new-session -d -s keep cat
 start top "$NTK_BIN_DIR/neuron-top"
 start htop "htop -d 10"
 sleep 3 # both have drawn their first screens
-top=$(tmx display-message -p -t top '#{pane_pid}')
-htop=$(tmx display-message -p -t htop '#{pane_pid}')
+top=$(tmx display-message -p -t =top: '#{pane_pid}')
+htop=$(tmx display-message -p -t =htop: '#{pane_pid}')
 tick=$(getconf CLK_TCK)
 for run in 1 2 3; do
     a=$(cpu "$top") b=$(cpu "$htop") c=$(bytes "$top") d=$(bytes "$htop")
@@ -50,7 +50,7 @@ for run in 1 2 3; do
     a=$(($(cpu "$top") - a)) b=$(($(cpu "$htop") - b)) c=$(($(bytes "$top") - c)) d=$(($(bytes "$htop") - d))
     awk -v a=$a -v b=$b -v c=$c -v d=$d -v s="$seconds" -v t="$tick" -v r=$run 'BEGIN {
         printf "   run %d: neuron-top %.2f %% CPU, %.1f KB/s; htop -d 10 %.2f %% CPU, %.1f KB/s; CPU ratio %.2f\n",
-               r, 100 * a / t / s, c / s / 1e3, 100 * b / t / s, d / s / 1e3, b > 0 ? a / b : 0 }'
+               r, 100 * a / t / s, c / s / 1e3, 100 * b / t / s, d / s / 1e3, (b > 0 ? a / b : 0) }'
 done
 for run in 1 2 3; do
     from=$(date +%s%N)
