@@ -276,6 +276,21 @@ static void add_leaf(struct walk *walk, size_t depth)
     }
 }
 
+/* DT_DIR, DT_REG or another: most file systems say it with the name, a stat per leaf would double the
+ * cost of a big tree. */
+static int type_of(DIR *dir, const struct dirent *entry)
+{
+    struct stat status;
+
+    if (entry->d_type != DT_UNKNOWN) {
+        return entry->d_type;
+    }
+    if (fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        return DT_UNKNOWN;
+    }
+    return S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_UNKNOWN;
+}
+
 static void walk_folder(struct walk *walk, int parent, const char *name, size_t depth)
 {
     size_t path_bytes = strlen(walk->path);
@@ -290,8 +305,8 @@ static void walk_folder(struct walk *walk, int parent, const char *name, size_t 
         return;
     }
     while (walk->ret == 0 && *walk->entries < NTK_SYSFS_ENTRIES_MAX && (entry = readdir(dir))) {
-        struct stat status;
         int written;
+        int type;
 
         if (entry->d_name[0] == '.') {
             continue;
@@ -299,12 +314,12 @@ static void walk_folder(struct walk *walk, int parent, const char *name, size_t 
         (*walk->entries)++;
         written =
             snprintf(walk->path + path_bytes, sizeof walk->path - path_bytes, "/%s", entry->d_name);
-        if (written < 0 || (size_t)written >= sizeof walk->path - path_bytes ||
-            fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (written < 0 || (size_t)written >= sizeof walk->path - path_bytes) {
             continue;
         }
+        type = type_of(dir, entry);
         walk->component[depth] = entry->d_name;
-        if (S_ISDIR(status.st_mode)) {
+        if (type == DT_DIR) {
             int core = core_of_name(entry->d_name);
 
             if (core >= 0) {
@@ -313,7 +328,7 @@ static void walk_folder(struct walk *walk, int parent, const char *name, size_t 
             if (depth < NTK_SYSFS_DEPTH_MAX) {
                 walk_folder(walk, dirfd(dir), entry->d_name, depth + 1);
             }
-        } else if (S_ISREG(status.st_mode)) {
+        } else if (type == DT_REG) {
             add_leaf(walk, depth);
         }
     }
