@@ -45,6 +45,7 @@ void ntk_example_two_node_cpu(struct ntk_neff_build *build,
     ntk_neff_kernel_store(kernel, queue, scaled, 0, row, KIT_P, 0, row, NTK_AFTER(multiplied));
     ntk_neff_build_cpu_node(build, "softmax", "example_row_softmax", "example_cpu_node.so", &in, 1,
                             &out, 1);
-    ntk_neff_build_member(build, "example_cpu_node.so", ntk_example_cpu_node_start,
-                          (size_t)(ntk_example_cpu_node_end - ntk_example_cpu_node_start));
+    ntk_neff_build_member(
+        build, "example_cpu_node.so", ntk_example_cpu_node_start,
+        (size_t)((uintptr_t)ntk_example_cpu_node_end - (uintptr_t)ntk_example_cpu_node_start));
 }

@@ -44,8 +44,11 @@ struct reader {
     struct ntk_err *err;
 };
 
-#define BAD(r, ...) ntk_err_set((r)->err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
-#define NO_MEMORY(r) ntk_err_set((r)->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory")
+/* The code is spelt out, so that whoever reads the code (a tool too) sees that it is negative. */
+#define BAD(r, ...) \
+    ((void)ntk_err_set((r)->err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__), -EBADMSG)
+#define NO_MEMORY(r) \
+    ((void)ntk_err_set((r)->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory"), -ENOMEM)
 
 /* ---- memory that lives as long as the NEFF ---- */
 
@@ -234,15 +237,17 @@ static int load_json(struct reader *r, const char *name, json_t **out)
         return BAD(r, "the archive has no %s", name);
     }
     if (member->bytes_count > NTK_NEFF_JSON_BYTES_MAX) {
-        return ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is too large for JSON", name);
+        (void)ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is too large for JSON", name);
+        return -EFBIG;
     }
     *out = json_loadb((const char *)member->bytes, member->bytes_count, 0, &error);
     if (!*out) {
         if (json_error_code(&error) == json_error_out_of_memory) {
             return NO_MEMORY(r);
         }
-        return ntk_err_set(r->err, -EBADMSG, error.position > 0 ? (uint64_t)error.position : 0,
-                           "%s: %s", name, error.text);
+        (void)ntk_err_set(r->err, -EBADMSG, error.position > 0 ? (uint64_t)error.position : 0,
+                          "%s: %s", name, error.text);
+        return -EBADMSG;
     }
     if (!json_is_object(*out)) {
         json_decref(*out);
@@ -255,18 +260,12 @@ static int load_json(struct reader *r, const char *name, json_t **out)
 /* "folder/name", kept. */
 static const char *join(struct reader *r, const char *folder, const char *name)
 {
-    size_t folder_bytes = strlen(folder);
-    size_t name_bytes = strlen(name);
-    char *path = keep(r, folder_bytes + name_bytes + 2, 1);
+    size_t bytes = strlen(folder) + strlen(name) + 2;
+    char *path = keep(r, bytes, 1);
 
-    if (!path) {
-        return NULL;
+    if (path) {
+        snprintf(path, bytes, "%s%s%s", folder, folder[0] ? "/" : "", name);
     }
-    if (folder_bytes > 0) {
-        memcpy(path, folder, folder_bytes);
-        path[folder_bytes++] = '/';
-    }
-    memcpy(path + folder_bytes, name, name_bytes);
     return path;
 }
 

@@ -69,9 +69,10 @@ static void info_shows_header_and_tensors(void **state)
     assert_non_null(strstr(result.out, "Network Name:      conv\n"));
     assert_non_null(strstr(result.out, "Enabled Features:  N/A\n"));
     assert_non_null(strstr(result.out, "Encoding:          open\n"));
-    assert_non_null(strstr(
-        result.out, "0     Neuron Core  sg00      image:0                    16384  IN      NHC     "
-                    "[64 8 8]          float32   -\n"));
+    assert_non_null(
+        strstr(result.out,
+               "0     Neuron Core  sg00      image:0                    16384  IN      NHC     "
+               "[64 8 8]          float32   -\n"));
     assert_non_null(strstr(result.out, "OUT "));
     assert_non_null(strstr(result.out, "weights:0"));
     assert_non_null(strstr(result.out, "Model constants:     295424\n")); /* 9*64*128*4 + 128*4 */

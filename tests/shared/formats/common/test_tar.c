@@ -18,18 +18,17 @@ static void put_header(uint8_t *block, const char *name, const char *octal_size,
     unsigned sum = 0;
 
     memset(block, 0, 512);
-    memcpy(block, name, strlen(name));
-    memcpy(block + 100, "0000664", 7);
-    memcpy(block + 108, "0001750", 7);
-    memcpy(block + 116, "0001750", 7);
-    memcpy(block + 124, octal_size, strlen(octal_size));
-    memcpy(block + 136, "00000000000", 11);
+    snprintf((char *)block, 100, "%s", name);
+    snprintf((char *)block + 100, 8, "0000664");
+    snprintf((char *)block + 108, 8, "0001750");
+    snprintf((char *)block + 116, 8, "0001750");
+    snprintf((char *)block + 124, 12, "%s", octal_size);
+    snprintf((char *)block + 136, 12, "00000000000");
     memset(block + 148, ' ', 8);
     block[156] = (uint8_t)type;
-    memcpy(block + 257,
-           "ustar\0"
-           "00",
-           8);
+    snprintf((char *)block + 257, 6, "ustar");
+    block[263] = '0';
+    block[264] = '0';
     for (int i = 0; i < 512; i++) {
         sum += block[i];
     }
@@ -44,7 +43,7 @@ static int read_one(const char *name, const char *octal_size, char type, struct 
     int ret;
 
     put_header(bytes, name, octal_size, type);
-    memcpy(bytes + 512, "abcd", 4);
+    snprintf((char *)bytes + 512, 5, "abcd");
     ret = ntk_tar_read(bytes, sizeof bytes, &limits, &tar, err);
     if (ret == 0) {
         assert_int_equal(tar.member_count, 1);
