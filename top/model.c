@@ -20,6 +20,7 @@ int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err)
     if (!model) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
+    model->version = NTK_VERSION;
     ntk_vec_init(&model->tabs, sizeof(struct ntk_top_tab));
     ntk_vec_init(&model->nodes, sizeof(struct ntk_top_node));
     ntk_top_model_tree_init(model);

@@ -104,6 +104,8 @@ struct ntk_top_node {
 #define NTK_TOP_NOTICE_BYTES 512
 
 struct ntk_top_model {
+    const char *version; /* of this program */
+
     /* the machine */
     char instance_id[64]; /* "" away from EC2 */
     char instance_type[64];

@@ -146,7 +146,7 @@ static void draw_title(const struct ntk_top_model *model, struct ntk_screen *scr
     char text[256];
     int width;
 
-    (void)snprintf(text, sizeof text, "neuron-top %s running on %s (%s)", NTK_VERSION,
+    (void)snprintf(text, sizeof text, "neuron-top %s running on %s (%s)", model->version,
                    model->instance_id[0] ? model->instance_id : "i-local",
                    model->instance_type[0] ? model->instance_type : "no instance type");
     width = ntk_screen_width(screen, text);

@@ -179,6 +179,7 @@ struct ntk_top_model *scene_model(const struct scene *scene)
     struct ntk_top_model *model = NULL;
 
     assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+    model->version = "1.2.3"; /* golden screens outlive releases */
     scene_update(model, scene);
     return model;
 }
