@@ -4,9 +4,12 @@
 
 #include <stdarg.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define CAPACITY 1024u
 
@@ -134,6 +137,61 @@ static void a_head_at_the_end_of_numbers_is_survived(void **state)
     assert_int_equal(f->reader.read, 0);
 }
 
+/* ---- a writer that overtakes between the reader's two looks at head ---- */
+
+static struct ntk_slot *far_slots; /* a mapping of its own */
+static uint64_t far_head;
+
+/* The reader touches the first slot: now the writer has gone on by more than a ring. The sequences of
+ * the overwritten slots stay the old ones, as a reader may see them that was just before the writer. */
+static void overtake(int number)
+{
+    uint64_t index;
+
+    (void)number;
+    if (mprotect(far_slots, CAPACITY * sizeof *far_slots, PROT_READ | PROT_WRITE) != 0) {
+        _exit(99);
+    }
+    for (index = CAPACITY; index <= CAPACITY + 40; index++) {
+        far_slots[index % CAPACITY].start_ticks = index; /* the last one is half written */
+    }
+    far_head = CAPACITY + 40;
+}
+
+static void records_overwritten_during_the_copy_are_lost_and_not_believed(void **state)
+{
+    struct fixture *f = *state;
+    struct sigaction action;
+    struct sigaction earlier;
+    size_t count;
+    uint64_t i;
+
+    far_slots = mmap(NULL, CAPACITY * sizeof *far_slots, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(far_slots, MAP_FAILED);
+    for (i = 0; i < 100; i++) {
+        far_slots[i].seq = i + 1;
+        far_slots[i].start_ticks = i;
+    }
+    far_head = 100;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = overtake;
+    assert_int_equal(sigaction(SIGSEGV, &action, &earlier), 0);
+    assert_int_equal(mprotect(far_slots, CAPACITY * sizeof *far_slots, PROT_NONE), 0);
+    ntk_ring_reader_init(&f->reader, far_slots, &far_head, CAPACITY, NTK_RING_FROM_OLDEST);
+
+    count = ntk_ring_reader_next(&f->reader, f->out, NULL);
+
+    assert_int_equal(sigaction(SIGSEGV, &earlier, NULL), 0);
+    assert_int_equal(far_head, CAPACITY + 40);
+    assert_int_equal(count, 100 - 41); /* 0 to 39 are overwritten, 40 may be */
+    for (i = 0; i < count; i++) {
+        assert_int_equal(f->out[i].start_ticks, 41 + i);
+    }
+    assert_int_equal(f->reader.lost, 41);
+    munmap(far_slots, CAPACITY * sizeof *far_slots);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +205,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_slot_with_another_sequence_is_lost_and_not_believed,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            records_overwritten_during_the_copy_are_lost_and_not_believed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_head_that_goes_back_brings_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_head_at_the_end_of_numbers_is_survived, setup, teardown),
     };
