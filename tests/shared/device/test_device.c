@@ -53,68 +53,70 @@ static void put_at(const char *root, const char *name, const char *text)
     free(path);
 }
 
-static void put(struct fixture *f, const char *format, unsigned int device, unsigned int core,
-                const char *text)
+/* A leaf of a device; name is relative to its folder. */
+static void put(struct fixture *f, unsigned int device, const char *name, const char *text)
 {
-    char name[256];
+    char path[512];
 
-    snprintf(name, sizeof name, format, device, core);
-    put_at(f->root, name, text);
+    snprintf(path, sizeof path, DEVICES "/neuron%u/%s", device, name);
+    put_at(f->root, path, text);
 }
 
 /* One device with two cores; stats lie below other names in the new layout. */
 static void put_device(struct fixture *f, unsigned int device, bool new_layout)
 {
-    char format[128];
+    static const char *const infos[][2] = {
+        { "core_count", "2" },
+        { "connected_devices", "12, 3, 4, 1\n" },
+        { "info/serial_number", "0a1b2c3d4e5f6071\n" },
+        { "info/architecture/arch_type", "NDv2\n" },
+        { "info/architecture/instance_type", "Trn1\n" },
+        { "info/architecture/device_name", "Trainium1\n" },
+    };
+    static const char *const stats[][2] = {
+        { "hardware/sram_ecc_uncorrected", "1\n" },
+        { "hardware/mem_ecc_uncorrected", "2\n" },
+        { "hardware/mem_ecc_repairable_uncorrected", "3\n" },
+        { "hardware/mem_ecc_corrected", "4\n" },
+        { "power/utilization", "POWER_STATUS_VALID,1760000040,12.05,87.30,55.41\n" },
+        { "hardware/health_status/unhealthy_components", "hbm,sram\n" },
+    };
+    static const char *const core_stats[][2] = {
+        { "other_info/nc_time_in_use/total", "1980000000\n" },
+        { "other_info/nc_time_in_use/present", "79200000\n" },
+        { "other_info/flop_count/total", "91750000000000000\n" },
+        { "other_info/inference_count/total", "125000\n" },
+        { "other_info/model_load_count/total", "12\n" },
+        { "memory_usage/host_mem/total", "45678592\n" },
+        { "memory_usage/device_mem/total", "6583410688\n" },
+        { "memory_usage/device_mem/peak", "7120281600\n" },
+        { "memory_usage/device_mem/tensors/total", "942070784\n" },
+        { "memory_usage/device_mem/model_code/total", "201326592\n" },
+        { "memory_usage/device_mem/dma_rings/total", "18446744073709551000\n" },
+        { "status/success/total", "125000\n" },
+        { "status/infer_completed_with_num_error/total", "5\n" },
+        { "status/success/present", "5000\n" },
+    };
+    char name[256];
 
-#define DEVICE DEVICES "/neuron%1$u/"
-#define PUT(name, text) put(f, DEVICE name, device, 0, text)
-    PUT("core_count", "2");
-    PUT("connected_devices", "12, 3, 4, 1\n");
-    PUT("info/serial_number", "0a1b2c3d4e5f6071\n");
-    PUT("info/architecture/arch_type", "NDv2\n");
-    PUT("info/architecture/instance_type", "Trn1\n");
-    PUT("info/architecture/device_name", "Trainium1\n");
-    for (unsigned int i = 0; i < 6; i++) {
-        static const char *const rows[][2] = {
-            { "hardware/sram_ecc_uncorrected", "1\n" },
-            { "hardware/mem_ecc_uncorrected", "2\n" },
-            { "hardware/mem_ecc_repairable_uncorrected", "3\n" },
-            { "hardware/mem_ecc_corrected", "4\n" },
-            { "power/utilization", "POWER_STATUS_VALID,1760000040,12.05,87.30,55.41\n" },
-            { "hardware/health_status/unhealthy_components", "hbm,sram\n" },
-        };
-
-        snprintf(format, sizeof format, DEVICES "/neuron%%1$u/%s/%s",
-                 new_layout ? "telemetry/device" : "stats", rows[i][0]);
-        put(f, format, device, 0, rows[i][1]);
+    for (size_t i = 0; i < sizeof infos / sizeof *infos; i++) {
+        put(f, device, infos[i][0], infos[i][1]);
+    }
+    for (size_t i = 0; i < sizeof stats / sizeof *stats; i++) {
+        snprintf(name, sizeof name, "%s/%s", new_layout ? "telemetry/device" : "stats",
+                 stats[i][0]);
+        put(f, device, name, stats[i][1]);
     }
     for (unsigned int core = 0; core < 2; core++) {
-        static const char *const rows[][2] = {
-            { "other_info/nc_time_in_use/total", "1980000000\n" },
-            { "other_info/nc_time_in_use/present", "79200000\n" },
-            { "other_info/flop_count/total", "91750000000000000\n" },
-            { "other_info/inference_count/total", "125000\n" },
-            { "other_info/model_load_count/total", "12\n" },
-            { "memory_usage/host_mem/total", "45678592\n" },
-            { "memory_usage/device_mem/total", "6583410688\n" },
-            { "memory_usage/device_mem/peak", "7120281600\n" },
-            { "memory_usage/device_mem/tensors/total", "942070784\n" },
-            { "memory_usage/device_mem/model_code/total", "201326592\n" },
-            { "memory_usage/device_mem/dma_rings/total", "18446744073709551000\n" },
-            { "status/success/total", "125000\n" },
-            { "status/infer_completed_with_num_error/total", "5\n" },
-            { "status/success/present", "5000\n" },
-        };
-
-        put(f, DEVICE "neuron_core%2$u/info/architecture/arch_type", device, core, "NCv2\n");
-        for (unsigned int i = 0; i < sizeof rows / sizeof *rows; i++) {
-            snprintf(format, sizeof format,
-                     new_layout ? DEVICES "/neuron%%1$u/telemetry/neuron_core%%2$u/%s"
-                                : DEVICES "/neuron%%1$u/neuron_core%%2$u/stats/%s",
-                     rows[i][0]);
-            /* format holds a format again: device and core are filled in by put() */
-            put(f, format, device, core, rows[i][1]);
+        snprintf(name, sizeof name, "neuron_core%u/info/architecture/arch_type", core);
+        put(f, device, name, "NCv2\n");
+        for (size_t i = 0; i < sizeof core_stats / sizeof *core_stats; i++) {
+            if (new_layout) {
+                snprintf(name, sizeof name, "telemetry/neuron_core%u/%s", core, core_stats[i][0]);
+            } else {
+                snprintf(name, sizeof name, "neuron_core%u/stats/%s", core, core_stats[i][0]);
+            }
+            put(f, device, name, core_stats[i][1]);
         }
     }
 }
@@ -243,13 +245,13 @@ static void counters_are_read_anew_at_each_sample(void **state)
         char text[32];
 
         snprintf(text, sizeof text, "%u\n", 100 + i);
-        put(f, DEVICES "/neuron%1$u/stats/hardware/mem_ecc_uncorrected", 0, 0, text);
+        put(f, 0, "stats/hardware/mem_ecc_uncorrected", text);
         ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
         assert_int_equal(reading.mem_ecc_uncorrected.value, 100 + i);
         assert_false(reading.cores[0].busy_us.present); /* not asked for */
     }
     /* a line that is being written */
-    put(f, DEVICES "/neuron%1$u/stats/hardware/mem_ecc_uncorrected", 0, 0, "10");
+    put(f, 0, "stats/hardware/mem_ecc_uncorrected", "10");
     ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
     assert_false(reading.mem_ecc_uncorrected.present);
 }
@@ -264,21 +266,20 @@ static void missing_and_odd_leaves_are_absent(void **state)
     const struct ntk_device_tree *tree;
 
     /* core_count cannot be read (old drivers): folders are counted */
-    put(f, DEVICES "/neuron%1$u/neuron_core%2$u/info/architecture/arch_type", 0, 3, "NCv3\n");
-    put(f, DEVICES "/neuron%1$u/stats/hardware/mem_ecc_uncorrected", 0, 0, "1\n");
-    put(f, DEVICES "/neuron%1$u/stats/power/utilization", 0, 0,
-        "POWER_STATUS_NO_DATA,0,0.00,0.00,0.00\n");
+    put(f, 0, "neuron_core3/info/architecture/arch_type", "NCv3\n");
+    put(f, 0, "stats/hardware/mem_ecc_uncorrected", "1\n");
+    put(f, 0, "stats/power/utilization", "POWER_STATUS_NO_DATA,0,0.00,0.00,0.00\n");
     tree = open_root(f);
     assert_int_equal(tree->device_count, 1);
     assert_int_equal(tree->devices[0].core_count, 4);
     assert_false(tree->devices[0].has_neighbours);
     assert_string_equal(tree->devices[0].name, "");
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        put(f, DEVICES "/neuron%1$u/stats/hardware/mem_ecc_uncorrected", 0, 0, odd[i]);
+        put(f, 0, "stats/hardware/mem_ecc_uncorrected", odd[i]);
         ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
         assert_false(reading.mem_ecc_uncorrected.present);
         assert_false(reading.has_power);
-        put(f, DEVICES "/neuron%1$u/stats/power/utilization", 0, 0, odd[i]);
+        put(f, 0, "stats/power/utilization", odd[i]);
     }
 }
 
@@ -391,7 +392,7 @@ static void links_fifos_and_folders_in_place_of_leaves_are_not_followed(void **s
 
     /* a leaf becomes a link between the walk and the reading */
     unlink(leaf);
-    put(f, DEVICES "/neuron%1$u/stats/hardware/sram_ecc_corrected", 0, 0, "1\n");
+    put(f, 0, "stats/hardware/sram_ecc_corrected", "1\n");
     open_root(f);
     {
         char *swapped =
@@ -431,7 +432,7 @@ static void deep_wide_and_long_trees_are_cut(void **state)
     put_at(f->root, DEVICES "/neuron0/info/architecture/device_name", text);
     put_at(f->root, DEVICES "/neuron0/core_count", "4000000000");
     put_at(f->root, DEVICES "/neuron0/connected_devices", "1,2,999,-3,,x,4,5,6,7,8,9\n");
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 80; i++) {
         snprintf(text, sizeof text, DEVICES "/neuron%d/info/serial_number", i);
         put_at(f->root, text, "wide\n");
     }
