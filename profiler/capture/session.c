@@ -87,7 +87,7 @@ static void *open_library(struct ntk_err *err)
     if (n > 0) {
         path[n] = 0;
         char *slash = strrchr(path, '/');
-        strcpy(slash ? slash : path, "/../lib/" LIBRARY_NAME);
+        ntk_str_copy(slash ? slash : path, 64, "/../lib/" LIBRARY_NAME);
         if (access(path, F_OK) == 0) {
             library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
             if (!library) {
@@ -110,10 +110,11 @@ static void *open_library(struct ntk_err *err)
 
 static int find_calls(struct ntk_session *s, struct ntk_err *err)
 {
-#define FIND(name)                                                                           \
-    *(void **)&s->name = dlsym(s->library, #name);                                           \
-    if (!s->name) {                                                                          \
-        return ntk_err_set(err, -ENOSYS, NTK_ERR_NO_OFFSET, "the runtime has no %s", #name); \
+#define FIND(name)                                                                    \
+    *(void **)&s->name = dlsym(s->library, #name);                                    \
+    if (!s->name) {                                                                   \
+        ntk_err_set(err, -ENOSYS, NTK_ERR_NO_OFFSET, "the runtime has no %s", #name); \
+        return -ENOSYS;                                                               \
     }
     CALLS(FIND)
 #undef FIND
@@ -380,12 +381,14 @@ static int read_output(struct ntk_session *s, const struct tensor *tensor, uint8
     uint8_t *bytes = malloc(tensor->info->size ? tensor->info->size : 1);
 
     if (!bytes) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return -ENOMEM;
     }
     NRT_STATUS status = s->nrt_tensor_read(tensor->tensor, bytes, 0, tensor->info->size);
     if (status != NRT_SUCCESS) {
         free(bytes);
-        return fail(s, err, status, "nrt_tensor_read");
+        fail(s, err, status, "nrt_tensor_read");
+        return -EIO;
     }
     *out_bytes = bytes;
     return 0;
@@ -409,7 +412,7 @@ int ntk_session_output_crc(struct ntk_session *session, uint32_t *out_crc, struc
 
     for (size_t i = 0; i < session->tensor_count; i++) {
         const struct tensor *tensor = &session->tensors[i];
-        uint8_t *bytes;
+        uint8_t *bytes = NULL;
         if (tensor->info->usage != NRT_TENSOR_USAGE_OUTPUT) {
             continue;
         }

@@ -27,7 +27,7 @@ static void uuid_text(const struct ntk_ntff *ntff, char buf[2 * NTK_NTFF_UUID_BY
     if (ntff->has_neff_uuid) {
         ntk_str_hex(buf, ntff->neff_uuid, NTK_NTFF_UUID_BYTES);
     } else {
-        strcpy(buf, "-");
+        ntk_str_copy(buf, 2, "-");
     }
 }
 
