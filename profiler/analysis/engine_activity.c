@@ -23,7 +23,7 @@ int ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activ
             if (instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
                 continue;
             }
-            engine->instruction_ps += duration_ps;
+            engine->instruction_ps = ntk_ps_sum(engine->instruction_ps, duration_ps);
             ntk_intervals_add(&busy[instruction->engine], instruction->start_ps,
                               instruction->end_ps);
             ntk_intervals_add(&any, instruction->start_ps, instruction->end_ps);
@@ -31,7 +31,7 @@ int ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activ
                 activity.matmul_count++;
             } else if (instruction->opcode == NTK_NTFF_OPCODE_ACTIVATE) {
                 activity.activate_count++;
-                activity.activate_ps += duration_ps;
+                activity.activate_ps = ntk_ps_sum(activity.activate_ps, duration_ps);
             }
         }
         for (size_t i = 0; i < core->packet_count; i++) {

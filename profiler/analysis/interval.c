@@ -11,7 +11,7 @@ void ntk_intervals_add(struct ntk_intervals *intervals, int64_t start_ps, int64_
     if (intervals->failed || end_ps < start_ps) {
         return;
     }
-    intervals->sum_ps += end_ps - start_ps;
+    intervals->sum_ps = ntk_ps_sum(intervals->sum_ps, end_ps - start_ps);
     if (intervals->count) {
         struct ntk_interval *last = &intervals->items[intervals->count - 1];
         if (start_ps >= last->start_ps && start_ps <= last->end_ps) {

@@ -21,6 +21,14 @@ struct ntk_intervals {
     int failed;     /* -ENOMEM sticks */
 };
 
+/* a + b, at most INT64_MAX: sums over a file that may say anything. Neither is negative. */
+static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 /* Spans that touch or overlap the last one added are merged at once, so input in order of time needs
  * little memory. */
 void ntk_intervals_add(struct ntk_intervals *intervals, int64_t start_ps, int64_t end_ps);

@@ -36,7 +36,8 @@ int ntk_analysis_opcode_table(const struct ntk_trace *trace, struct ntk_opcode_t
             const struct ntk_trace_instruction *instruction = &trace->cores[c].instructions[i];
             size_t at = (size_t)instruction->engine * OPCODES + instruction->opcode;
             rows[at].instruction_count++;
-            rows[at].instruction_ps += instruction->end_ps - instruction->start_ps;
+            rows[at].instruction_ps =
+                ntk_ps_sum(rows[at].instruction_ps, instruction->end_ps - instruction->start_ps);
             ntk_intervals_add(&spans[at], instruction->start_ps, instruction->end_ps);
         }
     }

@@ -197,12 +197,27 @@ static struct window find_window(const struct ntk_ntff *ntff, const struct ntk_t
     return window;
 }
 
+/* Times further from the start than this (26 days) are nonsense; below it differences cannot overflow. */
+#define TIME_PS_MAX (INT64_C(1) << 61)
+
+static bool is_time(int64_t ps)
+{
+    return ps >= -TIME_PS_MAX && ps <= TIME_PS_MAX;
+}
+
 /* The difference of two times of a file that may say anything. */
 static int64_t since(int64_t time_ps, int64_t t0_ps)
 {
     int64_t difference;
 
     return __builtin_sub_overflow(time_ps, t0_ps, &difference) ? INT64_MAX : difference;
+}
+
+static bool is_inside(const struct ntk_trace_core *core, const struct window *window,
+                      int64_t time_ps)
+{
+    return time_ps >= window->start_ps && time_ps <= window->end_ps &&
+           is_time(since(time_ps, core->t0_ps));
 }
 
 static int compare_instructions(const void *a, const void *b)
@@ -225,14 +240,17 @@ static void keep_instructions(struct ntk_trace_core *core, struct ntk_vec *instr
     size_t kept = 0;
 
     ntk_vec_each(struct ntk_trace_instruction, instruction, instructions) {
-        if (instruction->start_ps < window->start_ps || instruction->end_ps > window->end_ps) {
+        int64_t start_ps = since(instruction->start_ps, core->t0_ps);
+        int64_t end_ps = since(instruction->end_ps, core->t0_ps);
+        if (instruction->start_ps < window->start_ps || instruction->end_ps > window->end_ps ||
+            !is_time(start_ps) || !is_time(end_ps)) {
             core->outside_window += 2;
             continue;
         }
         struct ntk_trace_instruction *to = ntk_vec_at(instructions, kept++);
         *to = *instruction;
-        to->start_ps = since(to->start_ps, core->t0_ps);
-        to->end_ps = since(to->end_ps, core->t0_ps);
+        to->start_ps = start_ps;
+        to->end_ps = end_ps;
         if (to->end_ps > core->end_ps) {
             core->end_ps = to->end_ps;
         }
@@ -386,7 +404,7 @@ static int read_packets(struct ntk_trace_core *core, const struct window *window
                 core->unknown++;
             } else if (record.kind == NTK_NTFF_RECORD_DMA_COMPLETION) {
                 continue;
-            } else if (record.time_ps < window->start_ps || record.time_ps > window->end_ps) {
+            } else if (!is_inside(core, window, record.time_ps)) {
                 core->outside_window++;
             } else {
                 ret = pair_packet(core, &rings[record.engine][record.queue], &waiting, &record,
@@ -447,7 +465,7 @@ static int read_others(struct ntk_trace_core *core, const struct window *window,
                 core->unknown++;
                 continue;
             }
-            if (record.time_ps < window->start_ps || record.time_ps > window->end_ps) {
+            if (!is_inside(core, window, record.time_ps)) {
                 core->outside_window++;
                 continue;
             }

@@ -140,6 +140,36 @@ static void without_a_known_length_the_total_is_absent(void **state)
     ntk_buf_fini(&file);
 }
 
+/* Differences and sums of times must not overflow, whatever a file says. */
+static void times_that_cannot_be_are_left_out(void **state)
+{
+    struct ntk_buf file = { 0 };
+    struct ntff_sample sample = { .version = 6 };
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_trace *trace = NULL;
+
+    (void)state;
+    ntff_sample_build(&sample, &file);
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+    ntff->window_end_ps = INT64_MAX;
+    for (size_t s = 0; s < ntff->subgraphs[0].section_count; s++) {
+        const struct ntk_ntff_section *section = &ntff->subgraphs[0].sections[s];
+        /* Every end, every other change, all of DMA. */
+        uint64_t stride = section->type == NTK_NTFF_SECTION_DMA ? 1 : 2;
+        for (uint64_t i = stride - 1; i < section->record_count; i += stride) {
+            char *time = file.bytes + (section->records - (const uint8_t *)file.bytes) + 16 * i + 8;
+            memcpy(time, "\xff\xff\xff\xff\xff\xff\xff\x7f", 8);
+        }
+    }
+    assert_int_equal(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL), 0);
+    assert_int_equal(trace->cores[0].instruction_count, 0);
+    assert_int_equal(trace->cores[0].packet_count, 0);
+    assert_int_equal(trace->cores[0].event_count, 2);
+    ntk_trace_destroy(trace);
+    ntk_ntff_close(ntff);
+    ntk_buf_fini(&file);
+}
+
 static void the_neff_of_another_capture_is_refused(void **state)
 {
     struct opened o = open_sample(6);
@@ -161,6 +191,7 @@ int main(void)
         cmocka_unit_test(packets_know_their_queue_and_a_ring_in_flight_loses_its_own),
         cmocka_unit_test(changes_and_throttling_are_those_of_the_execution),
         cmocka_unit_test(without_a_known_length_the_total_is_absent),
+        cmocka_unit_test(times_that_cannot_be_are_left_out),
         cmocka_unit_test(the_neff_of_another_capture_is_refused),
     };
 
