@@ -438,8 +438,8 @@ static void pretty_is_the_same_report_over_many_lines(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot, &(struct ntk_report_options){ 0 }, NULL);
-    char *pretty = write_line(
-        snapshot, &(struct ntk_report_options){ .pretty = true, .line_bytes_max = 100 }, NULL);
+    struct ntk_report_options options = { .pretty = true, .line_bytes_max = 100 };
+    char *pretty = write_line(snapshot, &options, NULL);
     json_t *a = json_loads(line, 0, NULL);
     json_t *b = json_loads(pretty, 0, NULL);
 
