@@ -433,14 +433,18 @@ static int open_socket(const struct ntk_http_address *address, struct ntk_err *e
 
 static uint16_t port_of(int fd)
 {
-    struct sockaddr_storage name;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } name;
     socklen_t name_bytes = sizeof name;
 
-    if (getsockname(fd, (struct sockaddr *)&name, &name_bytes) < 0) {
+    memset(&name, 0, sizeof name);
+    if (getsockname(fd, &name.any, &name_bytes) < 0) {
         return 0;
     }
-    return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port
-                                            : ((struct sockaddr_in *)&name)->sin_port);
+    return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
 }
 
 int ntk_http_server_create(const struct ntk_http_options *options,

@@ -141,13 +141,17 @@ static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     for (size_t i = 0, k = 0; models && (i < older_count || k < newer->model_count);) {
         const struct ntk_model_sample *a = i < older_count ? &older->models[i] : NULL;
         const struct ntk_model_sample *b = k < newer->model_count ? &newer->models[k] : NULL;
-        bool take_a = a && (!b || a->id <= b->id);
-        bool take_b = b && (!a || b->id <= a->id);
-        copy_model(s, &models[count], take_b ? b : a, take_a && take_b ? a : NULL);
-        models[count].loaded = take_b && b->loaded;
-        count++;
-        i += take_a;
-        k += take_b;
+        struct ntk_model_sample *model = &models[count++];
+        if (a && (!b || a->id < b->id)) {
+            copy_model(s, model, a, NULL);
+            model->loaded = false;
+            i++;
+        } else if (b) {
+            bool both = a && a->id == b->id;
+            copy_model(s, model, b, both ? a : NULL);
+            i += both;
+            k++;
+        }
     }
     to->model_count = count;
 }
