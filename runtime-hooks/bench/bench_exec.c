@@ -257,9 +257,14 @@ int bench_exec_run(const struct nrt_loader *nrt, const struct bench_exec *bench,
     nrt_model_t **models = calloc(bench->core_count, sizeof(nrt_model_t *));
     struct bench_result result = { 0 };
     struct shared shared = { 0 };
-    int ret = workers && models ? models_load(nrt, bench, models, err)
-                                : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    int ret = 0;
 
+    if (!workers || !models) {
+        free(models);
+        free(workers);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    ret = models_load(nrt, bench, models, err);
     for (uint32_t i = 0; ret == 0 && i < bench->thread_count; i++) {
         uint32_t core = i % bench->core_count;
 
@@ -278,12 +283,12 @@ int bench_exec_run(const struct nrt_loader *nrt, const struct bench_exec *bench,
         result_sum(workers, bench->thread_count, &result);
         *out_result = result;
     }
-    for (uint32_t i = 0; workers && i < bench->thread_count; i++) {
+    for (uint32_t i = 0; i < bench->thread_count; i++) {
         if (workers[i].nrt) {
             tensors_free(&workers[i]);
         }
     }
-    for (uint32_t i = 0; models && i < bench->core_count; i++) {
+    for (uint32_t i = 0; i < bench->core_count; i++) {
         if (models[i]) {
             (void)nrt->unload(models[i]);
         }

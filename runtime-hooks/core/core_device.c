@@ -76,7 +76,8 @@ int ntk_core_machine_build(struct ntk_err *err)
 {
     const struct ntk_core_machine_row *row = NULL;
     struct ntk_core_soft *soft = NULL;
-    int ret = machine_open(false, &soft, &row, err);
+    /* As a process, so that nobody rebuilds the machine meanwhile. */
+    int ret = machine_open(true, &soft, &row, err);
 
     if (ret == 0) {
         ret = ntk_core_publish_once(soft, row, err);

@@ -23,6 +23,7 @@ struct execution {
     struct ntk_core_model *model;
     struct core_tensor_view *views; /* by io */
     struct core_context *context;   /* NULL when nothing lies between steps */
+    char *between;                  /* its buffer */
     struct core_capture *capture;   /* NULL when not recorded */
     uint64_t id;
     uint64_t call_start_ticks;
@@ -52,8 +53,10 @@ static char *slot_address(const struct execution *execution, uint32_t slot_index
 {
     const struct core_slot *slot = &execution->model->slots[slot_index];
 
-    return slot->io != CORE_SLOT_NONE ? execution->views[slot->io].address
-                                      : execution->context->buffer.address + slot->offset;
+    if (slot->io != CORE_SLOT_NONE) {
+        return execution->views[slot->io].address;
+    }
+    return execution->between + slot->offset;
 }
 
 static uint64_t slot_device_address(const struct execution *execution, uint32_t slot_index)
@@ -400,6 +403,7 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
                           "no memory for the tensors between the nodes of model %s", model->name);
         refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
     } else {
+        execution.between = execution.context ? execution.context->buffer.address : NULL;
         execution.capture = core_capture_take(model);
         enum ntk_core_outcome outcome = steps_run(&execution);
         core_capture_give_back(execution.capture);

@@ -140,8 +140,9 @@ int core_memory_take(struct ntk_core *core, const struct core_memory_request *re
         return ret;
     }
     allocation.hook = (struct ntk_hooks_memory){
-        .address = on_host ? (uint64_t)(uintptr_t)allocation.address
-                           : allocation.stack->index * allocation.stack->size + allocation.offset,
+        .address = allocation.stack
+                       ? allocation.stack->index * allocation.stack->size + allocation.offset
+                       : (uint64_t)(uintptr_t)allocation.address,
         .bytes = request->bytes,
         .core = (uint16_t)request->physical_core,
         .category = (uint8_t)request->category,

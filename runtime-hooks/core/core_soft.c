@@ -310,7 +310,6 @@ static int state_open(struct ntk_core_soft *soft, int fd, const char *instance,
                                soft->folder, header.instance_type, wanted);
         }
     } else {
-        is_whole = false;
         wanted = wanted ? wanted : default_instance;
     }
     if (wanted) {

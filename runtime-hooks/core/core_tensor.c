@@ -35,14 +35,18 @@ static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t written = PTHREAD_COND_INITIALIZER;
 static _Atomic uint32_t waiter_count;
 
-static void storage_drop(struct core_storage *storage)
+static void storage_free(struct core_storage *storage)
 {
-    if (!storage || atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) != 1) {
-        return;
-    }
     core_memory_release(storage->core, &storage->allocation);
     free(storage->owned);
     free(storage);
+}
+
+static void storage_drop(struct core_storage *storage)
+{
+    if (storage && atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) == 1) {
+        storage_free(storage);
+    }
 }
 
 static struct core_storage *storage_take(struct core_storage *storage)
@@ -119,6 +123,7 @@ int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placem
                            struct ntk_err *err)
 {
     struct core_storage *storage = NULL;
+    struct ntk_core_tensor *tensor = NULL;
 
     if (bytes == 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a tensor has at least one byte");
@@ -128,14 +133,16 @@ int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placem
                            "core %d does not exist, the process has %u", (int)nc, core->core_count);
     }
     int ret = storage_make(core, placement, nc, bytes, name, &storage, err);
-    if (ret < 0) {
+    if (!storage) {
         return ret;
     }
-    ret = tensor_make(core, storage, 0, bytes, name, out_tensor, err);
-    if (ret < 0) {
-        storage_drop(storage);
+    ret = tensor_make(core, storage, 0, bytes, name, &tensor, err);
+    if (!tensor) {
+        storage_free(storage);
+        return ret;
     }
-    return ret;
+    *out_tensor = tensor;
+    return 0;
 }
 
 int ntk_core_tensor_create_empty(struct ntk_core *core, const char *name,
@@ -277,7 +284,7 @@ int ntk_core_tensor_read(struct ntk_core_tensor *tensor, void *to, uint64_t offs
     if (ret < 0) {
         return ret;
     }
-    if (bytes > 0) {
+    if (bytes > 0 && view.address) {
         memcpy(to, view.address + offset, bytes);
     }
     transfer_tell(tensor, &view,
@@ -297,7 +304,7 @@ int ntk_core_tensor_write(struct ntk_core_tensor *tensor, const void *from, uint
     if (ret < 0) {
         return ret;
     }
-    if (bytes > 0) {
+    if (bytes > 0 && view.address) {
         memcpy(view.address + offset, from, bytes);
     }
     transfer_tell(tensor, &view,
@@ -316,7 +323,7 @@ int ntk_core_tensor_fill(struct ntk_core_tensor *tensor, uint64_t offset, uint8_
     if (ret < 0) {
         return ret;
     }
-    if (bytes > 0) {
+    if (bytes > 0 && view.address) {
         memset(view.address + offset, value, bytes);
     }
     core_tensor_view_drop(&view);
@@ -351,7 +358,7 @@ int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
             from_device ? (to_device ? NTK_TRANSFER_DEVICE_TO_DEVICE : NTK_TRANSFER_DEVICE_TO_HOST)
                         : (to_device ? NTK_TRANSFER_HOST_TO_DEVICE : NTK_TRANSFER_HOST_TO_HOST);
 
-        if (bytes > 0) {
+        if (bytes > 0 && target.address && source.address) {
             memmove(target.address + to_offset, source.address + from_offset, bytes);
         }
         transfer_tell(to_device ? to : from, to_device ? &target : &source, direction, start,
