@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Kept memory and values of JSON. */
+#include "shared/formats/neff/neff_read_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+
+#define BLOCK_BYTES 65536
+
+/* ---- memory that lives as long as the NEFF ---- */
+
+void *neff_keep(struct reader *r, size_t count, size_t bytes)
+{
+    struct neff_private *data = r->data;
+    size_t total;
+    void *at;
+
+    if (__builtin_mul_overflow(count, bytes, &total) || total > SIZE_MAX - 64) {
+        return NULL;
+    }
+    total = (total + 15) & ~(size_t)15;
+    if (total == 0) {
+        total = 16;
+    }
+    if (data->blocks.count == 0 || total > data->block_bytes - data->block_used) {
+        size_t block_bytes = total > BLOCK_BYTES ? total : BLOCK_BYTES;
+        void *block = calloc(1, block_bytes);
+
+        if (!block || ntk_vec_push(&data->blocks, &block) < 0) {
+            free(block);
+            return NULL;
+        }
+        data->block_bytes = block_bytes;
+        data->block_used = 0;
+    }
+    at = *(char **)ntk_vec_at(&data->blocks, data->blocks.count - 1) + data->block_used;
+    data->block_used += total;
+    return at;
+}
+
+const char *neff_keep_text(struct reader *r, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = neff_keep(r, bytes, 1);
+
+    if (copy) {
+        memcpy(copy, text, bytes);
+    }
+    return copy;
+}
+
+/* ---- values of JSON ---- */
+
+bool neff_number_of(const json_t *value, int64_t *out)
+{
+    if (json_is_integer(value)) {
+        *out = json_integer_value(value);
+        return true;
+    }
+    if (json_is_real(value)) {
+        double real = json_real_value(value);
+
+        if (real >= -9007199254740992.0 && real <= 9007199254740992.0 &&
+            real == (double)(int64_t)real) {
+            *out = (int64_t)real;
+            return true;
+        }
+        return false;
+    }
+    if (json_is_string(value)) {
+        return ntk_str_parse_i64(json_string_value(value), out) == 0;
+    }
+    return false;
+}
+
+bool neff_is_true(const json_t *value)
+{
+    int64_t number;
+
+    if (json_is_string(value)) {
+        return strcmp(json_string_value(value), "true") == 0 ||
+               strcmp(json_string_value(value), "1") == 0;
+    }
+    return json_is_true(value) || (neff_number_of(value, &number) && number != 0);
+}
+
+/* A number between 0 and max, or the fallback when the key is absent. */
+int neff_get_u64(struct reader *r, const json_t *object, const char *what, const char *key,
+                 uint64_t max, uint64_t fallback, uint64_t *out)
+{
+    const json_t *value = json_object_get(object, key);
+    int64_t number;
+
+    if (!value || json_is_null(value)) {
+        *out = fallback;
+        return 0;
+    }
+    if (!neff_number_of(value, &number) || number < 0 || (uint64_t)number > max) {
+        return BAD(r, "%s: %s is not a number from 0 to %llu", what, key, (unsigned long long)max);
+    }
+    *out = (uint64_t)number;
+    return 0;
+}
+
+int neff_get_u32(struct reader *r, const json_t *object, const char *what, const char *key,
+                 uint32_t max, uint32_t fallback, uint32_t *out)
+{
+    uint64_t number = 0;
+    int ret = neff_get_u64(r, object, what, key, max, fallback, &number);
+
+    if (ret == 0) {
+        *out = (uint32_t)number;
+    }
+    return ret;
+}
+
+/* Text, or the fallback (which may be NULL) when the key is absent. */
+int neff_get_text(struct reader *r, const json_t *object, const char *what, const char *key,
+                  const char *fallback, const char **out)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (!value || json_is_null(value)) {
+        *out = fallback;
+        return 0;
+    }
+    if (!json_is_string(value)) {
+        return BAD(r, "%s: %s is not a text", what, key);
+    }
+    *out = neff_keep_text(r, json_string_value(value));
+    return *out ? 0 : NO_MEMORY(r);
+}
+
+/* A required array; its elements. */
+int neff_get_array(struct reader *r, const json_t *object, const char *what, const char *key,
+                   bool required, size_t max, const json_t **out, uint32_t *out_count)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (!value && !required) {
+        *out = NULL;
+        *out_count = 0;
+        return 0;
+    }
+    if (!json_is_array(value)) {
+        return BAD(r, "%s: %s is not a list", what, key);
+    }
+    if (json_array_size(value) > max) {
+        return BAD(r, "%s: %s has %zu elements, more than %zu", what, key, json_array_size(value),
+                   max);
+    }
+    *out = value;
+    *out_count = (uint32_t)json_array_size(value);
+    return 0;
+}
+
+int neff_get_texts(struct reader *r, const json_t *object, const char *what, const char *key,
+                   const char ***out, uint32_t *out_count)
+{
+    const json_t *list;
+    uint32_t count;
+    int ret = neff_get_array(r, object, what, key, false, ARRAY_MAX, &list, &count);
+
+    if (ret < 0 || count == 0) {
+        *out_count = 0;
+        return ret;
+    }
+    *out = neff_keep(r, count, sizeof **out);
+    if (!*out) {
+        return NO_MEMORY(r);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const json_t *value = json_array_get(list, i);
+
+        if (!json_is_string(value)) {
+            return BAD(r, "%s: %s holds something that is not a text", what, key);
+        }
+        (*out)[i] = neff_keep_text(r, json_string_value(value));
+        if (!(*out)[i]) {
+            return NO_MEMORY(r);
+        }
+    }
+    *out_count = count;
+    return 0;
+}
+
+/* Parses a member; the caller gives the result back with json_decref. */
+int neff_load_json(struct reader *r, const char *name, json_t **out)
+{
+    const struct ntk_neff_member *member = ntk_neff_member_get(r->neff, name);
+    json_error_t error;
+
+    if (!member) {
+        return BAD(r, "the archive has no %s", name);
+    }
+    if (member->bytes_count > NTK_NEFF_JSON_BYTES_MAX) {
+        (void)ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is too large for JSON", name);
+        return -EFBIG;
+    }
+    *out = json_loadb((const char *)member->bytes, member->bytes_count, 0, &error);
+    if (!*out) {
+        if (json_error_code(&error) == json_error_out_of_memory) {
+            return NO_MEMORY(r);
+        }
+        (void)ntk_err_set(r->err, -EBADMSG, error.position > 0 ? (uint64_t)error.position : 0,
+                          "%s: %s", name, error.text);
+        return -EBADMSG;
+    }
+    if (!json_is_object(*out)) {
+        json_decref(*out);
+        *out = NULL;
+        return BAD(r, "%s: not a JSON object", name);
+    }
+    return 0;
+}
+
+/* "folder/name", kept. */
+const char *neff_join(struct reader *r, const char *folder, const char *name)
+{
+    size_t bytes = strlen(folder) + strlen(name) + 2;
+    char *path = neff_keep(r, bytes, 1);
+
+    if (path) {
+        snprintf(path, bytes, "%s%s%s", folder, folder[0] ? "/" : "", name);
+    }
+    return path;
+}
+
+int neff_lookup(const char *text, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+uint32_t neff_read_dims(const json_t *list, uint64_t *dims, bool *out_ok)
+{
+    uint32_t count = 0;
+
+    *out_ok = json_is_array(list) && json_array_size(list) <= NTK_NEFF_DIMS_MAX;
+    for (size_t i = 0; *out_ok && i < json_array_size(list); i++) {
+        int64_t number;
+
+        if (!neff_number_of(json_array_get(list, i), &number) || number < 0) {
+            *out_ok = false;
+            return 0;
+        }
+        dims[count++] = (uint64_t)number;
+    }
+    return count;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neff_read_private - what the files of the NEFF reader share: memory that lives as long as the NEFF,
+ * values out of JSON with a sentence when they are wrong, and who reads which member.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H
+#define NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H
+
+#include <errno.h>
+
+#include <jansson.h>
+
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+#include "shared/formats/common/tar.h"
+#include "shared/formats/neff/neff.h"
+
+#define ARRAY_MAX (1 << 24)           /* elements of one JSON array */
+#define VALUE_MAX (UINT64_C(1) << 48) /* offsets, sizes and steps of transfers */
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+struct neff_private {
+    struct ntk_tar tar;
+    struct ntk_map members;
+    struct ntk_vec blocks; /* void *: what strings and arrays lie in */
+    size_t block_used;     /* of the last block */
+    size_t block_bytes;
+};
+
+/* What parsing carries along. */
+struct reader {
+    struct ntk_neff *neff;
+    struct neff_private *data;
+    struct ntk_err *err;
+};
+
+/* The code is spelt out, so that whoever reads the code (a tool too) sees that it is negative. */
+#define BAD(r, ...) \
+    ((void)ntk_err_set((r)->err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__), -EBADMSG)
+#define NO_MEMORY(r) \
+    ((void)ntk_err_set((r)->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory"), -ENOMEM)
+
+struct group_reader {
+    struct reader *r;
+    const struct ntk_neff_subgraph *subgraph;
+    struct ntk_map *vars; /* name to struct ntk_neff_var */
+    const char *where;    /* path of the engine JSON */
+    uint32_t group;
+};
+
+/* Zeroed memory that lives as long as the NEFF; NULL without any. */
+void *neff_keep(struct reader *r, size_t count, size_t bytes);
+const char *neff_keep_text(struct reader *r, const char *text);
+/* Integers, integral reals and numbers in texts. */
+bool neff_number_of(const json_t *value, int64_t *out);
+bool neff_is_true(const json_t *value);
+/* A number between 0 and max, or the fallback when the key is absent. */
+int neff_get_u64(struct reader *r, const json_t *object, const char *what, const char *key,
+                 uint64_t max, uint64_t fallback, uint64_t *out);
+int neff_get_u32(struct reader *r, const json_t *object, const char *what, const char *key,
+                 uint32_t max, uint32_t fallback, uint32_t *out);
+/* Text that is kept, or the fallback (which may be NULL) when the key is absent. */
+int neff_get_text(struct reader *r, const json_t *object, const char *what, const char *key,
+                  const char *fallback, const char **out);
+/* A list of at most max elements; absent ones are NULL and 0 unless required. */
+int neff_get_array(struct reader *r, const json_t *object, const char *what, const char *key,
+                   bool required, size_t max, const json_t **out, uint32_t *out_count);
+int neff_get_texts(struct reader *r, const json_t *object, const char *what, const char *key,
+                   const char ***out, uint32_t *out_count);
+/* Parses a member; the caller gives the result back with json_decref. */
+int neff_load_json(struct reader *r, const char *name, json_t **out);
+/* "folder/name", kept. */
+const char *neff_join(struct reader *r, const char *folder, const char *name);
+/* Position of text in names, -1 when it is not there. */
+int neff_lookup(const char *text, const char *const *names, size_t count);
+/* Dimensions of a shape; 0 and not ok when they are none or too many. */
+uint32_t neff_read_dims(const json_t *list, uint64_t *dims, bool *out_ok);
+
+/* neff_read_dma.c: one descriptor group of an engine JSON. */
+int neff_read_group(struct group_reader *g, const json_t *json, struct ntk_neff_dma_group *group);
+
+/* neff_read_subgraph.c: the subgraph that a row of kelf-N.json names. */
+int neff_read_subgraph(struct reader *r, const json_t *row, const char *where,
+                       struct ntk_neff_subgraph *subgraph);
+
+#endif

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: MIT */
+/* One program: def.json, the engine JSONs and binaries, act_info.json, tensor_map.json. */
+#include "shared/formats/neff/neff_read_private.h"
+
+#include <string.h>
+
+#include "shared/base/str.h"
+
+static const char *const var_type_names[] = {
+    [NTK_NEFF_VAR_STATE_BUFFER] = "state-buffer",
+    [NTK_NEFF_VAR_INPUT] = "input",
+    [NTK_NEFF_VAR_OUTPUT] = "output",
+    [NTK_NEFF_VAR_FILE] = "file",
+    [NTK_NEFF_VAR_TMP_BUF] = "tmp-buf",
+    [NTK_NEFF_VAR_VIRTUAL] = "virtual",
+    [NTK_NEFF_VAR_POINTER] = "pointer",
+    [NTK_NEFF_VAR_DGE_TABLE] = "dge-table",
+};
+static const char *const queue_type_names[] = {
+    [NTK_NEFF_QUEUE_IN] = "in",           [NTK_NEFF_QUEUE_OUT] = "out",
+    [NTK_NEFF_QUEUE_DATA] = "data",       [NTK_NEFF_QUEUE_EMBEDDING_UPDATE] = "embedding_update",
+    [NTK_NEFF_QUEUE_DYNAMIC] = "dynamic",
+};
+static const char *const engine_keys[NTK_ISA_ENGINE_COUNT] = { "pe", "act", "pool", "dve", "sp" };
+static const char *const engine_code_keys[NTK_ISA_ENGINE_COUNT] = { "pe_instr", "act_instr",
+                                                                    "pool_instr", "dve_instr",
+                                                                    "sp_instr" };
+
+static int is_alt_fabric(struct reader *r, const json_t *json, const char *what, bool *out_alt)
+{
+    const char *fabric;
+    int ret = neff_get_text(r, json, what, "fabric_path", "main", &fabric);
+
+    if (ret == 0) {
+        *out_alt = strcmp(fabric, "alt") == 0;
+    }
+    return ret;
+}
+
+static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgraph,
+                         struct ntk_neff_var *var)
+{
+    const struct ntk_neff_member *member;
+    struct ntk_neff_npy npy;
+    const char *path;
+    int ret;
+
+    if (!var->file_name) {
+        return BAD(r, "%s: constant %s names no file", subgraph->name, var->name);
+    }
+    path = neff_join(r, subgraph->folder, var->file_name);
+    if (!path) {
+        return NO_MEMORY(r);
+    }
+    member = ntk_neff_member_get(r->neff, path);
+    if (!member) {
+        return BAD(r, "%s: the archive has no %s for constant %s", subgraph->name, path, var->name);
+    }
+    var->data = member->bytes;
+    var->data_bytes = member->bytes_count;
+    if (ntk_str_ends_with(var->file_name, ".npy")) {
+        ret = ntk_neff_npy_read(member->bytes, member->bytes_count, &npy, r->err);
+        if (ret < 0) {
+            ntk_err_prefix(r->err, "%s", path);
+            return ret;
+        }
+        var->data = npy.data;
+        var->data_bytes = npy.data_bytes;
+    }
+    if (var->data_bytes != var->bytes_count) {
+        return BAD(r, "%s: constant %s has %llu bytes, its file %llu", subgraph->name, var->name,
+                   (unsigned long long)var->bytes_count, (unsigned long long)var->data_bytes);
+    }
+    return 0;
+}
+
+static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, const char *name,
+                    const json_t *json, struct ntk_neff_var *var)
+{
+    const json_t *list;
+    const char *type;
+    int index;
+    int ret;
+
+    var->name = neff_keep_text(r, name);
+    if (!var->name) {
+        return NO_MEMORY(r);
+    }
+    if (!json_is_object(json)) {
+        return BAD(r, "%s: variable %s is not an object", subgraph->name, name);
+    }
+    ret = neff_get_text(r, json, name, "type", "", &type);
+    if (ret < 0) {
+        return ret;
+    }
+    index = neff_lookup(type, var_type_names, COUNT_OF(var_type_names));
+    if (index < 0) {
+        return BAD(r, "%s: variable %s has the unknown type \"%s\"", subgraph->name, name, type);
+    }
+    var->type = (enum ntk_neff_var_type)index;
+    if (!json_object_get(json, "var_id")) {
+        return BAD(r, "%s: variable %s has no var_id", subgraph->name, name);
+    }
+    if ((ret = neff_get_u32(r, json, name, "var_id", UINT32_MAX - 1, 0, &var->var_id)) < 0 ||
+        (ret = neff_get_u64(r, json, name, "size", VALUE_MAX, 0, &var->bytes_count)) < 0 ||
+        (ret = neff_get_u64(r, json, name, "alignment", VALUE_MAX, 0, &var->alignment)) < 0 ||
+        (ret = is_alt_fabric(r, json, name, &var->alt_fabric)) < 0 ||
+        (ret = neff_get_text(r, json, name, "file_name", NULL, &var->file_name)) < 0 ||
+        (ret = neff_get_u64(r, json, name, "backing_variable_off", VALUE_MAX, 0,
+                            &var->backing_offset)) < 0 ||
+        (ret = neff_get_u32(r, json, name, "referenced_var_id", UINT32_MAX - 1, NTK_NEFF_NONE,
+                            &var->referenced_var_id)) < 0 ||
+        (ret = neff_get_array(r, json, name, "list", false, ARRAY_MAX, &list, &var->list_count)) <
+            0) {
+        return ret;
+    }
+    if (!json_object_get(json, "size") && var->type != NTK_NEFF_VAR_STATE_BUFFER &&
+        var->type != NTK_NEFF_VAR_DGE_TABLE) {
+        return BAD(r, "%s: variable %s has no size", subgraph->name, name);
+    }
+    if (var->list_count > 0) {
+        var->list = neff_keep(r, var->list_count, sizeof *var->list);
+        if (!var->list) {
+            return NO_MEMORY(r);
+        }
+        for (uint32_t i = 0; i < var->list_count; i++) {
+            int64_t number;
+
+            if (!neff_number_of(json_array_get(list, i), &number) || number < 0 ||
+                number >= UINT32_MAX) {
+                return BAD(r, "%s: the list of %s holds something that is no var_id",
+                           subgraph->name, name);
+            }
+            var->list[i] = (uint32_t)number;
+        }
+    }
+    return var->type == NTK_NEFF_VAR_FILE ? read_file_var(r, subgraph, var) : 0;
+}
+
+static int read_vars(struct reader *r, struct ntk_neff_subgraph *subgraph, const json_t *def)
+{
+    json_t *vars = json_object_get(def, "var");
+    struct ntk_map ids = { 0 };
+    const char *name;
+    json_t *value;
+    int ret = 0;
+
+    if (!json_is_object(vars)) {
+        return BAD(r, "%s: the definition has no variables", subgraph->name);
+    }
+    subgraph->vars = neff_keep(r, json_object_size(vars), sizeof *subgraph->vars);
+    if (!subgraph->vars) {
+        return NO_MEMORY(r);
+    }
+    json_object_foreach(vars, name, value)
+    {
+        struct ntk_neff_var *var = &subgraph->vars[subgraph->var_count];
+
+        ret = read_var(r, subgraph, name, value, var);
+        if (ret < 0) {
+            goto out;
+        }
+        if (ntk_map_get_number(&ids, var->var_id)) {
+            ret = BAD(r, "%s: two variables with var_id %u", subgraph->name, var->var_id);
+            goto out;
+        }
+        if (ntk_map_put_number(&ids, var->var_id, var) < 0) {
+            ret = NO_MEMORY(r);
+            goto out;
+        }
+        subgraph->var_count++;
+    }
+    for (uint32_t i = 0; i < subgraph->var_count; i++) {
+        const struct ntk_neff_var *var = &subgraph->vars[i];
+
+        if (var->type == NTK_NEFF_VAR_POINTER &&
+            !ntk_map_get_number(&ids, var->referenced_var_id)) {
+            ret = BAD(r, "%s: pointer %s refers to no variable", subgraph->name, var->name);
+            goto out;
+        }
+        for (uint32_t k = 0; k < var->list_count; k++) {
+            if (!ntk_map_get_number(&ids, var->list[k])) {
+                ret = BAD(r, "%s: table %s refers to no variable", subgraph->name, var->name);
+                goto out;
+            }
+        }
+    }
+
+out:
+    ntk_map_fini(&ids);
+    return ret;
+}
+
+static int read_semaphores(struct reader *r, const struct ntk_neff_subgraph *subgraph,
+                           const json_t *json, struct ntk_neff_queue_set *set)
+{
+    const json_t *list;
+    uint32_t count;
+    uint32_t one;
+    int ret = neff_get_array(r, json, set->name, "semaphore_set", false, NTK_NEFF_QUEUES_MAX, &list,
+                             &count);
+
+    if (ret < 0) {
+        return ret;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t number;
+
+        if (!neff_number_of(json_array_get(list, i), &number) || number < 0 ||
+            number >= NTK_ISA_SEMAPHORES) {
+            return BAD(r, "%s: queue set %s names a semaphore that does not exist", subgraph->name,
+                       set->name);
+        }
+        set->semaphores[i] = (uint16_t)number;
+    }
+    set->semaphore_count = count;
+    ret =
+        neff_get_u32(r, json, set->name, "semaphore", NTK_ISA_SEMAPHORES - 1, NTK_NEFF_NONE, &one);
+    if (ret == 0 && count == 0 && one != NTK_NEFF_NONE) {
+        set->semaphores[0] = (uint16_t)one;
+        set->semaphore_count = 1;
+    }
+    return ret;
+}
+
+static int read_queue_set(struct reader *r, const struct ntk_neff_subgraph *subgraph,
+                          const char *name, const json_t *json, struct ntk_neff_queue_set *set)
+{
+    const json_t *dynamic;
+    const char *text;
+    int index;
+    int ret;
+
+    set->name = neff_keep_text(r, name);
+    if (!set->name) {
+        return NO_MEMORY(r);
+    }
+    if (!json_is_object(json)) {
+        return BAD(r, "%s: queue set %s is not an object", subgraph->name, name);
+    }
+    ret = neff_get_text(r, json, name, "type", "", &text);
+    if (ret < 0) {
+        return ret;
+    }
+    index = neff_lookup(text, queue_type_names, COUNT_OF(queue_type_names));
+    if (index < 0) {
+        return BAD(r, "%s: queue set %s has the unknown type \"%s\"", subgraph->name, name, text);
+    }
+    set->type = (enum ntk_neff_queue_type)index;
+    ret = neff_get_text(r, json, name, "owner", NULL, &text);
+    if (ret < 0) {
+        return ret;
+    }
+    set->owner = NTK_NEFF_NONE;
+    if (text) {
+        index = neff_lookup(text, engine_keys, NTK_ISA_ENGINE_COUNT);
+        if (index < 0) {
+            return BAD(r, "%s: queue set %s belongs to no engine: \"%s\"", subgraph->name, name,
+                       text);
+        }
+        set->owner = (uint32_t)index;
+    }
+    if ((ret = neff_get_u32(r, json, name, "num_queues", NTK_NEFF_QUEUES_MAX, 1,
+                            &set->queue_count)) < 0 ||
+        (ret = read_semaphores(r, subgraph, json, set)) < 0 ||
+        (ret = is_alt_fabric(r, json, name, &set->alt_fabric)) < 0 ||
+        (ret = neff_get_texts(r, json, name, "queue_instances", &set->instances,
+                              &set->instance_count)) < 0) {
+        return ret;
+    }
+    if (set->queue_count == 0) {
+        return BAD(r, "%s: queue set %s has no queue", subgraph->name, name);
+    }
+    set->pinned = neff_is_true(json_object_get(json, "pinned"));
+    dynamic = json_object_get(json, "dynamic_dma");
+    if (!dynamic) {
+        return 0;
+    }
+    ret = neff_get_u64(r, dynamic, name, "SB_scratch_partition_offset", VALUE_MAX, 0,
+                       &set->sbuf_scratch_offset);
+    if (ret == 0) {
+        ret = neff_get_u64(r, dynamic, name, "SB_scratch_partition_size", VALUE_MAX, 0,
+                           &set->sbuf_scratch_bytes);
+    }
+    return ret;
+}
+
+static int read_queue_sets(struct reader *r, struct ntk_neff_subgraph *subgraph, const json_t *def)
+{
+    json_t *sets = json_object_get(def, "dma_queue");
+    const char *name;
+    json_t *value;
+
+    if (!sets) {
+        return 0;
+    }
+    if (!json_is_object(sets)) {
+        return BAD(r, "%s: dma_queue is not an object", subgraph->name);
+    }
+    subgraph->queue_sets = neff_keep(r, json_object_size(sets), sizeof *subgraph->queue_sets);
+    if (!subgraph->queue_sets) {
+        return NO_MEMORY(r);
+    }
+    json_object_foreach(sets, name, value)
+    {
+        int ret = read_queue_set(r, subgraph, name, value,
+                                 &subgraph->queue_sets[subgraph->queue_set_count]);
+
+        if (ret < 0) {
+            return ret;
+        }
+        subgraph->queue_set_count++;
+    }
+    return 0;
+}
+
+/* ---- engines ---- */
+
+static bool all_zero(const uint8_t *bytes, size_t count)
+{
+    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+static int read_nsx(struct reader *r, const json_t *json, const char *where,
+                    struct ntk_neff_engine *engine)
+{
+    const json_t *nsx = json_object_get(json, "nsx");
+    int ret;
+
+    if (!nsx) {
+        return 0;
+    }
+    ret = neff_get_u32(r, nsx, where, "version", UINT32_MAX, 0, &engine->nsx_version);
+    if (ret < 0) {
+        return ret;
+    }
+    if (engine->nsx_version == 0) {
+        return BAD(r, "%s: nsx has no version", where);
+    }
+    if (engine->nsx_version > NTK_ISA_VERSION) {
+        return ntk_err_set(r->err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                           "%s: instruction encoding %u is not supported, %d is", where,
+                           engine->nsx_version, NTK_ISA_VERSION);
+    }
+    return neff_get_texts(r, nsx, where, "names", &engine->names, &engine->name_count);
+}
+
+static int read_engine_json(struct reader *r, const struct ntk_neff_subgraph *subgraph,
+                            struct ntk_map *vars, struct ntk_neff_engine *engine)
+{
+    const char *where = neff_join(r, subgraph->folder, engine->json_name);
+    struct group_reader g = { r, subgraph, vars, where, 0 };
+    const json_t *list;
+    json_t *json;
+    int ret;
+
+    if (!where) {
+        return NO_MEMORY(r);
+    }
+    ret = neff_load_json(r, where, &json);
+    if (ret < 0) {
+        return ret;
+    }
+    if ((ret = read_nsx(r, json, where, engine)) < 0 ||
+        (ret = neff_get_u32(r, json, where, "act_semaphore", NTK_ISA_SEMAPHORES - 1, NTK_NEFF_NONE,
+                            &engine->act_semaphore)) < 0 ||
+        (ret = neff_get_texts(r, json, where, "activation_function_sets", &engine->sets,
+                              &engine->set_count)) < 0 ||
+        (ret = neff_get_text(r, json, where, "act_info", NULL, &engine->act_info_name)) < 0 ||
+        (ret = neff_get_array(r, json, where, "dma", false, ARRAY_MAX, &list,
+                              &engine->group_count)) < 0) {
+        goto out;
+    }
+    engine->groups = neff_keep(r, engine->group_count, sizeof *engine->groups);
+    if (!engine->groups) {
+        ret = NO_MEMORY(r);
+        goto out;
+    }
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        ret = neff_read_group(&g, json_array_get(list, i), &engine->groups[i]);
+        if (ret < 0) {
+            goto out;
+        }
+    }
+
+out:
+    json_decref(json);
+    return ret;
+}
+
+static int read_engine(struct reader *r, struct ntk_neff_subgraph *subgraph, const json_t *def,
+                       struct ntk_map *vars, int index)
+{
+    struct ntk_neff_engine *engine = &subgraph->engines[index];
+    const struct ntk_neff_member *member;
+    const char *path;
+    int ret;
+
+    engine->is_empty = true;
+    engine->act_semaphore = NTK_NEFF_NONE;
+    if ((ret = neff_get_text(r, def, subgraph->name, engine_keys[index], NULL,
+                             &engine->json_name)) < 0 ||
+        (ret = neff_get_text(r, def, subgraph->name, engine_code_keys[index], NULL,
+                             &engine->binary_name)) < 0) {
+        return ret;
+    }
+    if (engine->json_name) {
+        ret = read_engine_json(r, subgraph, vars, engine);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    if (!engine->binary_name) {
+        return 0;
+    }
+    path = neff_join(r, subgraph->folder, engine->binary_name);
+    if (!path) {
+        return NO_MEMORY(r);
+    }
+    member = ntk_neff_member_get(r->neff, path);
+    if (!member) {
+        return BAD(r, "the archive has no %s", path);
+    }
+    if (member->bytes_count % NTK_ISA_SLOT_BYTES != 0) {
+        return BAD(r, "%s: %zu bytes are no whole number of instructions", path,
+                   member->bytes_count);
+    }
+    engine->code = member->bytes;
+    engine->code_bytes = member->bytes_count;
+    engine->is_empty = all_zero(member->bytes, member->bytes_count);
+    if (!engine->is_empty && engine->nsx_version == 0) {
+        r->neff->is_vendor = true;
+    }
+    return 0;
+}
+
+/* ---- act_info.json, tensor_map.json and the rest of a subgraph ---- */
+
+static int read_act_info(struct reader *r, struct ntk_neff_subgraph *subgraph)
+{
+    const char *name = subgraph->engines[NTK_ISA_ENGINE_ACT].act_info_name;
+    const char *path;
+    const json_t *list;
+    json_t *json;
+    int ret;
+
+    if (!name) {
+        return 0;
+    }
+    path = neff_join(r, subgraph->folder, name);
+    if (!path) {
+        return NO_MEMORY(r);
+    }
+    if (!ntk_neff_member_get(r->neff, path)) {
+        return 0;
+    }
+    ret = neff_load_json(r, path, &json);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = neff_get_array(r, json, path, "act_func_sets", false, 4096, &list,
+                         &subgraph->act_set_count);
+    if (ret < 0) {
+        goto out;
+    }
+    subgraph->act_sets = neff_keep(r, subgraph->act_set_count, sizeof *subgraph->act_sets);
+    if (!subgraph->act_sets) {
+        ret = NO_MEMORY(r);
+        goto out;
+    }
+    for (uint32_t i = 0; i < subgraph->act_set_count; i++) {
+        struct ntk_neff_act_set *set = &subgraph->act_sets[i];
+        json_t *functions = json_object_get(json_array_get(list, i), "act");
+        const char *key;
+        json_t *value;
+
+        ret = neff_get_text(r, json_array_get(list, i), path, "name", "", &set->name);
+        if (ret < 0) {
+            goto out;
+        }
+        set->functions = neff_keep(r, json_object_size(functions), sizeof *set->functions);
+        if (!set->functions) {
+            ret = NO_MEMORY(r);
+            goto out;
+        }
+        json_object_foreach(functions, key, value)
+        {
+            struct ntk_neff_act_function *function = &set->functions[set->function_count++];
+            int64_t number;
+
+            function->name = neff_keep_text(r, key);
+            if (!function->name) {
+                ret = NO_MEMORY(r);
+                goto out;
+            }
+            function->bucket_count =
+                neff_number_of(value, &number) && number >= 0 && number <= UINT32_MAX
+                    ? (uint32_t)number
+                    : 0;
+        }
+    }
+
+out:
+    json_decref(json);
+    return ret;
+}
+
+static int read_tensor_map(struct reader *r, struct ntk_neff_subgraph *subgraph)
+{
+    const char *path = neff_join(r, subgraph->folder, "tensor_map.json");
+    const char *name;
+    json_t *value;
+    json_t *json;
+    int ret = 0;
+
+    if (!path) {
+        return NO_MEMORY(r);
+    }
+    if (!ntk_neff_member_get(r->neff, path)) {
+        return 0;
+    }
+    ret = neff_load_json(r, path, &json);
+    if (ret < 0) {
+        return ret;
+    }
+    subgraph->mapped = neff_keep(r, json_object_size(json), sizeof *subgraph->mapped);
+    if (!subgraph->mapped) {
+        ret = NO_MEMORY(r);
+        goto out;
+    }
+    json_object_foreach(json, name, value)
+    {
+        struct ntk_neff_mapped_tensor *tensor = &subgraph->mapped[subgraph->mapped_count];
+        bool ok;
+
+        if (!json_is_object(value)) {
+            continue;
+        }
+        subgraph->mapped_count++;
+        tensor->name = neff_keep_text(r, name);
+        if (!tensor->name) {
+            ret = NO_MEMORY(r);
+            goto out;
+        }
+        if ((ret = neff_get_text(r, value, path, "dtype", "", &tensor->dtype)) < 0 ||
+            (ret = neff_get_text(r, value, path, "kind", "", &tensor->kind)) < 0 ||
+            (ret = neff_get_text(r, value, path, "layer_name", "", &tensor->layer_name)) < 0 ||
+            (ret = neff_get_text(r, value, path, "sim_format", "", &tensor->format)) < 0) {
+            goto out;
+        }
+        tensor->is_const = neff_is_true(json_object_get(value, "is_const"));
+        tensor->dim_count = neff_read_dims(json_object_get(value, "sim_shape"), tensor->dims, &ok);
+    }
+
+out:
+    json_decref(json);
+    return ret;
+}
+
+static int read_reservations(struct reader *r, struct ntk_neff_subgraph *subgraph,
+                             const json_t *def)
+{
+    const char *what = "runtime_statebuffer_reservation";
+    const json_t *list;
+    int ret = neff_get_array(r, def, subgraph->name, what, false, 4096, &list,
+                             &subgraph->reservation_count);
+
+    if (ret < 0) {
+        return ret;
+    }
+    subgraph->reservations =
+        neff_keep(r, subgraph->reservation_count, sizeof *subgraph->reservations);
+    if (!subgraph->reservations) {
+        return NO_MEMORY(r);
+    }
+    for (uint32_t i = 0; i < subgraph->reservation_count; i++) {
+        struct ntk_neff_reservation *reservation = &subgraph->reservations[i];
+        const json_t *json = json_array_get(list, i);
+
+        if ((ret = neff_get_text(r, json, what, "type", "", &reservation->type)) < 0 ||
+            (ret = neff_get_u32(r, json, what, "base_partition", NTK_ISA_PARTITIONS, 0,
+                                &reservation->base_partition)) < 0 ||
+            (ret = neff_get_u32(r, json, what, "partitions", NTK_ISA_PARTITIONS, 0,
+                                &reservation->partition_count)) < 0 ||
+            (ret = neff_get_u64(r, json, what, "offset", VALUE_MAX, 0, &reservation->offset)) < 0 ||
+            (ret = neff_get_u64(r, json, what, "size", VALUE_MAX, 0, &reservation->bytes_count)) <
+                0) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+static void read_fp8(const json_t *def, struct ntk_neff_fp8_config *fp8)
+{
+    const json_t *json = json_object_get(def, "fp8_conversion_config");
+    int64_t number;
+
+    if (!json_is_object(json)) {
+        return;
+    }
+    fp8->present = true;
+    if (neff_number_of(json_object_get(json, "emax_fp8_e4m3"), &number)) {
+        fp8->emax_e4m3 = (int32_t)number;
+    }
+    if (neff_number_of(json_object_get(json, "emax_fp8_e5m2"), &number)) {
+        fp8->emax_e5m2 = (int32_t)number;
+    }
+    fp8->range_extension = neff_is_true(json_object_get(json, "fp8_range_extension"));
+    fp8->sis = neff_is_true(json_object_get(json, "fp8_sis"));
+    fp8->sns = neff_is_true(json_object_get(json, "fp8_sns"));
+    fp8->ocp_saturation = neff_is_true(json_object_get(json, "ocp_sat"));
+}
+
+int neff_read_subgraph(struct reader *r, const json_t *row, const char *where,
+                       struct ntk_neff_subgraph *subgraph)
+{
+    struct ntk_map vars = { 0 };
+    const char *definition;
+    const char *slash;
+    json_t *def = NULL;
+    char *folder;
+    int ret;
+
+    if ((ret = neff_get_text(r, row, where, "name", "", &subgraph->name)) < 0 ||
+        (ret = neff_get_text(r, row, where, "definition", NULL, &definition)) < 0) {
+        return ret;
+    }
+    if (!definition) {
+        return BAD(r, "%s: a graph without a definition", where);
+    }
+    slash = strrchr(definition, '/');
+    folder = neff_keep(r, strlen(definition) + 1, 1);
+    if (!folder) {
+        return NO_MEMORY(r);
+    }
+    if (slash) {
+        memcpy(folder, definition, (size_t)(slash - definition));
+    }
+    subgraph->folder = folder;
+
+    ret = neff_load_json(r, definition, &def);
+    if (ret < 0) {
+        return ret;
+    }
+    if ((ret = neff_get_text(r, def, definition, "version", "", &subgraph->version)) < 0 ||
+        (ret = read_vars(r, subgraph, def)) < 0 || (ret = read_queue_sets(r, subgraph, def)) < 0) {
+        goto out;
+    }
+    for (uint32_t i = 0; i < subgraph->var_count; i++) {
+        if (ntk_map_put(&vars, subgraph->vars[i].name, &subgraph->vars[i]) < 0) {
+            ret = NO_MEMORY(r);
+            goto out;
+        }
+    }
+    for (int i = 0; i < NTK_ISA_ENGINE_COUNT; i++) {
+        ret = read_engine(r, subgraph, def, &vars, i);
+        if (ret < 0) {
+            goto out;
+        }
+    }
+    if ((ret = neff_get_texts(r, def, definition, "neff_features", &subgraph->features,
+                              &subgraph->feature_count)) < 0 ||
+        (ret = neff_get_u32(r, def, definition, "runtime_event_count", NTK_ISA_EVENTS, 0,
+                            &subgraph->runtime_event_count)) < 0 ||
+        (ret = neff_get_u32(r, def, definition, "runtime_semaphore_count", NTK_ISA_SEMAPHORES, 0,
+                            &subgraph->runtime_semaphore_count)) < 0 ||
+        (ret = neff_get_u32(r, json_object_get(def, "cc_streams"), definition, "num_streams",
+                            UINT32_MAX, 0, &subgraph->cc_stream_count)) < 0 ||
+        (ret = read_reservations(r, subgraph, def)) < 0 || (ret = read_act_info(r, subgraph)) < 0 ||
+        (ret = read_tensor_map(r, subgraph)) < 0) {
+        goto out;
+    }
+    read_fp8(def, &subgraph->fp8);
+
+out:
+    ntk_map_fini(&vars);
+    json_decref(def);
+    return ret;
+}
