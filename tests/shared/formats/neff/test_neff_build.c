@@ -272,6 +272,37 @@ static void nodes_are_joined_by_the_names_of_their_tensors(void **state)
     free(bytes);
 }
 
+static void several_core_nodes_have_programs_of_their_own(void **state)
+{
+    struct ntk_neff_build *build = adder(NULL, 1);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "copier");
+    uint32_t y = ntk_neff_kernel_input(kernel, "y", NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t z = ntk_neff_kernel_output(kernel, "z", NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t queue =
+        ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
+    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, y, 0, 256, 128, 0, 256, NTK_AFTER_NONE);
+    uint8_t *bytes;
+    size_t count;
+    struct ntk_neff *neff;
+
+    (void)state;
+    ntk_neff_kernel_store(kernel, queue, z, 0, 256, 128, 0, 256, NTK_AFTER(in));
+    ntk_neff_build_head(build, "y"); /* though the second node takes it */
+    neff = finish(build, &bytes, &count);
+    assert_int_equal(neff->kelf_count, 2);
+    assert_string_equal(neff->kelfs[1].file_name, "kelf-1.json");
+    assert_string_equal(neff->kelfs[1].subgraphs[0].folder, "sg01");
+    assert_int_equal(neff->nodes[2].kelf, 1);
+    assert_int_equal(neff->nodes[2].inputs[0].node, 1);
+    assert_int_equal(neff->header.tpb_per_node[1], 1);
+    assert_int_equal(neff->input_count, 1);
+    assert_int_equal(neff->output_count, 2);
+    assert_string_equal(neff->outputs[0].name, "y");
+    assert_string_equal(neff->outputs[1].name, "z");
+    ntk_neff_close(neff);
+    free(bytes);
+}
+
 static void the_first_error_is_the_one_reported(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
@@ -361,6 +392,7 @@ int main(void)
         cmocka_unit_test(logical_cores_of_two_get_an_idle_second_program),
         cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
         cmocka_unit_test(nodes_are_joined_by_the_names_of_their_tensors),
+        cmocka_unit_test(several_core_nodes_have_programs_of_their_own),
         cmocka_unit_test(the_first_error_is_the_one_reported),
         cmocka_unit_test(a_tensor_made_twice_is_refused),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
