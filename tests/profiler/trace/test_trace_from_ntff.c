@@ -158,7 +158,8 @@ static void times_that_cannot_be_are_left_out(void **state)
         uint64_t stride = section->type == NTK_NTFF_SECTION_DMA ? 1 : 2;
         for (uint64_t i = stride - 1; i < section->record_count; i += stride) {
             char *time = file.bytes + (section->records - (const uint8_t *)file.bytes) + 16 * i + 8;
-            memcpy(time, "\xff\xff\xff\xff\xff\xff\xff\x7f", 8);
+            memset(time, 0xff, 7);
+            time[7] = 0x7f;
         }
     }
     assert_int_equal(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL), 0);
