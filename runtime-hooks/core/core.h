@@ -236,7 +236,8 @@ void ntk_core_execute_refused(struct ntk_core_model *model);
 /* Empties the file and records every execution of the model from now on; -EBUSY when the model or the
  * file is being captured. */
 int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struct ntk_err *err);
-/* Writes the capture. -ENOENT when no capture goes to that file. */
+/* Writes the capture. 1 when records are missing because the disk was full: err says how many.
+ * -ENOENT when no capture goes to that file. */
 int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_err *err);
 
 #ifdef __cplusplus

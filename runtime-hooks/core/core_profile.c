@@ -371,7 +371,7 @@ int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_er
                            capture->start_ticks, (uint64_t)status.st_size,
                            ntk_core_status(ret < 0 ? ret : 0));
     capture_free(capture);
-    return ret < 0 ? ret : 0;
+    return ret;
 }
 
 void core_capture_finish(struct ntk_core_model *model)

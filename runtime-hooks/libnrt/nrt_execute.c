@@ -234,6 +234,8 @@ NRT_STATUS nrt_profile_stop(const char *filename)
         if (ret < 0) {
             (void)nrt_front_fail("nrt_profile_stop", ret, &err);
             status = ret == -ENOENT ? NRT_INVALID : nrt_status_from_error(ret);
+        } else if (ret > 0) { /* a shorter, readable capture */
+            nrt_log_error("nrt_profile_stop", "%s", err.text);
         }
     }
     nrt_front_leave();

@@ -247,6 +247,38 @@ static void a_neff_is_captured_and_read_back(void **state)
     test_run_fini(&run);
 }
 
+static void a_pair_of_cores_is_one_capture_with_two_subgraphs(void **state)
+{
+    struct fixture *f = *state;
+    size_t neff_bytes = 0;
+    uint8_t *bytes = test_model_adder(&(struct test_model_options){ .lnc = 2 }, &neff_bytes);
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_trace *trace = NULL;
+    struct ntk_neff *neff = NULL;
+
+    assert_int_equal(ntk_fs_write(f->neff, bytes, neff_bytes, NULL), 0);
+    free(bytes);
+    expect(run_with(f, (const char *const[]){ "capture", "-n", f->neff, "-s", f->ntff, NULL },
+                    "NEURON_SOFT_INSTANCE=trn2.3xlarge"),
+           0, "");
+    assert_int_equal(ntk_ntff_open(f->ntff, &ntff, NULL), 0);
+    assert_int_equal(ntk_neff_open(f->neff, &neff, NULL), 0);
+    assert_int_equal(ntk_trace_create_from_ntff(ntff, neff, NULL, NULL, &trace, NULL), 0);
+    assert_string_equal(ntff->instance_type, "trn2.3xlarge");
+    assert_int_equal(trace->core_count, 2);
+    assert_int_equal(trace->cores[0].ntff->core, 0);
+    assert_int_equal(trace->cores[1].ntff->core, 1);
+    for (size_t c = 0; c < 2; c++) {
+        assert_non_null(trace->cores[c].neff);
+        assert_true(trace->cores[c].instruction_count > 0);
+        assert_int_equal(trace->cores[c].outside_window, 0);
+        assert_int_equal(trace->cores[c].unpaired, 0);
+    }
+    ntk_trace_destroy(trace);
+    ntk_neff_close(neff);
+    ntk_ntff_close(ntff);
+}
+
 static void the_same_neff_gives_the_same_timeline(void **state)
 {
     struct fixture *f = *state;
@@ -336,6 +368,7 @@ int main(void)
         TEST(a_cut_capture_is_shown_with_a_warning),
         TEST(output_goes_to_the_file_that_is_named),
         TEST(a_neff_is_captured_and_read_back),
+        TEST(a_pair_of_cores_is_one_capture_with_two_subgraphs),
         TEST(the_same_neff_gives_the_same_timeline),
         TEST(the_nth_execution_has_its_number_in_the_name),
         TEST(inputs_come_from_files_and_outputs_go_to_files),
