@@ -66,6 +66,7 @@ struct tree {
 struct ntk_core_publisher {
     struct tree tree;
     bool is_publisher;
+    bool is_stale; /* the tree is an earlier publisher's: the thread's first act is to write it */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop_wanted;
@@ -491,6 +492,29 @@ static void tree_fini(struct tree *tree)
     tree->groups = NULL;
 }
 
+/* The folder of a path, and what is missing above it: from below, because mostly one is missing. */
+static int folder_make(char *path)
+{
+    char *slash = strrchr(path, '/');
+    int ret = 0;
+
+    if (!slash || slash == path) {
+        return -ENOENT;
+    }
+    *slash = '\0';
+    if (mkdir(path, 0755) < 0 && errno != EEXIST) {
+        ret = -errno;
+        if (ret == -ENOENT) {
+            ret = folder_make(path);
+            if (ret == 0 && mkdir(path, 0755) < 0 && errno != EEXIST) {
+                ret = -errno;
+            }
+        }
+    }
+    *slash = '/';
+    return ret;
+}
+
 static int leaf_write(struct tree *tree, const struct leaf *leaf, const char *text)
 {
     char path[NTK_PATH_BYTES + LEAF_PATH_BYTES];
@@ -501,11 +525,8 @@ static int leaf_write(struct tree *tree, const struct leaf *leaf, const char *te
     for (int attempt = 0; attempt < 2 && fd < 0; attempt++) {
         fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
         if (fd < 0 && errno == ENOENT && attempt == 0) {
-            char *slash = strrchr(path, '/');
+            int ret = folder_make(path);
 
-            *slash = '\0';
-            int ret = ntk_fs_make_folders(path, 0755, NULL);
-            *slash = '/';
             if (ret < 0) {
                 return ret;
             }
@@ -723,6 +744,9 @@ static void *publisher_run(void *argument)
     struct ntk_core_publisher *publisher = argument;
     struct timespec next;
 
+    if (publisher->is_stale) {
+        (void)tree_publish(&publisher->tree, NULL);
+    }
     (void)clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&publisher->lock);
     while (!publisher->stop) {
@@ -739,6 +763,16 @@ static void *publisher_run(void *argument)
     }
     pthread_mutex_unlock(&publisher->lock);
     return NULL;
+}
+
+/* Tools find the machine by its devices. */
+static bool tree_exists(const struct tree *tree)
+{
+    char path[NTK_PATH_BYTES + 64];
+
+    (void)snprintf(path, sizeof path, "%s/devices/virtual/neuron_device/neuron0/core_count",
+                   tree->root);
+    return access(path, F_OK) == 0;
 }
 
 static int thread_start(struct ntk_core_publisher *publisher)
@@ -771,7 +805,8 @@ int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_m
     }
     if (ntk_core_soft_lock(soft, NTK_SOFT_LOCK_PUBLISHER) == 1) {
         publisher->is_publisher = true;
-        ret = tree_publish(&publisher->tree, err);
+        publisher->is_stale = !soft->is_new && tree_exists(&publisher->tree);
+        ret = publisher->is_stale ? 0 : tree_publish(&publisher->tree, err);
     }
     if (ret == 0) {
         ret = thread_start(publisher);
