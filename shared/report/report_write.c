@@ -10,12 +10,15 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
+#include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/metrics/percentile.h"
 #include "shared/metrics/snapshot.h"
 
 /* Names of models are cut here, as the vendor does. */
 #define MODEL_NAME_BYTES_MAX 255
+/* Longer texts are cut. */
+#define TEXT_BYTES_MAX 1024
 /* Cores that one runtime lists at most, whatever the snapshot claims. */
 #define CORES_MAX 4096
 
@@ -41,6 +44,15 @@ static void key_u64(struct writer *w, const char *key, uint64_t value)
 {
     ntk_json_key(&w->json, key);
     value_u64(w, value);
+}
+
+/* Names come from other processes: what is no UTF-8 would make the whole line unreadable. */
+static void key_text(struct writer *w, const char *key, const char *text)
+{
+    char clean[TEXT_BYTES_MAX];
+
+    ntk_str_copy_clean(clean, sizeof clean, text, strlen(text));
+    ntk_json_key_text(&w->json, key, clean);
 }
 
 static double round_percent(double ratio)
@@ -195,7 +207,7 @@ static void write_executions(struct writer *w, const struct ntk_runtime_sample *
         w, "device_latency", &runtime->device_latency,
         runtime->has & NTK_RUNTIME_HAS_DEVICE_PERCENTILES ? runtime->device_percentile_ns : NULL);
     ntk_json_object_end(&w->json);
-    ntk_json_key_text(&w->json, "error", "");
+    key_text(w, "error", "");
     ntk_json_object_end(&w->json);
 }
 
@@ -282,26 +294,17 @@ static void write_subgraph(struct writer *w, const struct ntk_runtime_sample *ru
     physical_version(w, version, sizeof version);
     if (version[0]) {
         snprintf(name, sizeof name, "nc_%s.%u", version, core);
-        ntk_json_key_text(&w->json, version, name);
+        key_text(w, version, name);
     }
     ntk_json_object_end(&w->json);
 }
 
-/* At most MODEL_NAME_BYTES_MAX bytes of whole characters. */
 static void write_model_name(struct writer *w, const struct ntk_model_sample *model)
 {
     char text[MODEL_NAME_BYTES_MAX + 1];
     const char *name = model->name[0] ? model->name : model->neff_path;
-    size_t length = strlen(name);
 
-    if (length > MODEL_NAME_BYTES_MAX) {
-        length = MODEL_NAME_BYTES_MAX;
-        while (length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80) {
-            length--;
-        }
-    }
-    memcpy(text, name, length);
-    text[length] = '\0';
+    ntk_str_copy_clean(text, sizeof text, name, strlen(name)); /* cuts between characters */
     ntk_json_key_text(&w->json, "name", text);
 }
 
@@ -315,7 +318,7 @@ static void write_models(struct writer *w, const struct ntk_runtime_sample *runt
         }
         ntk_json_object_begin(&w->json);
         write_model_name(w, model);
-        ntk_json_key_text(&w->json, "uuid", model->uuid);
+        key_text(w, "uuid", model->uuid);
         key_u64(w, "model_id", model->id);
         ntk_json_key_bool(&w->json, "is_running", model->is_running);
         ntk_json_key_object_begin(&w->json, "subgraphs");
@@ -350,7 +353,7 @@ static void write_memory(struct writer *w, const struct ntk_runtime_sample *runt
     }
     ntk_json_object_end(&w->json);
     write_models(w, runtime);
-    ntk_json_key_text(&w->json, "error", "");
+    key_text(w, "error", "");
     ntk_json_object_end(&w->json);
 }
 
@@ -362,7 +365,7 @@ static void write_cpu(struct writer *w, const struct ntk_runtime_sample *runtime
     ntk_json_key_double(&w->json, "user", round_percent(runtime->cpu_user));
     ntk_json_key_double(&w->json, "system", round_percent(runtime->cpu_system));
     ntk_json_object_end(&w->json);
-    ntk_json_key_text(&w->json, "error", runtime->cpu_error);
+    key_text(w, "error", runtime->cpu_error);
     ntk_json_object_end(&w->json);
 }
 
@@ -415,7 +418,7 @@ static void write_cores(struct writer *w, const struct ntk_runtime_sample *runti
     }
     ntk_vec_fini(&logical);
     ntk_json_object_end(&w->json);
-    ntk_json_key_text(&w->json, "error", "");
+    key_text(w, "error", "");
     ntk_json_object_end(&w->json);
 }
 
@@ -442,7 +445,7 @@ static void ext_histogram(struct writer *w, const char *key, const struct ntk_hi
 static void ext_text(struct writer *w, const char *key, const char *text)
 {
     if (text[0]) {
-        ntk_json_key_text(&w->json, key, text);
+        key_text(w, key, text);
     }
 }
 
@@ -502,7 +505,7 @@ static void ext_memory(struct writer *w, const char *key, const struct ntk_memor
             continue;
         }
         ntk_json_object_begin(&w->json);
-        ntk_json_key_text(&w->json, "category", ntk_memory_category_names[rows[i].category]);
+        key_text(w, "category", ntk_memory_category_names[rows[i].category]);
         if (rows[i].core != NTK_NO_CORE) {
             key_u64(w, "core", rows[i].core);
         }
@@ -520,9 +523,9 @@ static void ext_model(struct writer *w, const struct ntk_model_sample *model)
 {
     ntk_json_object_begin(&w->json);
     key_u64(w, "model_id", model->id);
-    ntk_json_key_text(&w->json, "name", model->name);
+    key_text(w, "name", model->name);
     ext_text(w, "neff_path", model->neff_path);
-    ntk_json_key_text(&w->json, "uuid", model->uuid);
+    key_text(w, "uuid", model->uuid);
     ntk_json_key_bool(&w->json, "loaded", model->loaded);
     ntk_json_key_bool(&w->json, "is_running", model->is_running);
     key_u64(w, "core", model->core);
@@ -669,8 +672,8 @@ static void write_runtime(struct writer *w, const struct ntk_runtime_sample *run
 {
     ntk_json_object_begin(&w->json);
     key_u64(w, "pid", runtime->pid);
-    ntk_json_key_text(&w->json, "neuron_runtime_tag", runtime->tag);
-    ntk_json_key_text(&w->json, "error", runtime->error);
+    key_text(w, "neuron_runtime_tag", runtime->tag);
+    key_text(w, "error", runtime->error);
     ntk_json_key_object_begin(&w->json, "report");
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) &&
         runtime->has & NTK_RUNTIME_HAS_EXECUTIONS) {
@@ -706,7 +709,7 @@ static void write_memory_info(struct writer *w)
     key_u64(w, "memory_used_bytes", system->memory_used_bytes);
     key_u64(w, "swap_total_bytes", system->swap_total_bytes);
     key_u64(w, "swap_used_bytes", system->swap_used_bytes);
-    ntk_json_key_text(&w->json, "error", system->memory_error);
+    key_text(w, "error", system->memory_error);
     ntk_json_object_end(&w->json);
 }
 
@@ -731,7 +734,7 @@ static void write_hw_counters(struct writer *w)
         }
         ntk_json_array_end(&w->json);
     }
-    ntk_json_key_text(&w->json, "error", "");
+    key_text(w, "error", "");
     ntk_json_object_end(&w->json);
 }
 
@@ -777,7 +780,7 @@ static void write_vcpu_usage(struct writer *w)
     ntk_vec_fini(&cpus);
     ntk_json_object_end(&w->json);
     key_u64(w, "context_switch_count", system->context_switches);
-    ntk_json_key_text(&w->json, "error", system->cpu_error);
+    key_text(w, "error", system->cpu_error);
     ntk_json_object_end(&w->json);
 }
 
@@ -810,19 +813,19 @@ static void write_instance(struct writer *w)
     const struct ntk_instance *instance = &w->snapshot->instance;
 
     ntk_json_key_object_begin(&w->json, "instance_info");
-    ntk_json_key_text(&w->json, "instance_name", instance->name);
-    ntk_json_key_text(&w->json, "instance_id", instance->id);
-    ntk_json_key_text(&w->json, "instance_type",
-                      instance->type[0] ? instance->type : w->snapshot->hardware.instance_type);
-    ntk_json_key_text(&w->json, "instance_availability_zone", instance->zone);
-    ntk_json_key_text(&w->json, "instance_availability_zone_id", instance->zone_id);
-    ntk_json_key_text(&w->json, "instance_region", instance->region);
-    ntk_json_key_text(&w->json, "ami_id", instance->ami_id);
-    ntk_json_key_text(&w->json, "subnet_id", instance->subnet_id);
+    key_text(w, "instance_name", instance->name);
+    key_text(w, "instance_id", instance->id);
+    key_text(w, "instance_type",
+             instance->type[0] ? instance->type : w->snapshot->hardware.instance_type);
+    key_text(w, "instance_availability_zone", instance->zone);
+    key_text(w, "instance_availability_zone_id", instance->zone_id);
+    key_text(w, "instance_region", instance->region);
+    key_text(w, "ami_id", instance->ami_id);
+    key_text(w, "subnet_id", instance->subnet_id);
     if (instance->ultraserver_id[0]) {
-        ntk_json_key_text(&w->json, "ultraserver_id", instance->ultraserver_id);
+        key_text(w, "ultraserver_id", instance->ultraserver_id);
     }
-    ntk_json_key_text(&w->json, "error", instance->error);
+    key_text(w, "error", instance->error);
     ntk_json_object_end(&w->json);
 }
 
@@ -832,14 +835,14 @@ static void write_hardware(struct writer *w)
     uint32_t lnc = hardware->lnc ? hardware->lnc : 1;
 
     ntk_json_key_object_begin(&w->json, "neuron_hardware_info");
-    ntk_json_key_text(&w->json, "neuron_device_type", hardware->device_type);
-    ntk_json_key_text(&w->json, "neuron_device_version", hardware->device_version);
-    ntk_json_key_text(&w->json, "neuroncore_version", hardware->core_version);
+    key_text(w, "neuron_device_type", hardware->device_type);
+    key_text(w, "neuron_device_version", hardware->device_version);
+    key_text(w, "neuroncore_version", hardware->core_version);
     key_u64(w, "neuron_device_count", hardware->device_count);
     key_u64(w, "neuron_device_memory_size", hardware->device_memory_bytes);
     key_u64(w, "neuroncore_per_device_count", hardware->cores_per_device / lnc);
     key_u64(w, "logical_neuroncore_config", lnc);
-    ntk_json_key_text(&w->json, "error", hardware->error);
+    key_text(w, "error", hardware->error);
     ntk_json_object_end(&w->json);
 }
 

@@ -223,6 +223,25 @@ static void hostile_values_are_skipped(void **state)
     ntk_snapshot_destroy(back);
 }
 
+static void names_that_are_no_utf8_do_not_spoil_the_line(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    snapshot->runtimes[0].tag = "a\xff\nb";
+    snapshot->runtimes[0].command = "\xc3";
+    snapshot->runtimes[0].models[0].name = "m\x80";
+    snapshot->runtimes[0].models[0].neff_path = "\xed\xa0\x80";
+    char *line = write_line(snapshot, &(struct ntk_report_options){ 0 });
+    struct ntk_snapshot *back = read_line(line);
+
+    (void)state;
+    assert_string_equal(back->runtimes[0].tag, "a\xef\xbf\xbd\xef\xbf\xbd"
+                                               "b");
+    assert_string_equal(back->runtimes[0].models[0].name, "m\xef\xbf\xbd");
+    free(line);
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+}
+
 /* Method: two rows whose sum needs the 64th bit, which readers of JSON do not have. */
 static void a_sum_beyond_63_bits_does_not_spoil_the_line(void **state)
 {
@@ -261,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_group_with_an_error_has_no_numbers),
         cmocka_unit_test(what_is_no_report_is_refused_with_a_sentence),
         cmocka_unit_test(hostile_values_are_skipped),
+        cmocka_unit_test(names_that_are_no_utf8_do_not_spoil_the_line),
         cmocka_unit_test(a_sum_beyond_63_bits_does_not_spoil_the_line),
         cmocka_unit_test(a_line_beyond_the_bound_is_refused_unread),
     };
