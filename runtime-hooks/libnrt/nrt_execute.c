@@ -232,8 +232,7 @@ NRT_STATUS nrt_profile_stop(const char *filename)
         int ret = ntk_core_profile_stop(nrt_front_core_get(), filename, &err);
 
         if (ret < 0) {
-            (void)nrt_front_fail("nrt_profile_stop", ret, &err);
-            status = ret == -ENOENT ? NRT_INVALID : nrt_status_from_error(ret);
+            status = nrt_front_fail("nrt_profile_stop", ret == -ENOENT ? -EINVAL : ret, &err);
         } else if (ret > 0) { /* a shorter, readable capture */
             nrt_log_error("nrt_profile_stop", "%s", err.text);
         }

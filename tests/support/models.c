@@ -86,8 +86,15 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
 
 uint8_t *test_model_smallest(size_t *out_bytes)
 {
+    return test_model_slow(0, out_bytes);
+}
+
+uint8_t *test_model_slow(uint32_t steps, size_t *out_bytes)
+{
     static const uint64_t shape[1] = { 64 };
-    struct ntk_neff_build_options build_options = { .name = "smallest" };
+    static const uint32_t elements = 40000; /* 8 cycles each at 1.12 GHz */
+    struct ntk_neff_build_options build_options = { .name = steps > 0 ? "slow" : "smallest" };
+    struct ntk_isa_instr step = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
     struct ntk_neff_build *build = ntk_neff_build_create(&build_options);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "smallest");
     uint32_t x = ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_UINT8, 1, shape);
@@ -105,5 +112,10 @@ uint8_t *test_model_smallest(size_t *out_bytes)
     };
 
     (void)ntk_neff_kernel_dma(kernel, queue, &copy, NTK_AFTER_NONE);
+    step.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 1, elements, NTK_DTYPE_FLOAT32);
+    step.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 1, elements, NTK_DTYPE_FLOAT32);
+    for (uint32_t i = 0; i < steps; i++) {
+        (void)ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &step, NTK_AFTER_NONE);
+    }
     return finish(build, out_bytes);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -154,6 +155,48 @@ static void a_cpu_node_takes_what_the_core_made(void **state)
     loaded_fini(&loaded);
 }
 
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Only the lower bound is checked: the host may be as slow as it likes. */
+static void a_paced_execution_lasts_as_long_as_on_the_device(void **state)
+{
+    enum { STEPS = 500 };
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_slow(STEPS, &bytes);
+
+    (void)state;
+    setenv("NEURON_SOFT_PACE", "1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    free(neff);
+    double start = seconds_now();
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    assert_true(seconds_now() - start >= STEPS * TEST_MODEL_STEP_NS / 1e9);
+    loaded_fini(&loaded);
+}
+
+static void a_device_time_beyond_the_limit_is_a_timeout(void **state)
+{
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_slow(4000, &bytes); /* 1.1 s */
+
+    (void)state;
+    setenv("NEURON_RT_EXEC_TIMEOUT", "1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    free(neff);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_TIMEOUT);
+    loaded_fini(&loaded);
+}
+
 #define THREADS 4
 #define ROUNDS 50
 
@@ -243,6 +286,8 @@ int main(void)
         TEST(nan_finishes_with_its_own_status_and_valid_outputs),
         TEST(a_program_that_cannot_go_on_is_a_timeout_at_once),
         TEST(a_cpu_node_takes_what_the_core_made),
+        TEST(a_paced_execution_lasts_as_long_as_on_the_device),
+        TEST(a_device_time_beyond_the_limit_is_a_timeout),
         TEST(threads_load_run_and_unload_at_once),
         TEST(unload_waits_for_executions_and_later_ones_are_refused),
     };
