@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "nrt/nrt_profile.h"
+#include "shared/formats/ntff/ntff.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 
 static float input_of(size_t i)
@@ -197,6 +199,58 @@ static void a_device_time_beyond_the_limit_is_a_timeout(void **state)
     loaded_fini(&loaded);
 }
 
+static void a_capture_holds_the_first_execution_after_its_start(void **state)
+{
+    const struct runtime *runtime = *state;
+    struct test_model_options options = { 0 };
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+    struct loaded loaded;
+    char path[512];
+    size_t bytes;
+    uint64_t records = 0;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    (void)snprintf(path, sizeof path, "%s/out.ntff", runtime->folder);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 1);
+    free(neff);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    assert_int_equal(nrt_profile_start(loaded.model, "/nowhere/out.ntff"), NRT_FAILURE);
+    assert_int_equal(nrt_profile_start(loaded.model, path), NRT_SUCCESS);
+    assert_int_equal(nrt_profile_start(loaded.model, path), NRT_INVALID);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    }
+    assert_int_equal(nrt_profile_stop("another file"), NRT_INVALID);
+    assert_int_equal(nrt_profile_stop(path), NRT_SUCCESS);
+    assert_int_equal(nrt_profile_stop(path), NRT_INVALID);
+    if (ntk_ntff_open(path, &ntff, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(ntff->version, 6);
+    assert_int_equal(ntff->warning_count, 0);
+    assert_string_equal(ntff->neff_name, "adder");
+    assert_int_equal(ntff->subgraph_count, 1);
+    assert_int_equal(ntff->subgraphs[0].core, 1);
+    assert_true(ntff->subgraphs[0].execution_ps > 0);
+    for (size_t s = 0; s < ntff->subgraphs[0].section_count; s++) {
+        const struct ntk_ntff_section *section = &ntff->subgraphs[0].sections[s];
+
+        for (uint64_t i = 0; i < section->record_count; i++) {
+            struct ntk_ntff_record record;
+
+            ntk_ntff_record_get(&ntff->subgraphs[0], section, i, &record);
+            records += record.kind == NTK_NTFF_RECORD_INSTRUCTION_START &&
+                       record.engine == NTK_NTFF_ENGINE_VECTOR;
+        }
+    }
+    /* notify, the addition, notify: of one execution, not three */
+    assert_true(records >= 1 && records <= 4);
+    ntk_ntff_close(ntff);
+    loaded_fini(&loaded);
+}
+
 #define THREADS 4
 #define ROUNDS 50
 
@@ -288,6 +342,7 @@ int main(void)
         TEST(a_cpu_node_takes_what_the_core_made),
         TEST(a_paced_execution_lasts_as_long_as_on_the_device),
         TEST(a_device_time_beyond_the_limit_is_a_timeout),
+        TEST(a_capture_holds_the_first_execution_after_its_start),
         TEST(threads_load_run_and_unload_at_once),
         TEST(unload_waits_for_executions_and_later_ones_are_refused),
     };
