@@ -40,7 +40,9 @@ in_metrics() {
 
 neuron-packager example memcpy -o memcpy.neff
 
-# run NAME COUNT OPTION...: COUNT executions under one agent.
+# run NAME COUNT OPTION...: COUNT executions under one agent. A process lives for some 0.4 s at least: one
+# shorter than the agent's look into the folder (0.1 s) may leave no trace.
+rate=1000
 run() {
     local name=$1 count=$2
     shift 2
@@ -48,7 +50,7 @@ run() {
     local agent=$!
     pids+=("$agent")
     wait_for is_up "$name"
-    neuron-bench exec memcpy.neff --cores 0-1 --count "$count" --rate 1000 --json >"$name.bench"
+    neuron-bench exec memcpy.neff --cores 0-1 --count "$count" --rate "$rate" --json >"$name.bench"
     wait_for has_ended "$name" "$count"
     kill -TERM "$agent"
     wait "$agent" || fail "$name: neuron-monitor ended with $?"
@@ -78,4 +80,4 @@ run fast 400 --period 100ms
 run slow 400 --period 900ms
 run mixed 400 -c mixed.json
 run stored 400 --period 700ms --db stored.db
-run silent 1 --period 100ms
+rate=4 run few 3 --period 100ms
