@@ -48,6 +48,11 @@ int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk
     return 0;
 }
 
+void ntk_aggregate_start_period(struct ntk_aggregate *aggregate, uint64_t monotonic_ns)
+{
+    aggregate->last_monotonic_ns = monotonic_ns;
+}
+
 void ntk_aggregate_destroy(struct ntk_aggregate *aggregate)
 {
     if (!aggregate) {

@@ -24,7 +24,7 @@ extern "C" {
 #define NTK_AGGREGATE_CORES_MAX (NTK_DEVICES_MAX * NTK_DEVICE_CORES_MAX)
 
 struct ntk_aggregate_options {
-    uint64_t begin_monotonic_ns; /* the first period starts here */
+    uint64_t begin_monotonic_ns; /* processes that attached before are older than the collector */
     uint32_t ticks_per_second;   /* of CPU times in /proc */
     uint64_t page_bytes;
     size_t events_max;
@@ -33,6 +33,9 @@ struct ntk_aggregate_options {
 
 int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk_aggregate **out);
 void ntk_aggregate_destroy(struct ntk_aggregate *aggregate);
+
+/* The first period starts here, not at begin_monotonic_ns: its baselines are being taken. */
+void ntk_aggregate_start_period(struct ntk_aggregate *aggregate, uint64_t monotonic_ns);
 
 /* Facts that hold for all snapshots. */
 void ntk_aggregate_set_host(struct ntk_aggregate *aggregate, const char *boot_id,

@@ -67,6 +67,14 @@ static int open_sources(struct ntk_collector *collector, struct ntk_err *err)
     return ret;
 }
 
+static int sample_source(struct ntk_collector *collector, int which, uint64_t monotonic_ns,
+                         struct ntk_err *err)
+{
+    struct ntk_collect_source *source = &collector->sources[which];
+
+    return source->ops->sample(source->state, collector->aggregate, monotonic_ns, err);
+}
+
 int ntk_collector_create(const struct ntk_collector_options *options,
                          struct ntk_collector **out_collector, struct ntk_err *err)
 {
@@ -109,19 +117,23 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     if (ret < 0) {
         goto out;
     }
-    /* The baselines of the first period; processes get theirs at first sight. */
-    for (size_t i = SOURCE_DEVICE; i < SOURCE_COUNT; i++) {
-        struct ntk_collect_source *source = &collector->sources[i];
-
-        ret = source->ops->sample(source->state, collector->aggregate,
-                                  aggregate_options.begin_monotonic_ns, err);
-        if (ret < 0) {
-            goto out;
-        }
+    /*
+     * The baselines of the first period. Reading a device tree may take long, so it comes first and the
+     * period starts behind it: a core that is busy all the time was busy all the period. Processes get
+     * their counters at first sight, and then the CPU time they have used.
+     */
+    ret = sample_source(collector, SOURCE_DEVICE, now_ns(collector), err);
+    if (ret < 0) {
+        goto out;
     }
+    ntk_aggregate_start_period(collector->aggregate, now_ns(collector));
     ret = (int)(ntk_collector_drain(collector) < 0 ? -EIO : 0);
     if (ret < 0) {
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot look for observed processes");
+        goto out;
+    }
+    ret = sample_source(collector, SOURCE_PROC, now_ns(collector), err);
+    if (ret < 0) {
         goto out;
     }
     *out_collector = collector;
@@ -179,9 +191,7 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
     int ret = 0;
 
     for (size_t i = 0; i < SOURCE_COUNT && ret == 0; i++) {
-        struct ntk_collect_source *source = &collector->sources[i];
-
-        ret = source->ops->sample(source->state, collector->aggregate, begin, err);
+        ret = sample_source(collector, (int)i, begin, err);
     }
     if (ret < 0) {
         return ret;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime-hooks/hooks/hooks.h"
@@ -34,6 +35,7 @@ enum command {
     COMMAND_BEGIN,   /* an execution that goes on */
     COMMAND_ALLOC,   /* argument bytes of tensor memory */
     COMMAND_REFUSE,  /* one execution with NRT_STATUS 1002 */
+    COMMAND_BURN,    /* argument milliseconds of CPU time */
     COMMAND_EXIT,
 };
 
@@ -41,6 +43,21 @@ struct order {
     int32_t command;
     uint32_t argument;
 };
+
+static void burn(uint32_t milliseconds)
+{
+    struct timespec now;
+    uint64_t until_ns = 0;
+
+    do {
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+        uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        until_ns = until_ns ? until_ns : now_ns + milliseconds * UINT64_C(1000000);
+        if (now_ns >= until_ns) {
+            return;
+        }
+    } while (1);
+}
 
 static void child_main(int commands, int answers)
 {
@@ -74,6 +91,8 @@ static void child_main(int commands, int answers)
         }
         if (order.command == COMMAND_BEGIN) {
             ntk_hooks_exec_begin(ref, 3, 1);
+        } else if (order.command == COMMAND_BURN) {
+            burn(order.argument);
         } else if (order.command == COMMAND_REFUSE) {
             const struct ntk_hooks_exec exec = {
                 .model = ref, .call_start_ticks = ntk_hooks_now(), .nrt_status = 1002, .core = 3
@@ -423,6 +442,21 @@ static void an_older_process_counts_from_now_and_outcomes_keep_their_kind(void *
     child_end(&child, 0);
 }
 
+/* Method: one report is all that --once gives, so its baselines must lie at the start of its period. */
+static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
+{
+    struct fixture *f = *state;
+    struct child child = child_start();
+    const struct ntk_runtime_sample *runtime;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child_tell(&child, COMMAND_BURN, 100);
+    runtime = &poll_collector(f)->runtimes[0];
+    assert_true(runtime->has & NTK_RUNTIME_HAS_CPU);
+    assert_true(runtime->cpu_user + runtime->cpu_system > 0);
+    child_end(&child, 0);
+}
+
 /* Method: two collectors, as the agent and neuron-top, one of them only watching. */
 static void two_collectors_see_the_same_counts(void **state)
 {
@@ -514,6 +548,7 @@ int main(void)
         TEST(a_clean_end_is_told_by_a_collector_that_only_watches),
         TEST(a_running_execution_shows_a_busy_core),
         TEST(an_older_process_counts_from_now_and_outcomes_keep_their_kind),
+        TEST(the_first_period_has_the_cpu_time_of_an_older_process),
         TEST(two_collectors_see_the_same_counts),
         TEST(an_empty_machine_has_a_host_and_nothing_else),
         TEST(a_file_that_is_no_segment_is_named_in_the_note),
