@@ -8,13 +8,15 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 
-static const char *const subcommand_words[] = { "info", "unpack", "create", "example", NULL };
+static const char *const subcommand_words[] = { "info",   "unpack", "create", "example",
+                                                "disasm", "asm",    NULL };
 
 static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
 
 static const struct ntk_opt_program main_program = {
     .name = "neuron-packager",
-    .usage = "info FILE\nunpack [-o DIR] FILE\ncreate -i DIR -o FILE\nexample NAME -o FILE",
+    .usage = "info FILE\nunpack [-o DIR] FILE\ncreate -i DIR -o FILE\nexample NAME -o FILE\n"
+             "disasm [-o FILE] FILE\nasm -o PATH LISTING",
     .summary = "Shows, takes apart and makes NEFFs, the programs of NeuronCores.",
     .options = main_options,
     .stop_at_operand = true,
@@ -36,10 +38,9 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } subcommands[] = {
-        { "info", packager_info },
-        { "unpack", packager_unpack },
-        { "create", packager_create },
-        { "example", packager_example },
+        { "info", packager_info },     { "unpack", packager_unpack },
+        { "create", packager_create }, { "example", packager_example },
+        { "disasm", packager_disasm }, { "asm", packager_asm },
     };
     int first = ntk_opt_parse(&main_program, argc, argv);
 

@@ -9,11 +9,17 @@
 #define NTK_PROFILER_PACKAGER_PACKAGER_H
 
 #include "shared/base/err.h"
+#include "shared/formats/neff/isa.h"
 
 int packager_info(int argc, char **argv);
 int packager_unpack(int argc, char **argv);
 int packager_create(int argc, char **argv);
 int packager_example(int argc, char **argv);
+int packager_disasm(int argc, char **argv);
+int packager_asm(int argc, char **argv);
+
+/* As listings call an engine. */
+const char *packager_engine_name(enum ntk_isa_engine engine);
 
 /* Prints the sentence; returns 1. */
 int packager_fail(const struct ntk_err *err);

@@ -231,12 +231,95 @@ static void files_that_are_no_neffs_are_failures(void **state)
     free(nowhere);
 }
 
+/* Method: every example is listed; the listing is assembled into a copy from which the binaries were
+ * wiped, which must become the original byte by byte. */
+static void what_disasm_prints_asm_reads_back(void **state)
+{
+    static const char *const names[] = { "mlp", "conv",     "attention",    "memcpy", "nan",
+                                         "oob", "deadlock", "two-node-cpu", "spin" };
+    char *file = test_scratch_path(*state, "listed.neff");
+    char *listing = test_scratch_path(*state, "listed.txt");
+    char *wipe = test_scratch_path(*state, "wipe.txt");
+    char *wiped = test_scratch_path(*state, "wiped.neff");
+    char *back = test_scratch_path(*state, "back.neff");
+    static const char zeros[] = ".engine PE sg00/PE.bin\n.zero 64\n"
+                                ".engine Activation sg00/Activation.bin\n.zero 64\n"
+                                ".engine Pool sg00/Pool.bin\n.zero 64\n"
+                                ".engine DVE sg00/DVE.bin\n.zero 64\n"
+                                ".engine SP sg00/SP.bin\n.zero 64\n";
+
+    assert_int_equal(ntk_fs_write(wipe, zeros, sizeof zeros - 1, NULL), 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct test_run result = run(0, "example", names[i], "-o", file, NULL, NULL, NULL);
+        uint8_t *bytes[3];
+        size_t count[3];
+
+        test_run_fini(&result);
+        result = run(0, "disasm", file, "-o", listing, NULL, NULL, NULL);
+        test_run_fini(&result);
+        result = run(0, "asm", "--into", file, "-o", wiped, wipe, NULL);
+        test_run_fini(&result);
+        result = run(0, "asm", "--into", wiped, "-o", back, listing, NULL);
+        test_run_fini(&result);
+        assert_int_equal(ntk_fs_read(file, 1 << 30, &bytes[0], &count[0], NULL), 0);
+        assert_int_equal(ntk_fs_read(back, 1 << 30, &bytes[1], &count[1], NULL), 0);
+        assert_int_equal(ntk_fs_read(wiped, 1 << 30, &bytes[2], &count[2], NULL), 0);
+        assert_int_equal(count[0], count[1]);
+        assert_memory_equal(bytes[0], bytes[1], count[0]);
+        assert_true(count[2] != count[0] || memcmp(bytes[2], bytes[0], count[0]) != 0);
+        for (int b = 0; b < 3; b++) {
+            free(bytes[b]);
+        }
+    }
+    free(file);
+    free(listing);
+    free(wipe);
+    free(wiped);
+    free(back);
+}
+
+static void a_listing_shows_names_groups_and_slots(void **state)
+{
+    char *file = test_scratch_path(*state, "shown.neff");
+    char *folder = test_scratch_path(*state, "binaries");
+    char *bad = test_scratch_path(*state, "bad.txt");
+    char *sp = test_scratch_path(*state, "binaries/sg00/SP.bin");
+    char *listing = test_scratch_path(*state, "shown.txt");
+    struct test_run result = run(0, "example", "memcpy", "-o", file, NULL, NULL, NULL);
+
+    test_run_fini(&result);
+    result = run(0, "disasm", file, NULL, NULL, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "\n.engine SP sg00/SP.bin\n"));
+    assert_non_null(strstr(result.out, "\n; group 0 of queue 0 "));
+    assert_non_null(strstr(result.out, ";     copy SB(0)+0:uint8["));
+    assert_non_null(strstr(result.out, "\n    notify ; 0\n"));
+    assert_int_equal(ntk_fs_write(listing, result.out, strlen(result.out), NULL), 0);
+    test_run_fini(&result);
+    result = run(0, "asm", listing, "-o", folder, NULL, NULL, NULL);
+    test_run_fini(&result);
+    assert_int_equal(access(sp, R_OK), 0);
+
+    assert_int_equal(ntk_fs_write(bad, ".engine PE sg00/PE.bin\n tensor_copy\n", 37, NULL), 0);
+    result = run(1, "asm", bad, "-o", folder, NULL, NULL, NULL);
+    assert_non_null(strstr(result.err, "line 2: tensor_copy: not an operation of this engine"));
+    test_run_fini(&result);
+    assert_int_equal(ntk_fs_write(bad, ".engine PE ../PE.bin\n", 21, NULL), 0);
+    result = run(1, "asm", bad, "-o", folder, NULL, NULL, NULL);
+    assert_non_null(strstr(result.err, "line 1: \"../PE.bin\" cannot be the name of a member"));
+    test_run_fini(&result);
+    free(file);
+    free(folder);
+    free(bad);
+    free(sp);
+    free(listing);
+}
+
 static void help_and_version_go_to_stdout(void **state)
 {
-    static const char *const words[] = { "info", "unpack", "create", "example" };
+    static const char *const words[] = { "info", "unpack", "create", "example", "disasm", "asm" };
 
     (void)state;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         struct test_run result = run(0, words[i], "--help", NULL, NULL, NULL, NULL, NULL);
 
         assert_non_null(strstr(result.out, words[i]));
@@ -260,6 +343,8 @@ int main(void)
         cmocka_unit_test(unpack_and_create_give_the_same_archive),
         cmocka_unit_test(wrong_words_are_usage_errors),
         cmocka_unit_test(files_that_are_no_neffs_are_failures),
+        cmocka_unit_test(what_disasm_prints_asm_reads_back),
+        cmocka_unit_test(a_listing_shows_names_groups_and_slots),
         cmocka_unit_test(help_and_version_go_to_stdout),
     };
 

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "shared/formats/neff/isa_text.h"
+
 /* ---- random instructions: a small generator of our own, so that runs are equal everywhere ---- */
 
 static uint64_t seed = 1;
@@ -425,6 +427,111 @@ static void extents_follow_negative_and_zero_steps(void **state)
     assert_int_equal(ntk_isa_operand_elements(&operand), 4);
 }
 
+/* Method: programs of random sound instructions of every operation, printed and read back. */
+static void a_listing_reads_back_to_the_same_bytes(void **state)
+{
+    (void)state;
+    for (int engine = 0; engine < NTK_ISA_ENGINE_COUNT; engine++) {
+        for (int round = 0; round < 100; round++) {
+            struct ntk_buf code = { 0 };
+            struct ntk_buf text = { 0 };
+            struct ntk_buf again = { 0 };
+            struct ntk_err err = { 0 };
+
+            for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
+                const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
+                uint8_t bytes[NTK_ISA_INSTR_BYTES_MAX];
+                struct ntk_isa_instr instr;
+                size_t slots;
+
+                if (!info->implemented || !(info->engines >> engine & 1)) {
+                    continue;
+                }
+                instr = any_instr(info);
+                assert_int_equal(
+                    ntk_isa_encode(&instr, (enum ntk_isa_engine)engine, bytes, &slots, NULL), 0);
+                ntk_buf_add(&code, bytes, slots * NTK_ISA_SLOT_BYTES);
+            }
+            if (ntk_isa_text_print_program((const uint8_t *)code.bytes, code.bytes_count,
+                                           (enum ntk_isa_engine)engine, NULL, NULL, &text,
+                                           &err) != 0 ||
+                ntk_isa_text_parse_program(text.bytes, text.bytes_count, 1,
+                                           (enum ntk_isa_engine)engine, &again, &err) != 0) {
+                fail_msg("%s", err.text);
+            }
+            assert_int_equal(again.bytes_count, code.bytes_count);
+            assert_memory_equal(again.bytes, code.bytes, code.bytes_count);
+            ntk_buf_fini(&code);
+            ntk_buf_fini(&text);
+            ntk_buf_fini(&again);
+        }
+    }
+}
+
+static void every_immediate_reads_back_to_its_bits(void **state)
+{
+    static const uint32_t edges[] = { 0,          1,          0x80000000, 0xffffffff, 0x7f800000,
+                                      0x7fc00001, 0x3f800000, 0x3dcccccd, 0x20800000, 0x5fffffff,
+                                      0x00100000, 0xfff00000, 0x42f6e979 };
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NOTIFY);
+        struct ntk_isa_instr back;
+        struct ntk_buf text = { 0 };
+
+        instr.imm[0] =
+            (size_t)i < sizeof edges / sizeof edges[0] ? edges[i] : pick(65536) << 16 | pick(65536);
+        ntk_isa_text_print(&instr, &text);
+        assert_int_equal(ntk_isa_text_parse(ntk_buf_text_get(&text), &back, NULL), 0);
+        assert_int_equal(back.imm[0], instr.imm[0]);
+        ntk_buf_fini(&text);
+    }
+}
+
+static void a_line_says_what_is_wrong_with_it(void **state)
+{
+    static const struct {
+        const char *line, *sentence;
+    } cases[] = {
+        { "frobnicate", "no operation \"frobnicate\"" },
+        { "nop imm0", "\"imm0\" is not of the form KEY=VALUE" },
+        { "nop imm0=1 imm0=2", "imm0 stands twice" },
+        { "nop speed=1", "no field \"speed\"" },
+        { "nop imm0=1x", "\"1x\" is neither an integer of 32 bits nor a number with a point" },
+        { "nop wait=s5=1", "\"s5=1\" is no wait of the form s5>=1, s5==1 or e5>=1" },
+        { "nop signal=s5", "\"s5\" is no signal of the form s5+1 or e5=1" },
+        { "memset D=heap(0:1):float32[1]",
+          "\"heap(0:1):float32[1]\" starts with no space: var, sbuf, psum or pattern" },
+        { "memset D=sbuf(0:1):float99[1]", "no dtype \"float99\"" },
+        { "memset D=sbuf(0:1):float32[1,2,3,4,5]",
+          "\"sbuf(0:1):float32[1,2,3,4,5]\" has no dimensions of the form [COUNT:STEP,...], at "
+          "most 4" },
+        { "tensor_tensor op0=plus", "no operator \"plus\"" },
+        { "dma_trigger group=4294967296", "group: \"4294967296\" is no number up to 4294967295" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ntk_isa_instr instr;
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(ntk_isa_text_parse(cases[i].line, &instr, &err), -EINVAL);
+        assert_string_equal(err.text, cases[i].sentence);
+    }
+    {
+        const char *text = "; a program\n\n    nop imm0=64\n  nop imm2=1 ; not used\n";
+        struct ntk_buf code = { 0 };
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(
+            ntk_isa_text_parse_program(text, strlen(text), 11, NTK_ISA_ENGINE_PE, &code, &err),
+            -EBADMSG);
+        assert_string_equal(err.text, "line 14: nop: immediate 2 is set and not used");
+        ntk_buf_fini(&code);
+    }
+}
+
 static void dtypes_have_names_and_sizes(void **state)
 {
     (void)state;
@@ -451,6 +558,9 @@ int main(void)
         cmocka_unit_test(a_matmul_shows_profilers_its_columns),
         cmocka_unit_test(check_names_what_is_wrong),
         cmocka_unit_test(extents_follow_negative_and_zero_steps),
+        cmocka_unit_test(a_listing_reads_back_to_the_same_bytes),
+        cmocka_unit_test(every_immediate_reads_back_to_its_bits),
+        cmocka_unit_test(a_line_says_what_is_wrong_with_it),
         cmocka_unit_test(dtypes_have_names_and_sizes),
     };
 

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-packager asm: engine binaries from a listing, into a folder or into a NEFF. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/packager/packager.h"
+#include "shared/base/buf.h"
+#include "shared/base/fs.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+#include "shared/base/vec.h"
+#include "shared/formats/common/tar.h"
+#include "shared/formats/neff/isa_text.h"
+#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_build.h"
+
+#define LISTING_BYTES_MAX (UINT64_C(4) << 30)
+#define ZERO_BYTES_MAX (UINT64_C(1) << 30)
+
+static const char *into;
+static const char *output;
+
+static const struct ntk_opt options[] = {
+    { 'i', "into", "NEFF", NTK_OPT_TEXT, &into,
+      "write a copy of this NEFF whose engine binaries are those of the listing" },
+    { 'o', "output", "PATH", NTK_OPT_TEXT, &output,
+      "folder for the binaries; with --into the NEFF to write" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-packager asm",
+    .usage = "-o DIR LISTING\n--into NEFF -o NEFF LISTING",
+    .summary = "Makes engine binaries from a listing as neuron-packager disasm prints it.",
+    .options = options,
+};
+
+struct binary {
+    char name[NTK_NEFF_MEMBER_NAME_MAX];
+    enum ntk_isa_engine engine;
+    struct ntk_buf code;
+};
+
+const char *packager_engine_name(enum ntk_isa_engine engine)
+{
+    static const char *const names[NTK_ISA_ENGINE_COUNT] = { "PE", "Activation", "Pool", "DVE",
+                                                             "SP" };
+
+    return names[engine];
+}
+
+#define BAD(...) ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, __VA_ARGS__)
+
+/* ".engine NAME MEMBER" */
+static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *err)
+{
+    char *rest = NULL;
+    const char *engine = strtok_r(words, " \t\r", &rest);
+    const char *member = strtok_r(NULL, " \t\r", &rest);
+    struct binary *binary;
+
+    if (!engine || !member || strtok_r(NULL, " \t\r", &rest)) {
+        return BAD(".engine needs the name of an engine and that of a member");
+    }
+    if (!ntk_tar_name_is_inside(member) || strlen(member) >= NTK_NEFF_MEMBER_NAME_MAX) {
+        return BAD("\"%s\" cannot be the name of a member", member);
+    }
+    for (size_t i = 0; i < binaries->count; i++) {
+        if (strcmp(((struct binary *)ntk_vec_at(binaries, i))->name, member) == 0) {
+            return BAD("%s stands twice", member);
+        }
+    }
+    binary = ntk_vec_add(binaries);
+    if (!binary) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    ntk_str_copy(binary->name, sizeof binary->name, member);
+    for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+        if (strcmp(engine, packager_engine_name((enum ntk_isa_engine)e)) == 0) {
+            binary->engine = (enum ntk_isa_engine)e;
+            return 0;
+        }
+    }
+    return BAD("no engine \"%s\": PE, Activation, Pool, DVE or SP", engine);
+}
+
+static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
+{
+    struct binary *last = binaries->count > 0 ? ntk_vec_at(binaries, binaries->count - 1) : NULL;
+    uint64_t bytes;
+
+    line[strcspn(line, ";")] = '\0';
+    if (ntk_str_starts_with(line, ".engine ")) {
+        return begin_binary(line + strlen(".engine "), binaries, err);
+    }
+    if (!ntk_str_starts_with(line, ".zero ")) {
+        return BAD("\"%s\" is neither .engine nor .zero", line);
+    }
+    if (!last) {
+        return BAD(".zero stands before the first .engine");
+    }
+    line[strcspn(line, "\r")] = '\0';
+    if (ntk_str_parse_u64(line + strlen(".zero "), &bytes) < 0 || bytes > ZERO_BYTES_MAX ||
+        bytes % NTK_ISA_SLOT_BYTES != 0) {
+        return BAD(".zero needs a multiple of %d bytes", NTK_ISA_SLOT_BYTES);
+    }
+    ntk_buf_add_fill(&last->code, '\0', (size_t)bytes);
+    return 0;
+}
+
+/* Runs of lines between directives go to the assembler as they are. */
+static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binaries,
+                    struct ntk_err *err)
+{
+    char line[NTK_ISA_LINE_BYTES_MAX];
+    unsigned number = 1;
+    size_t at = 0;
+
+    while (at < text_bytes) {
+        struct binary *last =
+            binaries->count > 0 ? ntk_vec_at(binaries, binaries->count - 1) : NULL;
+        const char *end = memchr(text + at, '\n', text_bytes - at);
+        size_t length = end ? (size_t)(end - (text + at)) : text_bytes - at;
+        int ret;
+
+        if (length >= sizeof line) {
+            return BAD("line %u: more than %d bytes", number, NTK_ISA_LINE_BYTES_MAX - 1);
+        }
+        memcpy(line, text + at, length);
+        line[length] = '\0';
+        if (line[0] == '.') {
+            ret = directive(line, binaries, err);
+            if (ret < 0) {
+                ntk_err_prefix(err, "line %u", number);
+            }
+        } else if (last) {
+            ret = ntk_isa_text_parse_program(text + at, length, number, last->engine, &last->code,
+                                             err);
+        } else if (line[0] == ';' || line[strspn(line, " \t\r")] == '\0') {
+            ret = 0;
+        } else {
+            ret = BAD("line %u: an instruction before the first .engine", number);
+        }
+        if (ret < 0) {
+            return ret;
+        }
+        at += length + (end != NULL);
+        number++;
+    }
+    for (size_t i = 0; i < binaries->count; i++) {
+        if (!ntk_buf_ok(&((struct binary *)ntk_vec_at(binaries, i))->code)) {
+            return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        }
+    }
+    return binaries->count > 0 ? 0 : BAD("no .engine in it");
+}
+
+static int write_folder(const struct ntk_vec *binaries, struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (size_t i = 0; i < binaries->count && ret == 0; i++) {
+        const struct binary *binary = ntk_vec_at(binaries, i);
+        char path[4096];
+
+        if (snprintf(path, sizeof path, "%s/%s", output, binary->name) >= (int)sizeof path) {
+            return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
+                               "the path of member %s is too long", binary->name);
+        }
+        *strrchr(path, '/') = '\0';
+        ret = ntk_fs_make_folders(path, 0777, err);
+        if (ret == 0) {
+            snprintf(path, sizeof path, "%s/%s", output, binary->name);
+            ret = ntk_fs_write(path, binary->code.bytes, binary->code.bytes_count, err);
+        }
+    }
+    return ret;
+}
+
+/* The members of the archive, those of the listing in place of their namesakes. */
+static int replace_members(const struct ntk_tar *tar, const struct ntk_vec *binaries,
+                           struct ntk_neff_pack_member *members, struct ntk_err *err)
+{
+    for (size_t m = 0; m < tar->member_count; m++) {
+        members[m] = (struct ntk_neff_pack_member){ tar->members[m].name, tar->members[m].bytes,
+                                                    tar->members[m].bytes_count };
+    }
+    for (size_t i = 0; i < binaries->count; i++) {
+        const struct binary *binary = ntk_vec_at(binaries, i);
+        bool is_there = false;
+
+        for (size_t m = 0; m < tar->member_count; m++) {
+            if (strcmp(members[m].name, binary->name) == 0) {
+                members[m].bytes = binary->code.bytes ? binary->code.bytes : "";
+                members[m].bytes_count = binary->code.bytes_count;
+                is_there = true;
+            }
+        }
+        if (!is_there) {
+            return BAD("%s has no member %s", into, binary->name);
+        }
+    }
+    return 0;
+}
+
+static int write_neff(const struct ntk_vec *binaries, struct ntk_err *err)
+{
+    static const struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
+                                                  NTK_NEFF_MEMBER_NAME_MAX };
+    struct ntk_neff_pack_member *members = NULL;
+    struct ntk_neff_header header;
+    struct ntk_tar tar = { 0 };
+    struct ntk_neff *check = NULL;
+    uint8_t *bytes = NULL;
+    uint8_t *made = NULL;
+    size_t count = 0;
+    int ret = ntk_fs_read(into, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_neff_read_header(bytes, count, &header, err);
+    if (ret == 0) {
+        ret =
+            ntk_tar_read(bytes + header.header_size, (size_t)header.data_size, &limits, &tar, err);
+    }
+    if (ret < 0) {
+        ntk_err_prefix(err, "%s", into);
+        goto out;
+    }
+    members = calloc(tar.member_count + 1, sizeof *members);
+    if (!members) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        goto out;
+    }
+    ret = replace_members(&tar, binaries, members, err);
+    if (ret == 0) {
+        ret = ntk_neff_pack(&header, members, tar.member_count, tar.is_compressed, &made, &count,
+                            err);
+    }
+    if (ret == 0) {
+        ret = ntk_neff_open_bytes(made, count, &check, err);
+    }
+    if (ret == 0) {
+        ret = ntk_fs_write(output, made, count, err);
+    }
+
+out:
+    ntk_neff_close(check);
+    free(made);
+    free(members);
+    ntk_tar_fini(&tar);
+    free(bytes);
+    return ret;
+}
+
+int packager_asm(int argc, char **argv)
+{
+    struct ntk_vec binaries = NTK_VEC_INIT(struct binary);
+    struct ntk_err err = { 0 };
+    uint8_t *text = NULL;
+    size_t text_bytes = 0;
+    int first = ntk_opt_parse(&program, argc, argv);
+    int ret;
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (argc - first != 1) {
+        return ntk_opt_usage_error(&program, argc == first ? "the listing is missing"
+                                                           : "one listing at a time");
+    }
+    if (!output) {
+        return ntk_opt_usage_error(&program, "--output is missing");
+    }
+    ret = ntk_fs_read(argv[first], LISTING_BYTES_MAX, &text, &text_bytes, &err);
+    if (ret == 0) {
+        ret = assemble((const char *)text, text_bytes, &binaries, &err);
+        if (ret < 0) {
+            ntk_err_prefix(&err, "%s", argv[first]);
+            err.offset = NTK_ERR_NO_OFFSET;
+        }
+    }
+    if (ret == 0) {
+        ret = into ? write_neff(&binaries, &err) : write_folder(&binaries, &err);
+    }
+    for (size_t i = 0; i < binaries.count; i++) {
+        ntk_buf_fini(&((struct binary *)ntk_vec_at(&binaries, i))->code);
+    }
+    ntk_vec_fini(&binaries);
+    free(text);
+    return ret < 0 ? packager_fail(&err) : 0;
+}
