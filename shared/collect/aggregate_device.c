@@ -348,9 +348,13 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
                 out->has &= ~(uint32_t)NTK_CORE_HAS_DEVICE_LATENCY;
             }
             out->in_flight = core->in_flight;
-            out->utilization = ntk_aggregate_share(core->period[COUNTER_BUSY], snapshot->period_ns);
+            out->utilization =
+                ntk_aggregate_share(core->period[COUNTER_BUSY],
+                                    core->window_known ? core->window_ns : snapshot->period_ns);
         }
         memset(core->period, 0, sizeof core->period);
+        core->busy = core->window_known = false;
+        core->window_ns = 0;
         core->in_flight = 0;
     }
 }

@@ -275,6 +275,7 @@ static int start_from_now(struct ntk_aggregate *aggregate, struct runtime_state 
             return -ENOMEM;
         }
         core_counters(&reading->cores[i], core->base);
+        core->read_ns = reading->cores[i].read_monotonic_ns;
         core->known = true;
         if (reading->cores[i].has_histogram &&
             reading->core_histogram(reading->ctx, reading->cores[i].core, histogram) == 0) {
@@ -380,6 +381,18 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         period[i] = ntk_aggregate_difference(total[i], state->base[i]);
         state->base[i] = total[i];
         machine->period[i] += period[i];
+    }
+    /* Readings are taken a little before or after the period's ends: their own distance is what a core
+     * can have been busy. A process that came or went meanwhile was idle for the rest of the period. */
+    state->window_ns = state->read_ns > 0 && !reading->ended
+                           ? ntk_aggregate_difference(core->read_monotonic_ns, state->read_ns)
+                           : 0;
+    state->read_ns = core->read_monotonic_ns;
+    if (period[COUNTER_BUSY] > 0) {
+        machine->window_known = state->window_ns > 0 && (machine->window_known || !machine->busy);
+        machine->window_ns =
+            machine->window_ns > state->window_ns ? machine->window_ns : state->window_ns;
+        machine->busy = true;
     }
     ntk_aggregate_fill_core(out, period, total);
     out->core = core->core;
@@ -883,8 +896,11 @@ void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_sn
         }
         (*runtime)->emitted = true;
         for (size_t i = 0; i < sample->core_count; i++) {
-            sample->cores[i].utilization =
-                ntk_aggregate_share(sample->cores[i].busy_ns.period, snapshot->period_ns);
+            const struct core_state *state = (*runtime)->cores[sample->cores[i].core];
+            uint64_t window_ns = state ? state->window_ns : 0;
+
+            sample->cores[i].utilization = ntk_aggregate_share(
+                sample->cores[i].busy_ns.period, window_ns > 0 ? window_ns : snapshot->period_ns);
         }
         if (sample->has & NTK_RUNTIME_HAS_CPU) {
             double whole = period_ticks * (double)cpus;

@@ -46,7 +46,9 @@ struct baseline {
 
 struct core_state {
     bool known;
-    bool moved; /* the histograms changed last time: read them once more */
+    bool moved;         /* the histograms changed last time: read them once more */
+    uint64_t read_ns;   /* when the counters were last read; 0 not yet */
+    uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
     uint64_t base[COUNTER_COUNT];
     struct baseline total;
     struct baseline device;
@@ -113,6 +115,9 @@ struct machine_core {
     uint64_t period[COUNTER_COUNT];
     uint64_t total[COUNTER_COUNT];
     uint64_t in_flight;
+    bool busy;             /* in this period, as segments tell ... */
+    bool window_known;     /* ... all of which were read at both its ends, */
+    uint64_t window_ns;    /* ... so far apart */
     uint64_t memory_bytes; /* of the tree */
     bool has_memory;
 };

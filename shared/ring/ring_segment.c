@@ -472,6 +472,7 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
                               size_t out_count)
 {
     uint64_t now = ntk_raw_clock_now(segment->process.clock.kind);
+    uint64_t now_ns = ntk_ring_segment_monotonic_ns(segment, now);
     size_t filled = 0;
     uint32_t i;
 
@@ -497,6 +498,7 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
         out->in_flight = segment->state == NTK_SEGMENT_ALIVE ? seen->in_flight : 0;
         out->current_model = seen->current_model;
         out->busy_ns = seen->busy_ns;
+        out->read_monotonic_ns = now_ns;
         if (out->in_flight > 0 && now > seen->since_ticks) {
             uint64_t running = ntk_ring_segment_ticks_to_ns(segment, now - seen->since_ticks);
 

@@ -24,7 +24,7 @@ start() { # first core, count, tag
 wait_ready() { # tag
     local i
     for ((i = 0; i < 400; i++)); do
-        grep -q ready "$scratch/ready.$1" && return 0
+        grep -qs ready "$scratch/ready.$1" && return 0
         sleep 0.05
     done
     echo "FAILED: $1 does not start"

@@ -383,6 +383,34 @@ static void busy_time_seen_smaller_waits_and_utilization_is_at_most_one(void **s
     assert_int_equal(f->snapshot->cores[3].busy_ns.total, SECOND + 2000);
 }
 
+/* Method: a period of 1 s whose two readings are 1.25 s apart, then 0.75 s: a machine under load. */
+static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+
+    fake->cores[0].read_monotonic_ns = BEGIN;
+    see(f, fake);
+    for (int i = 0; i < 4; i++) {
+        uint64_t step = i % 2 == 0 ? SECOND * 5 / 4 : SECOND * 3 / 4;
+
+        fake->cores[0].busy_ns += step;
+        fake->cores[0].read_monotonic_ns += step;
+        sample(f, fake);
+        finish(f);
+        assert_true(f->snapshot->runtimes[0].cores[0].utilization == 1);
+        assert_true(f->snapshot->cores[3].utilization == 1);
+    }
+    /* One that ends was idle after its last reading. */
+    fake->cores[0].busy_ns += SECOND / 4;
+    fake->cores[0].read_monotonic_ns += SECOND / 4;
+    fake->ended = true;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.25);
+    assert_true(f->snapshot->cores[3].utilization == 0.25);
+}
+
 static void two_runtimes_on_one_core_add_up_on_the_machine(void **state)
 {
     struct fixture *f = *state;
@@ -912,6 +940,7 @@ int main(void)
         TEST(a_histogram_that_comes_late_is_not_lost),
         TEST(a_counter_seen_smaller_starts_anew_from_its_value),
         TEST(busy_time_seen_smaller_waits_and_utilization_is_at_most_one),
+        TEST(a_core_that_never_rests_is_wholly_busy_whenever_it_is_read),
         TEST(two_runtimes_on_one_core_add_up_on_the_machine),
         TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
         TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
