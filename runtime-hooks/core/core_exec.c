@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime-hooks/core/core_debug.h"
 #include "shared/base/clock.h"
 
 #define VIEWS_ON_STACK 32U
@@ -227,6 +228,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     };
     exec.core_start_ticks =
         ntk_hooks_exec_begin(model->hook, exec.core, (uint16_t)step->subgraph_count);
+    ntk_core_debug_core_set(step->nc);
     uint64_t start_ns = core->is_paced ? ntk_clock_monotonic_ns() : 0;
 
     for (uint32_t i = 0; i < step->subgraph_count; i++) {

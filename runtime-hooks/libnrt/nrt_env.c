@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "runtime-hooks/core/core_debug.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
@@ -13,6 +14,7 @@
 #define DEFAULT_TIMEOUT_S 600U
 #define DEFAULT_TIMEOUT_GENERATION_1_S 30U
 #define DEFAULT_MEMLOG_ENTRIES 1048576U
+#define DEFAULT_DEBUG_EVENTS 65536U
 #define DEFAULT_PAGE_MB 512U
 #define PAGE_MB_LIMIT 4096U
 #define DEFAULT_FEATURES UINT64_C(0x8000000000000FFF)
@@ -195,6 +197,23 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
         return ret;
     }
     *out_options = options;
+    return 0;
+}
+
+int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
+{
+    uint64_t count = DEFAULT_DEBUG_EVENTS;
+    int ret = variable_get_u64("NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", &count, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (count == 0 || count > NTK_CORE_DEBUG_EVENTS_MAX || (count & (count - 1)) != 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NEURON_RT_DEBUG_STREAM_BUFFER_SIZE=%llu is no power of two up to %u",
+                           (unsigned long long)count, NTK_CORE_DEBUG_EVENTS_MAX);
+    }
+    *out_count = (uint32_t)count;
     return 0;
 }
 

@@ -15,6 +15,8 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
 /* What is read anew at each nrt_load(). */
 int nrt_env_load_options_get(const struct ntk_core_machine *machine,
                              struct ntk_core_load_options *out_options, struct ntk_err *err);
+/* Events that a debug stream holds: a power of two. */
+int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err);
 /* Old numbers of nrt_dtype_t. */
 bool nrt_env_legacy_dtype(void);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
@@ -165,6 +166,7 @@ NRT_STATUS nrt_close(void)
 {
     pthread_rwlock_wrlock(&gate);
     if (state == STATE_OPEN) {
+        ntk_core_debug_close_all();
         ntk_core_handle_close_all(&nrt_front_sets);
         ntk_core_handle_close_all(&nrt_front_models);
         ntk_core_handle_close_all(&nrt_front_tensors);

@@ -22,6 +22,7 @@
 
 #define NRT_CLOSE_RETURNS_STATUS 1
 #pragma GCC visibility push(default)
+#include "nrt/ndebug_stream.h"
 #include "nrt/nrt.h"
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrt_profile.h"
