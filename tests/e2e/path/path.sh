@@ -1,35 +1,15 @@
 #!/bin/bash
 # path - N executions of neuron-bench are N in the JSON reports, in the cores' counters behind them and
 # in /metrics, whatever the periods of the groups are.
-set -euo pipefail
-for peer in jq curl; do command -v $peer >/dev/null || exit 77; done
-export PATH=$NTK_BIN_DIR:$PATH
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
-mkdir -m 700 "$NEURON_HOOKS_DIR"
-pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-fail() { echo "path: $*" >&2; exit 1; }
-
-# Polls a command until it prints yes, at most 60 s.
-wait_for() {
-    local end=$((SECONDS + 60))
-    until [ "$("$@" 2>/dev/null || true)" = yes ]; do
-        [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
-        sleep 0.05
-    done
-}
+. "$(dirname "$0")/../lib.sh"
+needs jq curl
 
 is_up() { [ -s "$1.jsonl" ] && grep -q 'serving metrics at port' "$1.log" && echo yes; }
 has_ended() {
     grep -q '"ended":true.*' "$1.jsonl" && [ "$(in_reports "$1")" = "$2" ] &&
         [ "$(in_metrics "$1")" = "$2" ] && [ "$(in_cores "$1")" = "$2" ] && echo yes
 }
-in_reports() {
-    jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.completed] | add // 0' "$1.jsonl"
-}
+in_reports() { completed_in_reports "$1.jsonl"; }
 in_cores() {
     jq -s '[.[].neuron_runtime_data[].report.neuron_ext.neuroncores // {} | .[].execution_summary[0]] | add // 0' "$1.jsonl"
 }

@@ -1,24 +1,8 @@
 #!/bin/bash
 # prometheus - the real Prometheus scrapes neuron-monitor; what PromQL answers is what the reports say,
 # and its checker finds nothing on the live page but the vendor's own system_vcpu_count.
-set -euo pipefail
-for peer in prometheus promtool jq curl; do command -v $peer >/dev/null || exit 77; done
-export PATH=$NTK_BIN_DIR:$PATH
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
-mkdir -m 700 "$NEURON_HOOKS_DIR"
-pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-fail() { echo "prometheus: $*" >&2; exit 1; }
-wait_for() {
-    local end=$((SECONDS + 90))
-    until [ "$("$@" 2>/dev/null || true)" = yes ]; do
-        [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
-        sleep 0.1
-    done
-}
+. "$(dirname "$0")/../lib.sh"
+needs prometheus promtool jq curl
 
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
@@ -57,7 +41,7 @@ wait "$bench" || fail "neuron-bench ended with $?"
 
 # After its end: every count, and nothing of the runtime.
 wait_for answers 'neuron_executions_total{status_type="completed"}' 3000
-[ "$(jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.completed] | add' reports.jsonl)" = 3000 ] ||
+[ "$(completed_in_reports reports.jsonl)" = 3000 ] ||
     fail "the reports do not say 3000"
 wait_for answers 'count({runtime_tag="promtest"})' none
 wait_for answers 'max(max_over_time(execution_status_total{runtime_tag="promtest",status_type="completed"}[5m]))' 3000

@@ -1,30 +1,8 @@
 #!/bin/bash
 # restart - an agent with --db that is stopped, and one that is killed, lose no execution: the next one
 # goes on from what is stored. Reports and database add up to what neuron-bench ran.
-set -euo pipefail
-for peer in jq sqlite3; do command -v $peer >/dev/null || exit 77; done
-export PATH=$NTK_BIN_DIR:$PATH
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
-mkdir -m 700 "$NEURON_HOOKS_DIR"
-pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
-cd "$scratch"
-
-fail() { echo "restart: $*" >&2; exit 1; }
-
-# Polls a command until it prints something true, at most 30 s.
-wait_for() {
-    local end=$((SECONDS + 30))
-    until [ "$("$@" 2>/dev/null || true)" = yes ]; do
-        [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
-        sleep 0.05
-    done
-}
-
-completed_in_reports() {
-    jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.completed] | add // 0' "$@"
-}
+. "$(dirname "$0")/../lib.sh"
+needs jq sqlite3
 
 stored() { sqlite3 -readonly "$1" 'SELECT coalesce(sum(completed), 0) FROM execution_sample' 2>/dev/null; }
 more_than() { [ "$(stored "$1")" -gt "$2" ] && echo yes; }
@@ -34,7 +12,7 @@ has_ended() { [ "$(sqlite3 -readonly "$1" 'SELECT count(*) FROM process WHERE en
 
 neuron-packager example memcpy -o memcpy.neff
 
-# stop SIGNAL COUNT: COUNT executions under three agents, the first two stopped by SIGNAL.
+# run SIGNAL COUNT: COUNT executions under three agents, the first two stopped by SIGNAL.
 run() {
     local signal=$1 count=$2 db=$1.db round before=0
     for round in 1 2 3; do
