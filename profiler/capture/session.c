@@ -180,6 +180,9 @@ int ntk_session_open(const char *neff_path, struct ntk_session **out_session, st
     uint8_t *neff = NULL;
     size_t neff_bytes = 0;
     NRT_STATUS status;
+    if (!ntk_fs_is_ours(neff_path)) {
+        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* its code is somebody else's */
+    }
     int ret = ntk_fs_read(neff_path, NEFF_BYTES_MAX, &neff, &neff_bytes, err);
 
     if (ret < 0) {

@@ -212,6 +212,9 @@ static int models_load(const struct nrt_loader *nrt, const struct bench_exec *be
 {
     uint8_t *neff = NULL;
     size_t bytes = 0;
+    if (!ntk_fs_is_ours(bench->path)) {
+        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* its code is somebody else's */
+    }
     int ret = ntk_fs_read(bench->path, NEFF_BYTES_MAX, &neff, &bytes, err);
 
     for (uint32_t i = 0; ret == 0 && i < bench->core_count; i++) {

@@ -173,6 +173,9 @@ void ntk_core_tensor_reset_writes(struct ntk_core_tensor *tensor);
 
 struct ntk_core_load_options {
     uint32_t nc; /* NTK_CORE_ANY: fewest loaded models, then lowest */
+    /* 0 and 1: as many as the model needs. k times that: k copies in a row that take turns; then its
+     * tensors may lie on any core of them. */
+    uint32_t core_count;
     bool validate_hash;
     bool allow_legacy;             /* files of another generation */
     bool allow_cpu_nodes;          /* open the shared objects inside the file */
@@ -200,8 +203,9 @@ const struct ntk_core_io *ntk_core_model_io_get(const struct ntk_core_model *mod
                                                 size_t *out_count);
 uint32_t ntk_core_model_id(const struct ntk_core_model *model);
 const char *ntk_core_model_name(const struct ntk_core_model *model);
-uint32_t ntk_core_model_nc(const struct ntk_core_model *model);       /* first core */
-uint32_t ntk_core_model_nc_count(const struct ntk_core_model *model); /* logical cores it uses */
+uint32_t ntk_core_model_nc(const struct ntk_core_model *model); /* first core */
+uint32_t ntk_core_model_nc_count(
+    const struct ntk_core_model *model); /* logical cores it uses, with all copies */
 /* Executions that may be under way at once with profit, at least 1. */
 uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model);
 

@@ -205,6 +205,36 @@ static void exec_core_fill(struct ntk_hooks_exec_core *to, const struct ntk_engi
     }
 }
 
+static void refused_tell(struct ntk_core_model *model, uint64_t id, uint64_t call_start_ticks,
+                         uint32_t status)
+{
+    uint32_t physical = model->core->ncs[model->nc].first_physical;
+    struct ntk_hooks_exec exec = { .model = model->hook,
+                                   .execution_id = id,
+                                   .call_start_ticks = call_start_ticks,
+                                   .nrt_status = status,
+                                   .core = (uint16_t)physical };
+
+    ntk_hooks_exec_refused(&exec);
+    ntk_core_soft_count_add(
+        &model->core->soft->state->core[physical].status[ntk_status_counter_of_status(status)], 1);
+}
+
+/* Another model takes the core: what the last one left in its memories is not for this one. The
+ * execution lock is held. */
+static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
+                         const struct ntk_core_model *model)
+{
+    for (uint32_t i = 0; i < core->lnc; i++) {
+        if (ntk_engine_core_reset(nc->engines[i]) < 0) {
+            nc->last_model = 0;
+            return false;
+        }
+    }
+    nc->last_model = model->id;
+    return true;
+}
+
 static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t step_index)
 {
     struct ntk_core_model *model = execution->model;
@@ -218,6 +248,13 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
 
     memset(results, 0, sizeof results);
     pthread_mutex_lock(&nc->execution_lock);
+    if (nc->last_model != model->id && !nc_hand_over(core, nc, model)) {
+        pthread_mutex_unlock(&nc->execution_lock);
+        ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                    "core %u cannot be cleared for model %s", step->nc, model->name);
+        refused_tell(model, execution->id, execution->call_start_ticks, NTK_CORE_NO_MEMORY);
+        return NTK_CORE_NO_MEMORY;
+    }
     struct ntk_hooks_exec exec = {
         .model = model->hook,
         .execution_id = execution->id,
@@ -313,21 +350,6 @@ static enum ntk_core_outcome steps_run(struct execution *execution)
     return outcome;
 }
 
-static void refused_tell(struct ntk_core_model *model, uint64_t id, uint64_t call_start_ticks,
-                         uint32_t status)
-{
-    uint32_t physical = model->core->ncs[model->nc].first_physical;
-    struct ntk_hooks_exec exec = { .model = model->hook,
-                                   .execution_id = id,
-                                   .call_start_ticks = call_start_ticks,
-                                   .nrt_status = status,
-                                   .core = (uint16_t)physical };
-
-    ntk_hooks_exec_refused(&exec);
-    ntk_core_soft_count_add(
-        &model->core->soft->state->core[physical].status[ntk_status_counter_of_status(status)], 1);
-}
-
 void ntk_core_execute_refused(struct ntk_core_model *model)
 {
     refused_tell(model, atomic_fetch_add(&model->core->execution_id, 1) + 1, ntk_hooks_now(),
@@ -364,7 +386,8 @@ static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *cons
                               io->name, model->name, (unsigned long long)io->bytes,
                               (unsigned long long)view->bytes);
         } else if (view->nc != NTK_CORE_ANY &&
-                   (view->nc < model->nc || view->nc >= model->nc + model->nc_count)) {
+                   (view->nc < model->group_nc ||
+                    view->nc >= model->group_nc + model->group_nc_count)) {
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                               "tensor %s lies on core %u, model %s runs on core %u", io->name,
                               view->nc, model->name, model->nc);
@@ -380,6 +403,8 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
                      size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err)
 {
     struct core_tensor_view on_stack[VIEWS_ON_STACK];
+
+    model = core_model_turn(model);
     struct execution execution = {
         .model = model,
         .views = on_stack,

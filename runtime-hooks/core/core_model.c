@@ -432,7 +432,9 @@ static int cpu_step_make(struct ntk_core_model *model, const struct ntk_neff *ne
     step->is_cpu = true;
     if (!options->allow_cpu_nodes) {
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "node %s runs on the CPU, which is not allowed here", from->name);
+                           "node %s runs on the CPU, which is not allowed for this NEFF (it is another "
+                           "user's, or NEURON_SOFT_CPU_NODES says so)",
+                           from->name);
     }
     if (!from->library) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "CPU node %s has no shared object",
@@ -719,10 +721,18 @@ static uint32_t nc_choose(const struct ntk_core *core, uint32_t count)
     return best;
 }
 
-static int place_choose(struct ntk_core_model *model, const struct ntk_neff *neff, uint32_t nc,
-                        struct ntk_err *err)
+/* Where the copies of a model lie: count of them, needed cores each, in a row from nc on. */
+struct placement {
+    uint32_t nc;
+    uint32_t needed;
+    uint32_t count;
+};
+
+static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff,
+                        const struct ntk_core_load_options *options,
+                        struct placement *out_placement, struct ntk_err *err)
 {
-    const struct ntk_core *core = model->core;
+    uint32_t nc = options->nc;
     uint32_t needed = 0;
 
     for (uint32_t n = 0; n < neff->node_count; n++) {
@@ -736,13 +746,20 @@ static int place_choose(struct ntk_core_model *model, const struct ntk_neff *nef
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "core %u does not exist, the process has %u", nc, core->core_count);
     }
-    if (needed > core->core_count || (nc != NTK_CORE_ANY && needed > core->core_count - nc)) {
-        return ntk_err_set(err, -ECHRNG, NTK_ERR_NO_OFFSET,
-                           "the NEFF needs %u NeuronCores, the process has %u", needed,
-                           nc == NTK_CORE_ANY ? core->core_count : core->core_count - nc);
+    if (options->core_count > 1 && options->core_count % needed != 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "the NEFF needs %u NeuronCores, %u are no multiple of that", needed,
+                           options->core_count);
     }
-    model->nc_count = needed;
-    model->nc = nc == NTK_CORE_ANY ? nc_choose(core, needed) : nc;
+    uint32_t wanted = options->core_count > needed ? options->core_count : needed;
+    uint32_t available = core->core_count - (nc == NTK_CORE_ANY ? 0 : nc);
+    if (wanted > available) {
+        return ntk_err_set(err, -ECHRNG, NTK_ERR_NO_OFFSET,
+                           "the NEFF needs %u NeuronCores, the process has %u", wanted, available);
+    }
+    *out_placement = (struct placement){ .nc = nc == NTK_CORE_ANY ? nc_choose(core, wanted) : nc,
+                                         .needed = needed,
+                                         .count = wanted / needed };
     return 0;
 }
 
@@ -786,43 +803,14 @@ static void hooks_model_begin(struct ntk_core_model *model)
     ntk_hooks_model_begin(&hook, &model->hook);
 }
 
-int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_bytes,
-                        const struct ntk_core_load_options *options,
-                        struct ntk_core_model **out_model, struct ntk_err *err)
+/* Everything of a model that hangs on its file and place; the caller frees it on failure. */
+static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
+                      const struct ntk_core_load_options *options, bool *out_is_listed,
+                      struct ntk_err *err)
 {
-    uint64_t start = ntk_hooks_now();
-    struct ntk_neff *neff = NULL;
-    bool is_begun = false;
-    bool is_listed = false;
-    int ret = ntk_neff_open_bytes(file, file_bytes, &neff, err);
+    struct ntk_core *core = model->core;
+    int ret = ios_make(model, neff, err);
 
-    if (ret < 0) {
-        return ret;
-    }
-    struct ntk_core_model *model = calloc(1, sizeof *model);
-    if (!model) {
-        ntk_neff_close(neff);
-        return out_of_memory(err);
-    }
-    model->core = core;
-    model->timeout_ns = options->execution_timeout_ns;
-    ntk_vec_init(&model->libraries, sizeof(struct core_library));
-    pthread_mutex_init(&model->context_lock, NULL);
-    memcpy(model->uuid, neff->header.uuid, sizeof model->uuid);
-    const char *name = *neff->header.name ? neff->header.name : neff->info.name;
-    ntk_str_copy_clean(model->name, sizeof model->name, name, strlen(name));
-
-    ret = file_check(core, neff, file, file_bytes, options, err);
-    if (ret == 0) {
-        ret = place_choose(model, neff, options->nc, err);
-    }
-    if (ret < 0) {
-        goto out;
-    }
-    model->id = core_model_id_next();
-    hooks_model_begin(model);
-    is_begun = true;
-    ret = ios_make(model, neff, err);
     if (ret == 0) {
         ret = slots_make(model, neff, err);
     }
@@ -830,16 +818,54 @@ int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_byt
         ret = steps_make(model, neff, options, err);
     }
     if (ret < 0) {
-        goto out;
+        return ret;
     }
     context_plan(model);
     pthread_mutex_lock(&core->lock);
     ret = ntk_vec_push(&core->models, &model);
     pthread_mutex_unlock(&core->lock);
-    is_listed = ret == 0;
-    ret = ret < 0 ? out_of_memory(err) : scratchpads_fit(model, err);
+    *out_is_listed = ret == 0;
+    return ret < 0 ? out_of_memory(err) : scratchpads_fit(model, err);
+}
+
+/* One copy of the model on the cores from nc on. */
+static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
+                         const struct ntk_core_load_options *options,
+                         const struct placement *placement, uint32_t replica,
+                         struct ntk_core_model **out_model, struct ntk_err *err)
+{
+    uint64_t start = ntk_hooks_now();
+    bool is_listed = false;
+    struct ntk_core_model *model = calloc(1, sizeof *model);
+
+    if (!model) {
+        return out_of_memory(err);
+    }
+    model->core = core;
+    model->timeout_ns = options->execution_timeout_ns;
+    model->nc = placement->nc + replica * placement->needed;
+    model->nc_count = placement->needed;
+    model->group_nc = placement->nc;
+    model->group_nc_count = placement->needed * placement->count;
+    ntk_vec_init(&model->libraries, sizeof(struct core_library));
+    pthread_mutex_init(&model->context_lock, NULL);
+    memcpy(model->uuid, neff->header.uuid, sizeof model->uuid);
+    const char *name = *neff->header.name ? neff->header.name : neff->info.name;
+    ntk_str_copy_clean(model->name, sizeof model->name, name, strlen(name));
+    model->id = core_model_id_next();
+    hooks_model_begin(model);
+
+    int ret = model_fill(model, neff, options, &is_listed, err);
     if (ret < 0) {
-        goto out;
+        struct ntk_hooks_model_ref hook = model->hook;
+
+        if (is_listed) {
+            models_remove(model);
+            (void)scratchpads_fit(model, NULL);
+        }
+        model_free(model);
+        ntk_hooks_model_loaded(hook, start, ntk_core_status(ret), 0);
+        return ret;
     }
     model_counts_add(model, 1);
     for (uint32_t p = 0; p < model->nc_count * core->lnc; p += core->lnc) {
@@ -848,30 +874,12 @@ int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_byt
     }
     ntk_hooks_model_loaded(model->hook, start, NTK_CORE_COMPLETED, model_device_bytes(model));
     *out_model = model;
-    model = NULL;
-
-out:
-    ntk_neff_close(neff);
-    if (model) {
-        struct ntk_hooks_model_ref hook = model->hook;
-
-        if (is_listed) {
-            models_remove(model);
-            (void)scratchpads_fit(model, NULL);
-        }
-        model_free(model);
-        if (is_begun) {
-            ntk_hooks_model_loaded(hook, start, ntk_core_status(ret), 0);
-        }
-    }
-    return ret;
+    return 0;
 }
 
-void ntk_core_model_unload(struct ntk_core_model *model)
+/* One copy; its replicas are the caller's. */
+static void model_unload_one(struct ntk_core_model *model)
 {
-    if (!model) {
-        return;
-    }
     uint64_t start = ntk_hooks_now();
     struct ntk_hooks_model_ref hook = model->hook;
 
@@ -881,6 +889,65 @@ void ntk_core_model_unload(struct ntk_core_model *model)
     (void)scratchpads_fit(model, NULL);
     model_free(model);
     ntk_hooks_model_unloaded(hook, start, NTK_CORE_COMPLETED);
+}
+
+int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_bytes,
+                        const struct ntk_core_load_options *options,
+                        struct ntk_core_model **out_model, struct ntk_err *err)
+{
+    struct ntk_core_model *first = NULL;
+    struct placement placement = { 0 };
+    struct ntk_neff *neff = NULL;
+    int ret = ntk_neff_open_bytes(file, file_bytes, &neff, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = file_check(core, neff, file, file_bytes, options, err);
+    if (ret == 0) {
+        ret = place_choose(core, neff, options, &placement, err);
+    }
+    if (ret == 0) {
+        ret = model_load_at(core, neff, options, &placement, 0, &first, err);
+    }
+    struct ntk_core_model **end = first ? &first->next_replica : NULL;
+    for (uint32_t i = 1; i < placement.count && ret == 0; i++) {
+        ret = model_load_at(core, neff, options, &placement, i, end, err);
+        if (ret == 0) {
+            end = &(*end)->next_replica;
+            first->replica_count++;
+        }
+    }
+    ntk_neff_close(neff);
+    if (ret < 0) {
+        ntk_core_model_unload(first);
+        return ret;
+    }
+    *out_model = first;
+    return 0;
+}
+
+void ntk_core_model_unload(struct ntk_core_model *model)
+{
+    while (model) {
+        struct ntk_core_model *next = model->next_replica;
+
+        model_unload_one(model);
+        model = next;
+    }
+}
+
+struct ntk_core_model *core_model_turn(struct ntk_core_model *model)
+{
+    if (model->replica_count == 0) {
+        return model;
+    }
+    uint32_t turn = atomic_fetch_add_explicit(&model->turn, 1, memory_order_relaxed) %
+                    (model->replica_count + 1);
+    while (turn-- > 0) {
+        model = model->next_replica;
+    }
+    return model;
 }
 
 const struct ntk_core_io *ntk_core_model_io_get(const struct ntk_core_model *model,
@@ -907,10 +974,10 @@ uint32_t ntk_core_model_nc(const struct ntk_core_model *model)
 
 uint32_t ntk_core_model_nc_count(const struct ntk_core_model *model)
 {
-    return model->nc_count;
+    return model->group_nc_count;
 }
 
 uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model)
 {
-    return model->step_count;
+    return model->step_count * (model->replica_count + 1);
 }

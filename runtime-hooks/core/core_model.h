@@ -86,6 +86,11 @@ struct ntk_core_model {
     char name[NTK_CORE_NAME_BYTES];
     uint8_t uuid[16];
     uint32_t nc, nc_count;
+    /* Copies of a model on neighbouring cores: the first one is what the front holds, they take turns. */
+    struct ntk_core_model *next_replica;
+    uint32_t replica_count;            /* after the first; 0 in all others */
+    uint32_t group_nc, group_nc_count; /* of all copies */
+    _Atomic uint32_t turn;
     struct ntk_hooks_model_ref hook;
     uint64_t timeout_ns;
     struct ntk_core_io *ios;
@@ -101,6 +106,9 @@ struct ntk_core_model {
     struct core_context *contexts;          /* free ones; under context_lock */
     _Atomic(struct core_capture *) capture; /* taken by the execution that records */
 };
+
+/* The copy of the model whose turn it is. */
+struct ntk_core_model *core_model_turn(struct ntk_core_model *model);
 
 /* The free context of a model or a new one; NULL without memory, or when it needs none (*out_ok). */
 struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok);

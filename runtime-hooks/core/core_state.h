@@ -49,6 +49,7 @@ struct core_nc {
     struct ntk_engine_core *engines[NTK_CORE_LNC_MAX];
     struct core_stack *stack;
     pthread_mutex_t execution_lock; /* held while a model runs here */
+    uint32_t last_model;            /* whose state the engines hold; under the execution lock */
     /* Under core->lock; replaced only with the execution lock held too. */
     struct core_allocation scratchpad[NTK_CORE_LNC_MAX];
     struct core_allocation ucode[NTK_CORE_LNC_MAX];

@@ -167,11 +167,20 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     return 0;
 }
 
+enum nrt_env_cpu_nodes nrt_env_cpu_nodes(void)
+{
+    const char *value = variable_get("NEURON_SOFT_CPU_NODES");
+
+    if (value && strcmp(value, "1") == 0) {
+        return NRT_ENV_CPU_NODES_ALL;
+    }
+    return value && strcasecmp(value, "own") != 0 ? NRT_ENV_CPU_NODES_NONE : NRT_ENV_CPU_NODES_OWN;
+}
+
 int nrt_env_load_options_get(const struct ntk_core_machine *machine,
                              struct ntk_core_load_options *out_options, struct ntk_err *err)
 {
     struct ntk_core_load_options options = { .nc = NTK_CORE_ANY,
-                                             .allow_cpu_nodes = true,
                                              .features_mask = DEFAULT_FEATURES };
     uint64_t timeout_s =
         machine->generation == 1 ? DEFAULT_TIMEOUT_GENERATION_1_S : DEFAULT_TIMEOUT_S;

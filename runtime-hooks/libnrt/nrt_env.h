@@ -20,4 +20,12 @@ int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err);
 /* Old numbers of nrt_dtype_t. */
 bool nrt_env_legacy_dtype(void);
 
+/* NEURON_SOFT_CPU_NODES: which NEFFs may bring code that runs on the host. */
+enum nrt_env_cpu_nodes {
+    NRT_ENV_CPU_NODES_NONE,
+    NRT_ENV_CPU_NODES_OWN, /* those of this user and of root; the default */
+    NRT_ENV_CPU_NODES_ALL,
+};
+enum nrt_env_cpu_nodes nrt_env_cpu_nodes(void);
+
 #endif

@@ -10,10 +10,12 @@
 
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_neff_source.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
 /* Between nrt_front_enter() and _leave(). vnc_count was checked. */
-static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, nrt_model_t **model)
+static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+                             nrt_model_t **model)
 {
     struct ntk_core *core = nrt_front_core_get();
     struct ntk_core_load_options options = { 0 };
@@ -23,6 +25,12 @@ static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, n
 
     if (ret == 0) {
         options.nc = vnc < 0 ? NTK_CORE_ANY : (uint32_t)vnc;
+        enum nrt_env_cpu_nodes allowed = nrt_env_cpu_nodes();
+
+        options.allow_cpu_nodes =
+            allowed == NRT_ENV_CPU_NODES_ALL ||
+            (allowed == NRT_ENV_CPU_NODES_OWN && nrt_neff_source_is_ours(neff_bytes));
+        options.core_count = vnc_count < 0 ? 0 : (uint32_t)vnc_count;
         ret = ntk_core_model_load(core, neff_bytes, size, &options, &loaded, &err);
     }
     if (ret < 0) {
@@ -48,13 +56,13 @@ NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vn
     if (status != NRT_SUCCESS) {
         return status;
     }
-    if (!neff_bytes || size == 0 || !model || vnc < -1 || (vnc_count != -1 && vnc_count != 1)) {
+    if (!neff_bytes || size == 0 || !model || vnc < -1 || vnc_count < -1 || vnc_count == 0) {
         nrt_log_error("nrt_load",
                       "no NEFF, no place for the model, core %d or count %d (NRT_INVALID)",
                       (int)vnc, (int)vnc_count);
         status = NRT_INVALID;
     } else {
-        status = model_load(neff_bytes, size, vnc, model);
+        status = model_load(neff_bytes, size, vnc, vnc_count, model);
     }
     nrt_front_leave();
     return status;

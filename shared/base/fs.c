@@ -87,6 +87,13 @@ ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes)
     return ret;
 }
 
+bool ntk_fs_is_ours(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0);
+}
+
 int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err)
 {
     char *copy = strdup(path);

@@ -8,6 +8,7 @@
 #ifndef NTK_SHARED_BASE_FS_H
 #define NTK_SHARED_BASE_FS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +27,9 @@ int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_
 /* Reads a short text file (sysfs, /proc) into buf, NUL-ended, last line break removed. The number
  * of bytes or -errno; no sentence. */
 ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes);
+/* Whether the file is this user's or root's, so that its content may be run. False when it cannot be
+ * looked at. */
+bool ntk_fs_is_ours(const char *path);
 /* mkdir -p; existing folders are fine. */
 int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err);
 /* rm -r that follows no links; a missing path is fine. */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_neff_source - whose code the CPU nodes of a NEFF are (docs/decisions/0075).
+ *
+ * Bytes have no owner, the file that they are mapped from has. Bytes that lie in no file's mapping were
+ * put there by the program itself.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_NEFF_SOURCE_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_NEFF_SOURCE_H
+
+#include <stdbool.h>
+
+/* False when the address lies in the mapping of a file that neither this user nor root owns. */
+bool nrt_neff_source_is_ours(const void *bytes);
+
+#endif
