@@ -562,11 +562,36 @@ static void make_private(void)
                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+/* Whether somebody who removes dead segments reads this folder, though perhaps not ours yet. */
+static int folder_has_reader(void)
+{
+    const char *slash = strrchr(hooks.segment.path, '/');
+    char path[NTK_PATH_BYTES];
+    struct stat status;
+    int held;
+    int fd;
+
+    if (slash == NULL ||
+        ntk_paths_checked(snprintf(path, sizeof path, "%.*s/%s", (int)(slash - hooks.segment.path),
+                                   hooks.segment.path, NTK_READER_MARK_NAME),
+                          path, sizeof path) < 0) {
+        return 0;
+    }
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+    held = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           (status.st_uid == 0 || status.st_uid == geteuid()) && lock_test(fd, 0);
+    close(fd);
+    return held;
+}
+
 void hooks_segment_end(void)
 {
     /* Pairs with the acquire load in ring_registry.c: whoever sees it sees the last counters. */
     ntk_abi_store_release(&hooks.segment.process->ended, 1);
-    if (!lock_test(hooks.segment.fd, 1)) {
+    if (!lock_test(hooks.segment.fd, 1) && !folder_has_reader()) {
         (void)unlink(hooks.segment.path);
     }
     make_private();

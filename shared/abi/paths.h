@@ -119,6 +119,13 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
     return 1;
 }
 
+/*
+ * A reader that removes dead files holds a read lock on byte 0 of this file: a writer that ends cleanly
+ * then leaves its segment behind, so that one shorter than the reader's look is seen too. Believed only
+ * when it belongs to root or to the writer's user: others could not remove the file.
+ */
+#define NTK_READER_MARK_NAME ".reader.lock"
+
 /* The files of the software machine, one per hooks folder (soft_abi.h). */
 #define NTK_SOFT_STATE_NAME "soft.state"
 #define NTK_SOFT_LOCK_NAME "soft.lock"

@@ -30,12 +30,22 @@ struct done_file {
     uint64_t seen_in_poll;
 };
 
+/* The mark in a folder that tells writers to leave their files to us. */
+struct mark {
+    uint64_t folder_device;
+    uint64_t folder_inode;
+    uint64_t seen_in_poll;
+    char *path;
+    int fd;
+};
+
 struct ntk_ring_registry {
     struct ntk_ring_options options;
     char *folder;
     char *proc_root;
     struct ntk_vec segments; /* struct ntk_ring_segment * */
     struct ntk_vec done;     /* struct done_file */
+    struct ntk_vec marks;    /* struct mark; reapers only */
     uint64_t poll_count;
     uint64_t own_pid_namespace;
     uint64_t own_start_time;
@@ -89,17 +99,24 @@ static uint64_t pid_namespace_of(const char *proc_root)
     return (uint64_t)status.st_ino;
 }
 
-/* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no pid
- * here. */
-static int64_t lock_holder(int fd)
+static struct flock lock_of_byte(short type, off_t byte)
 {
     struct flock lock;
 
     memset(&lock, 0, sizeof lock);
-    lock.l_type = F_WRLCK;
+    lock.l_type = type;
     lock.l_whence = SEEK_SET;
-    lock.l_start = 0;
+    lock.l_start = byte;
     lock.l_len = 1;
+    return lock;
+}
+
+/* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no pid
+ * here. */
+static int64_t lock_holder(int fd)
+{
+    struct flock lock = lock_of_byte(F_WRLCK, 0);
+
     if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
         return 0;
     }
@@ -107,15 +124,10 @@ static int64_t lock_holder(int fd)
 }
 
 /* Open-file-description lock: several registries of one process do not drop each other's. */
-static void hold_byte_1(int fd)
+static void hold_byte(int fd, off_t byte)
 {
-    struct flock lock;
+    struct flock lock = lock_of_byte(F_RDLCK, byte);
 
-    memset(&lock, 0, sizeof lock);
-    lock.l_type = F_RDLCK;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = 1;
-    lock.l_len = 1;
     (void)fcntl(fd, F_OFD_SETLK, &lock);
 }
 
@@ -267,9 +279,78 @@ static void take_file(struct ntk_ring_registry *registry, int folder, const char
         return;
     }
     if (registry->options.hold) {
-        hold_byte_1(segment->fd);
+        hold_byte(segment->fd, 1);
     }
     out->appeared++;
+}
+
+/* ---- marks ---- */
+
+/* The last reader of a folder takes the mark along. */
+static void drop_mark(struct mark *mark)
+{
+    struct flock lock = lock_of_byte(F_WRLCK, 0);
+
+    if (fcntl(mark->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK) {
+        (void)unlink(mark->path);
+    }
+    close(mark->fd);
+    free(mark->path);
+}
+
+/* Without a mark (no permission, a full disk) all is well but for processes shorter than a look. */
+static void set_mark(struct ntk_ring_registry *registry, int folder, const char *folder_path,
+                     const struct stat *folder_status)
+{
+    char path[NTK_PATH_BYTES];
+    struct stat status;
+    struct mark mark = { .folder_device = (uint64_t)folder_status->st_dev,
+                         .folder_inode = (uint64_t)folder_status->st_ino,
+                         .seen_in_poll = registry->poll_count };
+
+    ntk_vec_each(struct mark, known, &registry->marks) {
+        if (known->folder_inode != mark.folder_inode ||
+            known->folder_device != mark.folder_device) {
+            continue;
+        }
+        known->seen_in_poll = registry->poll_count;
+        if (fstat(known->fd, &status) == 0 && status.st_nlink > 0) {
+            return;
+        }
+        known->seen_in_poll = 0; /* another reader took it along: a new one, the old one goes */
+        known->folder_inode = 0;
+    }
+    if (registry->marks.count >= FOLDERS_MAX ||
+        ntk_paths_checked(snprintf(path, sizeof path, "%s/%s", folder_path, NTK_READER_MARK_NAME),
+                          path, sizeof path) < 0) {
+        return;
+    }
+    mark.fd = openat(folder, NTK_READER_MARK_NAME,
+                     O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
+    if (mark.fd < 0) {
+        return;
+    }
+    mark.path = strdup(path);
+    if (mark.path == NULL || ntk_vec_push(&registry->marks, &mark) < 0) {
+        close(mark.fd);
+        free(mark.path);
+        return;
+    }
+    hold_byte(mark.fd, 0);
+}
+
+/* Marks of folders that are no longer there, or that were removed themselves. */
+static void sweep_marks(struct ntk_ring_registry *registry)
+{
+    for (size_t i = registry->marks.count; i-- > 0;) {
+        struct mark *mark = ntk_vec_at(&registry->marks, i);
+
+        if (mark->seen_in_poll != registry->poll_count) {
+            close(mark->fd);
+            free(mark->path);
+            ntk_vec_remove(&registry->marks, i);
+        }
+    }
 }
 
 /* owner: who the folder must belong to, -1 anyone. A folder that is not there is fine. */
@@ -296,6 +377,9 @@ static void look_into(struct ntk_ring_registry *registry, const char *path, int6
         set_ignored(out, err.text);
         close(fd);
         return;
+    }
+    if (registry->options.reap) {
+        set_mark(registry, fd, path, &status); /* before the look, so that nobody ends in between */
     }
     list = fdopendir(fd);
     if (list == NULL) {
@@ -449,6 +533,7 @@ int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_p
             look_into(registry, path, (int64_t)geteuid(), true, out);
         }
     }
+    sweep_marks(registry);
     step_lives(registry, out);
     ntk_vec_sort(&registry->segments, compare_segments);
     out->segments = (uint32_t)registry->segments.count;
@@ -469,6 +554,7 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
     registry->options.hold = registry->options.hold || registry->options.reap;
     ntk_vec_init(&registry->segments, sizeof(struct ntk_ring_segment *));
     ntk_vec_init(&registry->done, sizeof(struct done_file));
+    ntk_vec_init(&registry->marks, sizeof(struct mark));
     if (registry->options.folder != NULL) {
         registry->folder = strdup(registry->options.folder);
     }
@@ -498,6 +584,10 @@ void ntk_ring_registry_close(struct ntk_ring_registry *registry)
         ntk_ring_segment_close(ntk_ring_registry_get(registry, i));
     }
     ntk_vec_fini(&registry->segments);
+    ntk_vec_each(struct mark, mark, &registry->marks) {
+        drop_mark(mark);
+    }
+    ntk_vec_fini(&registry->marks);
     ntk_vec_fini(&registry->done);
     free(registry->folder);
     free(registry->proc_root);

@@ -42,7 +42,9 @@ struct ntk_ring_options {
     const char *folder;    /* instead of the folders of paths.h; NULL: those */
     const char *proc_root; /* instead of "/proc"; NULL: that */
     bool hold;             /* holds byte 1: files of clean exits wait until they are reaped */
-    bool reap;             /* removes the files of processes that ended (the agent; implies hold) */
+    /* Removes the files of processes that ended (the agent; implies hold), and marks the folders, so that
+     * processes that end before they were seen leave theirs too. */
+    bool reap;
     enum ntk_ring_from from; /* where readers of rings start */
 };
 

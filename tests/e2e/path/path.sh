@@ -20,8 +20,7 @@ in_metrics() {
 
 neuron-packager example memcpy -o memcpy.neff
 
-# run NAME COUNT OPTION...: COUNT executions under one agent. A process lives for some 0.4 s at least: one
-# shorter than the agent's look into the folder (0.1 s) may leave no trace.
+# run NAME COUNT OPTION...: COUNT executions under one agent.
 rate=1000
 run() {
     local name=$1 count=$2
@@ -61,3 +60,5 @@ run slow 400 --period 900ms
 run mixed 400 -c mixed.json
 run stored 400 --period 700ms --db stored.db
 rate=4 run few 3 --period 100ms
+# Shorter than the time between two looks of the agent into the folder.
+run silent 1 --period 100ms

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/hooks/hooks.h"
+#include "shared/abi/paths.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 
@@ -194,6 +195,92 @@ static void what_died_before_it_was_seen_matters_to_the_one_who_cleans_up(void *
     ntk_ring_registry_close(top);
 }
 
+static void run_short_process(const struct fixture *f, uint64_t marks)
+{
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+
+    (void)observed_receive(&child);
+    order(&child, marks);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
+static void a_process_between_two_looks_is_left_to_the_one_who_cleans_up(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_poll poll = poll_once(agent);
+
+    assert_int_equal(poll.segments, 0);
+    run_short_process(f, 7);
+    poll = poll_once(agent);
+    assert_int_equal(poll.appeared, 1);
+    assert_int_equal(poll.ended, 1);
+    assert_int_equal(drain(agent), 7);
+    (void)poll_once(agent);
+    assert_int_equal(poll_once(agent).segments, 0);
+    ntk_ring_registry_close(agent);
+}
+
+static int is_marked(const struct fixture *f)
+{
+    char *path = test_scratch_path(f->folder, NTK_READER_MARK_NAME);
+    int there = access(path, F_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static void the_mark_is_there_while_someone_cleans_up(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *watcher = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *first = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *second = open_registry(f, true, NTK_RING_FROM_OLDEST);
+
+    (void)poll_once(watcher);
+    assert_false(is_marked(f));
+    (void)poll_once(first);
+    (void)poll_once(second);
+    assert_true(is_marked(f));
+    ntk_ring_registry_close(first);
+    assert_true(is_marked(f));
+    ntk_ring_registry_close(second);
+    assert_false(is_marked(f));
+
+    /* Nobody cleans up: a clean end takes its file along. */
+    run_short_process(f, 1);
+    assert_int_equal(poll_once(watcher).segments, 0);
+    second = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    assert_int_equal(poll_once(second).segments, 0);
+    ntk_ring_registry_close(second);
+    ntk_ring_registry_close(watcher);
+}
+
+static void a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    char *path = test_scratch_path(f->folder, NTK_READER_MARK_NAME);
+    int fd;
+
+    (void)poll_once(agent);
+    assert_int_equal(unlink(path), 0);
+    (void)poll_once(agent);
+    assert_true(is_marked(f));
+    ntk_ring_registry_close(agent);
+
+    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644); /* what a killed agent leaves */
+    assert_true(fd >= 0);
+    run_short_process(f, 1);
+    close(fd);
+    agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    assert_int_equal(poll_once(agent).segments, 0);
+    ntk_ring_registry_close(agent);
+    assert_false(is_marked(f));
+    free(path);
+}
+
 /* Changes 8 bytes of the child's segment, as if it had been written so. */
 static void poke(const char *path, size_t in_process, uint64_t value)
 {
@@ -343,6 +430,9 @@ int main(void)
         TEST(two_readers_get_every_event_each),
         TEST(a_killed_process_is_shown_once_drained_and_removed),
         TEST(what_died_before_it_was_seen_matters_to_the_one_who_cleans_up),
+        TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
+        TEST(the_mark_is_there_while_someone_cleans_up),
+        TEST(a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing),
         TEST(a_free_lock_of_another_pid_namespace_needs_two_polls),
         TEST(files_that_are_no_segments_are_ignored_and_named),
         TEST(a_folder_that_comes_later_is_found),
