@@ -111,6 +111,7 @@ struct ntk_aggregate_process {
     uint32_t pid;
     uint64_t start_time;
     bool described; /* set once _describe() was called */
+    bool looked_at; /* the caller's: it knows this process already */
     void *context;  /* the caller's, kept with the process; see context_free */
 };
 size_t ntk_aggregate_process_count(const struct ntk_aggregate *aggregate);

@@ -383,6 +383,25 @@ static int source_proc_sample(void *state, struct ntk_aggregate *aggregate, uint
     return 0;
 }
 
+/* CPU time counts from when a process is first seen; what it is called is known when it ends soon. */
+static int64_t source_proc_drain(void *state, struct ntk_aggregate *aggregate,
+                                 uint64_t monotonic_ns)
+{
+    struct source_proc *source = state;
+
+    (void)monotonic_ns;
+    ntk_aggregate_on_process_gone(aggregate, close_process);
+    for (size_t i = 0; i < ntk_aggregate_process_count(aggregate); i++) {
+        struct ntk_aggregate_process *process = ntk_aggregate_process_get(aggregate, i);
+
+        if (process && !process->looked_at) {
+            process->looked_at = true;
+            sample_process(source, aggregate, i, process);
+        }
+    }
+    return 0;
+}
+
 static void source_proc_destroy(void *state)
 {
     struct source_proc *source = state;
@@ -400,6 +419,7 @@ static void source_proc_destroy(void *state)
 
 static const struct ntk_collect_source_ops ops = {
     .name = "proc",
+    .drain = source_proc_drain,
     .sample = source_proc_sample,
     .destroy = source_proc_destroy,
 };

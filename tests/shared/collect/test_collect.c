@@ -538,6 +538,22 @@ static void processes_that_come_and_go_lose_no_count(void **state)
     assert_int_equal(files_in_folder(f), 0);
 }
 
+static void a_process_between_two_looks_loses_no_count(void **state)
+{
+    struct fixture *f = *state;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    struct child child = child_start();
+    child_tell(&child, COMMAND_EXECUTE, 3);
+    child_end(&child, 0);
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 1);
+    assert_true(f->snapshot->runtimes[0].ended);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 3);
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -553,6 +569,7 @@ int main(void)
         TEST(an_empty_machine_has_a_host_and_nothing_else),
         TEST(a_file_that_is_no_segment_is_named_in_the_note),
         TEST(processes_that_come_and_go_lose_no_count),
+        TEST(a_process_between_two_looks_loses_no_count),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -181,6 +181,24 @@ static void a_runtime_has_cpu_time_memory_command_and_container(void **state)
     assert_string_not_equal(runtime->user, "");
 }
 
+static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_runtime_reading reading = { .key = "7-900", .process = &f->process };
+
+    put(f, "stat", "cpu  0 0 0 0\ncpu0 0 0 0 0\n");
+    f->process.pid = 7;
+    assert_int_equal(ntk_aggregate_runtime_first(f->aggregate, &reading), 0);
+    put_stat(f, STAT("early", "900"), 10, 5, 3);
+    assert_int_equal(f->source.ops->drain(f->source.state, f->aggregate, f->now), 0);
+    put_stat(f, STAT("early", "900"), 20, 6, 3);
+    assert_int_equal(f->source.ops->drain(f->source.state, f->aggregate, f->now), 0);
+    put_stat(f, STAT("early", "900"), 60, 15, 4);
+    sample(f);
+    assert_true(f->snapshot->runtimes[0].cpu_user == 0.5);
+    assert_true(f->snapshot->runtimes[0].cpu_system == 0.1);
+}
+
 /* Method: the number of the process is another process's by now; then it is nobody's. */
 static void a_pid_of_another_process_gives_no_figures(void **state)
 {
@@ -210,6 +228,7 @@ int main(void)
         TEST(stat_and_meminfo_become_shares_and_bytes),
         TEST(missing_or_broken_files_are_absent_with_a_reason),
         TEST(a_runtime_has_cpu_time_memory_command_and_container),
+        TEST(cpu_time_counts_from_when_a_process_is_first_seen),
         TEST(a_pid_of_another_process_gives_no_figures),
     };
 
