@@ -27,6 +27,7 @@ struct item {
     uint64_t owner;     /* start time of the model's process, 0 without a model */
     uint32_t owner_pid; /* as it sees itself, 0 without a model */
     bool has_bytes;
+    bool estimated;   /* the model's */
     const char *name; /* of the model; borrowed from the snapshot */
     uint64_t device_bytes;
     uint64_t host_bytes;
@@ -123,7 +124,10 @@ static int add_item(struct ntk_top_model *model, const struct ntk_runtime_sample
     if (model_id != 0) {
         item.owner = runtime->start_time;
         item.owner_pid = runtime->header_pid;
-        item.name = model_name(find_model(runtime, model_id));
+        const struct ntk_model_sample *sample = find_model(runtime, model_id);
+
+        item.name = model_name(sample);
+        item.estimated = sample && sample->estimated;
     }
     return ntk_vec_push(&model->items, &item);
 }
@@ -301,7 +305,10 @@ static void describe(const struct item *item, int depth, struct ntk_top_node *no
     } else if (depth == 2 && item->model_id != 0) {
         node->kind = NTK_TOP_NODE_MODEL;
         node->model_id = item->model_id;
-        ntk_str_copy_clean(node->text, sizeof node->text, item->name, strlen(item->name));
+        /* A tilde: what it shows is estimated, nothing is computed. */
+        ntk_str_copy(node->text, sizeof node->text, item->estimated ? "~" : "");
+        ntk_str_copy_clean(node->text + item->estimated, sizeof node->text - item->estimated,
+                           item->name, strlen(item->name));
     } else {
         node->kind = NTK_TOP_NODE_GROUP;
         ntk_str_copy(node->text, sizeof node->text, group_names[item->group]);

@@ -177,8 +177,10 @@ struct ntk_core_load_options {
      * tensors may lie on any core of them. */
     uint32_t core_count;
     bool validate_hash;
-    bool allow_legacy;             /* files of another generation */
-    bool allow_cpu_nodes;          /* open the shared objects inside the file */
+    bool allow_legacy;    /* files of another generation */
+    bool allow_cpu_nodes; /* open the shared objects inside the file */
+    bool
+        run_opaque; /* a vendor's engine code: zeros after an estimated time, instead of -ENOTSUP */
     uint64_t features_mask;        /* of the file that are accepted */
     uint64_t execution_timeout_ns; /* device time of one execution; 0 = none */
 };

@@ -77,6 +77,10 @@ struct ntk_engine_program;
  * for binaries in another encoding than ours (a vendor's), -ENOMEM. */
 int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                               struct ntk_engine_program **out_program, struct ntk_err *err);
+/* The same for binaries that cannot be decoded: a run computes nothing, fills the outputs with zero and
+ * lasts what docs/cost-model.md estimates from their sizes and descriptors. */
+int ntk_engine_program_create_opaque(unsigned generation, const struct ntk_neff_subgraph *subgraph,
+                                     struct ntk_engine_program **out_program, struct ntk_err *err);
 void ntk_engine_program_destroy(struct ntk_engine_program *program);
 
 struct ntk_engine_program_info {
@@ -86,6 +90,7 @@ struct ntk_engine_program_info {
     uint32_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT]; /* decoded instructions */
     uint64_t descriptor_count;                              /* DMA descriptors of all groups */
     bool is_empty;                                          /* no engine has an instruction */
+    bool is_opaque;                                         /* not decoded; is_empty too */
 };
 void ntk_engine_program_info_get(const struct ntk_engine_program *program,
                                  struct ntk_engine_program_info *out_info);
@@ -169,7 +174,8 @@ struct ntk_engine_trace {
 struct ntk_engine_run_options {
     const struct ntk_engine_binding *bindings;
     size_t binding_count;
-    uint64_t timeout_ns;                  /* device time; 0 = none */
+    uint64_t timeout_ns; /* device time; 0 = none */
+    bool zero_outputs;   /* variables of type output are zeroed first: nothing writes them */
     const struct ntk_engine_trace *trace; /* NULL = none */
 };
 

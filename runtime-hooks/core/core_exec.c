@@ -274,6 +274,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
             .bindings = subgraph->bindings,
             .binding_count = subgraph->variable_count,
             .timeout_ns = model->timeout_ns,
+            .zero_outputs = step->is_empty,
             .trace =
                 execution->capture ? core_capture_trace(execution->capture, step_index, i) : NULL,
         };

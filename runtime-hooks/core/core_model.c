@@ -47,10 +47,11 @@ static int file_check(const struct ntk_core *core, const struct ntk_neff *neff, 
                                "the NEFF's hash does not match its content");
         }
     }
-    if (neff->is_vendor) {
+    if (neff->is_vendor && !options->run_opaque) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
                            "the NEFF holds vendor-compiled engine code, which software NeuronCores "
-                           "cannot run; its contents can be listed with neuron-packager info");
+                           "cannot run; neuron-packager info lists its contents, "
+                           "NEURON_SOFT_OPAQUE=1 runs it without computing");
     }
     if (ntk_neff_lnc(&neff->header) != core->lnc) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
@@ -307,8 +308,10 @@ static int subgraph_make(struct ntk_core_model *model, const struct ntk_neff *ne
                          struct core_subgraph *subgraph, struct ntk_err *err)
 {
     struct ntk_engine_program_info info;
-    int ret = ntk_engine_program_create(model->core->row->facts.generation, from,
-                                        &subgraph->program, err);
+    unsigned generation = model->core->row->facts.generation;
+    int ret = neff->is_vendor
+                  ? ntk_engine_program_create_opaque(generation, from, &subgraph->program, err)
+                  : ntk_engine_program_create(generation, from, &subgraph->program, err);
 
     if (ret < 0) {
         return ret;
@@ -431,10 +434,11 @@ static int cpu_step_make(struct ntk_core_model *model, const struct ntk_neff *ne
 
     step->is_cpu = true;
     if (!options->allow_cpu_nodes) {
-        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "node %s runs on the CPU, which is not allowed for this NEFF (it is another "
-                           "user's, or NEURON_SOFT_CPU_NODES says so)",
-                           from->name);
+        return ntk_err_set(
+            err, -EPERM, NTK_ERR_NO_OFFSET,
+            "node %s runs on the CPU, which is not allowed for this NEFF (it is another "
+            "user's, or NEURON_SOFT_CPU_NODES says so)",
+            from->name);
     }
     if (!from->library) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "CPU node %s has no shared object",
@@ -490,10 +494,17 @@ static int step_make(struct ntk_core_model *model, const struct ntk_neff *neff, 
                            NTK_ERR_NO_OFFSET, "node %s has %u subgraphs, a logical core runs %u",
                            from->name, kelf->subgraph_count, model->core->lnc);
     }
+    step->is_empty = true;
     for (uint32_t i = 0; i < kelf->subgraph_count && ret == 0; i++) {
+        struct ntk_engine_program_info info = { .is_empty = true };
+
         step->subgraph_count = i + 1;
         ret = subgraph_make(model, neff, node, model->core->ncs[nc].first_physical + i,
                             &kelf->subgraphs[i], &step->subgraphs[i], err);
+        if (ret == 0) {
+            ntk_engine_program_info_get(step->subgraphs[i].program, &info);
+        }
+        step->is_empty = step->is_empty && info.is_empty;
     }
     return ret;
 }
@@ -799,6 +810,9 @@ static void hooks_model_begin(struct ntk_core_model *model)
         .core_count = (uint16_t)(model->nc_count * core->lnc),
     };
 
+    if (model->is_opaque) {
+        hook.flags = NTK_PROCESS_ESTIMATED;
+    }
     memcpy(hook.uuid, model->uuid, sizeof hook.uuid);
     ntk_hooks_model_begin(&hook, &model->hook);
 }
@@ -849,6 +863,7 @@ static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
     model->group_nc_count = placement->needed * placement->count;
     ntk_vec_init(&model->libraries, sizeof(struct core_library));
     pthread_mutex_init(&model->context_lock, NULL);
+    model->is_opaque = neff->is_vendor;
     memcpy(model->uuid, neff->header.uuid, sizeof model->uuid);
     const char *name = *neff->header.name ? neff->header.name : neff->info.name;
     ntk_str_copy_clean(model->name, sizeof model->name, name, strlen(name));

@@ -56,7 +56,8 @@ struct core_subgraph {
 
 struct core_step {
     bool is_cpu;
-    uint32_t nc; /* of the process */
+    bool is_empty; /* no subgraph has an instruction: the outputs are zero */
+    uint32_t nc;   /* of the process */
     uint32_t subgraph_count;
     struct core_subgraph subgraphs[NTK_CORE_LNC_MAX];
     ntk_neff_cpu_function *function;
@@ -85,6 +86,7 @@ struct ntk_core_model {
     uint32_t id;
     char name[NTK_CORE_NAME_BYTES];
     uint8_t uuid[16];
+    bool is_opaque; /* nothing is computed, durations are estimates */
     uint32_t nc, nc_count;
     /* Copies of a model on neighbouring cores: the first one is what the front holds, they take turns. */
     struct ntk_core_model *next_replica;

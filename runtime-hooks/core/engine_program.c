@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime-hooks/core/cost_model.h"
+#include "runtime-hooks/core/engine_opaque.h"
 
 static_assert((int)NTK_ENGINE_PE == NTK_ISA_ENGINE_PE && (int)NTK_ENGINE_SP == NTK_ISA_ENGINE_SP,
               "engine ids of the instruction set are those of the event ABI");
@@ -1041,6 +1042,7 @@ static int variables_prepare(struct builder *b, struct ntk_err *err)
             continue;
         }
         variable->bytes_count = var->bytes_count;
+        variable->is_output = var->type == NTK_NEFF_VAR_OUTPUT;
         variable->is_bound =
             var->type != NTK_NEFF_VAR_POINTER && var->type != NTK_NEFF_VAR_DGE_TABLE;
     }
@@ -1055,8 +1057,43 @@ static int variables_prepare(struct builder *b, struct ntk_err *err)
     return 0;
 }
 
-int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
-                              struct ntk_engine_program **out_program, struct ntk_err *err)
+static int engines_prepare(struct builder *b, struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT && ret == 0; e++) {
+        b->engine = (enum ntk_isa_engine)e;
+        ret = engine_prepare(b, err);
+    }
+    for (size_t i = 0; i < b->program->dmas.count && ret == 0; i++) {
+        const struct ntk_engine_dma *dma = ntk_vec_at(&b->program->dmas, i);
+
+        for (uint32_t t = 0; t < dma->transfer_count; t++) {
+            const struct ntk_engine_transfer *transfer =
+                ntk_vec_at(&b->program->transfers, dma->first_transfer + t);
+
+            b->program->info.descriptor_count += transfer->descriptors;
+        }
+    }
+    return ret;
+}
+
+static void opaque_prepare(struct builder *b)
+{
+    struct ntk_engine_program *program = b->program;
+
+    program->info.is_opaque = true;
+    program->opaque_ps =
+        ntk_engine_opaque_ps(b->spec, b->subgraph, &program->info.descriptor_count);
+    for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        program->info.slot_count[e] =
+            (uint32_t)(b->subgraph->engines[e].code_bytes / NTK_ISA_SLOT_BYTES);
+    }
+}
+
+static int program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
+                          bool is_opaque, struct ntk_engine_program **out_program,
+                          struct ntk_err *err)
 {
     struct builder b = { .subgraph = subgraph, .spec = ntk_engine_core_spec_get(generation) };
     int ret;
@@ -1081,27 +1118,30 @@ int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgrap
     ntk_vec_init(&b.program->sources, sizeof(struct ntk_engine_side));
 
     ret = variables_prepare(&b, err);
-    for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT && ret == 0; e++) {
-        b.engine = (enum ntk_isa_engine)e;
-        ret = engine_prepare(&b, err);
+    if (ret == 0 && is_opaque) {
+        opaque_prepare(&b);
+    } else if (ret == 0) {
+        ret = engines_prepare(&b, err);
     }
     if (ret == 0) {
-        for (size_t i = 0; i < b.program->dmas.count; i++) {
-            const struct ntk_engine_dma *dma = ntk_vec_at(&b.program->dmas, i);
-
-            for (uint32_t t = 0; t < dma->transfer_count; t++) {
-                const struct ntk_engine_transfer *transfer =
-                    ntk_vec_at(&b.program->transfers, dma->first_transfer + t);
-
-                b.program->info.descriptor_count += transfer->descriptors;
-            }
-        }
         *out_program = b.program;
         b.program = NULL;
     }
     free(b.group_dma);
     ntk_engine_program_destroy(b.program);
     return ret;
+}
+
+int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
+                              struct ntk_engine_program **out_program, struct ntk_err *err)
+{
+    return program_create(generation, subgraph, false, out_program, err);
+}
+
+int ntk_engine_program_create_opaque(unsigned generation, const struct ntk_neff_subgraph *subgraph,
+                                     struct ntk_engine_program **out_program, struct ntk_err *err)
+{
+    return program_create(generation, subgraph, true, out_program, err);
 }
 
 void ntk_engine_program_destroy(struct ntk_engine_program *program)

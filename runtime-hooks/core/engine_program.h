@@ -127,6 +127,7 @@ struct ntk_engine_queue_set {
 struct ntk_engine_variable {
     uint64_t bytes_count;
     bool is_used, is_bound; /* by a transfer; may be used at all */
+    bool is_output;
 };
 
 struct ntk_engine_program {
@@ -145,6 +146,7 @@ struct ntk_engine_program {
     uint32_t row_elements_max; /* of any compute operand */
     uint64_t bounce_bytes_max; /* of any instruction or transfer */
     uint64_t dma_start_count;  /* how often a run starts a DMA */
+    uint64_t opaque_ps;        /* how long an opaque program takes */
     bool has_matmul;
 };
 

@@ -743,6 +743,32 @@ static bool bindings_fit(const struct ntk_engine_program *program,
     return true;
 }
 
+static void outputs_zero(const struct ntk_engine_program *program,
+                         const struct ntk_engine_run_options *options)
+{
+    for (uint32_t v = 0; v < program->info.variable_count && v < options->binding_count; v++) {
+        const struct ntk_engine_variable *variable = &program->variables[v];
+        const struct ntk_engine_binding *binding = &options->bindings[v];
+
+        if (variable->is_output && binding->bytes) {
+            memset(binding->bytes, 0,
+                   binding->size < variable->bytes_count ? binding->size : variable->bytes_count);
+        }
+    }
+}
+
+/* An opaque program passes its time and does nothing else. */
+static void opaque_run(struct run *run)
+{
+    uint64_t timeout_ns = run->options->timeout_ns;
+
+    run->last_ps = run->program->opaque_ps;
+    if (timeout_ns > 0 && timeout_ns < run->last_ps / 1000) {
+        run->last_ps = timeout_ns * 1000;
+        run->result->outcome = NTK_RUN_TIMEOUT;
+    }
+}
+
 int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program *program,
                    const struct ntk_engine_run_options *options,
                    struct ntk_engine_result *out_result, struct ntk_err *err)
@@ -768,6 +794,9 @@ int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program
         out_result->outcome = NTK_RUN_NO_MEMORY;
         return 0;
     }
+    if (program->info.is_opaque || options->zero_outputs) {
+        outputs_zero(program, options);
+    }
     memset(core->semaphores, 0, sizeof core->semaphores);
     memset(core->events, 0, sizeof core->events);
     memset(core->queue_done_ps, 0, program->info.queue_count * sizeof *core->queue_done_ps);
@@ -776,7 +805,11 @@ int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program
         run.engines[e].instrs = program->instrs[e].items;
         run.engines[e].count = program->instrs[e].count;
     }
-    loop(&run);
+    if (program->info.is_opaque) {
+        opaque_run(&run);
+    } else {
+        loop(&run);
+    }
     for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
         out_result->busy_ns[e] = run.busy_ps[e] / 1000;
     }

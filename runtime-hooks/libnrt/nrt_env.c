@@ -201,6 +201,10 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
+    ret = variable_get_bool("NEURON_SOFT_OPAQUE", &options.run_opaque, err);
+    if (ret < 0) {
+        return ret;
+    }
     ret = variable_get_u64("NEURON_SOFT_NEFF_FEATURES", &options.features_mask, err);
     if (ret < 0) {
         return ret;

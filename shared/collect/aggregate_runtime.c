@@ -535,6 +535,7 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     out->loaded = !reading->ended && model->state != NTK_MODEL_UNLOADED;
     out->core = model->core;
     out->core_count = model->core_count;
+    out->estimated = (model->flags & NTK_PROCESS_ESTIMATED) != 0;
     out->in_flight = reading->ended ? 0 : model->running;
     out->load_realtime_ns = model->load_realtime_ns;
     out->load_ns = model->load_ns;

@@ -212,6 +212,7 @@ struct ntk_model_sample {
     char uuid[33];       /* 32 lower-case hexadecimal digits, "" unknown */
     bool loaded;         /* false: unloaded in this period, listed once more with its last counts */
     bool is_running;     /* an execution ran or was running in the period */
+    bool estimated;      /* nothing is computed, its durations are estimates (opaque program) */
     uint32_t core;       /* first physical core */
     uint32_t core_count; /* physical cores */
     uint64_t in_flight;

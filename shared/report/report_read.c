@@ -497,6 +497,7 @@ static void read_ext_model(struct ntk_snapshot *snapshot, struct ntk_model_sampl
     copy_uuid(model->uuid, object);
     model->loaded = get_bool(object, "loaded");
     model->is_running = get_bool(object, "is_running");
+    model->estimated = get_bool(object, "estimated");
     model->core = get_u32(object, "core");
     model->core_count = get_u32(object, "core_count");
     if (model->core >= CORES_MAX || model->core_count > CORES_MAX) {
@@ -533,6 +534,7 @@ static void read_vendor_model(struct ntk_snapshot *snapshot,
     copy_uuid(model->uuid, object);
     model->loaded = true;
     model->is_running = get_bool(object, "is_running");
+    model->estimated = get_bool(object, "estimated");
     if (core < CORES_MAX && parts <= CORES_MAX) {
         model->core = (uint32_t)core;
         model->core_count = (uint32_t)parts;

@@ -321,6 +321,10 @@ static void write_models(struct writer *w, const struct ntk_runtime_sample *runt
         key_text(w, "uuid", model->uuid);
         key_u64(w, "model_id", model->id);
         ntk_json_key_bool(&w->json, "is_running", model->is_running);
+        if (model
+                ->estimated) { /* ours, so absent where the vendor's tool could have written this */
+            ntk_json_key_bool(&w->json, "estimated", true);
+        }
         ntk_json_key_object_begin(&w->json, "subgraphs");
         for (uint32_t k = 0; k < model->core_count && k < CORES_MAX; k++) {
             write_subgraph(w, runtime, model, k);
@@ -528,6 +532,9 @@ static void ext_model(struct writer *w, const struct ntk_model_sample *model)
     key_text(w, "uuid", model->uuid);
     ntk_json_key_bool(&w->json, "loaded", model->loaded);
     ntk_json_key_bool(&w->json, "is_running", model->is_running);
+    if (model->estimated) {
+        ntk_json_key_bool(&w->json, "estimated", true);
+    }
     key_u64(w, "core", model->core);
     key_u64(w, "core_count", model->core_count);
     key_u64(w, "in_flight", model->in_flight);

@@ -732,6 +732,44 @@ static void a_reset_core_is_zero_again(void **state)
     assert_memory_equal(engine_fixture_memory(f, in), engine_fixture_memory(f, out), 512);
 }
 
+/* By hand, for NC-v2: ten slots of 64 cycles at 1400 MHz are 457143 ps; 64 KiB in runs of 512 bytes over
+ * 16 engines of 17 B/ns at efficiency 0.16 take 1505883 ps after 1300000. */
+static void an_opaque_program_takes_its_estimate_and_zeroes_its_outputs(void **state)
+{
+    struct engine_fixture *f = *state;
+    uint32_t queue = engine_fixture_queue(f, 16);
+    uint32_t y = engine_fixture_var(f, NTK_NEFF_VAR_OUTPUT, 65536);
+    struct ntk_neff_transfer *transfer = engine_fixture_group(f, NTK_ISA_ENGINE_SP, queue, 0, 9);
+    uint8_t *memory = engine_fixture_memory(f, y);
+
+    transfer->to = (struct ntk_neff_pattern){ .var = y,
+                                              .dtype = NTK_DTYPE_UINT8,
+                                              .dim_count = 2,
+                                              .steps = { 1, 512 },
+                                              .sizes = { 512, 128 } };
+    transfer->from[0] = (struct ntk_neff_pattern){
+        .dtype = NTK_DTYPE_UINT8, .dim_count = 2, .steps = { 1, 262144 }, .sizes = { 512, 128 }
+    };
+    memset(f->code[NTK_ISA_ENGINE_PE], 0x5a, 640);
+    f->subgraph.engines[NTK_ISA_ENGINE_PE].code = f->code[NTK_ISA_ENGINE_PE];
+    f->subgraph.engines[NTK_ISA_ENGINE_PE].code_bytes = 640;
+    f->subgraph.engines[NTK_ISA_ENGINE_PE].is_empty = false;
+    f->subgraph.engines[NTK_ISA_ENGINE_PE].nsx_version = 0;
+    assert_int_equal(engine_fixture_make(f), -ENOTSUP);
+
+    memset(memory, 7, 65536);
+    assert_int_equal(
+        ntk_engine_program_create_opaque(f->generation, &f->subgraph, &f->program, &f->err), 0);
+    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
+    assert_int_equal(f->result.duration_ns, (457143 + 1300000 + 1505883 + 999) / 1000);
+    assert_int_equal(f->result.instruction_count[NTK_ISA_ENGINE_PE], 0);
+    for (size_t i = 0; i < 65536; i++) {
+        assert_int_equal(memory[i], 0);
+    }
+    assert_int_equal(engine_fixture_run(f, NULL, 2000), NTK_RUN_TIMEOUT);
+    assert_int_equal(f->result.duration_ns, 2000);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -739,6 +777,7 @@ int main(void)
         TEST(instructions_of_one_engine_follow_each_other),
         TEST(engines_run_at_once_unless_semaphores_order_them),
         TEST(a_wait_for_equal_passes_only_at_that_value),
+        TEST(an_opaque_program_takes_its_estimate_and_zeroes_its_outputs),
         TEST(events_are_set_waited_for_and_cleared),
         TEST(event_semaphore_adds_subtracts_and_writes),
         TEST(a_transfer_is_split_over_queues_and_waits_for_its_engine),

@@ -19,7 +19,7 @@ int runtime_setup(void **state)
         "NEURON_RT_LOG_LOCATION",      "NEURON_SOFT_PACE",
         "NEURON_SOFT_LEGACY_DTYPE",    "NEURON_HOOKS",
         "NEURON_PROCESS_TAG",          "NEURON_SOFT_SYSFS",
-        "NEURON_SOFT_CPU_NODES",
+        "NEURON_SOFT_CPU_NODES",       "NEURON_SOFT_OPAQUE",
     };
     struct runtime *runtime = calloc(1, sizeof *runtime);
 
