@@ -220,10 +220,19 @@ enum ntk_core_outcome {
     NTK_CORE_FAILED = 1,
     NTK_CORE_NO_MEMORY = 4,
     NTK_CORE_TIMED_OUT = 5,
+    NTK_CORE_DEAD =
+        101, /* a hardware fault came before: the core runs nothing until it is reopened */
     NTK_CORE_BAD_INPUT = 1002,
     NTK_CORE_NUMERICAL_ERROR = 1003, /* finished, the outputs hold NaN */
     NTK_CORE_CPU_NODE_FAILED = 1004,
     NTK_CORE_OUT_OF_BOUNDS = 1006,
+    /* Hardware, on request only: docs/faults.md. */
+    NTK_CORE_COLLECTIVES = 1200,
+    NTK_CORE_HBM_ERROR = 1201,
+    NTK_CORE_SRAM_ERROR = 1202,
+    NTK_CORE_DMA_ABORT = 1203,
+    NTK_CORE_QUEUE_OVERFLOW = 1204,
+    NTK_CORE_HBM_REPAIRABLE = 1205,
 };
 
 /* The same number for an error of a call (0 or -errno); the one such table. */

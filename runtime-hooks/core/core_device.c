@@ -305,6 +305,14 @@ static bool variable_is_on(const char *name)
     return value && strcmp(value, "1") == 0;
 }
 
+/* What NEURON_SOFT_FAULT asks for; nothing when it is unset or empty. */
+static int faults_open(struct ntk_core_faults **out_faults, struct ntk_err *err)
+{
+    const char *text = getenv("NEURON_SOFT_FAULT");
+
+    return text && *text ? ntk_core_faults_parse(text, out_faults, err) : 0;
+}
+
 static void core_free(struct ntk_core *core)
 {
     core_captures_drop(core);
@@ -326,6 +334,7 @@ static void core_free(struct ntk_core *core)
     ntk_vec_fini(&core->models);
     ntk_vec_fini(&core->captures);
     core_memlog_destroy(core->memlog);
+    ntk_core_faults_destroy(core->faults);
     pthread_mutex_destroy(&core->lock);
     ntk_core_soft_close(core->soft); /* last: frees the cores for others */
     free(core);
@@ -349,7 +358,11 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     ntk_vec_init(&core->stacks, sizeof(struct core_stack *));
     ntk_vec_init(&core->models, sizeof(struct ntk_core_model *));
     ntk_vec_init(&core->captures, sizeof(struct core_capture *));
-    int ret = machine_open(true, &core->soft, &core->row, err);
+    int ret = faults_open(&core->faults, err);
+    if (ret < 0) {
+        goto out;
+    }
+    ret = machine_open(true, &core->soft, &core->row, err);
     if (ret < 0) {
         goto out;
     }

@@ -96,9 +96,13 @@ static void bindings_fill(const struct execution *execution, struct core_subgrap
 }
 
 static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
+                                            const struct core_nc *nc,
                                             const struct ntk_engine_result *result)
 {
     const struct ntk_core_model *model = execution->model;
+    uint32_t per_device = model->core->row->facts.cores_per_device;
+    uint32_t device = nc->first_physical / per_device;
+    uint32_t local = nc->first_physical % per_device;
     const char *engine =
         result->fault_engine < NTK_ENGINE_COUNT ? engine_names[result->fault_engine] : "none";
     enum ntk_core_outcome outcome = NTK_CORE_FAILED;
@@ -114,12 +118,18 @@ static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
         outcome = NTK_CORE_NUMERICAL_ERROR;
         break;
     case NTK_RUN_OUT_OF_BOUNDS:
-        outcome = NTK_CORE_OUT_OF_BOUNDS;
-        break;
+        ntk_err_set(execution->err, -EIO, NTK_ERR_NO_OFFSET,
+                    "[ND %u][NC %u] Out of bounds access on model %s (engine %s, slot %u)", device,
+                    local, model->name, engine, result->fault_slot);
+        return NTK_CORE_OUT_OF_BOUNDS;
     case NTK_RUN_DEADLOCK:
     case NTK_RUN_TIMEOUT:
-        outcome = NTK_CORE_TIMED_OUT;
-        break;
+        ntk_err_set(
+            execution->err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
+            "[ND %u][NC %u] execution timeout (%llu ms) on model %s: %s (engine %s, slot %u)",
+            device, local, (unsigned long long)(model->timeout_ns / 1000000U), model->name, what,
+            engine, result->fault_slot);
+        return NTK_CORE_TIMED_OUT;
     case NTK_RUN_BAD_INPUT:
         outcome = NTK_CORE_BAD_INPUT;
         break;
@@ -128,8 +138,8 @@ static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
         break;
     }
     ntk_err_set(execution->err, -EIO, NTK_ERR_NO_OFFSET,
-                "execution of model %s (id %u): %s (engine %s, slot %u)", model->name, model->id,
-                what, engine, result->fault_slot);
+                "[ND %u][NC %u] execution of model %s (id %u): %s (engine %s, slot %u)", device,
+                local, model->name, model->id, what, engine, result->fault_slot);
     return outcome;
 }
 
@@ -268,7 +278,16 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     ntk_core_debug_core_set(step->nc);
     uint64_t start_ns = core->is_paced ? ntk_clock_monotonic_ns() : 0;
 
-    for (uint32_t i = 0; i < step->subgraph_count; i++) {
+    if (core->faults) {
+        struct core_hardware_subject subject = { .model_name = model->name,
+                                                 .model = model->hook,
+                                                 .execution_id = execution->id,
+                                                 .timeout_ns = model->timeout_ns };
+
+        outcome = core_hardware_check(core, nc, &subject, execution->err);
+    }
+    uint32_t run_count = outcome == NTK_CORE_COMPLETED ? step->subgraph_count : 0;
+    for (uint32_t i = 0; i < run_count; i++) {
         struct core_subgraph *subgraph = &step->subgraphs[i];
         struct ntk_engine_run_options options = {
             .bindings = subgraph->bindings,
@@ -282,8 +301,8 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
         bindings_fill(execution, subgraph, &nc->scratchpad[i]);
         int ret = ntk_engine_run(nc->engines[i], subgraph->program, &options, &results[i],
                                  execution->err);
-        outcome = outcome_worse(outcome,
-                                ret < 0 ? NTK_CORE_FAILED : outcome_of_run(execution, &results[i]));
+        outcome = outcome_worse(outcome, ret < 0 ? NTK_CORE_FAILED
+                                                 : outcome_of_run(execution, nc, &results[i]));
         device_ns = results[i].duration_ns > device_ns ? results[i].duration_ns : device_ns;
     }
     if (execution->capture) {

@@ -14,6 +14,7 @@
 
 #include "runtime-hooks/core/core.h"
 #include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/core/core_fault.h"
 #include "runtime-hooks/core/core_heap.h"
 #include "runtime-hooks/core/core_machine.h"
 #include "runtime-hooks/core/core_soft.h"
@@ -50,6 +51,7 @@ struct core_nc {
     struct core_stack *stack;
     pthread_mutex_t execution_lock; /* held while a model runs here */
     uint32_t last_model;            /* whose state the engines hold; under the execution lock */
+    bool is_dead;                   /* a hardware fault was fatal; under execution_lock */
     /* Under core->lock; replaced only with the execution lock held too. */
     struct core_allocation scratchpad[NTK_CORE_LNC_MAX];
     struct core_allocation ucode[NTK_CORE_LNC_MAX];
@@ -72,6 +74,7 @@ struct ntk_core {
     bool is_paced;
     _Atomic uint64_t execution_id;
     struct core_memlog *memlog;
+    struct ntk_core_faults *faults; /* NULL: none are asked for */
 };
 
 /* Model ids go on over closes: never reused in a process. */
@@ -93,6 +96,22 @@ int core_memory_take(struct ntk_core *core, const struct core_memory_request *re
                      struct core_allocation *out_allocation, struct ntk_err *err);
 /* Zeroed allocations are fine; the struct is zeroed. */
 void core_memory_release(struct ntk_core *core, struct core_allocation *allocation);
+
+/* --- core_hardware.c --- */
+
+/* What is about to run. */
+struct core_hardware_subject {
+    const char *model_name;
+    struct ntk_hooks_model_ref model;
+    uint64_t execution_id;
+    uint64_t timeout_ns;
+};
+
+/* One execution of a model on a core, with core->faults set: what the faults of now do to it. The
+ * execution lock is held. NTK_CORE_COMPLETED: it runs as ever; else it does not run, err says why. */
+enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc *nc,
+                                          const struct core_hardware_subject *subject,
+                                          struct ntk_err *err);
 
 /* --- core_memlog.c --- */
 

@@ -86,9 +86,7 @@ static NRT_STATUS run_once(struct nrt_model *model, struct ntk_core_tensor *cons
     }
     NRT_STATUS status = nrt_status_from_outcome(outcome);
     if (status != NRT_SUCCESS) {
-        nrt_log_write(NRT_LOG_NMGR, NRT_LOG_ERROR, "dlr_infer",
-                      "Inference completed with err: %d. mode->h_nn=%u, lnc=%u: %s", (int)status,
-                      ntk_core_model_id(model->core), ntk_core_model_nc(model->core), err.text);
+        nrt_front_execution_failed("nrt_execute", model, status, &err);
     }
     return status;
 }

@@ -108,6 +108,23 @@ NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err 
     return status;
 }
 
+void nrt_front_execution_failed(const char *function, const struct nrt_model *model,
+                                NRT_STATUS status, const struct ntk_err *err)
+{
+    const char *cause =
+        status == NRT_EXEC_OOB ? "exec_wait_round_robin" : "exec_request_process_errors";
+
+    if (err->text[0] != '\0') {
+        nrt_log_write(NRT_LOG_TDRV, NRT_LOG_ERROR, cause, "%s", err->text);
+    }
+    nrt_log_write(NRT_LOG_NMGR, NRT_LOG_ERROR, "dlr_infer",
+                  "Inference completed with err: %d. mode->h_nn=%u, lnc=%u", (int)status,
+                  ntk_core_model_id(model->core), ntk_core_model_nc(model->core));
+    nrt_log_write(NRT_LOG_NRT, NRT_LOG_ERROR, function,
+                  "Failed to execute model %s with status %d (%s)",
+                  ntk_core_model_name(model->core), (int)status, nrt_get_status_as_str(status));
+}
+
 static void warn(const char *sentence)
 {
     nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init", "%s", sentence);

@@ -65,6 +65,9 @@ void nrt_front_leave(void);
 struct ntk_core *nrt_front_core_get(void);
 /* Logs the sentence of err under the name of the public call; returns the status. */
 NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err *err);
+/* Logs an execution that a core ended with this status as the vendor does: the cause, the model, the call. */
+void nrt_front_execution_failed(const char *function, const struct nrt_model *model,
+                                NRT_STATUS status, const struct ntk_err *err);
 
 /* The tensor of that name with one more reference; NULL when there is none or it is gone. */
 struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name);

@@ -14,6 +14,14 @@ static_assert((int)NTK_CORE_NUMERICAL_ERROR == (int)NRT_EXEC_COMPLETED_WITH_NUM_
               "status numbers");
 static_assert((int)NTK_CORE_CPU_NODE_FAILED == (int)NRT_EXEC_COMPLETED_WITH_ERR, "status numbers");
 static_assert((int)NTK_CORE_OUT_OF_BOUNDS == (int)NRT_EXEC_OOB, "status numbers");
+static_assert((int)NTK_CORE_DEAD == (int)NRT_EXEC_UNIT_UNRECOVERABLE, "status numbers");
+static_assert((int)NTK_CORE_COLLECTIVES == (int)NRT_EXEC_HW_ERR_COLLECTIVES, "status numbers");
+static_assert((int)NTK_CORE_HBM_ERROR == (int)NRT_EXEC_HW_ERR_HBM_UE, "status numbers");
+static_assert((int)NTK_CORE_SRAM_ERROR == (int)NRT_EXEC_HW_ERR_NC_UE, "status numbers");
+static_assert((int)NTK_CORE_DMA_ABORT == (int)NRT_EXEC_HW_ERR_DMA_ABORT, "status numbers");
+static_assert((int)NTK_CORE_QUEUE_OVERFLOW == (int)NRT_EXEC_SW_NQ_OVERFLOW, "status numbers");
+static_assert((int)NTK_CORE_HBM_REPAIRABLE == (int)NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE,
+              "status numbers");
 
 NRT_STATUS nrt_status_from_error(int error)
 {

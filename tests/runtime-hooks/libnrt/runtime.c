@@ -20,6 +20,7 @@ int runtime_setup(void **state)
         "NEURON_SOFT_LEGACY_DTYPE",    "NEURON_HOOKS",
         "NEURON_PROCESS_TAG",          "NEURON_SOFT_SYSFS",
         "NEURON_SOFT_CPU_NODES",       "NEURON_SOFT_OPAQUE",
+        "NEURON_SOFT_FAULT",           "NEURON_RT_LOG_LEVEL_TDRV",
     };
     struct runtime *runtime = calloc(1, sizeof *runtime);
 

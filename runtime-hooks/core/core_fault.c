@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/core/core_fault.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/abi/segment_abi.h"
+#include "shared/base/str.h"
+
+#define FAULT_BYTES_MAX 256U
+#define TEXT_BYTES_MAX (NTK_CORE_FAULTS_MAX * FAULT_BYTES_MAX)
+
+enum when {
+    WHEN_UNKNOWN,
+    WHEN_AT,
+    WHEN_EVERY,
+    WHEN_PROBABILITY,
+};
+
+enum scope {
+    SCOPE_ALL,  /* executions of all cores are counted together */
+    SCOPE_EACH, /* each core has a count of its own */
+    SCOPE_ONE,
+};
+
+struct rule {
+    struct ntk_core_fault fault;
+    enum when when;
+    enum scope scope;
+    uint32_t core;      /* SCOPE_ONE */
+    uint64_t n;         /* WHEN_AT, WHEN_EVERY */
+    uint64_t threshold; /* WHEN_PROBABILITY: a draw below strikes */
+    bool always;        /* probability 1 */
+    uint64_t seed;
+    bool has_seed, has_core, has_amount;
+    _Atomic uint64_t executions[NTK_SEGMENT_CORES]; /* by core for SCOPE_EACH, else [0] */
+};
+
+struct ntk_core_faults {
+    size_t count;
+    struct rule rules[NTK_CORE_FAULTS_MAX];
+};
+
+/* The name of the counter tells whether there is one. */
+static const struct {
+    const char *name;
+    const char *counter;
+} kinds[] = {
+#define NTK_FAULT(symbol, name, outcome, counter, unhealthy, code, fatal) { name, #counter },
+#include "runtime-hooks/core/core_fault.def"
+#undef NTK_FAULT
+};
+
+static bool has_counter(enum ntk_core_fault_kind kind)
+{
+    return strcmp(kinds[kind].counter, "none") != 0;
+}
+
+const char *ntk_core_fault_name(enum ntk_core_fault_kind kind)
+{
+    return kind < NTK_CORE_FAULT_KINDS ? kinds[kind].name : "?";
+}
+
+/* "what" and a text of the user's, cut to what a sentence can hold. */
+static int refuse(struct ntk_err *err, const char *text, const char *what)
+{
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "NEURON_SOFT_FAULT: \"%.60s\" %s", text,
+                       what);
+}
+
+static int when_set(struct rule *rule, enum when when, const char *text, struct ntk_err *err)
+{
+    if (rule->when != WHEN_UNKNOWN) {
+        return refuse(err, text, "comes too late: a fault has one of at, every and probability");
+    }
+    rule->when = when;
+    return 0;
+}
+
+static int number_set(struct rule *rule, enum when when, const char *text, const char *value,
+                      struct ntk_err *err)
+{
+    if (ntk_str_parse_u64(value, &rule->n) < 0 || rule->n == 0) {
+        return refuse(err, text, "is no number of executions from 1 upward");
+    }
+    return when_set(rule, when, text, err);
+}
+
+static int probability_set(struct rule *rule, const char *text, const char *value,
+                           struct ntk_err *err)
+{
+    double probability = 0.0;
+
+    if (ntk_str_parse_double(value, &probability) < 0 ||
+        !(probability > 0.0 && probability <= 1.0)) {
+        return refuse(err, text, "is no probability above 0 and at most 1");
+    }
+    rule->always = probability >= 1.0;
+    rule->threshold = rule->always ? UINT64_MAX : (uint64_t)(probability * 0x1p64);
+    return when_set(rule, WHEN_PROBABILITY, text, err);
+}
+
+static int core_set(struct rule *rule, const char *text, const char *value, struct ntk_err *err)
+{
+    uint64_t core = 0;
+
+    if (rule->has_core) {
+        return refuse(err, text, "is a second choice of cores");
+    }
+    rule->has_core = true;
+    if (strcmp(value, "all") == 0) {
+        rule->scope = SCOPE_ALL;
+    } else if (strcmp(value, "each") == 0) {
+        rule->scope = SCOPE_EACH;
+    } else if (ntk_str_parse_u64(value, &core) == 0 && core < NTK_SEGMENT_CORES) {
+        rule->scope = SCOPE_ONE;
+        rule->core = (uint32_t)core;
+    } else {
+        return refuse(err, text, "is neither all, each nor the number of a core");
+    }
+    return 0;
+}
+
+static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
+{
+    char copy[FAULT_BYTES_MAX];
+    char *value = strchr(text, '=');
+
+    (void)ntk_str_copy(copy, sizeof copy, text);
+    if (!value) {
+        return refuse(err, copy, "is no setting such as at=100");
+    }
+    *value++ = '\0';
+    if (strcmp(text, "at") == 0) {
+        return number_set(rule, WHEN_AT, copy, value, err);
+    }
+    if (strcmp(text, "every") == 0) {
+        return number_set(rule, WHEN_EVERY, copy, value, err);
+    }
+    if (strcmp(text, "probability") == 0) {
+        return probability_set(rule, copy, value, err);
+    }
+    if (strcmp(text, "core") == 0) {
+        return core_set(rule, copy, value, err);
+    }
+    if (strcmp(text, "seed") == 0) {
+        if (rule->has_seed || ntk_str_parse_u64(value, &rule->seed) < 0) {
+            return refuse(err, copy, "is no seed, or a second one");
+        }
+        rule->has_seed = true;
+        return 0;
+    }
+    if (strcmp(text, "amount") == 0) {
+        if (rule->has_amount || ntk_str_parse_u64(value, &rule->fault.amount) < 0 ||
+            rule->fault.amount == 0 || rule->fault.amount > NTK_CORE_FAULT_AMOUNT_MAX) {
+            return refuse(err, copy, "is no amount from 1 to 1000000, or a second one");
+        }
+        rule->has_amount = true;
+        return 0;
+    }
+    return refuse(err, copy, "is unknown; there are at, every, probability, seed, core, amount");
+}
+
+static int kind_parse(struct rule *rule, const char *text, struct ntk_err *err)
+{
+    char names[NTK_ERR_TEXT_BYTES] = "is no fault; there are";
+
+    for (size_t k = 0; k < NTK_CORE_FAULT_KINDS; k++) {
+        if (strcmp(text, kinds[k].name) == 0) {
+            rule->fault.kind = (enum ntk_core_fault_kind)k;
+            return 0;
+        }
+    }
+    for (size_t k = 0, used = strlen(names); k < NTK_CORE_FAULT_KINDS; k++) {
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s %s", k > 0 ? "," : "",
+                                 kinds[k].name);
+        if (used >= sizeof names) {
+            break;
+        }
+    }
+    return refuse(err, text, names);
+}
+
+/* text is changed. */
+static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
+{
+    char copy[FAULT_BYTES_MAX];
+    char *settings = strchr(text, ':');
+    int ret = 0;
+
+    (void)ntk_str_copy(copy, sizeof copy, text);
+    if (settings) {
+        *settings++ = '\0';
+    }
+    rule->fault.amount = 1;
+    ret = kind_parse(rule, text, err);
+    while (ret == 0 && settings) {
+        char *next = strchr(settings, ',');
+
+        if (next) {
+            *next++ = '\0';
+        }
+        ret = setting_parse(rule, settings, err);
+        settings = next;
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    if (rule->when == WHEN_UNKNOWN) {
+        return refuse(err, copy, "does not say when: at=N, every=N or probability=P");
+    }
+    if (rule->has_seed && rule->when != WHEN_PROBABILITY) {
+        return refuse(err, copy, "has a seed but no probability");
+    }
+    if (rule->has_amount && !has_counter(rule->fault.kind)) {
+        return refuse(err, copy, "has an amount but no counter");
+    }
+    return 0;
+}
+
+int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
+                          struct ntk_err *err)
+{
+    size_t bytes = strnlen(text, TEXT_BYTES_MAX + 1);
+    struct ntk_core_faults *faults = NULL;
+    char *copy = NULL;
+    int ret = 0;
+
+    if (bytes > TEXT_BYTES_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NEURON_SOFT_FAULT is longer than %u bytes", TEXT_BYTES_MAX);
+    }
+    faults = calloc(1, sizeof *faults);
+    copy = strdup(text);
+    if (!faults || !copy) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        goto out;
+    }
+    for (char *at = copy; ret == 0 && at;) {
+        char *next = strchr(at, ';');
+
+        if (next) {
+            *next++ = '\0';
+        }
+        if (faults->count == NTK_CORE_FAULTS_MAX) {
+            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                              "NEURON_SOFT_FAULT has more than %u faults", NTK_CORE_FAULTS_MAX);
+        } else if (strlen(at) >= FAULT_BYTES_MAX) {
+            ret = refuse(err, at, "... is longer than a fault can be");
+        } else {
+            ret = rule_parse(&faults->rules[faults->count], at, err);
+            faults->count++;
+        }
+        at = next;
+    }
+    if (ret < 0) {
+        goto out;
+    }
+    *out_faults = faults;
+    faults = NULL;
+
+out:
+    free(copy);
+    ntk_core_faults_destroy(faults);
+    return ret;
+}
+
+void ntk_core_faults_destroy(struct ntk_core_faults *faults)
+{
+    free(faults);
+}
+
+/* splitmix64: the n-th draw of a seed without the ones before it. */
+static uint64_t draw(uint64_t seed, uint64_t n)
+{
+    uint64_t z = seed + n * UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static bool rule_strikes(struct rule *rule, uint32_t core)
+{
+    if (rule->scope == SCOPE_ONE && rule->core != core) {
+        return false;
+    }
+    uint32_t counter = rule->scope == SCOPE_EACH ? core % NTK_SEGMENT_CORES : 0;
+    uint64_t n = atomic_fetch_add_explicit(&rule->executions[counter], 1, memory_order_relaxed) + 1;
+
+    switch (rule->when) {
+    case WHEN_AT:
+        return n == rule->n;
+    case WHEN_EVERY:
+        return n % rule->n == 0;
+    case WHEN_PROBABILITY:
+        return rule->always || draw(rule->seed + counter, n) < rule->threshold;
+    case WHEN_UNKNOWN:
+        break;
+    }
+    return false;
+}
+
+size_t ntk_core_faults_strike(struct ntk_core_faults *faults, uint32_t core,
+                              struct ntk_core_fault out_faults[NTK_CORE_FAULTS_MAX])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < faults->count; i++) {
+        if (rule_strikes(&faults->rules[i], core)) {
+            out_faults[count++] = faults->rules[i].fault;
+        }
+    }
+    return count;
+}

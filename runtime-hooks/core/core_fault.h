@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_fault - hardware faults on request: what NEURON_SOFT_FAULT says, and which execution they strike.
+ *
+ * The grammar is in docs/faults.md. This module parses and counts; what a fault does to the machine is
+ * core_hardware.c's. The same text strikes the same executions in every run.
+ *
+ * Owner:   ntk_core_faults_parse() allocates, ntk_core_faults_destroy() frees.
+ * Threads: ntk_core_faults_strike() from any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_FAULT_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_FAULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#define NTK_CORE_FAULTS_MAX 16U /* in one text */
+#define NTK_CORE_FAULT_AMOUNT_MAX UINT64_C(1000000)
+
+enum ntk_core_fault_kind {
+#define NTK_FAULT(symbol, name, outcome, counter, unhealthy, code, fatal) NTK_CORE_FAULT_##symbol,
+#include "runtime-hooks/core/core_fault.def"
+#undef NTK_FAULT
+    NTK_CORE_FAULT_KINDS
+};
+
+struct ntk_core_fault {
+    enum ntk_core_fault_kind kind;
+    uint64_t amount; /* by how much its counter moves, at least 1 */
+};
+
+struct ntk_core_faults;
+
+/* -EINVAL with one sentence that names the fault and what is wrong with it. */
+int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
+                          struct ntk_err *err);
+void ntk_core_faults_destroy(struct ntk_core_faults *faults);
+const char *ntk_core_fault_name(enum ntk_core_fault_kind kind);
+
+/* One more execution on this core (global logical number): the faults that strike it, in the order of
+ * the text; returns how many. */
+size_t ntk_core_faults_strike(struct ntk_core_faults *faults, uint32_t core,
+                              struct ntk_core_fault out_faults[NTK_CORE_FAULTS_MAX]);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What faults of the hardware do: to an execution, to its core, to the counters a driver would hold.
+ */
+#include "runtime-hooks/core/core_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Where "none" stands in the table: a counter that nobody reads. */
+struct device_counters {
+    struct ntk_soft_device device;
+    uint64_t none;
+};
+
+static const struct {
+    enum ntk_core_outcome outcome;
+    size_t counter; /* offset in struct device_counters */
+    uint64_t unhealthy;
+    uint32_t error_code;
+    bool is_fatal;
+} effects[] = {
+#define COUNTER_none offsetof(struct device_counters, none)
+#define COUNTER_mem_ecc_corrected offsetof(struct ntk_soft_device, mem_ecc_corrected)
+#define COUNTER_sram_ecc_corrected offsetof(struct ntk_soft_device, sram_ecc_corrected)
+#define COUNTER_mem_ecc_uncorrected offsetof(struct ntk_soft_device, mem_ecc_uncorrected)
+#define COUNTER_mem_ecc_repairable_uncorrected \
+    offsetof(struct ntk_soft_device, mem_ecc_repairable_uncorrected)
+#define COUNTER_sram_ecc_uncorrected offsetof(struct ntk_soft_device, sram_ecc_uncorrected)
+#define NTK_FAULT(symbol, name, outcome, counter, unhealthy, code, fatal) \
+    { outcome, COUNTER_##counter, unhealthy, code, fatal },
+#include "runtime-hooks/core/core_fault.def"
+#undef NTK_FAULT
+};
+
+struct place {
+    uint32_t device;
+    uint32_t local; /* physical core in the device */
+};
+
+static void sentence_set(enum ntk_core_fault_kind kind, const struct place *place,
+                         const struct core_hardware_subject *subject, struct ntk_err *err)
+{
+    unsigned device = place->device;
+    unsigned local = place->local;
+
+    switch (kind) {
+    case NTK_CORE_FAULT_SRAM:
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "(FATAL-RT-UNDEFINED-STATE) [ND %u][NC %u] Uncorrectable memory error is "
+                    "detected, metadata: 0x16. Execution of model %s cannot be trusted",
+                    device, local, subject->model_name);
+        break;
+    case NTK_CORE_FAULT_HBM:
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "(FATAL-RT-UNDEFINED-STATE) Uncorrectable HBM memory error is detected. "
+                    "[ND %u][NC %u] cannot be repaired: terminate this instance and start another",
+                    device, local);
+        break;
+    case NTK_CORE_FAULT_HBM_REPAIRABLE:
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "(FATAL-RT-UNDEFINED-STATE) Uncorrectable HBM memory error is detected. "
+                    "[ND %u][NC %u] can be repaired: reload the driver or reboot the instance",
+                    device, local);
+        break;
+    case NTK_CORE_FAULT_DMA_ABORT:
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "[MLA %u][NC %u] DMA TX engine 0 is in an abort state", device, local);
+        break;
+    case NTK_CORE_FAULT_HANG:
+        ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
+                    "(FATAL-RT-UNDEFINED-STATE) execution timeout (%llu ms) on Neuron Device %u NC "
+                    "%u, model %s, waiting for execution completion notification",
+                    (unsigned long long)(subject->timeout_ns / 1000000U), device, local,
+                    subject->model_name);
+        break;
+    case NTK_CORE_FAULT_HANG_COLLECTIVE:
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "(FATAL-RT-UNDEFINED-STATE) missing collectives status on Neuron Device %u NC "
+                    "%u, model %s - suspected hang in collectives operation 0 out of 1",
+                    device, local, subject->model_name);
+        break;
+    case NTK_CORE_FAULT_QUEUE_OVERFLOW:
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "[ND %u][NC %u] a notification queue overflowed on model %s: notifications of "
+                    "this execution are lost",
+                    device, local, subject->model_name);
+        break;
+    case NTK_CORE_FAULT_MEM_CORRECTED:
+    case NTK_CORE_FAULT_SRAM_CORRECTED:
+    case NTK_CORE_FAULT_KINDS:
+        break;
+    }
+}
+
+/* What the driver would count, and the record of it. The outcome of the execution has a class of its own:
+ * this record adds none. */
+static void fault_count(struct ntk_core *core, const struct core_nc *nc, const struct place *place,
+                        const struct core_hardware_subject *subject,
+                        const struct ntk_core_fault *fault)
+{
+    struct ntk_soft_device *device = &core->soft->state->device[place->device];
+    struct ntk_hooks_error event = { .execution_id = subject->execution_id,
+                                     .value = fault->amount,
+                                     .nrt_status = (uint32_t)effects[fault->kind].outcome,
+                                     .error_class = NTK_ERROR_CLASS_NONE,
+                                     .error_code = effects[fault->kind].error_code,
+                                     .core = (uint16_t)nc->first_physical,
+                                     .model = subject->model };
+
+    if (effects[fault->kind].counter < sizeof *device) {
+        ntk_abi_add_shared((uint64_t *)(void *)((char *)device + effects[fault->kind].counter),
+                           fault->amount);
+    }
+    if (effects[fault->kind].unhealthy != 0) {
+        (void)__atomic_fetch_or(&device->unhealthy_components, effects[fault->kind].unhealthy,
+                                __ATOMIC_RELEASE);
+    }
+    ntk_hooks_error(&event);
+}
+
+enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc *nc,
+                                          const struct core_hardware_subject *subject,
+                                          struct ntk_err *err)
+{
+    struct ntk_core_fault faults[NTK_CORE_FAULTS_MAX];
+    uint32_t per_device = core->row->facts.cores_per_device;
+    struct place place = { nc->first_physical / per_device, nc->first_physical % per_device };
+    enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
+
+    if (nc->is_dead) {
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "[ND %u][NC %u] runs nothing after a fatal error: close and initialise the "
+                    "runtime again to run model %s",
+                    place.device, place.local, subject->model_name);
+        return NTK_CORE_DEAD;
+    }
+    size_t count = ntk_core_faults_strike(core->faults, nc->first_physical / core->lnc, faults);
+    for (size_t i = 0; i < count; i++) {
+        fault_count(core, nc, &place, subject, &faults[i]);
+        /* The first that ends the execution names its outcome; the others still count. */
+        if (outcome == NTK_CORE_COMPLETED) {
+            outcome = effects[faults[i].kind].outcome;
+            sentence_set(faults[i].kind, &place, subject, err);
+        }
+        nc->is_dead = nc->is_dead || effects[faults[i].kind].is_fatal;
+    }
+    return outcome;
+}

@@ -1,0 +1,44 @@
+#!/bin/bash
+# fault - what NEURON_SOFT_FAULT injects is what the reports, /metrics and the device tree show.
+. "$(dirname "$0")/../lib.sh"
+needs jq curl
+
+is() { [ "$("${@:2}")" = "$1" ] && echo yes; } # is VALUE COMMAND...
+in_reports() {
+    jq -s "[.[].system_data.neuron_hw_counters.neuron_devices // [] | .[].$1] | add // 0" out.jsonl
+}
+in_errors() {
+    jq -s "[.[].neuron_runtime_data[].report.execution_stats.error_summary.$1] | add // 0" out.jsonl
+}
+in_tree() { cat "$NEURON_HOOKS_DIR/soft/sys/devices/virtual/neuron_device/neuron0/stats/hardware/$1"; }
+port() { sed -n 's/.*serving metrics at port //p' out.log; }
+metric() { curl -sf "http://127.0.0.1:$(port)/metrics" | sed -n "s/^$1{.*$2.*} //p" | head -1; }
+is_up() { [ -s out.jsonl ] && [ -n "$(port)" ] && echo yes; }
+
+neuron-packager example memcpy -o memcpy.neff
+# The tree must be there before the agent's first look, which is what differences start from.
+neuron-bench machine
+cat >config.json <<'END'
+{"period": "200ms",
+ "neuron_runtimes": [{"tag_filter": ".*", "metrics": [{"type": "execution_stats"}]}],
+ "system_metrics": [{"type": "neuron_hw_counters"}]}
+END
+neuron-monitor -c config.json --max-line 0 --prometheus 127.0.0.1:0 --verbose 1 >out.jsonl 2>out.log &
+pids+=($!)
+wait_for is_up
+
+# 300 executions on one core: 30 x 2 corrected bits, 12 of the SRAM, 5 overflows (and one with the
+# error that ends the last).
+NEURON_RT_LOG_LEVEL=QUIET NEURON_SOFT_FAULT='hbm-ue:at=300;mem-ecc-corrected:every=10,amount=2;sram-ecc-corrected:every=25;nq-overflow:every=50' \
+    neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 400 --json >bench.json && fail "no execution failed" || true
+
+wait_for is 60 in_tree mem_ecc_corrected
+wait_for is 12 in_tree sram_ecc_corrected
+wait_for is 1 in_tree mem_ecc_uncorrected
+wait_for is 60 in_reports mem_ecc_corrected
+wait_for is 12 in_reports sram_ecc_corrected
+wait_for is 1 in_reports mem_ecc_uncorrected
+wait_for is 1 in_errors hardware
+wait_for is 5 in_errors runtime
+wait_for is 60 metric hardware_ecc_events_total mem_ecc_corrected
+wait_for is 1 metric hardware_ecc_events_total mem_ecc_uncorrected
