@@ -437,9 +437,13 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
 
     if (model->io_count > VIEWS_ON_STACK) {
         execution.views = calloc(model->io_count, sizeof *execution.views);
+        if (!execution.views) {
+            ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
+            return ret;
+        }
     }
-    ret = execution.views ? views_take(model, tensors, tensor_count, execution.views, err)
-                          : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    ret = views_take(model, tensors, tensor_count, execution.views, err);
     if (ret < 0) {
         refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
         goto out;

@@ -187,12 +187,13 @@ static int print_completion(const struct ntk_opt_program *program, const char *s
                    { "fish", print_completion_fish } };
 
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
-        if (!strcmp(shell, shells[i].name)) {
+        if (shell && !strcmp(shell, shells[i].name)) { /* its row has an arg_name */
             shells[i].print(program);
             return -ECANCELED;
         }
     }
-    ntk_opt_usage_error(program, "no completion for the shell '%s': bash, zsh or fish", shell);
+    ntk_opt_usage_error(program, "no completion for the shell '%s': bash, zsh or fish",
+                        shell ? shell : "");
     return -EINVAL;
 }
 
