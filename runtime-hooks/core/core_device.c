@@ -316,6 +316,7 @@ static int faults_open(struct ntk_core_faults **out_faults, struct ntk_err *err)
 static void core_free(struct ntk_core *core)
 {
     core_captures_drop(core);
+    core_comms_drop(core);
     if (core->ncs) {
         for (uint32_t i = 0; i < core->core_count; i++) {
             nc_close(core, &core->ncs[i]);
@@ -336,6 +337,7 @@ static void core_free(struct ntk_core *core)
     core_memlog_destroy(core->memlog);
     ntk_core_faults_destroy(core->faults);
     pthread_mutex_destroy(&core->lock);
+    pthread_mutex_destroy(&core->comm_lock);
     ntk_core_soft_close(core->soft); /* last: frees the cores for others */
     free(core);
 }
@@ -355,6 +357,7 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     core->options = *options;
     core->is_paced = variable_is_on("NEURON_SOFT_PACE");
     pthread_mutex_init(&core->lock, NULL);
+    pthread_mutex_init(&core->comm_lock, NULL);
     ntk_vec_init(&core->stacks, sizeof(struct core_stack *));
     ntk_vec_init(&core->models, sizeof(struct ntk_core_model *));
     ntk_vec_init(&core->captures, sizeof(struct core_capture *));

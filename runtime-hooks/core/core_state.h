@@ -75,6 +75,8 @@ struct ntk_core {
     _Atomic uint64_t execution_id;
     struct core_memlog *memlog;
     struct ntk_core_faults *faults; /* NULL: none are asked for */
+    pthread_mutex_t comm_lock;
+    struct ntk_core_comm *comms; /* of this process; under comm_lock */
 };
 
 /* Model ids go on over closes: never reused in a process. */
@@ -123,6 +125,11 @@ void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, 
 /* Writes the log as CSV; the path into out_path. */
 int core_memlog_write(struct core_memlog *memlog, uint32_t device, char *out_path,
                       size_t path_bytes);
+
+/* --- core_collectives.c --- */
+
+/* Leaves every communicator. */
+void core_comms_drop(struct ntk_core *core);
 
 /* --- core_profile.c --- */
 

@@ -163,6 +163,10 @@ void nrt_close(void);
 NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                     nrt_model_t **model);
 NRT_STATUS nrt_unload(nrt_model_t *model);
+/* Loads a model of a world of ctx_device_count ranks, of which this one is ctx_device_id. */
+NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+                                uint32_t ctx_device_id, uint32_t ctx_device_count,
+                                nrt_model_t **model);
 NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *vnc_count);
 NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count);
 NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_count);
@@ -222,6 +226,15 @@ NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_idx, void **addr, size_t *
 NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd);
 NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len);
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t size);
+
+/* Ranks of a world: g_device_id of g_device_count. Those with the same NEURON_RT_ROOT_COMM_ID on one
+ * machine meet; the first call that needs the others waits for them. */
+NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
+NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
+NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
+/* output: g_device_count * rank_input_size bytes of host memory. */
+NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count,
+                          uint32_t rank_input_size, void *input, void *output);
 
 #ifdef __cplusplus
 }

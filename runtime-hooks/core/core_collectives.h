@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_collectives - what ranks do together: barrier, all-gather, all-reduce, reduce-scatter.
+ *
+ * A rank is a logical core with a number in a world of so many; ranks may live in one process or in
+ * several of one hooks folder. They meet under a name (what NEURON_RT_ROOT_COMM_ID says) in a file of
+ * that folder, which loses its name as soon as all are there: whatever happens afterwards, nothing
+ * is left. Data goes through it in chunks, results are the same bit for bit on every rank.
+ *
+ * Every rank calls the same operations in the same order with the same sizes; a difference ends all of
+ * them with -EINVAL. A rank that dies, leaves or is late ends the others with -ECOMM or -ETIMEDOUT,
+ * and the communicator is broken from then on: drop it, the next join makes a new one.
+ *
+ * Owner:   _join gives a reference, _leave drops it. The process keeps a communicator, so that joining
+ *          it again is cheap, until ntk_core_close() or until it breaks.
+ * Threads: every call from any thread; operations of one rank follow one another. A rank that waits
+ *          blocks its thread, so ranks of one process need a thread each.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_COLLECTIVES_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_COLLECTIVES_H
+
+#include "runtime-hooks/core/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_CORE_RANKS_MAX 1024U
+
+struct ntk_core_comm;
+
+struct ntk_core_comm_options {
+    const char *rendezvous; /* NULL is "" */
+    uint32_t rank;          /* in the world */
+    uint32_t rank_count;    /* of the world */
+    /* The ranks of the world that take part, in the order in which their data lies; NULL: all. */
+    const uint32_t *group;
+    uint32_t group_count;
+    uint64_t timeout_ns; /* longest wait for the others; 0 = none */
+};
+
+/* Joins without waiting for the others; the first operation waits. -EINVAL: a rank that cannot be, or
+ * that another one has already; -ENOMEM; -EIO. */
+int ntk_core_comm_join(struct ntk_core *core, const struct ntk_core_comm_options *options,
+                       struct ntk_core_comm **out_comm, struct ntk_err *err);
+void ntk_core_comm_leave(struct ntk_core_comm *comm);
+/* Place in the group, and how many are in it. */
+uint32_t ntk_core_comm_rank(const struct ntk_core_comm *comm);
+uint32_t ntk_core_comm_count(const struct ntk_core_comm *comm);
+
+enum ntk_core_reduction {
+    NTK_CORE_SUM,
+    NTK_CORE_MAX,
+    NTK_CORE_MIN,
+};
+
+int ntk_core_comm_barrier(struct ntk_core_comm *comm, struct ntk_err *err);
+/* to has count * bytes; from may be its own part of to. */
+int ntk_core_comm_all_gather(struct ntk_core_comm *comm, const void *from, void *to, uint64_t bytes,
+                             struct ntk_err *err);
+/* dtype: number of shared/formats/neff/dtype.def. Sums of floats run in fp32 in the order of the ranks
+ * and are rounded once; sums of integers wrap. from and to may be the same. */
+int ntk_core_comm_all_reduce(struct ntk_core_comm *comm, const void *from, void *to,
+                             uint64_t element_count, uint32_t dtype,
+                             enum ntk_core_reduction reduction, struct ntk_err *err);
+/* from has count * element_count, rank r gets the r-th part of the sum; to may be its own part. */
+int ntk_core_comm_reduce_scatter(struct ntk_core_comm *comm, const void *from, void *to,
+                                 uint64_t element_count, uint32_t dtype,
+                                 enum ntk_core_reduction reduction, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

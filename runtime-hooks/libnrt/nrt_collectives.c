@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the ranks of a world do together, called by the host.
+ */
+#include "runtime-hooks/libnrt/nrt_front.h"
+
+#include <stdlib.h>
+
+#include "runtime-hooks/core/core_collectives.h"
+#include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_log.h"
+
+/* Between enter and leave: the communicator of this rank, NRT_SUCCESS or a logged error. */
+static NRT_STATUS comm_join(const char *function, uint32_t vnc, uint32_t rank, uint32_t rank_count,
+                            struct ntk_core_comm **out_comm)
+{
+    struct ntk_core *core = nrt_front_core_get();
+    struct ntk_core_load_options load = { 0 };
+    struct ntk_core_comm_options options = { .rendezvous = getenv("NEURON_RT_ROOT_COMM_ID"),
+                                             .rank = rank,
+                                             .rank_count = rank_count };
+    struct ntk_err err = { 0 };
+
+    if (vnc >= ntk_core_count(core)) {
+        nrt_log_error(function, "core %u does not exist (NRT_INVALID)", vnc);
+        return NRT_INVALID;
+    }
+    int ret = nrt_env_load_options_get(ntk_core_machine_get(core), &load, &err);
+    if (ret == 0) {
+        options.timeout_ns = load.execution_timeout_ns;
+        ret = ntk_core_comm_join(core, &options, out_comm, &err);
+    }
+    return ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
+}
+
+/* vnc -1: any core. */
+static NRT_STATUS comm_build(const char *function, int32_t vnc, uint32_t rank, uint32_t rank_count)
+{
+    struct ntk_core_comm *comm = NULL;
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    status = vnc < -1 ? NRT_INVALID
+                      : comm_join(function, vnc < 0 ? 0 : (uint32_t)vnc, rank, rank_count, &comm);
+    if (status == NRT_SUCCESS) {
+        ntk_core_comm_leave(comm); /* the process keeps it */
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
+{
+    return comm_build("nrt_build_global_comm", vnc, g_device_id, g_device_count);
+}
+
+NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
+{
+    return vnc > INT32_MAX
+               ? NRT_INVALID
+               : comm_build("nrt_cc_global_comm_init", (int32_t)vnc, g_device_id, g_device_count);
+}
+
+NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
+{
+    struct ntk_core_comm *comm = NULL;
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    status = vnc < -1 ? NRT_INVALID
+                      : comm_join("nrt_barrier", vnc < 0 ? 0 : (uint32_t)vnc, g_device_id,
+                                  g_device_count, &comm);
+    if (status == NRT_SUCCESS) {
+        int ret = ntk_core_comm_barrier(comm, &err);
+
+        status = ret < 0 ? nrt_front_fail("nrt_barrier", ret, &err) : NRT_SUCCESS;
+        ntk_core_comm_leave(comm);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count,
+                          uint32_t rank_input_size, void *input, void *output)
+{
+    struct ntk_core_comm *comm = NULL;
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    status = vnc < -1 || !input || !output
+                 ? NRT_INVALID
+                 : comm_join("nrt_all_gather", vnc < 0 ? 0 : (uint32_t)vnc, g_device_id,
+                             g_device_count, &comm);
+    if (status == NRT_SUCCESS) {
+        int ret = ntk_core_comm_all_gather(comm, input, output, rank_input_size, &err);
+
+        status = ret < 0 ? nrt_front_fail("nrt_all_gather", ret, &err) : NRT_SUCCESS;
+        ntk_core_comm_leave(comm);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+                                uint32_t ctx_device_id, uint32_t ctx_device_count,
+                                nrt_model_t **model)
+{
+    NRT_STATUS status = nrt_build_global_comm(vnc, ctx_device_id, ctx_device_count);
+
+    return status == NRT_SUCCESS ? nrt_load(neff_bytes, size, vnc, vnc_count, model) : status;
+}
