@@ -89,6 +89,7 @@ struct ntk_engine_program_info {
     uint32_t slot_count[NTK_ENGINE_SEQUENCER_COUNT];        /* 64-byte slots of the binary */
     uint32_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT]; /* decoded instructions */
     uint64_t descriptor_count;                              /* DMA descriptors of all groups */
+    uint64_t host_bytes;                                    /* what the decoded program takes */
     bool is_empty;                                          /* no engine has an instruction */
     bool is_opaque;                                         /* not decoded; is_empty too */
 };

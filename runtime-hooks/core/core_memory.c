@@ -128,6 +128,30 @@ static int host_take(const struct core_memory_request *request, struct core_allo
     return 0;
 }
 
+/* Into segment, soft.state and memory log. */
+static void count_in(struct ntk_core *core, const struct core_memory_request *request,
+                     struct core_allocation *allocation)
+{
+    struct core_stack *stack = allocation->stack;
+
+    allocation->hook = (struct ntk_hooks_memory){
+        .address = stack ? stack->index * stack->size + allocation->offset
+                         : (uint64_t)(uintptr_t)allocation->address,
+        .bytes = request->bytes,
+        .core = (uint16_t)request->physical_core,
+        .category = (uint8_t)request->category,
+        .name = ntk_hooks_name(request->name),
+        .model = request->model,
+    };
+    if (request->physical_core != NTK_NO_CORE) {
+        ntk_core_soft_memory_add(core->soft, request->physical_core, request->category,
+                                 request->bytes);
+    }
+    allocation->row = ntk_hooks_memory_alloc(&allocation->hook);
+    core_memlog_add(core->memlog, false, stack ? stack->device : 0, stack ? stack->index : 0,
+                    allocation, request->name);
+}
+
 int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *out_allocation, struct ntk_err *err)
 {
@@ -139,25 +163,18 @@ int core_memory_take(struct ntk_core *core, const struct core_memory_request *re
     if (ret < 0) {
         return ret;
     }
-    allocation.hook = (struct ntk_hooks_memory){
-        .address = allocation.stack
-                       ? allocation.stack->index * allocation.stack->size + allocation.offset
-                       : (uint64_t)(uintptr_t)allocation.address,
-        .bytes = request->bytes,
-        .core = (uint16_t)request->physical_core,
-        .category = (uint8_t)request->category,
-        .name = ntk_hooks_name(request->name),
-        .model = request->model,
-    };
-    if (request->physical_core != NTK_NO_CORE) {
-        ntk_core_soft_memory_add(core->soft, request->physical_core, request->category,
-                                 request->bytes);
-    }
-    allocation.row = ntk_hooks_memory_alloc(&allocation.hook);
-    core_memlog_add(core->memlog, false, allocation.stack ? allocation.stack->device : 0,
-                    allocation.stack ? allocation.stack->index : 0, &allocation, request->name);
+    count_in(core, request, &allocation);
     *out_allocation = allocation;
     return 0;
+}
+
+void core_memory_count(struct ntk_core *core, const struct core_memory_request *request,
+                       void *address, struct core_allocation *out_allocation)
+{
+    *out_allocation = (struct core_allocation){ .address = address,
+                                                .bytes = request->bytes,
+                                                .counted_only = true };
+    count_in(core, request, out_allocation);
 }
 
 void core_memory_release(struct ntk_core *core, struct core_allocation *allocation)
@@ -182,7 +199,7 @@ void core_memory_release(struct ntk_core *core, struct core_allocation *allocati
         ntk_core_heap_give_back(&stack->heap, allocation->offset, allocation->bytes);
         pthread_mutex_unlock(&stack->lock);
         ntk_core_soft_stack_release(core->soft, stack->device, stack->index, allocation->bytes);
-    } else {
+    } else if (!allocation->counted_only) {
         free(allocation->address);
     }
     *allocation = (struct core_allocation){ 0 };

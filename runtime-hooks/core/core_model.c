@@ -325,6 +325,15 @@ static int subgraph_make(struct ntk_core_model *model, const struct ntk_neff *ne
     if (!subgraph->name || !subgraph->variables || !subgraph->bindings || !subgraph->queue_sets) {
         return out_of_memory(err);
     }
+    struct core_memory_request host = {
+        .physical_core = physical,
+        .category = NTK_MEMORY_HOST_APPLICATION,
+        .bytes = info.host_bytes + ((uint64_t)info.variable_count + 1) *
+                                       (sizeof *subgraph->variables + sizeof *subgraph->bindings),
+        .name = subgraph->name,
+        .model = model->hook,
+    };
+    core_memory_count(model->core, &host, subgraph->program, &subgraph->host);
     subgraph->queue_set_count = from->queue_set_count;
     for (uint32_t i = 0; i < from->queue_set_count; i++) {
         subgraph->queue_sets[i].type = (uint32_t)from->queue_sets[i].type;
@@ -675,6 +684,7 @@ static void subgraph_fini(struct ntk_core *core, struct core_subgraph *subgraph)
     core_memory_release(core, &subgraph->code);
     core_memory_release(core, &subgraph->rings_io);
     core_memory_release(core, &subgraph->rings_spill);
+    core_memory_release(core, &subgraph->host);
     for (uint32_t i = 0; subgraph->queue_sets && i < subgraph->queue_set_count; i++) {
         free(subgraph->queue_sets[i].name);
     }

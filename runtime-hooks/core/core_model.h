@@ -49,6 +49,7 @@ struct core_subgraph {
     uint64_t scratchpad_bytes;           /* of the shared scratchpad */
     /* Counted as the device's; the code itself lies there for captures. */
     struct core_allocation code, rings_io, rings_spill;
+    struct core_allocation host; /* this struct's arrays and the program, as host memory */
     uint64_t code_offset[NTK_ISA_ENGINE_COUNT], code_bytes[NTK_ISA_ENGINE_COUNT];
     uint32_t queue_set_count;
     struct core_queue_set *queue_sets;

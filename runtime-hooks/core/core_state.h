@@ -40,6 +40,7 @@ struct core_allocation {
     uint64_t bytes;
     uint64_t offset;          /* in the stack */
     struct core_stack *stack; /* NULL: host memory */
+    bool counted_only;        /* the memory is someone else's to free */
     struct ntk_hooks_memory hook;
     ntk_hooks_row row;
 };
@@ -96,6 +97,9 @@ struct core_memory_request {
 /* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a sentence. */
 int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *out_allocation, struct ntk_err *err);
+/* Counts host memory that the caller got itself and frees after core_memory_release(); cannot fail. */
+void core_memory_count(struct ntk_core *core, const struct core_memory_request *request,
+                       void *address, struct core_allocation *out_allocation);
 /* Zeroed allocations are fine; the struct is zeroed. */
 void core_memory_release(struct ntk_core *core, struct core_allocation *allocation);
 

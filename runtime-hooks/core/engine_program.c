@@ -1057,6 +1057,23 @@ static int variables_prepare(struct builder *b, struct ntk_err *err)
     return 0;
 }
 
+static uint64_t host_bytes(const struct ntk_engine_program *program)
+{
+    const struct ntk_vec *lists[] = { &program->computes, &program->starts, &program->dmas,
+                                      &program->transfers, &program->sources };
+    uint64_t bytes = sizeof *program +
+                     (program->info.queue_count + 1ULL) * sizeof *program->queue_sets +
+                     (program->info.variable_count + 1ULL) * sizeof *program->variables;
+
+    for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        bytes += (uint64_t)program->instrs[e].capacity * program->instrs[e].item_bytes;
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        bytes += (uint64_t)lists[i]->capacity * lists[i]->item_bytes;
+    }
+    return bytes;
+}
+
 static int engines_prepare(struct builder *b, struct ntk_err *err)
 {
     int ret = 0;
@@ -1124,6 +1141,7 @@ static int program_create(unsigned generation, const struct ntk_neff_subgraph *s
         ret = engines_prepare(&b, err);
     }
     if (ret == 0) {
+        b.program->info.host_bytes = host_bytes(b.program);
         *out_program = b.program;
         b.program = NULL;
     }
