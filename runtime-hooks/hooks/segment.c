@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@
 #define SWEEP_ENTRIES 10000u /* files that one start looks at */
 #define SWEEP_AGE_S 60
 #define SWEEP_FOREIGN_AGE_S 3600 /* when the writer's process cannot be judged from here */
+#define LEFT_FILES_MAX 128u /* segments in a folder, with which one more is not left for a reader */
+#define LEFT_SPACE_TIMES 8u /* its own size must stay free so often */
 #define RINGS_BYTES_MAX (2ull << 30)
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -562,29 +565,66 @@ static void make_private(void)
                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+/* A reader that stands still must not fill the folder, which others need too. */
+static int folder_has_room(int folder)
+{
+    DIR *list = fdopendir(folder); /* takes the descriptor */
+    struct statvfs space;
+    struct stat own;
+    struct dirent *entry;
+    unsigned int files = 0;
+
+    if (list == NULL) {
+        close(folder);
+        return 0;
+    }
+    while (files < LEFT_FILES_MAX && (entry = readdir(list)) != NULL) {
+        unsigned long long start_time;
+        unsigned int pid;
+
+        files += (unsigned int)ntk_paths_parse_segment_name(entry->d_name, &pid, &start_time);
+    }
+    if (fstat(hooks.segment.fd, &own) != 0 || fstatvfs(dirfd(list), &space) != 0 ||
+        (uint64_t)space.f_bavail * space.f_frsize / LEFT_SPACE_TIMES <
+            (uint64_t)own.st_blocks * 512) {
+        files = LEFT_FILES_MAX;
+    }
+    closedir(list);
+    return files < LEFT_FILES_MAX;
+}
+
 /* Whether somebody who removes dead segments reads this folder, though perhaps not ours yet. */
 static int folder_has_reader(void)
 {
     const char *slash = strrchr(hooks.segment.path, '/');
     char path[NTK_PATH_BYTES];
     struct stat status;
-    int held;
+    int folder;
+    int held = 0;
     int fd;
 
     if (slash == NULL ||
-        ntk_paths_checked(snprintf(path, sizeof path, "%.*s/%s", (int)(slash - hooks.segment.path),
-                                   hooks.segment.path, NTK_READER_MARK_NAME),
+        ntk_paths_checked(snprintf(path, sizeof path, "%.*s", (int)(slash - hooks.segment.path),
+                                   hooks.segment.path),
                           path, sizeof path) < 0) {
         return 0;
     }
-    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) {
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
         return 0;
     }
-    held = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-           (status.st_uid == 0 || status.st_uid == geteuid()) && lock_test(fd, 0);
-    close(fd);
-    return held;
+    fd = openat(folder, NTK_READER_MARK_NAME,
+                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0) {
+        held = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+               (status.st_uid == 0 || status.st_uid == geteuid()) && lock_test(fd, 0);
+        close(fd);
+    }
+    if (!held) {
+        close(folder);
+        return 0;
+    }
+    return folder_has_room(folder);
 }
 
 void hooks_segment_end(void)

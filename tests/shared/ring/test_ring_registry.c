@@ -222,6 +222,32 @@ static void a_process_between_two_looks_is_left_to_the_one_who_cleans_up(void **
     ntk_ring_registry_close(agent);
 }
 
+static void a_reader_that_stands_still_is_left_a_bounded_number_of_files(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    uint32_t left;
+
+    (void)poll_once(agent);
+    for (unsigned int i = 0; i < 126; i++) {
+        char name[32];
+        char *path;
+        int fd;
+
+        (void)snprintf(name, sizeof name, "%u-1", 4000000 + i);
+        path = test_scratch_path(f->folder, name);
+        fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+        free(path);
+    }
+    run_short_process(f, 1); /* the 127th */
+    run_short_process(f, 1); /* the 128th is one too many */
+    left = poll_once(agent).segments;
+    assert_int_equal(left, 1);
+    ntk_ring_registry_close(agent);
+}
+
 static int is_marked(const struct fixture *f)
 {
     char *path = test_scratch_path(f->folder, NTK_READER_MARK_NAME);
@@ -431,6 +457,7 @@ int main(void)
         TEST(a_killed_process_is_shown_once_drained_and_removed),
         TEST(what_died_before_it_was_seen_matters_to_the_one_who_cleans_up),
         TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
+        TEST(a_reader_that_stands_still_is_left_a_bounded_number_of_files),
         TEST(the_mark_is_there_while_someone_cleans_up),
         TEST(a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing),
         TEST(a_free_lock_of_another_pid_namespace_needs_two_polls),
