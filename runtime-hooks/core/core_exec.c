@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "runtime-hooks/core/core_debug.h"
+#include "runtime-hooks/core/core_trace.h"
 #include "shared/base/clock.h"
 
 #define VIEWS_ON_STACK 32U
@@ -245,6 +246,82 @@ static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
     return true;
 }
 
+/* --- system trace -------------------------------------------------------------------------------- */
+
+static struct ntk_core_trace_data trace_data(const struct execution *execution)
+{
+    return (struct ntk_core_trace_data){ .execution_id = execution->id,
+                                         .model_id = execution->model->id,
+                                         .name = execution->model->name };
+}
+
+static void trace_execution_begin(const struct execution *execution,
+                                  struct ntk_core_trace_span *span, struct ntk_core_trace_span *pre)
+{
+    struct ntk_core_trace_data data = trace_data(execution);
+
+    ntk_core_trace_span_begin(span, NTK_CORE_TRACE_EXECUTE, execution->model->nc, &data);
+    ntk_core_trace_span_begin(pre, NTK_CORE_TRACE_EXEC_PRE, execution->model->nc, &data);
+}
+
+static void trace_span_begin(const struct execution *execution, enum ntk_core_trace_kind kind,
+                             uint32_t nc, struct ntk_core_trace_span *span)
+{
+    struct ntk_core_trace_data data = trace_data(execution);
+
+    ntk_core_trace_span_begin(span, kind, nc, &data);
+}
+
+static void trace_span_end(const struct execution *execution,
+                           const struct ntk_core_trace_span *span)
+{
+    struct ntk_core_trace_data data = trace_data(execution);
+
+    ntk_core_trace_span_end(span, &data);
+}
+
+/* The core is held. One span per physical core, and the two clocks at its start. */
+static void trace_running_begin(const struct execution *execution, const struct core_step *step,
+                                struct ntk_core_trace_span *spans)
+{
+    const struct ntk_core *core = execution->model->core;
+    struct core_nc *nc = &core->ncs[step->nc];
+    struct ntk_core_trace_data data = trace_data(execution);
+
+    data.time_ns = ntk_clock_realtime_ns();
+    data.device_ns = nc->device_clock_ns;
+    if (nc->traced_model != execution->model->id) {
+        nc->traced_model = execution->model->id;
+        data.device_core = (uint16_t)(nc->first_physical % core->row->facts.cores_per_device);
+        ntk_core_trace_point(NTK_CORE_TRACE_SWITCH, step->nc, &data);
+    }
+    for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        data.device_core = (uint16_t)((nc->first_physical + i) % core->row->facts.cores_per_device);
+        ntk_core_trace_point(NTK_CORE_TRACE_SYNC, step->nc, &data);
+        ntk_core_trace_span_begin(&spans[i], NTK_CORE_TRACE_RUNNING, step->nc, &data);
+    }
+}
+
+/* Each physical core stops at its own time on the device. */
+static void trace_running_end(const struct execution *execution, const struct core_step *step,
+                              const struct ntk_core_trace_span *spans,
+                              const struct ntk_engine_result *results)
+{
+    const struct ntk_core *core = execution->model->core;
+    const struct core_nc *nc = &core->ncs[step->nc];
+    struct ntk_core_trace_data data = trace_data(execution);
+
+    data.time_ns = ntk_clock_realtime_ns();
+    for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        data.device_core = (uint16_t)((nc->first_physical + i) % core->row->facts.cores_per_device);
+        data.device_ns = nc->device_clock_ns + results[i].duration_ns;
+        if (results[i].outcome == NTK_RUN_NUMERICAL_ERROR) {
+            ntk_core_trace_point(NTK_CORE_TRACE_NUMERICAL, step->nc, &data);
+        }
+        ntk_core_trace_span_end(&spans[i], &data);
+    }
+}
+
 static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t step_index)
 {
     struct ntk_core_model *model = execution->model;
@@ -256,8 +333,17 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
     uint64_t device_ns = 0;
 
+    struct ntk_core_trace_span wait = { 0 };
+    struct ntk_core_trace_span running[NTK_CORE_LNC_MAX] = { { 0 } };
+
     memset(results, 0, sizeof results);
+    if (ntk_core_trace_is_on()) {
+        trace_span_begin(execution, NTK_CORE_TRACE_EXEC_WAIT, step->nc, &wait);
+    }
     pthread_mutex_lock(&nc->execution_lock);
+    if (ntk_core_trace_is_on()) {
+        trace_span_end(execution, &wait);
+    }
     if (nc->last_model != model->id && !nc_hand_over(core, nc, model)) {
         pthread_mutex_unlock(&nc->execution_lock);
         ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET,
@@ -276,6 +362,9 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     exec.core_start_ticks =
         ntk_hooks_exec_begin(model->hook, exec.core, (uint16_t)step->subgraph_count);
     ntk_core_debug_core_set(step->nc);
+    if (ntk_core_trace_is_on()) {
+        trace_running_begin(execution, step, running);
+    }
     uint64_t start_ns = core->is_paced ? ntk_clock_monotonic_ns() : 0;
 
     if (core->faults) {
@@ -311,6 +400,10 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     if (core->is_paced) {
         pace(start_ns, device_ns);
     }
+    if (ntk_core_trace_is_on()) {
+        trace_running_end(execution, step, running, results);
+    }
+    nc->device_clock_ns += device_ns;
     exec.core_end_ticks = ntk_hooks_now();
     uint64_t host_ns = ntk_hooks_ticks_to_ns(exec.core_end_ticks - exec.core_start_ticks);
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
@@ -433,14 +526,20 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
         .err = err
     };
     bool has_context = false;
+    struct ntk_core_trace_span span = { 0 };
+    struct ntk_core_trace_span pre = { 0 };
+    struct ntk_core_trace_span post = { 0 };
     int ret = 0;
 
+    if (ntk_core_trace_is_on()) {
+        trace_execution_begin(&execution, &span, &pre);
+    }
     if (model->io_count > VIEWS_ON_STACK) {
         execution.views = calloc(model->io_count, sizeof *execution.views);
         if (!execution.views) {
             ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
             refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
-            return ret;
+            goto out;
         }
     }
     ret = views_take(model, tensors, tensor_count, execution.views, err);
@@ -456,7 +555,13 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
     } else {
         execution.between = execution.context ? execution.context->buffer.address : NULL;
         execution.capture = core_capture_take(model);
+        if (ntk_core_trace_is_on()) {
+            trace_span_end(&execution, &pre);
+        }
         enum ntk_core_outcome outcome = steps_run(&execution);
+        if (ntk_core_trace_is_on()) {
+            trace_span_begin(&execution, NTK_CORE_TRACE_EXEC_POST, model->nc, &post);
+        }
         core_capture_give_back(execution.capture);
         core_context_give_back(model, execution.context);
         for (uint32_t i = model->input_count; i < model->io_count; i++) {
@@ -473,6 +578,13 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
 out:
     if (execution.views != on_stack) {
         free(execution.views);
+    }
+    if (ntk_core_trace_is_on()) {
+        if (!post.tracking_id) { /* it never came to the run */
+            trace_span_end(&execution, &pre);
+        }
+        trace_span_end(&execution, &post);
+        trace_span_end(&execution, &span);
     }
     return ret;
 }

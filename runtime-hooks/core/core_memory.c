@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime-hooks/core/core_trace.h"
 #include "shared/base/units.h"
 
 #define HOST_ALIGN 64U
@@ -152,6 +153,20 @@ static void count_in(struct ntk_core *core, const struct core_memory_request *re
                     allocation, request->name);
 }
 
+/* What happens to a stack's memory, on the logical core of the process that it is for. */
+static void trace_memory(const struct ntk_core *core, enum ntk_core_trace_kind kind,
+                         const struct core_allocation *allocation)
+{
+    uint32_t physical = allocation->hook.core;
+    struct ntk_core_trace_data data = { .bytes = allocation->bytes,
+                                        .name = category_names[allocation->hook.category] };
+
+    if (allocation->stack && physical != NTK_NO_CORE) {
+        data.stack = (uint16_t)allocation->stack->index;
+        ntk_core_trace_point(kind, (physical - core->ncs[0].first_physical) / core->lnc, &data);
+    }
+}
+
 int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *out_allocation, struct ntk_err *err)
 {
@@ -164,6 +179,9 @@ int core_memory_take(struct ntk_core *core, const struct core_memory_request *re
         return ret;
     }
     count_in(core, request, &allocation);
+    if (ntk_core_trace_is_on()) {
+        trace_memory(core, NTK_CORE_TRACE_MEMORY_ALLOC, &allocation);
+    }
     *out_allocation = allocation;
     return 0;
 }
@@ -183,6 +201,9 @@ void core_memory_release(struct ntk_core *core, struct core_allocation *allocati
 
     if (!allocation->address) {
         return;
+    }
+    if (ntk_core_trace_is_on()) {
+        trace_memory(core, NTK_CORE_TRACE_MEMORY_FREE, allocation);
     }
     core_memlog_add(core->memlog, true, stack ? stack->device : 0, stack ? stack->index : 0,
                     allocation, NULL);

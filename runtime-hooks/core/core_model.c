@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime-hooks/core/core_trace.h"
 #include "shared/base/str.h"
 
 #define CONTIGUOUS_PAGE_BYTES (UINT64_C(64) << 20)
@@ -827,6 +828,23 @@ static void hooks_model_begin(struct ntk_core_model *model)
     ntk_hooks_model_begin(&hook, &model->hook);
 }
 
+static void trace_load_begin(const struct ntk_core_model *model, struct ntk_core_trace_span *span)
+{
+    struct ntk_core_trace_data data = { .model_id = model->id, .name = model->name };
+
+    if (ntk_core_trace_is_on()) {
+        ntk_core_trace_span_begin(span, NTK_CORE_TRACE_LOAD, model->nc, &data);
+    }
+}
+
+static void trace_load_end(const struct ntk_core_trace_span *span,
+                           const struct ntk_core_model *model)
+{
+    struct ntk_core_trace_data data = { .model_id = model->id, .name = model->name };
+
+    ntk_core_trace_span_end(span, &data);
+}
+
 /* Everything of a model that hangs on its file and place; the caller frees it on failure. */
 static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
                       const struct ntk_core_load_options *options, bool *out_is_listed,
@@ -859,6 +877,7 @@ static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
                          struct ntk_core_model **out_model, struct ntk_err *err)
 {
     uint64_t start = ntk_hooks_now();
+    struct ntk_core_trace_span span = { 0 };
     bool is_listed = false;
     struct ntk_core_model *model = calloc(1, sizeof *model);
 
@@ -878,12 +897,14 @@ static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
     const char *name = *neff->header.name ? neff->header.name : neff->info.name;
     ntk_str_copy_clean(model->name, sizeof model->name, name, strlen(name));
     model->id = core_model_id_next();
+    trace_load_begin(model, &span);
     hooks_model_begin(model);
 
     int ret = model_fill(model, neff, options, &is_listed, err);
     if (ret < 0) {
         struct ntk_hooks_model_ref hook = model->hook;
 
+        trace_load_end(&span, model);
         if (is_listed) {
             models_remove(model);
             (void)scratchpads_fit(model, NULL);
@@ -899,6 +920,7 @@ static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
     }
     ntk_hooks_model_loaded(model->hook, start, NTK_CORE_COMPLETED, model_device_bytes(model));
     *out_model = model;
+    trace_load_end(&span, model);
     return 0;
 }
 

@@ -57,6 +57,10 @@ struct core_nc {
     struct core_allocation scratchpad[NTK_CORE_LNC_MAX];
     struct core_allocation ucode[NTK_CORE_LNC_MAX];
     _Atomic uint32_t model_count;
+    /* Under execution_lock: device time spent on executions so far, the clock of this core in a system
+     * trace; and the model that ran last while one was on. */
+    uint64_t device_clock_ns;
+    uint32_t traced_model;
 };
 
 struct ntk_core {

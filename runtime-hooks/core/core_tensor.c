@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime-hooks/core/core_trace.h"
 #include "shared/base/str.h"
 
 /* What tensor, slices and running executions share. */
@@ -28,12 +29,42 @@ struct ntk_core_tensor {
     uint64_t bytes;
     uint32_t name; /* of the hooks */
     _Atomic uint64_t completed_writes;
+    char text[]; /* its name */
 };
 
 /* Waiting for outputs is rare: one condition serves all tensors. */
 static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t written = PTHREAD_COND_INITIALIZER;
 static _Atomic uint32_t waiter_count;
+
+/* Memory without a core is told on the first one. */
+static void trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
+                        uint32_t nc, uint64_t bytes, const char *name)
+{
+    struct ntk_core_trace_data data = { .bytes = bytes, .name = name };
+
+    ntk_core_trace_span_begin(span, kind, nc == NTK_CORE_ANY ? 0 : nc, &data);
+}
+
+static void trace_end(const struct ntk_core_trace_span *span, uint64_t bytes, const char *name)
+{
+    struct ntk_core_trace_data data = { .bytes = bytes, .name = name };
+
+    ntk_core_trace_span_end(span, &data);
+}
+
+/* memcpy(), told as a copy to or from the device when it is one. */
+static void copy_traced(struct core_storage *storage, enum ntk_core_trace_kind kind, void *to,
+                        const void *from, uint64_t bytes, const char *name)
+{
+    struct ntk_core_trace_span span = { 0 };
+
+    if (ntk_core_trace_is_on() && storage->placement == NTK_CORE_DEVICE) {
+        trace_begin(&span, kind, storage->nc, bytes, name);
+    }
+    memcpy(to, from, bytes);
+    trace_end(&span, bytes, name);
+}
 
 static void storage_free(struct core_storage *storage)
 {
@@ -61,7 +92,8 @@ static int tensor_make(struct ntk_core *core, struct core_storage *storage, uint
                        uint64_t bytes, const char *name, struct ntk_core_tensor **out_tensor,
                        struct ntk_err *err)
 {
-    struct ntk_core_tensor *tensor = calloc(1, sizeof *tensor);
+    size_t name_bytes = name ? strnlen(name, NTK_CORE_NAME_BYTES - 1) : 0;
+    struct ntk_core_tensor *tensor = calloc(1, sizeof *tensor + name_bytes + 1);
 
     if (!tensor) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
@@ -71,6 +103,9 @@ static int tensor_make(struct ntk_core *core, struct core_storage *storage, uint
     tensor->offset = offset;
     tensor->bytes = bytes;
     tensor->name = ntk_hooks_name(name);
+    if (name_bytes > 0) {
+        memcpy(tensor->text, name, name_bytes);
+    }
     pthread_mutex_init(&tensor->lock, NULL);
     *out_tensor = tensor;
     return 0;
@@ -132,13 +167,19 @@ int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placem
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "core %d does not exist, the process has %u", (int)nc, core->core_count);
     }
-    int ret = storage_make(core, placement, nc, bytes, name, &storage, err);
-    if (!storage) {
-        return ret;
+    struct ntk_core_trace_span span = { 0 };
+    if (ntk_core_trace_is_on()) {
+        trace_begin(&span, NTK_CORE_TRACE_TENSOR_ALLOCATE, nc, bytes, name);
     }
-    ret = tensor_make(core, storage, 0, bytes, name, &tensor, err);
+    int ret = storage_make(core, placement, nc, bytes, name, &storage, err);
+    if (storage) {
+        ret = tensor_make(core, storage, 0, bytes, name, &tensor, err);
+        if (!tensor) {
+            storage_free(storage);
+        }
+    }
+    trace_end(&span, bytes, name);
     if (!tensor) {
-        storage_free(storage);
         return ret;
     }
     *out_tensor = tensor;
@@ -185,11 +226,20 @@ int ntk_core_tensor_create_slice(struct ntk_core_tensor *source, uint64_t offset
 
 void ntk_core_tensor_destroy(struct ntk_core_tensor *tensor)
 {
-    if (tensor) {
-        storage_drop(tensor->storage);
-        pthread_mutex_destroy(&tensor->lock);
-        free(tensor);
+    struct ntk_core_trace_span span = { 0 };
+
+    if (!tensor) {
+        return;
     }
+    if (ntk_core_trace_is_on()) {
+        trace_begin(&span, NTK_CORE_TRACE_TENSOR_FREE,
+                    tensor->storage ? tensor->storage->nc : NTK_CORE_ANY, tensor->bytes,
+                    tensor->text);
+    }
+    storage_drop(tensor->storage);
+    trace_end(&span, tensor->bytes, tensor->text);
+    pthread_mutex_destroy(&tensor->lock);
+    free(tensor);
 }
 
 int ntk_core_tensor_attach(struct ntk_core_tensor *tensor, void *bytes, uint64_t size,
@@ -280,16 +330,22 @@ int ntk_core_tensor_read(struct ntk_core_tensor *tensor, void *to, uint64_t offs
     struct core_tensor_view view;
     uint64_t start = ntk_hooks_now();
     int ret = view_checked(tensor, "read", offset, bytes, &view, err);
+    struct ntk_core_trace_span span = { 0 };
 
     if (ret < 0) {
         return ret;
     }
+    if (ntk_core_trace_is_on()) {
+        trace_begin(&span, NTK_CORE_TRACE_TENSOR_READ, view.nc, bytes, tensor->text);
+    }
     if (bytes > 0 && view.address) {
-        memcpy(to, view.address + offset, bytes);
+        copy_traced(view.storage, NTK_CORE_TRACE_COPY_OUT, to, view.address + offset, bytes,
+                    tensor->text);
     }
     transfer_tell(tensor, &view,
                   view_is_device(&view) ? NTK_TRANSFER_DEVICE_TO_HOST : NTK_TRANSFER_HOST_TO_HOST,
                   start, offset, bytes);
+    trace_end(&span, bytes, tensor->text);
     core_tensor_view_drop(&view);
     return 0;
 }
@@ -300,16 +356,22 @@ int ntk_core_tensor_write(struct ntk_core_tensor *tensor, const void *from, uint
     struct core_tensor_view view;
     uint64_t start = ntk_hooks_now();
     int ret = view_checked(tensor, "write", offset, bytes, &view, err);
+    struct ntk_core_trace_span span = { 0 };
 
     if (ret < 0) {
         return ret;
     }
+    if (ntk_core_trace_is_on()) {
+        trace_begin(&span, NTK_CORE_TRACE_TENSOR_WRITE, view.nc, bytes, tensor->text);
+    }
     if (bytes > 0 && view.address) {
-        memcpy(view.address + offset, from, bytes);
+        copy_traced(view.storage, NTK_CORE_TRACE_COPY_IN, view.address + offset, from, bytes,
+                    tensor->text);
     }
     transfer_tell(tensor, &view,
                   view_is_device(&view) ? NTK_TRANSFER_HOST_TO_DEVICE : NTK_TRANSFER_HOST_TO_HOST,
                   start, offset, bytes);
+    trace_end(&span, bytes, tensor->text);
     core_tensor_view_drop(&view);
     return 0;
 }

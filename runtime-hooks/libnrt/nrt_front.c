@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime-hooks/core/core_debug.h"
+#include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
@@ -184,6 +185,9 @@ NRT_STATUS nrt_close(void)
     pthread_rwlock_wrlock(&gate);
     if (state == STATE_OPEN) {
         ntk_core_debug_close_all();
+        for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {
+            (void)ntk_core_trace_stop((enum ntk_core_trace_sink)sink);
+        }
         ntk_core_handle_close_all(&nrt_front_sets);
         ntk_core_handle_close_all(&nrt_front_models);
         ntk_core_handle_close_all(&nrt_front_tensors);

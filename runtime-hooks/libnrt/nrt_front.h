@@ -27,6 +27,7 @@
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_status.h"
+#include "nrt/nrt_sys_trace.h"
 #include "nrt/nrt_version.h"
 #pragma GCC visibility pop
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_sys_trace - the system trace: what host and NeuronCores did when, fetched as JSON.
+ *
+ *   nrt_sys_trace_start(NULL);
+ *   nrt_execute(...);
+ *   nrt_sys_trace_fetch_events(&json, &bytes, NULL);
+ *   nrt_sys_trace_buffer_free(json);
+ *   nrt_sys_trace_stop();
+ *
+ * docs/formats/system-trace.md describes the JSON and every event.
+ */
+#ifndef NRT_NRT_SYS_TRACE_H
+#define NRT_NRT_SYS_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nrt/nrt_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nrt_sys_trace_config nrt_sys_trace_config_t;
+typedef struct nrt_sys_trace_fetch_options nrt_sys_trace_fetch_options_t;
+
+/* With the defaults: all cores, all events, 1,000,000 events per core. */
+NRT_STATUS nrt_sys_trace_config_allocate(nrt_sys_trace_config_t **options);
+void nrt_sys_trace_config_set_defaults(nrt_sys_trace_config_t *options);
+void nrt_sys_trace_config_free(nrt_sys_trace_config_t *options);
+/* Of the ring of a core; the oldest events are overwritten. */
+void nrt_sys_trace_config_set_max_events_per_nc(nrt_sys_trace_config_t *options,
+                                                uint64_t max_events_per_nc);
+void nrt_sys_trace_config_set_capture_enabled_for_nc(nrt_sys_trace_config_t *options,
+                                                     uint32_t nc_idx, bool enabled);
+/* A name, or "hardware" or "software" for a group. NRT_INVALID: no such event. */
+NRT_STATUS nrt_sys_trace_config_set_capture_enabled_for_event_type(nrt_sys_trace_config_t *options,
+                                                                   const char *event_type,
+                                                                   bool enabled);
+/* Every name of an event. The strings and the array are freed with free() each, or by the last. */
+NRT_STATUS nrt_sys_trace_get_event_types(const char ***event_types, size_t *count);
+NRT_STATUS nrt_sys_trace_config_get_enabled_event_types(nrt_sys_trace_config_t *options,
+                                                        const char ***event_types, size_t *count);
+void nrt_sys_trace_free_event_types(const char **event_types, size_t count);
+
+/* NULL: the defaults. NRT_INVALID while a trace is on. */
+NRT_STATUS nrt_sys_trace_start(nrt_sys_trace_config_t *options);
+/* What was not fetched is lost. */
+NRT_STATUS nrt_sys_trace_stop(void);
+
+NRT_STATUS nrt_sys_trace_fetch_options_allocate(nrt_sys_trace_fetch_options_t **options);
+/* All events of all cores. */
+void nrt_sys_trace_fetch_options_set_defaults(nrt_sys_trace_fetch_options_t *options);
+void nrt_sys_trace_fetch_options_free(nrt_sys_trace_fetch_options_t *options);
+/* 0: all. */
+void nrt_sys_trace_fetch_options_set_max_events_per_nc(nrt_sys_trace_fetch_options_t *options,
+                                                       uint64_t max_events_per_nc);
+/* Only this core. */
+void nrt_sys_trace_fetch_options_set_nc_idx(nrt_sys_trace_fetch_options_t *options,
+                                            uint64_t nc_idx);
+/* JSON, NUL-ended; *written_size is without the NUL. What is fetched leaves the ring. NULL: all. */
+NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
+                                      const nrt_sys_trace_fetch_options_t *options);
+void nrt_sys_trace_buffer_free(char *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_trace_types - the public names of the events of a system trace, filters of them, and how events
+ * are written as JSON.
+ *
+ * A set of types is a mask: bit i is row i of nrt_trace_types.def.
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRACE_TYPES_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRACE_TYPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime-hooks/core/core_trace.h"
+#include "runtime-hooks/libnrt/nrt_front.h"
+#include "shared/base/json.h"
+
+#define NRT_TRACE_EVENTS_PER_NC 1000000U
+#define NRT_TRACE_CORES 1024U
+
+uint64_t nrt_trace_types_all(void);
+/* Adds or removes what a word names: an event, an older spelling of one, hardware, software. False for
+ * another word. */
+bool nrt_trace_types_set(uint64_t *types, const char *word, bool enabled);
+/* "a,b,^c": commas between words, ^ removes, * or all is everything; a list that begins with ^ starts
+ * from all. False when a word is unknown: *out_word says which, cut off. */
+bool nrt_trace_types_parse(const char *list, uint64_t *out_types, char *out_word,
+                           size_t word_bytes);
+/* What the core shall record. */
+uint64_t nrt_trace_types_kinds(uint64_t types);
+const char *nrt_trace_kind_name(enum ntk_core_trace_kind kind);
+/* malloc'ed array of malloc'ed names, as the public calls give it. */
+NRT_STATUS nrt_trace_types_list(uint64_t types, const char ***out_names, size_t *out_count);
+NRT_STATUS nrt_trace_names_dup(const char *const *names, size_t count, const char ***out_names);
+void nrt_trace_names_free(const char **names, size_t count);
+
+/* One element of "events". The sink that it is from is on. */
+void nrt_trace_event_write(struct ntk_json *json, const struct ntk_core_trace_event *event,
+                           uint32_t nc, uint32_t worker);
+
+#endif
