@@ -549,6 +549,37 @@ static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_
     ntk_ring_writer_leave(writer);
 }
 
+static inline void prefetch_histogram(const struct ntk_histogram_pair *pair, uint32_t total_bucket,
+                                      uint32_t device_bucket)
+{
+    __builtin_prefetch(&pair->total[total_bucket], 1);
+    __builtin_prefetch(&pair->device[device_bucket], 1);
+    __builtin_prefetch(&pair->total_sum_ns, 1);
+}
+
+/* What an execution worked on has pushed our lines out of the cache: they are fetched all at once here,
+ * not one after the other as they are written. */
+static void prefetch_exec(const struct ntk_hooks_exec *exec, uint64_t total_ns, uint64_t core_ns)
+{
+    const struct ntk_segment_core *block = &hooks.segment.cores[exec->core];
+    const struct ntk_segment_model *entry = model_entry(exec->model);
+    uint32_t total_bucket = ntk_histogram_bucket(total_ns);
+    uint32_t device_bucket = ntk_histogram_bucket(core_ns);
+
+    __builtin_prefetch(&block->outcome[0], 1);
+    __builtin_prefetch(&block->status[0], 1);
+    __builtin_prefetch(&block->flops, 1);
+    __builtin_prefetch(&block->engine_busy_ns[2], 1);
+    __builtin_prefetch(&block->engine_instructions[2], 1);
+    __builtin_prefetch(&block->device_ns, 1);
+    prefetch_histogram(&hooks.segment.histograms[exec->core], total_bucket, device_bucket);
+    if (entry != NULL) {
+        __builtin_prefetch(&entry->executions, 1);
+        prefetch_histogram(&hooks.segment.histograms[NTK_SEGMENT_CORES + model_slot(exec->model)],
+                           total_bucket, device_bucket);
+    }
+}
+
 void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
 {
     uint32_t mask = ntk_abi_load(&hooks_mask);
@@ -572,6 +603,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     }
     total_ns = span_ns(exec->call_start_ticks, now);
     core_ns = span_ns(exec->core_start_ticks, core_end);
+    prefetch_exec(exec, total_ns, core_ns);
 
     for (i = 0; i < cores; i++) {
         core_turn((uint16_t)(exec->core + i), core_end, -1, 0);
