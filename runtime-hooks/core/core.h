@@ -88,6 +88,9 @@ struct ntk_core_options {
 
     /* What works less well than it should (no hooks, no tree); NULL keeps quiet. */
     void (*warn)(const char *sentence);
+    /* Device memory ran out: the cause, which cores share that memory, who holds how much (lines, each
+     * with its end). Before the call that met it returns -ENOMEM. NULL keeps quiet. */
+    void (*shortage)(const char *cause, const char *cores, const char *table);
 };
 
 /* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the sentence when cores

@@ -335,6 +335,7 @@ static void core_free(struct ntk_core *core)
     ntk_vec_fini(&core->models);
     ntk_vec_fini(&core->captures);
     core_memlog_destroy(core->memlog);
+    core_usage_destroy(core->usage);
     ntk_core_faults_destroy(core->faults);
     pthread_mutex_destroy(&core->lock);
     pthread_mutex_destroy(&core->comm_lock);
@@ -382,6 +383,7 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     if (ret < 0) {
         goto out;
     }
+    core->usage = core_usage_create();
     core->memlog = core_memlog_create(options->memlog_entries);
     hooks_start(core);
     core->ncs = calloc(core->core_count, sizeof *core->ncs);

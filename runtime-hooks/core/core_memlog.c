@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory log: the newest allocations and releases, kept in the process and written as CSV when
- * memory runs out (docs/formats/memory-log.md).
+ * The memory log: the newest allocations and releases, kept in the process; and what is written to
+ * files and told to the front when memory runs out (docs/formats/memory-log.md).
  */
 #include "runtime-hooks/core/core_state.h"
 
-#include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -100,26 +101,34 @@ void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, 
     pthread_mutex_unlock(&memlog->lock);
 }
 
-int core_memlog_write(struct core_memlog *memlog, uint32_t device, char *out_path,
-                      size_t path_bytes)
+/* A name as one field of CSV. */
+static void field_write(FILE *file, const char *name)
+{
+    if (!strpbrk(name, ",\"\r\n")) {
+        (void)fputs(name, file);
+        return;
+    }
+    (void)fputc('"', file);
+    for (; *name; name++) {
+        if (*name == '"') {
+            (void)fputc('"', file);
+        }
+        (void)fputc(*name, file);
+    }
+    (void)fputc('"', file);
+}
+
+/* Entries of one stack, or all of them with ALL_STACKS. */
+#define ALL_STACKS UINT32_MAX
+static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
 {
     static const char *const categories[] = {
 #define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) name,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
     };
-    const char *folder = getenv("NEURON_RT_OOM_DUMP_DIRECTORY");
     int64_t totals[NTK_MEMORY_CATEGORY_COUNT] = { 0 };
 
-    if (!memlog) {
-        return -ENOENT;
-    }
-    (void)snprintf(out_path, path_bytes, "%s/nrt_mem_log_device_%u_%08x.csv",
-                   folder && *folder ? folder : "/tmp", device, (unsigned)getpid());
-    FILE *file = fopen(out_path, "wxe");
-    if (!file) {
-        return -errno; /* one per process: the first shortage tells most */
-    }
     (void)fputs(
         "seq,timestamp_ns,op,pid,nd,nc,hbm,placement,usage,size,align,address,model_id,name,"
         "total_after\n",
@@ -128,17 +137,137 @@ int core_memlog_write(struct core_memlog *memlog, uint32_t device, char *out_pat
     uint64_t first = memlog->count > memlog->allocated ? memlog->count - memlog->allocated : 0;
     for (uint64_t i = first; i < memlog->count; i++) {
         const struct entry *entry = &memlog->entries[i % memlog->allocated];
+        bool is_host = entry->category >= NTK_MEMORY_HOST_APPLICATION;
 
+        if (stack != ALL_STACKS && (is_host || entry->device != device || entry->stack != stack)) {
+            continue;
+        }
         totals[entry->category] += entry->is_free ? -(int64_t)entry->bytes : (int64_t)entry->bytes;
-        (void)fprintf(file,
-                      "%" PRIu64 ",%" PRIu64 ",%s,%d,%u,%u,%u,%s,%s,%" PRIu64 ",64,0x%" PRIx64
-                      ",%u,%s,%" PRId64 "\n",
-                      i, entry->time_ns, entry->is_free ? "free" : "alloc", (int)getpid(),
-                      entry->device, entry->core, entry->stack,
-                      entry->category >= NTK_MEMORY_HOST_APPLICATION ? "host" : "device",
-                      categories[entry->category], entry->bytes, entry->address, entry->model,
-                      entry->name, totals[entry->category]);
+        (void)fprintf(
+            file, "%" PRIu64 ",%" PRIu64 ",%s,%d,%u,%u,%u,%s,%s,%" PRIu64 ",64,0x%" PRIx64 ",%u,",
+            i, entry->time_ns, entry->is_free ? "free" : "alloc", (int)getpid(), entry->device,
+            entry->core, entry->stack, is_host ? "host" : "device", categories[entry->category],
+            entry->bytes, entry->address, entry->model);
+        field_write(file, entry->name);
+        (void)fprintf(file, ",%" PRId64 "\n", totals[entry->category]);
     }
     pthread_mutex_unlock(&memlog->lock);
-    return fclose(file) == 0 ? 0 : -errno;
+}
+
+/* A new file of this name in the dump folder; what an earlier process of ours left is replaced. */
+static FILE *dump_open(char *path, size_t path_bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static FILE *dump_open(char *path, size_t path_bytes, const char *format, ...)
+{
+    const char *folder = getenv("NEURON_RT_OOM_DUMP_DIRECTORY");
+    va_list args;
+    int used = snprintf(path, path_bytes, "%s/", folder && *folder ? folder : "/tmp");
+
+    if (used < 0 || (size_t)used >= path_bytes) {
+        return NULL;
+    }
+    va_start(args, format);
+    (void)vsnprintf(path + used, path_bytes - (size_t)used, format, args);
+    va_end(args);
+    (void)unlink(path);
+    return fopen(path, "wxe");
+}
+
+static void table_dump(struct ntk_core *core, const struct core_usage_view *view)
+{
+    char path[NTK_PATH_BYTES];
+    FILE *file = view->core == CORE_USAGE_ALL
+                     ? dump_open(path, sizeof path, "neuron_mem_table_device_%u_hbm_%u.log",
+                                 view->device, view->stack)
+                     : dump_open(path, sizeof path, "neuron_mem_table_device_%u_nc_%u.log",
+                                 view->device, view->core);
+
+    if (file) {
+        core_usage_write(core->usage, view, file);
+        (void)fclose(file);
+    }
+}
+
+/* What of a shortage goes to files; out_path is the log of the device, "" when it could not be written. */
+static void files_dump(struct ntk_core *core, const struct core_usage_view *view, uint32_t local,
+                       char *out_path, size_t path_bytes)
+{
+    struct core_usage_view one = *view;
+    char path[NTK_PATH_BYTES];
+    unsigned pid = (unsigned)getpid();
+
+    out_path[0] = '\0';
+    table_dump(core, view);
+    one.core = local;
+    table_dump(core, &one);
+    if (!core->memlog) {
+        return;
+    }
+    FILE *file = dump_open(path, sizeof path, "neuron_mem_log_device_%u_hbm_%u_%08x.csv",
+                           view->device, view->stack, pid);
+    if (file) {
+        memlog_write(core->memlog, view->device, view->stack, file);
+        (void)fclose(file);
+    }
+    file = dump_open(path, sizeof path, "nrt_mem_log_device_%u_%08x.csv", view->device, pid);
+    if (file) {
+        memlog_write(core->memlog, view->device, ALL_STACKS, file);
+        if (fclose(file) == 0) {
+            (void)ntk_str_copy(out_path, path_bytes, path);
+        }
+    }
+}
+
+/* "LNC size is 1. Neuron Cores using this HBM: NC 4 and NC 5" */
+static void cores_sentence(const struct ntk_core *core, uint32_t stack, char *text, size_t bytes)
+{
+    uint32_t count = core->row->cores_per_stack;
+    size_t used =
+        (size_t)snprintf(text, bytes, "LNC size is %u. Neuron Cores using this HBM:", core->lnc);
+
+    for (uint32_t i = 0; i < count && used < bytes; i++) {
+        const char *before = i == 0 ? "" : i + 1 == count ? " and" : ",";
+
+        used += (size_t)snprintf(text + used, bytes - used, "%s NC %u", before, stack * count + i);
+    }
+}
+
+void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const char *cause)
+{
+    const char *enabled = getenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG");
+    uint32_t per_device = core->row->facts.cores_per_device;
+    uint32_t local = physical_core % per_device;
+    struct core_usage_view view = { .device = physical_core / per_device,
+                                    .cores_per_device = per_device,
+                                    .cores_per_stack = core->row->cores_per_stack,
+                                    .stack = local / core->row->cores_per_stack,
+                                    .core = CORE_USAGE_ALL };
+    char path[NTK_PATH_BYTES] = "";
+    char cores[128];
+    char *table = NULL;
+    size_t table_bytes = 0;
+
+    if (enabled && (strcmp(enabled, "0") == 0 || strcasecmp(enabled, "false") == 0)) {
+        return;
+    }
+    view.stack_bytes_used =
+        ntk_abi_load(&core->soft->state->device[view.device].hbm_bytes_used[view.stack]);
+    /* The first shortage of a process tells most: files are written once. */
+    if (!atomic_exchange(&core->has_dumped, true)) {
+        files_dump(core, &view, local, path, sizeof path);
+    }
+    if (!core->options.shortage) {
+        return;
+    }
+    FILE *file = open_memstream(&table, &table_bytes);
+    if (file) {
+        core_usage_write(core->usage, &view, file);
+        if (path[0] != '\0') {
+            (void)fprintf(file, "The log of allocations was written to %s\n", path);
+        }
+        (void)fclose(file);
+    }
+    cores_sentence(core, view.stack, cores, sizeof cores);
+    core->options.shortage(cause, cores, table ? table : "");
+    free(table);
 }

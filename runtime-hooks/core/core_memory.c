@@ -5,6 +5,7 @@
  */
 #include "runtime-hooks/core/core_state.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,27 +60,53 @@ static struct core_stack *stack_find(struct ntk_core *core, uint32_t physical_co
     return NULL;
 }
 
-/* The first shortage of a process leaves its memory log behind. */
-static void shortage_tell(struct ntk_core *core, uint32_t device)
+/* "model constants": as the tables call it, in small letters; ours where they have no name. */
+static const char *usage_name(enum ntk_memory_category category, char *text, size_t bytes)
 {
-    const char *enabled = getenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG");
-    char path[NTK_PATH_BYTES];
-    char sentence[NTK_PATH_BYTES + 64];
+    static const char *const names[] = {
+#define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) oom,
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+    };
+    size_t i = 0;
 
-    if ((enabled && strcmp(enabled, "0") == 0) ||
-        core_memlog_write(core->memlog, device, path, sizeof path) < 0 || !core->options.warn) {
-        return;
+    if (!*names[category]) {
+        return category_names[category];
     }
-    (void)snprintf(sentence, sizeof sentence, "the log of allocations was written to %s", path);
-    core->options.warn(sentence);
+    for (; names[category][i] && i + 1 < bytes; i++) {
+        text[i] = (char)tolower((unsigned char)names[category][i]);
+    }
+    text[i] = '\0';
+    return text;
+}
+
+/* What the memory log, the table and the error say. */
+static int shortage(struct ntk_core *core, const struct core_memory_request *request,
+                    const struct core_stack *stack, struct ntk_err *err)
+{
+    char wanted[NTK_UNITS_TEXT_BYTES];
+    char limit[NTK_UNITS_TEXT_BYTES];
+    char align[NTK_UNITS_TEXT_BYTES] = "none";
+    char usage[32];
+    char cause[NTK_ERR_TEXT_BYTES];
+
+    if (request->align > 0) {
+        (void)core_usage_bytes(align, sizeof align, request->align);
+    }
+    (void)snprintf(cause, sizeof cause,
+                   "Failed to allocate %s (alignment: %s, usage: %s) on ND %u:NC %u",
+                   core_usage_bytes(wanted, sizeof wanted, request->bytes), align,
+                   usage_name(request->category, usage, sizeof usage), stack->device,
+                   request->physical_core % core->row->facts.cores_per_device);
+    core_shortage_tell(core, request->physical_core, cause);
+    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "%s; its HBM stack has %s", cause,
+                       ntk_units_bytes(limit, sizeof limit, stack->size));
 }
 
 static int device_take(struct ntk_core *core, const struct core_memory_request *request,
                        struct core_allocation *allocation, struct ntk_err *err)
 {
     struct core_stack *stack = stack_find(core, request->physical_core);
-    char wanted[NTK_UNITS_TEXT_BYTES];
-    char limit[NTK_UNITS_TEXT_BYTES];
     uint64_t offset = 0;
     int ret = -ENOMEM;
 
@@ -97,14 +124,11 @@ static int device_take(struct ntk_core *core, const struct core_memory_request *
         }
     }
     if (ret < 0) {
-        shortage_tell(core, stack->device);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                           "Failed to allocate %s (usage: %s) on ND %u:NC %u; its HBM stack has %s",
-                           ntk_units_bytes(wanted, sizeof wanted, request->bytes),
-                           category_names[request->category], stack->device,
-                           request->physical_core % core->row->facts.cores_per_device,
-                           ntk_units_bytes(limit, sizeof limit, stack->size));
+        return shortage(core, request, stack, err);
     }
+    struct core_usage_holder holder = { request->physical_core, request->model.id,
+                                        request->category };
+    core_usage_take(core->usage, &holder, request->bytes, request->model_name);
     allocation->stack = stack;
     allocation->offset = offset;
     allocation->address = stack->bytes + offset;
@@ -213,6 +237,10 @@ void core_memory_release(struct ntk_core *core, struct core_allocation *allocati
                                     allocation->bytes);
     }
     if (stack) {
+        struct core_usage_holder holder = { allocation->hook.core, allocation->hook.model.id,
+                                            (enum ntk_memory_category)allocation->hook.category };
+
+        core_usage_give_back(core->usage, &holder, allocation->bytes);
         /* Ranges without bytes behind them (rings, microcode) were never touched: a range of that
          * size costs one madvise(). */
         stack_zero(allocation->address, allocation->bytes);

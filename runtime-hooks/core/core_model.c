@@ -177,7 +177,8 @@ static int memory_take(struct ntk_core_model *model, uint32_t physical,
                                            .bytes = bytes,
                                            .align = align,
                                            .name = name,
-                                           .model = model->hook };
+                                           .model = model->hook,
+                                           .model_name = model->name };
 
     return bytes > 0 ? core_memory_take(model->core, &request, out_allocation, err) : 0;
 }

@@ -18,6 +18,7 @@
 #include "runtime-hooks/core/core_heap.h"
 #include "runtime-hooks/core/core_machine.h"
 #include "runtime-hooks/core/core_soft.h"
+#include "runtime-hooks/core/core_usage.h"
 #include "runtime-hooks/hooks/hooks.h"
 #include "shared/base/vec.h"
 
@@ -79,6 +80,8 @@ struct ntk_core {
     bool is_paced;
     _Atomic uint64_t execution_id;
     struct core_memlog *memlog;
+    struct core_usage *usage;
+    _Atomic bool has_dumped;        /* files of a shortage are written */
     struct ntk_core_faults *faults; /* NULL: none are asked for */
     pthread_mutex_t comm_lock;
     struct ntk_core_comm *comms; /* of this process; under comm_lock */
@@ -96,6 +99,7 @@ struct core_memory_request {
     uint64_t align; /* 0: any */
     const char *name;
     struct ntk_hooks_model_ref model;
+    const char *model_name; /* NULL when it belongs to no model */
 };
 
 /* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a sentence. */
@@ -130,9 +134,8 @@ struct core_memlog *core_memlog_create(uint64_t entries); /* NULL without memory
 void core_memlog_destroy(struct core_memlog *memlog);
 void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, uint32_t stack,
                      const struct core_allocation *allocation, const char *name);
-/* Writes the log as CSV; the path into out_path. */
-int core_memlog_write(struct core_memlog *memlog, uint32_t device, char *out_path,
-                      size_t path_bytes);
+/* HBM beside this core ran out: files once per process, the table to the front every time. */
+void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const char *cause);
 
 /* --- core_collectives.c --- */
 

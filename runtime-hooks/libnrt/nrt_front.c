@@ -131,6 +131,19 @@ static void warn(const char *sentence)
     nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init", "%s", sentence);
 }
 
+/* A line of the log for each line of the table. */
+static void shortage(const char *cause, const char *cores, const char *table)
+{
+    nrt_log_write(NRT_LOG_TDRV, NRT_LOG_ERROR, "log_dev_mem", "%s", cause);
+    nrt_log_write(NRT_LOG_TDRV, NRT_LOG_ERROR, "print_lnc_hbm_details", "%s", cores);
+    while (*table) {
+        int bytes = (int)strcspn(table, "\n");
+
+        nrt_log_write(NRT_LOG_TDRV, NRT_LOG_ERROR, "log_dev_mem_usage_table", "%.*s", bytes, table);
+        table += bytes + (table[bytes] == '\n');
+    }
+}
+
 /* The gate is held for writing. */
 static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_version,
                              const char *fal_version)
@@ -151,6 +164,7 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     options.fal_version = fal_version;
     options.runtime_version = RUNTIME_VERSION;
     options.warn = warn;
+    options.shortage = shortage;
     ret = ntk_core_open(&options, &core, &err);
     if (ret < 0) {
         return nrt_front_fail("nrt_allocate_neuron_cores", ret, &err);

@@ -14,8 +14,10 @@
 
 #include "shared/abi/paths.h"
 #include "shared/abi/soft_abi.h"
+#include "shared/base/fs.h"
 #include "shared/formats/neff/neff.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/scratch.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define UCODE (96 * MIB)
@@ -239,6 +241,97 @@ static void a_full_stack_refuses_and_recovers(void **state)
     }
 }
 
+static void an_exhausted_stack_leaves_tables_and_logs(void **state)
+{
+    static char log[1 << 16];
+    const struct runtime *runtime = *state;
+    char *log_path = test_scratch_path(runtime->folder, "log");
+    struct test_model_options options = { .tmp_bytes = 3 << 20 };
+    nrt_tensor_t *tensors[2] = { NULL };
+    char path[512];
+    char text[8192];
+    char wanted[128];
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    setenv("NEURON_RT_LOG_LEVEL", "ERROR", 1);
+    setenv("NEURON_RT_LOG_LOCATION", log_path, 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(3) << 29,
+                                         "a,\"b\"", &tensors[0]),
+                     NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(15) << 30,
+                                         "too much", &tensors[1]),
+                     NRT_RESOURCE);
+
+    assert_true(ntk_fs_read_text(log_path, log, sizeof log) > 0);
+    assert_non_null(strstr(log, "TDRV:log_dev_mem                               Failed to allocate "
+                                "15.000GB (alignment: none, usage: tensors) on ND 0:NC 0\n"));
+    assert_non_null(strstr(log,
+                           "TDRV:print_lnc_hbm_details                     LNC size is 1. Neuron "
+                           "Cores using this HBM: NC 0\n"));
+    assert_non_null(strstr(log, "TDRV:log_dev_mem_usage_table                   ND 0 HBM 0"));
+
+    (void)snprintf(path, sizeof path, "%s/neuron_mem_table_device_0_hbm_0.log", runtime->folder);
+    assert_true(ntk_fs_read_text(path, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "ND 0 Overall        |"));
+    const char *nc = strstr(text, "\\_NC 0");
+    assert_non_null(nc);
+    /* 1.5 GiB and the two tensors of the model: the Tensors column. */
+    assert_non_null(strstr(nc, "|    1.500GB|"));
+    (void)snprintf(wanted, sizeof wanted, "  \\_NEFF ");
+    const char *model = strstr(nc, wanted);
+    assert_non_null(model);
+    assert_non_null(strstr(model, "|        n/a|        n/a|    3.000MB|")); /* tmp: Scratchpad */
+    assert_non_null(strstr(model, "NEFF id to name mapping:\n"));
+    assert_non_null(strstr(model, ": \"adder\""));
+
+    (void)snprintf(path, sizeof path, "%s/neuron_mem_table_device_0_nc_0.log", runtime->folder);
+    assert_true(ntk_fs_read_text(path, text, sizeof text) > 0);
+    (void)snprintf(path, sizeof path, "%s/neuron_mem_log_device_0_hbm_0_%08x.csv", runtime->folder,
+                   (unsigned)getpid());
+    assert_true(ntk_fs_read_text(path, text, sizeof text) > 0);
+    assert_non_null(strstr(text, ",\"a,\"\"b\"\"\","));
+    assert_null(strstr(text, ",0,1,1,device,")); /* nothing of the other stack */
+
+    /* Files once; the log each time. */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(15) << 30,
+                                         "too much", &tensors[1]),
+                     NRT_RESOURCE);
+    assert_int_equal(access(path, F_OK), -1);
+    nrt_tensor_free(&tensors[0]);
+    loaded_fini(&loaded);
+    free(neff);
+    free(log_path);
+}
+
+static void the_log_of_a_shortage_can_be_switched_off(void **state)
+{
+    static char log[1 << 16];
+    const struct runtime *runtime = *state;
+    char *log_path = test_scratch_path(runtime->folder, "log");
+    nrt_tensor_t *tensor = NULL;
+    char path[512];
+
+    setenv("NEURON_RT_LOG_LEVEL", "ERROR", 1);
+    setenv("NEURON_RT_LOG_LOCATION", log_path, 1);
+    setenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", "0", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(
+        nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(17) << 30, "t", &tensor),
+        NRT_RESOURCE);
+    unsetenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG");
+    assert_true(ntk_fs_read_text(log_path, log, sizeof log) > 0);
+    assert_non_null(strstr(log, "Failed to allocate 17.000GB"));
+    assert_null(strstr(log, "log_dev_mem_usage_table"));
+    (void)snprintf(path, sizeof path, "%s/neuron_mem_table_device_0_hbm_0.log", runtime->folder);
+    assert_int_equal(access(path, F_OK), -1);
+    free(log_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +341,8 @@ int main(void)
         TEST(close_returns_everything_that_was_left),
         TEST(two_hundred_loads_leave_nothing),
         TEST(a_full_stack_refuses_and_recovers),
+        TEST(an_exhausted_stack_leaves_tables_and_logs),
+        TEST(the_log_of_a_shortage_can_be_switched_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
