@@ -85,6 +85,16 @@ uint64_t ntk_cost_pe_transpose_cycles(uint64_t partitions, uint64_t columns)
     return larger(larger(partitions, smaller(PE_MIN_COLUMNS, columns)), 1);
 }
 
+uint64_t ntk_cost_local_gather_cycles(uint64_t n, uint64_t width, uint64_t bytes)
+{
+    /* n / C, C = ((28 + t e) / (t e)) / min(4 / size, e) with t = 4; min(...) = min(4, e size) / size. */
+    uint64_t steps = 4 * width;
+    uint64_t numerator = n * steps * smaller(4, width * bytes);
+    uint64_t denominator = bytes * (28 + steps);
+
+    return 150 + (numerator + denominator - 1) / denominator;
+}
+
 uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk_engine engine,
                                uint64_t cycles)
 {

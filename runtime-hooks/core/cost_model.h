@@ -46,6 +46,9 @@ uint64_t ntk_cost_matmul_cycles(uint64_t stationary_columns, uint64_t moving_col
 /* On the tensor engine: the tile (partitions x columns) is the moving side. */
 uint64_t ntk_cost_pe_transpose_cycles(uint64_t partitions, uint64_t columns);
 
+/* n elements of a partition in indices of `width` elements of `bytes` each. */
+uint64_t ntk_cost_local_gather_cycles(uint64_t n, uint64_t width, uint64_t bytes);
+
 /* sequencer engines only. */
 uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk_engine engine,
                                uint64_t cycles);

@@ -10,6 +10,7 @@
 #define NTK_RUNTIME_HOOKS_CORE_ENGINE_CORE_H
 
 #include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/core/kernel_select.h"
 #include "runtime-hooks/core/kernel_tile.h"
 #include "shared/formats/neff/isa.h"
 
@@ -41,6 +42,7 @@ struct ntk_engine_core {
     uint8_t *sbuf, *psum;
     uint32_t semaphores[NTK_ISA_SEMAPHORES];
     bool events[NTK_ISA_EVENTS];
+    struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
     /* Buffers of a run, grown before it starts and kept for the next. */
     struct ntk_tile_scratch scratch;
     void *row_memory;

@@ -8,6 +8,7 @@
 
 #include "runtime-hooks/core/cost_model.h"
 #include "runtime-hooks/core/engine_opaque.h"
+#include "runtime-hooks/core/kernel_select.h"
 
 static_assert((int)NTK_ENGINE_PE == NTK_ISA_ENGINE_PE && (int)NTK_ENGINE_SP == NTK_ISA_ENGINE_SP,
               "engine ids of the instruction set are those of the event ABI");
@@ -90,9 +91,8 @@ static int tile_prepare(const struct builder *b, const char *what,
     return 0;
 }
 
-/* True when writing the destination could change what a source still has to give. Inside one partition
- * kernels read first, so tiles that go through the same partitions in step are fine. */
-static bool disturbs(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from)
+/* True when the two share bytes, or may. */
+static bool overlaps(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from)
 {
     int64_t to_low;
     int64_t to_high;
@@ -109,10 +109,18 @@ static bool disturbs(const struct ntk_isa_operand *to, const struct ntk_isa_oper
     }
     ntk_isa_operand_extent(to, &to_low, &to_high);
     ntk_isa_operand_extent(from, &from_low, &from_high);
-    if (to_high <= from_low || from_high <= to_low) {
+    return to_high > from_low && from_high > to_low;
+}
+
+/* True when writing the destination could change what a source still has to give. Inside one partition
+ * kernels read first, so tiles that go through the same partitions in step are fine. */
+static bool disturbs(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from,
+                     bool crosses)
+{
+    if (!overlaps(to, from)) {
         return false;
     }
-    return to->partition_start != from->partition_start ||
+    return crosses || to->partition_start != from->partition_start ||
            to->partition_step != from->partition_step || to->partition_step == 0;
 }
 
@@ -236,8 +244,32 @@ static uint64_t compute_cycles(const struct builder *b, const struct ntk_isa_ins
         }
         break;
     case NTK_ISA_OP_MAX8:
+    case NTK_ISA_OP_BN_STATS:
+    case NTK_ISA_OP_NC_FIND_INDEX8:
+    case NTK_ISA_OP_NC_MATCH_REPLACE8:
+    case NTK_ISA_OP_NONZERO_WITH_COUNT:
+    case NTK_ISA_OP_SEQUENCE_BOUNDS:
+    case NTK_ISA_OP_SET_RNG_SEED:
+    case NTK_ISA_OP_RAND_SET_STATE:
         n = ntk_isa_operand_partition_elements(a);
         break;
+    case NTK_ISA_OP_BN_AGGR:
+        n = ntk_isa_operand_partition_elements(a);
+        rule = NTK_COST_BN_AGGR;
+        break;
+    case NTK_ISA_OP_TENSOR_TENSOR_SCAN:
+        rule = NTK_COST_ELEMENT_DOUBLE;
+        break;
+    case NTK_ISA_OP_TENSOR_COPY_PREDICATED:
+        if ((a->space == NTK_ISA_SPACE_PSUM) + (second->space == NTK_ISA_SPACE_PSUM) != 1) {
+            rule = NTK_COST_ELEMENT_DOUBLE;
+        }
+        break;
+    case NTK_ISA_OP_AFFINE_SELECT:
+        rule = NTK_COST_POOL_INDEX;
+        break;
+    case NTK_ISA_OP_LOCAL_GATHER:
+        return ntk_cost_local_gather_cycles(n, instr->imm[0], ntk_dtype_bytes(a->dtype));
     case NTK_ISA_OP_MEMSET:
         if (to->dtype == NTK_DTYPE_BFLOAT16 && instr->imm[0] == 0) {
             rule = NTK_COST_ELEMENT_HALF;
@@ -263,6 +295,7 @@ static int compute_prepare(struct builder *b, const struct ntk_isa_instr *instr,
     struct ntk_engine_program *program = b->program;
     struct ntk_engine_compute *compute;
     uint64_t bounce = 0;
+    bool crosses = ntk_select_crosses(instr->op);
     int ret = check_operators(instr, err);
 
     if (ret < 0) {
@@ -288,8 +321,8 @@ static int compute_prepare(struct builder *b, const struct ntk_isa_instr *instr,
             program->row_elements_max = tile->tile.elements;
         }
         if (r != NTK_ISA_DST && r != NTK_ISA_DST2 &&
-            (disturbs(&instr->operand[NTK_ISA_DST], operand) ||
-             disturbs(&instr->operand[NTK_ISA_DST2], operand))) {
+            (disturbs(&instr->operand[NTK_ISA_DST], operand, crosses) ||
+             disturbs(&instr->operand[NTK_ISA_DST2], operand, crosses))) {
             compute->bounce_mask |= (uint8_t)(1u << r);
             bounce += ntk_isa_operand_elements(operand) * ntk_dtype_bytes(operand->dtype) + 64;
         }
@@ -310,6 +343,8 @@ static int compute_prepare(struct builder *b, const struct ntk_isa_instr *instr,
         out->flops =
             2 * depth * columns * ntk_isa_operand_partition_elements(&instr->operand[NTK_ISA_DST]);
     }
+    program->has_random = program->has_random || (instr->op >= NTK_ISA_OP_DROPOUT &&
+                                                  instr->op <= NTK_ISA_OP_RAND_GET_STATE);
     out->kind = NTK_ENGINE_KIND_COMPUTE;
     out->first = (uint32_t)(program->computes.count - 1);
     out->duration_ps =

@@ -463,7 +463,7 @@ static struct ntk_tile_scalar scalar_make(const struct ntk_tile *column, uint32_
     return (struct ntk_tile_scalar){ *column, ntk_isa_bits_float(bits), (int32_t)bits };
 }
 
-static bool compute(struct run *run, const struct ntk_engine_compute *work)
+static bool compute(struct run *run, uint32_t engine, const struct ntk_engine_compute *work)
 {
     const struct ntk_isa_instr *instr = &work->instr;
     const struct ntk_tile_scratch *scratch = &run->core->scratch;
@@ -536,8 +536,7 @@ static bool compute(struct run *run, const struct ntk_engine_compute *work)
     case NTK_ISA_OP_MAX8:
         return ntk_tile_max8(to, a, scratch);
     default:
-        assert(!"an operation that engine_program.c let through");
-        return false;
+        return ntk_select_run(instr, tiles, run->core->rng[engine], scratch);
     }
 }
 
@@ -566,7 +565,8 @@ static void instr_start(struct run *run, uint32_t engine)
         run->trace->instruction(&event, run->trace->ctx);
     }
     if (instr->kind == NTK_ENGINE_KIND_COMPUTE) {
-        if (compute(run, ntk_vec_at(&run->program->computes, instr->first)) && !run->has_nan) {
+        if (compute(run, engine, ntk_vec_at(&run->program->computes, instr->first)) &&
+            !run->has_nan) {
             run->has_nan = true;
             run->nan_engine = engine;
             run->nan_slot = instr->slot;
@@ -796,6 +796,10 @@ int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program
     }
     if (program->info.is_opaque || options->zero_outputs) {
         outputs_zero(program, options);
+    }
+    for (uint32_t i = 0; program->has_random && i < NTK_ENGINE_SEQUENCER_COUNT * NTK_ISA_PARTITIONS;
+         i++) {
+        ntk_rng_seed(&core->rng[i / NTK_ISA_PARTITIONS][i % NTK_ISA_PARTITIONS], i);
     }
     memset(core->semaphores, 0, sizeof core->semaphores);
     memset(core->events, 0, sizeof core->events);

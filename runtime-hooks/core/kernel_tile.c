@@ -41,7 +41,7 @@ static inline bool is_plain_f32(const struct ntk_tile *tile)
            tile->pitch % (ptrdiff_t)sizeof(float) == 0;
 }
 
-static void read_f32(const struct ntk_tile *tile, uint32_t partition, float *to)
+void ntk_tile_read_f32(const struct ntk_tile *tile, uint32_t partition, float *to)
 {
 #define READ(at, step, index, n) ntk_kernel_to_f32(tile->dtype, at, step, n, to + (index))
     EACH_RUN(tile, row_start(tile, partition), READ);
@@ -54,11 +54,11 @@ static inline const float *row_f32(const struct ntk_tile *tile, uint32_t partiti
     if (is_plain_f32(tile)) {
         return (const float *)(const void *)row_start(tile, partition);
     }
-    read_f32(tile, partition, buffer);
+    ntk_tile_read_f32(tile, partition, buffer);
     return buffer;
 }
 
-static bool write_f32(const struct ntk_tile *tile, uint32_t partition, const float *from)
+bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const float *from)
 {
     bool nan = false;
 
@@ -72,21 +72,21 @@ static bool write_f32(const struct ntk_tile *tile, uint32_t partition, const flo
     return nan;
 }
 
-static void read_i64(const struct ntk_tile *tile, uint32_t partition, int64_t *to)
+void ntk_tile_read_i64(const struct ntk_tile *tile, uint32_t partition, int64_t *to)
 {
 #define READ(at, step, index, n) ntk_kernel_to_i64(tile->dtype, at, step, n, to + (index))
     EACH_RUN(tile, row_start(tile, partition), READ);
 #undef READ
 }
 
-static void write_bits(const struct ntk_tile *tile, uint32_t partition, const int64_t *from)
+void ntk_tile_write_bits(const struct ntk_tile *tile, uint32_t partition, const int64_t *from)
 {
 #define WRITE(at, step, index, n) ntk_kernel_from_bits(tile->dtype, from + (index), n, at, step)
     EACH_RUN(tile, row_start(tile, partition), WRITE);
 #undef WRITE
 }
 
-static void write_i64(const struct ntk_tile *tile, uint32_t partition, const int64_t *from)
+void ntk_tile_write_i64(const struct ntk_tile *tile, uint32_t partition, const int64_t *from)
 {
 #define WRITE(at, step, index, n) ntk_kernel_from_i64(tile->dtype, from + (index), n, at, step)
     EACH_RUN(tile, row_start(tile, partition), WRITE);
@@ -125,7 +125,7 @@ static float scalar_f32(const struct ntk_tile_scalar *scalar, uint32_t partition
     float value = scalar->f32;
 
     if (scalar->column.base) {
-        read_f32(&scalar->column, partition, &value);
+        ntk_tile_read_f32(&scalar->column, partition, &value);
     }
     return value;
 }
@@ -135,7 +135,7 @@ static int64_t scalar_bits(const struct ntk_tile_scalar *scalar, uint32_t partit
     int64_t value = scalar->bits;
 
     if (scalar->column.base) {
-        read_i64(&scalar->column, partition, &value);
+        ntk_tile_read_i64(&scalar->column, partition, &value);
     }
     return value;
 }
@@ -150,7 +150,7 @@ static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *
         return (const float *)(const void *)tile->base;
     }
     for (uint32_t p = 0; p < tile->partitions; p++) {
-        read_f32(tile, p, buffer + (size_t)p * tile->elements);
+        ntk_tile_read_f32(tile, p, buffer + (size_t)p * tile->elements);
     }
     *out_row_step = (int)tile->elements;
     return buffer;
@@ -174,13 +174,13 @@ bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationar
 
     if (!in_place && accumulate) {
         for (int r = 0; r < rows; r++) {
-            read_f32(to, (uint32_t)r, out + (size_t)r * (size_t)columns);
+            ntk_tile_read_f32(to, (uint32_t)r, out + (size_t)r * (size_t)columns);
         }
     }
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, depth, 1.0F, a,
                 stationary_step, b, moving_step, accumulate ? 1.0F : 0.0F, out, out_step);
     for (int r = 0; r < rows; r++) {
-        nan |= write_f32(to, (uint32_t)r, out + (size_t)r * (size_t)out_step);
+        nan |= ntk_tile_write_f32(to, (uint32_t)r, out + (size_t)r * (size_t)out_step);
     }
     return nan;
 }
@@ -206,7 +206,7 @@ bool ntk_tile_transpose(const struct ntk_tile *to, const struct ntk_tile *from,
                 }
                 ntk_kernel_to_i64(from->dtype, at, 0, 1, &packed[p]);
             }
-            write_i64(to, i, packed);
+            ntk_tile_write_i64(to, i, packed);
         }
         return false;
     }
@@ -218,7 +218,7 @@ bool ntk_tile_transpose(const struct ntk_tile *to, const struct ntk_tile *from,
         }
     }
     for (uint32_t i = 0; i < to->partitions; i++) {
-        nan |= write_f32(to, i, scratch->product + (size_t)i * columns);
+        nan |= ntk_tile_write_f32(to, i, scratch->product + (size_t)i * columns);
     }
     return nan;
 }
@@ -231,12 +231,12 @@ static bool reduce_row_f32(const struct ntk_tile_reduce *reduce, uint32_t partit
     float result;
 
     if (reduce->from_old) {
-        read_f32(&reduce->column, partition, &result);
+        ntk_tile_read_f32(&reduce->column, partition, &result);
         result = ntk_kernel_reduce_f32(reduce->op, result, values, count);
     } else {
         result = ntk_kernel_reduce_f32(reduce->op, values[0], values + 1, count - 1);
     }
-    return write_f32(&reduce->column, partition, &result);
+    return ntk_tile_write_f32(&reduce->column, partition, &result);
 }
 
 static void reduce_row_bits(const struct ntk_tile_reduce *reduce, uint32_t partition,
@@ -245,12 +245,12 @@ static void reduce_row_bits(const struct ntk_tile_reduce *reduce, uint32_t parti
     int64_t result;
 
     if (reduce->from_old) {
-        read_i64(&reduce->column, partition, &result);
+        ntk_tile_read_i64(&reduce->column, partition, &result);
         result = ntk_kernel_reduce_bits(reduce->op, result, values, count);
     } else {
         result = ntk_kernel_reduce_bits(reduce->op, values[0], values + 1, count - 1);
     }
-    write_bits(&reduce->column, partition, &result);
+    ntk_tile_write_bits(&reduce->column, partition, &result);
 }
 
 bool ntk_tile_activation(const struct ntk_tile *to, const struct ntk_tile *from,
@@ -271,7 +271,7 @@ bool ntk_tile_activation(const struct ntk_tile *to, const struct ntk_tile *from,
             out[i] = row[i] * s + b;
         }
         ntk_kernel_act_f32(function, alpha, out, to->elements);
-        nan |= write_f32(to, p, out);
+        nan |= ntk_tile_write_f32(to, p, out);
         if (reduce && reduce->column.base) {
             nan |= reduce_row_f32(reduce, p, out, to->elements);
         }
@@ -289,17 +289,17 @@ bool ntk_tile_tensor_tensor(const struct ntk_tile *to, enum ntk_isa_alu op,
         if (ntk_isa_alu_kind_get(op) == NTK_ISA_ALU_KIND_BITVEC) {
             int64_t *x = scratch->row[0];
 
-            read_i64(a, p, x);
-            read_i64(b, p, scratch->row[1]);
+            ntk_tile_read_i64(a, p, x);
+            ntk_tile_read_i64(b, p, scratch->row[1]);
             ntk_kernel_alu_bits(op, a->dtype, x, scratch->row[1], 1, to->elements, x);
-            write_bits(to, p, x);
+            ntk_tile_write_bits(to, p, x);
         } else {
             const float *x = row_f32(a, p, scratch->row[0]);
             const float *y = row_f32(b, p, scratch->row[1]);
             float *out = row_out(to, p, x, y, scratch->row[2]);
 
             ntk_kernel_alu_f32(op, x, y, 1, to->elements, out);
-            nan |= write_f32(to, p, out);
+            nan |= ntk_tile_write_f32(to, p, out);
         }
     }
     return nan;
@@ -344,12 +344,12 @@ bool ntk_tile_tensor_scalar(const struct ntk_tile *to, const struct ntk_tile *fr
         if (ntk_isa_alu_kind_get(first->op) == NTK_ISA_ALU_KIND_BITVEC) {
             int64_t *x = scratch->row[0];
 
-            read_i64(from, p, x);
+            ntk_tile_read_i64(from, p, x);
             stage_bits(first, p, from->dtype, x, to->elements);
             if (second && second->op != NTK_ISA_ALU_NONE) {
                 stage_bits(second, p, from->dtype, x, to->elements);
             }
-            write_bits(to, p, x);
+            ntk_tile_write_bits(to, p, x);
             if (reduce && reduce->column.base) {
                 reduce_row_bits(reduce, p, x, to->elements);
             }
@@ -370,7 +370,7 @@ bool ntk_tile_tensor_scalar(const struct ntk_tile *to, const struct ntk_tile *fr
                     ntk_kernel_alu_f32(second->op, out, &scalar1, 0, to->elements, out);
                 }
             }
-            nan |= write_f32(to, p, out);
+            nan |= ntk_tile_write_f32(to, p, out);
             if (reduce && reduce->column.base) {
                 nan |= reduce_row_f32(reduce, p, out, to->elements);
             }
@@ -391,12 +391,12 @@ bool ntk_tile_scalar_tensor_tensor(const struct ntk_tile *to, const struct ntk_t
             int64_t *x = scratch->row[0];
             int64_t *y = scratch->row[1];
 
-            read_i64(a, p, x);
-            read_i64(b, p, y);
+            ntk_tile_read_i64(a, p, x);
+            ntk_tile_read_i64(b, p, y);
             stage_bits(first, p, a->dtype, x, to->elements);
             ntk_kernel_alu_bits(op1, a->dtype, reverse1 ? y : x, reverse1 ? x : y, 1, to->elements,
                                 x);
-            write_bits(to, p, x);
+            ntk_tile_write_bits(to, p, x);
         } else {
             const float *x = row_f32(a, p, scratch->row[0]);
             const float *y = row_f32(b, p, scratch->row[1]);
@@ -405,7 +405,7 @@ bool ntk_tile_scalar_tensor_tensor(const struct ntk_tile *to, const struct ntk_t
 
             stage_f32(first, p, x, to->elements, t);
             ntk_kernel_alu_f32(op1, reverse1 ? y : t, reverse1 ? t : y, 1, to->elements, out);
-            nan |= write_f32(to, p, out);
+            nan |= ntk_tile_write_f32(to, p, out);
         }
     }
     return nan;
@@ -422,14 +422,14 @@ bool ntk_tile_tensor_reduce(const struct ntk_tile *to, const struct ntk_tile *fr
             int64_t *x = scratch->row[0];
             int64_t *out = scratch->row[1];
 
-            read_i64(from, p, x);
+            ntk_tile_read_i64(from, p, x);
             for (uint32_t g = 0; g < to->elements; g++) {
                 const int64_t *values = x + (size_t)g * group;
 
                 out[g] = ntk_kernel_reduce_bits(op, values[0], values + 1, group - 1);
                 out[g] = negate ? (int64_t)(0 - (uint64_t)out[g]) : out[g];
             }
-            write_bits(to, p, out);
+            ntk_tile_write_bits(to, p, out);
         } else {
             const float *x = row_f32(from, p, scratch->row[0]);
             float *out = scratch->row[1];
@@ -440,7 +440,7 @@ bool ntk_tile_tensor_reduce(const struct ntk_tile *to, const struct ntk_tile *fr
                 out[g] = ntk_kernel_reduce_f32(op, values[0], values + 1, group - 1);
                 out[g] = negate ? -out[g] : out[g];
             }
-            nan |= write_f32(to, p, out);
+            nan |= ntk_tile_write_f32(to, p, out);
         }
     }
     return nan;
@@ -478,18 +478,18 @@ bool ntk_tile_copy(const struct ntk_tile *to, const struct ntk_tile *from,
                 memmove(row_start(to, p), row_start(from, p),
                         to->elements * ntk_dtype_bytes(to->dtype));
             } else {
-                read_i64(&from_bits, p, scratch->row[0]);
-                write_bits(&to_bits, p, scratch->row[0]);
+                ntk_tile_read_i64(&from_bits, p, scratch->row[0]);
+                ntk_tile_write_bits(&to_bits, p, scratch->row[0]);
             }
         }
         return false;
     }
     for (uint32_t p = 0; p < to->partitions; p++) {
         if (integers) {
-            read_i64(from, p, scratch->row[0]);
-            write_i64(to, p, scratch->row[0]);
+            ntk_tile_read_i64(from, p, scratch->row[0]);
+            ntk_tile_write_i64(to, p, scratch->row[0]);
         } else {
-            nan |= write_f32(to, p, row_f32(from, p, scratch->row[0]));
+            nan |= ntk_tile_write_f32(to, p, row_f32(from, p, scratch->row[0]));
         }
     }
     return nan;
@@ -512,9 +512,9 @@ bool ntk_tile_memset(const struct ntk_tile *to, float f32, uint64_t bits,
     }
     for (uint32_t p = 0; p < to->partitions; p++) {
         if (is_float) {
-            nan |= write_f32(to, p, f);
+            nan |= ntk_tile_write_f32(to, p, f);
         } else {
-            write_bits(to, p, i);
+            ntk_tile_write_bits(to, p, i);
         }
     }
     return nan;
@@ -548,9 +548,9 @@ bool ntk_tile_iota(const struct ntk_tile *to, int64_t base, int64_t multiplier,
             floats[i] = (float)values[i];
         }
         if (ntk_dtype_is_float(to->dtype)) {
-            nan |= write_f32(to, p, floats);
+            nan |= ntk_tile_write_f32(to, p, floats);
         } else {
-            write_i64(to, p, values);
+            ntk_tile_write_i64(to, p, values);
         }
     }
     return nan;
@@ -566,7 +566,7 @@ bool ntk_tile_reciprocal(const struct ntk_tile *to, const struct ntk_tile *from,
         float *out = row_out(to, p, x, NULL, scratch->row[1]);
 
         ntk_kernel_alu_f32(NTK_ISA_ALU_RECIPROCAL, x, NULL, 0, to->elements, out);
-        nan |= write_f32(to, p, out);
+        nan |= ntk_tile_write_f32(to, p, out);
     }
     return nan;
 }
@@ -600,7 +600,7 @@ bool ntk_tile_max8(const struct ntk_tile *to, const struct ntk_tile *from,
             }
             best[at] = x[i];
         }
-        nan |= write_f32(to, p, best);
+        nan |= ntk_tile_write_f32(to, p, best);
     }
     return nan;
 }

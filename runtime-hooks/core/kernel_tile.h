@@ -53,6 +53,13 @@ struct ntk_tile_scalar {
     int64_t bits;
 };
 
+/* One row as numbers: room for all its elements. Writing floats tells whether there was a NaN. */
+void ntk_tile_read_f32(const struct ntk_tile *tile, uint32_t partition, float *to);
+bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const float *from);
+void ntk_tile_read_i64(const struct ntk_tile *tile, uint32_t partition, int64_t *to);
+void ntk_tile_write_i64(const struct ntk_tile *tile, uint32_t partition, const int64_t *from);
+void ntk_tile_write_bits(const struct ntk_tile *tile, uint32_t partition, const int64_t *from);
+
 bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
                      const struct ntk_tile *moving, bool accumulate,
                      const struct ntk_tile_scratch *scratch);

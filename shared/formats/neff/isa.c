@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/formats/neff/isa_private.h"
+
 /*
  *   head slot                                  operand slot
  *   offset size field                          offset size field
@@ -495,6 +497,42 @@ static struct field_use fields_of(enum ntk_isa_op op)
         return (struct field_use){ 0, 0, 3 };
     case NTK_ISA_OP_IOTA:
         return (struct field_use){ 0, 0, 3 };
+    case NTK_ISA_OP_TENSOR_COPY_PREDICATED:
+        return (struct field_use){ 0, NTK_ISA_OPF_REVERSE0, 0 };
+    case NTK_ISA_OP_TENSOR_TENSOR_SCAN:
+        return (struct field_use){ FIELD_OP0 | FIELD_OP1,
+                                   NTK_ISA_OPF_REVERSE0 | NTK_ISA_OPF_REVERSE1, 1 };
+    case NTK_ISA_OP_TENSOR_SCALAR_CUMULATIVE:
+        return (struct field_use){ FIELD_OP0 | FIELD_OP1,
+                                   NTK_ISA_OPF_REVERSE0 | NTK_ISA_OPF_REVERSE1, 3 };
+    case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
+        return (struct field_use){ FIELD_OP0, 0, 0 };
+    case NTK_ISA_OP_EXPONENTIAL:
+        return (struct field_use){ FIELD_REDUCE, 0, 1 };
+    case NTK_ISA_OP_AFFINE_SELECT:
+        return (struct field_use){ FIELD_OP0, 0, 7 };
+    case NTK_ISA_OP_RANGE_SELECT:
+        return (struct field_use){ FIELD_OP0 | FIELD_OP1 | FIELD_REDUCE, 0, 3 };
+    case NTK_ISA_OP_SELECT_REDUCE:
+        return (struct field_use){ FIELD_REDUCE, NTK_ISA_OPF_REVERSE0, 1 };
+    case NTK_ISA_OP_LOCAL_GATHER:
+    case NTK_ISA_OP_NONZERO_WITH_COUNT:
+    case NTK_ISA_OP_RAND2:
+        return (struct field_use){ 0, 0, 3 };
+    case NTK_ISA_OP_NC_MATCH_REPLACE8:
+    case NTK_ISA_OP_DROPOUT:
+        return (struct field_use){ 0, 0, 1 };
+    case NTK_ISA_OP_NC_N_GATHER:
+    case NTK_ISA_OP_NC_STREAM_SHUFFLE:
+    case NTK_ISA_OP_BN_STATS:
+    case NTK_ISA_OP_BN_AGGR:
+    case NTK_ISA_OP_NC_FIND_INDEX8:
+    case NTK_ISA_OP_SEQUENCE_BOUNDS:
+    case NTK_ISA_OP_RNG:
+    case NTK_ISA_OP_SET_RNG_SEED:
+    case NTK_ISA_OP_RAND_SET_STATE:
+    case NTK_ISA_OP_RAND_GET_STATE:
+        return (struct field_use){ 0, 0, 0 };
     default:
         return (struct field_use){ ~0U, ~0U, ~0U };
     }
@@ -536,19 +574,6 @@ static int check_fields(const struct ntk_isa_op_info *info, const struct ntk_isa
         return BAD("%s: reduces %u dimensions", info->name, instr->axis_count);
     }
     return 0;
-}
-
-static bool same_shape(const struct ntk_isa_operand *a, const struct ntk_isa_operand *b)
-{
-    return a->partition_count == b->partition_count &&
-           ntk_isa_operand_partition_elements(a) == ntk_isa_operand_partition_elements(b);
-}
-
-/* One value per partition. */
-static bool is_column(const struct ntk_isa_operand *operand, const struct ntk_isa_operand *of)
-{
-    return operand->partition_count == of->partition_count &&
-           ntk_isa_operand_partition_elements(operand) == 1;
 }
 
 static int check_matmul(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
@@ -619,7 +644,7 @@ static int check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa
     case NTK_ISA_OP_RECIPROCAL:
         break;
     case NTK_ISA_OP_TENSOR_TENSOR:
-        if (!same_shape(dst, src1)) {
+        if (!ntk_isa_same_shape(dst, src1)) {
             return BAD("%s: source 1 and the destination differ in shape", info->name);
         }
         if (instr->op0 == NTK_ISA_ALU_NONE) {
@@ -627,10 +652,10 @@ static int check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa
         }
         break;
     case NTK_ISA_OP_SCALAR_TENSOR_TENSOR:
-        if (!same_shape(dst, src1)) {
+        if (!ntk_isa_same_shape(dst, src1)) {
             return BAD("%s: source 1 and the destination differ in shape", info->name);
         }
-        if (src2->space != NTK_ISA_SPACE_NONE && !is_column(src2, dst)) {
+        if (src2->space != NTK_ISA_SPACE_NONE && !ntk_isa_is_column(src2, dst)) {
             return BAD("%s: source 2 is not one value per partition", info->name);
         }
         if (instr->op0 == NTK_ISA_ALU_NONE || instr->op1 == NTK_ISA_ALU_NONE) {
@@ -641,13 +666,13 @@ static int check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa
     case NTK_ISA_OP_ACTIVATION_REDUCE:
     case NTK_ISA_OP_TENSOR_SCALAR:
     case NTK_ISA_OP_TENSOR_SCALAR_REDUCE:
-        if (src1->space != NTK_ISA_SPACE_NONE && !is_column(src1, dst)) {
+        if (src1->space != NTK_ISA_SPACE_NONE && !ntk_isa_is_column(src1, dst)) {
             return BAD("%s: source 1 is not one value per partition", info->name);
         }
-        if (src2->space != NTK_ISA_SPACE_NONE && !is_column(src2, dst)) {
+        if (src2->space != NTK_ISA_SPACE_NONE && !ntk_isa_is_column(src2, dst)) {
             return BAD("%s: source 2 is not one value per partition", info->name);
         }
-        if (dst2->space != NTK_ISA_SPACE_NONE && !is_column(dst2, dst)) {
+        if (dst2->space != NTK_ISA_SPACE_NONE && !ntk_isa_is_column(dst2, dst)) {
             return BAD("%s: the second destination is not one value per partition", info->name);
         }
         if (dst2->space != NTK_ISA_SPACE_NONE && instr->reduce_cmd != NTK_ISA_REDUCE_REDUCE &&
@@ -705,7 +730,7 @@ static int check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa
         if (!gathers && !scatters) {
             return BAD("%s: moves between a variable and SBUF only", info->name);
         }
-        if (src1->space != NTK_ISA_SPACE_SBUF || !is_column(src1, core) ||
+        if (src1->space != NTK_ISA_SPACE_SBUF || !ntk_isa_is_column(src1, core) ||
             (src1->dtype != NTK_DTYPE_INT32 && src1->dtype != NTK_DTYPE_UINT32)) {
             return BAD("%s: source 1 is not one 32-bit index per partition in SBUF", info->name);
         }
@@ -717,9 +742,9 @@ static int check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa
         return 0;
     }
     default:
-        return 0;
+        return ntk_isa_check_select(info, instr, err);
     }
-    if (!same_shape(dst, src0)) {
+    if (!ntk_isa_same_shape(dst, src0)) {
         return BAD("%s: source 0 and the destination differ in shape", info->name);
     }
     return 0;
@@ -783,7 +808,8 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
                 return ret;
             }
             if ((operand->space == NTK_ISA_SPACE_PATTERN) !=
-                (instr->op == NTK_ISA_OP_IOTA && role == NTK_ISA_SRC0)) {
+                ((instr->op == NTK_ISA_OP_IOTA && role == NTK_ISA_SRC0) ||
+                 (instr->op == NTK_ISA_OP_AFFINE_SELECT && role == NTK_ISA_SRC1))) {
                 return BAD("%s: the %s is in the wrong space", info->name, role_names[role]);
             }
             if (operand->space == NTK_ISA_SPACE_VAR && !is_dma(instr->op)) {

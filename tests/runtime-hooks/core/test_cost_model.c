@@ -63,6 +63,14 @@ static void operations_cost_what_the_table_says(void **state)
     assert_int_equal(ntk_cost_pe_transpose_cycles(128, 16), 128);
 }
 
+/* 64 elements: single float32 by the index at C = 8; fours of bfloat16 at C = 2.75 / 2. */
+static void a_local_gather_is_dearer_for_short_rows(void **state)
+{
+    (void)state;
+    assert_int_equal(ntk_cost_local_gather_cycles(64, 1, 4), 150 + 8);
+    assert_int_equal(ntk_cost_local_gather_cycles(64, 4, 2), 150 + 47);
+}
+
 static void cycles_become_time_by_the_clock_of_the_engine(void **state)
 {
     const struct ntk_engine_core_spec *v2 = ntk_engine_core_spec_get(2);
@@ -92,6 +100,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_generation_has_its_figures),
         cmocka_unit_test(operations_cost_what_the_table_says),
+        cmocka_unit_test(a_local_gather_is_dearer_for_short_rows),
         cmocka_unit_test(cycles_become_time_by_the_clock_of_the_engine),
         cmocka_unit_test(dma_is_slower_by_its_contiguous_run),
     };

@@ -64,6 +64,92 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* What the operations of kernel_select.c need besides plain tiles. */
+static void fit_select(struct ntk_isa_instr *instr)
+{
+    struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    struct ntk_isa_operand *src0 = &instr->operand[NTK_ISA_SRC0];
+    struct ntk_isa_operand *src1 = &instr->operand[NTK_ISA_SRC1];
+
+    switch (instr->op) {
+    case NTK_ISA_OP_TENSOR_TENSOR_SCAN:
+    case NTK_ISA_OP_TENSOR_SCALAR_CUMULATIVE:
+        instr->op0 = NTK_ISA_ALU_MULTIPLY;
+        instr->op1 = NTK_ISA_ALU_ADD;
+        break;
+    case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
+        *dst = ntk_isa_sbuf(0, 1, 16, NTK_DTYPE_FLOAT32);
+        instr->op0 = NTK_ISA_ALU_ADD;
+        break;
+    case NTK_ISA_OP_AFFINE_SELECT:
+        *src1 = (struct ntk_isa_operand){ .space = NTK_ISA_SPACE_PATTERN,
+                                          .dtype = NTK_DTYPE_INT32,
+                                          .var_id = NTK_ISA_NO_VAR,
+                                          .dim_count = 2,
+                                          .dim = { { 1, 4 }, { -3, 4 } } };
+        instr->op0 = NTK_ISA_ALU_LESS;
+        break;
+    case NTK_ISA_OP_RANGE_SELECT:
+        *src1 = ntk_isa_sbuf(256, 4, 1, NTK_DTYPE_FLOAT32);
+        instr->op0 = NTK_ISA_ALU_GREATER;
+        instr->op1 = NTK_ISA_ALU_LESS_EQUAL;
+        break;
+    case NTK_ISA_OP_LOCAL_GATHER:
+        *dst = ntk_isa_sbuf(0, 16, 16, NTK_DTYPE_FLOAT32);
+        *src0 = ntk_isa_sbuf(256, 16, 16, NTK_DTYPE_FLOAT32);
+        *src1 = ntk_isa_sbuf(512, 16, 1, NTK_DTYPE_UINT16);
+        instr->imm[0] = 1;
+        instr->imm[1] = 16;
+        break;
+    case NTK_ISA_OP_NC_N_GATHER:
+        src1->dtype = NTK_DTYPE_INT32;
+        break;
+    case NTK_ISA_OP_NC_STREAM_SHUFFLE:
+        *dst = ntk_isa_sbuf(0, 32, 16, NTK_DTYPE_FLOAT32);
+        *src0 = ntk_isa_sbuf(32, 32, 16, NTK_DTYPE_FLOAT32);
+        *src1 = ntk_isa_sbuf(512, 1, 32, NTK_DTYPE_UINT8);
+        break;
+    case NTK_ISA_OP_BN_STATS:
+        *dst = ntk_isa_sbuf(0, 4, 6, NTK_DTYPE_FLOAT32);
+        break;
+    case NTK_ISA_OP_BN_AGGR:
+        *dst = ntk_isa_sbuf(0, 4, 2, NTK_DTYPE_FLOAT32);
+        *src0 = ntk_isa_sbuf(256, 4, 12, NTK_DTYPE_FLOAT32);
+        break;
+    case NTK_ISA_OP_NC_FIND_INDEX8:
+        *dst = ntk_isa_sbuf(0, 4, 8, NTK_DTYPE_UINT32);
+        *src1 = ntk_isa_sbuf(512, 4, 8, NTK_DTYPE_FLOAT32);
+        break;
+    case NTK_ISA_OP_NC_MATCH_REPLACE8:
+        *src1 = ntk_isa_sbuf(512, 4, 8, NTK_DTYPE_FLOAT32);
+        instr->operand[NTK_ISA_DST2] = ntk_isa_sbuf(1024, 4, 8, NTK_DTYPE_UINT32);
+        break;
+    case NTK_ISA_OP_NONZERO_WITH_COUNT:
+        *dst = ntk_isa_sbuf(0, 4, 17, NTK_DTYPE_INT32);
+        break;
+    case NTK_ISA_OP_SEQUENCE_BOUNDS:
+        *dst = ntk_isa_sbuf(0, 4, 32, NTK_DTYPE_INT32);
+        break;
+    case NTK_ISA_OP_RNG:
+        dst->dtype = NTK_DTYPE_UINT16;
+        break;
+    case NTK_ISA_OP_RAND2:
+        *src0 = ntk_isa_sbuf(256, 4, 1, NTK_DTYPE_FLOAT32);
+        break;
+    case NTK_ISA_OP_SET_RNG_SEED:
+        *src0 = ntk_isa_sbuf(256, 4, 1, NTK_DTYPE_UINT32);
+        break;
+    case NTK_ISA_OP_RAND_SET_STATE:
+        *src0 = ntk_isa_sbuf(256, 4, 6, NTK_DTYPE_UINT32);
+        break;
+    case NTK_ISA_OP_RAND_GET_STATE:
+        *dst = ntk_isa_sbuf(0, 4, 6, NTK_DTYPE_UINT32);
+        break;
+    default:
+        break;
+    }
+}
+
 /* One instruction of each operation that the core executes. */
 static void everything(struct engine_fixture *f)
 {
@@ -171,9 +257,30 @@ static void everything(struct engine_fixture *f)
             instr.imm[0] = 0;
             instr.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 4, 8, NTK_DTYPE_FLOAT32);
             break;
+        case NTK_ISA_OP_RANGE_SELECT:
+        case NTK_ISA_OP_SELECT_REDUCE:
+        case NTK_ISA_OP_EXPONENTIAL:
+            instr.reduce_op = NTK_ISA_ALU_MAXIMUM;
+            instr.reduce_cmd = NTK_ISA_REDUCE_RESET_REDUCE;
+            break;
+        case NTK_ISA_OP_TENSOR_COPY_PREDICATED:
+        case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
+        case NTK_ISA_OP_NC_N_GATHER:
+        case NTK_ISA_OP_NC_STREAM_SHUFFLE:
+        case NTK_ISA_OP_BN_STATS:
+        case NTK_ISA_OP_BN_AGGR:
+        case NTK_ISA_OP_NC_FIND_INDEX8:
+        case NTK_ISA_OP_SEQUENCE_BOUNDS:
+        case NTK_ISA_OP_RNG:
+        case NTK_ISA_OP_SET_RNG_SEED:
+        case NTK_ISA_OP_RAND_SET_STATE:
+        case NTK_ISA_OP_RAND_GET_STATE:
+            instr.imm[0] = 0;
+            break;
         default:
             break;
         }
+        fit_select(&instr);
         engine_fixture_emit(f, (enum ntk_isa_engine)engine, &instr);
     }
 }

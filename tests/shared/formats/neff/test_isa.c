@@ -32,6 +32,138 @@ static struct ntk_isa_operand any_tile(enum ntk_isa_space space, unsigned partit
     return operand;
 }
 
+#define SBUF(count, dtype) any_tile(NTK_ISA_SPACE_SBUF, partitions, count, dtype)
+
+/* The operations of kernel_select.c; true when it is one of them. */
+static bool any_select(struct ntk_isa_instr *instr)
+{
+    unsigned partitions = 1 + pick(128);
+    uint32_t elements = 8 + pick(120);
+    struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    struct ntk_isa_operand *src0 = &instr->operand[NTK_ISA_SRC0];
+    struct ntk_isa_operand *src1 = &instr->operand[NTK_ISA_SRC1];
+    struct ntk_isa_operand *src2 = &instr->operand[NTK_ISA_SRC2];
+    struct ntk_isa_operand *dst2 = &instr->operand[NTK_ISA_DST2];
+    enum ntk_dtype f32 = NTK_DTYPE_FLOAT32;
+    const struct ntk_isa_operand none = { .var_id = NTK_ISA_NO_VAR };
+    bool folds = pick(2);
+
+    *dst = SBUF(elements, f32);
+    *src0 = SBUF(elements, f32);
+    switch (instr->op) {
+    case NTK_ISA_OP_TENSOR_COPY_PREDICATED:
+        *src1 = SBUF(elements, NTK_DTYPE_UINT8);
+        instr->op_flags = pick(2) ? NTK_ISA_OPF_REVERSE0 : 0;
+        return true;
+    case NTK_ISA_OP_TENSOR_TENSOR_SCAN:
+    case NTK_ISA_OP_TENSOR_SCALAR_CUMULATIVE:
+        *src1 = SBUF(instr->op == NTK_ISA_OP_TENSOR_TENSOR_SCAN ? elements : 1, f32);
+        *src2 = SBUF(1, f32);
+        instr->op0 = NTK_ISA_ALU_MULTIPLY;
+        instr->op1 = NTK_ISA_ALU_ADD;
+        instr->op_flags = (uint8_t)(pick(4) * NTK_ISA_OPF_REVERSE0);
+        return true;
+    case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
+        partitions = 1;
+        *dst = SBUF(elements, f32);
+        instr->op0 = NTK_ISA_ALU_MAXIMUM;
+        return true;
+    case NTK_ISA_OP_AFFINE_SELECT:
+        *src1 = (struct ntk_isa_operand){ .space = NTK_ISA_SPACE_PATTERN,
+                                          .dtype = NTK_DTYPE_INT32,
+                                          .var_id = NTK_ISA_NO_VAR,
+                                          .dim_count = 1,
+                                          .dim = { { 1, elements } } };
+        instr->op0 = NTK_ISA_ALU_GREATER_EQUAL;
+        instr->imm[1] = pick(9);
+        return true;
+    case NTK_ISA_OP_RANGE_SELECT:
+        *src1 = SBUF(1, f32);
+        *src2 = SBUF(1, f32);
+        instr->op0 = NTK_ISA_ALU_GREATER_EQUAL;
+        instr->op1 = NTK_ISA_ALU_LESS;
+        break;
+    case NTK_ISA_OP_SELECT_REDUCE:
+        *src1 = SBUF(elements, NTK_DTYPE_UINT8);
+        break;
+    case NTK_ISA_OP_EXPONENTIAL:
+        *src1 = SBUF(1, f32);
+        break;
+    case NTK_ISA_OP_LOCAL_GATHER:
+        partitions = 16;
+        *dst = SBUF(40, f32);
+        *src0 = SBUF(elements, f32);
+        *src1 = SBUF(2, NTK_DTYPE_UINT16);
+        instr->imm[0] = 2;
+        instr->imm[1] = 20;
+        return true;
+    case NTK_ISA_OP_NC_N_GATHER:
+        *src1 = SBUF(elements, NTK_DTYPE_UINT32);
+        return true;
+    case NTK_ISA_OP_NC_STREAM_SHUFFLE:
+        partitions = 64;
+        *dst = SBUF(elements, f32);
+        *src0 = SBUF(elements, f32);
+        partitions = 1;
+        *src1 = SBUF(32, NTK_DTYPE_UINT8);
+        return true;
+    case NTK_ISA_OP_BN_STATS:
+        *dst = SBUF(6, f32);
+        return true;
+    case NTK_ISA_OP_BN_AGGR:
+        *dst = SBUF(2, f32);
+        *src0 = SBUF(12, f32);
+        return true;
+    case NTK_ISA_OP_NC_FIND_INDEX8:
+        *dst = SBUF(8, NTK_DTYPE_UINT32);
+        *src1 = SBUF(8, f32);
+        return true;
+    case NTK_ISA_OP_NC_MATCH_REPLACE8:
+        *src1 = SBUF(8, f32);
+        *dst2 = SBUF(8, NTK_DTYPE_UINT32);
+        return true;
+    case NTK_ISA_OP_NONZERO_WITH_COUNT:
+        *dst = SBUF(elements + 1, NTK_DTYPE_INT32);
+        return true;
+    case NTK_ISA_OP_SEQUENCE_BOUNDS:
+        *dst = SBUF(2 * elements, NTK_DTYPE_INT32);
+        return true;
+    case NTK_ISA_OP_DROPOUT:
+        instr->imm[0] = ntk_isa_float_bits(0.5F);
+        return true;
+    case NTK_ISA_OP_RNG:
+        *dst = SBUF(elements, NTK_DTYPE_UINT32);
+        *src0 = none;
+        return true;
+    case NTK_ISA_OP_RAND2:
+        *src0 = SBUF(1, f32);
+        *src1 = SBUF(1, f32);
+        return true;
+    case NTK_ISA_OP_SET_RNG_SEED:
+        *src0 = SBUF(1, NTK_DTYPE_UINT32);
+        *dst = none;
+        return true;
+    case NTK_ISA_OP_RAND_SET_STATE:
+        *src0 = SBUF(6, NTK_DTYPE_UINT32);
+        *dst = none;
+        return true;
+    case NTK_ISA_OP_RAND_GET_STATE:
+        *dst = SBUF(6, NTK_DTYPE_UINT32);
+        *src0 = none;
+        return true;
+    default:
+        *dst = none;
+        *src0 = none;
+        return false;
+    }
+    if (folds) {
+        *dst2 = SBUF(1, f32);
+        instr->reduce_op = NTK_ISA_ALU_MAXIMUM;
+        instr->reduce_cmd = NTK_ISA_REDUCE_RESET_REDUCE;
+    }
+    return true;
+}
+
 /* A sound instruction of the operation, with random fields where it has any. */
 static struct ntk_isa_instr any_instr(const struct ntk_isa_op_info *info)
 {
@@ -56,6 +188,9 @@ static struct ntk_isa_instr any_instr(const struct ntk_isa_op_info *info)
         instr.flags |= pick(2) ? NTK_ISA_FLAG_SIGNAL_EVENT : 0;
     }
     instr.name_id = pick(100);
+    if (any_select(&instr)) {
+        return instr;
+    }
 
     switch (instr.op) {
     case NTK_ISA_OP_NOP:
@@ -266,12 +401,12 @@ static void a_program_cut_inside_an_instruction_is_refused(void **state)
 
 static void operations_that_are_not_executed_yet_say_so(void **state)
 {
-    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_BN_STATS);
+    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TOPK);
     struct ntk_err err = { 0 };
 
     (void)state;
-    assert_int_equal(ntk_isa_check(&instr, NTK_ISA_ENGINE_DVE, &err), -ENOTSUP);
-    assert_string_equal(err.text, "bn_stats: the software core does not execute it");
+    assert_int_equal(ntk_isa_check(&instr, NTK_ISA_ENGINE_POOL, &err), -ENOTSUP);
+    assert_string_equal(err.text, "topk: the software core does not execute it");
 }
 
 static void engines_run_their_own_operations_only(void **state)
@@ -427,6 +562,45 @@ static void extents_follow_negative_and_zero_steps(void **state)
     assert_int_equal(ntk_isa_operand_elements(&operand), 4);
 }
 
+/* Method: one field of a sound instruction is spoilt. */
+static void selections_and_their_kin_are_checked_too(void **state)
+{
+    struct ntk_err err = { 0 };
+    struct ntk_isa_instr instr;
+
+    (void)state;
+#define REFUSED(number, engine, change, sentence)                                         \
+    do {                                                                                  \
+        instr = any_instr(ntk_isa_op_info_get(number));                                   \
+        change;                                                                           \
+        memset(&err, 0, sizeof err);                                                      \
+        assert_int_equal(ntk_isa_check(&instr, NTK_ISA_ENGINE_##engine, &err), -EBADMSG); \
+        assert_string_equal(err.text, sentence);                                          \
+    } while (0)
+    REFUSED(NTK_ISA_OP_TENSOR_TENSOR_SCAN, DVE, instr.op0 = NTK_ISA_ALU_BITWISE_AND,
+            "tensor_tensor_scan: needs two arithmetic operators");
+    REFUSED(NTK_ISA_OP_TENSOR_PARTITION_REDUCE, POOL, instr.op0 = NTK_ISA_ALU_POWER,
+            "tensor_partition_reduce: cannot reduce with power");
+    REFUSED(NTK_ISA_OP_AFFINE_SELECT, POOL, instr.op0 = NTK_ISA_ALU_ADD,
+            "affine_select: add is no comparison");
+    REFUSED(NTK_ISA_OP_LOCAL_GATHER, POOL, instr.imm[1] = 200,
+            "local_gather: 200 indices of 2 elements do not fit");
+    REFUSED(NTK_ISA_OP_NC_N_GATHER, POOL, instr.operand[NTK_ISA_SRC1].dtype = NTK_DTYPE_FLOAT32,
+            "nc_n_gather: source 1 holds no indices of 16 or 32 bits");
+    REFUSED(NTK_ISA_OP_NC_STREAM_SHUFFLE, DVE, instr.operand[NTK_ISA_SRC1].dim[0].count = 31,
+            "nc_stream_shuffle: source 1 is not 32 elements of uint8 in one partition");
+    REFUSED(NTK_ISA_OP_BN_STATS, DVE, instr.operand[NTK_ISA_DST].dim[0].count = 5,
+            "bn_stats: shapes or dtypes do not fit");
+    REFUSED(NTK_ISA_OP_RNG, DVE, instr.operand[NTK_ISA_DST].dtype = NTK_DTYPE_FLOAT32,
+            "rng: the destination has no integers of up to 32 bits");
+    REFUSED(NTK_ISA_OP_RAND_GET_STATE, POOL, instr.operand[NTK_ISA_DST].dim[0].count = 7,
+            "rand_get_state: a state is 6 elements of uint32 per partition");
+    REFUSED(NTK_ISA_OP_SELECT_REDUCE, DVE,
+            instr.operand[NTK_ISA_DST2] = (struct ntk_isa_operand){ .var_id = NTK_ISA_NO_VAR };
+            instr.reduce_op = NTK_ISA_ALU_ADD, "select_reduce: reduces into no second destination");
+#undef REFUSED
+}
+
 /* Method: programs of random sound instructions of every operation, printed and read back. */
 static void a_listing_reads_back_to_the_same_bytes(void **state)
 {
@@ -558,6 +732,7 @@ int main(void)
         cmocka_unit_test(a_matmul_shows_profilers_its_columns),
         cmocka_unit_test(check_names_what_is_wrong),
         cmocka_unit_test(extents_follow_negative_and_zero_steps),
+        cmocka_unit_test(selections_and_their_kin_are_checked_too),
         cmocka_unit_test(a_listing_reads_back_to_the_same_bytes),
         cmocka_unit_test(every_immediate_reads_back_to_its_bits),
         cmocka_unit_test(a_line_says_what_is_wrong_with_it),

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * isa_private - what the files of the instruction set share.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_ISA_PRIVATE_H
+#define NTK_SHARED_FORMATS_NEFF_ISA_PRIVATE_H
+
+#include "shared/formats/neff/isa.h"
+
+static inline bool ntk_isa_same_shape(const struct ntk_isa_operand *a,
+                                      const struct ntk_isa_operand *b)
+{
+    return a->partition_count == b->partition_count &&
+           ntk_isa_operand_partition_elements(a) == ntk_isa_operand_partition_elements(b);
+}
+
+/* One value per partition. */
+static inline bool ntk_isa_is_column(const struct ntk_isa_operand *operand,
+                                     const struct ntk_isa_operand *of)
+{
+    return operand->partition_count == of->partition_count &&
+           ntk_isa_operand_partition_elements(operand) == 1;
+}
+
+/* Shapes and operators of scans, selections, gathers, statistics and random numbers; 0 for any other
+ * operation. The operands themselves are sound. */
+int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                         struct ntk_err *err);
+
+#endif

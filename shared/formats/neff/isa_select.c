@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* What the operations of runtime-hooks/core/kernel_select.c ask of their operands. */
+#include <errno.h>
+
+#include "shared/formats/neff/isa_private.h"
+
+#define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
+
+enum { GROUP = 16, QUADRANT = 32, BN_STATS_MAX = 512, TOP = 8, ROW_MAX = 16384, STATE_WORDS = 6 };
+
+static uint64_t row(const struct ntk_isa_operand *operand)
+{
+    return ntk_isa_operand_partition_elements(operand);
+}
+
+static bool is_there(const struct ntk_isa_operand *operand)
+{
+    return operand->space != NTK_ISA_SPACE_NONE;
+}
+
+static bool is_index(const struct ntk_isa_operand *operand)
+{
+    return operand->dtype == NTK_DTYPE_INT32 || operand->dtype == NTK_DTYPE_UINT32 ||
+           operand->dtype == NTK_DTYPE_UINT16;
+}
+
+static bool is_word(const struct ntk_isa_operand *operand)
+{
+    return operand->dtype == NTK_DTYPE_INT32 || operand->dtype == NTK_DTYPE_UINT32;
+}
+
+static bool is_comparison(enum ntk_isa_alu op)
+{
+    return op >= NTK_ISA_ALU_EQUAL && op <= NTK_ISA_ALU_LESS;
+}
+
+static bool is_arithmetic(enum ntk_isa_alu op)
+{
+    return op != NTK_ISA_ALU_NONE && ntk_isa_alu_kind_get(op) == NTK_ISA_ALU_KIND_ARITH;
+}
+
+static int check_column(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                        int role, const char *what, struct ntk_err *err)
+{
+    const struct ntk_isa_operand *of =
+        &instr->operand[is_there(&instr->operand[NTK_ISA_DST]) ? NTK_ISA_DST : NTK_ISA_SRC0];
+
+    if (is_there(&instr->operand[role]) && !ntk_isa_is_column(&instr->operand[role], of)) {
+        return BAD("%s: %s is not one value per partition", info->name, what);
+    }
+    return 0;
+}
+
+/* A second destination with its operator and command, or none of them. */
+static int check_fold(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                      struct ntk_err *err)
+{
+    if (!is_there(&instr->operand[NTK_ISA_DST2])) {
+        return instr->reduce_op != NTK_ISA_ALU_NONE || instr->reduce_cmd != NTK_ISA_REDUCE_IDLE
+                   ? BAD("%s: reduces into no second destination", info->name)
+                   : 0;
+    }
+    if (!ntk_isa_alu_reduces(instr->reduce_op) || !is_arithmetic(instr->reduce_op)) {
+        return BAD("%s: cannot reduce with %s", info->name, ntk_isa_alu_name(instr->reduce_op));
+    }
+    if (instr->reduce_cmd != NTK_ISA_REDUCE_REDUCE &&
+        instr->reduce_cmd != NTK_ISA_REDUCE_RESET_REDUCE) {
+        return BAD("%s: reduce command %d", info->name, (int)instr->reduce_cmd);
+    }
+    return check_column(info, instr, NTK_ISA_DST2, "the second destination", err);
+}
+
+static int check_scan(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                      struct ntk_err *err)
+{
+    int ret = 0;
+
+    if (!is_arithmetic(instr->op0) || !is_arithmetic(instr->op1)) {
+        return BAD("%s: needs two arithmetic operators", info->name);
+    }
+    if (instr->op == NTK_ISA_OP_TENSOR_TENSOR_SCAN) {
+        if (!ntk_isa_same_shape(&instr->operand[NTK_ISA_SRC1], &instr->operand[NTK_ISA_DST])) {
+            return BAD("%s: source 1 and the destination differ in shape", info->name);
+        }
+    } else {
+        ret = check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
+    }
+    return ret < 0 ? ret : check_column(info, instr, NTK_ISA_SRC2, "source 2", err);
+}
+
+static int check_partition_reduce(const struct ntk_isa_op_info *info,
+                                  const struct ntk_isa_instr *instr, struct ntk_err *err)
+{
+    const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
+
+    if (dst->partition_count != 1 || row(dst) != row(src)) {
+        return BAD("%s: the destination is not one partition of the source's shape", info->name);
+    }
+    if (!ntk_isa_alu_reduces(instr->op0)) {
+        return BAD("%s: cannot reduce with %s", info->name, ntk_isa_alu_name(instr->op0));
+    }
+    if (ntk_isa_alu_kind_get(instr->op0) == NTK_ISA_ALU_KIND_BITVEC &&
+        (ntk_dtype_is_float(dst->dtype) || ntk_dtype_is_float(src->dtype))) {
+        return BAD("%s: operator %s on floats", info->name, ntk_isa_alu_name(instr->op0));
+    }
+    return 0;
+}
+
+static int check_selection(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                           struct ntk_err *err)
+{
+    const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *src1 = &instr->operand[NTK_ISA_SRC1];
+    int ret = 0;
+
+    if (instr->op == NTK_ISA_OP_AFFINE_SELECT) {
+        if (!is_comparison(instr->op0)) {
+            return BAD("%s: %s is no comparison", info->name, ntk_isa_alu_name(instr->op0));
+        }
+        return row(src1) == row(dst)
+                   ? 0
+                   : BAD("%s: the pattern and the destination differ in shape", info->name);
+    }
+    if (instr->op == NTK_ISA_OP_RANGE_SELECT) {
+        if (!is_comparison(instr->op0) || !is_comparison(instr->op1)) {
+            return BAD("%s: needs two comparisons", info->name);
+        }
+        ret = check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
+    } else if (!ntk_isa_same_shape(src1, dst)) {
+        return BAD("%s: source 1 and the destination differ in shape", info->name);
+    }
+    if (ret == 0) {
+        ret = check_column(info, instr, NTK_ISA_SRC2, "source 2", err);
+    }
+    return ret < 0 ? ret : check_fold(info, instr, err);
+}
+
+static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                        struct ntk_err *err)
+{
+    const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
+    const struct ntk_isa_operand *index = &instr->operand[NTK_ISA_SRC1];
+
+    if (src->partition_count != dst->partition_count) {
+        return BAD("%s: source 0 and the destination differ in partitions", info->name);
+    }
+    if (instr->op == NTK_ISA_OP_NC_STREAM_SHUFFLE) {
+        if (!ntk_isa_same_shape(src, dst) || dst->partition_count % QUADRANT != 0) {
+            return BAD("%s: source 0 and the destination are not quadrants of one shape",
+                       info->name);
+        }
+        if (index->partition_count != 1 || row(index) != QUADRANT ||
+            index->dtype != NTK_DTYPE_UINT8) {
+            return BAD("%s: source 1 is not 32 elements of uint8 in one partition", info->name);
+        }
+        return 0;
+    }
+    if (!is_index(index) || index->partition_count != dst->partition_count) {
+        return BAD("%s: source 1 holds no indices of 16 or 32 bits", info->name);
+    }
+    if (instr->op == NTK_ISA_OP_NC_N_GATHER) {
+        return row(index) == row(dst)
+                   ? 0
+                   : BAD("%s: source 1 and the destination differ in shape", info->name);
+    }
+    if (dst->partition_count % GROUP != 0) {
+        return BAD("%s: %u partitions are no groups of 16", info->name, dst->partition_count);
+    }
+    if (instr->imm[0] < 1 || instr->imm[1] < 1 ||
+        (uint64_t)instr->imm[0] * instr->imm[1] != row(dst) ||
+        (instr->imm[1] + (uint64_t)GROUP - 1) / GROUP > row(index)) {
+        return BAD("%s: %u indices of %u elements do not fit", info->name, instr->imm[1],
+                   instr->imm[0]);
+    }
+    return 0;
+}
+
+static int check_statistics(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                            struct ntk_err *err)
+{
+    const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
+    const struct ntk_isa_operand *values = &instr->operand[NTK_ISA_SRC1];
+    const struct ntk_isa_operand *places = &instr->operand[NTK_ISA_DST2];
+    bool fits = dst->partition_count == src->partition_count;
+
+    switch (instr->op) {
+    case NTK_ISA_OP_BN_STATS:
+        fits = fits && row(dst) == 6 && row(src) <= BN_STATS_MAX;
+        break;
+    case NTK_ISA_OP_BN_AGGR:
+        fits = fits && row(dst) == 2 && row(src) % 3 == 0;
+        break;
+    case NTK_ISA_OP_NC_FIND_INDEX8:
+    case NTK_ISA_OP_NC_MATCH_REPLACE8:
+        fits = fits && values->partition_count == src->partition_count && row(values) == TOP &&
+               row(src) >= TOP && row(src) <= ROW_MAX;
+        if (instr->op == NTK_ISA_OP_NC_FIND_INDEX8) {
+            fits = fits && row(dst) == TOP && is_word(dst);
+        } else {
+            fits = fits && row(dst) == row(src) &&
+                   (!is_there(places) || (places->partition_count == src->partition_count &&
+                                          row(places) == TOP && is_word(places)));
+        }
+        break;
+    case NTK_ISA_OP_NONZERO_WITH_COUNT:
+        fits = fits && row(dst) == row(src) + 1 && dst->dtype == NTK_DTYPE_INT32;
+        break;
+    default: /* sequence_bounds */
+        fits = fits && row(dst) == 2 * row(src) && !ntk_dtype_is_float(dst->dtype);
+        break;
+    }
+    return fits ? 0 : BAD("%s: shapes or dtypes do not fit", info->name);
+}
+
+static int check_random(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                        struct ntk_err *err)
+{
+    const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
+    const struct ntk_isa_operand *state = is_there(dst) ? dst : src;
+    int ret;
+
+    switch (instr->op) {
+    case NTK_ISA_OP_DROPOUT:
+        if (!ntk_isa_same_shape(src, dst)) {
+            return BAD("%s: source 0 and the destination differ in shape", info->name);
+        }
+        return check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
+    case NTK_ISA_OP_RNG:
+        return ntk_dtype_is_float(dst->dtype) || ntk_dtype_bytes(dst->dtype) > 4
+                   ? BAD("%s: the destination has no integers of up to 32 bits", info->name)
+                   : 0;
+    case NTK_ISA_OP_RAND2:
+        if (!ntk_dtype_is_float(dst->dtype)) {
+            return BAD("%s: the destination has no floats", info->name);
+        }
+        ret = check_column(info, instr, NTK_ISA_SRC0, "source 0", err);
+        return ret < 0 ? ret : check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
+    case NTK_ISA_OP_SET_RNG_SEED:
+        return is_word(src) && row(src) == 1
+                   ? 0
+                   : BAD("%s: source 0 is not one 32-bit integer per partition", info->name);
+    default: /* the state */
+        return state->dtype == NTK_DTYPE_UINT32 && row(state) == STATE_WORDS
+                   ? 0
+                   : BAD("%s: a state is 6 elements of uint32 per partition", info->name);
+    }
+}
+
+int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                         struct ntk_err *err)
+{
+    int ret;
+
+    switch (instr->op) {
+    case NTK_ISA_OP_TENSOR_TENSOR_SCAN:
+    case NTK_ISA_OP_TENSOR_SCALAR_CUMULATIVE:
+        ret = check_scan(info, instr, err);
+        break;
+    case NTK_ISA_OP_EXPONENTIAL:
+        ret = check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
+        ret = ret < 0 ? ret : check_fold(info, instr, err);
+        break;
+    case NTK_ISA_OP_TENSOR_COPY_PREDICATED:
+    case NTK_ISA_OP_AFFINE_SELECT:
+    case NTK_ISA_OP_RANGE_SELECT:
+    case NTK_ISA_OP_SELECT_REDUCE:
+        ret = check_selection(info, instr, err);
+        break;
+    case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
+        return check_partition_reduce(info, instr, err);
+    case NTK_ISA_OP_LOCAL_GATHER:
+    case NTK_ISA_OP_NC_N_GATHER:
+    case NTK_ISA_OP_NC_STREAM_SHUFFLE:
+        return check_gather(info, instr, err);
+    case NTK_ISA_OP_BN_STATS:
+    case NTK_ISA_OP_BN_AGGR:
+    case NTK_ISA_OP_NC_FIND_INDEX8:
+    case NTK_ISA_OP_NC_MATCH_REPLACE8:
+    case NTK_ISA_OP_NONZERO_WITH_COUNT:
+    case NTK_ISA_OP_SEQUENCE_BOUNDS:
+        return check_statistics(info, instr, err);
+    case NTK_ISA_OP_DROPOUT:
+    case NTK_ISA_OP_RNG:
+    case NTK_ISA_OP_RAND2:
+    case NTK_ISA_OP_SET_RNG_SEED:
+    case NTK_ISA_OP_RAND_SET_STATE:
+    case NTK_ISA_OP_RAND_GET_STATE:
+        return check_random(info, instr, err);
+    default:
+        return 0;
+    }
+    /* What is left works element by element. */
+    if (ret == 0 &&
+        !ntk_isa_same_shape(&instr->operand[NTK_ISA_SRC0], &instr->operand[NTK_ISA_DST])) {
+        return BAD("%s: source 0 and the destination differ in shape", info->name);
+    }
+    return ret;
+}
