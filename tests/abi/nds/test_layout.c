@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sizes, offsets and values of the headers of the datastore and the driver. Checked while compiling; the
+ * program itself has nothing left to do.
+ */
+#include <assert.h>
+#include <stddef.h>
+
+#include "ndl/ndl.h"
+#include "ndl/neuron_driver_shared.h"
+#include "nrt/nds/neuron_ds.h"
+
+#define SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type)
+#define AT(type, member, offset) \
+    static_assert(offsetof(type, member) == (offset), #type "." #member)
+#define IS(constant, value) static_assert((constant) == (value), #constant)
+
+/* ---- the datastore ---- */
+
+SIZE(nds_mem_usage_info_t, 16);
+AT(nds_mem_usage_info_t, total_size, 0);
+AT(nds_mem_usage_info_t, chunk_count, 8);
+SIZE(nds_model_node_info_t, 284);
+AT(nds_model_node_info_t, model_id, 0);
+AT(nds_model_node_info_t, model_node_id, 4);
+AT(nds_model_node_info_t, name, 8);
+AT(nds_model_node_info_t, uuid, 264);
+AT(nds_model_node_info_t, nc_index, 280);
+AT(nds_model_node_info_t, sg_index, 281);
+SIZE(nds_model_node_mem_usage_info_t, 384);
+SIZE(nds_version_info_t, 8);
+AT(nds_version_info_t, major, 0);
+AT(nds_version_info_t, minor, 1);
+AT(nds_version_info_t, build, 4);
+SIZE(nds_process_info_t, 60);
+AT(nds_process_info_t, framework_type, 0);
+AT(nds_process_info_t, tag, 1);
+AT(nds_process_info_t, framework_version, 36);
+AT(nds_process_info_t, fal_version, 44);
+AT(nds_process_info_t, runtime_version, 52);
+SIZE(nds_process_info_ext_t, 256);
+SIZE(nds_header_t, 8);
+AT(nds_header_t, signature, 0);
+AT(nds_header_t, version, 4);
+SIZE(nds_obj_handle_t, sizeof(void *));
+
+IS(OBJECT_TYPE_MODEL_NODE_INFO, 0);
+IS(OBJECT_TYPE_PROCESS_INFO, 1);
+IS(OBJECT_TYPE_PROCESS_INFO_EXT, 2);
+IS(MODEL_MEM_USAGE_LOCATION_COUNT, 2);
+IS(NDS_DMA_MEM_USAGE_SLOT_CODE, 0);
+IS(NDS_DMA_MEM_USAGE_SLOT_TENSORS, 1);
+IS(NDS_DMA_MEM_USAGE_SLOT_CONSTANTS, 2);
+IS(NDS_DMA_MEM_USAGE_SLOT_SCRATCHPAD, 3);
+IS(NDS_DMA_MEM_USAGE_SLOT_MISC, 4);
+IS(NDS_DMA_MEM_USAGE_SLOT_COUNT, 12);
+IS(NDS_MAX_NEURONCORE_COUNT, 4);
+IS(NDS_EXT_MAX_NEURONCORE_COUNT, 12);
+IS(NDS_TOTAL_NC_COUNTER_COUNT, 95);
+IS(NDS_NC_COUNTER_COUNT + NDS_EXT_NC_COUNTER_COUNT, 95);
+
+IS(NDS_ND_COUNTER_RUNTIME_VERSION, 0);
+IS(NDS_ND_COUNTER_FRAMEWORK_VERSION, 1);
+IS(NDS_ND_COUNTER_FAL_VERSION, 2);
+IS(NDS_ND_COUNTER_FEATURE_BITMAP, 3);
+IS(NDS_ND_COUNTER_MIN_NEFF_VERSION, 4);
+IS(NDS_ND_COUNTER_MAX_NEFF_VERSION, 5);
+IS(NDS_ND_COUNTER_MEM_USAGE_CODE_HOST, 6);
+IS(NDS_ND_COUNTER_MEM_USAGE_TENSORS_HOST, 7);
+IS(NDS_ND_COUNTER_MEM_USAGE_CONSTANTS_HOST, 8);
+IS(NDS_ND_COUNTER_MEM_USAGE_SCRATCHPAD_HOST, 9);
+IS(NDS_ND_COUNTER_MEM_USAGE_MISC_HOST, 10);
+IS(NDS_ND_COUNTER_DYNAMIC_SYSFS_METRIC_BITMAP, 11);
+IS(NDS_ND_COUNTER_DEVICE_CLUSTER_ID, 12);
+IS(NDS_ND_COUNTER_COUNT, 31);
+
+IS(NDS_NC_COUNTER_TIME_IN_USE, 0);
+IS(NDS_NC_COUNTER_INFER_COMPLETED, 1);
+IS(NDS_NC_COUNTER_INFER_COMPLETED_WITH_ERR, 2);
+IS(NDS_NC_COUNTER_INFER_COMPLETED_WITH_NUM_ERR, 3);
+IS(NDS_NC_COUNTER_INFER_TIMED_OUT, 4);
+IS(NDS_NC_COUNTER_INFER_INCORRECT_INPUT, 5);
+IS(NDS_NC_COUNTER_INFER_FAILED_TO_QUEUE, 6);
+IS(NDS_NC_COUNTER_ERR_GENERIC, 7);
+IS(NDS_NC_COUNTER_ERR_NUMERICAL, 8);
+IS(NDS_NC_COUNTER_ERR_MODEL, 9);
+IS(NDS_NC_COUNTER_ERR_TRANSIENT, 10);
+IS(NDS_NC_COUNTER_ERR_HW, 11);
+IS(NDS_NC_COUNTER_ERR_RT, 12);
+IS(NDS_NC_COUNTER_LATENCY_DEVICE, 13);
+IS(NDS_NC_COUNTER_LATENCY_TOTAL, 14);
+IS(NDS_NC_COUNTER_NC_TIME, 15);
+IS(NDS_NC_COUNTER_GENERIC_FAIL, 16);
+IS(NDS_NC_COUNTER_ERR_RESOURCE, 17);
+IS(NDS_NC_COUNTER_ERR_RESOURCE_NC, 18);
+IS(NDS_NC_COUNTER_ERR_INVALID, 19);
+IS(NDS_NC_COUNTER_ERR_UNSUPPORTED_NEFF_VERSION, 20);
+IS(NDS_NC_COUNTER_CC_TIME, 21);
+IS(NDS_NC_COUNTER_MEM_USAGE_CODE_DEVICE, 22);
+IS(NDS_NC_COUNTER_MEM_USAGE_TENSORS_DEVICE, 23);
+IS(NDS_NC_COUNTER_MEM_USAGE_CONSTANTS_DEVICE, 24);
+IS(NDS_NC_COUNTER_MEM_USAGE_SCRATCHPAD_DEVICE, 25);
+IS(NDS_NC_COUNTER_MEM_USAGE_MISC_DEVICE, 26);
+IS(NDS_NC_COUNTER_MODEL_LOAD_COUNT, 27);
+IS(NDS_NC_COUNTER_INFERENCE_COUNT, 28);
+IS(NDS_NC_COUNTER_MAC_COUNT, 29);
+IS(NDS_NC_COUNTER_OOB, 30);
+IS(NDS_NC_COUNTER_COUNT, 31);
+IS(NDS_EXT_NC_COUNTER_HW_ERR_COLLECTIVES, 31);
+IS(NDS_EXT_NC_COUNTER_HW_ERR_HBM_UE, 32);
+IS(NDS_EXT_NC_COUNTER_HW_ERR_NC_UE, 33);
+IS(NDS_EXT_NC_COUNTER_HW_ERR_DMA_ABORT, 34);
+IS(NDS_EXT_NC_COUNTER_SW_NQ_OVERFLOW, 35);
+IS(NDS_EXT_NC_COUNTER_SW_SEMAPHORE_ERROR, 36);
+IS(NDS_EXT_NC_COUNTER_SW_EVENT_ERROR, 37);
+IS(NDS_EXT_NC_COUNTER_SW_PSUM_COLLISION, 38);
+IS(NDS_EXT_NC_COUNTER_SW_SEQUENCER_FATAL, 39);
+IS(NDS_EXT_NC_COUNTER_HW_ERR_REPAIRABLE_HBM_UE, 40);
+
+/* The memory image: each block ends where the next may begin. */
+IS(NDS_ND_COUNTERS_START, sizeof(nds_header_t));
+IS(NDS_NC_COUNTERS_START, NDS_ND_COUNTERS_START + NDS_ND_COUNTER_COUNT * 8);
+IS(NDS_EXT_NC_COUNTERS_START, 55936);
+IS(NDS_EXT_NC_DATA_START, NDS_EXT_NC_COUNTERS_START + 64 * 4 * 8);
+IS(NDS_END, NDS_EXT_NC_DATA_START + 12 * 96 * 8);
+
+/* ---- the driver ---- */
+
+SIZE(struct neuron_app_info, 152);
+AT(struct neuron_app_info, pid, 0);
+AT(struct neuron_app_info, nc_lock_map, 4);
+AT(struct neuron_app_info, uuid_data, 5);
+AT(struct neuron_app_info, host_mem_size, 136);
+AT(struct neuron_app_info, device_mem_size, 144);
+SIZE(ndl_version_info_t, 40);
+AT(ndl_version_info_t, driver_major_version, 0);
+AT(ndl_version_info_t, driver_minor_version, 2);
+AT(ndl_version_info_t, driver_full_version, 4);
+AT(ndl_version_info_t, library_major_version, 36);
+AT(ndl_version_info_t, library_minor_version, 38);
+SIZE(ndl_device_init_param_t, 12);
+AT(ndl_device_init_param_t, num_dram_regions, 4);
+AT(ndl_device_init_param_t, map_hbm, 8);
+SIZE(ndl_copy_buf_t, 56);
+AT(ndl_copy_buf_t, mmap_va, 8);
+AT(ndl_copy_buf_t, lock, 16);
+SIZE(ndl_device_t, 632);
+AT(ndl_device_t, device_index, 0);
+AT(ndl_device_t, device_type, 1);
+AT(ndl_device_t, device_revision, 2);
+AT(ndl_device_t, connected_device_count, 4);
+AT(ndl_device_t, connected_devices, 5);
+AT(ndl_device_t, csr_base, 72);
+AT(ndl_device_t, csr_size, 88);
+AT(ndl_device_t, cpy_bufs, 104);
+AT(ndl_device_t, hbm_va, 552);
+AT(ndl_device_t, hbm_size, 584);
+AT(ndl_device_t, hbm_va_cnt, 592);
+AT(ndl_device_t, shift_hbm_size, 596);
+AT(ndl_device_t, hbm_offset, 600);
+AT(ndl_device_t, context, 632);
+SIZE(ndl_mem_info_t, 64);
+SIZE(ndl_notification_context_t, 56);
+SIZE(ndl_device_nc_t, 16);
+SIZE(neuron_memcpy_batch_t, 40);
+SIZE(struct neuron_dma_eng_state, 20);
+SIZE(struct neuron_dma_queue_state, 48);
+SIZE(struct neuron_ioctl_mem_chunk_info, 24);
+AT(struct neuron_ioctl_mem_chunk_info, size, 8);
+AT(struct neuron_ioctl_mem_chunk_info, mem_type, 16);
+SIZE(struct neuron_ioctl_nc_map_entry, 8);
+SIZE(struct neuron_uuid, 32);
+SIZE(nrt_tensor_batch_op_t, 24);
+
+IS(MAX_NEURON_DEVICE_COUNT, 64);
+IS(MAX_NC_PER_DEVICE, 8);
+IS(MAX_HBM_PER_DEVICE, 4);
+IS(NEURON_MAX_PROCESS_PER_DEVICE, 16);
+IS(NEURON_NC_MAP_MAX_ENTRIES, 128);
+IS(NEURON_NC_MAP_DEVICE, 0xffffffff);
+IS(APP_INFO_PID_NC_LOCK_INFO, 1);
+IS(APP_INFO_PID_MEM_USAGE, 2);
+IS(APP_INFO_ALL, 0xF);
+IS(APP_INFO_MAX_MODELS_PER_DEVICE, 4);
+
+SIZE(mem_alloc_category_t, 4);
+IS(NEURON_MEMALLOC_TYPE_UNKNOWN_HOST, 0);
+IS(NEURON_MEMALLOC_TYPE_CODE_HOST, 1);
+IS(NEURON_MEMALLOC_TYPE_TENSORS_HOST, 2);
+IS(NEURON_MEMALLOC_TYPE_CONSTANTS_HOST, 3);
+IS(NEURON_MEMALLOC_TYPE_MISC_HOST, 4);
+IS(NEURON_MEMALLOC_TYPE_NCDEV_HOST, 5);
+IS(NEURON_MEMALLOC_TYPE_NOTIFICATION_HOST, 6);
+IS(NEURON_MEMALLOC_TYPE_UNKNOWN_DEVICE, 7);
+IS(NEURON_MEMALLOC_TYPE_CODE_DEVICE, 8);
+IS(NEURON_MEMALLOC_TYPE_TENSORS_DEVICE, 9);
+IS(NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE, 10);
+IS(NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE, 11);
+IS(NEURON_MEMALLOC_TYPE_MISC_DEVICE, 12);
+IS(NEURON_MEMALLOC_TYPE_NCDEV_DEVICE, 13);
+IS(NEURON_MEMALLOC_TYPE_COLLECTIVES_DEVICE, 14);
+IS(NEURON_MEMALLOC_TYPE_SCRATCHPAD_NONSHARED_DEVICE, 15);
+IS(NEURON_MEMALLOC_TYPE_NOTIFICATION_DEVICE, 16);
+IS(NEURON_MEMALLOC_TYPE_DMA_RINGS_HOST, 17);
+IS(NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, 18);
+IS(NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE, 19);
+IS(NEURON_MEMALLOC_TYPE_MAX, 20);
+
+IS(NEURON_DRIVER_FEATURE_DMABUF, 1);
+IS(NEURON_DRIVER_FEATURE_ASYNC_DMA, 2);
+IS(NEURON_DRIVER_FEATURE_BATCH_DMAQ_INIT, 4);
+IS(NEURON_DRIVER_FEATURE_BIG_CORE_MAPS, 8);
+IS(NEURON_DRIVER_FEATURE_MEM_ALLOC_TYPE, 16);
+IS(NEURON_DRIVER_FEATURE_HBM_SCRUB, 32);
+IS(NEURON_DRIVER_FEATURE_MEM_ALLOC64, 64);
+IS(NEURON_DRIVER_FEATURE_CONTIGUOUS_SCRATCHPAD, 128);
+IS(NEURON_DRIVER_FEATURE_ZEROCOPY, 256);
+IS(NEURON_POD_TYPE_NONE, 0);
+IS(NEURON_POD_TYPE_P2P, 1);
+IS(NEURON_POD_TYPE_SWITCH, 2);
+IS(NEURON_POD_STATE_NOT_STARTED, 0);
+IS(NEURON_POD_STATE_IN_PROGRESS, 1);
+IS(NEURON_POD_STATE_ULTRASERVER, 2);
+IS(NEURON_POD_STATE_FAILED, 3);
+IS(NEURON_POD_STATE_SINGLE_NODE, 4);
+IS(NEURON_NPE_POD_CTRL_REQ_POD, 0);
+IS(NEURON_NPE_POD_CTRL_REQ_SINGLE_NODE, 1);
+IS(NEURON_NPE_POD_CTRL_REQ_KILL, 2);
+IS(NEURON_NPE_POD_CTRL_SET_MODE, 3);
+IS(NEURON_ULTRASERVER_MODE_UNSET, 0);
+IS(NEURON_ULTRASERVER_MODE_X4, 1);
+IS(NEURON_ULTRASERVER_MODE_X2H, 2);
+IS(NEURON_ULTRASERVER_MODE_X2V, 3);
+IS(NEURON_ULTRASERVER_MODE_X1, 4);
+IS(NEURON_METRICS_MODE_PERIODIC_ENABLE, 0);
+IS(NEURON_METRICS_MODE_PERIODIC_DISABLE, 1);
+IS(NEURON_DMA_QUEUE_TYPE_TX, 0);
+IS(NEURON_DMA_QUEUE_TYPE_RX, 1);
+IS(NEURON_DMA_QUEUE_TYPE_COMPLETION, 2);
+IS(NEURON_CINIT_STATE_STARTED, 1);
+IS(NEURON_CINIT_STATE_COMPLETED, 2);
+IS(NEURON_CINIT_STATE_INVALID, 3);
+IS(NEURON_DMA_H2T_CTX_HANDLE_NONE, -1);
+IS(NEURON_DMA_H2T_CTX_HANDLE_SYNC, 0);
+IS(NEURON_DMA_H2T_CTX_HANDLE_ASYNC1, 1);
+IS(NEURON_DMA_H2T_CTX_HANDLE_ASYNC2, 2);
+IS(NEURON_DMA_H2T_CTX_HANDLE_CNT, 3);
+IS(NQ_DEV_TYPE_NEURON_CORE, 0);
+IS(NQ_DEV_TYPE_NEURON_TOPSP, 1);
+IS(NQ_DEV_TYPE_MAX, 2);
+IS(NQ_TYPE_TRACE, 0);
+IS(NQ_TYPE_NOTIFY, 1);
+IS(NQ_TYPE_EVENT, 2);
+IS(NQ_TYPE_ERROR, 3);
+IS(NQ_TYPE_TRACE_DMA, 4);
+IS(NQ_TYPE_THROTTLE, 5);
+IS(NQ_TYPE_MAX, 6);
+IS(NEURON_DM_BLOCK_INVALID, -1);
+IS(NEURON_DM_BLOCK_TPB, 0);
+IS(NEURON_DM_BLOCK_TOPSP, 1);
+IS(NEURON_DM_BLOCK_HBM, 2);
+IS(NEURON_DM_RESOURCE_SEMAPHORE, 0);
+IS(NEURON_DM_RESOURCE_ALL, 1);
+IS(NEURON_DM_RESOURCE_SBUF, 2);
+IS(NEURON_DM_RESOURCE_DMEM, 3);
+
+int main(void)
+{
+    return 0;
+}
