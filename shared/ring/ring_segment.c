@@ -231,6 +231,24 @@ static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct
     return 0;
 }
 
+/* Takes the mapping in any case. */
+static int take_mapping(struct ntk_ring_segment *segment, const struct ntk_segment_header *header,
+                        void *mapping, uint32_t owner, struct ntk_err *err)
+{
+    int ret;
+
+    segment->base = mapping;
+    segment->bytes = header->segment_bytes;
+    segment->guard = ntk_map_guard_add(mapping, segment->bytes);
+    if (segment->guard < 0) {
+        return ntk_err_set(err, segment->guard, NTK_ERR_NO_OFFSET, "too many segments are mapped");
+    }
+    /* Pairs with the release store of the magic in runtime-hooks/hooks/segment.c. */
+    (void)ntk_abi_load_acquire(&((const struct ntk_segment_header *)mapping)->magic);
+    ret = check_sections(segment, header, err);
+    return ret == 0 ? take_process(segment, owner, err) : ret;
+}
+
 int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
                           struct ntk_ring_segment **out_segment, struct ntk_err *err)
 {
@@ -283,25 +301,58 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
             ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map %s: %s", path, strerror(errno));
         goto out;
     }
-    segment->base = mapping;
-    segment->bytes = header.segment_bytes;
-    segment->guard = ntk_map_guard_add(mapping, segment->bytes);
-    if (segment->guard < 0) {
-        ret = ntk_err_set(err, segment->guard, NTK_ERR_NO_OFFSET, "too many segments for %s", path);
-        goto out;
-    }
-    /* Pairs with the release store of the magic in runtime-hooks/hooks/segment.c. */
-    (void)ntk_abi_load_acquire(&((const struct ntk_segment_header *)mapping)->magic);
-    ret = check_sections(segment, &header, err);
-    if (ret == 0) {
-        ret = take_process(segment, (uint32_t)status.st_uid, err);
-    }
+    ret = take_mapping(segment, &header, mapping, (uint32_t)status.st_uid, err);
     if (ret < 0) {
         ntk_err_prefix(err, "%s", path);
         goto out;
     }
 
     segment->fd = fd;
+    *out_segment = segment;
+    segment = NULL;
+
+out:
+    ntk_ring_segment_close(segment);
+    return ret;
+}
+
+int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment **out_segment,
+                           struct ntk_err *err)
+{
+    struct ntk_ring_segment *segment = NULL;
+    struct ntk_segment_header header;
+    int ret;
+
+    if (bytes < sizeof header || bytes > NTK_SEGMENT_BYTES_MAX) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "is no segment");
+    }
+    if (ntk_abi_load_acquire(&((const struct ntk_segment_header *)mapping)->magic) == 0) {
+        return -EAGAIN;
+    }
+    memcpy(&header, mapping, sizeof header);
+    ret = check_header(&header, bytes, err);
+    if (ret < 0) {
+        return ret;
+    }
+    /* The unmapping at the end goes by the header, so the two must agree. */
+    if (header.segment_bytes != bytes) {
+        return ntk_err_set(err, -EBADMSG, 24, "has %zu bytes and says %llu", bytes,
+                           (unsigned long long)header.segment_bytes);
+    }
+    segment = calloc(1, sizeof *segment);
+    if (segment == NULL) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    segment->fd = -1;
+    segment->guard = -1;
+    segment->from = NTK_RING_FROM_NOW;
+    ret = take_mapping(segment, &header, mapping, (uint32_t)geteuid(), err);
+    if (ret < 0) {
+        segment->base = NULL; /* still the caller's */
+        ntk_map_guard_remove(segment->guard);
+        goto out;
+    }
+
     *out_segment = segment;
     segment = NULL;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_segment - one mapped segment: private to this folder and its tests.
+ * ring_segment - one mapped segment: private to this folder, its tests and runtime-hooks/nds.
  *
  * _open() copies and checks the header once; afterwards only the checked copy of the section table is
  * used, so whatever the writer does later cannot lead a reader out of the mapping.
@@ -61,6 +61,10 @@ struct ntk_ring_segment {
  * sentence. path is copied. */
 int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
                           struct ntk_ring_segment **out_segment, struct ntk_err *err);
+/* A segment that is mapped already, as that of the calling process itself; takes the mapping when it
+ * succeeds. It has no path and no name. Errors as above. */
+int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment **out_segment,
+                           struct ntk_err *err);
 void ntk_ring_segment_close(struct ntk_ring_segment *segment);
 /* Whether the writer marked its clean end. */
 bool ntk_ring_segment_said_goodbye(const struct ntk_ring_segment *segment);
