@@ -208,6 +208,8 @@ int ntk_loop_run(struct ntk_loop *loop, struct ntk_err *err)
 
 void ntk_loop_stop(struct ntk_loop *loop, int code)
 {
-    loop->stopped = true;
-    loop->code = code;
+    if (!loop->stopped) { /* the first reason counts */
+        loop->stopped = true;
+        loop->code = code;
+    }
 }

@@ -17,6 +17,7 @@
 #include "exporters/exporter.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/str.h"
 #include "shared/collect/collect.h"
 #include "shared/store/store.h"
 #include "shared/store/store_reader.h"
@@ -44,6 +45,7 @@ struct ntk_monitor {
     bool said_cut;
     bool said_store;
     bool said_collect;
+    char said_note[NTK_ERR_TEXT_BYTES]; /* what the collector last could not see */
     bool said_export;
     struct ntk_err err; /* what ends the loop */
 };
@@ -178,6 +180,17 @@ static void watch_store(struct ntk_monitor *monitor)
     monitor->said_store = status.failing;
 }
 
+/* An application that cannot be shown is said once, not each period. */
+static void watch_note(struct ntk_monitor *monitor)
+{
+    const char *note = ntk_collector_note(monitor->collector);
+
+    if (note[0] && strncmp(note, monitor->said_note, sizeof monitor->said_note - 1) != 0) {
+        ntk_log_warn(MODULE, "%s", note);
+    }
+    ntk_str_copy(monitor->said_note, sizeof monitor->said_note, note);
+}
+
 /* One snapshot to everyone; all: whatever was not reported yet is due. */
 static void take_period(struct ntk_monitor *monitor, bool all)
 {
@@ -193,6 +206,7 @@ static void take_period(struct ntk_monitor *monitor, bool all)
         return;
     }
     monitor->said_collect = false;
+    watch_note(monitor);
     if (monitor->store) {
         ntk_store_put(monitor->store, snapshot);
         watch_store(monitor);

@@ -329,6 +329,9 @@ int main(int argc, char **argv)
 
 out:
     ntk_screen_destroy(run.screen); /* the terminal first, then sentences */
+    if (run.source && ntk_top_source_note(run.source)[0]) {
+        ntk_log_warn("", "%s", ntk_top_source_note(run.source));
+    }
     ntk_top_source_close(run.source);
     ntk_top_model_destroy(run.model);
     if (run.signal_fd >= 0) {

@@ -23,6 +23,8 @@ struct ntk_top_source_ops {
     int (*take)(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
                 struct ntk_err *err);
     void (*close)(struct ntk_top_source *source);
+    /* Why something is not shown, or "". Borrowed until the next call. NULL: never. */
+    const char *(*note)(const struct ntk_top_source *source);
 };
 
 struct ntk_top_source {
@@ -32,6 +34,7 @@ struct ntk_top_source {
 
 int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
                         struct ntk_err *err);
+const char *ntk_top_source_note(const struct ntk_top_source *source);
 void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */
 
 /* This machine. sysfs_root stands for /sys; NULL looks where devices usually are. */

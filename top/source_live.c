@@ -39,7 +39,12 @@ static void live_close(struct ntk_top_source *base)
     free(source);
 }
 
-static const struct ntk_top_source_ops live_ops = { live_take, live_close };
+static const char *live_note(const struct ntk_top_source *base)
+{
+    return ntk_collector_note(((const struct live_source *)base)->collector);
+}
+
+static const struct ntk_top_source_ops live_ops = { live_take, live_close, live_note };
 
 /* EC2 says the instance's id in the firmware's asset tag; elsewhere anything may stand there. */
 static void read_instance_id(const char *sysfs_root, char *out_id, size_t out_bytes)

@@ -258,7 +258,11 @@ static int command_exec(int argc, char **argv)
     } else {
         print_text(&nrt, &bench, &result);
     }
-    return fflush(stdout) == 0 && result.errors == 0 ? 0 : 1;
+    if (fflush(stdout) != 0) {
+        ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
+        return fail(&err);
+    }
+    return result.errors == 0 ? 0 : 1;
 }
 
 static int command_machine(int argc, char **argv)

@@ -233,6 +233,7 @@ NRT_STATUS nrt_profile_stop(const char *filename)
             status = nrt_front_fail("nrt_profile_stop", ret == -ENOENT ? -EINVAL : ret, &err);
         } else if (ret > 0) { /* a shorter, readable capture */
             nrt_log_error("nrt_profile_stop", "%s", err.text);
+            status = NRT_RESOURCE;
         }
     }
     nrt_front_leave();

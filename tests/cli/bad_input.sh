@@ -1,0 +1,171 @@
+#!/bin/bash
+# bad_input - every program and what the world may do to it: one sentence that names the thing, the right exit
+# code, and nothing lost that was there before. A row: exit code, pattern of the sentence, command.
+set -u
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-cli-XXXXXX")
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks
+unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+failures=0
+rows=0
+server=
+finish() {
+    [ -z "$server" ] || kill -KILL "$server" 2>/dev/null
+    wait 2>/dev/null
+    chmod -R u+rwx "$scratch"
+    rm -rf "$scratch"
+}
+trap finish EXIT
+cd "$scratch" || exit 1
+mkdir -m 700 hooks
+
+complain() {
+    printf 'FAILED: %s\n' "$*"
+    sed 's/^/    | /' err
+    failures=$((failures + 1))
+}
+
+sentence='^neuron-[a-z]+( exec| machine)?: '
+
+# row CODE PATTERN COMMAND...: OUT=FILE puts its stdout there. The sentence is the one line that begins with
+# the program's name; a usage error adds where help is, the runtime its own log lines.
+row() {
+    local want=$1 pattern=$2 code said
+    shift 2
+    rows=$((rows + 1))
+    timeout 60 "$@" </dev/null >"${OUT:-out}" 2>err
+    code=$?
+    [ $code = "$want" ] || complain "$*: exit code $code, not $want"
+    said=$(grep -Ec "$sentence" err)
+    [ "$said" = 1 ] || complain "$*: $said sentences"
+    grep -Eq -- "$sentence.*$pattern" err || complain "$*: does not say '$pattern'"
+    grep -Evq "$sentence|^Try '|^[0-9]{4}-[A-Z][a-z]{2}-[0-9]{2} .*NRT:" err && complain "$*: says more"
+}
+
+neuron-packager example mlp -o good.neff >/dev/null || exit 1
+neuron-profile capture -n good.neff -s good.ntff >/dev/null || exit 1
+head -c 1500 good.neff >cut.neff
+head -c 4000 good.ntff >cut.ntff
+head -c 500 good.neff >head.neff
+head -c 100 good.ntff >head.ntff
+printf '%4000s' foreign >foreign
+: >nothing
+cp good.neff flipped.neff
+printf 'XXXXXXXXXXXXXXXX' | dd of=flipped.neff bs=1 seek=3000 conv=notrunc status=none
+echo '{"period": "no time"}' >bad.json
+echo '{' >cut.json
+
+# ---- options ----
+for program in neuron-bench neuron-monitor neuron-packager neuron-profile neuron-top; do
+    row 2 "unknown option '--no-such'" $program --no-such
+    row 2 "unknown option '-Z'" $program -Z
+done
+row 2 "" neuron-bench
+row 2 "" neuron-packager
+row 2 "" neuron-profile
+row 2 "unknown command 'dance'" neuron-bench dance
+row 2 "dance" neuron-packager dance
+row 2 "dance" neuron-profile dance
+row 2 "stray" neuron-monitor stray
+row 2 "stray" neuron-top stray
+row 2 "--count" neuron-bench exec good.neff --count many
+row 2 "--cores" neuron-bench exec good.neff --cores 3-x
+row 2 "--period" neuron-monitor --period soon
+row 2 "--delay" neuron-top --delay 1ms
+row 2 "needs a value" neuron-monitor --db
+row 2 "--prometheus" neuron-monitor --prometheus 127.0.0.1:99999999
+
+# ---- files: what reads them, and what is wrong with them ----
+row 1 "gone.json.*No such file" neuron-monitor --once -c gone.json
+row 1 "cut.json: line 2" neuron-monitor --once -c cut.json
+row 1 "bad.json" neuron-monitor --once -c bad.json
+row 1 "is empty" neuron-monitor --once -c nothing
+for reads_neff in "neuron-packager info" "neuron-packager unpack -o u" "neuron-profile capture -s o.ntff -n"; do
+    row 1 "gone.neff.*No such file" $reads_neff gone.neff
+    row 1 "$scratch.*not a regular file" $reads_neff "$scratch"
+    row 1 "cut.neff: .*cut off" $reads_neff cut.neff
+    row 1 "head.neff: not a NEFF" $reads_neff head.neff
+    row 1 "foreign: " $reads_neff foreign
+    row 1 "nothing: not a NEFF" $reads_neff nothing
+done
+row 1 "flipped.neff: " env NEURON_RT_VALIDATE_HASH=1 neuron-packager info flipped.neff
+for file in gone.neff "$scratch" cut.neff head.neff foreign nothing; do
+    row 1 "$file" neuron-bench exec $file --count 1
+done
+for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output-format summary-text -s"; do
+    row 1 "gone.ntff.*No such file" $reads_ntff gone.ntff
+    row 1 "$scratch.* folder" $reads_ntff "$scratch"
+    # What is there is shown, what is not is said.
+    $reads_ntff cut.ntff >out 2>err </dev/null || complain "$reads_ntff cut.ntff: exit code $?"
+    grep -q "^neuron-profile: cut.ntff: .*end" err && [ -s out ] || complain "$reads_ntff cut.ntff"
+    row 1 "head.ntff: " $reads_ntff head.ntff
+    row 1 "foreign: " $reads_ntff foreign
+    row 1 "good.neff: " $reads_ntff good.neff
+    row 1 "nothing: file is empty" $reads_ntff nothing
+done
+[ ! -e o.ntff ] || complain "a capture of nothing was left"
+
+# ---- a full disk ----
+if [ -e /dev/full ]; then
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-packager info good.neff
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-profile show-session -s good.ntff
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-profile view -s good.ntff --output-format summary-json
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-bench exec good.neff --count 1
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor --once --period 100ms
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-top --once
+fi
+# No file beyond so many KiB; the signal for it ignored, as on a disk that is full.
+small() { (trap '' XFSZ && ulimit -f "$1" && shift && exec "$@"); }
+export -f small
+full() { # KiB PATTERN COMMAND...
+    local kib=$1 pattern=$2
+    shift 2
+    row 1 "$pattern" bash -c "small $kib $*"
+}
+full 16 "short.ntff.*nrt_profile_stop" neuron-profile capture -n good.neff -s short.ntff
+full 1 "short.ntff" neuron-profile capture -n good.neff -s short.ntff
+full 16 "new.neff" neuron-packager example mlp -o new.neff
+[ ! -e new.neff ] || complain "a NEFF cut short looks whole"
+full 1 "new.db" neuron-monitor --once --period 100ms --db new.db
+
+# ---- ports ----
+neuron-monitor --quiet --prometheus 127.0.0.1:0 --verbose 1 2>log &
+server=$!
+for ((i = 0; i < 600; i++)); do
+    port=$(sed -n 's/.*serving metrics at port //p' log)
+    [ -z "$port" ] || break
+    sleep 0.05
+done
+row 1 "port $port: the port is in use" neuron-monitor --once --prometheus "127.0.0.1:$port"
+row 1 "port $port: the port is in use" neuron-monitor --once --http "127.0.0.1:$port"
+kill -TERM $server
+wait $server
+server=
+
+# ---- no permission; root has to become somebody first ----
+as_nobody=
+if [ "$(id -u)" = 0 ]; then
+    as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+    command -v setpriv >/dev/null && $as_nobody test -x "$NTK_BIN_DIR/neuron-top" || as_nobody=none
+fi
+if [ "$as_nobody" != none ]; then
+    chmod 755 "$scratch"
+    mkdir -m 000 denied
+    cp good.neff secret.neff
+    chmod 000 secret.neff
+    row 1 "secret.neff: Permission denied" $as_nobody neuron-packager info secret.neff
+    row 1 "denied/o.neff: Permission denied" $as_nobody neuron-packager example mlp -o denied/o.neff
+    export NEURON_HOOKS_DIR=$scratch/denied
+    row 1 "" $as_nobody neuron-bench exec good.neff --count 1
+    grep -q "$scratch/denied/.*Permission denied" err || complain "neuron-bench does not name the folder"
+    # Watching goes on with what can be seen.
+    row 0 "$scratch/denied: Permission denied" $as_nobody neuron-monitor --once --period 100ms
+    row 0 "$scratch/denied: Permission denied" $as_nobody neuron-top --once
+    export NEURON_HOOKS_DIR=$scratch/hooks
+fi
+
+# ---- screens that are none ----
+row 1 "is no terminal; --once or --batch" neuron-top
+row 1 "cannot|no " env NEURON_LIBNRT=/nowhere/libnrt.so.1 neuron-bench exec good.neff --count 1
+
+[ $failures = 0 ] || exit 1
+echo "$rows rows, all as expected"
