@@ -648,6 +648,66 @@ static void stopped(struct run *run, enum ntk_engine_outcome outcome)
     }
 }
 
+/* Whether the instruction, once it runs, changes that semaphore or event. */
+static bool may_change(const struct run *run, const struct ntk_engine_instr *instr, uint32_t number,
+                       bool is_event)
+{
+    if (instr->signal_semaphore == number &&
+        ((instr->flags & NTK_ISA_FLAG_SIGNAL_EVENT) != 0) == is_event) {
+        return true;
+    }
+    if (instr->kind == NTK_ENGINE_KIND_SYNC && instr->sync_number == number) {
+        bool on_event = instr->sync_mode == NTK_ISA_SYNC_EVENT_SET ||
+                        instr->sync_mode == NTK_ISA_SYNC_EVENT_CLEAR;
+        bool on_semaphore = instr->sync_mode == NTK_ISA_SYNC_SEMAPHORE_ADD ||
+                            instr->sync_mode == NTK_ISA_SYNC_SEMAPHORE_SUB ||
+                            instr->sync_mode == NTK_ISA_SYNC_SEMAPHORE_WRITE;
+
+        if (is_event ? on_event : on_semaphore) {
+            return true;
+        }
+    }
+    for (uint32_t s = 0; instr->kind == NTK_ENGINE_KIND_DMA && s < instr->count; s++) {
+        const struct ntk_engine_dma *dma =
+            ntk_vec_at(&run->program->dmas,
+                       *(const uint32_t *)ntk_vec_at(&run->program->starts, instr->first + s));
+
+        if ((is_event ? dma->event : dma->semaphore) == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an engine waits for what none of the others, which stand too, would ever change. */
+static bool waits_in_vain(const struct run *run, uint32_t engine)
+{
+    const struct engine_state *state = &run->engines[engine];
+    const struct ntk_engine_instr *instr = &state->instrs[state->next];
+    bool is_event = (instr->flags & NTK_ISA_FLAG_WAIT_EVENT) != 0;
+
+    for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        for (uint32_t i = run->engines[e].next; e != engine && i < run->engines[e].count; i++) {
+            if (may_change(run, &run->engines[e].instrs[i], instr->wait_semaphore, is_event)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Most engines only wait for the one that cannot go on: that one is named, where it can be told. */
+static void deadlocked(struct run *run)
+{
+    stopped(run, NTK_RUN_DEADLOCK);
+    for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
+        if (run->engines[e].next < run->engines[e].count && waits_in_vain(run, e)) {
+            fault_at(run, e);
+            return;
+        }
+    }
+}
+
 static void loop(struct run *run)
 {
     uint64_t limit_ps = UINT64_MAX;
@@ -680,7 +740,7 @@ static void loop(struct run *run)
     }
     for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
         if (run->engines[e].next < run->engines[e].count) {
-            stopped(run, NTK_RUN_DEADLOCK);
+            deadlocked(run);
             return;
         }
     }

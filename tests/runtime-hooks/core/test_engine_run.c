@@ -494,6 +494,48 @@ static void a_program_that_can_never_go_on_is_found_at_once(void **state)
     assert_int_equal(f->result.duration_ns, 72); /* 100 cycles at 1.4 GHz, then nothing */
 }
 
+/* Method: ACT waits for DVE, which waits for a semaphore of its own that nobody signals. */
+static void a_deadlock_names_the_engine_that_the_others_wait_for(void **state)
+{
+    struct engine_fixture *f = *state;
+    struct ntk_isa_instr instr = nop(100);
+
+    instr.wait_semaphore = 50;
+    instr.wait_value = 1;
+    engine_fixture_emit(f, NTK_ISA_ENGINE_ACT, &instr);
+    instr = nop(100);
+    engine_fixture_emit(f, NTK_ISA_ENGINE_DVE, &instr);
+    instr.wait_semaphore = 51;
+    instr.wait_value = 1;
+    engine_fixture_emit(f, NTK_ISA_ENGINE_DVE, &instr);
+    instr = nop(100);
+    instr.signal_semaphore = 50;
+    instr.signal_value = 1;
+    engine_fixture_emit(f, NTK_ISA_ENGINE_DVE, &instr);
+    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_DEADLOCK);
+    assert_int_equal(f->result.engines_not_done, 1 << NTK_ENGINE_ACT | 1 << NTK_ENGINE_DVE);
+    assert_int_equal(f->result.fault_engine, NTK_ENGINE_DVE);
+    assert_int_equal(f->result.fault_slot, 1);
+}
+
+/* Method: each of two engines waits for the other: the first is named. */
+static void of_engines_that_wait_for_each_other_the_first_is_named(void **state)
+{
+    struct engine_fixture *f = *state;
+    struct ntk_isa_instr instr = nop(100);
+
+    instr.wait_semaphore = 50;
+    instr.wait_value = 1;
+    instr.signal_semaphore = 51;
+    instr.signal_value = 1;
+    engine_fixture_emit(f, NTK_ISA_ENGINE_POOL, &instr);
+    instr.wait_semaphore = 51;
+    instr.signal_semaphore = 50;
+    engine_fixture_emit(f, NTK_ISA_ENGINE_DVE, &instr);
+    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_DEADLOCK);
+    assert_int_equal(f->result.fault_engine, NTK_ENGINE_POOL);
+}
+
 static void a_run_ends_at_its_limit_of_device_time(void **state)
 {
     struct engine_fixture *f = *state;
@@ -786,6 +828,8 @@ int main(void)
         TEST(descriptors_reach_the_state_buffer_by_partition_and_offset),
         TEST(an_indirect_copy_gathers_rows_and_stops_or_skips_out_of_bounds),
         TEST(a_program_that_can_never_go_on_is_found_at_once),
+        TEST(a_deadlock_names_the_engine_that_the_others_wait_for),
+        TEST(of_engines_that_wait_for_each_other_the_first_is_named),
         TEST(a_run_ends_at_its_limit_of_device_time),
         TEST(five_seconds_of_device_time_cost_nothing_on_the_host),
         TEST(an_empty_program_takes_no_time),
