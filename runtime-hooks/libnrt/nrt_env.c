@@ -159,6 +159,12 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     options.report_numerical_errors =
         !(verbosity && (strcasecmp(verbosity, "none") == 0 || strcasecmp(verbosity, "off") == 0 ||
                         strcmp(verbosity, "0") == 0));
+    bool fails_on_nan = false;
+    ret = variable_get_bool("NEURON_FAIL_ON_NAN", &fails_on_nan, err);
+    if (ret < 0) {
+        return ret;
+    }
+    options.report_numerical_errors = options.report_numerical_errors || fails_on_nan;
     ret = variable_get_u64("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", &options.memlog_entries, err);
     if (ret < 0) {
         return ret;
