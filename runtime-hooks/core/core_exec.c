@@ -38,9 +38,11 @@ uint32_t ntk_core_status(int error)
         int error;
         uint32_t status;
     } statuses[] = {
-        { 0, 0 },       { -EINVAL, 2 },   { -EBADMSG, 2 },  { -EFBIG, 2 },     { -ERANGE, 2 },
-        { -EBADF, 3 },  { -ENOMEM, 4 },   { -ENOSPC, 4 },   { -ETIMEDOUT, 5 }, { -EAGAIN, 7 },
-        { -ECHRNG, 9 }, { -ENOTSUP, 10 }, { -ECOMM, 1200 },
+        { 0, 0 },         { -EINVAL, 2 },     { -EBADMSG, 2 },
+        { -EFBIG, 2 },    { -ERANGE, 2 },     { -EBADF, 3 },
+        { -ENOMEM, 4 },   { -ENOSPC, 4 },     { -ETIMEDOUT, 5 },
+        { -EAGAIN, 7 },   { -ECHRNG, 9 },     { -ENOTSUP, 10 },
+        { -ECOMM, 1200 }, { -ESHUTDOWN, 14 }, { -ENOTRECOVERABLE, 101 },
     };
 
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "runtime-hooks/core/core_debug.h"
+#include "runtime-hooks/core/core_async.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
@@ -17,6 +18,8 @@
 #define DEFAULT_DEBUG_EVENTS 65536U
 #define DEFAULT_PAGE_MB 512U
 #define PAGE_MB_LIMIT 4096U
+#define DEFAULT_COMPUTE_DEPTH 8U
+#define IMPLICIT_DEPTH_MAX 63U
 #define DEFAULT_FEATURES UINT64_C(0x8000000000000FFF)
 
 /* NULL when unset or empty. */
@@ -233,6 +236,34 @@ int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
                            (unsigned long long)count, NTK_CORE_DEBUG_EVENTS_MAX);
     }
     *out_count = (uint32_t)count;
+    return 0;
+}
+
+int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err)
+{
+    uint64_t implicit_depth = 0;
+    uint64_t compute_depth = DEFAULT_COMPUTE_DEPTH;
+    int ret = variable_get_u64("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", &implicit_depth, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (implicit_depth > IMPLICIT_DEPTH_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=%llu is more than %u",
+                           (unsigned long long)implicit_depth, IMPLICIT_DEPTH_MAX);
+    }
+    ret = variable_get_u64("NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS", &compute_depth, err);
+    if (ret < 0) {
+        return ret;
+    }
+    if (compute_depth == 0 || compute_depth > NTK_CORE_ASYNC_DEPTH_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS=%llu is not 1 to %u",
+                           (unsigned long long)compute_depth, NTK_CORE_ASYNC_DEPTH_MAX);
+    }
+    out_async->implicit_depth = (uint32_t)implicit_depth;
+    out_async->compute_depth = (uint32_t)compute_depth;
     return 0;
 }
 

@@ -2,54 +2,43 @@
 /*
  * Executions and captures.
  */
-#include "runtime-hooks/libnrt/nrt_front.h"
+#include "runtime-hooks/libnrt/nrt_execute.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-#define TENSORS_ON_STACK 32U
-
-/* The tensors of one call, one per input and output of the model, each held. */
-struct call {
-    struct nrt_tensor *on_stack[TENSORS_ON_STACK];
-    struct ntk_core_tensor *cores_on_stack[TENSORS_ON_STACK];
-    struct nrt_tensor **tensors;
-    struct ntk_core_tensor **cores;
-    size_t count;
-};
-
-static void call_fini(struct call *call)
+void nrt_execute_call_fini(struct nrt_execute_call *call)
 {
     for (size_t i = 0; i < call->count; i++) {
         if (call->tensors[i]) {
             ntk_core_handle_drop(&nrt_front_tensors, call->tensors[i]);
         }
     }
-    if (call->tensors != call->on_stack) {
+    if (call->tensors != call->tensors_inline) {
         free(call->tensors);
         free(call->cores);
     }
 }
 
-/* NRT_INVALID, logged, when the sets lack a tensor of the model. */
-static NRT_STATUS call_init(struct call *call, struct nrt_model *model, struct nrt_set *input,
-                            struct nrt_set *output)
+NRT_STATUS nrt_execute_call_init(struct nrt_execute_call *call, struct nrt_model *model,
+                                 struct nrt_set *input, struct nrt_set *output)
 {
     const struct ntk_core_io *ios = ntk_core_model_io_get(model->core, &call->count);
 
-    call->tensors = call->on_stack;
-    call->cores = call->cores_on_stack;
-    if (call->count > TENSORS_ON_STACK) {
+    call->tensors = call->tensors_inline;
+    call->cores = call->cores_inline;
+    if (call->count > NRT_EXECUTE_TENSORS_INLINE) {
         call->tensors = calloc(call->count, sizeof(struct nrt_tensor *));
         call->cores = calloc(call->count, sizeof(struct ntk_core_tensor *));
     }
     if (!call->tensors || !call->cores) {
         free(call->tensors);
         free(call->cores);
-        call->tensors = call->on_stack;
+        call->tensors = call->tensors_inline;
         call->count = 0;
         return NRT_RESOURCE;
     }
@@ -93,7 +82,7 @@ static NRT_STATUS run_once(struct nrt_model *model, struct ntk_core_tensor *cons
 
 /* Run n-1's outputs feed run n: the i-th output is copied into the first input of its size that no
  * earlier output took. */
-static NRT_STATUS outputs_feed_inputs(struct nrt_model *model, const struct call *call)
+static NRT_STATUS outputs_feed_inputs(struct nrt_model *model, const struct nrt_execute_call *call)
 {
     size_t count = 0;
     const struct ntk_core_io *ios = ntk_core_model_io_get(model->core, &count);
@@ -120,22 +109,36 @@ static NRT_STATUS outputs_feed_inputs(struct nrt_model *model, const struct call
     return NRT_SUCCESS;
 }
 
+NRT_STATUS nrt_execute_call_run(const struct nrt_execute_call *call, struct nrt_model *model,
+                                int repeat_count)
+{
+    NRT_STATUS status = NRT_SUCCESS;
+
+    for (int i = 0; i < repeat_count && status == NRT_SUCCESS; i++) {
+        if (i > 0) {
+            status = outputs_feed_inputs(model, call);
+        }
+        if (status == NRT_SUCCESS) {
+            status = run_once(model, call->cores, call->count);
+        }
+    }
+    return status;
+}
+
 /* Between enter and leave, all handles held. */
 static NRT_STATUS run(struct nrt_model *model, struct nrt_set *input, struct nrt_set *output,
                       int repeat_count)
 {
-    struct call call;
-    NRT_STATUS status = call_init(&call, model, input, output);
+    struct nrt_execute_call call;
 
-    for (int i = 0; i < repeat_count && status == NRT_SUCCESS; i++) {
-        if (i > 0) {
-            status = outputs_feed_inputs(model, &call);
-        }
-        if (status == NRT_SUCCESS) {
-            status = run_once(model, call.cores, call.count);
-        }
+    if (nrt_request_is_implicit()) {
+        return nrt_request_execute_implicit(model, input, output, repeat_count);
     }
-    call_fini(&call);
+    NRT_STATUS status = nrt_execute_call_init(&call, model, input, output);
+    if (status == NRT_SUCCESS) {
+        status = nrt_execute_call_run(&call, model, repeat_count);
+    }
+    nrt_execute_call_fini(&call);
     return status;
 }
 

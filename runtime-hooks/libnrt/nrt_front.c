@@ -8,6 +8,7 @@
 #include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
 #define RUNTIME_VERSION "2.31.24.0"
@@ -20,6 +21,8 @@ enum state {
 
 /* Read by every call, written by init and close, which must not starve. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+/* Held by init and close from beginning to end; state changes with both held. */
+static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static enum state state;
 static struct ntk_core *core;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
@@ -61,9 +64,12 @@ struct ntk_core_handle_pool nrt_front_sets = NTK_CORE_HANDLE_POOL_INIT(struct nr
 static void child_after_fork(void)
 {
     static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+    static const pthread_mutex_t fresh_lifecycle = PTHREAD_MUTEX_INITIALIZER;
 
     gate = fresh;
+    lifecycle = fresh_lifecycle;
     if (state == STATE_OPEN) {
+        nrt_request_forget_after_fork();
         ntk_core_handle_forget(&nrt_front_sets);
         ntk_core_handle_forget(&nrt_front_tensors);
         ntk_core_handle_forget(&nrt_front_models);
@@ -169,10 +175,23 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     if (ret < 0) {
         return nrt_front_fail("nrt_allocate_neuron_cores", ret, &err);
     }
+    NRT_STATUS status = nrt_request_open(core);
+    if (status != NRT_SUCCESS) {
+        ntk_core_close(core);
+        core = NULL;
+        return status;
+    }
     state = STATE_OPEN;
     nrt_log_info("nrt_init", "%u NeuronCores of a software %s, first %u", ntk_core_count(core),
                  machine.instance, ntk_core_global(core, 0));
     return NRT_SUCCESS;
+}
+
+/* A callback runs in a thread that the call would wait for. */
+static NRT_STATUS refuse_worker(const char *function)
+{
+    nrt_log_error(function, "called from a callback (NRT_FAILURE)");
+    return NRT_FAILURE;
 }
 
 NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, const char *fal_version)
@@ -185,19 +204,32 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
         return NRT_INVALID;
     }
     pthread_once(&fork_handler, fork_handler_install);
-    pthread_rwlock_wrlock(&gate);
+    if (ntk_core_async_is_worker()) {
+        return refuse_worker("nrt_init");
+    }
+    pthread_mutex_lock(&lifecycle);
+    /* Nobody waits for the gate of an open runtime: callbacks could not come in behind him. */
     if (state != STATE_OPEN) {
+        pthread_rwlock_wrlock(&gate);
         nrt_log_open();
         status = front_open(framework, fw_version, fal_version);
+        pthread_rwlock_unlock(&gate);
     }
-    pthread_rwlock_unlock(&gate);
+    pthread_mutex_unlock(&lifecycle);
     return status;
 }
 
 NRT_STATUS nrt_close(void)
 {
-    pthread_rwlock_wrlock(&gate);
+    if (ntk_core_async_is_worker()) {
+        return refuse_worker("nrt_close");
+    }
+    pthread_mutex_lock(&lifecycle);
     if (state == STATE_OPEN) {
+        /* What is queued runs to its end, and its callbacks may call us. */
+        nrt_request_stop();
+        pthread_rwlock_wrlock(&gate);
+        nrt_request_close();
         ntk_core_debug_close_all();
         for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {
             (void)ntk_core_trace_stop((enum ntk_core_trace_sink)sink);
@@ -210,8 +242,9 @@ NRT_STATUS nrt_close(void)
         state = STATE_CLOSED;
         nrt_log_info("nrt_close", "closed");
         nrt_log_close();
+        pthread_rwlock_unlock(&gate);
     }
-    pthread_rwlock_unlock(&gate);
+    pthread_mutex_unlock(&lifecycle);
     return NRT_SUCCESS;
 }
 

@@ -175,6 +175,13 @@ NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
 NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *input_set,
                               nrt_tensor_set_t *output_set, int repeat_count);
 
+/* With NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS above 0 nrt_execute() returns when the execution is
+ * queued; its status goes to the callback, in a thread of the library. */
+typedef void (*NRT_ASYNC_EXEC_STATUS_CALLBACK)(void *params, uint32_t model_id, uint32_t vnc,
+                                               uint64_t job_id, NRT_STATUS status);
+NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callback, void *params);
+NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
+
 /* The machine; the first five work before nrt_init() */
 NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t instance_info_len);
 NRT_STATUS nrt_get_total_nc_count(uint32_t *vnc_count);

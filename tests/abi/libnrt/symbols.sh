@@ -5,6 +5,7 @@ set -u
 library=$1
 headers=$2
 status=$3
+map=$4
 failed=0
 bad() { echo "$*"; failed=1; }
 
@@ -14,9 +15,21 @@ nodes=$(objdump -p "$library" | awk '/^Version definitions/ { on = 1; next } /^$
 [ "$nodes" = "NRT_2.0.0 NRT_3.0.0 libnrt.so.1 " ] || bad "version nodes are $nodes"
 
 exported=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort)
+# The calls of NRT_3.0.0 but nrta_event_* exist under both nodes, the newer one is the default.
+newer=$(sed -n '/^NRT_3/,/^}/s/^ *\(nrta_[a-z0-9_]*\);/\1/p' "$map")
+versions() {
+    LC_ALL=C sort -u | while read -r name; do
+        case " $(echo $newer) " in
+        *" $name "*) echo "$name@@NRT_3.0.0"; [[ $name == nrta_event_* ]] || echo "$name@NRT_2.0.0" ;;
+        *) echo "$name@@NRT_2.0.0" ;;
+        esac
+    done | LC_ALL=C sort
+}
 declared=$(cat "$headers"/nrt/*.h | tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' |
-    grep -oE '\bnrta?_[a-z0-9_]+\(' | tr -d '(' | LC_ALL=C sort -u | sed 's/$/@@NRT_2.0.0/')
+    grep -oE '\b(nrta?|nec)_[a-z0-9_]+\(' | tr -d '(' | versions)
 diff <(echo "$declared") <(echo "$exported") || bad "declared (<) and exported (>) functions differ"
-documented=$(grep -oE '^\| `nrt[a-z0-9_]*`' "$status" | tr -d '|` ' | LC_ALL=C sort -u | sed 's/$/@@NRT_2.0.0/')
+documented=$(grep -oE '^\| `(nrt|nec)[a-z0-9_]*`' "$status" | tr -d '|` ' | versions)
 diff <(echo "$documented") <(echo "$exported") || bad "documented (<) and exported (>) functions differ"
+states=$(grep -E '^\| `(nrt|nec)' "$status" | awk -F'|' '{ gsub(/ /, "", $3); print $3 }' | sort -u | grep -vxE 'implemented|emulated|unsupported')
+[ -z "$states" ] || bad "unknown states: $states"
 exit $failed

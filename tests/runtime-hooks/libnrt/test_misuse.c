@@ -12,11 +12,22 @@
 
 #include <cmocka.h>
 
+#include "nrt/nrt_async.h"
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_version.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 
 static char somewhere[256];
+
+static void on_end(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_id,
+                   NRT_STATUS status)
+{
+    (void)params;
+    (void)model_id;
+    (void)vnc;
+    (void)job_id;
+    (void)status;
+}
 
 /* Every call that needs the runtime, with arguments that would be sound. */
 static void calls_answer(NRT_STATUS expected)
@@ -31,6 +42,9 @@ static void calls_answer(NRT_STATUS expected)
     uint32_t count;
     size_t size;
     void *address;
+    nrta_error_tracker_t *tracker = NULL;
+    nrta_seq_t seq = 0;
+    bool is_completed;
     int fd;
 
 #define ANSWERS(call) assert_int_equal((call), expected)
@@ -67,6 +81,17 @@ static void calls_answer(NRT_STATUS expected)
     ANSWERS(nrt_get_attached_efa_bdf(somewhere, somewhere, &size));
     ANSWERS(nrt_profile_start((nrt_model_t *)somewhere, "x.ntff"));
     ANSWERS(nrt_profile_stop("x.ntff"));
+    ANSWERS(nrt_register_async_exec_callback(on_end, NULL));
+    ANSWERS(nrt_async_drain_queued_execs(0));
+    ANSWERS(nrta_tensor_write((nrt_tensor_t *)somewhere, somewhere, 0, 1, 0, NULL, &seq));
+    ANSWERS(nrta_tensor_read(somewhere, (nrt_tensor_t *)somewhere, 0, 1, 0, NULL, &seq));
+    ANSWERS(nrta_tensor_copy((nrt_tensor_t *)somewhere, 0, (nrt_tensor_t *)somewhere, 0, 1, 0, NULL,
+                             &seq));
+    ANSWERS(nrta_execute_schedule((nrt_model_t *)somewhere, somewhere, somewhere, 0, NULL, &seq));
+    ANSWERS(nrta_is_completed(1, &is_completed));
+    ANSWERS(nrta_get_sequence(0, NRTA_XU_COMPUTE, 0, &seq));
+    ANSWERS(nrta_get_completion_handle(1, &fd));
+    ANSWERS(nrta_error_tracker_create(0, &tracker));
 #undef ANSWERS
     assert_null(tensor);
     assert_null(set);

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/libnrt/nrt_request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_execute.h"
+#include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_status_map.h"
+
+#define TENSOR_QUEUES 2U
+#define COLLECTIVE_QUEUES 3U
+#define TENSOR_DEPTH 64U
+#define TRACKER_ERRORS_MAX 1024U
+#define NUMBER_BITS 48U
+#define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
+#define QUEUE_BITS 2U
+#define UNIT_BITS 3U
+
+struct error {
+    uint64_t sequence;
+    uint64_t status;
+};
+
+struct nrt_tracker {
+    struct ntk_core_handle handle;
+    pthread_mutex_t lock;
+    struct ntk_vec errors; /* of struct error */
+    struct error *list;    /* what the caller was given last */
+    uint64_t lost;
+};
+
+enum kind {
+    KIND_READ,
+    KIND_WRITE,
+    KIND_COPY,
+    KIND_EXECUTE,
+    KIND_IMPLICIT,
+};
+
+struct request {
+    struct ntk_core_async_request async;
+    enum kind kind;
+    NRT_STATUS *status;
+    struct nrt_tracker *tracker;
+    /* tensor operations */
+    struct nrt_tensor *tensor, *to_tensor;
+    void *to;
+    const void *from;
+    uint64_t offset, to_offset, bytes;
+    /* executions */
+    struct nrt_model *model;
+    struct nrt_execute_call call;
+    int repeat_count;
+};
+
+static struct ntk_core_async *async;
+static bool is_implicit;
+
+/* The last registered one. */
+static pthread_mutex_t callback_lock = PTHREAD_MUTEX_INITIALIZER;
+static NRT_ASYNC_EXEC_STATUS_CALLBACK callback;
+static void *callback_params;
+
+static void tracker_release(struct ntk_core_handle *handle)
+{
+    struct nrt_tracker *tracker = (struct nrt_tracker *)handle;
+
+    ntk_vec_fini(&tracker->errors);
+    free(tracker->list);
+    pthread_mutex_destroy(&tracker->lock);
+}
+
+static struct ntk_core_handle_pool trackers =
+    NTK_CORE_HANDLE_POOL_INIT(struct nrt_tracker, tracker_release);
+
+NRT_STATUS nrt_request_open(const struct ntk_core *core)
+{
+    struct ntk_core_async_unit units[NTK_CORE_ASYNC_UNITS] = {
+        [NRT_REQUEST_READ] = { TENSOR_QUEUES, TENSOR_DEPTH },
+        [NRT_REQUEST_WRITE] = { TENSOR_QUEUES, TENSOR_DEPTH },
+        [NRT_REQUEST_OP] = { TENSOR_QUEUES, TENSOR_DEPTH },
+        [NRT_REQUEST_COLLECTIVES] = { COLLECTIVE_QUEUES, TENSOR_DEPTH },
+    };
+    struct nrt_env_async env = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = nrt_env_async_get(&env, &err);
+
+    if (ret < 0) {
+        return nrt_front_fail("nrt_init", ret, &err);
+    }
+    units[NRT_REQUEST_COMPUTE] = (struct ntk_core_async_unit){ 1, env.compute_depth };
+    units[NRT_REQUEST_IMPLICIT] =
+        (struct ntk_core_async_unit){ env.implicit_depth > 0, env.implicit_depth };
+    async = ntk_core_async_create(ntk_core_count(core), units);
+    is_implicit = env.implicit_depth > 0;
+    return async ? NRT_SUCCESS : NRT_RESOURCE;
+}
+
+void nrt_request_stop(void)
+{
+    ntk_core_async_stop(async);
+}
+
+void nrt_request_close(void)
+{
+    ntk_core_handle_close_all(&trackers);
+    ntk_core_async_destroy(async);
+    async = NULL;
+    is_implicit = false;
+    callback = NULL;
+    callback_params = NULL;
+}
+
+void nrt_request_forget_after_fork(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+    ntk_core_handle_forget(&trackers);
+    callback_lock = fresh;
+    callback = NULL;
+    async = NULL; /* its threads are the parent's */
+    is_implicit = false;
+}
+
+bool nrt_request_is_implicit(void)
+{
+    return is_implicit;
+}
+
+/* --- sequences ---------------------------------------------------------------------------------- */
+
+static uint64_t sequence_make(const struct ntk_core_async_queue_name *name, uint64_t number)
+{
+    uint64_t xu = (uint64_t)name->core << (UNIT_BITS + QUEUE_BITS) |
+                  (uint64_t)name->unit << QUEUE_BITS | name->index;
+
+    return xu << NUMBER_BITS | (number & NUMBER_MASK);
+}
+
+static uint64_t sequence_split(uint64_t sequence, struct ntk_core_async_queue_name *out_name)
+{
+    uint32_t xu = (uint32_t)(sequence >> NUMBER_BITS);
+
+    out_name->index = xu & ((1U << QUEUE_BITS) - 1);
+    out_name->unit = xu >> QUEUE_BITS & ((1U << UNIT_BITS) - 1);
+    out_name->core = xu >> (UNIT_BITS + QUEUE_BITS);
+    return sequence & NUMBER_MASK;
+}
+
+/* --- a request's life --------------------------------------------------------------------------- */
+
+static void tracker_add(struct nrt_tracker *tracker, uint64_t sequence, NRT_STATUS status)
+{
+    struct error *error = NULL;
+
+    pthread_mutex_lock(&tracker->lock);
+    if (tracker->errors.count < TRACKER_ERRORS_MAX) {
+        error = ntk_vec_add(&tracker->errors);
+    }
+    if (error) {
+        *error = (struct error){ sequence, (uint64_t)status };
+    } else {
+        tracker->lost++;
+    }
+    pthread_mutex_unlock(&tracker->lock);
+}
+
+/* What the request holds; afterwards it is mere memory. */
+static void request_release(struct request *request)
+{
+    if (request->model) {
+        nrt_execute_call_fini(&request->call);
+        ntk_core_handle_drop(&nrt_front_models, request->model);
+    }
+    if (request->tensor) {
+        ntk_core_handle_drop(&nrt_front_tensors, request->tensor);
+    }
+    if (request->to_tensor) {
+        ntk_core_handle_drop(&nrt_front_tensors, request->to_tensor);
+    }
+    if (request->tracker) {
+        ntk_core_handle_drop(&trackers, request->tracker);
+    }
+    request->model = NULL;
+    request->tensor = NULL;
+    request->to_tensor = NULL;
+    request->tracker = NULL;
+}
+
+static void request_destroy(struct ntk_core_async_request *async_request)
+{
+    struct request *request = (struct request *)async_request;
+
+    request_release(request);
+    free(request);
+}
+
+static NRT_STATUS work_do(const struct request *request)
+{
+    struct ntk_err err = { 0 };
+    int ret = 0;
+
+    switch (request->kind) {
+    case KIND_READ:
+        ret = ntk_core_tensor_read(request->tensor->core, request->to, request->offset,
+                                   request->bytes, &err);
+        break;
+    case KIND_WRITE:
+        ret = ntk_core_tensor_write(request->tensor->core, request->from, request->offset,
+                                    request->bytes, &err);
+        break;
+    case KIND_COPY:
+        ret = ntk_core_tensor_copy(request->tensor->core, request->offset, request->to_tensor->core,
+                                   request->to_offset, request->bytes, &err);
+        break;
+    case KIND_EXECUTE:
+    case KIND_IMPLICIT:
+        return nrt_execute_call_run(&request->call, request->model, request->repeat_count);
+    }
+    return ret < 0 ? nrt_front_fail("nrta_request", ret, &err) : NRT_SUCCESS;
+}
+
+/* Hardware errors leave no unit behind that could go on. */
+static bool status_is_fatal(NRT_STATUS status)
+{
+    return status == NRT_HW_ERROR || status == NRT_EXEC_UNIT_UNRECOVERABLE ||
+           (status >= NRT_EXEC_HW_ERR_COLLECTIVES && status <= NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE);
+}
+
+static bool request_run(struct ntk_core_async_request *async_request, bool is_broken)
+{
+    struct request *request = (struct request *)async_request;
+    NRT_STATUS status = is_broken ? NRT_EXEC_UNIT_UNRECOVERABLE : work_do(request);
+    uint32_t model_id = request->model ? ntk_core_model_id(request->model->core) : 0;
+    uint64_t sequence = sequence_make(&request->async.queue, request->async.number);
+
+    if (request->status) {
+        *request->status = status;
+    }
+    if (request->tracker && status != NRT_SUCCESS) {
+        tracker_add(request->tracker, sequence, status);
+    }
+    /* Before the caller hears of it: he may unload the model, or free and allocate, in the next line. */
+    request_release(request);
+    if (request->kind == KIND_IMPLICIT) {
+        pthread_mutex_lock(&callback_lock);
+        NRT_ASYNC_EXEC_STATUS_CALLBACK call = callback;
+        void *params = callback_params;
+        pthread_mutex_unlock(&callback_lock);
+        if (call) {
+            call(params, model_id, request->async.queue.core, request->async.number, status);
+        }
+    }
+    return !status_is_fatal(status);
+}
+
+static struct request *request_create(enum kind kind)
+{
+    struct request *request = calloc(1, sizeof *request);
+
+    if (request) {
+        request->async.run = request_run;
+        request->async.destroy = request_destroy;
+        request->kind = kind;
+    }
+    return request;
+}
+
+/* The request is gone after it, to the queue or for good. */
+static NRT_STATUS request_submit(struct request *request, uint32_t core,
+                                 const struct nrt_request_place *place)
+{
+    struct ntk_core_async_queue_name name = { core, place->unit, (uint32_t)place->queue };
+    uint64_t number = 0;
+
+    request->status = place->status;
+    if (place->tracker) {
+        request->tracker = ntk_core_handle_take(&trackers, place->tracker);
+        if (!request->tracker) {
+            request_destroy(&request->async);
+            return NRT_INVALID_HANDLE;
+        }
+    }
+    int ret = ntk_core_async_submit(async, &name, &request->async, &number);
+    if (ret < 0) {
+        request_destroy(&request->async);
+        return nrt_status_from_error(ret);
+    }
+    if (place->sequence) {
+        *place->sequence = sequence_make(&name, number);
+    }
+    return NRT_SUCCESS;
+}
+
+/* --- tensors ------------------------------------------------------------------------------------ */
+
+/* Holds the tensor; checks the range and, when the caller named a core, that the tensor is there. */
+static NRT_STATUS tensor_hold(const nrt_tensor_t *tensor, uint64_t offset, uint64_t bytes,
+                              struct nrt_tensor **out_tensor, uint32_t *core)
+{
+    struct ntk_core_tensor_info info;
+
+    *out_tensor = ntk_core_handle_take(&nrt_front_tensors, tensor);
+    if (!*out_tensor) {
+        return NRT_INVALID;
+    }
+    ntk_core_tensor_info_get((*out_tensor)->core, &info);
+    if (offset > info.bytes || bytes > info.bytes - offset) {
+        return NRT_INVALID;
+    }
+    if (info.placement == NTK_CORE_DEVICE) {
+        if (*core != NTK_CORE_ANY && *core != info.nc) {
+            return NRT_INVALID;
+        }
+        *core = info.nc;
+    }
+    return NRT_SUCCESS;
+}
+
+static NRT_STATUS transfer(enum kind kind, const nrt_tensor_t *tensor, void *to, const void *from,
+                           uint64_t offset, uint64_t size, const struct nrt_request_place *place)
+{
+    uint32_t core = place->core;
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct request *request = request_create(kind);
+    if (!request) {
+        status = NRT_RESOURCE;
+    } else if (!to && !from) {
+        status = NRT_INVALID;
+    } else {
+        request->to = to;
+        request->from = from;
+        request->offset = offset;
+        request->bytes = size;
+        status = tensor_hold(tensor, offset, size, &request->tensor, &core);
+    }
+    if (status == NRT_SUCCESS) {
+        status = request_submit(request, core == NTK_CORE_ANY ? 0 : core, place);
+    } else if (request) {
+        request_destroy(&request->async);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_request_write(nrt_tensor_t *tensor, const void *from, uint64_t offset, uint64_t size,
+                             const struct nrt_request_place *place)
+{
+    return transfer(KIND_WRITE, tensor, NULL, from, offset, size, place);
+}
+
+NRT_STATUS nrt_request_read(void *to, nrt_tensor_t *tensor, uint64_t offset, uint64_t size,
+                            const struct nrt_request_place *place)
+{
+    return transfer(KIND_READ, tensor, to, NULL, offset, size, place);
+}
+
+NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t *dst,
+                            uint64_t dst_offset, uint64_t size,
+                            const struct nrt_request_place *place)
+{
+    uint32_t core = place->core;
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct request *request = request_create(KIND_COPY);
+    if (!request) {
+        status = NRT_RESOURCE;
+    } else {
+        request->offset = src_offset;
+        request->to_offset = dst_offset;
+        request->bytes = size;
+        status = tensor_hold(src, src_offset, size, &request->tensor, &core);
+        if (status == NRT_SUCCESS) {
+            status = tensor_hold(dst, dst_offset, size, &request->to_tensor, &core);
+        }
+    }
+    if (status == NRT_SUCCESS) {
+        status = request_submit(request, core == NTK_CORE_ANY ? 0 : core, place);
+    } else if (request) {
+        request_destroy(&request->async);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+/* --- executions --------------------------------------------------------------------------------- */
+
+/* model is held by the caller. */
+static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, struct nrt_set *input,
+                                   struct nrt_set *output, int repeat_count,
+                                   const struct nrt_request_place *place)
+{
+    struct request *request = request_create(kind);
+
+    if (!request) {
+        return NRT_RESOURCE;
+    }
+    request->repeat_count = repeat_count;
+    NRT_STATUS status = nrt_execute_call_init(&request->call, model, input, output);
+    if (status == NRT_SUCCESS) {
+        request->model = ntk_core_handle_take(&nrt_front_models, model);
+        if (!request->model) {
+            status = NRT_INVALID; /* being unloaded */
+        }
+    }
+    if (status == NRT_SUCCESS) {
+        return request_submit(request, ntk_core_model_nc(model->core), place);
+    }
+    nrt_execute_call_fini(&request->call);
+    request_destroy(&request->async);
+    return status;
+}
+
+NRT_STATUS nrt_request_execute_implicit(struct nrt_model *model, struct nrt_set *input,
+                                        struct nrt_set *output, int repeat_count)
+{
+    struct nrt_request_place place = { .unit = NRT_REQUEST_IMPLICIT };
+
+    return execution_submit(KIND_IMPLICIT, model, input, output, repeat_count, &place);
+}
+
+NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input,
+                               nrt_tensor_set_t *output, const struct nrt_request_place *place)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct nrt_model *taken = ntk_core_handle_take(&nrt_front_models, model);
+    struct nrt_set *from = ntk_core_handle_take(&nrt_front_sets, input);
+    struct nrt_set *to = ntk_core_handle_take(&nrt_front_sets, output);
+    status = taken && from && to ? execution_submit(KIND_EXECUTE, taken, from, to, 1, place)
+                                 : NRT_INVALID;
+    if (to) {
+        ntk_core_handle_drop(&nrt_front_sets, to);
+    }
+    if (from) {
+        ntk_core_handle_drop(&nrt_front_sets, from);
+    }
+    if (taken) {
+        ntk_core_handle_drop(&nrt_front_models, taken);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK new_callback,
+                                            void *params)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (!new_callback || !is_implicit) {
+        nrt_log_error(
+            "nrt_register_async_exec_callback", "%s (NRT_INVALID)",
+            new_callback ? "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS is not above 0: nrt_execute "
+                           "returns when the execution is over"
+                         : "no callback");
+        status = NRT_INVALID;
+    } else {
+        pthread_mutex_lock(&callback_lock);
+        callback = new_callback;
+        callback_params = params;
+        pthread_mutex_unlock(&callback_lock);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
+{
+    struct ntk_core_async_queue_name name = { (uint32_t)vnc, NRT_REQUEST_IMPLICIT, 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (vnc < 0 || (uint32_t)vnc >= ntk_core_count(nrt_front_core_get())) {
+        status = NRT_INVALID;
+    } else if (is_implicit) {
+        int ret = ntk_core_async_drain(async, &name);
+
+        if (ret < 0) {
+            nrt_log_error("nrt_async_drain_queued_execs",
+                          "called from a callback, which the queue waits for (NRT_FAILURE)");
+            status = NRT_FAILURE;
+        }
+    }
+    nrt_front_leave();
+    return status;
+}
+
+/* --- what became of them ------------------------------------------------------------------------ */
+
+NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed)
+{
+    struct ntk_core_async_queue_name name;
+    uint64_t number = sequence_split(sequence, &name);
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    int ret = is_completed ? ntk_core_async_is_complete(async, &name, number) : -EINVAL;
+    if (ret < 0) {
+        status = nrt_status_from_error(ret);
+    } else {
+        *is_completed = ret == 1;
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_request_sequence_get(uint32_t core, uint32_t unit, int queue, uint64_t *sequence)
+{
+    struct ntk_core_async_queue_name name = { core, unit, (uint32_t)queue };
+    uint64_t number = 0;
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    int ret = sequence ? ntk_core_async_completed_get(async, &name, &number) : -EINVAL;
+    if (ret < 0) {
+        status = nrt_status_from_error(ret);
+    } else {
+        *sequence = sequence_make(&name, number);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_request_watch(uint64_t sequence, int fd)
+{
+    struct ntk_core_async_queue_name name;
+    uint64_t number = sequence_split(sequence, &name);
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status == NRT_SUCCESS) {
+        status = nrt_status_from_error(ntk_core_async_watch(async, &name, number, fd));
+        nrt_front_leave();
+    }
+    return status;
+}
+
+NRT_STATUS nrt_request_watch_queue(int core, uint32_t unit, int queue, int fd)
+{
+    struct ntk_core_async_queue_name name = { (uint32_t)core, unit, (uint32_t)queue };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status == NRT_SUCCESS) {
+        status = nrt_status_from_error(ntk_core_async_watch_all(async, &name, fd));
+        nrt_front_leave();
+    }
+    return status;
+}
+
+/* --- error trackers ----------------------------------------------------------------------------- */
+
+NRT_STATUS nrt_request_tracker_create(uint32_t core, void **out_tracker)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    if (!out_tracker || core >= ntk_core_count(nrt_front_core_get())) {
+        status = NRT_INVALID;
+    } else {
+        struct nrt_tracker *tracker = ntk_core_handle_create(&trackers);
+
+        if (!tracker) {
+            status = NRT_RESOURCE;
+        } else {
+            pthread_mutex_init(&tracker->lock, NULL);
+            ntk_vec_init(&tracker->errors, sizeof(struct error));
+            *out_tracker = tracker;
+        }
+    }
+    nrt_front_leave();
+    return status;
+}
+
+void nrt_request_tracker_destroy(void *tracker)
+{
+    if (tracker && nrt_front_enter() == NRT_SUCCESS) {
+        (void)ntk_core_handle_close(&trackers, tracker);
+        nrt_front_leave();
+    }
+}
+
+/* The lock is held. The list is a copy, which later errors do not move. */
+static NRT_STATUS tracker_copy(struct nrt_tracker *tracker, const uint64_t **list, size_t *count)
+{
+    size_t bytes = tracker->errors.count * sizeof(struct error);
+    struct error *copy = malloc(bytes + sizeof *copy);
+
+    if (!copy) {
+        return NRT_RESOURCE;
+    }
+    if (bytes > 0) {
+        memcpy(copy, tracker->errors.items, bytes);
+    }
+    free(tracker->list);
+    tracker->list = copy;
+    *list = &copy->sequence;
+    *count = tracker->errors.count;
+    if (tracker->lost > 0) {
+        nrt_log_error("nrta_error_tracker_get_list", "%llu errors more than the tracker holds",
+                      (unsigned long long)tracker->lost);
+        tracker->lost = 0;
+    }
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_request_tracker_list(void *tracker, const uint64_t **list, size_t *count)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct nrt_tracker *taken = ntk_core_handle_take(&trackers, tracker);
+    if (!taken) {
+        status = NRT_INVALID_HANDLE;
+    } else if (!list || !count) {
+        status = NRT_INVALID;
+    } else {
+        pthread_mutex_lock(&taken->lock);
+        status = tracker_copy(taken, list, count);
+        pthread_mutex_unlock(&taken->lock);
+    }
+    if (taken) {
+        ntk_core_handle_drop(&trackers, taken);
+    }
+    nrt_front_leave();
+    return status;
+}

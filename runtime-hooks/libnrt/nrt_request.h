@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_request - what is queued: implicit executions, and the requests of both forms of the explicit
+ * interface.
+ *
+ * A request holds its model and tensors until it completes. Sequence ids: 11 bits of core, 3 of unit,
+ * 2 of queue, then 48 of the number in the queue.
+ *
+ * Threads: any, between nrt_front_enter() and nrt_front_leave() unless said otherwise.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_REQUEST_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_REQUEST_H
+
+#include "runtime-hooks/core/core_async.h"
+#include "runtime-hooks/libnrt/nrt_front.h"
+
+/* Units of core_async. The 2.x form knows the first five, by these numbers; the 3.0 form the middle
+ * three. */
+enum nrt_request_unit {
+    NRT_REQUEST_READ = 0,
+    NRT_REQUEST_WRITE = 1,
+    NRT_REQUEST_OP = 2,
+    NRT_REQUEST_COMPUTE = 3,
+    NRT_REQUEST_COLLECTIVES = 4,
+    NRT_REQUEST_IMPLICIT = 5,
+};
+
+struct nrt_tracker; /* an error tracker of the 2.x form */
+
+/* Where a request goes and where its end is told. */
+struct nrt_request_place {
+    uint32_t core; /* NTK_CORE_ANY: the tensor's */
+    enum nrt_request_unit unit;
+    int queue;
+    NRT_STATUS *status; /* NULL: nowhere; written at completion */
+    void *tracker;      /* handle as the caller gave it; NULL: none */
+    uint64_t *sequence; /* NULL: nowhere; written at once */
+};
+
+/* nrt_init() and nrt_close(), with the gate held for writing; stop without it. */
+NRT_STATUS nrt_request_open(const struct ntk_core *core);
+void nrt_request_stop(void);
+void nrt_request_close(void);
+void nrt_request_forget_after_fork(void);
+
+/* Whether nrt_execute() only queues. */
+bool nrt_request_is_implicit(void);
+/* Queues an execution; its end goes to the registered callback. */
+NRT_STATUS nrt_request_execute_implicit(struct nrt_model *model, struct nrt_set *input,
+                                        struct nrt_set *output, int repeat_count);
+
+/* These enter and leave themselves. */
+NRT_STATUS nrt_request_write(nrt_tensor_t *tensor, const void *from, uint64_t offset, uint64_t size,
+                             const struct nrt_request_place *place);
+NRT_STATUS nrt_request_read(void *to, nrt_tensor_t *tensor, uint64_t offset, uint64_t size,
+                            const struct nrt_request_place *place);
+NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t *dst,
+                            uint64_t dst_offset, uint64_t size,
+                            const struct nrt_request_place *place);
+NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input,
+                               nrt_tensor_set_t *output, const struct nrt_request_place *place);
+NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed);
+NRT_STATUS nrt_request_sequence_get(uint32_t core, uint32_t unit, int queue, uint64_t *sequence);
+NRT_STATUS nrt_request_watch(uint64_t sequence, int fd);
+NRT_STATUS nrt_request_watch_queue(int core, uint32_t unit, int queue, int fd);
+
+NRT_STATUS nrt_request_tracker_create(uint32_t core, void **out_tracker);
+void nrt_request_tracker_destroy(void *tracker);
+/* list: of { sequence, status } as uint64_t pairs. */
+NRT_STATUS nrt_request_tracker_list(void *tracker, const uint64_t **list, size_t *count);
+
+#endif

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queued executions and transfers through the public calls: implicit, explicit in its 2.x form (the
+ * header's) and in its 3.0 form (found by version, as a loader would).
+ */
+#include <dlfcn.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "nrt/nec.h"
+#include "nrt/nrt_async.h"
+#include "tests/runtime-hooks/libnrt/runtime.h"
+
+#define STRESS_THREADS 3
+#define STRESS_ROUNDS 60
+
+static NRT_STATUS (*write_3)(nrt_tensor_t *, const void *, uint64_t, uint64_t, int, int,
+                             NRT_STATUS *, nrta_seq_t *);
+static NRT_STATUS (*read_3)(void *, nrt_tensor_t *, uint64_t, uint64_t, int, int, NRT_STATUS *,
+                            nrta_seq_t *);
+static NRT_STATUS (*copy_3)(nrt_tensor_t *, uint64_t, nrt_tensor_t *, uint64_t, uint64_t, int, int,
+                            NRT_STATUS *, nrta_seq_t *);
+static NRT_STATUS (*execute_3)(nrt_model_t *, const nrt_tensor_set_t *, nrt_tensor_set_t *, int,
+                               NRT_STATUS *, nrta_seq_t *);
+static NRT_STATUS (*get_sequence_3)(uint32_t, int, int, nrta_seq_t *);
+static NRT_STATUS (*watch_3)(nrta_seq_t, int);
+static NRT_STATUS (*watch_queue_3)(int, int, int, int);
+
+static void find(void *to, const char *name, const char *version)
+{
+    void *found = dlvsym(RTLD_DEFAULT, name, version);
+
+    assert_non_null(found);
+    memcpy(to, &found, sizeof found);
+}
+
+static int setup(void **state)
+{
+    unsetenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS");
+    unsetenv("NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS");
+    find(&write_3, "nrta_tensor_write", "NRT_3.0.0");
+    find(&read_3, "nrta_tensor_read", "NRT_3.0.0");
+    find(&copy_3, "nrta_tensor_copy", "NRT_3.0.0");
+    find(&execute_3, "nrta_execute_schedule", "NRT_3.0.0");
+    find(&get_sequence_3, "nrta_get_sequence", "NRT_3.0.0");
+    find(&watch_3, "nrta_event_register_seq_id_completion", "NRT_3.0.0");
+    find(&watch_queue_3, "nrta_event_register_xu_completion", "NRT_3.0.0");
+    return runtime_setup(state);
+}
+
+static void adder_init(struct loaded *loaded, int core)
+{
+    struct test_model_options options = { 0 };
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    loaded_init(loaded, neff, bytes, core);
+    free(neff);
+}
+
+static void wait_readable(int fd)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+    assert_int_equal(poll(&poll_fd, 1, 60000), 1);
+}
+
+static void wait_complete(nrta_seq_t seq)
+{
+    bool is_completed = false;
+    int fd = -1;
+
+    assert_int_equal(nrta_get_completion_handle(seq, &fd), NRT_SUCCESS);
+    wait_readable(fd);
+    close(fd);
+    assert_int_equal(nrta_is_completed(seq, &is_completed), NRT_SUCCESS);
+    assert_true(is_completed);
+}
+
+/* --- implicit ----------------------------------------------------------------------------------- */
+
+struct seen {
+    sem_t may_return;
+    sem_t came;
+    uint32_t count;
+    uint64_t jobs[128];
+    NRT_STATUS statuses[128];
+    uint32_t core;
+    uint32_t model_id;
+    nrt_tensor_t *reads; /* read in the callback, unless NULL */
+    float value;
+    NRT_STATUS drain, close;
+};
+
+static void on_end(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_id,
+                   NRT_STATUS status)
+{
+    struct seen *seen = params;
+
+    if (seen->count < 128) {
+        seen->jobs[seen->count] = job_id;
+        seen->statuses[seen->count] = status;
+    }
+    seen->count++;
+    seen->core = vnc;
+    seen->model_id = model_id;
+    if (seen->reads) {
+        (void)nrt_tensor_read(seen->reads, &seen->value, sizeof(float), sizeof seen->value);
+        seen->drain = nrt_async_drain_queued_execs((int32_t)vnc);
+    }
+    sem_post(&seen->came);
+    while (sem_wait(&seen->may_return) != 0) {
+    }
+}
+
+static void seen_init(struct seen *seen, unsigned returns)
+{
+    memset(seen, 0, sizeof *seen);
+    sem_init(&seen->may_return, 0, returns);
+    sem_init(&seen->came, 0, 0);
+}
+
+static void seen_fini(struct seen *seen)
+{
+    sem_destroy(&seen->may_return);
+    sem_destroy(&seen->came);
+}
+
+static void implicit_executions_queue_call_back_in_order_and_refuse_when_full(void **state)
+{
+    struct loaded loaded;
+    struct seen seen;
+
+    (void)state;
+    setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "3", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    adder_init(&loaded, 1);
+    seen_init(&seen, 0);
+    assert_int_equal(nrt_register_async_exec_callback(NULL, &seen), NRT_INVALID);
+    assert_int_equal(nrt_register_async_exec_callback(on_end, NULL), NRT_SUCCESS);
+    assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
+    /* The callback of the first holds the queue up: it counts as under way until it returns. */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    }
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_QUEUE_FULL);
+    /* The other core's queue is another one. */
+    assert_int_equal(nrt_async_drain_queued_execs(0), NRT_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        sem_post(&seen.may_return);
+    }
+    assert_int_equal(nrt_async_drain_queued_execs(1), NRT_SUCCESS);
+    assert_int_equal(seen.count, 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(seen.jobs[i], i + 1);
+        assert_int_equal(seen.statuses[i], NRT_SUCCESS);
+    }
+    assert_int_equal(seen.core, 1);
+    assert_true(seen.model_id > 10000);
+    assert_int_equal(nrt_tensor_check_output_completion(loaded.y, 0, 3), NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_check_output_completion(loaded.y, 0, 4), NRT_TIMEOUT);
+    assert_int_equal(nrt_async_drain_queued_execs(2), NRT_INVALID);
+    assert_int_equal(nrt_async_drain_queued_execs(-1), NRT_INVALID);
+    loaded_fini(&loaded);
+    nrt_close();
+    seen_fini(&seen);
+}
+
+static void errors_of_implicit_executions_come_by_callback(void **state)
+{
+    float nan_value = NAN;
+    struct loaded loaded;
+    struct seen seen;
+
+    (void)state;
+    setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "63", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    adder_init(&loaded, 0);
+    seen_init(&seen, 2);
+    assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_write(loaded.x, &nan_value, 0, sizeof nan_value), NRT_SUCCESS);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    assert_int_equal(nrt_execute_repeat(loaded.model, loaded.inputs, loaded.outputs, 2),
+                     NRT_SUCCESS);
+    /* What is wrong before anything is queued is answered at once. */
+    assert_int_equal(nrt_execute(loaded.model, loaded.outputs, loaded.inputs), NRT_INVALID);
+    assert_int_equal(nrt_async_drain_queued_execs(0), NRT_SUCCESS);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(seen.statuses[0], NRT_EXEC_COMPLETED_WITH_NUM_ERR);
+    loaded_fini(&loaded);
+    nrt_close();
+    seen_fini(&seen);
+}
+
+static void a_close_drains_and_callbacks_may_call_the_library(void **state)
+{
+    struct loaded loaded;
+    struct seen seen;
+
+    (void)state;
+    setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "8", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    adder_init(&loaded, 0);
+    seen_init(&seen, 8);
+    seen.reads = loaded.y;
+    assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    }
+    nrt_close();
+    assert_int_equal(seen.count, 8);
+    assert_true(seen.value > 0.5f && seen.value < 1.5f); /* y[1] = 0 + 1 */
+    assert_int_equal(seen.drain, NRT_FAILURE);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_CLOSED);
+    assert_int_equal(nrt_async_drain_queued_execs(0), NRT_CLOSED);
+    seen_fini(&seen);
+}
+
+static void without_the_variable_there_is_no_implicit_queue(void **state)
+{
+    struct seen seen;
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_INVALID);
+    assert_int_equal(nrt_async_drain_queued_execs(0), NRT_SUCCESS);
+    nrt_close();
+    setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "64", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
+    unsetenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS");
+    setenv("NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS", "0", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
+}
+
+/* --- explicit ----------------------------------------------------------------------------------- */
+
+static void the_2_x_form_transfers_executes_and_tracks_errors(void **state)
+{
+    static float x[TEST_MODEL_ELEMENTS];
+    static float y[TEST_MODEL_ELEMENTS];
+    nrta_error_tracker_t *tracker = NULL;
+    const nrta_error_t *errors = NULL;
+    size_t error_count = 9;
+    nrta_seq_t seq = 0;
+    nrta_seq_t done = 1;
+    bool is_completed = false;
+    struct loaded loaded;
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    adder_init(&loaded, 1);
+    assert_int_equal(nrta_error_tracker_create(9, &tracker), NRT_INVALID);
+    assert_int_equal(nrta_error_tracker_create(1, &tracker), NRT_SUCCESS);
+    assert_int_equal(nrta_get_sequence(1, NRTA_XU_COMPUTE, 0, &done), NRT_SUCCESS);
+    assert_int_equal(NRTA_SEQ_GET_SEQ_NUM(done), 0);
+    assert_int_equal(nrta_is_completed(done, &is_completed), NRT_INVALID);
+
+    for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i++) {
+        x[i] = 3.0f;
+    }
+    assert_int_equal(nrta_tensor_write(loaded.x, x, 0, sizeof x, 1, tracker, &seq), NRT_SUCCESS);
+    assert_int_equal(NRTA_SEQ_GET_SEQ_NUM(seq), 1);
+    wait_complete(seq);
+    assert_int_equal(
+        nrta_execute_schedule(loaded.model, loaded.inputs, loaded.outputs, 0, tracker, &seq),
+        NRT_SUCCESS);
+    wait_complete(seq);
+    assert_int_equal(nrta_is_completed(seq, &is_completed), NRT_SUCCESS);
+    assert_true(is_completed);
+    assert_int_equal(nrta_is_completed(seq + 1, &is_completed), NRT_INVALID);
+    assert_int_equal(nrta_get_sequence(1, NRTA_XU_COMPUTE, 0, &done), NRT_SUCCESS);
+    assert_true(done == seq);
+    assert_int_equal(nrta_tensor_copy(loaded.y, 0, loaded.x, 4, sizeof(float), 0, NULL, &seq),
+                     NRT_SUCCESS);
+    wait_complete(seq);
+    assert_int_equal(nrta_tensor_read(y, loaded.x, 0, 2 * sizeof(float), 0, NULL, NULL),
+                     NRT_SUCCESS);
+    assert_int_equal(nrta_tensor_read(y + 2, loaded.y, 0, 3 * sizeof(float), 0, NULL, &seq),
+                     NRT_SUCCESS);
+    assert_int_equal(NRTA_SEQ_GET_SEQ_NUM(seq), 2);
+    wait_complete(seq);
+    assert_memory_equal(y, ((float[]){ 3.0f, 3.0f, 3.0f, 4.0f, 5.0f }), 5 * sizeof(float));
+    assert_int_equal(nrta_error_tracker_get_list(tracker, &errors, &error_count), NRT_SUCCESS);
+    assert_int_equal(error_count, 0);
+
+    x[0] = NAN;
+    assert_int_equal(nrt_tensor_write(loaded.x, x, 0, sizeof x), NRT_SUCCESS);
+    assert_int_equal(
+        nrta_execute_schedule(loaded.model, loaded.inputs, loaded.outputs, 0, tracker, &seq),
+        NRT_SUCCESS);
+    wait_complete(seq);
+    for (int i = 0; i < 2; i++) { /* it stays in the list */
+        assert_int_equal(nrta_error_tracker_get_list(tracker, &errors, &error_count), NRT_SUCCESS);
+        assert_int_equal(error_count, 1);
+        assert_true(errors[0].seq_id == seq);
+        assert_int_equal(errors[0].error_code, NRT_EXEC_COMPLETED_WITH_NUM_ERR);
+    }
+    nrta_error_tracker_destroy(tracker);
+    assert_int_equal(nrta_error_tracker_get_list(tracker, &errors, &error_count),
+                     NRT_INVALID_HANDLE);
+    assert_int_equal(nrta_tensor_write(loaded.x, x, 0, 4, 0, tracker, &seq), NRT_INVALID_HANDLE);
+    loaded_fini(&loaded);
+}
+
+static void the_3_0_form_writes_statuses_and_signals_eventfds(void **state)
+{
+    NRT_STATUS statuses[3] = { NRT_QUEUE_EMPTY, NRT_QUEUE_EMPTY, NRT_QUEUE_EMPTY };
+    float values[4] = { NAN, 1.0f, 2.0f, 3.0f };
+    float back[4] = { 0 };
+    nrta_seq_t seq[4] = { 0 };
+    struct loaded loaded;
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    adder_init(&loaded, 0);
+    int fd = eventfd(0, 0);
+    int queue_fd = eventfd(0, EFD_NONBLOCK);
+    assert_int_equal(watch_queue_3(0, 0, 1, queue_fd), NRT_SUCCESS);
+    assert_int_equal(watch_queue_3(0, 3, 0, queue_fd), NRT_INVALID);
+    assert_int_equal(watch_queue_3(-1, 0, 0, queue_fd), NRT_INVALID);
+    assert_int_equal(write_3(loaded.x, values, 0, sizeof values, 0, 1, &statuses[0], &seq[0]),
+                     NRT_SUCCESS);
+    assert_int_equal(copy_3(loaded.x, 4, loaded.x, 16, 4, 0, 1, NULL, &seq[1]), NRT_SUCCESS);
+    assert_int_equal(read_3(back, loaded.x, 4, sizeof back, 0, 1, &statuses[1], &seq[2]),
+                     NRT_SUCCESS);
+    /* One queue, so in order, and the last says all. */
+    assert_int_equal(NRTA_SEQ_GET_SEQ_NUM(seq[2]), 3);
+    assert_int_equal(watch_3(seq[2], fd), NRT_SUCCESS);
+    wait_readable(fd);
+    wait_complete(seq[2]);
+    assert_memory_equal(back, ((float[]){ 1.0f, 2.0f, 3.0f, 1.0f }), sizeof back);
+    assert_int_equal(statuses[0], NRT_SUCCESS);
+    assert_int_equal(statuses[1], NRT_SUCCESS);
+    uint64_t completions = 0;
+    assert_int_equal(eventfd_read(queue_fd, &completions), 0);
+    assert_int_equal(completions, 3);
+    assert_int_equal(get_sequence_3(0, 0, 1, &seq[3]), NRT_SUCCESS);
+    assert_true(seq[3] == seq[2]);
+    assert_int_equal(get_sequence_3(0, 3, 0, &seq[3]), NRT_INVALID);
+
+    assert_int_equal(
+        execute_3(loaded.model, loaded.inputs, loaded.outputs, 0, &statuses[2], &seq[0]),
+        NRT_SUCCESS);
+    wait_complete(seq[0]); /* sequences are the same in both forms */
+    assert_int_equal(statuses[2], NRT_EXEC_COMPLETED_WITH_NUM_ERR);
+
+    assert_int_equal(execute_3(loaded.model, loaded.inputs, loaded.outputs, 1, NULL, &seq[0]),
+                     NRT_INVALID);
+    assert_int_equal(write_3(loaded.x, values, 0, 4, 1, 0, NULL, &seq[0]), NRT_INVALID);
+    assert_int_equal(write_3(loaded.x, values, 0, 4, -1, 0, NULL, &seq[0]), NRT_INVALID);
+    assert_int_equal(write_3(loaded.x, values, 0, 4, 0, 2, NULL, &seq[0]), NRT_INVALID);
+    assert_int_equal(write_3(loaded.x, values, 0, 4, 0, -1, NULL, &seq[0]), NRT_INVALID);
+    assert_int_equal(write_3(loaded.x, values, TEST_MODEL_BYTES, 4, 0, 0, NULL, NULL), NRT_INVALID);
+    assert_int_equal(write_3(loaded.x, NULL, 0, 4, 0, 0, NULL, NULL), NRT_INVALID);
+    close(fd);
+    close(queue_fd);
+    loaded_fini(&loaded);
+}
+
+static void the_names_have_two_versions_and_the_newer_is_the_default(void **state)
+{
+    static const char *const names[] = { "nrta_tensor_write", "nrta_tensor_read",
+                                         "nrta_tensor_copy",  "nrta_execute_schedule",
+                                         "nrta_is_completed", "nrta_get_sequence" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const void *older = dlvsym(RTLD_DEFAULT, names[i], "NRT_2.0.0");
+        const void *newer = dlvsym(RTLD_DEFAULT, names[i], "NRT_3.0.0");
+
+        assert_non_null(older);
+        assert_non_null(newer);
+        assert_ptr_not_equal(older, newer);
+        assert_ptr_equal(newer, dlsym(RTLD_DEFAULT, names[i]));
+    }
+    /* This file has the header's form. */
+    assert_ptr_equal((void *)nrta_is_completed,
+                     dlvsym(RTLD_DEFAULT, "nrta_is_completed", "NRT_2.0.0"));
+}
+
+static void a_close_completes_what_is_queued_and_handles_stay_harmless(void **state)
+{
+    nrta_error_tracker_t *tracker = NULL;
+    const nrta_error_t *errors = NULL;
+    NRT_STATUS statuses[8];
+    struct loaded loaded;
+    nrta_seq_t seq = 0;
+    bool is_completed;
+    size_t count;
+    int fd = -1;
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    adder_init(&loaded, 0);
+    assert_int_equal(nrta_error_tracker_create(0, &tracker), NRT_SUCCESS);
+    for (int i = 0; i < 8; i++) {
+        statuses[i] = NRT_QUEUE_EMPTY;
+        assert_int_equal(
+            execute_3(loaded.model, loaded.inputs, loaded.outputs, 0, &statuses[i], &seq),
+            NRT_SUCCESS);
+    }
+    assert_int_equal(nrta_get_completion_handle(seq, &fd), NRT_SUCCESS);
+    nrt_close();
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(statuses[i], NRT_SUCCESS);
+    }
+    wait_readable(fd);
+    close(fd);
+    assert_int_equal(nrta_is_completed(seq, &is_completed), NRT_CLOSED);
+    assert_int_equal(nrta_get_completion_handle(seq, &fd), NRT_CLOSED);
+    assert_int_equal(nrta_error_tracker_get_list(tracker, &errors, &count), NRT_CLOSED);
+    nrta_error_tracker_destroy(tracker);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrta_error_tracker_get_list(tracker, &errors, &count), NRT_INVALID_HANDLE);
+    assert_int_equal(nrta_is_completed(seq, &is_completed), NRT_INVALID);
+    nrta_error_tracker_destroy(tracker);
+}
+
+static void *stress_thread(void *ctx)
+{
+    struct loaded *loaded = ctx;
+    static _Thread_local float values[64];
+    nrta_seq_t seq = 0;
+    intptr_t bad = 0;
+
+    for (int i = 0; i < STRESS_ROUNDS; i++) {
+        NRT_STATUS status =
+            nrta_execute_schedule(loaded->model, loaded->inputs, loaded->outputs, 0, NULL, &seq);
+
+        if (status == NRT_QUEUE_FULL) {
+            (void)nrta_get_sequence(0, NRTA_XU_COMPUTE, 0, &seq);
+        } else if (status != NRT_SUCCESS) {
+            bad++;
+        }
+        nrt_tensor_t *tensor = NULL;
+        if (nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, 0, sizeof values, "t", &tensor) !=
+            NRT_SUCCESS) {
+            bad++;
+            continue;
+        }
+        status = nrta_tensor_write(tensor, values, 0, sizeof values, i % 2, NULL, &seq);
+        if (status == NRT_SUCCESS) {
+            bool is_completed = false;
+            while (!is_completed && nrta_is_completed(seq, &is_completed) == NRT_SUCCESS) {
+                sched_yield();
+            }
+        } else if (status != NRT_QUEUE_FULL) {
+            bad++;
+        }
+        nrt_tensor_free(&tensor);
+    }
+    return (void *)bad;
+}
+
+static void threads_schedule_transfer_and_look_at_once(void **state)
+{
+    pthread_t threads[STRESS_THREADS];
+    struct loaded loaded;
+    void *bad = NULL;
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    adder_init(&loaded, 0);
+    for (int i = 0; i < STRESS_THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, stress_thread, &loaded), 0);
+    }
+    for (int i = 0; i < STRESS_THREADS; i++) {
+        pthread_join(threads[i], &bad);
+        assert_null(bad);
+    }
+    /* What is still queued holds the model: this waits for it. */
+    loaded_fini(&loaded);
+    nrt_close();
+}
+
+static void calls_of_the_collectives_library_are_inert(void **state)
+{
+    uint32_t size = 7;
+    int peer = 7;
+
+    (void)state;
+    assert_int_equal(nec_get_virtual_core_size(&size), NRT_FAILURE);
+    assert_int_equal(nec_get_device_count(&peer, 1), -1);
+    assert_int_equal(nec_get_dynamic_send_size_bytes(NULL, 4, 0, 1), 0);
+    assert_false(nec_is_mla_available(0, 0));
+    nec_inc_semaphore(NULL, 1);
+    assert_int_equal(size, 7);
+    assert_int_equal(peer, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, runtime_teardown)
+        TEST(implicit_executions_queue_call_back_in_order_and_refuse_when_full),
+        TEST(errors_of_implicit_executions_come_by_callback),
+        TEST(a_close_drains_and_callbacks_may_call_the_library),
+        TEST(without_the_variable_there_is_no_implicit_queue),
+        TEST(the_2_x_form_transfers_executes_and_tracks_errors),
+        TEST(the_3_0_form_writes_statuses_and_signals_eventfds),
+        TEST(the_names_have_two_versions_and_the_newer_is_the_default),
+        TEST(a_close_completes_what_is_queued_and_handles_stay_harmless),
+        TEST(threads_schedule_transfer_and_look_at_once),
+        TEST(calls_of_the_collectives_library_are_inert),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
