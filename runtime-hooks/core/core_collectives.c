@@ -212,7 +212,10 @@ static int file_fill(int fd, uint32_t count, struct ntk_err *err)
         if (ret == 0 || chunk / 2 < chunk_min) {
             break;
         }
-        (void)ftruncate(fd, 0);
+        if (ftruncate(fd, 0) < 0) {
+            ret = errno;
+            break;
+        }
     }
     if (ret != 0) {
         return ntk_err_set(err, ret == ENOSPC ? -ENOMEM : -ret, NTK_ERR_NO_OFFSET,

@@ -55,7 +55,9 @@ int main(int argc, char **argv)
     allocate(NTK_NO_CORE, NTK_MEMORY_HOST_DMA_BUFFERS, 8 * MIB, none);
     ntk_hooks_model_loaded(ref, start, 0, 3 * MIB);
     (void)ntk_hooks_exec_begin(ref, model.core, model.core_count);
-    (void)write(STDOUT_FILENO, "ready\n", 6);
+    if (write(STDOUT_FILENO, "ready\n", 6) != 6) {
+        return 1;
+    }
     for (;;) {
         (void)pause();
     }
