@@ -50,11 +50,12 @@ static uint8_t *build_finish(struct ntk_neff_build *build, size_t *out_bytes)
     return bytes;
 }
 
-/* 64 rows of y from first_row on are those of x times factor. */
-static void rows_scale(struct ntk_neff_kernel *kernel, uint32_t first_row, float factor)
+/* 64 rows of the second tensor from first_row on are those of the first times factor. */
+static void rows_scale(struct ntk_neff_kernel *kernel, const char *from, const char *to,
+                       uint32_t first_row, float factor)
 {
-    uint32_t x = ntk_neff_kernel_var(kernel, "x");
-    uint32_t y = ntk_neff_kernel_var(kernel, "y");
+    uint32_t x = ntk_neff_kernel_var(kernel, from);
+    uint32_t y = ntk_neff_kernel_var(kernel, to);
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
     struct ntk_isa_instr scale = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_SCALAR);
@@ -78,9 +79,9 @@ static uint8_t *pair_model(size_t *out_bytes)
 
     (void)ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_FLOAT32, 2, shape);
     (void)ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_FLOAT32, 2, shape);
-    rows_scale(kernel, 0, 2.0F);
+    rows_scale(kernel, "x", "y", 0, 2.0F);
     ntk_neff_kernel_subgraph(kernel, 1);
-    rows_scale(kernel, 64, 3.0F);
+    rows_scale(kernel, "x", "y", 64, 3.0F);
     return build_finish(build, out_bytes);
 }
 
@@ -198,6 +199,61 @@ static void replicas_take_turns(void **state)
     loaded_fini(&loaded);
 }
 
+/* Two nodes, each on a logical core of its own: a = 2 x, y = 3 a in the first 64 rows. */
+static uint8_t *two_node_model(size_t *out_bytes)
+{
+    struct ntk_neff_build_options options = { .name = "two" };
+    struct ntk_neff_build *build = ntk_neff_build_create(&options);
+    static const char *const names[] = { "x", "a", "y" };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, names[i + 1]);
+
+        (void)ntk_neff_kernel_input(kernel, names[i], NTK_DTYPE_FLOAT32, 2, shape);
+        (void)ntk_neff_kernel_output(kernel, names[i + 1], NTK_DTYPE_FLOAT32, 2, shape);
+        rows_scale(kernel, names[i], names[i + 1], 0, (float)(i + 2));
+    }
+    return build_finish(build, out_bytes);
+}
+
+static void a_model_of_two_cores_is_copied_whole(void **state)
+{
+    struct loaded loaded;
+    nrt_model_t *other = NULL;
+    uint32_t count = 0;
+    size_t bytes;
+    uint8_t *neff = two_node_model(&bytes);
+    float y[64 * COLUMNS];
+
+    setenv("NEURON_SOFT_INSTANCE", "inf1.xlarge", 1); /* four cores */
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    assert_int_equal(nrt_get_model_vnc_count(loaded.model, &count), NRT_SUCCESS);
+    assert_int_equal(count, 2);
+    assert_int_equal(nrt_unload(loaded.model), NRT_SUCCESS);
+    assert_int_equal(nrt_load(neff, bytes, 0, 3, &other), NRT_INVALID);
+    assert_int_equal(nrt_load(neff, bytes, 3, 1, &other), NRT_LOAD_NOT_ENOUGH_NC);
+    assert_int_equal(nrt_load(neff, bytes, 0, 4, &loaded.model), NRT_SUCCESS);
+    free(neff);
+    assert_int_equal(nrt_get_model_vnc_count(loaded.model, &count), NRT_SUCCESS);
+    assert_int_equal(count, 4);
+    x_fill(loaded.x);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(nrt_tensor_memset(loaded.y, 0, 0, sizeof y), NRT_SUCCESS);
+        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+        assert_int_equal(nrt_tensor_read(loaded.y, y, 0, sizeof y), NRT_SUCCESS);
+        for (size_t k = 0; k < 64 * COLUMNS; k++) {
+            assert_true(y[k] == (float)(k % 31) * 6.0F);
+        }
+    }
+    struct ntk_soft_state *seen = state_read(*state);
+    for (size_t p = 0; p < 4; p++) {
+        assert_int_equal(seen->core[p].inference_count.total, 1);
+    }
+    free(seen);
+    loaded_fini(&loaded);
+}
+
 /* What is in the state buffer, as the model finds it. */
 static uint8_t *peek_model(size_t *out_bytes)
 {
@@ -312,6 +368,7 @@ int main(void)
         TEST(both_subgraphs_of_a_pair_run_on_cores_of_their_own),
         TEST(logical_cores_of_another_size_are_refused),
         TEST(replicas_take_turns),
+        TEST(a_model_of_two_cores_is_copied_whole),
         TEST(a_model_finds_nothing_of_the_one_before_it),
         TEST(code_for_the_host_comes_only_from_ones_own_files),
 #undef TEST
