@@ -11,10 +11,13 @@
 #define DMA_RATE_V3 23000
 #define DMA_RATE_V4 33000
 
+enum { NUMBER_V1 = 1, NUMBER_V2, NUMBER_V3, NUMBER_V4 };
+
 static const struct ntk_engine_core_spec specs[] = {
 #define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe_mhz, dve_mhz, act_mhz, pool_mhz, \
                             sp_mhz, sbuf_bytes, psum_bytes, stack_rate, dma_engines)         \
-    { .name = arch,                                                                          \
+    { .generation = NUMBER_##symbol,                                                         \
+      .name = arch,                                                                          \
       .pe_rows = rows,                                                                       \
       .pe_columns = columns,                                                                 \
       .clock_mhz = { pe_mhz, act_mhz, pool_mhz, dve_mhz, sp_mhz },                           \

@@ -243,6 +243,7 @@ static uint64_t compute_cycles(const struct builder *b, const struct ntk_isa_ins
             rule = NTK_COST_ELEMENT_HALF;
         }
         break;
+    case NTK_ISA_OP_DEVICE_PRINT:
     case NTK_ISA_OP_MAX8:
     case NTK_ISA_OP_BN_STATS:
     case NTK_ISA_OP_NC_FIND_INDEX8:
@@ -306,6 +307,12 @@ static int compute_prepare(struct builder *b, const struct ntk_isa_instr *instr,
         return NO_MEMORY();
     }
     compute->instr = *instr;
+    if (instr->op == NTK_ISA_OP_DEVICE_PRINT && instr->name_id > 0) {
+        compute->prefix = strdup(b->subgraph->engines[b->engine].names[instr->name_id - 1]);
+        if (!compute->prefix) {
+            return NO_MEMORY();
+        }
+    }
     for (int r = 0; r < NTK_ISA_OPERAND_COUNT; r++) {
         const struct ntk_isa_operand *operand = &instr->operand[r];
         struct ntk_engine_tile *tile = &compute->operand[r];
@@ -320,9 +327,11 @@ static int compute_prepare(struct builder *b, const struct ntk_isa_instr *instr,
         if (tile->tile.elements > program->row_elements_max) {
             program->row_elements_max = tile->tile.elements;
         }
-        if (r != NTK_ISA_DST && r != NTK_ISA_DST2 &&
-            (disturbs(&instr->operand[NTK_ISA_DST], operand, crosses) ||
-             disturbs(&instr->operand[NTK_ISA_DST2], operand, crosses))) {
+        /* What is printed is copied to be dense, the others where a destination would change them. */
+        if (instr->op == NTK_ISA_OP_DEVICE_PRINT ||
+            (r != NTK_ISA_DST && r != NTK_ISA_DST2 &&
+             (disturbs(&instr->operand[NTK_ISA_DST], operand, crosses) ||
+              disturbs(&instr->operand[NTK_ISA_DST2], operand, crosses)))) {
             compute->bounce_mask |= (uint8_t)(1u << r);
             bounce += ntk_isa_operand_elements(operand) * ntk_dtype_bytes(operand->dtype) + 64;
         }
@@ -779,6 +788,22 @@ static int start_add(struct builder *b, uint32_t dma, struct ntk_engine_instr *o
     return 0;
 }
 
+/* What the first generation knows: copies of bytes, without functions, sections and queue instances. */
+static bool group_is_plain(const struct ntk_neff_dma_group *group)
+{
+    bool is_plain = !group->instance && group->function_start[0] == '\0' && !group->section_start;
+
+    for (uint32_t t = 0; t < group->transfer_count; t++) {
+        const struct ntk_neff_transfer *transfer = &group->transfers[t];
+
+        is_plain = is_plain && transfer->op == NTK_NEFF_TRANSFER_COPY &&
+                   !transfer->has_source_array && !transfer->has_constant &&
+                   transfer->to.dtype == NTK_DTYPE_UINT8 &&
+                   transfer->from[0].dtype == NTK_DTYPE_UINT8;
+    }
+    return is_plain;
+}
+
 static int group_prepare(struct builder *b, uint32_t group_index, struct ntk_err *err)
 {
     const struct ntk_neff_dma_group *group = &b->subgraph->engines[b->engine].groups[group_index];
@@ -793,6 +818,9 @@ static int group_prepare(struct builder *b, uint32_t group_index, struct ntk_err
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
                            "DMA group %u signals the other core of its pair, which is not executed",
                            group->id);
+    }
+    if (b->spec->generation == 1 && !group_is_plain(group)) {
+        return BAD("DMA group %u does more than copy, which NC-v1 cannot", group->id);
     }
     dma->queue_set = group->queue_set;
     dma->group_id = group->id;
@@ -975,6 +1003,12 @@ static int instr_prepare(struct builder *b, const struct ntk_isa_instr *instr,
         out->sync_mode = (uint8_t)instr->imm[0];
         out->sync_number = instr->imm[1];
         out->sync_value = instr->imm[2];
+        return 0;
+    case NTK_ISA_OP_EVENT_SEMAPHORE_RANGE_CLEAR:
+        out->kind = NTK_ENGINE_KIND_SYNC;
+        out->sync_mode = NTK_ENGINE_SYNC_RANGE_CLEAR;
+        out->sync_number = instr->imm[0];
+        out->sync_value = instr->imm[1];
         return 0;
     case NTK_ISA_OP_DMA_TRIGGER:
     case NTK_ISA_OP_DMA_COPY:
@@ -1204,6 +1238,9 @@ void ntk_engine_program_destroy(struct ntk_engine_program *program)
     }
     for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
         ntk_vec_fini(&program->instrs[e]);
+    }
+    ntk_vec_each(struct ntk_engine_compute, compute, &program->computes) {
+        free(compute->prefix);
     }
     ntk_vec_fini(&program->computes);
     ntk_vec_fini(&program->starts);

@@ -43,6 +43,7 @@ struct ntk_engine_compute {
     struct ntk_isa_instr instr;
     struct ntk_engine_tile operand[NTK_ISA_OPERAND_COUNT];
     uint8_t bounce_mask; /* sources to copy away first: they overlap a destination */
+    char *prefix;        /* device_print: text before the tensor; ours, NULL is "" */
 };
 
 /* One side of a transfer. */
@@ -99,6 +100,10 @@ struct ntk_engine_dma {
     uint32_t semaphore_value;
     uint32_t event; /* NTK_NEFF_NONE: none */
 };
+
+/* sync_mode of event_semaphore_range_clear: sync_value semaphores from sync_number on. Not a mode of
+ * event_semaphore. */
+#define NTK_ENGINE_SYNC_RANGE_CLEAR 0x01
 
 enum ntk_engine_kind {
     NTK_ENGINE_KIND_CONTROL, /* only wait, time and signal */

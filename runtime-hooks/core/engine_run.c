@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/cost_model.h"
 #include "runtime-hooks/core/engine_core.h"
 #include "runtime-hooks/core/engine_program.h"
@@ -195,6 +196,11 @@ static void sync_apply(struct run *run, uint32_t engine, const struct ntk_engine
         break;
     case NTK_ISA_SYNC_SEMAPHORE_WRITE:
         semaphore_set(run, engine, instr->sync_number, instr->sync_value);
+        break;
+    case NTK_ENGINE_SYNC_RANGE_CLEAR:
+        for (uint32_t i = 0; i < instr->sync_value; i++) {
+            semaphore_set(run, engine, instr->sync_number + i, 0);
+        }
         break;
     default:
         break;
@@ -463,6 +469,25 @@ static struct ntk_tile_scalar scalar_make(const struct ntk_tile *column, uint32_
     return (struct ntk_tile_scalar){ *column, ntk_isa_bits_float(bits), (int32_t)bits };
 }
 
+/* The tile was copied, so its bytes lie one after the other. Nobody listens, no room: it is dropped. */
+static void print(const struct ntk_engine_compute *work, const struct ntk_tile *tile)
+{
+    const struct ntk_isa_operand *operand = &work->instr.operand[NTK_ISA_SRC0];
+    struct ntk_core_debug_event event = {
+        .pipe = work->instr.imm[0],
+        .prefix = work->prefix,
+        .dtype = ntk_dtype_name(operand->dtype),
+        .shape = { operand->partition_count },
+        .data = tile->base,
+        .data_bytes = ntk_isa_operand_elements(operand) * ntk_dtype_bytes(operand->dtype),
+    };
+
+    for (unsigned d = 0; d < operand->dim_count; d++) {
+        event.shape[1 + d] = operand->dim[operand->dim_count - 1 - d].count;
+    }
+    (void)ntk_core_debug_push(&event);
+}
+
 static bool compute(struct run *run, uint32_t engine, const struct ntk_engine_compute *work)
 {
     const struct ntk_isa_instr *instr = &work->instr;
@@ -535,6 +560,9 @@ static bool compute(struct run *run, uint32_t engine, const struct ntk_engine_co
     }
     case NTK_ISA_OP_MAX8:
         return ntk_tile_max8(to, a, scratch);
+    case NTK_ISA_OP_DEVICE_PRINT:
+        print(work, a);
+        return false;
     default:
         return ntk_select_run(instr, tiles, run->core->rng[engine], scratch);
     }

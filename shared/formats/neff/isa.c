@@ -461,6 +461,10 @@ static struct field_use fields_of(enum ntk_isa_op op)
         return (struct field_use){ 0, 0, 1 };
     case NTK_ISA_OP_DRAIN:
         return (struct field_use){ 0, 0, 0 };
+    case NTK_ISA_OP_EVENT_SEMAPHORE_RANGE_CLEAR:
+        return (struct field_use){ 0, 0, 3 };
+    case NTK_ISA_OP_DEVICE_PRINT:
+        return (struct field_use){ 0, 0, 1 };
     case NTK_ISA_OP_ACT_TABLE_LOAD:
         return (struct field_use){ 0, 0, 1 };
     case NTK_ISA_OP_DMA_TRIGGER:
@@ -846,6 +850,11 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
         default:
             return BAD("%s: unknown mode 0x%x", info->name, instr->imm[0]);
         }
+    }
+    if (instr->op == NTK_ISA_OP_EVENT_SEMAPHORE_RANGE_CLEAR &&
+        (instr->imm[1] < 1 || instr->imm[1] > NTK_ISA_SEMAPHORES ||
+         instr->imm[0] > NTK_ISA_SEMAPHORES - instr->imm[1])) {
+        return BAD("%s: %u semaphores from %u on", info->name, instr->imm[1], instr->imm[0]);
     }
     return check_shapes(info, instr, err);
 }

@@ -26,6 +26,7 @@ static void every_generation_has_its_figures(void **state)
         const struct ntk_engine_core_spec *spec = ntk_engine_core_spec_get(g);
 
         assert_non_null(spec);
+        assert_int_equal(spec->generation, g);
         assert_string_equal(spec->name, expected[g - 1].name);
         assert_int_equal(spec->pe_rows, 128);
         assert_int_equal(spec->pe_columns, expected[g - 1].columns);

@@ -185,6 +185,10 @@ static void everything(struct engine_fixture *f)
             instr.imm[1] = 20;
             instr.imm[2] = 1;
             break;
+        case NTK_ISA_OP_EVENT_SEMAPHORE_RANGE_CLEAR:
+            instr.imm[0] = 30;
+            instr.imm[1] = 10;
+            break;
         case NTK_ISA_OP_DRAIN:
         case NTK_ISA_OP_TENSOR_COPY:
         case NTK_ISA_OP_RECIPROCAL:

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "runtime-hooks/core/core_debug.h"
 #include "tests/runtime-hooks/core/engine_fixture.h"
 
 #define CYCLE_64_AT_1400_PS 45714 /* 64 / 1.4 GHz */
@@ -774,6 +775,122 @@ static void a_reset_core_is_zero_again(void **state)
     assert_memory_equal(engine_fixture_memory(f, in), engine_fixture_memory(f, out), 512);
 }
 
+static void a_range_of_semaphores_is_cleared_and_no_more(void **state)
+{
+    struct engine_fixture *f = *state;
+    struct ntk_isa_instr set = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
+    struct ntk_isa_instr clear = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE_RANGE_CLEAR);
+
+    set.imm[0] = NTK_ISA_SYNC_SEMAPHORE_WRITE;
+    set.imm[2] = 5;
+    for (uint32_t s = 20; s < 26; s++) {
+        set.imm[1] = s;
+        engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &set);
+    }
+    clear.imm[0] = 21;
+    clear.imm[1] = 4;
+    engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &clear);
+    for (uint32_t s = 20; s < 26; s++) { /* each waits for exactly what must be there */
+        struct ntk_isa_instr wait = ntk_isa_instr_make(NTK_ISA_OP_DRAIN);
+
+        wait.wait_semaphore = (uint16_t)s;
+        wait.wait_value = s == 20 || s == 25 ? 5 : 0;
+        wait.flags = NTK_ISA_FLAG_WAIT_EQUAL;
+        engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &wait);
+    }
+    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
+}
+
+static void a_printed_tensor_reaches_the_listener_of_its_core(void **state)
+{
+    static const char *names[] = { "x of layer 3" };
+    struct engine_fixture *f = *state;
+    struct ntk_isa_instr iota = ntk_isa_instr_make(NTK_ISA_OP_IOTA);
+    struct ntk_isa_instr print = ntk_isa_instr_make(NTK_ISA_OP_DEVICE_PRINT);
+    struct ntk_core_debug_record *record = NULL;
+    int32_t values[3 * 8];
+    int fd = -1;
+
+    iota.operand[NTK_ISA_DST] = ntk_isa_sbuf(64, 3, 16, NTK_DTYPE_INT32);
+    iota.operand[NTK_ISA_SRC0] = (struct ntk_isa_operand){ .space = NTK_ISA_SPACE_PATTERN,
+                                                           .dtype = NTK_DTYPE_INT32,
+                                                           .var_id = NTK_ISA_NO_VAR,
+                                                           .dim_count = 1,
+                                                           .dim = { { 1, 16 } } };
+    iota.imm[1] = 100;
+    /* Every second element, as 2 rows of 4. */
+    print.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(64, 3, 4, NTK_DTYPE_INT32);
+    print.operand[NTK_ISA_SRC0].dim_count = 2;
+    print.operand[NTK_ISA_SRC0].dim[0].step = 2;
+    print.operand[NTK_ISA_SRC0].dim[1] = (struct ntk_isa_dim){ 8, 2 };
+    print.imm[0] = 7;
+    print.name_id = 1;
+    f->subgraph.engines[NTK_ISA_ENGINE_POOL].names = names;
+    f->subgraph.engines[NTK_ISA_ENGINE_POOL].name_count = 1;
+    engine_fixture_emit(f, NTK_ISA_ENGINE_POOL, &iota);
+    engine_fixture_emit(f, NTK_ISA_ENGINE_POOL, &print);
+    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK); /* nobody listens */
+
+    ntk_core_debug_core_set(0);
+    assert_int_equal(ntk_core_debug_connect(0, 4, &fd), 0);
+    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
+    assert_int_equal(ntk_core_debug_take(fd, &record), 0);
+    assert_int_equal(record->pipe, 7);
+    assert_string_equal(record->prefix, "x of layer 3");
+    assert_string_equal(record->dtype, "int32");
+    assert_int_equal(record->shape[0], 3);
+    assert_int_equal(record->shape[1], 2);
+    assert_int_equal(record->shape[2], 4);
+    assert_int_equal(record->shape[3], 0);
+    assert_int_equal(record->data_bytes, sizeof values);
+    memcpy(values, record->data, sizeof values);
+    for (int i = 0; i < 24; i++) {
+        assert_int_equal(values[i], i / 8 * 100 + i % 8 * 2);
+    }
+    free(record);
+    assert_int_equal(ntk_core_debug_take(fd, &record), -EAGAIN);
+    assert_int_equal(ntk_core_debug_close(fd), 0);
+}
+
+static void the_first_generation_copies_bytes_and_nothing_else(void **state)
+{
+    struct engine_fixture *f = *state;
+
+    for (int change = 0; change < 6; change++) {
+        struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
+        struct ntk_neff_transfer *t;
+        struct ntk_neff_dma_group *group;
+        uint32_t x;
+
+        engine_fixture_fini(f);
+        memset(f, 0, sizeof *f);
+        engine_fixture_init(f, 1);
+        trigger.queue = (uint16_t)engine_fixture_queue(f, 1);
+        x = engine_fixture_var(f, NTK_NEFF_VAR_OUTPUT, 64);
+        t = engine_fixture_group(f, NTK_ISA_ENGINE_SP, trigger.queue, 0, 9);
+        group = &f->groups[NTK_ISA_ENGINE_SP][0];
+        t->to = (struct ntk_neff_pattern){
+            .var = x, .dtype = NTK_DTYPE_UINT8, .dim_count = 1, .steps = { 1 }, .sizes = { 64 }
+        };
+        t->from[0] = t->to;
+        engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &trigger);
+        t->op = change == 1 ? NTK_NEFF_TRANSFER_ADD : NTK_NEFF_TRANSFER_COPY;
+        t->to.dtype = t->from[0].dtype = change == 2 ? NTK_DTYPE_INT8 : NTK_DTYPE_UINT8;
+        group->instance = change == 3 ? "swapped" : NULL;
+        group->function_start = change == 4 ? "f" : "";
+        group->section_start = change == 5;
+        if (change == 0) {
+            if (engine_fixture_make(f) != 0) {
+                fail_msg("%s", f->err.text);
+            }
+        } else {
+            assert_int_equal(engine_fixture_make(f), -EBADMSG);
+            assert_string_equal(f->err.text,
+                                "SP slot 0: DMA group 0 does more than copy, which NC-v1 cannot");
+        }
+    }
+}
+
 /* By hand, for NC-v2: ten slots of 64 cycles at 1400 MHz are 457143 ps; 64 KiB in runs of 512 bytes over
  * 16 engines of 17 B/ns at efficiency 0.16 take 1505883 ps after 1300000. */
 static void an_opaque_program_takes_its_estimate_and_zeroes_its_outputs(void **state)
@@ -819,6 +936,9 @@ int main(void)
         TEST(instructions_of_one_engine_follow_each_other),
         TEST(engines_run_at_once_unless_semaphores_order_them),
         TEST(a_wait_for_equal_passes_only_at_that_value),
+        TEST(a_range_of_semaphores_is_cleared_and_no_more),
+        TEST(a_printed_tensor_reaches_the_listener_of_its_core),
+        TEST(the_first_generation_copies_bytes_and_nothing_else),
         TEST(an_opaque_program_takes_its_estimate_and_zeroes_its_outputs),
         TEST(events_are_set_waited_for_and_cleared),
         TEST(event_semaphore_adds_subtracts_and_writes),

@@ -202,6 +202,14 @@ static struct ntk_isa_instr any_instr(const struct ntk_isa_op_info *info)
         instr.imm[1] = pick(256);
         instr.imm[2] = pick(UINT32_MAX);
         break;
+    case NTK_ISA_OP_EVENT_SEMAPHORE_RANGE_CLEAR:
+        instr.imm[0] = pick(100);
+        instr.imm[1] = 1 + pick(100);
+        break;
+    case NTK_ISA_OP_DEVICE_PRINT:
+        *src0 = any_tile(NTK_ISA_SPACE_PSUM, partitions, elements, f32);
+        instr.imm[0] = pick(100);
+        break;
     case NTK_ISA_OP_DRAIN:
         break;
     case NTK_ISA_OP_NOTIFY:
