@@ -172,6 +172,10 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
+    ret = variable_get_u64("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", &count, err);
+    if (ret < 0) {
+        return ret;
+    }
     *out_options = options;
     return 0;
 }
@@ -265,6 +269,15 @@ int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err)
     out_async->implicit_depth = (uint32_t)implicit_depth;
     out_async->compute_depth = (uint32_t)compute_depth;
     return 0;
+}
+
+uint64_t nrt_env_dump_status(void)
+{
+    struct ntk_err err;
+    uint64_t status = 0;
+
+    (void)variable_get_u64("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", &status, &err);
+    return status;
 }
 
 bool nrt_env_legacy_dtype(void)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "runtime-hooks/libnrt/nrt_dump.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
@@ -76,6 +77,7 @@ static NRT_STATUS run_once(struct nrt_model *model, struct ntk_core_tensor *cons
     NRT_STATUS status = nrt_status_from_outcome(outcome);
     if (status != NRT_SUCCESS) {
         nrt_front_execution_failed("nrt_execute", model, status, &err);
+        nrt_dump_inputs(model, tensors, count, status);
     }
     return status;
 }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_dump - the inputs of an execution that failed, as files (NEURON_RT_DBG_DUMP_INPUTS_ON_ERR).
+ *
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_DUMP_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_DUMP_H
+
+#include "runtime-hooks/libnrt/nrt_front.h"
+
+/* Writes them when this is the status that the variable names. tensors: one per input and output. */
+void nrt_dump_inputs(struct nrt_model *model, struct ntk_core_tensor *const *tensors, size_t count,
+                     NRT_STATUS status);
+
+#endif

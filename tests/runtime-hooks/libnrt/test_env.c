@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Variables that shape the log and what a failure leaves behind.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "shared/base/fs.h"
+#include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/scratch.h"
+
+static bool file_says(const char *path, const char *what)
+{
+    static char text[1 << 16];
+
+    return ntk_fs_read_text(path, text, sizeof text) >= 0 && strstr(text, what);
+}
+
+/* A model that ends as a timeout. */
+static void deadlock_init(struct loaded *loaded)
+{
+    struct test_model_options options = { .deadlock = 1 };
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(loaded, neff, bytes, 0);
+    free(neff);
+}
+
+/* Of a folder of dumps, the first; NULL when there is none. */
+static char *dump_find(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    char *path = NULL;
+
+    assert_non_null(dir);
+    for (struct dirent *entry = readdir(dir); entry && !path; entry = readdir(dir)) {
+        if (strncmp(entry->d_name, "input_dump_", 11) == 0) {
+            path = test_scratch_path(folder, entry->d_name);
+        }
+    }
+    closedir(dir);
+    return path;
+}
+
+static void the_inputs_of_an_execution_that_failed_so_are_dumped(void **state)
+{
+    const struct runtime *runtime = *state;
+    static float x[TEST_MODEL_ELEMENTS], dumped[TEST_MODEL_ELEMENTS + 1];
+    struct loaded loaded;
+    char path[512];
+
+    setenv("NEURON_RT_DBG_INPUT_DUMP_DIRECTORY", runtime->folder, 1);
+    setenv("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", "1006", 1);
+    deadlock_init(&loaded);
+    for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i++) {
+        x[i] = (float)i * 0.25f;
+    }
+    assert_int_equal(nrt_tensor_write(loaded.x, x, 0, sizeof x), NRT_SUCCESS);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_TIMEOUT);
+    assert_null(dump_find(runtime->folder)); /* another status */
+    setenv("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", "5", 1);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_TIMEOUT);
+    unsetenv("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR");
+    unsetenv("NEURON_RT_DBG_INPUT_DUMP_DIRECTORY");
+
+    char *folder = dump_find(runtime->folder);
+    assert_non_null(folder);
+    assert_non_null(strstr(folder, "_h_nn_1"));
+    (void)snprintf(path, sizeof path, "%s/input0.bin", folder);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(dumped, 1, sizeof dumped, file), sizeof x);
+    (void)fclose(file);
+    assert_memory_equal(dumped, x, sizeof x);
+    (void)snprintf(path, sizeof path, "%s/model_name.txt", folder);
+    assert_true(file_says(path, "adder"));
+    (void)snprintf(path, sizeof path, "%s/input1.bin", folder);
+    assert_int_equal(access(path, F_OK), -1); /* outputs are no inputs */
+    free(folder);
+    loaded_fini(&loaded);
+}
+
+static void each_component_of_the_log_has_its_own_level_and_place(void **state)
+{
+    const struct runtime *runtime = *state;
+    char *all = test_scratch_path(runtime->folder, "all");
+    char *tdrv = test_scratch_path(runtime->folder, "tdrv");
+    struct loaded loaded;
+
+    setenv("NEURON_RT_LOG_LOCATION", all, 1);
+    setenv("NEURON_RT_LOG_LEVEL", "error", 1);
+    setenv("NEURON_RT_LOG_LOCATION_TDRV", tdrv, 1);
+    setenv("NEURON_RT_LOG_LEVEL_NMGR", "QUIET", 1);
+    deadlock_init(&loaded);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_TIMEOUT);
+    assert_true(file_says(tdrv, " TDRV:exec_request_process_errors"));
+    assert_true(file_says(tdrv, "[ND 0][NC 0] execution timeout (600000 ms) on model adder"));
+    assert_false(file_says(all, "TDRV:"));
+    assert_false(file_says(all, "dlr_infer"));
+    assert_true(file_says(all, "  NRT:nrt_execute "));
+    assert_true(file_says(all, "Failed to execute model adder with status 5 (NRT_TIMEOUT)"));
+    loaded_fini(&loaded);
+    nrt_close();
+
+    setenv("NEURON_RT_LOG_LEVEL_TDRV", "QUIET", 1);
+    assert_int_equal(unlink(tdrv), 0);
+    deadlock_init(&loaded);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_TIMEOUT);
+    assert_false(file_says(tdrv, "TDRV"));
+    loaded_fini(&loaded);
+    unsetenv("NEURON_RT_LOG_LOCATION_TDRV");
+    unsetenv("NEURON_RT_LOG_LEVEL_TDRV");
+    unsetenv("NEURON_RT_LOG_LEVEL_NMGR");
+    free(all);
+    free(tdrv);
+}
+
+static void a_number_that_is_none_fails_the_start(void **state)
+{
+    static const char *const names[] = { "NEURON_RT_DBG_DUMP_INPUTS_ON_ERR",
+                                         "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        setenv(names[i], "many", 1);
+        assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
+        unsetenv(names[i]);
+    }
+}
+
+static void the_memory_log_holds_as_many_entries_as_asked(void **state)
+{
+    const struct runtime *runtime = *state;
+    nrt_tensor_t *tensor = NULL;
+    char path[512];
+    char line[256];
+    int lines = 0;
+
+    setenv("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "3", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    unsetenv("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE");
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(
+            nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 4096, "small", &tensor),
+            NRT_SUCCESS);
+        nrt_tensor_free(&tensor);
+    }
+    assert_int_equal(
+        nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(17) << 30, "large", &tensor),
+        NRT_RESOURCE);
+    (void)snprintf(path, sizeof path, "%s/nrt_mem_log_device_0_%08x.csv", runtime->folder,
+                   (unsigned)getpid());
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        lines++;
+    }
+    (void)fclose(file);
+    assert_int_equal(lines, 1 + 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
+        TEST(the_inputs_of_an_execution_that_failed_so_are_dumped),
+        TEST(each_component_of_the_log_has_its_own_level_and_place),
+        TEST(a_number_that_is_none_fails_the_start),
+        TEST(the_memory_log_holds_as_many_entries_as_asked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
