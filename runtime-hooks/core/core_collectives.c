@@ -8,6 +8,7 @@
  */
 #include "runtime-hooks/core/core_collectives.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,6 +35,7 @@
 #define PAGE_BYTES UINT64_C(4096)
 #define LOOK_NS (20 * NTK_NS_PER_MS) /* how often a waiting rank looks whether the others live */
 #define NAME_BYTES 32
+#define NAME_PREFIX "cc-"
 #define ATTEMPTS_MAX 1000
 #define BLOCK_ELEMENTS 1024U
 
@@ -182,8 +184,8 @@ static void path_make(struct ntk_core_comm *comm)
     if (comm->group) {
         hash = hash_add(hash, comm->group, comm->count * sizeof *comm->group);
     }
-    (void)snprintf(comm->path, sizeof comm->path, "%s/cc-%016llx", comm->core->soft->folder,
-                   (unsigned long long)hash);
+    (void)snprintf(comm->path, sizeof comm->path, "%s/" NAME_PREFIX "%016llx",
+                   comm->core->soft->folder, (unsigned long long)hash);
 }
 
 static uint64_t data_offset_of(uint32_t count)
@@ -382,6 +384,54 @@ static void comm_free(struct ntk_core_comm *comm)
     free(comm->rendezvous);
     free(comm->group);
     free(comm);
+}
+
+/* Whether one of the ranks that came into the locked file still lives. */
+static bool file_has_living(const struct ntk_core *core, int fd)
+{
+    struct shared header;
+    bool has_living = false;
+
+    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header || header.rank_count == 0 ||
+        header.rank_count > NTK_CORE_RANKS_MAX) {
+        return false;
+    }
+    struct shared *shared = file_map(fd, header.rank_count);
+    for (uint32_t i = 0; shared && i < header.rank_count; i++) {
+        has_living = has_living || (atomic_load(&shared->ranks[i].state) == RANK_JOINED &&
+                                    !rank_is_dead(core, &shared->ranks[i]));
+    }
+    if (shared) {
+        munmap(shared, header.file_bytes);
+    }
+    return has_living;
+}
+
+void core_comms_sweep(const struct ntk_core *core)
+{
+    DIR *folder = opendir(core->soft->folder);
+    const struct dirent *entry = NULL;
+
+    while (folder && (entry = readdir(folder)) != NULL) {
+        char path[sizeof((struct ntk_core_comm *)NULL)->path];
+
+        if (strncmp(entry->d_name, NAME_PREFIX, sizeof NAME_PREFIX - 1) != 0 ||
+            (size_t)snprintf(path, sizeof path, "%s/%s", core->soft->folder, entry->d_name) >=
+                sizeof path) {
+            continue;
+        }
+        int fd = file_open_locked(path, false, NULL);
+        if (fd >= 0) {
+            if (!file_has_living(core, fd)) {
+                (void)unlink(path);
+            }
+            (void)flock(fd, LOCK_UN);
+            close(fd);
+        }
+    }
+    if (folder) {
+        (void)closedir(folder);
+    }
 }
 
 /* comm_lock is held. */

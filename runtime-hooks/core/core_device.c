@@ -385,6 +385,7 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     }
     core->usage = core_usage_create();
     core->memlog = core_memlog_create(options->memlog_entries);
+    core_comms_sweep(core);
     hooks_start(core);
     core->ncs = calloc(core->core_count, sizeof *core->ncs);
     if (!core->ncs) {

@@ -139,6 +139,8 @@ void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const cha
 
 /* --- core_collectives.c --- */
 
+/* Removes what ranks left that were killed before all of their world had come. */
+void core_comms_sweep(const struct ntk_core *core);
 /* Leaves every communicator. */
 void core_comms_drop(struct ntk_core *core);
 

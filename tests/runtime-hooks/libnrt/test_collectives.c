@@ -16,18 +16,23 @@
 
 #define RANKS 2U
 
-static void nothing_is_left(const struct runtime *runtime)
+static int files_left(const struct runtime *runtime)
 {
     DIR *folder = opendir(runtime->folder);
     const struct dirent *entry = NULL;
+    int count = 0;
 
     assert_non_null(folder);
     while ((entry = readdir(folder)) != NULL) {
-        if (strncmp(entry->d_name, "cc-", 3) == 0) {
-            fail_msg("%s is left", entry->d_name);
-        }
+        count += strncmp(entry->d_name, "cc-", 3) == 0;
     }
     (void)closedir(folder);
+    return count;
+}
+
+static void nothing_is_left(const struct runtime *runtime)
+{
+    assert_int_equal(files_left(runtime), 0);
 }
 
 /* Rank ctx of two on a core of its own: gathers, then waits for all as often as it is told to. */
@@ -120,6 +125,24 @@ static void ranks_killed_before_all_are_there_are_forgotten(void **state)
     }
 }
 
+static void a_start_sweeps_what_killed_ranks_left(void **state)
+{
+    const struct runtime *runtime = *state;
+    struct observed lonely = observed_start(runtime->folder, rank_run, "0");
+
+    assert_int_equal(observed_receive(&lonely), NRT_SUCCESS);
+    /* While the rank lives its file stays. */
+    setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(files_left(runtime), 1);
+    nrt_close();
+    assert_int_equal(observed_finish(&lonely, SIGKILL), 128 + SIGKILL);
+    assert_int_equal(files_left(runtime), 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    nothing_is_left(runtime);
+    unsetenv("NEURON_RT_VISIBLE_CORES");
+}
+
 static void a_rank_that_never_comes_is_a_timeout(void **state)
 {
     struct test_model_options options = { 0 };
@@ -158,6 +181,7 @@ int main(void)
         TEST(processes_gather_and_wait_for_each_other),
         TEST(a_rank_that_is_killed_ends_the_others),
         TEST(ranks_killed_before_all_are_there_are_forgotten),
+        TEST(a_start_sweeps_what_killed_ranks_left),
         TEST(a_rank_that_never_comes_is_a_timeout),
 #undef TEST
     };
