@@ -9,6 +9,7 @@
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_request.h"
+#include "runtime-hooks/libnrt/nrt_sendrecv.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
 #define RUNTIME_VERSION "2.31.24.0"
@@ -70,6 +71,7 @@ static void child_after_fork(void)
     lifecycle = fresh_lifecycle;
     if (state == STATE_OPEN) {
         nrt_request_forget_after_fork();
+        nrt_sendrecv_forget_after_fork();
         ntk_core_handle_forget(&nrt_front_sets);
         ntk_core_handle_forget(&nrt_front_tensors);
         ntk_core_handle_forget(&nrt_front_models);
@@ -230,6 +232,7 @@ NRT_STATUS nrt_close(void)
         nrt_request_stop();
         pthread_rwlock_wrlock(&gate);
         nrt_request_close();
+        nrt_sendrecv_close_all();
         ntk_core_debug_close_all();
         for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {
             (void)ntk_core_trace_stop((enum ntk_core_trace_sink)sink);

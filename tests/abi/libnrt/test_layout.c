@@ -6,7 +6,9 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "nrt/nec.h"
 #include "nrt/nrt.h"
+#include "nrt/nrt_async.h"
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_version.h"
@@ -139,6 +141,29 @@ SIZE(nrt_ucode_img, 16);
 SIZE(nrt_ucode_info, 32);
 AT(nrt_ucode_info, dram, 16);
 SIZE(nrt_model_info_t, 4);
+
+SIZE(nrta_seq_t, 8);
+SIZE(nrta_xu_id_t, 2);
+SIZE(nrta_xu_t, 4);
+IS(NRTA_XU_TENSOR_READ, 0);
+IS(NRTA_XU_TENSOR_WRITE, 1);
+IS(NRTA_XU_TENSOR_OP, 2);
+IS(NRTA_XU_COMPUTE, 3);
+IS(NRTA_XU_COLLECTIVES, 4);
+IS(NRTA_XU_TYPE_NUM, 5);
+SIZE(nrta_error_t, 16);
+AT(nrta_error_t, error_code, 8);
+IS(NRTA_SEQ_NUM_MAX, 0xFFFFFFFFFFFF);
+IS(NRTA_SEQ_NUM_MASK, 0xFFFFFFFFFFFF);
+IS(NRTA_SEQ_GET_SEQ_NUM(0x123400000000FFFF), 0xFFFF);
+IS(NRTA_SEQ_GET_XU_ID(0x123400000000FFFF), 0x1234);
+SIZE(NRT_ASYNC_EXEC_STATUS_CALLBACK, 8);
+SIZE(enc_host_mem_t, 32);
+SIZE(nec_pod_type_t, 4);
+IS(NEC_POD_TYPE_P2P, 1);
+IS(NEC_POD_TYPE_SWITCH, 2);
+IS(NEC_POD_TYPE_INVALID, 3);
+IS(NEC_MAX_COMM_N, 12);
 
 int main(void)
 {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "nrt/nrt_async.h"
+#include "nrt/nrt_async_sendrecv.h"
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_version.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
@@ -44,6 +45,8 @@ static void calls_answer(NRT_STATUS expected)
     void *address;
     nrta_error_tracker_t *tracker = NULL;
     nrta_seq_t seq = 0;
+    nrt_async_sendrecv_comm_t *comm = NULL;
+    nrt_async_sendrecv_request_t *request = NULL;
     bool is_completed;
     int fd;
 
@@ -92,6 +95,15 @@ static void calls_answer(NRT_STATUS expected)
     ANSWERS(nrta_get_sequence(0, NRTA_XU_COMPUTE, 0, &seq));
     ANSWERS(nrta_get_completion_handle(1, &fd));
     ANSWERS(nrta_error_tracker_create(0, &tracker));
+    ANSWERS(nrt_async_sendrecv_init(0));
+    ANSWERS(nrt_async_sendrecv_close(0));
+    ANSWERS(nrt_async_sendrecv_flush(0));
+    ANSWERS(nrt_async_sendrecv_connect("127.0.0.1", 0, 0, &comm));
+    ANSWERS(nrt_async_sendrecv_accept("127.0.0.1", 0, 0, &comm));
+    ANSWERS(nrt_async_sendrecv_test_comm(comm, &is_completed));
+    ANSWERS(nrt_async_sendrecv_send_tensor((nrt_tensor_t *)somewhere, 0, 1, comm, &request));
+    ANSWERS(nrt_async_sendrecv_recv_tensor((nrt_tensor_t *)somewhere, 0, 1, comm, &request));
+    ANSWERS(nrt_async_sendrecv_test_request(request, &is_completed, &size));
 #undef ANSWERS
     assert_null(tensor);
     assert_null(set);
