@@ -174,9 +174,27 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err)
     return 0;
 }
 
+/* A device, a pipe or a socket is written to, never replaced: /dev/null, /dev/stdout. */
+static int begin_in_place(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err)
+{
+    replace->file = fopen(path, "wbe");
+    if (!replace->file) {
+        int code = errno ? -errno : -EIO;
+        ntk_fs_replace_abort(replace);
+        return ntk_err_set(err, code, NO_OFFSET, "cannot write %s: %s", path, strerror(-code));
+    }
+    return 0;
+}
+
 int ntk_fs_replace_begin(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err)
 {
+    struct stat status;
+
     *replace = (struct ntk_fs_replace){ .path = strdup(path) };
+    if (replace->path && stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
+        !S_ISDIR(status.st_mode)) {
+        return begin_in_place(replace, path, err);
+    }
     if (!replace->path || asprintf(&replace->temporary_path, "%s.tmp-XXXXXX", path) < 0) {
         replace->temporary_path = NULL;
         ntk_fs_replace_abort(replace);
@@ -213,7 +231,8 @@ int ntk_fs_replace_commit(struct ntk_fs_replace *replace, struct ntk_err *err)
         code = -errno;
     }
     replace->file = NULL;
-    if (code == 0 && rename(replace->temporary_path, replace->path) < 0) {
+    if (code == 0 && replace->temporary_path &&
+        rename(replace->temporary_path, replace->path) < 0) {
         code = -errno;
     }
     if (code < 0) {

@@ -105,7 +105,7 @@ done
 [ ! -e o.ntff ] || complain "a capture of nothing was left"
 
 # ---- a full disk ----
-if [ -e /dev/full ]; then
+if [ -c /dev/full ]; then
     OUT=/dev/full row 1 "cannot write to stdout" neuron-packager info good.neff
     OUT=/dev/full row 1 "cannot write to stdout" neuron-profile show-session -s good.ntff
     OUT=/dev/full row 1 "cannot write to stdout" neuron-profile view -s good.ntff --output-format summary-json

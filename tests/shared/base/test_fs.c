@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,13 +66,34 @@ static void an_aborted_replacement_leaves_the_old_file(void **state)
     free(path);
 }
 
+static void what_is_no_file_is_written_to_and_not_replaced(void **state)
+{
+    struct ntk_err err = { 0 };
+    struct stat status;
+    char text[8] = "";
+    char *path = test_scratch_path(*state, "pipe");
+
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ntk_fs_write(path, "words", 5, &err), 0);
+    assert_int_equal(read(fd, text, sizeof text), 5);
+    assert_string_equal(text, "words");
+    assert_int_equal(lstat(path, &status), 0);
+    assert_true(S_ISFIFO(status.st_mode));
+    (void)close(fd);
+    free(path);
+}
+
 static void a_full_disk_is_an_error_that_names_the_file(void **state)
 {
     struct ntk_fs_replace replace;
     struct ntk_err err = { 0 };
     char *path = test_scratch_path(*state, "file");
 
-    if (access("/dev/full", W_OK) < 0) {
+    struct stat status;
+
+    if (stat("/dev/full", &status) < 0 || !S_ISCHR(status.st_mode)) {
         free(path);
         skip();
     }
@@ -129,6 +151,8 @@ int main(void)
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(an_aborted_replacement_leaves_the_old_file, make_scratch,
                                         remove_scratch),
+        cmocka_unit_test_setup_teardown(what_is_no_file_is_written_to_and_not_replaced,
+                                        make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_full_disk_is_an_error_that_names_the_file, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(folders_are_made_and_removed_as_trees, make_scratch,
