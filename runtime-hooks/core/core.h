@@ -207,6 +207,7 @@ struct ntk_core_io {
 const struct ntk_core_io *ntk_core_model_io_get(const struct ntk_core_model *model,
                                                 size_t *out_count);
 uint32_t ntk_core_model_id(const struct ntk_core_model *model);
+const uint8_t *ntk_core_model_uuid(const struct ntk_core_model *model); /* 16 bytes of the file */
 const char *ntk_core_model_name(const struct ntk_core_model *model);
 uint32_t ntk_core_model_nc(const struct ntk_core_model *model); /* first core */
 uint32_t ntk_core_model_nc_count(

@@ -1010,6 +1010,11 @@ uint32_t ntk_core_model_id(const struct ntk_core_model *model)
     return model->id;
 }
 
+const uint8_t *ntk_core_model_uuid(const struct ntk_core_model *model)
+{
+    return model->uuid;
+}
+
 const char *ntk_core_model_name(const struct ntk_core_model *model)
 {
     return model->name;

@@ -7,6 +7,7 @@
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_sendrecv.h"
@@ -32,6 +33,7 @@ static void model_release(struct ntk_core_handle *handle)
 {
     struct nrt_model *model = (struct nrt_model *)handle;
 
+    nrt_inspect_model_unloading(model->core);
     ntk_core_model_unload(model->core);
     model->core = NULL;
 }
@@ -69,6 +71,7 @@ static void child_after_fork(void)
 
     gate = fresh;
     lifecycle = fresh_lifecycle;
+    nrt_inspect_forget();
     if (state == STATE_OPEN) {
         nrt_request_forget_after_fork();
         nrt_sendrecv_forget_after_fork();
@@ -184,6 +187,7 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
         return status;
     }
     state = STATE_OPEN;
+    nrt_inspect_opened(core);
     nrt_log_info("nrt_init", "%u NeuronCores of a software %s, first %u", ntk_core_count(core),
                  machine.instance, ntk_core_global(core, 0));
     return NRT_SUCCESS;
@@ -233,6 +237,7 @@ NRT_STATUS nrt_close(void)
         pthread_rwlock_wrlock(&gate);
         nrt_request_close();
         nrt_sendrecv_close_all();
+        nrt_inspect_closing(core);
         ntk_core_debug_close_all();
         for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {
             (void)ntk_core_trace_stop((enum ntk_core_trace_sink)sink);

@@ -61,6 +61,11 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, 
 void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size);
 NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info);
 
+/* Records a system trace of all cores (memory events only with trace_mem) and writes it to a file in
+ * the format of docs/formats/ntrace.md. NRT_INVALID: on already, or none to stop. */
+NRT_STATUS nrt_trace_start(bool trace_mem);
+NRT_STATUS nrt_trace_stop(const char *filename);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_inspect - what an inspection leaves as files: the events of a sink of the system trace, and what
+ * the host did meanwhile (docs/formats/ntrace.md).
+ *
+ * Owner:   a sampler belongs to its creator.
+ * Threads: any; one sampler, one thread.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_INSPECT_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_INSPECT_H
+
+#include "runtime-hooks/core/core.h"
+#include "runtime-hooks/core/core_trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Takes every event of the sink, which is on, into a file. kind_names: NTK_CORE_TRACE_KINDS of them. */
+int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
+                        const char *const *kind_names, const char *path, struct ntk_err *err);
+
+/* What the folder is about. */
+struct ntk_core_inspect_info {
+    const char *instance_id;
+    const char *runtime_version;
+    uint64_t session_id;
+    uint64_t begin_ns, end_ns; /* since 1970 UTC */
+};
+int ntk_core_inspect_info_save(const struct ntk_core *core,
+                               const struct ntk_core_inspect_info *info, const char *path,
+                               struct ntk_err *err);
+
+/* A thread that looks at processors and memory of the host once a second, and at begin and end. */
+struct ntk_core_sampler;
+int ntk_core_sampler_create(struct ntk_core_sampler **out_sampler, struct ntk_err *err);
+/* Ends the thread and writes what it saw; a NULL path is left out. */
+int ntk_core_sampler_save(struct ntk_core_sampler *sampler, const char *cpu_path,
+                          const char *memory_path, struct ntk_err *err);
+void ntk_core_sampler_destroy(struct ntk_core_sampler *sampler);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inspection: system trace, device profiles and the host, into one folder. And the older trace of all
+ * cores into one file.
+ */
+#include "runtime-hooks/libnrt/nrt_inspect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime-hooks/core/core_inspect.h"
+#include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_status_map.h"
+#include "runtime-hooks/libnrt/nrt_trace_types.h"
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+
+#define INSTANCE_ID "i-local"
+#define RUNTIME_VERSION "2.31.24.0"
+#define DEFAULT_FOLDER "./output"
+
+enum activity {
+    SYSTEM_PROFILE = 1,
+    DEVICE_PROFILE = 2,
+    HOST_MEMORY = 4,
+    CPU_UTIL = 8,
+    ALL_ACTIVITIES = 15,
+};
+
+static const char *const activity_names[] = { "system_profile", "device_profile", "host_memory",
+                                              "cpu_util" };
+#define ACTIVITY_COUNT (sizeof activity_names / sizeof *activity_names)
+
+struct nrt_inspect_config {
+    uint64_t session_id;
+    char *folder;
+    uint64_t events_per_nc;
+    uint64_t types;
+    bool core_enabled[NRT_TRACE_CORES];
+    uint32_t activities;
+    bool enable_inspect;
+};
+
+/* A loaded model. */
+struct seen_model {
+    struct ntk_core_model *model;
+    char *capture; /* path while it is recorded */
+};
+
+struct inspection {
+    bool is_on;
+    uint32_t activities;
+    bool core_enabled[NRT_TRACE_CORES];
+    char *folder;
+    struct ntk_core_inspect_info info;
+    struct ntk_core_sampler *sampler;
+};
+
+/* Taken inside the front's gate, before every lock of the core. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct inspection inspection;
+static struct ntk_vec models = NTK_VEC_INIT(struct seen_model);
+
+/* --- configuration -------------------------------------------------------------------------------- */
+
+static NRT_STATUS config_init(struct nrt_inspect_config *config)
+{
+    char *folder = strdup(DEFAULT_FOLDER);
+
+    if (!folder) {
+        return NRT_RESOURCE;
+    }
+    free(config->folder);
+    *config = (struct nrt_inspect_config){ .session_id = 1,
+                                           .folder = folder,
+                                           .events_per_nc = NRT_TRACE_EVENTS_PER_NC,
+                                           .types = nrt_trace_types_all(),
+                                           .activities = ALL_ACTIVITIES };
+    memset(config->core_enabled, true, sizeof config->core_enabled);
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_allocate(nrt_inspect_config_t **options)
+{
+    if (!options) {
+        return NRT_INVALID;
+    }
+    nrt_inspect_config_t *made = calloc(1, sizeof *made);
+    if (!made || config_init(made) != NRT_SUCCESS) {
+        free(made);
+        return NRT_RESOURCE;
+    }
+    *options = made;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_free(nrt_inspect_config_t *options)
+{
+    if (!options) {
+        return NRT_INVALID;
+    }
+    free(options->folder);
+    free(options);
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_defaults(nrt_inspect_config_t *options)
+{
+    return options ? config_init(options) : NRT_INVALID;
+}
+
+NRT_STATUS nrt_inspect_config_set_session_id(nrt_inspect_config_t *options, int session_id)
+{
+    if (!options || session_id < 0) {
+        return NRT_INVALID;
+    }
+    options->session_id = (uint64_t)session_id;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_output_dir(nrt_inspect_config_t *options, const char *output_dir)
+{
+    if (!options || !output_dir || !*output_dir) {
+        return NRT_INVALID;
+    }
+    char *folder = strdup(output_dir);
+    if (!folder) {
+        return NRT_RESOURCE;
+    }
+    free(options->folder);
+    options->folder = folder;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS
+nrt_inspect_config_set_sys_trace_max_events_per_nc(nrt_inspect_config_t *options,
+                                                   uint64_t sys_trace_max_events_per_nc)
+{
+    if (!options || sys_trace_max_events_per_nc == 0 ||
+        sys_trace_max_events_per_nc > NTK_CORE_TRACE_EVENTS_MAX) {
+        return NRT_INVALID;
+    }
+    options->events_per_nc = sys_trace_max_events_per_nc;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *options,
+                                                         uint32_t nc_idx, bool enabled)
+{
+    if (!options || nc_idx >= NRT_TRACE_CORES) {
+        return NRT_INVALID;
+    }
+    options->core_enabled[nc_idx] = enabled;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS
+nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_t *options,
+                                                             const char *event_type, bool enabled)
+{
+    if (!options || !event_type || !nrt_trace_types_set(&options->types, event_type, enabled)) {
+        return NRT_INVALID;
+    }
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options, bool enable_inspect)
+{
+    if (!options) {
+        return NRT_INVALID;
+    }
+    options->enable_inspect = enable_inspect;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_activity(nrt_inspect_config_t *options, const char *activity_type,
+                                           bool enabled)
+{
+    uint32_t named = 0;
+
+    if (!options || !activity_type) {
+        return NRT_INVALID;
+    }
+    for (size_t i = 0; i < ACTIVITY_COUNT; i++) {
+        if (strcmp(activity_type, activity_names[i]) == 0 || strcmp(activity_type, "all") == 0) {
+            named |= 1U << i;
+        }
+    }
+    options->activities = enabled ? options->activities | named : options->activities & ~named;
+    return named != 0 ? NRT_SUCCESS : NRT_INVALID;
+}
+
+static NRT_STATUS activities_list(uint32_t activities, const char ***names, size_t *count)
+{
+    const char *known[ACTIVITY_COUNT];
+    size_t n = 0;
+
+    if (!names || !count) {
+        return NRT_INVALID;
+    }
+    for (size_t i = 0; i < ACTIVITY_COUNT; i++) {
+        if ((activities >> i) & 1) {
+            known[n++] = activity_names[i];
+        }
+    }
+    NRT_STATUS status = nrt_trace_names_dup(known, n, names);
+    if (status == NRT_SUCCESS) {
+        *count = n;
+    }
+    return status;
+}
+
+NRT_STATUS nrt_inspect_config_get_all_activity_types(const char ***activity_types, size_t *count)
+{
+    return activities_list(ALL_ACTIVITIES, activity_types, count);
+}
+
+NRT_STATUS nrt_inspect_config_get_enabled_activity_types(nrt_inspect_config_t *options,
+                                                         const char ***activity_types,
+                                                         size_t *count)
+{
+    return options ? activities_list(options->activities, activity_types, count) : NRT_INVALID;
+}
+
+void nrt_inspect_config_free_activity_types(const char **activity_types, size_t count)
+{
+    nrt_trace_names_free(activity_types, count);
+}
+
+/* --- environment ---------------------------------------------------------------------------------- */
+
+static const char *variable_get(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+static bool variable_is_on(const char *name, bool by_default)
+{
+    const char *value = variable_get(name);
+
+    return value ? strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0 : by_default;
+}
+
+static int environment_bad(const char *name, struct ntk_err *err)
+{
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s means nothing here", name,
+                       variable_get(name));
+}
+
+static int environment_get(struct nrt_inspect_config *config, struct ntk_err *err)
+{
+    static const char cores_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_NC";
+    static const char types_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_TYPE";
+    static const char events_name[] = "NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC";
+    static const char device_name[] = "NEURON_RT_INSPECT_DEVICE_PROFILE";
+    const char *folder = variable_get("NEURON_RT_INSPECT_OUTPUT_DIR");
+    const char *cores = variable_get(cores_name);
+    const char *types = variable_get(types_name);
+    const char *events = variable_get(events_name);
+    const char *device = variable_get(device_name);
+    uint32_t numbers[NRT_TRACE_CORES];
+    size_t count = NRT_TRACE_CORES;
+    char word[64];
+
+    if (folder && nrt_inspect_config_set_output_dir(config, folder) != NRT_SUCCESS) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (cores && strcmp(cores, "all") != 0) {
+        if (ntk_str_parse_list(cores, NRT_TRACE_CORES - 1, numbers, &count) < 0) {
+            return environment_bad(cores_name, err);
+        }
+        memset(config->core_enabled, false, sizeof config->core_enabled);
+        for (size_t i = 0; i < count; i++) {
+            config->core_enabled[numbers[i]] = true;
+        }
+    }
+    if (types && !nrt_trace_types_parse(types, &config->types, word, sizeof word)) {
+        return environment_bad(types_name, err);
+    }
+    if (events &&
+        (ntk_str_parse_u64(events, &config->events_per_nc) < 0 || config->events_per_nc == 0 ||
+         config->events_per_nc > NTK_CORE_TRACE_EVENTS_MAX)) {
+        return environment_bad(events_name, err);
+    }
+    if (device && strcmp(device, "0") != 0 && strcmp(device, "1") != 0 &&
+        strcmp(device, "model") != 0) {
+        return environment_bad(device_name, err);
+    }
+    config->activities =
+        (variable_is_on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true) ? SYSTEM_PROFILE : 0U) |
+        (device && strcmp(device, "0") != 0 ? DEVICE_PROFILE : 0U) |
+        (variable_is_on("NEURON_RT_INSPECT_HOST_MEMORY", false) ? HOST_MEMORY : 0U) |
+        (variable_is_on("NEURON_RT_INSPECT_CPU_UTIL", false) ? CPU_UTIL : 0U);
+    return 0;
+}
+
+/* --- begin and stop ------------------------------------------------------------------------------- */
+
+static char *path_of(const char *name)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/%s", inspection.folder, name) < 0 ? NULL : path;
+}
+
+/* NRT_INVALID: it does not fit. */
+NRT_STATUS nrt_inspect_get_instance_output_dir(const char *output_dir, char *buf, size_t buf_size)
+{
+    if (!output_dir || !buf || buf_size == 0) {
+        return NRT_INVALID;
+    }
+    int length = snprintf(buf, buf_size, "%s/%s_pid_%d", output_dir, INSTANCE_ID, (int)getpid());
+    return length < 0 || (size_t)length >= buf_size ? NRT_INVALID : NRT_SUCCESS;
+}
+
+/* The lock is held. A model whose capture cannot start stays unrecorded, and the log says so. */
+static void capture_start(struct seen_model *seen)
+{
+    char hash[33];
+    char name[96];
+    struct ntk_err err = { 0 };
+    uint32_t nc = ntk_core_model_nc(seen->model);
+    const uint8_t *uuid = ntk_core_model_uuid(seen->model);
+
+    if (!inspection.is_on || !(inspection.activities & DEVICE_PROFILE) ||
+        (nc < NRT_TRACE_CORES && !inspection.core_enabled[nc])) {
+        return;
+    }
+    for (size_t i = 0; i < 16; i++) {
+        (void)snprintf(hash + 2 * i, 3, "%02x", uuid[i]);
+    }
+    (void)snprintf(name, sizeof name, "%s_instid_0_vnc_%u.ntff", hash, nc);
+    char *path = path_of(name);
+    /* The first of several models of one NEFF on one core is recorded. */
+    if (!path || access(path, F_OK) == 0) {
+        free(path);
+        return;
+    }
+    int ret = ntk_core_profile_start(seen->model, path, &err);
+    if (ret < 0) {
+        (void)nrt_front_fail("nrt_inspect_begin", ret, &err);
+        free(path);
+        return;
+    }
+    seen->capture = path;
+}
+
+static void capture_stop(struct ntk_core *core, struct seen_model *seen)
+{
+    struct ntk_err err = { 0 };
+
+    if (seen->capture) {
+        int ret = ntk_core_profile_stop(core, seen->capture, &err);
+        if (ret != 0) {
+            nrt_log_error("nrt_inspect_stop", "%s", err.text);
+        }
+        free(seen->capture);
+        seen->capture = NULL;
+    }
+}
+
+static int folder_make(const char *below, struct ntk_err *err)
+{
+    char instance[4096];
+    char time_text[32];
+    time_t now = time(NULL);
+    struct tm utc;
+
+    if (nrt_inspect_get_instance_output_dir(below, instance, sizeof instance) != NRT_SUCCESS) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is too long a path", below);
+    }
+    gmtime_r(&now, &utc);
+    (void)strftime(time_text, sizeof time_text, "%Y%m%dT%H%M%SZ", &utc);
+    char *folder = NULL;
+    for (unsigned i = 0; !folder; i++) { /* a second inspection in this second gets its own */
+        int length = i == 0 ? asprintf(&folder, "%s/%s", instance, time_text)
+                            : asprintf(&folder, "%s/%s-%u", instance, time_text, i);
+
+        if (length < 0) {
+            return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        }
+        if (access(folder, F_OK) == 0) {
+            free(folder);
+            folder = NULL;
+        }
+    }
+    int ret = ntk_fs_make_folders(folder, 0755, err);
+    if (ret < 0) {
+        free(folder);
+        return ret;
+    }
+    inspection.folder = folder;
+    return 0;
+}
+
+static void inspection_fini(void)
+{
+    (void)ntk_core_trace_stop(NTK_CORE_TRACE_INSPECT);
+    ntk_core_sampler_destroy(inspection.sampler);
+    free(inspection.folder);
+    inspection = (struct inspection){ 0 };
+}
+
+/* The lock is held. */
+static int begin(struct ntk_core *core, const struct nrt_inspect_config *config,
+                 struct ntk_err *err)
+{
+    if (inspection.is_on) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "an inspection is on already");
+    }
+    int ret = folder_make(config->folder, err);
+    if (ret < 0) {
+        return ret;
+    }
+    inspection.activities = config->activities;
+    memcpy(inspection.core_enabled, config->core_enabled, sizeof inspection.core_enabled);
+    inspection.info = (struct ntk_core_inspect_info){ .instance_id = INSTANCE_ID,
+                                                      .runtime_version = RUNTIME_VERSION,
+                                                      .session_id = config->session_id,
+                                                      .begin_ns = ntk_clock_realtime_ns() };
+    if (config->activities & SYSTEM_PROFILE) {
+        struct ntk_core_trace_options trace = { .core_count = ntk_core_count(core),
+                                                .core_enabled = config->core_enabled,
+                                                .kinds = nrt_trace_types_kinds(config->types),
+                                                .events_per_core = config->events_per_nc };
+
+        ret = ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &trace, err);
+    }
+    if (ret == 0 && (config->activities & (HOST_MEMORY | CPU_UTIL))) {
+        ret = ntk_core_sampler_create(&inspection.sampler, err);
+    }
+    if (ret < 0) {
+        inspection_fini();
+        return ret;
+    }
+    inspection.is_on = true;
+    ntk_vec_each(struct seen_model, seen, &models) {
+        capture_start(seen);
+    }
+    return 0;
+}
+
+static void kind_names_get(const char **names)
+{
+    for (int i = 0; i < NTK_CORE_TRACE_KINDS; i++) {
+        names[i] = nrt_trace_kind_name((enum ntk_core_trace_kind)i);
+    }
+}
+
+/* The first failure is told; the other files are written all the same. */
+static int keep_first(int first, int ret, const struct ntk_err *err)
+{
+    if (ret < 0) {
+        nrt_log_error("nrt_inspect_stop", "%s", err->text);
+    }
+    return first < 0 ? first : ret;
+}
+
+/* The lock is held and an inspection on. */
+static int stop(struct ntk_core *core)
+{
+    const char *names[NTK_CORE_TRACE_KINDS];
+    char *trace = path_of("ntrace.pb");
+    char *info = path_of("trace_info.pb");
+    char *cpu = path_of("cpu_util.pb");
+    char *memory = path_of("host_mem.pb");
+    struct ntk_err err = { 0 };
+    int ret = trace && info && cpu && memory ? 0 : -ENOMEM;
+
+    kind_names_get(names);
+    ntk_vec_each(struct seen_model, seen, &models) {
+        capture_stop(core, seen);
+    }
+    inspection.info.end_ns = ntk_clock_realtime_ns();
+    if (ret == 0 && (inspection.activities & SYSTEM_PROFILE)) {
+        int saved = ntk_core_trace_save(core, NTK_CORE_TRACE_INSPECT, names, trace, &err);
+        ret = keep_first(ret, saved, &err);
+    }
+    if (ret == 0) {
+        ret = keep_first(ret, ntk_core_inspect_info_save(core, &inspection.info, info, &err), &err);
+    }
+    if (inspection.sampler && cpu && memory) {
+        int saved =
+            ntk_core_sampler_save(inspection.sampler, inspection.activities & CPU_UTIL ? cpu : NULL,
+                                  inspection.activities & HOST_MEMORY ? memory : NULL, &err);
+        ret = keep_first(ret, saved, &err);
+    }
+    inspection_fini();
+    free(trace);
+    free(info);
+    free(cpu);
+    free(memory);
+    return ret;
+}
+
+/* options NULL: by_environment says which defaults. */
+static NRT_STATUS begin_public(const nrt_inspect_config_t *options, bool by_environment)
+{
+    struct nrt_inspect_config defaults = { 0 };
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    int ret = config_init(&defaults) == NRT_SUCCESS ? 0 : -ENOMEM;
+    if (ret == 0 && by_environment) {
+        ret = environment_get(&defaults, &err);
+    }
+    if (ret == 0) {
+        pthread_mutex_lock(&lock);
+        ret = begin(nrt_front_core_get(), options ? options : &defaults, &err);
+        pthread_mutex_unlock(&lock);
+    }
+    free(defaults.folder);
+    if (ret < 0) {
+        status = nrt_front_fail("nrt_inspect_begin", ret, &err);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_inspect_begin(void)
+{
+    return begin_public(NULL, true);
+}
+
+NRT_STATUS nrt_inspect_begin_with_options(nrt_inspect_config_t *options)
+{
+    return begin_public(options, false);
+}
+
+NRT_STATUS nrt_inspect_stop(void)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    if (!inspection.is_on) {
+        nrt_log_error("nrt_inspect_stop", "no inspection is on (NRT_INVALID)");
+        status = NRT_INVALID;
+    } else if (stop(nrt_front_core_get()) < 0) {
+        status = NRT_FAILURE;
+    }
+    pthread_mutex_unlock(&lock);
+    nrt_front_leave();
+    return status;
+}
+
+void nrt_inspect_forget(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+    lock = fresh;
+    inspection = (struct inspection){ 0 }; /* files, thread and memory are the parent's */
+    ntk_vec_clear(&models);
+}
+
+/* --- what the library tells ----------------------------------------------------------------------- */
+
+void nrt_inspect_opened(struct ntk_core *core)
+{
+    struct nrt_inspect_config config = { 0 };
+    struct ntk_err err = { 0 };
+
+    if (!variable_is_on("NEURON_RT_INSPECT_ENABLE", false)) {
+        return;
+    }
+    int ret = config_init(&config) == NRT_SUCCESS ? environment_get(&config, &err) : -ENOMEM;
+    if (ret == 0) {
+        pthread_mutex_lock(&lock);
+        ret = begin(core, &config, &err);
+        pthread_mutex_unlock(&lock);
+    }
+    if (ret < 0) { /* the job goes on without */
+        (void)nrt_front_fail("nrt_inspect_begin", ret, &err);
+    }
+    free(config.folder);
+}
+
+void nrt_inspect_closing(struct ntk_core *core)
+{
+    pthread_mutex_lock(&lock);
+    if (inspection.is_on) {
+        (void)stop(core);
+    }
+    ntk_vec_clear(&models);
+    pthread_mutex_unlock(&lock);
+}
+
+void nrt_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes)
+{
+    struct ntk_err err = { 0 };
+    struct seen_model seen = { .model = model };
+
+    pthread_mutex_lock(&lock);
+    capture_start(&seen);
+    if (seen.capture) { /* the program beside its capture: neff_<hash>_vnc_<n>.neff */
+        char hash[33];
+        char name[96];
+
+        (void)snprintf(hash, sizeof hash, "%.32s", strrchr(seen.capture, '/') + 1);
+        (void)snprintf(name, sizeof name, "neff_%s_vnc_%u.neff", hash, ntk_core_model_nc(model));
+        char *path = path_of(name);
+        if (path && ntk_fs_write(path, neff, bytes, &err) < 0) {
+            nrt_log_error("nrt_load", "%s", err.text);
+        }
+        free(path);
+    }
+    if (ntk_vec_push(&models, &seen) < 0 && seen.capture) {
+        free(seen.capture); /* its capture ends with the runtime */
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void nrt_inspect_model_unloading(struct ntk_core_model *model)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < models.count; i++) {
+        struct seen_model *seen = ntk_vec_at(&models, i);
+
+        if (seen->model == model) {
+            capture_stop(nrt_front_core_get(), seen);
+            ntk_vec_remove(&models, i);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- the older trace ------------------------------------------------------------------------------ */
+
+NRT_STATUS nrt_trace_start(bool trace_mem)
+{
+    uint64_t memory =
+        (UINT64_C(1) << NTK_CORE_TRACE_MEMORY_ALLOC) | (UINT64_C(1) << NTK_CORE_TRACE_MEMORY_FREE);
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct ntk_core_trace_options trace = {
+        .core_count = ntk_core_count(nrt_front_core_get()),
+        .kinds = nrt_trace_types_kinds(nrt_trace_types_all()) & ~(trace_mem ? 0 : memory),
+        .events_per_core = NRT_TRACE_EVENTS_PER_NC,
+    };
+    int ret = ntk_core_trace_start(NTK_CORE_TRACE_WHOLE, &trace, &err);
+    if (ret < 0) {
+        (void)nrt_front_fail("nrt_trace_start", ret, &err);
+        status = ret == -ENOMEM ? NRT_RESOURCE : NRT_INVALID;
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_trace_stop(const char *filename)
+{
+    const char *names[NTK_CORE_TRACE_KINDS];
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    if (!filename || !*filename || ntk_core_trace_core_count(NTK_CORE_TRACE_WHOLE) == 0) {
+        status = NRT_INVALID;
+    } else {
+        kind_names_get(names);
+        int ret =
+            ntk_core_trace_save(nrt_front_core_get(), NTK_CORE_TRACE_WHOLE, names, filename, &err);
+        if (ret < 0) {
+            (void)nrt_front_fail("nrt_trace_stop", ret, &err);
+            status = NRT_FAILURE;
+        }
+        (void)ntk_core_trace_stop(NTK_CORE_TRACE_WHOLE);
+    }
+    pthread_mutex_unlock(&lock);
+    nrt_front_leave();
+    return status;
+}
