@@ -286,7 +286,9 @@ static void *sampler_main(void *ctx)
         while (!sampler->is_stopped &&
                pthread_cond_timedwait(&sampler->stop, &sampler->lock, &until) != ETIMEDOUT) {
         }
-        sample(sampler);
+        if (!sampler->is_stopped) {
+            sample(sampler);
+        }
     }
     pthread_mutex_unlock(&sampler->lock);
     return NULL;
@@ -329,6 +331,7 @@ static void sampler_stop(struct ntk_core_sampler *sampler)
         pthread_mutex_unlock(&sampler->lock);
         pthread_join(sampler->thread, NULL);
         sampler->has_thread = false;
+        sample(sampler); /* the end, however soon it comes */
     }
 }
 
