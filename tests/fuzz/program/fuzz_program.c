@@ -41,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                   .steps = { 1, 262144 },
                                                   .sizes = { 64, 16 } } };
     struct ntk_neff_dma_group group = {
+        .function_start = "",
         .id = 3, .transfer_count = 1, .transfers = &transfer, .semaphore = 8, .event = NTK_NEFF_NONE
     };
     struct ntk_neff_subgraph subgraph = {
