@@ -40,10 +40,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                   .dim_count = 2,
                                                   .steps = { 1, 262144 },
                                                   .sizes = { 64, 16 } } };
-    struct ntk_neff_dma_group group = {
-        .function_start = "",
-        .id = 3, .transfer_count = 1, .transfers = &transfer, .semaphore = 8, .event = NTK_NEFF_NONE
-    };
+    struct ntk_neff_dma_group group = { .function_start = "",
+                                        .id = 3,
+                                        .transfer_count = 1,
+                                        .transfers = &transfer,
+                                        .semaphore = 8,
+                                        .event = NTK_NEFF_NONE };
     struct ntk_neff_subgraph subgraph = {
         .name = "sg00", .var_count = 3, .vars = vars, .queue_set_count = 2, .queue_sets = queues
     };
