@@ -163,18 +163,19 @@ static void fail(struct ntk_store *store, const struct ntk_err *err)
     set_failing(store, err);
 }
 
-static void commit(struct ntk_store *store)
+/* False when the disk did not take it: everything waits again. */
+static bool commit(struct ntk_store *store)
 {
     struct ntk_err err = { 0 };
     const struct ntk_snapshot *done[NTK_STORE_QUEUE_MAX];
     size_t done_count;
 
     if (!store->transaction_open) {
-        return;
+        return true;
     }
     if (ntk_store_sql_exec(store->db, "COMMIT", &err) < 0) {
         fail(store, &err);
-        return;
+        return false;
     }
     store->transaction_open = false;
     pthread_mutex_lock(&store->mutex);
@@ -190,6 +191,7 @@ static void commit(struct ntk_store *store)
     for (size_t i = 0; i < done_count; i++) {
         ntk_snapshot_destroy(done[i]);
     }
+    return true;
 }
 
 static void write_one(struct ntk_store *store, const struct ntk_snapshot *snapshot)
@@ -261,10 +263,14 @@ static void *writer_main(void *arg)
             continue;
         }
         if (store->transaction_open && (store->stop || now_ns >= commit_at_ns)) {
+            bool last_try = store->stop;
             pthread_mutex_unlock(&store->mutex);
-            commit(store);
+            bool committed = commit(store);
             keep_house(store);
             pthread_mutex_lock(&store->mutex);
+            if (last_try && !committed) {
+                break; /* as above: the rows fit into memory, but not onto the disk */
+            }
             continue;
         }
         if (store->stop) {

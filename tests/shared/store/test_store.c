@@ -283,6 +283,34 @@ static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void 
     assert_string_equal(ask(f->path, "PRAGMA integrity_check"), "ok");
 }
 
+/* Method: what is put fits into memory, so that only the commit fails, again and again. */
+static void a_store_closes_while_the_disk_stays_full(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = UINT64_MAX, .commit_ns = 3600 * SECOND };
+    struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
+
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct ntk_store *store;
+        struct rlimit limit = { 4096, RLIM_INFINITY };
+        struct ntk_err err = { 0 };
+        signal(SIGXFSZ, SIG_IGN);
+        alarm(60); /* it used to try for ever */
+        if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
+            _exit(10);
+        }
+        setrlimit(RLIMIT_FSIZE, &limit);
+        put(store, &period);
+        _exit(ntk_store_close(store, &err) == -EIO ? 0 : 11);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void a_queue_that_overflows_loses_the_oldest_and_counts_them(void **state)
 {
     struct fixture *f = *state;
@@ -368,6 +396,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_queue_that_overflows_loses_the_oldest_and_counts_them,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),
