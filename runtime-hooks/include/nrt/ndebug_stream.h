@@ -36,11 +36,7 @@ typedef struct ndebug_stream_payload_debug_tensor_read {
     uint64_t tensor_shape[8]; /* 0 behind the last dimension */
     uint64_t tensor_data_size;
     char reserved0[416];
-#ifdef __cplusplus
-    char tensor_data[1]; /* tensor_data_size bytes */
-#else
-    char tensor_data[];
-#endif
+    char tensor_data[]; /* tensor_data_size bytes */
 } ndebug_stream_payload_debug_tensor_read_t;
 
 /* *stream_fd is for poll, select and epoll only: readable while there are events. NRT_INVALID: no such

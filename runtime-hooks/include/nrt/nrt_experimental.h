@@ -29,11 +29,7 @@ typedef struct nrt_tensor_info {
 
 typedef struct nrt_tensor_info_array {
     uint64_t tensor_count;
-#ifdef __cplusplus
-    nrt_tensor_info_t tensor_array[1]; /* tensor_count entries */
-#else
-    nrt_tensor_info_t tensor_array[];
-#endif
+    nrt_tensor_info_t tensor_array[]; /* tensor_count entries */
 } nrt_tensor_info_array_t;
 
 typedef struct nrt_model_info {

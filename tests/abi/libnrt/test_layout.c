@@ -6,11 +6,13 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "nrt/ndebug_stream.h"
 #include "nrt/nec.h"
 #include "nrt/nrt.h"
 #include "nrt/nrt_async.h"
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrt_profile.h"
+#include "nrt/nrt_sys_trace.h"
 #include "nrt/nrt_version.h"
 
 #define SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type)
@@ -95,6 +97,32 @@ IS(NRT_DTYPE_FP8_E5, 0xF);
 IS(NRT_CC_REDUCESCATTER, 2);
 IS(NRT_TENSOR_USAGE_INPUT, 0);
 IS(NRT_TENSOR_USAGE_OUTPUT, 1);
+IS(NRT_INSTANCE_UNKNOWN, 0);
+IS(NRT_INSTANCE_TRN1N, 3);
+IS(NRT_INSTANCE_TRN2N, 6);
+IS(NRT_INSTANCE_INF2E, 7);
+IS(NRT_INSTANCE_TRN2P, 8);
+IS(NRT_INSTANCE_TRN2E, 10);
+IS(NRT_INSTANCE_TRN2EU, 11);
+IS(NRT_INSTANCE_TRN2AC, 12);
+IS(NRT_INSTANCE_TRN2UAC, 13);
+IS(NRT_INSTANCE_SIZE_2XL, 1);
+IS(NRT_INSTANCE_SIZE_4XL, 2);
+IS(NRT_INSTANCE_SIZE_6XL, 3);
+IS(NRT_INSTANCE_SIZE_8XL, 4);
+IS(NRT_INSTANCE_SIZE_24XL, 5);
+IS(NRT_INSTANCE_SIZE_32XL, 6);
+IS(NRT_OP_FMA, 1);
+IS(NRT_OP_MAX, 2);
+IS(NRT_DTYPE_INVALID, 0);
+IS(NRT_CC_ALLGATHER, 0);
+IS(NRT_CC_ALLREDUCE, 1);
+SIZE(nrt_op_type_t, 4);
+SIZE(nrt_cc_op_type_t, 4);
+SIZE(nrt_tensor_usage_t, 4);
+SIZE(ndebug_stream_event_type_t, 4);
+IS(NDEBUG_STREAM_EVENT_TYPE_INVALID, 0);
+IS(NDEBUG_STREAM_EVENT_TYPE_DEBUG_TENSOR_READ, 1);
 IS(NRT_MAJOR_VERSION, 2);
 IS(NRT_MINOR_VERSION, 0);
 IS(RT_VERSION_DETAIL_LEN, 128);
@@ -141,6 +169,34 @@ SIZE(nrt_ucode_img, 16);
 SIZE(nrt_ucode_info, 32);
 AT(nrt_ucode_info, dram, 16);
 SIZE(nrt_model_info_t, 4);
+AT(nrt_instance_info_t, family, 0);
+AT(nrt_tensor_batch_op_t, offset, 0);
+AT(nrt_tensor_batch_t, tensor, 0);
+AT(nrt_tensor_device_allocation_info_t, physical_address, 0);
+AT(nrt_vnc_memory_stats_t, bytes_used, 0);
+AT(nrt_cc_comm_t, replica_group, 0);
+AT(nrt_tensor_list_t, tensors, 0);
+AT(nrt_version_t, rt_major, 0);
+AT(nrt_tensor_info_t, name, 0);
+SIZE(nrt_tensor_info_array_t, 8);
+AT(nrt_tensor_info_array_t, tensor_count, 0);
+AT(nrt_ucode_img, bin, 0);
+AT(nrt_ucode_img, size, 8);
+AT(nrt_ucode_info, iram, 0);
+AT(nrt_model_info_t, vnc, 0);
+SIZE(ndebug_stream_event_header_t, 64);
+AT(ndebug_stream_event_header_t, data_size, 0);
+AT(ndebug_stream_event_header_t, type, 8);
+AT(ndebug_stream_event_header_t, reserved, 12);
+SIZE(ndebug_stream_payload_debug_tensor_read_t, 1024);
+AT(ndebug_stream_payload_debug_tensor_read_t, prefix, 0);
+AT(ndebug_stream_payload_debug_tensor_read_t, logical_nc_id, 512);
+AT(ndebug_stream_payload_debug_tensor_read_t, pipe, 516);
+AT(ndebug_stream_payload_debug_tensor_read_t, tensor_dtype, 520);
+AT(ndebug_stream_payload_debug_tensor_read_t, tensor_shape, 536);
+AT(ndebug_stream_payload_debug_tensor_read_t, tensor_data_size, 600);
+AT(ndebug_stream_payload_debug_tensor_read_t, reserved0, 608);
+AT(ndebug_stream_payload_debug_tensor_read_t, tensor_data, 1024);
 
 SIZE(nrta_seq_t, 8);
 SIZE(nrta_xu_id_t, 2);

@@ -31,6 +31,13 @@ enum nds_object_type {
     OBJECT_TYPE_PROCESS_INFO_EXT = 2
 };
 
+/* Bits of the counter FEATURE_BITMAP. */
+typedef enum feature_bitmap_bit_index {
+    BIT_INDEX_TEST_FEATURE = 0,
+    BIT_INDEX_MULTICORE_FEATURE = 1,
+    BIT_INDEX_COUNT = 2
+} feature_bitmap_bit_index_t;
+
 #define MODEL_MEM_USAGE_LOCATION_COUNT 2 /* 0 host, 1 device */
 
 typedef struct nds_mem_usage_info {
