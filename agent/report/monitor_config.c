@@ -276,37 +276,68 @@ static int read_metrics(struct ntk_monitor_config *config, json_t *array, const 
     return 0;
 }
 
-/* Refuses what regcomp or regexec would need unbounded memory or time for. */
+/* The end of the bracket expression that starts at `at`, or of the text. */
+static const char *bracket_end(const char *at)
+{
+    at += at[1] == '^' ? 2 : 1;
+    at += *at == ']' ? 1 : 0; /* first of all it stands for itself */
+    return at + strcspn(at, "]");
+}
+
+/* The largest number between the braces that start at *at; *at goes to the closing one. */
+static uint64_t largest_bound(const char **at)
+{
+    uint64_t largest = 1;
+
+    for (; **at && **at != '}'; (*at)++) {
+        if (**at >= '0' && **at <= '9') {
+            char *end;
+            uint64_t number = strtoull(*at, &end, 10);
+            largest = number > largest ? number : largest;
+            *at = end - 1;
+        }
+    }
+    return largest;
+}
+
+/* Refuses what regcomp or regexec would need unbounded memory or time for. The C library writes out
+ * what a repetition repeats, so repetitions multiply where they are nested or follow each other. */
 static int check_filter(const char *pattern, const char *where, struct ntk_err *err)
 {
     uint64_t repeats = 1;
+    char before = '\0'; /* the token before: a literal, ')' or the sign of a repetition */
 
     if (strlen(pattern) > NTK_MONITOR_FILTER_BYTES_MAX) {
         return refuse(err, where, "longer than %d bytes", NTK_MONITOR_FILTER_BYTES_MAX);
     }
     for (const char *at = pattern; *at; at++) {
+        char token = *at;
         if (*at == '\\' && at[1]) {
             at++;
+            token = 'x';
             if (*at >= '1' && *at <= '9') {
                 return refuse(err, where, "'\\%c' (a back reference) is not supported", *at);
             }
-        } else if (*at == '{') {
-            uint64_t largest = 1;
-            for (; *at && *at != '}'; at++) {
-                if (*at >= '0' && *at <= '9') {
-                    uint64_t number = strtoull(at, (char **)&at, 10);
-                    largest = number > largest ? number : largest;
-                    at--;
-                }
+        } else if (*at == '[') {
+            at = bracket_end(at);
+            token = 'x';
+        } else if (strchr("*+?{", *at)) {
+            if (before && strchr("*+?{", before)) {
+                return refuse(err, where, "a repetition of a repetition is not supported");
             }
-            repeats = largest > FILTER_REPEAT_MAX ? FILTER_REPEAT_MAX + 1 : repeats * largest;
+            uint64_t factor = before == ')' ? 2 : 1;
+            uint64_t bound = *at == '{' ? largest_bound(&at) : 1;
+            repeats *= bound > FILTER_REPEAT_MAX ? FILTER_REPEAT_MAX + 1
+                       : bound > factor          ? bound
+                                                 : factor;
             if (repeats > FILTER_REPEAT_MAX) {
                 return refuse(err, where, "the repetitions multiply to more than %d",
                               FILTER_REPEAT_MAX);
             }
-            if (!*at) {
-                break;
-            }
+        }
+        before = token;
+        if (!*at) {
+            break;
         }
     }
     return 0;

@@ -236,6 +236,10 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "neuron_runtimes[0].tag_filter: '\\1' (a back reference) is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((a{99}){99}){99}\"}]}",
           "neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
+        { "{\"neuron_runtimes\":[{\"tag_filter\":\"a++++++++++++++++++++++++++++\"}]}",
+          "neuron_runtimes[0].tag_filter: a repetition of a repetition is not supported" },
+        { "{\"neuron_runtimes\":[{\"tag_filter\":\"((((((((((a+)+)+)+)+)+)+)+)+)+)+\"}]}",
+          "neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
     };
 
     (void)state;
@@ -308,6 +312,18 @@ static void a_file_is_read_and_named_in_the_refusal(void **state)
     test_scratch_destroy(folder);
 }
 
+static void signs_of_repetition_in_brackets_are_letters(void **state)
+{
+    struct ntk_err err = { 0 };
+    (void)state;
+
+    if (parse("{\"neuron_runtimes\":[{\"tag_filter\":\"^[]+*?{]+(bert|gpt)+-v[0-9]{1,3}$\"}]}",
+              &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    ntk_monitor_config_fini(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +331,7 @@ int main(void)
         cmocka_unit_test(periods_are_inherited_from_the_enclosing_object),
         cmocka_unit_test(several_entries_of_one_application_are_united_with_the_smallest_period),
         cmocka_unit_test(the_filter_is_searched_anywhere_in_the_tag),
+        cmocka_unit_test(signs_of_repetition_in_brackets_are_letters),
         cmocka_unit_test(an_entry_without_metrics_lists_the_application_without_groups),
         cmocka_unit_test(an_empty_object_reports_each_5_s_without_groups),
         cmocka_unit_test(null_counts_as_absent),
