@@ -18,8 +18,12 @@
 #include "shared/abi/event_abi.h"
 #include "shared/abi/segment_abi.h"
 
+/* Two cache lines: neighbours in an array belong to different threads, and the prefetcher fetches pairs
+ * of lines. */
+#define NTK_RING_WRITER_ALIGNMENT 128
+
 struct ntk_ring_writer {
-    struct ntk_slot *slots;
+    _Alignas(NTK_RING_WRITER_ALIGNMENT) struct ntk_slot *slots;
     uint64_t mask; /* capacity - 1 */
     uint64_t head; /* our copy of ring->head */
     struct ntk_segment_ring *ring;
@@ -27,8 +31,8 @@ struct ntk_ring_writer {
     volatile uint32_t
         busy;        /* a record is being written; only the owner and its signal handlers look */
     uint32_t thread; /* thread table index of the owner */
-    uint64_t reserved;
 };
+static_assert(sizeof(struct ntk_ring_writer) == NTK_RING_WRITER_ALIGNMENT, "writers share no line");
 
 /* ring->head may be above 0: counting goes on there. capacity is a power of two. */
 void ntk_ring_writer_init(struct ntk_ring_writer *writer, struct ntk_segment_ring *ring,
