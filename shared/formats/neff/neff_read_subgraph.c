@@ -74,30 +74,45 @@ static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgr
     return 0;
 }
 
-static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, const char *name,
-                    const json_t *json, struct ntk_neff_var *var)
+/* What variables and queue sets begin with: a kept name, an object, a type out of a table. */
+static int read_head(struct reader *r, const struct ntk_neff_subgraph *subgraph, const char *kind,
+                     const char *name, const json_t *json, const char *const *types,
+                     size_t type_count, const char **out_name, int *out_type)
 {
-    const json_t *list;
     const char *type;
-    int index;
     int ret;
 
-    var->name = neff_keep_text(r, name);
-    if (!var->name) {
+    *out_name = neff_keep_text(r, name);
+    if (!*out_name) {
         return NO_MEMORY(r);
     }
     if (!json_is_object(json)) {
-        return BAD(r, "%s: variable %s is not an object", subgraph->name, name);
+        return BAD(r, "%s: %s %s is not an object", subgraph->name, kind, name);
     }
     ret = neff_get_text(r, json, name, "type", "", &type);
     if (ret < 0) {
         return ret;
     }
-    index = neff_lookup(type, var_type_names, COUNT_OF(var_type_names));
-    if (index < 0) {
-        return BAD(r, "%s: variable %s has the unknown type \"%s\"", subgraph->name, name, type);
+    *out_type = neff_lookup(type, types, type_count);
+    if (*out_type < 0) {
+        return BAD(r, "%s: %s %s has the unknown type \"%s\"", subgraph->name, kind, name, type);
     }
-    var->type = (enum ntk_neff_var_type)index;
+    return 0;
+}
+
+static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, const char *name,
+                    const json_t *json, struct ntk_neff_var *var)
+{
+    const json_t *list;
+    int type;
+    int ret;
+
+    ret = read_head(r, subgraph, "variable", name, json, var_type_names, COUNT_OF(var_type_names),
+                    &var->name, &type);
+    if (ret < 0) {
+        return ret;
+    }
+    var->type = (enum ntk_neff_var_type)type;
     if (!json_object_get(json, "var_id")) {
         return BAD(r, "%s: variable %s has no var_id", subgraph->name, name);
     }
@@ -231,20 +246,10 @@ static int read_queue_set(struct reader *r, const struct ntk_neff_subgraph *subg
     int index;
     int ret;
 
-    set->name = neff_keep_text(r, name);
-    if (!set->name) {
-        return NO_MEMORY(r);
-    }
-    if (!json_is_object(json)) {
-        return BAD(r, "%s: queue set %s is not an object", subgraph->name, name);
-    }
-    ret = neff_get_text(r, json, name, "type", "", &text);
+    ret = read_head(r, subgraph, "queue set", name, json, queue_type_names,
+                    COUNT_OF(queue_type_names), &set->name, &index);
     if (ret < 0) {
         return ret;
-    }
-    index = neff_lookup(text, queue_type_names, COUNT_OF(queue_type_names));
-    if (index < 0) {
-        return BAD(r, "%s: queue set %s has the unknown type \"%s\"", subgraph->name, name, text);
     }
     set->type = (enum ntk_neff_queue_type)index;
     ret = neff_get_text(r, json, name, "owner", NULL, &text);

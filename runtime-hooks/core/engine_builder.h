@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_builder - what the files that make a program out of a subgraph share.
+ *
+ * Private to engine_program.c (variables, instructions, compute operands) and engine_dma.c (transfers).
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_ENGINE_BUILDER_H
+#define NTK_RUNTIME_HOOKS_CORE_ENGINE_BUILDER_H
+
+#include <errno.h>
+
+#include "runtime-hooks/core/engine_program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
+#define NO_MEMORY() ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory")
+
+struct ntk_engine_builder {
+    struct ntk_engine_program *program;
+    const struct ntk_neff_subgraph *subgraph;
+    const struct ntk_engine_core_spec *spec;
+    enum ntk_isa_engine engine;
+    /* Group of the engine -> index into dmas + 1, filled as triggers ask. */
+    uint32_t *group_dma;
+};
+
+static inline ptrdiff_t ntk_engine_sbuf_pitch(const struct ntk_engine_core_spec *spec)
+{
+    return (ptrdiff_t)spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
+}
+
+static inline ptrdiff_t ntk_engine_psum_pitch(const struct ntk_engine_core_spec *spec)
+{
+    return (ptrdiff_t)spec->psum_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
+}
+
+/* An operand in SBUF or PSUM, checked against the generation's partitions. -EBADMSG. */
+int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what,
+                            const struct ntk_isa_operand *operand, struct ntk_engine_tile *out,
+                            struct ntk_err *err);
+
+/* A checked DMA operation: what it starts is added to the program and to out. -EBADMSG, -ENOTSUP,
+ * -ENOMEM. */
+int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                           struct ntk_engine_instr *out, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
