@@ -66,7 +66,7 @@ static const struct ntk_opt option_rows[] = {
       "one period for every group, such as 500ms or 2s, whatever the configuration says" },
     { 0, "once", 0, NTK_OPT_FLAG, &arg_once,
       "write one report over one period (1 s if nothing else is said) and exit" },
-    { 0, "count", "N", NTK_OPT_U64, &arg_count, "exit after N reports; the first comes at once" },
+    { 0, "count", "N", NTK_OPT_U64, &arg_count, "exit after N reports, each over a whole period" },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "pretty", 0, NTK_OPT_FLAG, &options.report.pretty, "reports for people, over many lines" },
     { 0, "timestamps", 0, NTK_OPT_FLAG, &options.report.timestamps,
@@ -90,6 +90,9 @@ static const struct ntk_opt option_rows[] = {
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &options.sysfs_root,
       "look for Neuron devices below this folder instead of /sys" },
+    { 0, "command-lines", 0, NTK_OPT_FLAG, &options.command_lines,
+      "tell the arguments of applications too, not only what program they are; arguments may hold "
+      "secrets" },
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
       "do not ask the instance metadata service (it is not asked yet)" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
@@ -164,7 +167,7 @@ int main(int argc, char **argv)
     }
     options.config = &config;
     options.report.line_bytes_max = (size_t)arg_max_line;
-    options.skip_first = arg_once;
+    options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
     options.report_count = arg_once ? 1 : arg_count;
     if (ntk_monitor_create(&options, &monitor, &err) < 0) {
         ntk_monitor_config_fini(&config);

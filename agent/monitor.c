@@ -282,6 +282,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
     struct ntk_collector_options options = {
         .sysfs_root = monitor->options->sysfs_root,
         .reap = true,
+        .command_lines = monitor->options->command_lines,
         .totals_get = monitor->totals ? ntk_store_reader_totals_get : NULL,
         .totals_ctx = monitor->totals,
     };

@@ -38,6 +38,7 @@ struct ntk_monitor_options {
     const char *prometheus; /* address, NULL: none */
     const char *http;       /* address, NULL: none */
     bool vendor_metrics_only;
+    bool command_lines;    /* with arguments: report, store and HTTP have them then */
     bool quiet;            /* nothing on stdout */
     bool skip_first;       /* the first report after a period, not at once */
     uint64_t report_count; /* reports until it ends; 0: until it is stopped */

@@ -51,6 +51,7 @@ struct ntk_collector_options {
     const char *hooks_dir;         /* NULL: as shared/abi/paths.h says */
     bool reap; /* drain and remove the files of dead processes: the agent does, neuron-top not */
     bool no_events;    /* do not read the rings at all */
+    bool command_lines; /* what a process is called with its arguments, which may hold secrets */
     size_t events_max; /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /*
      * Totals stored of a process that the collector sees for the first time and that is older than the

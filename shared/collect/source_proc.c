@@ -24,6 +24,7 @@ struct source_proc {
     char *text; /* STAT_BYTES */
     struct ntk_vec cpus;
     size_t process_files;
+    bool command_lines;
 };
 
 /* What the aggregate keeps for us with each process. */
@@ -312,7 +313,9 @@ static void describe(const struct source_proc *source, struct ntk_aggregate *agg
     const char *user = NULL;
     struct stat status;
     char path[PATH_BYTES + 64];
-    ssize_t got = read_small(source, pid, "cmdline", command, sizeof command);
+    ssize_t got = source->command_lines
+                      ? read_small(source, pid, "cmdline", command, sizeof command)
+                      : 0; /* the segment has the name of the program */
 
     if (got > 0) {
         while (got > 0 && command[got - 1] == '\0') {
@@ -433,6 +436,7 @@ int ntk_source_proc_open(const struct ntk_collector_options *options,
         free(source);
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
+    source->command_lines = options->command_lines;
     source->stat = -1;
     source->meminfo = -1;
     ntk_str_copy(source->root, sizeof source->root, options->proc_root);

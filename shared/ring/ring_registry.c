@@ -46,6 +46,7 @@ struct ntk_ring_registry {
     struct ntk_vec segments; /* struct ntk_ring_segment * */
     struct ntk_vec done;     /* struct done_file */
     struct ntk_vec marks;    /* struct mark; reapers only */
+    char *made_folder;       /* made by us, ours to remove while it is empty; NULL */
     uint64_t poll_count;
     uint64_t own_pid_namespace;
     uint64_t own_start_time;
@@ -507,6 +508,23 @@ static void step_lives(struct ntk_ring_registry *registry, struct ntk_ring_poll 
     }
 }
 
+/* A reader that cleans up makes the folder as the first writer would: one that the first process makes
+ * has no mark yet when that process is short. */
+static void make_folder(struct ntk_ring_registry *registry)
+{
+    char path[NTK_PATH_BYTES];
+
+    if (registry->folder != NULL) {
+        (void)ntk_paths_checked(snprintf(path, sizeof path, "%s", registry->folder), path,
+                                sizeof path);
+    } else if (ntk_paths_writer_hooks_dir(path, sizeof path) < 0) {
+        return;
+    }
+    if (path[0] != '\0' && mkdir(path, 0700) == 0 && registry->made_folder == NULL) {
+        registry->made_folder = strdup(path);
+    }
+}
+
 int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
                            struct ntk_err *err)
 {
@@ -520,6 +538,9 @@ int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_p
     }
     memset(out, 0, sizeof *out);
     registry->poll_count++;
+    if (registry->options.reap) {
+        make_folder(registry);
+    }
     if (folder == NULL) {
         folder = ntk_paths_hooks_dir_variable();
     }
@@ -589,6 +610,10 @@ void ntk_ring_registry_close(struct ntk_ring_registry *registry)
     }
     ntk_vec_fini(&registry->marks);
     ntk_vec_fini(&registry->done);
+    if (registry->made_folder != NULL) {
+        (void)rmdir(registry->made_folder); /* stays when it holds anything */
+    }
+    free(registry->made_folder);
     free(registry->folder);
     free(registry->proc_root);
     free(registry);

@@ -43,7 +43,8 @@ struct ntk_ring_options {
     const char *proc_root; /* instead of "/proc"; NULL: that */
     bool hold;             /* holds byte 1: files of clean exits wait until they are reaped */
     /* Removes the files of processes that ended (the agent; implies hold), and marks the folders, so that
-     * processes that end before they were seen leave theirs too. */
+     * processes that end before they were seen leave theirs too. The folder of the own user (or `folder`)
+     * is made when missing, and removed at _close() when it is still empty. */
     bool reap;
     enum ntk_ring_from from; /* where readers of rings start */
 };

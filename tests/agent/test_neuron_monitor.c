@@ -172,7 +172,9 @@ static void count_is_that_many_reports_numbered(void **state)
         assert_non_null(end);
         *end = '\0';
         json_t *root = json_loads(line, 0, NULL);
+        json_t *memory = json_object_get(json_object_get(root, "system_data"), "memory_info");
         assert_int_equal(json_integer_value(json_object_get(root, "sequence")), i);
+        assert_true(json_number_value(json_object_get(memory, "period")) >= 0.08);
         json_decref(root);
         line = end + 1;
     }

@@ -75,6 +75,7 @@ static int setup(void **state)
     f->now = SECOND;
     f->folder = test_scratch_create();
     f->options.proc_root = f->folder;
+    f->options.command_lines = true;
     f->process.start_time = 900;
     f->process.uid = 12;
     *state = f;
@@ -181,6 +182,21 @@ static void a_runtime_has_cpu_time_memory_command_and_container(void **state)
     assert_string_not_equal(runtime->user, "");
 }
 
+static void arguments_are_told_only_to_those_who_ask(void **state)
+{
+    struct fixture *f = *state;
+
+    f->source.ops->destroy(f->source.state);
+    f->options.command_lines = false;
+    assert_int_equal(ntk_source_proc_open(&f->options, &f->source, NULL), 0);
+    put(f, "7/cmdline", "serve --token=s3cret");
+    put_stat(f, STAT("serve", "900"), 10, 5, 3);
+    f->process.pid = 7;
+    snprintf(f->process.command, sizeof f->process.command, "serve");
+    sample(f);
+    assert_string_equal(f->snapshot->runtimes[0].command, "serve");
+}
+
 static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
 {
     struct fixture *f = *state;
@@ -228,6 +244,7 @@ int main(void)
         TEST(stat_and_meminfo_become_shares_and_bytes),
         TEST(missing_or_broken_files_are_absent_with_a_reason),
         TEST(a_runtime_has_cpu_time_memory_command_and_container),
+        TEST(arguments_are_told_only_to_those_who_ask),
         TEST(cpu_time_counts_from_when_a_process_is_first_seen),
         TEST(a_pid_of_another_process_gives_no_figures),
     };

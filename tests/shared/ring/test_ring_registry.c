@@ -222,6 +222,43 @@ static void a_process_between_two_looks_is_left_to_the_one_who_cleans_up(void **
     ntk_ring_registry_close(agent);
 }
 
+static void a_folder_that_is_made_later_is_looked_into(void **state)
+{
+    const struct fixture *f = *state;
+    struct fixture later = { .folder = test_scratch_path(f->folder, "later") };
+    struct ntk_ring_registry *top = open_registry(&later, false, NTK_RING_FROM_OLDEST);
+
+    assert_int_equal(poll_once(top).segments, 0);
+    assert_int_not_equal(access(later.folder, F_OK), 0); /* one that only looks makes nothing */
+    struct observed child = observed_start(later.folder, child_marks_on_demand, NULL);
+    (void)observed_receive(&child);
+    assert_int_equal(poll_once(top).appeared, 1);
+    order(&child, 3);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    ntk_ring_registry_close(top);
+    free(later.folder);
+}
+
+/* Method: the folder is not there when the agent starts; the first process that would make it is over
+ * before the agent looks again. */
+static void the_first_process_of_a_new_folder_is_not_too_short_to_be_seen(void **state)
+{
+    const struct fixture *f = *state;
+    struct fixture later = { .folder = test_scratch_path(f->folder, "later") };
+    struct ntk_ring_registry *agent = open_registry(&later, true, NTK_RING_FROM_OLDEST);
+
+    assert_int_equal(poll_once(agent).segments, 0);
+    run_short_process(&later, 5);
+    assert_int_equal(poll_once(agent).appeared, 1);
+    assert_int_equal(drain(agent), 5);
+    (void)poll_once(agent);
+    (void)poll_once(agent);
+    ntk_ring_registry_close(agent);
+    assert_int_not_equal(access(later.folder, F_OK), 0); /* nothing is left */
+    free(later.folder);
+}
+
 static void a_reader_that_stands_still_is_left_a_bounded_number_of_files(void **state)
 {
     struct fixture *f = *state;
@@ -457,6 +494,8 @@ int main(void)
         TEST(a_killed_process_is_shown_once_drained_and_removed),
         TEST(what_died_before_it_was_seen_matters_to_the_one_who_cleans_up),
         TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
+        TEST(a_folder_that_is_made_later_is_looked_into),
+        TEST(the_first_process_of_a_new_folder_is_not_too_short_to_be_seen),
         TEST(a_reader_that_stands_still_is_left_a_bounded_number_of_files),
         TEST(the_mark_is_there_while_someone_cleans_up),
         TEST(a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing),
