@@ -270,8 +270,9 @@ static uint64_t compute_cycles(const struct ntk_engine_builder *b,
 static int compute_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                            struct ntk_engine_instr *out, struct ntk_err *err)
 {
-    static const char *const roles[NTK_ISA_OPERAND_COUNT] = { "destination", "source 0", "source 1",
-                                                              "source 2", "second destination" };
+    static const char *const roles[NTK_ISA_OPERAND_COUNT] = { "destination",        "source 0",
+                                                              "source 1",           "source 2",
+                                                              "second destination", "source 3" };
     struct ntk_engine_program *program = b->program;
     struct ntk_engine_compute *compute;
     uint64_t bounce = 0;

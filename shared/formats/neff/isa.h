@@ -25,7 +25,7 @@ extern "C" {
 
 #define NTK_ISA_VERSION 1 /* "nsx": {"version": 1} of an engine JSON */
 #define NTK_ISA_SLOT_BYTES 64
-#define NTK_ISA_OPERAND_COUNT 5
+#define NTK_ISA_OPERAND_COUNT 6
 #define NTK_ISA_SLOTS_MAX (1 + NTK_ISA_OPERAND_COUNT)
 #define NTK_ISA_INSTR_BYTES_MAX (NTK_ISA_SLOTS_MAX * NTK_ISA_SLOT_BYTES)
 #define NTK_ISA_DIMS_MAX 4
@@ -160,6 +160,7 @@ enum ntk_isa_role {
     NTK_ISA_SRC1 = 2,
     NTK_ISA_SRC2 = 3,
     NTK_ISA_DST2 = 4,
+    NTK_ISA_SRC3 = 5,
 };
 
 /* Fields an operation does not use must be zero (semaphores: NTK_ISA_NO_SEMAPHORE). */

@@ -7,6 +7,13 @@
 
 #include "shared/formats/neff/isa.h"
 
+#define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
+
+static inline bool ntk_isa_is_there(const struct ntk_isa_operand *operand)
+{
+    return operand->space != NTK_ISA_SPACE_NONE;
+}
+
 static inline bool ntk_isa_same_shape(const struct ntk_isa_operand *a,
                                       const struct ntk_isa_operand *b)
 {
@@ -21,6 +28,13 @@ static inline bool ntk_isa_is_column(const struct ntk_isa_operand *operand,
     return operand->partition_count == of->partition_count &&
            ntk_isa_operand_partition_elements(operand) == 1;
 }
+
+/* Operations that queues carry out. */
+bool ntk_isa_is_dma(enum ntk_isa_op op);
+
+/* Shapes, spaces and operators, operation by operation. The operands themselves are sound. */
+int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                         struct ntk_err *err);
 
 /* Shapes and operators of scans, selections, gathers, statistics and random numbers; 0 for any other
  * operation. The operands themselves are sound. */

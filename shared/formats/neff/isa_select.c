@@ -4,18 +4,11 @@
 
 #include "shared/formats/neff/isa_private.h"
 
-#define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
-
 enum { GROUP = 16, QUADRANT = 32, BN_STATS_MAX = 512, TOP = 8, ROW_MAX = 16384, STATE_WORDS = 6 };
 
 static uint64_t row(const struct ntk_isa_operand *operand)
 {
     return ntk_isa_operand_partition_elements(operand);
-}
-
-static bool is_there(const struct ntk_isa_operand *operand)
-{
-    return operand->space != NTK_ISA_SPACE_NONE;
 }
 
 static bool is_index(const struct ntk_isa_operand *operand)
@@ -43,9 +36,10 @@ static int check_column(const struct ntk_isa_op_info *info, const struct ntk_isa
                         int role, const char *what, struct ntk_err *err)
 {
     const struct ntk_isa_operand *of =
-        &instr->operand[is_there(&instr->operand[NTK_ISA_DST]) ? NTK_ISA_DST : NTK_ISA_SRC0];
+        &instr
+             ->operand[ntk_isa_is_there(&instr->operand[NTK_ISA_DST]) ? NTK_ISA_DST : NTK_ISA_SRC0];
 
-    if (is_there(&instr->operand[role]) && !ntk_isa_is_column(&instr->operand[role], of)) {
+    if (ntk_isa_is_there(&instr->operand[role]) && !ntk_isa_is_column(&instr->operand[role], of)) {
         return BAD("%s: %s is not one value per partition", info->name, what);
     }
     return 0;
@@ -55,7 +49,7 @@ static int check_column(const struct ntk_isa_op_info *info, const struct ntk_isa
 static int check_fold(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                       struct ntk_err *err)
 {
-    if (!is_there(&instr->operand[NTK_ISA_DST2])) {
+    if (!ntk_isa_is_there(&instr->operand[NTK_ISA_DST2])) {
         return instr->reduce_op != NTK_ISA_ALU_NONE || instr->reduce_cmd != NTK_ISA_REDUCE_IDLE
                    ? BAD("%s: reduces into no second destination", info->name)
                    : 0;
@@ -201,8 +195,8 @@ static int check_statistics(const struct ntk_isa_op_info *info, const struct ntk
             fits = fits && row(dst) == TOP && is_word(dst);
         } else {
             fits = fits && row(dst) == row(src) &&
-                   (!is_there(places) || (places->partition_count == src->partition_count &&
-                                          row(places) == TOP && is_word(places)));
+                   (!ntk_isa_is_there(places) || (places->partition_count == src->partition_count &&
+                                                  row(places) == TOP && is_word(places)));
         }
         break;
     case NTK_ISA_OP_NONZERO_WITH_COUNT:
@@ -220,7 +214,7 @@ static int check_random(const struct ntk_isa_op_info *info, const struct ntk_isa
 {
     const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
     const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
-    const struct ntk_isa_operand *state = is_there(dst) ? dst : src;
+    const struct ntk_isa_operand *state = ntk_isa_is_there(dst) ? dst : src;
     int ret;
 
     switch (instr->op) {
