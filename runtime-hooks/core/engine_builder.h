@@ -2,7 +2,8 @@
 /*
  * engine_builder - what the files that make a program out of a subgraph share.
  *
- * Private to engine_program.c (variables, instructions, compute operands) and engine_dma.c (transfers).
+ * Private to engine_program.c (variables, instructions), engine_compute.c (compute operands) and
+ * engine_dma.c (transfers).
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_ENGINE_BUILDER_H
 #define NTK_RUNTIME_HOOKS_CORE_ENGINE_BUILDER_H
@@ -41,6 +42,10 @@ static inline ptrdiff_t ntk_engine_psum_pitch(const struct ntk_engine_core_spec 
 int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what,
                             const struct ntk_isa_operand *operand, struct ntk_engine_tile *out,
                             struct ntk_err *err);
+
+/* A checked compute instruction. -EBADMSG, -ENOMEM. */
+int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                               struct ntk_engine_instr *out, struct ntk_err *err);
 
 /* A checked DMA operation: what it starts is added to the program and to out. -EBADMSG, -ENOTSUP,
  * -ENOMEM. */

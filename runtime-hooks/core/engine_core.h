@@ -18,6 +18,7 @@
 extern "C" {
 #endif
 
+struct ntk_engine_compute;
 struct ntk_engine_program;
 
 enum ntk_engine_pending_kind { NTK_ENGINE_PENDING_INSTR, NTK_ENGINE_PENDING_DMA };
@@ -55,6 +56,10 @@ struct ntk_engine_core {
     uint64_t *queue_starts;  /* by queue set: how many dma_copy it has had */
     uint64_t pending_capacity, interval_capacity, queue_capacity;
 };
+
+/* Computes one instruction; true when it wrote a NaN. */
+bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
+                        const struct ntk_engine_compute *work);
 
 /* Grows the buffers to what the program needs. 0 or -ENOMEM. */
 int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engine_program *program);
