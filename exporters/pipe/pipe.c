@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* pipe - waits for lines and signals, hands reports on, and lets the sink finish. */
+#include "exporters/pipe/pipe.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/metrics/snapshot.h"
+#include "shared/report/report_stream.h"
+
+/* Of the state of one run. */
+struct run {
+    const struct ntk_pipe_sink *sink;
+    struct ntk_report_stream *stream;
+    char last_text[NTK_ERR_TEXT_BYTES]; /* what the sink's last failure said; "" after a success */
+};
+
+int ntk_pipe_begin(struct ntk_pipe *pipe, struct ntk_err *err)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    pipe->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return pipe->signal_fd < 0
+               ? ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "signalfd: %s", strerror(errno))
+               : 0;
+}
+
+void ntk_pipe_end(struct ntk_pipe *pipe)
+{
+    if (pipe->signal_fd >= 0) {
+        close(pipe->signal_fd);
+    }
+    pipe->signal_fd = -1;
+}
+
+static bool take_signal(struct ntk_pipe *pipe)
+{
+    struct signalfd_siginfo info;
+
+    return read(pipe->signal_fd, &info, sizeof info) == (ssize_t)sizeof info;
+}
+
+static void put(struct run *run, const struct ntk_snapshot *snapshot)
+{
+    struct ntk_err err = { 0 };
+
+    if (run->sink->put(run->sink->ctx, snapshot, &err) >= 0) {
+        run->last_text[0] = '\0';
+        return;
+    }
+    if (strcmp(err.text, run->last_text) != 0) {
+        ntk_log_warn(NULL, "%s", err.text);
+        memcpy(run->last_text, err.text, sizeof run->last_text);
+    }
+}
+
+static void put_all(struct run *run)
+{
+    struct ntk_snapshot *snapshot;
+    struct ntk_err err = { 0 };
+    char text[NTK_ERR_TEXT_BYTES + 32];
+    int ret;
+
+    while ((ret = ntk_report_stream_next(run->stream, &snapshot, &err)) != 0) {
+        if (ret < 0) {
+            ntk_log_warn(NULL, "standard input: %s", ntk_err_format(&err, text, sizeof text));
+            continue;
+        }
+        put(run, snapshot);
+        ntk_snapshot_destroy(snapshot);
+    }
+}
+
+/* Until the input ends (true) or a signal comes (false). Negative: the input cannot be read. */
+static int read_all(struct ntk_pipe *pipe, struct run *run, int fd, struct ntk_err *err)
+{
+    for (;;) {
+        struct pollfd fds[] = { { fd, POLLIN, 0 }, { pipe->signal_fd, POLLIN, 0 } };
+
+        if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "poll: %s", strerror(errno));
+        }
+        if (take_signal(pipe)) {
+            return false;
+        }
+        if (!(fds[0].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL))) {
+            continue;
+        }
+        ssize_t got = ntk_report_stream_fill(run->stream, fd, err);
+        if (got == -EAGAIN || got == -EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return (int)got;
+        }
+        if (got == 0) {
+            ntk_report_stream_end(run->stream);
+        }
+        put_all(run);
+        if (got == 0) {
+            return true;
+        }
+    }
+}
+
+/* Lets the sink send the rest; a signal from now on ends it at once. */
+static int drain(struct ntk_pipe *pipe, const struct ntk_pipe_sink *sink, struct ntk_err *err)
+{
+    int ret;
+
+    if (!sink->drain) {
+        return 0;
+    }
+    while ((ret = sink->drain(sink->ctx, err)) == 0) {
+        struct pollfd fd = { pipe->signal_fd, POLLIN, 0 };
+
+        if (poll(&fd, 1, (int)(NTK_PIPE_DRAIN_STEP_NS / NTK_NS_PER_MS)) > 0 && take_signal(pipe)) {
+            return ntk_err_set(err, -EINTR, NTK_ERR_NO_OFFSET,
+                               "stopped by a signal before everything was sent");
+        }
+    }
+    return ret < 0 ? ret : 0;
+}
+
+int ntk_pipe_run(struct ntk_pipe *pipe, int fd, const struct ntk_pipe_sink *sink,
+                 struct ntk_err *err)
+{
+    struct run run = { .sink = sink, .stream = ntk_report_stream_create() };
+
+    if (!run.stream) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    int ended = read_all(pipe, &run, fd, err);
+    struct ntk_report_stream_counts counts = ntk_report_stream_counts_get(run.stream);
+    ntk_report_stream_destroy(run.stream);
+    if (ended < 0) {
+        return ended;
+    }
+    int ret = drain(pipe, sink, err);
+    if (ret >= 0 && ended && counts.report_count == 0) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                           "standard input ended without a report of neuron-monitor");
+    }
+    return ret;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pipe - the life of a program behind "neuron-monitor |": reports in, each given to a sink once.
+ *
+ * The end of the input, SIGINT and SIGTERM end it in order: the sink may still send what it holds.
+ * A second signal does not wait for that. A line that is no report is one sentence on stderr and
+ * nothing else; the same goes for a sink that fails, once per change of its sentence.
+ *
+ * Threads: ntk_pipe_begin() blocks SIGINT and SIGTERM in the calling thread: call it
+ *          before other threads start.
+ */
+#ifndef NTK_EXPORTERS_PIPE_PIPE_H
+#define NTK_EXPORTERS_PIPE_PIPE_H
+
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_snapshot;
+
+struct ntk_pipe_sink {
+    /* Borrows the snapshot; must not wait for the network. A failure is told and the next report
+     * is put all the same. */
+    int (*put)(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err);
+    /* Called again and again after the last report: 1 when nothing is left to send, 0 when it
+     * wants to be asked again after at most NTK_PIPE_DRAIN_STEP_NS, negative when it gave up (the
+     * program fails with that sentence). NULL: nothing is ever left. */
+    int (*drain)(void *ctx, struct ntk_err *err);
+    void *ctx;
+};
+
+#define NTK_PIPE_DRAIN_STEP_NS 20000000ULL
+
+struct ntk_pipe {
+    int signal_fd;
+};
+
+/* Signals become readable instead of ending the program; SIGPIPE is ignored. */
+int ntk_pipe_begin(struct ntk_pipe *pipe, struct ntk_err *err);
+void ntk_pipe_end(struct ntk_pipe *pipe);
+
+/* Reads fd to its end, or until a signal. 0; -ENODATA with a sentence when fd ended without one
+ * report; what drain() or the reading failed with. */
+int ntk_pipe_run(struct ntk_pipe *pipe, int fd, const struct ntk_pipe_sink *sink,
+                 struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

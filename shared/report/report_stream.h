@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_stream - neuron-monitor's lines as they arrive in pieces, one snapshot per line.
+ *
+ *   while ((got = ntk_report_stream_fill(stream, fd, &err)) > 0) {
+ *       while ((ret = ntk_report_stream_next(stream, &snapshot, &err)) != 0) {
+ *           ...                       // 1: a snapshot, negative: a sentence about one line
+ *       }
+ *   }
+ *
+ * A line that is no report, or longer than NTK_REPORT_READ_BYTES_MAX, is told once with its number
+ * and skipped; the next one is read as if nothing had happened. Empty lines are nothing.
+ *
+ * Owner:   create / destroy; a snapshot that next() gave is the caller's (ntk_snapshot_destroy()).
+ * Threads: one stream, one thread.
+ */
+#ifndef NTK_SHARED_REPORT_REPORT_STREAM_H
+#define NTK_SHARED_REPORT_REPORT_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_snapshot;
+struct ntk_report_stream;
+
+/* What went by so far. */
+struct ntk_report_stream_counts {
+    uint64_t line_count;   /* lines that ended, empty ones too */
+    uint64_t report_count; /* of them read as reports */
+    uint64_t bad_count;    /* of them skipped with a sentence */
+};
+
+/* NULL without memory. */
+struct ntk_report_stream *ntk_report_stream_create(void);
+void ntk_report_stream_destroy(struct ntk_report_stream *stream);
+
+/* Takes bytes as they came. 0 or -ENOMEM. */
+int ntk_report_stream_add(struct ntk_report_stream *stream, const void *bytes, size_t bytes_count);
+/* One read() from fd into the stream: bytes read, 0 at the end, -EAGAIN, -EINTR, or another -errno
+ * with a sentence. */
+ssize_t ntk_report_stream_fill(struct ntk_report_stream *stream, int fd, struct ntk_err *err);
+/* No more bytes will come: a last line without '\n' counts as one. */
+void ntk_report_stream_end(struct ntk_report_stream *stream);
+
+/* 1 and a snapshot; 0 when no whole line is left; -EBADMSG with a sentence for a line that was
+ * skipped, -ENOMEM. */
+int ntk_report_stream_next(struct ntk_report_stream *stream, struct ntk_snapshot **out_snapshot,
+                           struct ntk_err *err);
+
+struct ntk_report_stream_counts
+ntk_report_stream_counts_get(const struct ntk_report_stream *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a real pipe and real signals; the sink counts and fails on order. */
+#include "exporters/pipe/pipe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/buf.h"
+#include "shared/metrics/snapshot.h"
+#include "shared/report/report_json.h"
+#include "tests/support/sample_snapshot.h"
+
+struct counting {
+    size_t put_count;
+    size_t drain_count;
+    size_t drains_wanted; /* calls until nothing is left; SIZE_MAX: never */
+    int put_code;         /* what put returns */
+    int signal_in_put;    /* raised in each put, 0 for none */
+    int signal_in_drain;
+};
+
+static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    struct counting *counting = ctx;
+
+    (void)snapshot;
+    counting->put_count++;
+    if (counting->signal_in_put) {
+        raise(counting->signal_in_put);
+    }
+    return counting->put_code < 0
+               ? ntk_err_set(err, counting->put_code, NTK_ERR_NO_OFFSET, "the sink fails")
+               : 0;
+}
+
+static int drain(void *ctx, struct ntk_err *err)
+{
+    struct counting *counting = ctx;
+
+    (void)err;
+    counting->drain_count++;
+    if (counting->signal_in_drain) {
+        raise(counting->signal_in_drain);
+    }
+    return counting->drain_count >= counting->drains_wanted;
+}
+
+/* Runs over the text; the writing side stays open when keep_open. */
+static int run(const char *text, struct counting *counting, int keep_open, struct ntk_err *err)
+{
+    const struct ntk_pipe_sink sink = { put, drain, counting };
+    struct ntk_pipe pipe = { -1 };
+    int fds[2];
+
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    assert_int_equal(write(fds[1], text, strlen(text)), strlen(text));
+    if (!keep_open) {
+        close(fds[1]);
+    }
+    assert_int_equal(ntk_pipe_begin(&pipe, err), 0);
+    int ret = ntk_pipe_run(&pipe, fds[0], &sink, err);
+    ntk_pipe_end(&pipe);
+    close(fds[0]);
+    if (keep_open) {
+        close(fds[1]);
+    }
+    return ret;
+}
+
+static char *reports(size_t count)
+{
+    const struct ntk_report_options options = { 0 };
+    struct ntk_snapshot *snapshot = test_idle_snapshot();
+    struct ntk_buf buf = { 0 };
+
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(ntk_report_write(snapshot, &options, &buf, NULL), 0);
+    }
+    ntk_snapshot_destroy(snapshot);
+    return ntk_buf_take(&buf, NULL);
+}
+
+static void test_to_the_end(void **state)
+{
+    struct counting counting = { .drains_wanted = 3 };
+    struct ntk_err err = { 0 };
+    char *text = reports(3);
+
+    (void)state;
+    assert_int_equal(run(text, &counting, 0, &err), 0);
+    assert_int_equal(counting.put_count, 3);
+    assert_int_equal(counting.drain_count, 3);
+    free(text);
+}
+
+static void test_a_failing_sink_gets_every_report(void **state)
+{
+    struct counting counting = { .drains_wanted = 1, .put_code = -EIO };
+    struct ntk_err err = { 0 };
+    char *text = reports(3);
+
+    (void)state;
+    assert_int_equal(run(text, &counting, 0, &err), 0);
+    assert_int_equal(counting.put_count, 3);
+    free(text);
+}
+
+static void test_without_a_report(void **state)
+{
+    static const char *const inputs[] = { "", "\n", "nonsense\n[1]\n" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        struct counting counting = { .drains_wanted = 1 };
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(run(inputs[i], &counting, 0, &err), -ENODATA);
+        assert_int_equal(counting.put_count, 0);
+        assert_non_null(strstr(err.text, "ended without a report"));
+    }
+}
+
+static void test_a_signal_ends_in_order(void **state)
+{
+    struct counting counting = { .drains_wanted = 2, .signal_in_put = SIGTERM };
+    struct ntk_err err = { 0 };
+    char *text = reports(1);
+
+    (void)state;
+    assert_int_equal(run(text, &counting, 1, &err), 0);
+    assert_int_equal(counting.put_count, 1);
+    assert_int_equal(counting.drain_count, 2);
+    free(text);
+}
+
+static void test_a_second_signal_does_not_wait(void **state)
+{
+    struct counting counting = { .drains_wanted = SIZE_MAX, .signal_in_drain = SIGINT };
+    struct ntk_err err = { 0 };
+    char *text = reports(1);
+
+    (void)state;
+    assert_int_equal(run(text, &counting, 0, &err), -EINTR);
+    assert_non_null(strstr(err.text, "stopped by a signal"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_to_the_end),
+        cmocka_unit_test(test_a_failing_sink_gets_every_report),
+        cmocka_unit_test(test_without_a_report),
+        cmocka_unit_test(test_a_signal_ends_in_order),
+        cmocka_unit_test(test_a_second_signal_does_not_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

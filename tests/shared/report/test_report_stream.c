@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: the same lines in pieces of every size, with bad, long, empty and unended ones between. */
+#include "shared/report/report_stream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/buf.h"
+#include "shared/metrics/snapshot.h"
+#include "shared/report/report_json.h"
+#include "tests/support/sample_snapshot.h"
+
+static void add_report(struct ntk_buf *lines, uint64_t sequence)
+{
+    const struct ntk_report_options options = { .timestamps = true };
+    struct ntk_snapshot *snapshot = test_idle_snapshot();
+
+    snapshot->sequence = sequence;
+    assert_int_equal(ntk_report_write(snapshot, &options, lines, NULL), 0);
+    ntk_snapshot_destroy(snapshot);
+}
+
+struct seen {
+    uint64_t sequences[16];
+    size_t count;
+    size_t bad_count;
+    char text[NTK_ERR_TEXT_BYTES];
+};
+
+static void take_all(struct ntk_report_stream *stream, struct seen *seen)
+{
+    struct ntk_snapshot *snapshot;
+    struct ntk_err err = { 0 };
+    int ret;
+
+    while ((ret = ntk_report_stream_next(stream, &snapshot, &err)) != 0) {
+        if (ret < 0) {
+            assert_int_equal(ret, -EBADMSG);
+            seen->bad_count++;
+            memcpy(seen->text, err.text, sizeof seen->text);
+            continue;
+        }
+        assert_true(seen->count < 16);
+        seen->sequences[seen->count++] = snapshot->sequence;
+        ntk_snapshot_destroy(snapshot);
+    }
+}
+
+static void test_any_pieces(void **state)
+{
+    struct ntk_buf lines = { 0 };
+
+    (void)state;
+    add_report(&lines, 7);
+    ntk_buf_add_text(&lines, "{\"broken\"\n\n\r\n");
+    add_report(&lines, 8);
+    add_report(&lines, 9);
+    lines.bytes_count--; /* the last line does not end */
+    for (size_t piece = 1; piece <= lines.bytes_count; piece = piece * 3 / 2 + 1) {
+        struct ntk_report_stream *stream = ntk_report_stream_create();
+        struct seen seen = { 0 };
+
+        for (size_t at = 0; at < lines.bytes_count; at += piece) {
+            size_t rest = lines.bytes_count - at;
+            assert_int_equal(
+                ntk_report_stream_add(stream, lines.bytes + at, rest < piece ? rest : piece), 0);
+            take_all(stream, &seen);
+        }
+        assert_int_equal(seen.count, 2);
+        ntk_report_stream_end(stream);
+        take_all(stream, &seen);
+        assert_int_equal(seen.count, 3);
+        assert_int_equal(seen.sequences[0], 7);
+        assert_int_equal(seen.sequences[1], 8);
+        assert_int_equal(seen.sequences[2], 9);
+        assert_int_equal(seen.bad_count, 1);
+        assert_non_null(strstr(seen.text, "line 2 is skipped: "));
+        struct ntk_report_stream_counts counts = ntk_report_stream_counts_get(stream);
+        assert_int_equal(counts.line_count, 6);
+        assert_int_equal(counts.report_count, 3);
+        assert_int_equal(counts.bad_count, 1);
+        ntk_report_stream_destroy(stream);
+    }
+    ntk_buf_fini(&lines);
+}
+
+static void test_endless_line(void **state)
+{
+    struct ntk_report_stream *stream = ntk_report_stream_create();
+    struct ntk_buf lines = { 0 };
+    struct seen seen = { 0 };
+    static char block[1024 * 1024];
+
+    (void)state;
+    memset(block, 'x', sizeof block);
+    for (size_t i = 0; i < 3 * (size_t)NTK_REPORT_READ_BYTES_MAX / sizeof block; i++) {
+        assert_int_equal(ntk_report_stream_add(stream, block, sizeof block), 0);
+        take_all(stream, &seen);
+    }
+    assert_int_equal(seen.bad_count, 1); /* told once */
+    assert_non_null(strstr(seen.text, "line 1 is skipped: longer than"));
+    ntk_buf_add_text(&lines, "its end\n");
+    add_report(&lines, 3);
+    assert_int_equal(ntk_report_stream_add(stream, lines.bytes, lines.bytes_count), 0);
+    take_all(stream, &seen);
+    assert_int_equal(seen.bad_count, 1);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.sequences[0], 3);
+    ntk_buf_fini(&lines);
+    ntk_report_stream_destroy(stream);
+}
+
+static void test_from_a_descriptor(void **state)
+{
+    struct ntk_report_stream *stream = ntk_report_stream_create();
+    struct ntk_buf lines = { 0 };
+    struct ntk_err err = { 0 };
+    struct seen seen = { 0 };
+    int fds[2];
+
+    (void)state;
+    add_report(&lines, 1);
+    assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+    assert_int_equal(ntk_report_stream_fill(stream, fds[0], &err), -EAGAIN);
+    assert_int_equal(write(fds[1], lines.bytes, lines.bytes_count), lines.bytes_count);
+    assert_int_equal(ntk_report_stream_fill(stream, fds[0], &err), lines.bytes_count);
+    take_all(stream, &seen);
+    assert_int_equal(seen.count, 1);
+    close(fds[1]);
+    assert_int_equal(ntk_report_stream_fill(stream, fds[0], &err), 0);
+    close(fds[0]);
+    assert_int_equal(ntk_report_stream_fill(stream, fds[0], &err), -EBADF);
+    assert_non_null(strstr(err.text, "the stream of reports"));
+    ntk_buf_fini(&lines);
+    ntk_report_stream_destroy(stream);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_pieces),
+        cmocka_unit_test(test_endless_line),
+        cmocka_unit_test(test_from_a_descriptor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
