@@ -14,6 +14,7 @@
 #include "agent/loop.h"
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"
+#include "agent/service_notify.h"
 #include "exporters/exporter.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -30,6 +31,7 @@ struct ntk_monitor {
     struct ntk_loop_watch *report_timer;
     struct ntk_loop_watch *drain_timer;
     struct ntk_loop_watch *stdout_watch; /* NULL for a plain file */
+    struct ntk_service *service;         /* NULL when no service manager asked */
     uint64_t drain_ns;                   /* time between two drains now */
     struct ntk_store_reader *totals;     /* what the store knew before us; NULL without --db */
     struct ntk_store *store;
@@ -252,11 +254,20 @@ static void on_signal(uint32_t signal_number, void *ctx)
     struct ntk_monitor *monitor = ctx;
 
     ntk_log_info(MODULE, "signal %u: stopping", signal_number);
+    ntk_service_stopping(monitor->service);
     if (monitor->store) {
         /* What the store has, the reports shall have too: the next run goes on from there. */
         take_period(monitor, true);
     }
     finish(monitor, 0);
+}
+
+static void on_service(uint32_t times, void *ctx)
+{
+    struct ntk_monitor *monitor = ctx;
+
+    (void)times;
+    ntk_service_feed(monitor->service);
 }
 
 /* -- the parts ---------------------------------------------------------------------------------- */
@@ -322,6 +333,14 @@ static int open_watches(struct ntk_monitor *monitor, struct ntk_err *err)
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a timer: %s",
                            strerror(errno));
     }
+    if (ntk_service_feed_period_ns(monitor->service)) {
+        struct ntk_loop_watch *timer = ntk_loop_watch_timer(monitor->loop, on_service, monitor);
+        if (!timer) {
+            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a timer: %s",
+                               strerror(errno));
+        }
+        ntk_loop_timer_set(timer, 1, ntk_service_feed_period_ns(monitor->service));
+    }
     if (monitor->stream) {
         monitor->stdout_watch = ntk_loop_watch_fd(
             monitor->loop, ntk_monitor_stream_fd_get(monitor->stream), 0, on_stdout, monitor);
@@ -345,6 +364,7 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
         ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot wait for signals: %s",
                           strerror(errno));
     }
+    ret = ret < 0 ? ret : ntk_service_create(&monitor->service, err);
     ret = ret < 0 ? ret : open_store(monitor, err);
     ret = ret < 0 ? ret : open_outputs(monitor, err);
     ret = ret < 0 ? ret : open_collector(monitor, err);
@@ -371,6 +391,7 @@ int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
         ntk_loop_timer_set(monitor->report_timer, ntk_monitor_schedule_next_ns(monitor->schedule),
                            0);
     }
+    ntk_service_ready(monitor->service, "collecting");
     int ret = ntk_loop_run(monitor->loop, &monitor->err);
     if (ret < 0) {
         *err = monitor->err;
@@ -397,6 +418,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     int ret = ntk_store_close(monitor->store, err);
     ntk_monitor_stream_destroy(monitor->stream);
     ntk_loop_destroy(monitor->loop);
+    ntk_service_destroy(monitor->service);
     ntk_buf_fini(&monitor->line);
     free(monitor);
     return ret;

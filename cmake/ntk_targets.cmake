@@ -80,7 +80,25 @@ function(ntk_program name)
     install(TARGETS ${name} RUNTIME DESTINATION bin)
     if(ARG_MAN)
         install(FILES ${ARG_MAN} DESTINATION share/man/man1)
+        ntk_install_completions(${name})
     endif()
+endfunction()
+
+# What the program itself prints for each shell, where the shell looks for it.
+function(ntk_install_completions name)
+    foreach(place bash:bash-completion/completions/${name} zsh:zsh/site-functions/_${name}
+                  fish:fish/vendor_completions.d/${name}.fish)
+        string(REPLACE ":" ";" place ${place})
+        list(GET place 0 shell)
+        list(GET place 1 file)
+        set(made ${CMAKE_BINARY_DIR}/share/${file})
+        get_filename_component(folder ${made} DIRECTORY)
+        file(MAKE_DIRECTORY ${folder})
+        add_custom_command(TARGET ${name} POST_BUILD
+            COMMAND $<TARGET_FILE:${name}> --completion ${shell} >${made})
+        get_filename_component(destination share/${file} DIRECTORY)
+        install(FILES ${made} DESTINATION ${destination})
+    endforeach()
 endfunction()
 
 # The name of a target by the path of its file: tests/shared/base/test_err.c -> tests_shared_base_test_err.

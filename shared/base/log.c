@@ -4,11 +4,22 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LINE_BYTES 1024
+
+/* syslog's numbers as the journal reads them at the start of a line (sd-daemon(3)). */
+static const char *const priorities[] = {
+    [NTK_LOG_ERROR] = "<3>",
+    [NTK_LOG_WARN] = "<4>",
+    [NTK_LOG_INFO] = "<6>",
+    [NTK_LOG_DEBUG] = "<7>",
+};
 
 static const char *program_name = "neuron-toolkit";
 static atomic_int current_level = NTK_LOG_WARN;
@@ -28,6 +39,18 @@ enum ntk_log_level ntk_log_get_level(void)
     return (enum ntk_log_level)atomic_load(&current_level);
 }
 
+/* stderr is the journal when $JOURNAL_STREAM is its "device:inode" (systemd.exec(5)). */
+static bool is_journal(void)
+{
+    const char *text = getenv("JOURNAL_STREAM");
+    unsigned long long device;
+    unsigned long long inode;
+    struct stat stat;
+
+    return text && sscanf(text, "%llu:%llu", &device, &inode) == 2 &&
+           fstat(STDERR_FILENO, &stat) == 0 && stat.st_dev == device && stat.st_ino == inode;
+}
+
 void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)
 {
     char line[LINE_BYTES];
@@ -36,8 +59,10 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
     if ((int)level > atomic_load(&current_level)) {
         return;
     }
-    int used = module && *module ? snprintf(line, sizeof line, "%s: %s: ", program_name, module)
-                                 : snprintf(line, sizeof line, "%s: ", program_name);
+    const char *priority = is_journal() ? priorities[level] : "";
+    int used = module && *module
+                   ? snprintf(line, sizeof line, "%s%s: %s: ", priority, program_name, module)
+                   : snprintf(line, sizeof line, "%s%s: ", priority, program_name);
     size_t at = used < 0 ? 0 : (size_t)used;
     if (at > sizeof line - 2) {
         at = sizeof line - 2;

@@ -1,0 +1,74 @@
+# install.sh BUILD - installs a build below DESTDIR and as a .deb into a root of its own, and runs it
+# from there. Nothing outside the scratch folder is touched.
+build=$1
+. "$(dirname "$0")/../e2e/lib.sh"
+programs="neuron-bench neuron-monitor neuron-packager neuron-profile neuron-top"
+
+# has ROOT: every file that users, shells, linkers and the service manager look for.
+has() {
+    local program file
+    for program in $programs; do
+        [ -x "$1/bin/$program" ] || fail "$1/bin/$program is missing"
+        [ -s "$1/share/man/man1/$program.1" ] || [ -s "$1/share/man/man1/$program.1.gz" ] ||
+            fail "$1 has no man page of $program"
+        for file in bash-completion/completions/$program zsh/site-functions/_$program \
+            fish/vendor_completions.d/$program.fish; do
+            grep -q "$program" "$1/share/$file" || fail "$1/share/$file is missing or not of $program"
+        done
+    done
+    [ "$(readlink "$1/lib/libnrt.so.1")" != "" ] || fail "$1/lib/libnrt.so.1 is no link"
+    [ -s "$1/include/nrt/nrt.h" ] || fail "$1/include/nrt/nrt.h is missing"
+    grep -qx "ExecStart=$2/bin/neuron-monitor .*" "$1/lib/systemd/system/neuron-monitor.service" ||
+        fail "the unit of $1 does not start $2/bin/neuron-monitor"
+}
+
+# runs ROOT: a report and a model, with nothing but what is installed below ROOT.
+runs() {
+    env -u NTK_LIB_DIR LD_LIBRARY_PATH="$1/lib" PATH="$1/bin:/usr/bin:/bin" bash -euc '
+        neuron-monitor --once --period 100ms | jq -e .neuron_hardware_info >/dev/null
+        neuron-bench --help >/dev/null
+        neuron-top --version' || fail "what is installed in $1 does not run"
+}
+
+DESTDIR=$scratch/dest cmake --install "$build" --prefix /opt/ntk >install.log || fail "$(tail -5 install.log)"
+has dest/opt/ntk /opt/ntk
+runs "$scratch/dest/opt/ntk"
+[ "$(ls -A dest)" = opt ] || fail "files outside the prefix: $(ls -A dest)"
+
+# The unit as the service manager reads it, where its checker is installed.
+if command -v systemd-analyze >/dev/null; then
+    sed 's#^ExecStart=/opt/ntk#ExecStart='"$scratch"'/dest/opt/ntk#' \
+        dest/opt/ntk/lib/systemd/system/neuron-monitor.service >neuron-monitor.service
+    systemd-analyze verify --man=no "$scratch/neuron-monitor.service" >verify.log 2>&1 ||
+        fail "$(cat verify.log)"
+    ! grep -q neuron-monitor.service: verify.log || fail "$(cat verify.log)"
+fi
+
+command -v dpkg-shlibdeps >/dev/null || exit 77
+(cd "$scratch" && cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages" >cpack.log 2>&1) ||
+    fail "$(tail -5 cpack.log)"
+deb=$(ls packages/*.deb)
+dpkg-deb --field "$deb" Depends | grep -q libc6 || fail "the package does not depend on libc6"
+mkdir -p root/var/lib/dpkg/{info,updates,triggers}
+touch root/var/lib/dpkg/{status,available}
+if [ "$(id -u)" != 0 ]; then # files with owners are not for everybody to unpack
+    dpkg-deb -x "$deb" root
+    has root/usr /usr
+    runs "$scratch/root/usr"
+    exit 0
+fi
+# Its scripts run outside the root, with a stand-in for the one program that they call.
+mkdir -p stand-in
+printf '#!/bin/sh\ntouch %s/ldconfig-ran\n' "$scratch" >stand-in/ldconfig
+chmod +x stand-in/ldconfig
+export PATH=$scratch/stand-in:$PATH
+in_root() {
+    dpkg --root="$scratch/root" --force-not-root --force-depends --force-script-chrootless --log=/dev/null "$@" \
+        >dpkg.log 2>&1 || fail "$(tail -5 dpkg.log)"
+}
+in_root -i "$deb"
+[ -e ldconfig-ran ] || fail "the linker's cache does not learn of libnrt.so.1"
+has root/usr /usr
+runs "$scratch/root/usr"
+in_root -r neuron-toolkit
+[ ! -e root/usr/bin/neuron-monitor ] || fail "a removed package leaves neuron-monitor behind"

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: stderr is a file for the time of a line; the journal is told by its device and inode. */
+#include "shared/base/log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum journal { NO_JOURNAL, OTHER_JOURNAL, JOURNAL };
+
+/* What a call of each level writes at the level that is set. */
+static void write_lines(enum journal journal, char *out, size_t out_bytes)
+{
+    FILE *file = tmpfile();
+    int saved = dup(STDERR_FILENO);
+    struct stat stat;
+    char text[64];
+
+    assert_non_null(file);
+    assert_int_equal(fstat(fileno(file), &stat), 0);
+    (void)snprintf(text, sizeof text, "%llu:%llu", (unsigned long long)stat.st_dev,
+                   (unsigned long long)stat.st_ino + (journal == OTHER_JOURNAL));
+    if (journal == NO_JOURNAL) {
+        unsetenv("JOURNAL_STREAM");
+    } else {
+        setenv("JOURNAL_STREAM", text, 1);
+    }
+    dup2(fileno(file), STDERR_FILENO);
+    ntk_log_error("store", "it %s", "breaks");
+    ntk_log_warn(NULL, "it is slow");
+    ntk_log_info("", "it works");
+    ntk_log_debug("store", "it is at it");
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    unsetenv("JOURNAL_STREAM");
+    rewind(file);
+    out[fread(out, 1, out_bytes - 1, file)] = '\0';
+    (void)fclose(file);
+}
+
+static void test_lines(void **state)
+{
+    char out[512];
+
+    (void)state;
+    ntk_log_set_program("test");
+    ntk_log_set_level(NTK_LOG_WARN);
+    write_lines(NO_JOURNAL, out, sizeof out);
+    assert_string_equal(out, "test: store: it breaks\ntest: it is slow\n");
+    ntk_log_set_level(NTK_LOG_DEBUG);
+    write_lines(OTHER_JOURNAL, out, sizeof out);
+    assert_string_equal(
+        out,
+        "test: store: it breaks\ntest: it is slow\ntest: it works\ntest: store: it is at it\n");
+    write_lines(JOURNAL, out, sizeof out);
+    assert_string_equal(out, "<3>test: store: it breaks\n<4>test: it is slow\n<6>test: it works\n"
+                             "<7>test: store: it is at it\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
