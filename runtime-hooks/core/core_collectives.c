@@ -478,8 +478,8 @@ static bool is_same(const struct ntk_core_comm *comm, const struct ntk_core_comm
              memcmp(comm->group, options->group, comm->count * sizeof *comm->group) == 0));
 }
 
-static int options_check(const struct ntk_core_comm_options *options, uint32_t *out_rank,
-                         struct ntk_err *err)
+int core_comm_options_check(const struct ntk_core_comm_options *options, uint32_t *out_rank,
+                            struct ntk_err *err)
 {
     uint32_t found = UINT32_MAX;
 
@@ -555,7 +555,7 @@ int ntk_core_comm_join(struct ntk_core *core, const struct ntk_core_comm_options
 {
     struct ntk_core_comm *comm = NULL;
     uint32_t rank = 0;
-    int ret = options_check(options, &rank, err);
+    int ret = core_comm_options_check(options, &rank, err);
 
     if (ret < 0) {
         return ret;
@@ -720,29 +720,72 @@ int ntk_core_comm_barrier(struct ntk_core_comm *comm, struct ntk_err *err)
 
 /* --- data ---------------------------------------------------------------------------------------- */
 
-int ntk_core_comm_all_gather(struct ntk_core_comm *comm, const void *from, void *to, uint64_t bytes,
-                             struct ntk_err *err)
+/* One operation with data, done in parts that fit into the areas. */
+struct transfer {
+    struct ntk_core_comm *comm;
+    const char *from;
+    char *to;
+    uint64_t bytes; /* of one rank */
+    uint64_t chunk; /* bytes of it in a step */
+    enum ntk_dtype dtype;
+    enum ntk_core_reduction reduction;
+};
+
+/* What happens with the part at an offset before or after the step: into the own area, out of all. */
+typedef void transfer_part(const struct transfer *transfer, uint32_t round, uint64_t offset,
+                           uint64_t part);
+
+/* The same steps on every rank, at least one; an empty operation waits too. */
+static int transfer_run(const struct transfer *transfer, enum operation operation,
+                        transfer_part *put, transfer_part *take, struct ntk_err *err)
 {
-    uint64_t chunk = comm->shared->chunk_bytes;
-    struct record record = { .operation = OPERATION_ALL_GATHER, .bytes = bytes };
+    struct ntk_core_comm *comm = transfer->comm;
+    struct record record = { .operation = operation,
+                             .dtype = transfer->dtype,
+                             .reduction = transfer->reduction,
+                             .bytes = transfer->bytes };
     int ret = 0;
 
     pthread_mutex_lock(&comm->lock);
     do {
-        uint64_t part = bytes - record.offset < chunk ? bytes - record.offset : chunk;
+        uint64_t left = transfer->bytes - record.offset;
+        uint64_t part = left < transfer->chunk ? left : transfer->chunk;
         uint32_t round = round_get(comm);
 
         if (part > 0) {
-            memcpy(area(comm, round, comm->rank), (const char *)from + record.offset, part);
+            put(transfer, round, record.offset, part);
         }
         ret = step(comm, &record, round, err);
-        for (uint32_t i = 0; i < comm->count && ret == 0 && part > 0; i++) {
-            memcpy((char *)to + i * bytes + record.offset, area(comm, round, i), part);
+        if (ret == 0 && part > 0) {
+            take(transfer, round, record.offset, part);
         }
         record.offset += part;
-    } while (record.offset < bytes && ret == 0);
+    } while (record.offset < transfer->bytes && ret == 0);
     pthread_mutex_unlock(&comm->lock);
     return ret;
+}
+
+static void own_put(const struct transfer *transfer, uint32_t round, uint64_t offset, uint64_t part)
+{
+    memcpy(area(transfer->comm, round, transfer->comm->rank), transfer->from + offset, part);
+}
+
+static void all_take(const struct transfer *transfer, uint32_t round, uint64_t offset,
+                     uint64_t part)
+{
+    for (uint32_t i = 0; i < transfer->comm->count; i++) {
+        memcpy(transfer->to + i * transfer->bytes + offset, area(transfer->comm, round, i), part);
+    }
+}
+
+int ntk_core_comm_all_gather(struct ntk_core_comm *comm, const void *from, void *to, uint64_t bytes,
+                             struct ntk_err *err)
+{
+    struct transfer transfer = {
+        .comm = comm, .from = from, .to = to, .bytes = bytes, .chunk = comm->shared->chunk_bytes
+    };
+
+    return transfer_run(&transfer, OPERATION_ALL_GATHER, own_put, all_take, err);
 }
 
 static void floats_combine(float *sum, const float *next, size_t count,
@@ -794,10 +837,12 @@ static void integers_load(enum ntk_dtype dtype, const char *from, size_t width, 
 }
 
 /* Combines the same part of every rank's area, rank after rank. */
-static void areas_reduce(const struct ntk_core_comm *comm, uint32_t round, uint64_t offset,
-                         uint64_t bytes, enum ntk_dtype dtype, enum ntk_core_reduction reduction,
-                         char *to)
+static void areas_reduce(const struct transfer *transfer, uint32_t round, uint64_t offset,
+                         uint64_t bytes, char *to)
 {
+    const struct ntk_core_comm *comm = transfer->comm;
+    enum ntk_core_reduction reduction = transfer->reduction;
+    enum ntk_dtype dtype = transfer->dtype;
     size_t width = ntk_dtype_bytes(dtype);
     size_t count = 0;
 
@@ -832,14 +877,38 @@ static void areas_reduce(const struct ntk_core_comm *comm, uint32_t round, uint6
     }
 }
 
-static int reduction_check(uint32_t dtype, enum ntk_core_reduction reduction,
-                           uint64_t element_count, struct ntk_err *err)
+static void sum_take(const struct transfer *transfer, uint32_t round, uint64_t offset,
+                     uint64_t part)
 {
-    if (dtype < NTK_DTYPE_UINT64 || dtype > NTK_DTYPE_FLOAT8E5 || (int)reduction < NTK_CORE_SUM ||
-        (int)reduction > NTK_CORE_MIN || element_count > UINT64_MAX / 8 / NTK_CORE_RANKS_MAX) {
+    areas_reduce(transfer, round, 0, part, transfer->to + offset);
+}
+
+/* A part for each rank, one behind the other in the own area. */
+static void parts_put(const struct transfer *transfer, uint32_t round, uint64_t offset,
+                      uint64_t part)
+{
+    char *own = area(transfer->comm, round, transfer->comm->rank);
+
+    for (uint32_t i = 0; i < transfer->comm->count; i++) {
+        memcpy(own + i * transfer->chunk, transfer->from + i * transfer->bytes + offset, part);
+    }
+}
+
+static void own_sum_take(const struct transfer *transfer, uint32_t round, uint64_t offset,
+                         uint64_t part)
+{
+    areas_reduce(transfer, round, transfer->comm->rank * transfer->chunk, part,
+                 transfer->to + offset);
+}
+
+int core_comm_reduction_check(uint32_t dtype, uint32_t reduction, uint64_t element_count,
+                              struct ntk_err *err)
+{
+    if (dtype < NTK_DTYPE_UINT64 || dtype > NTK_DTYPE_FLOAT8E5 || reduction > NTK_CORE_MIN ||
+        element_count > UINT64_MAX / 8 / NTK_CORE_RANKS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "element type %u, reduction %d: not for collective operations", dtype,
-                           (int)reduction);
+                           "element type %u, reduction %u: not for collective operations", dtype,
+                           reduction);
     }
     return 0;
 }
@@ -848,69 +917,36 @@ int ntk_core_comm_all_reduce(struct ntk_core_comm *comm, const void *from, void 
                              uint64_t element_count, uint32_t dtype,
                              enum ntk_core_reduction reduction, struct ntk_err *err)
 {
-    int ret = reduction_check(dtype, reduction, element_count, err);
+    int ret = core_comm_reduction_check(dtype, reduction, element_count, err);
 
     if (ret < 0) {
         return ret;
     }
-    uint64_t bytes = element_count * ntk_dtype_bytes((enum ntk_dtype)dtype);
-    uint64_t chunk = comm->shared->chunk_bytes;
-    struct record record = { .operation = OPERATION_ALL_REDUCE,
-                             .dtype = dtype,
-                             .reduction = (uint32_t)reduction,
-                             .bytes = bytes };
-
-    pthread_mutex_lock(&comm->lock);
-    do {
-        uint64_t part = bytes - record.offset < chunk ? bytes - record.offset : chunk;
-        uint32_t round = round_get(comm);
-
-        if (part > 0) {
-            memcpy(area(comm, round, comm->rank), (const char *)from + record.offset, part);
-        }
-        ret = step(comm, &record, round, err);
-        if (ret == 0 && part > 0) {
-            areas_reduce(comm, round, 0, part, (enum ntk_dtype)dtype, reduction,
-                         (char *)to + record.offset);
-        }
-        record.offset += part;
-    } while (record.offset < bytes && ret == 0);
-    pthread_mutex_unlock(&comm->lock);
-    return ret;
+    struct transfer transfer = { .comm = comm,
+                                 .from = from,
+                                 .to = to,
+                                 .bytes = element_count * ntk_dtype_bytes((enum ntk_dtype)dtype),
+                                 .chunk = comm->shared->chunk_bytes,
+                                 .dtype = (enum ntk_dtype)dtype,
+                                 .reduction = reduction };
+    return transfer_run(&transfer, OPERATION_ALL_REDUCE, own_put, sum_take, err);
 }
 
 int ntk_core_comm_reduce_scatter(struct ntk_core_comm *comm, const void *from, void *to,
                                  uint64_t element_count, uint32_t dtype,
                                  enum ntk_core_reduction reduction, struct ntk_err *err)
 {
-    int ret = reduction_check(dtype, reduction, element_count, err);
+    int ret = core_comm_reduction_check(dtype, reduction, element_count, err);
 
     if (ret < 0) {
         return ret;
     }
-    uint64_t bytes = element_count * ntk_dtype_bytes((enum ntk_dtype)dtype); /* of one rank */
-    uint64_t chunk = comm->shared->chunk_bytes / comm->count / 64 * 64;
-    struct record record = { .operation = OPERATION_REDUCE_SCATTER,
-                             .dtype = dtype,
-                             .reduction = (uint32_t)reduction,
-                             .bytes = bytes };
-
-    pthread_mutex_lock(&comm->lock);
-    do {
-        uint64_t part = bytes - record.offset < chunk ? bytes - record.offset : chunk;
-        uint32_t round = round_get(comm);
-
-        for (uint32_t i = 0; i < comm->count && part > 0; i++) {
-            memcpy(area(comm, round, comm->rank) + i * chunk,
-                   (const char *)from + i * bytes + record.offset, part);
-        }
-        ret = step(comm, &record, round, err);
-        if (ret == 0 && part > 0) {
-            areas_reduce(comm, round, comm->rank * chunk, part, (enum ntk_dtype)dtype, reduction,
-                         (char *)to + record.offset);
-        }
-        record.offset += part;
-    } while (record.offset < bytes && ret == 0);
-    pthread_mutex_unlock(&comm->lock);
-    return ret;
+    struct transfer transfer = { .comm = comm,
+                                 .from = from,
+                                 .to = to,
+                                 .bytes = element_count * ntk_dtype_bytes((enum ntk_dtype)dtype),
+                                 .chunk = comm->shared->chunk_bytes / comm->count / 64 * 64,
+                                 .dtype = (enum ntk_dtype)dtype,
+                                 .reduction = reduction };
+    return transfer_run(&transfer, OPERATION_REDUCE_SCATTER, parts_put, own_sum_take, err);
 }

@@ -68,6 +68,31 @@ int ntk_core_comm_reduce_scatter(struct ntk_core_comm *comm, const void *from, v
                                  uint64_t element_count, uint32_t dtype,
                                  enum ntk_core_reduction reduction, struct ntk_err *err);
 
+enum ntk_core_collective_kind {
+    NTK_CORE_ALL_GATHER,
+    NTK_CORE_ALL_REDUCE,
+    NTK_CORE_REDUCE_SCATTER,
+};
+
+/* An operation on whole tensors; dtype and reduction mean nothing to an all-gather. */
+struct ntk_core_collective {
+    enum ntk_core_collective_kind kind;
+    enum ntk_core_reduction reduction;
+    uint32_t dtype;
+};
+
+/* Whether it could run in a communicator of these options, without joining; *out_rank: place in the
+ * group. -EINVAL. */
+int ntk_core_collective_check(const struct ntk_core_comm_options *options,
+                              const struct ntk_core_collective *collective,
+                              struct ntk_core_tensor *from, struct ntk_core_tensor *to,
+                              uint32_t *out_rank, struct ntk_err *err);
+/* The larger tensor of all-gather and reduce-scatter has the bytes of all ranks. The storage of both
+ * stays until the end. */
+int ntk_core_comm_run(struct ntk_core_comm *comm, const struct ntk_core_collective *collective,
+                      struct ntk_core_tensor *from, struct ntk_core_tensor *to,
+                      struct ntk_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -141,6 +141,13 @@ void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const cha
 
 /* Removes what ranks left that were killed before all of their world had come. */
 void core_comms_sweep(const struct ntk_core *core);
+struct ntk_core_comm_options;
+/* -EINVAL for a world, rank or group that cannot be; *out_rank: place in the group. */
+int core_comm_options_check(const struct ntk_core_comm_options *options, uint32_t *out_rank,
+                            struct ntk_err *err);
+/* -EINVAL for elements that no operation can reduce. reduction: enum ntk_core_reduction. */
+int core_comm_reduction_check(uint32_t dtype, uint32_t reduction, uint64_t element_count,
+                              struct ntk_err *err);
 /* Leaves every communicator. */
 void core_comms_drop(struct ntk_core *core);
 
