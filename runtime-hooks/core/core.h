@@ -122,6 +122,14 @@ bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uin
 int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t stack,
                        void **out_address, uint64_t *out_bytes);
 
+/* Tells options.shortage how full each stack beside a core of this process is, as it is told when one ran
+ * out of memory. */
+void ntk_core_memory_report(struct ntk_core *core);
+/* Writes what is allocated in each of these stacks to a file of NEURON_RT_OOM_DUMP_DIRECTORY
+ * (docs/formats/memory-log.md), and tells its path. -ENOENT: no memory log is kept. */
+int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path),
+                         struct ntk_err *err);
+
 /* --- tensors ------------------------------------------------------------------------------------ */
 
 enum ntk_core_placement {

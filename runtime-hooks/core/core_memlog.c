@@ -5,6 +5,7 @@
  */
 #include "runtime-hooks/core/core_state.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -118,21 +119,34 @@ static void field_write(FILE *file, const char *name)
     (void)fputc('"', file);
 }
 
-/* Entries of one stack, or all of them with ALL_STACKS. */
-#define ALL_STACKS UINT32_MAX
-static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
+#define MEMLOG_HEADING \
+    "seq,timestamp_ns,op,pid,nd,nc,hbm,placement,usage,size,align,address,model_id,name"
+
+/* Without its end. */
+static void entry_write(const struct entry *entry, uint64_t seq, FILE *file)
 {
     static const char *const categories[] = {
 #define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) name,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
     };
+    bool is_host = entry->category >= NTK_MEMORY_HOST_APPLICATION;
+
+    (void)fprintf(file,
+                  "%" PRIu64 ",%" PRIu64 ",%s,%d,%u,%u,%u,%s,%s,%" PRIu64 ",64,0x%" PRIx64 ",%u,",
+                  seq, entry->time_ns, entry->is_free ? "free" : "alloc", (int)getpid(),
+                  entry->device, entry->core, entry->stack, is_host ? "host" : "device",
+                  categories[entry->category], entry->bytes, entry->address, entry->model);
+    field_write(file, entry->name);
+}
+
+/* Entries of one stack, or all of them with ALL_STACKS. */
+#define ALL_STACKS UINT32_MAX
+static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
+{
     int64_t totals[NTK_MEMORY_CATEGORY_COUNT] = { 0 };
 
-    (void)fputs(
-        "seq,timestamp_ns,op,pid,nd,nc,hbm,placement,usage,size,align,address,model_id,name,"
-        "total_after\n",
-        file);
+    (void)fputs(MEMLOG_HEADING ",total_after\n", file);
     pthread_mutex_lock(&memlog->lock);
     uint64_t first = memlog->count > memlog->allocated ? memlog->count - memlog->allocated : 0;
     for (uint64_t i = first; i < memlog->count; i++) {
@@ -143,12 +157,7 @@ static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t s
             continue;
         }
         totals[entry->category] += entry->is_free ? -(int64_t)entry->bytes : (int64_t)entry->bytes;
-        (void)fprintf(
-            file, "%" PRIu64 ",%" PRIu64 ",%s,%d,%u,%u,%u,%s,%s,%" PRIu64 ",64,0x%" PRIx64 ",%u,",
-            i, entry->time_ns, entry->is_free ? "free" : "alloc", (int)getpid(), entry->device,
-            entry->core, entry->stack, is_host ? "host" : "device", categories[entry->category],
-            entry->bytes, entry->address, entry->model);
-        field_write(file, entry->name);
+        entry_write(entry, i, file);
         (void)fprintf(file, ",%" PRId64 "\n", totals[entry->category]);
     }
     pthread_mutex_unlock(&memlog->lock);
@@ -232,42 +241,152 @@ static void cores_sentence(const struct ntk_core *core, uint32_t stack, char *te
     }
 }
 
-void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const char *cause)
+/* Table and cores of one stack to the front. log_path: "" none. */
+static void stack_tell(struct ntk_core *core, const struct core_usage_view *view, const char *cause,
+                       const char *log_path)
 {
-    const char *enabled = getenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG");
-    uint32_t per_device = core->row->facts.cores_per_device;
-    uint32_t local = physical_core % per_device;
-    struct core_usage_view view = { .device = physical_core / per_device,
-                                    .cores_per_device = per_device,
-                                    .cores_per_stack = core->row->cores_per_stack,
-                                    .stack = local / core->row->cores_per_stack,
-                                    .core = CORE_USAGE_ALL };
-    char path[NTK_PATH_BYTES] = "";
     char cores[128];
     char *table = NULL;
     size_t table_bytes = 0;
 
-    if (enabled && (strcmp(enabled, "0") == 0 || strcasecmp(enabled, "false") == 0)) {
-        return;
-    }
-    view.stack_bytes_used =
-        ntk_abi_load(&core->soft->state->device[view.device].hbm_bytes_used[view.stack]);
-    /* The first shortage of a process tells most: files are written once. */
-    if (!atomic_exchange(&core->has_dumped, true)) {
-        files_dump(core, &view, local, path, sizeof path);
-    }
     if (!core->options.shortage) {
         return;
     }
     FILE *file = open_memstream(&table, &table_bytes);
     if (file) {
-        core_usage_write(core->usage, &view, file);
-        if (path[0] != '\0') {
-            (void)fprintf(file, "The log of allocations was written to %s\n", path);
+        core_usage_write(core->usage, view, file);
+        if (*log_path) {
+            (void)fprintf(file, "The log of allocations was written to %s\n", log_path);
         }
         (void)fclose(file);
     }
-    cores_sentence(core, view.stack, cores, sizeof cores);
+    cores_sentence(core, view->stack, cores, sizeof cores);
     core->options.shortage(cause, cores, table ? table : "");
     free(table);
+}
+
+static struct core_usage_view stack_view(const struct ntk_core *core, uint32_t device,
+                                         uint32_t stack)
+{
+    return (struct core_usage_view){
+        .device = device,
+        .cores_per_device = core->row->facts.cores_per_device,
+        .cores_per_stack = core->row->cores_per_stack,
+        .stack = stack,
+        .core = CORE_USAGE_ALL,
+        .stack_bytes_used = ntk_abi_load(&core->soft->state->device[device].hbm_bytes_used[stack]),
+    };
+}
+
+void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const char *cause)
+{
+    const char *enabled = getenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG");
+    uint32_t per_device = core->row->facts.cores_per_device;
+    uint32_t local = physical_core % per_device;
+    char path[NTK_PATH_BYTES] = "";
+
+    if (enabled && (strcmp(enabled, "0") == 0 || strcasecmp(enabled, "false") == 0)) {
+        return;
+    }
+    struct core_usage_view view =
+        stack_view(core, physical_core / per_device, local / core->row->cores_per_stack);
+    /* The first shortage of a process tells most: files are written once. */
+    if (!atomic_exchange(&core->has_dumped, true)) {
+        files_dump(core, &view, local, path, sizeof path);
+    }
+    stack_tell(core, &view, cause, path);
+}
+
+/* --- on request ---------------------------------------------------------------------------------- */
+
+void ntk_core_memory_report(struct ntk_core *core)
+{
+    ntk_vec_each(struct core_stack *, stack, &core->stacks) {
+        struct core_usage_view view = stack_view(core, (*stack)->device, (*stack)->index);
+        char cause[64];
+
+        (void)snprintf(cause, sizeof cause, "Memory of ND %u HBM %u as it is now", view.device,
+                       view.stack);
+        stack_tell(core, &view, cause, "");
+    }
+}
+
+/* An entry of the log with its running number. */
+struct numbered {
+    const struct entry *entry;
+    uint64_t seq;
+};
+
+/* By address, then by time. */
+static int numbered_compare(const void *left, const void *right)
+{
+    const struct numbered *a = left;
+    const struct numbered *b = right;
+
+    if (a->entry->address != b->entry->address) {
+        return a->entry->address < b->entry->address ? -1 : 1;
+    }
+    return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* The last entry of an address that is no release: what the log knows to be allocated. memlog->lock is
+ * held. -ENOMEM. */
+static int live_write(const struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
+{
+    uint64_t first = memlog->count > memlog->allocated ? memlog->count - memlog->allocated : 0;
+    struct numbered *list = calloc(memlog->count - first + 1, sizeof *list);
+    size_t count = 0;
+
+    if (!list) {
+        return -ENOMEM;
+    }
+    for (uint64_t i = first; i < memlog->count; i++) {
+        const struct entry *entry = &memlog->entries[i % memlog->allocated];
+
+        if (entry->category < NTK_MEMORY_HOST_APPLICATION && entry->device == device &&
+            entry->stack == stack && entry->bytes > 0) {
+            list[count++] = (struct numbered){ entry, i };
+        }
+    }
+    qsort(list, count, sizeof *list, numbered_compare);
+    (void)fputs(MEMLOG_HEADING "\n", file);
+    for (size_t i = 0; i < count; i++) {
+        bool is_last = i + 1 == count || list[i + 1].entry->address != list[i].entry->address;
+
+        if (is_last && !list[i].entry->is_free) {
+            entry_write(list[i].entry, list[i].seq, file);
+            (void)fputc('\n', file);
+        }
+    }
+    free(list);
+    return 0;
+}
+
+int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path), struct ntk_err *err)
+{
+    if (!core->memlog) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "the process keeps no memory log");
+    }
+    ntk_vec_each(struct core_stack *, stack, &core->stacks) {
+        char path[NTK_PATH_BYTES];
+        FILE *file = dump_open(path, sizeof path, "neuron_mem_alloc_device_%u_hbm_%u_%08x.csv",
+                               (*stack)->device, (*stack)->index, (unsigned)getpid());
+
+        if (!file) {
+            return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,
+                               strerror(errno));
+        }
+        pthread_mutex_lock(&core->memlog->lock);
+        int ret = live_write(core->memlog, (*stack)->device, (*stack)->index, file);
+        pthread_mutex_unlock(&core->memlog->lock);
+        if (fclose(file) != 0 && ret == 0) {
+            ret = -EIO;
+        }
+        if (ret < 0) {
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,
+                               strerror(-ret));
+        }
+        tell(path);
+    }
+    return 0;
 }

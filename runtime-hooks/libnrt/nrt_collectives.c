@@ -2,23 +2,22 @@
 /*
  * What the ranks of a world do together, called by the host.
  */
-#include "runtime-hooks/libnrt/nrt_front.h"
+#include "runtime-hooks/libnrt/nrt_cc.h"
 
 #include <stdlib.h>
 
-#include "runtime-hooks/core/core_collectives.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 
-/* Between enter and leave: the communicator of this rank, NRT_SUCCESS or a logged error. */
-static NRT_STATUS comm_join(const char *function, uint32_t vnc, uint32_t rank, uint32_t rank_count,
-                            struct ntk_core_comm **out_comm)
+#pragma GCC visibility push(default)
+#include "nrt/nec.h"
+#pragma GCC visibility pop
+
+NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
+                                       struct ntk_core_comm_options *options)
 {
     struct ntk_core *core = nrt_front_core_get();
     struct ntk_core_load_options load = { 0 };
-    struct ntk_core_comm_options options = { .rendezvous = getenv("NEURON_RT_ROOT_COMM_ID"),
-                                             .rank = rank,
-                                             .rank_count = rank_count };
     struct ntk_err err = { 0 };
 
     if (vnc >= ntk_core_count(core)) {
@@ -26,14 +25,31 @@ static NRT_STATUS comm_join(const char *function, uint32_t vnc, uint32_t rank, u
         return NRT_INVALID;
     }
     int ret = nrt_env_load_options_get(ntk_core_machine_get(core), &load, &err);
-    if (ret == 0) {
-        options.timeout_ns = load.execution_timeout_ns;
-        ret = ntk_core_comm_join(core, &options, out_comm, &err);
+    if (ret < 0) {
+        return nrt_front_fail(function, ret, &err);
     }
+    options->rendezvous = getenv("NEURON_RT_ROOT_COMM_ID");
+    options->timeout_ns = load.execution_timeout_ns;
+    return NRT_SUCCESS;
+}
+
+/* Between enter and leave: the communicator of this rank, NRT_SUCCESS or a logged error. vnc -1: any
+ * core. */
+static NRT_STATUS comm_join(const char *function, int32_t vnc, uint32_t rank, uint32_t rank_count,
+                            struct ntk_core_comm **out_comm)
+{
+    struct ntk_core_comm_options options = { .rank = rank, .rank_count = rank_count };
+    struct ntk_err err = { 0 };
+    NRT_STATUS status =
+        nrt_collectives_options_get(function, vnc == -1 ? 0 : (uint32_t)vnc, &options);
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    int ret = ntk_core_comm_join(nrt_front_core_get(), &options, out_comm, &err);
     return ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
 }
 
-/* vnc -1: any core. */
 static NRT_STATUS comm_build(const char *function, int32_t vnc, uint32_t rank, uint32_t rank_count)
 {
     struct ntk_core_comm *comm = NULL;
@@ -42,8 +58,7 @@ static NRT_STATUS comm_build(const char *function, int32_t vnc, uint32_t rank, u
     if (status != NRT_SUCCESS) {
         return status;
     }
-    status = vnc < -1 ? NRT_INVALID
-                      : comm_join(function, vnc < 0 ? 0 : (uint32_t)vnc, rank, rank_count, &comm);
+    status = comm_join(function, vnc, rank, rank_count, &comm);
     if (status == NRT_SUCCESS) {
         ntk_core_comm_leave(comm); /* the process keeps it */
     }
@@ -72,9 +87,7 @@ NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_coun
     if (status != NRT_SUCCESS) {
         return status;
     }
-    status = vnc < -1 ? NRT_INVALID
-                      : comm_join("nrt_barrier", vnc < 0 ? 0 : (uint32_t)vnc, g_device_id,
-                                  g_device_count, &comm);
+    status = comm_join("nrt_barrier", vnc, g_device_id, g_device_count, &comm);
     if (status == NRT_SUCCESS) {
         int ret = ntk_core_comm_barrier(comm, &err);
 
@@ -95,10 +108,9 @@ NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_c
     if (status != NRT_SUCCESS) {
         return status;
     }
-    status = vnc < -1 || !input || !output
+    status = !input || !output
                  ? NRT_INVALID
-                 : comm_join("nrt_all_gather", vnc < 0 ? 0 : (uint32_t)vnc, g_device_id,
-                             g_device_count, &comm);
+                 : comm_join("nrt_all_gather", vnc, g_device_id, g_device_count, &comm);
     if (status == NRT_SUCCESS) {
         int ret = ntk_core_comm_all_gather(comm, input, output, rank_input_size, &err);
 
@@ -107,6 +119,18 @@ NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_c
     }
     nrt_front_leave();
     return status;
+}
+
+/* Queues order collective operations here; a stream says nothing more. */
+NRT_STATUS nrt_cc_create_stream(uint32_t stream_id)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    nrt_front_leave();
+    return stream_id < NEC_MAX_STREAM_N ? NRT_SUCCESS : NRT_INVALID;
 }
 
 NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,

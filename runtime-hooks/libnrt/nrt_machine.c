@@ -238,3 +238,36 @@ NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info)
 {
     return ucode_info ? NRT_SUCCESS : NRT_INVALID;
 }
+
+NRT_STATUS nrt_debug_log_oom_report(void)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status == NRT_SUCCESS) {
+        ntk_core_memory_report(nrt_front_core_get());
+        nrt_front_leave();
+    }
+    return status;
+}
+
+static void dump_tell(const char *path)
+{
+    nrt_log_info("nrt_dump_device_allocation_info", "allocations were written to %s", path);
+}
+
+NRT_STATUS nrt_dump_device_allocation_info(void)
+{
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    int ret = ntk_core_memory_dump(nrt_front_core_get(), dump_tell, &err);
+    if (ret < 0) {
+        (void)nrt_front_fail("nrt_dump_device_allocation_info", ret, &err);
+        status = NRT_FAILURE;
+    }
+    nrt_front_leave();
+    return status;
+}

@@ -100,6 +100,12 @@ NRT_STATUS nec_get_virtual_core_size(uint32_t *virtual_core_size)
     ANSWER(NRT_FAILURE);
 }
 
+NRT_STATUS nec_get_version_info(nec_version_info_t *version_info)
+{
+    (void)version_info;
+    ANSWER(NRT_FAILURE);
+}
+
 NRT_STATUS nec_build_port_and_rid_map(int local_nec_dev_id, int *mla_indexes, int *host_device_ids,
                                       int count)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/libnrt/nrt_cc.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_execute.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
@@ -38,6 +39,7 @@ enum kind {
     KIND_COPY,
     KIND_EXECUTE,
     KIND_IMPLICIT,
+    KIND_COLLECTIVE,
 };
 
 struct request {
@@ -54,6 +56,8 @@ struct request {
     struct nrt_model *model;
     struct nrt_execute_call call;
     int repeat_count;
+    /* collective operations */
+    struct nrt_cc_context *collective;
 };
 
 static struct ntk_core_async *async;
@@ -107,6 +111,7 @@ void nrt_request_stop(void)
 void nrt_request_close(void)
 {
     ntk_core_handle_close_all(&trackers);
+    nrt_cc_close_all();
     ntk_core_async_destroy(async);
     async = NULL;
     is_implicit = false;
@@ -119,6 +124,7 @@ void nrt_request_forget_after_fork(void)
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
     ntk_core_handle_forget(&trackers);
+    nrt_cc_forget_after_fork();
     callback_lock = fresh;
     callback = NULL;
     async = NULL; /* its threads are the parent's */
@@ -184,6 +190,10 @@ static void request_release(struct request *request)
     if (request->tracker) {
         ntk_core_handle_drop(&trackers, request->tracker);
     }
+    if (request->collective) {
+        nrt_cc_drop(request->collective);
+    }
+    request->collective = NULL;
     request->model = NULL;
     request->tensor = NULL;
     request->to_tensor = NULL;
@@ -219,6 +229,8 @@ static NRT_STATUS work_do(const struct request *request)
     case KIND_EXECUTE:
     case KIND_IMPLICIT:
         return nrt_execute_call_run(&request->call, request->model, request->repeat_count);
+    case KIND_COLLECTIVE:
+        return nrt_cc_run(request->collective, request->async.queue.index);
     }
     return ret < 0 ? nrt_front_fail("nrta_request", ret, &err) : NRT_SUCCESS;
 }
@@ -450,6 +462,33 @@ NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input
     }
     if (taken) {
         ntk_core_handle_drop(&nrt_front_models, taken);
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_request_collective(struct nrt_cc_context **cc_ctx,
+                                  const struct nrt_request_place *place)
+{
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct nrt_cc_context *context = cc_ctx ? nrt_cc_take(*cc_ctx) : NULL;
+    struct request *request = context ? request_create(KIND_COLLECTIVE) : NULL;
+    if (!context) {
+        status = NRT_INVALID;
+    } else if (!request) {
+        status = NRT_RESOURCE;
+        nrt_cc_drop(context);
+    } else {
+        request->collective = context;
+        status = request_submit(request, nrt_cc_core(context), place);
+    }
+    if (status == NRT_SUCCESS) {
+        nrt_cc_close(*cc_ctx);
+        *cc_ctx = NULL;
     }
     nrt_front_leave();
     return status;

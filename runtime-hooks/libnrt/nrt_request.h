@@ -25,6 +25,7 @@ enum nrt_request_unit {
     NRT_REQUEST_IMPLICIT = 5,
 };
 
+struct nrt_cc_context;
 struct nrt_tracker; /* an error tracker of the 2.x form */
 
 /* Where a request goes and where its end is told. */
@@ -59,6 +60,9 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
                             const struct nrt_request_place *place);
 NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input,
                                nrt_tensor_set_t *output, const struct nrt_request_place *place);
+/* Takes the context and sets *cc_ctx NULL, on success only. */
+NRT_STATUS nrt_request_collective(struct nrt_cc_context **cc_ctx,
+                                  const struct nrt_request_place *place);
 NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed);
 NRT_STATUS nrt_request_sequence_get(uint32_t core, uint32_t unit, int queue, uint64_t *sequence);
 NRT_STATUS nrt_request_watch(uint64_t sequence, int fd);

@@ -175,7 +175,9 @@ NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t s
     return status;
 }
 
-NRT_STATUS nrt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
+/* Between host and tensor; from NULL: to the host. */
+static NRT_STATUS transfer(const char *function, const nrt_tensor_t *tensor, void *to,
+                           const void *from, size_t offset, size_t size)
 {
     struct nrt_tensor *taken = NULL;
     struct ntk_err err = { 0 };
@@ -184,35 +186,26 @@ NRT_STATUS nrt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset,
     if (status != NRT_SUCCESS) {
         return status;
     }
-    if (!buf) {
+    if (!to && !from) {
         status = NRT_INVALID;
     } else {
-        int ret = ntk_core_tensor_read(taken->core, buf, offset, size, &err);
+        int ret = from ? ntk_core_tensor_write(taken->core, from, offset, size, &err)
+                       : ntk_core_tensor_read(taken->core, to, offset, size, &err);
 
-        status = ret < 0 ? nrt_front_fail("nrt_tensor_read", ret, &err) : NRT_SUCCESS;
+        status = ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
     }
     tensor_leave(taken);
     return status;
 }
 
+NRT_STATUS nrt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
+{
+    return transfer("nrt_tensor_read", tensor, buf, NULL, offset, size);
+}
+
 NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset, size_t size)
 {
-    struct nrt_tensor *taken = NULL;
-    struct ntk_err err = { 0 };
-    NRT_STATUS status = tensor_enter(tensor, &taken);
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
-    if (!buf) {
-        status = NRT_INVALID;
-    } else {
-        int ret = ntk_core_tensor_write(taken->core, buf, offset, size, &err);
-
-        status = ret < 0 ? nrt_front_fail("nrt_tensor_write", ret, &err) : NRT_SUCCESS;
-    }
-    tensor_leave(taken);
-    return status;
+    return transfer("nrt_tensor_write", tensor, NULL, buf, offset, size);
 }
 
 /* The first operation that fails ends the batch. */

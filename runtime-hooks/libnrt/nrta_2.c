@@ -9,6 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "runtime-hooks/libnrt/nrt_cc.h"
+
 #pragma GCC visibility push(default)
 #include "nrt/nrt_async.h"
 
@@ -29,6 +31,8 @@ FORM_2(tensor_write);
 FORM_2(tensor_read);
 FORM_2(tensor_copy);
 FORM_2(execute_schedule);
+FORM_2(cc_prepare);
+FORM_2(cc_schedule);
 FORM_2(is_completed);
 FORM_2(get_sequence);
 #pragma GCC visibility pop
@@ -74,6 +78,21 @@ NRT_STATUS form_2_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *i
     struct nrt_request_place place = place_make(NRT_REQUEST_COMPUTE, queue, err, req_sequence);
 
     return nrt_request_execute(model, input, output, &place);
+}
+
+NRT_STATUS form_2_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
+                             nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
+                             nrt_cc_op_type_t cc_op, nrt_cc_context_t **cc_ctx)
+{
+    return nrt_cc_prepare(comm, input, output, dtype, op, cc_op, cc_ctx);
+}
+
+NRT_STATUS form_2_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
+                              nrta_seq_t *req_sequence)
+{
+    struct nrt_request_place place = place_make(NRT_REQUEST_COLLECTIVES, queue, err, req_sequence);
+
+    return nrt_request_collective(cc_ctx, &place);
 }
 
 NRT_STATUS form_2_is_completed(nrta_seq_t seq, bool *is_completed)

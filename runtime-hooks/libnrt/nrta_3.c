@@ -5,6 +5,8 @@
  */
 #include "runtime-hooks/libnrt/nrt_request.h"
 
+#include "runtime-hooks/libnrt/nrt_cc.h"
+
 #define NRT_ASYNC_3 1
 #pragma GCC visibility push(default)
 #include "nrt/nrt_async.h"
@@ -18,6 +20,8 @@ FORM_3(tensor_write);
 FORM_3(tensor_read);
 FORM_3(tensor_copy);
 FORM_3(execute_schedule);
+FORM_3(cc_prepare);
+FORM_3(cc_schedule);
 FORM_3(is_completed);
 FORM_3(get_sequence);
 #pragma GCC visibility pop
@@ -82,6 +86,22 @@ NRT_STATUS form_3_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *i
     struct nrt_request_place place = place_make(0, NRT_REQUEST_COMPUTE, queue, ret, req_sequence);
 
     return nrt_request_execute(model, input, output, &place);
+}
+
+NRT_STATUS form_3_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
+                             nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
+                             nrt_cc_op_type_t cc_op, nrt_cc_context_t **cc_ctx)
+{
+    return nrt_cc_prepare(comm, input, output, dtype, op, cc_op, cc_ctx);
+}
+
+NRT_STATUS form_3_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, NRT_STATUS *ret,
+                              nrta_seq_t *req_sequence)
+{
+    struct nrt_request_place place =
+        place_make(0, NRT_REQUEST_COLLECTIVES, queue, ret, req_sequence);
+
+    return nrt_request_collective(cc_ctx, &place);
 }
 
 NRT_STATUS form_3_is_completed(nrta_seq_t seq, bool *is_completed)

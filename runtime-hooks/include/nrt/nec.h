@@ -36,9 +36,47 @@ typedef enum nec_pod_type {
     NEC_POD_TYPE_INVALID = 3,
 } nec_pod_type_t;
 
-typedef struct enc_host_mem {
-    uint64_t opaque[4];
-} enc_host_mem_t;
+/* What is inside is nobody's but the collectives library's: 64-bit words. */
+#define NEC_OPAQUE_STRUCT(tag, type, bytes)          \
+    typedef struct tag {                             \
+        uint64_t opaque[(bytes) / sizeof(uint64_t)]; \
+    } type
+
+NEC_OPAQUE_STRUCT(enc_host_mem, enc_host_mem_t, 32);
+NEC_OPAQUE_STRUCT(enc_host_mem_shared, enc_host_mem_shared_t, 40);
+NEC_OPAQUE_STRUCT(enc_net_host_memory, enc_net_host_memory, 2048);
+NEC_OPAQUE_STRUCT(enc_net_connector, enc_net_connector, 96);
+NEC_OPAQUE_STRUCT(enc_channel, enc_channel, 88);
+NEC_OPAQUE_STRUCT(enc_peer_info, enc_peer_info, 16);
+NEC_OPAQUE_STRUCT(enc_comm_info, enc_comm_info, 64);
+NEC_OPAQUE_STRUCT(enc_ring, enc_ring, 24);
+NEC_OPAQUE_STRUCT(enc_alg_metaring, enc_alg_metaring, 37544);
+NEC_OPAQUE_STRUCT(enc_alg_mesh_subtype, enc_alg_mesh_subtype, 3016);
+NEC_OPAQUE_STRUCT(enc_alg_mesh, enc_alg_mesh, 61568);
+NEC_OPAQUE_STRUCT(enc_alg_hier, enc_alg_hier, 386328);
+NEC_OPAQUE_STRUCT(enc_comm, enc_comm, 561856);
+NEC_OPAQUE_STRUCT(enc_glb_comm, enc_glb_comm, 564360);
+NEC_OPAQUE_STRUCT(nccl_comm_info, nccl_comm_info_t, 1376);
+NEC_OPAQUE_STRUCT(enc_nccl_comm_node, enc_nccl_comm_node_t, 88);
+NEC_OPAQUE_STRUCT(enc_neuron_device_info, enc_neuron_device_info_t, 216);
+NEC_OPAQUE_STRUCT(net_src_addr, net_src_addr_t, 72);
+NEC_OPAQUE_STRUCT(net_dest_addr, net_dest_addr_t, 48);
+NEC_OPAQUE_STRUCT(net_ops_info, net_ops_info_t, 88);
+
+/* Of 32-bit words. */
+typedef struct enc_kangaring {
+    uint32_t opaque[265];
+} enc_kangaring;
+
+typedef struct nec_version_info {
+    uint64_t major;
+    uint64_t minor;
+    uint64_t patch;
+    uint64_t maintenance;
+    char git_hash[16];
+    uint64_t compatibility_version;
+    uint8_t extension[];
+} nec_version_info_t;
 
 void nec_inc_semaphore(volatile uint32_t *sem_inc_addr, uint32_t val);
 size_t nec_get_dynamic_send_size_bytes(enc_host_mem_t *dyn_input, size_t data_type_sz, int dst_rank,
@@ -53,6 +91,8 @@ int nec_get_device_count(int *available_devices_array, uint32_t array_size);
 int nec_get_device_pci_bdf(int neuron_dev, uint32_t *domain, uint32_t *bus_num, uint8_t *pci_slot,
                            uint8_t *dev_func);
 NRT_STATUS nec_get_virtual_core_size(uint32_t *virtual_core_size);
+/* Not among the exports of every version of the vendor's library, but of its header. */
+NRT_STATUS nec_get_version_info(nec_version_info_t *version_info);
 NRT_STATUS nec_build_port_and_rid_map(int local_nec_dev_id, int *mla_indexes, int *host_device_ids,
                                       int count);
 bool nec_is_mla_available(int local_nec_dev_id, int mla_idx);

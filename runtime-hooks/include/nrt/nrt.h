@@ -137,12 +137,12 @@ typedef struct nrt_vnc_memory_stats {
 } nrt_vnc_memory_stats_t;
 
 typedef struct nrt_cc_comm {
-    uint32_t *replica_group;
-    uint32_t rank;
-    uint32_t rank_n;
-    uint32_t ctx_device_id;
-    uint32_t ctx_device_count;
-    uint32_t vnc;
+    uint32_t *replica_group;   /* rank_n ranks of the world that take part; NULL: all */
+    uint32_t rank;             /* place of this one in the group */
+    uint32_t rank_n;           /* size of the group */
+    uint32_t ctx_device_id;    /* rank of this one in the world */
+    uint32_t ctx_device_count; /* size of the world */
+    uint32_t vnc;              /* its core */
 } nrt_cc_comm_t;
 
 typedef struct nrt_tensor_list {

@@ -28,6 +28,9 @@ extern "C" {
 typedef uint64_t nrta_seq_t;
 typedef uint16_t nrta_xu_id_t;
 
+/* A collective operation that is ready to be queued. */
+typedef struct nrt_cc_context nrt_cc_context_t;
+
 #define NRTA_SEQ_NUM_MAX ((UINT64_C(1) << 48) - 1)
 #define NRTA_SEQ_NUM_MASK NRTA_SEQ_NUM_MAX
 #define NRTA_SEQ_GET_SEQ_NUM(seq) ((seq)&NRTA_SEQ_NUM_MASK)
@@ -53,6 +56,8 @@ NRT_STATUS nrta_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
 NRT_STATUS nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *input,
                                  nrt_tensor_set_t *output, int queue, NRT_STATUS *ret,
                                  nrta_seq_t *req_sequence);
+NRT_STATUS nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, NRT_STATUS *ret,
+                            nrta_seq_t *req_sequence);
 
 #else
 
@@ -83,6 +88,8 @@ NRT_STATUS nrta_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
 NRT_STATUS nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *input,
                                  nrt_tensor_set_t *output, int queue, nrta_error_tracker_t *err,
                                  nrta_seq_t *req_sequence);
+NRT_STATUS nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
+                            nrta_seq_t *req_sequence);
 
 /* A descriptor that becomes readable when the request is complete; for poll and close only. */
 NRT_STATUS nrta_get_completion_handle(nrta_seq_t seq, int *fd);
@@ -93,6 +100,13 @@ NRT_STATUS nrta_error_tracker_get_list(nrta_error_tracker_t *error_tracker,
                                        const nrta_error_t **list, size_t *error_count);
 
 #endif
+
+/* Takes the i-th input to the i-th output. Scheduled, the context is the library's and *cc_ctx NULL; on
+ * failure it stays the caller's, to be scheduled again. The ranks of a group schedule the same operations
+ * in the same order on the same queue. op: not NRT_OP_FMA; means nothing to an all-gather. */
+NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input, nrt_tensor_list_t *output,
+                           nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
+                           nrt_cc_context_t **cc_ctx);
 
 /* NRT_INVALID for a sequence that was never given out. */
 NRT_STATUS nrta_is_completed(nrta_seq_t seq, bool *is_completed);
@@ -112,6 +126,8 @@ __asm__(".symver nrta_tensor_write,nrta_tensor_write@NRT_2.0.0");
 __asm__(".symver nrta_tensor_read,nrta_tensor_read@NRT_2.0.0");
 __asm__(".symver nrta_tensor_copy,nrta_tensor_copy@NRT_2.0.0");
 __asm__(".symver nrta_execute_schedule,nrta_execute_schedule@NRT_2.0.0");
+__asm__(".symver nrta_cc_prepare,nrta_cc_prepare@NRT_2.0.0");
+__asm__(".symver nrta_cc_schedule,nrta_cc_schedule@NRT_2.0.0");
 __asm__(".symver nrta_is_completed,nrta_is_completed@NRT_2.0.0");
 __asm__(".symver nrta_get_sequence,nrta_get_sequence@NRT_2.0.0");
 #endif

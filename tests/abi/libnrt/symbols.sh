@@ -6,6 +6,7 @@ library=$1
 headers=$2
 status=$3
 map=$4
+calls=$5
 failed=0
 bad() { echo "$*"; failed=1; }
 
@@ -28,6 +29,9 @@ versions() {
 declared=$(cat "$headers"/nrt/*.h | tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' |
     grep -oE '\b(nrta?|nec)_[a-z0-9_]+\(' | tr -d '(' | versions)
 diff <(echo "$declared") <(echo "$exported") || bad "declared (<) and exported (>) functions differ"
+checked=$(sed -n 's/^CALL([^,]*, \([a-z0-9_]*\),.*/\1/p' "$calls" | versions)
+missing=$(LC_ALL=C comm -23 <(echo "$exported") <(echo "$checked") | grep -v 'nrta_event_')
+[ -z "$missing" ] || bad "exported functions whose signature calls.def does not state: $missing"
 documented=$(grep -oE '^\| `(nrt|nec)[a-z0-9_]*`' "$status" | tr -d '|` ' | versions)
 diff <(echo "$documented") <(echo "$exported") || bad "documented (<) and exported (>) functions differ"
 states=$(grep -E '^\| `(nrt|nec)' "$status" | awk -F'|' '{ gsub(/ /, "", $3); print $3 }' | sort -u | grep -vxE 'implemented|emulated|unsupported')

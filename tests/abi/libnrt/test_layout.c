@@ -10,6 +10,7 @@
 #include "nrt/nec.h"
 #include "nrt/nrt.h"
 #include "nrt/nrt_async.h"
+#include "nrt/nrt_async_sendrecv.h"
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_sys_trace.h"
@@ -220,6 +221,67 @@ IS(NEC_POD_TYPE_P2P, 1);
 IS(NEC_POD_TYPE_SWITCH, 2);
 IS(NEC_POD_TYPE_INVALID, 3);
 IS(NEC_MAX_COMM_N, 12);
+SIZE(enc_net_host_memory, 2048);
+SIZE(enc_net_connector, 96);
+SIZE(enc_channel, 88);
+SIZE(enc_peer_info, 16);
+SIZE(enc_comm_info, 64);
+SIZE(enc_ring, 24);
+SIZE(enc_alg_metaring, 37544);
+SIZE(enc_alg_mesh_subtype, 3016);
+SIZE(enc_alg_mesh, 61568);
+SIZE(enc_alg_hier, 386328);
+SIZE(enc_comm, 561856);
+SIZE(enc_glb_comm, 564360);
+SIZE(enc_host_mem_shared_t, 40);
+SIZE(enc_kangaring, 1060);
+SIZE(nccl_comm_info_t, 1376);
+SIZE(enc_nccl_comm_node_t, 88);
+SIZE(enc_neuron_device_info_t, 216);
+SIZE(net_src_addr_t, 72);
+SIZE(net_dest_addr_t, 48);
+SIZE(net_ops_info_t, 88);
+SIZE(nec_version_info_t, 56);
+AT(nec_version_info_t, major, 0);
+AT(nec_version_info_t, minor, 8);
+AT(nec_version_info_t, patch, 16);
+AT(nec_version_info_t, maintenance, 24);
+AT(nec_version_info_t, git_hash, 32);
+AT(nec_version_info_t, compatibility_version, 48);
+AT(nec_version_info_t, extension, 56);
+IS(NEC_POD_TYPE_NONE, 0);
+IS(NEC_MAX_CHANNELS, 32);
+IS(NEC_MAX_NR_CHANNEL_CHUNKS, 32);
+IS(NEC_MAX_FOLD_N, 16);
+IS(NEC_MAX_NET_BUFFERS, 24);
+IS(NEC_CACHE_LINE_SIZE, 128);
+IS(NEC_MAX_STREAM_N, 4);
+IS(NCCL_NET_NEURON_MAX_REQUESTS, 128);
+IS(NEC_HIER_CC_PIPELINE_STAGE_N, 3);
+IS(NEC_KANGARING_MAX_NUM_RANKS, 256);
+
+/* Opaque, but pointers of the public types. */
+SIZE(nrt_model_t *, 8);
+SIZE(nrt_tensor_t *, 8);
+SIZE(nrt_tensor_set_t *, 8);
+SIZE(nrt_cc_context_t *, 8);
+SIZE(nrta_error_tracker_t *, 8);
+SIZE(nrt_inspect_config_t *, 8);
+SIZE(nrt_sys_trace_config_t *, 8);
+SIZE(nrt_sys_trace_fetch_options_t *, 8);
+SIZE(nrt_async_sendrecv_comm_t *, 8);
+SIZE(nrt_async_sendrecv_request_t *, 8);
+
+/* Declared again: another signature does not compile. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define CALL(result, name, arguments) result name arguments;
+#include "tests/abi/libnrt/calls.def"
+#undef CALL
+#ifdef __cplusplus
+}
+#endif
 
 int main(void)
 {

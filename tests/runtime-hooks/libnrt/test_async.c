@@ -19,7 +19,9 @@
 
 #include "nrt/nec.h"
 #include "nrt/nrt_async.h"
+#include "shared/base/fs.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/scratch.h"
 
 #define STRESS_THREADS 3
 #define STRESS_ROUNDS 60
@@ -371,7 +373,8 @@ static void the_names_have_two_versions_and_the_newer_is_the_default(void **stat
 {
     static const char *const names[] = { "nrta_tensor_write", "nrta_tensor_read",
                                          "nrta_tensor_copy",  "nrta_execute_schedule",
-                                         "nrta_is_completed", "nrta_get_sequence" };
+                                         "nrta_is_completed", "nrta_get_sequence",
+                                         "nrta_cc_prepare",   "nrta_cc_schedule" };
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -485,17 +488,54 @@ static void threads_schedule_transfer_and_look_at_once(void **state)
 
 static void calls_of_the_collectives_library_are_inert(void **state)
 {
+    static char log[1 << 14];
+    const struct runtime *runtime = *state;
+    char *log_path = test_scratch_path(runtime->folder, "log");
+    nec_version_info_t version = { .major = 7 };
+    enc_host_mem_t memory = { { 7 } };
+    uint32_t domain = 7;
     uint32_t size = 7;
+    uint8_t slot = 7;
     int peer = 7;
 
-    (void)state;
+    setenv("NEURON_RT_LOG_LEVEL", "WARN", 1);
+    setenv("NEURON_RT_LOG_LOCATION", log_path, 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nec_get_virtual_core_size(&size), NRT_FAILURE);
     assert_int_equal(nec_get_device_count(&peer, 1), -1);
     assert_int_equal(nec_get_dynamic_send_size_bytes(NULL, 4, 0, 1), 0);
     assert_false(nec_is_mla_available(0, 0));
-    nec_inc_semaphore(NULL, 1);
+    nec_inc_semaphore(&size, 1);
+    assert_int_equal(nec_get_version_info(&version), NRT_FAILURE);
+    assert_int_equal(nec_get_dynamic_send_offset_bytes(&memory, 4, 0, 1), 0);
+    assert_int_equal(nec_get_dynamic_recv_offset_bytes(&memory, 4, 0, 1), 0);
+    nec_set_recv_size_bytes(&memory, 4, 4, 0, 1);
+    assert_int_equal(nec_get_device_pci_bdf(0, &domain, &size, &slot, &slot), -1);
+    assert_int_equal(nec_build_port_and_rid_map(0, &peer, &peer, 1), NRT_FAILURE);
+    assert_int_equal(nec_mla_idx_to_rid(0, 0), -1);
+    assert_int_equal(nec_rid_to_mla_idx(0, 0), -1);
+    assert_int_equal(nec_get_peer_mla_idx(0, 0, 0), -1);
+    assert_int_equal(nec_get_p2p_pod_peer_node(0, 0, 0, &peer), -1);
+    assert_int_equal(nec_pod_node_can_access_peer_node(NEC_POD_TYPE_P2P, 0, 0, 0, 0, &peer),
+                     NRT_FAILURE);
+    nec_ndl_printk(log, 1, 0);
+    /* The second time says nothing more. */
+    assert_int_equal(nec_get_device_count(&peer, 1), -1);
     assert_int_equal(size, 7);
     assert_int_equal(peer, 7);
+    assert_int_equal(domain, 7);
+    assert_int_equal(slot, 7);
+    assert_int_equal(version.major, 7);
+    assert_int_equal(memory.opaque[0], 7);
+    assert_true(ntk_fs_read_text(log_path, log, sizeof log) > 0);
+    int lines = 0;
+    for (const char *line = strstr(log, "no device network"); line;
+         line = strstr(line + 1, "no device network")) {
+        lines++;
+    }
+    assert_int_equal(lines, 17);
+    assert_non_null(strstr(log, "  WARN     NRT:nec_get_device_count "));
+    free(log_path);
 }
 
 int main(void)

@@ -163,6 +163,10 @@ static void a_rank_that_never_comes_is_a_timeout(void **state)
     assert_int_equal(nrt_barrier(0, 2, 2), NRT_INVALID);
     assert_int_equal(nrt_barrier(2, 0, 1), NRT_INVALID);
     assert_int_equal(nrt_all_gather(0, 0, 1, 1, NULL, all), NRT_INVALID);
+    assert_int_equal(nrt_barrier(-2, 0, 1), NRT_INVALID);
+    assert_int_equal(nrt_barrier(-1, 0, 1), NRT_SUCCESS);
+    assert_int_equal(nrt_cc_create_stream(0), NRT_SUCCESS);
+    assert_int_equal(nrt_cc_create_stream(4), NRT_INVALID);
     assert_int_equal(nrt_cc_global_comm_init(0, 0, 0), NRT_INVALID);
     assert_int_equal(nrt_cc_global_comm_init(0, 0, 1), NRT_SUCCESS);
     assert_int_equal(nrt_load_collectives(neff, bytes, 0, -1, 5, 4, &model), NRT_INVALID);

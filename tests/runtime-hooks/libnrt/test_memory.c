@@ -332,6 +332,61 @@ static void the_log_of_a_shortage_can_be_switched_off(void **state)
     free(log_path);
 }
 
+static void reports_on_request_say_what_is_allocated_now(void **state)
+{
+    static char text[1 << 16];
+    const struct runtime *runtime = *state;
+    char *log_path = test_scratch_path(runtime->folder, "log");
+    nrt_tensor_t *gone = NULL;
+    nrt_tensor_t *kept = NULL;
+    char path[512];
+
+    setenv("NEURON_RT_LOG_LEVEL", "INFO", 1);
+    setenv("NEURON_RT_LOG_LOCATION", log_path, 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 5000, "gone", &gone),
+                     NRT_SUCCESS);
+    nrt_tensor_free(&gone);
+    /* At the same address. */
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 3 << 20, "kept", &kept),
+                     NRT_SUCCESS);
+    assert_int_equal(nrt_debug_log_oom_report(), NRT_SUCCESS);
+    assert_true(ntk_fs_read_text(log_path, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "TDRV:log_dev_mem                               "
+                                 "Memory of ND 0 HBM 0 as it is now\n"));
+    assert_non_null(strstr(text, "Memory of ND 0 HBM 1 as it is now\n"));
+    assert_non_null(strstr(text, "|    3.000MB|"));
+    (void)snprintf(path, sizeof path, "%s/neuron_mem_table_device_0_hbm_0.log", runtime->folder);
+    assert_int_equal(access(path, F_OK), -1);
+
+    assert_int_equal(nrt_dump_device_allocation_info(), NRT_SUCCESS);
+    (void)snprintf(path, sizeof path, "%s/neuron_mem_alloc_device_0_hbm_0_%08x.csv",
+                   runtime->folder, (unsigned)getpid());
+    assert_true(ntk_fs_read_text(path, text, sizeof text) > 0);
+    assert_int_equal(
+        strncmp(text, "seq,timestamp_ns,op,pid,nd,nc,hbm,placement,usage,size,align,", 61), 0);
+    assert_non_null(strstr(text, ",tensors,3145728,"));
+    assert_non_null(strstr(text, ",kept"));
+    assert_non_null(strstr(text, ",ucode,100663296,"));
+    assert_null(strstr(text, "gone"));
+    assert_null(strstr(text, ",free,"));
+    assert_true(ntk_fs_read_text(log_path, text, sizeof text) > 0);
+    assert_non_null(strstr(text, path));
+
+    /* A folder that is not there. */
+    setenv("NEURON_RT_OOM_DUMP_DIRECTORY", "/nowhere/at/all", 1);
+    assert_int_equal(nrt_dump_device_allocation_info(), NRT_FAILURE);
+    nrt_tensor_free(&kept);
+    nrt_close();
+    assert_int_equal(nrt_debug_log_oom_report(), NRT_CLOSED);
+    assert_int_equal(nrt_dump_device_allocation_info(), NRT_CLOSED);
+    setenv("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "0", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_dump_device_allocation_info(), NRT_FAILURE);
+    unsetenv("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE");
+    free(log_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +398,7 @@ int main(void)
         TEST(a_full_stack_refuses_and_recovers),
         TEST(an_exhausted_stack_leaves_tables_and_logs),
         TEST(the_log_of_a_shortage_can_be_switched_off),
+        TEST(reports_on_request_say_what_is_allocated_now),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_cc - collective operations that are prepared first and queued later: what they are to do.
+ *
+ * Owner:   nrt_cc_prepare() makes a context, which holds its tensors; it goes when it has been scheduled
+ *          and run, at the latest with nrt_close().
+ * Threads: any, between nrt_front_enter() and nrt_front_leave() unless said otherwise.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_CC_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_CC_H
+
+#include "runtime-hooks/core/core_collectives.h"
+#include "runtime-hooks/libnrt/nrt_front.h"
+
+struct nrt_cc_context;
+
+/* nrta_cc_prepare(), in both forms; enters and leaves itself. */
+NRT_STATUS nrt_cc_prepare(const nrt_cc_comm_t *comm, const nrt_tensor_list_t *input,
+                          const nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
+                          nrt_cc_op_type_t cc_op, struct nrt_cc_context **cc_ctx);
+
+/* With one more reference; NULL when it is none. */
+struct nrt_cc_context *nrt_cc_take(const struct nrt_cc_context *context);
+void nrt_cc_drop(struct nrt_cc_context *context);
+/* The caller's hold on it ends. */
+void nrt_cc_close(struct nrt_cc_context *context);
+uint32_t nrt_cc_core(const struct nrt_cc_context *context);
+/* Waits for the other ranks. */
+NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue);
+
+/* nrt_close() and fork, with nothing queued. */
+void nrt_cc_close_all(void);
+void nrt_cc_forget_after_fork(void);
+
+/* The rest of options but rendezvous is set; the communicator of this rank or a logged error. */
+NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
+                                       struct ntk_core_comm_options *options);
+
+#endif
