@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a peer of plain sockets that plays one scripted answer per connection and keeps what it was
+ * asked, on TCP and on a Unix socket. */
+#include "shared/http/http_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define ASKED_BYTES 65536
+
+/* What the peer does with the next connection. */
+struct script {
+    const char *answer;  /* sent as it is; NULL: nothing */
+    size_t read_bytes;   /* of the question, before it answers; 0: to the end of the head */
+    size_t repeat_bytes; /* this much more after the answer */
+    int is_held;         /* the connection stays open until the test lets go */
+};
+
+struct peer {
+    int listener;
+    int port;
+    pthread_t thread;
+    struct script script;
+    char asked[ASKED_BYTES];
+    size_t asked_bytes;
+    int release[2]; /* written to: let go of a held connection */
+};
+
+static void read_question(struct peer *peer, int fd)
+{
+    peer->asked_bytes = 0;
+    while (peer->asked_bytes < sizeof peer->asked - 1) {
+        ssize_t got = recv(fd, peer->asked + peer->asked_bytes,
+                           sizeof peer->asked - 1 - peer->asked_bytes, 0);
+        if (got <= 0) {
+            break;
+        }
+        peer->asked_bytes += (size_t)got;
+        peer->asked[peer->asked_bytes] = '\0';
+        if (peer->script.read_bytes ? peer->asked_bytes >= peer->script.read_bytes
+                                    : strstr(peer->asked, "\r\n\r\n") != NULL) {
+            break;
+        }
+    }
+    peer->asked[peer->asked_bytes] = '\0';
+}
+
+static void *serve(void *ctx)
+{
+    struct peer *peer = ctx;
+    int fd = accept(peer->listener, NULL, NULL);
+    char block[4096];
+
+    if (fd < 0) {
+        return NULL;
+    }
+    read_question(peer, fd);
+    if (peer->script.answer) {
+        (void)send(fd, peer->script.answer, strlen(peer->script.answer), MSG_NOSIGNAL);
+    }
+    memset(block, 'x', sizeof block);
+    for (size_t sent = 0; sent < peer->script.repeat_bytes; sent += sizeof block) {
+        if (send(fd, block, sizeof block, MSG_NOSIGNAL) < 0) {
+            break;
+        }
+    }
+    if (peer->script.is_held) {
+        (void)!read(peer->release[0], block, 1);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void peer_listen(struct peer *peer, const char *unix_path)
+{
+    struct sockaddr_in tcp = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_un local = { .sun_family = AF_UNIX };
+    socklen_t bytes = sizeof tcp;
+
+    memset(peer, 0, sizeof *peer);
+    assert_int_equal(pipe(peer->release), 0);
+    if (unix_path) {
+        assert_true(strlen(unix_path) < sizeof local.sun_path);
+        memcpy(local.sun_path, unix_path, strlen(unix_path));
+        peer->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+        assert_int_equal(bind(peer->listener, (struct sockaddr *)&local, sizeof local), 0);
+    } else {
+        peer->listener = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(bind(peer->listener, (struct sockaddr *)&tcp, sizeof tcp), 0);
+        assert_int_equal(getsockname(peer->listener, (struct sockaddr *)&tcp, &bytes), 0);
+        peer->port = ntohs(tcp.sin_port);
+    }
+    assert_int_equal(listen(peer->listener, 4), 0);
+}
+
+static void peer_play(struct peer *peer, struct script script)
+{
+    peer->script = script;
+    assert_int_equal(pthread_create(&peer->thread, NULL, serve, peer), 0);
+}
+
+static void peer_done(struct peer *peer)
+{
+    assert_int_equal(write(peer->release[1], "x", 1), 1);
+    pthread_join(peer->thread, NULL);
+    if (!peer->script.is_held) {
+        char byte;
+        (void)!read(peer->release[0], &byte, 1);
+    }
+}
+
+static void peer_close(struct peer *peer)
+{
+    close(peer->listener);
+    close(peer->release[0]);
+    close(peer->release[1]);
+}
+
+struct fixture {
+    struct peer peer;
+    struct ntk_http_client *client;
+    struct ntk_http_answer answer;
+    struct ntk_err err;
+    char url[128];
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    peer_listen(&f->peer, NULL);
+    f->client = ntk_http_client_create();
+    assert_non_null(f->client);
+    (void)snprintf(f->url, sizeof f->url, "http://127.0.0.1:%d/a?token=secret", f->peer.port);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_http_client_destroy(f->client);
+    ntk_http_answer_fini(&f->answer);
+    peer_close(&f->peer);
+    free(f);
+    return 0;
+}
+
+static void test_get(void **state)
+{
+    struct fixture *f = *state;
+    const char *const headers[] = { "X-Who: test", NULL };
+    struct ntk_http_question question = { .url = f->url, .headers = headers };
+    char text[8];
+
+    peer_play(&f->peer, (struct script){ "HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n"
+                                         "X-Long:  abcdefghij \r\n\r\nno\n",
+                                         0, 0, 0 });
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+    peer_done(&f->peer);
+    assert_int_equal(f->answer.status, 404);
+    assert_true(f->answer.is_sent);
+    assert_string_equal(ntk_buf_text_get(&f->answer.body), "no\n");
+    assert_true(ntk_http_answer_header_get(&f->answer, "x-long", text, sizeof text));
+    assert_string_equal(text, "abcdefg");
+    assert_false(ntk_http_answer_header_get(&f->answer, "x-lon", text, sizeof text));
+    assert_ptr_equal(strstr(f->peer.asked, "GET /a?token=secret HTTP/1.1\r\n"), f->peer.asked);
+    assert_non_null(strstr(f->peer.asked, "\r\nX-Who: test\r\n"));
+}
+
+static void test_post_and_trailer(void **state)
+{
+    struct fixture *f = *state;
+    const char *const headers[] = { "Content-Type: text/plain", NULL };
+    struct ntk_http_question question = { .url = f->url,
+                                          .headers = headers,
+                                          .body = "a\0b",
+                                          .body_bytes = 3,
+                                          .user_password = "me:secret" };
+    char text[32];
+
+    peer_play(&f->peer,
+              (struct script){ "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: Late\r\n"
+                               "\r\n2\r\nok\r\n0\r\nLate: yes\r\n\r\n",
+                               0, 0, 0 });
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+    peer_done(&f->peer);
+    assert_int_equal(f->answer.status, 200);
+    assert_true(f->answer.is_sent);
+    assert_string_equal(ntk_buf_text_get(&f->answer.body), "ok");
+    assert_true(ntk_http_answer_header_get(&f->answer, "late", text, sizeof text));
+    assert_string_equal(text, "yes");
+    assert_ptr_equal(strstr(f->peer.asked, "POST /a"), f->peer.asked);
+    assert_non_null(strstr(f->peer.asked, "\r\nAuthorization: Basic bWU6c2VjcmV0\r\n"));
+    assert_non_null(strstr(f->peer.asked, "\r\nContent-Length: 3\r\n"));
+}
+
+/* No redirect is followed: the second server would get what was meant for the first. */
+static void test_redirect_is_an_answer(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_http_question question = { .url = f->url };
+
+    peer_play(&f->peer, (struct script){ "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
+                                         "Content-Length: 0\r\n\r\n",
+                                         0, 0, 0 });
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+    peer_done(&f->peer);
+    assert_int_equal(f->answer.status, 302);
+}
+
+static void assert_error(struct fixture *f, const struct ntk_http_question *question, int code,
+                         int is_sent, const char *text)
+{
+    assert_int_equal(ntk_http_client_ask(f->client, question, &f->answer, &f->err), code);
+    assert_int_equal(f->answer.status, 0);
+    assert_int_equal(f->answer.is_sent, is_sent);
+    if (!strstr(f->err.text, text) || strstr(f->err.text, "secret")) {
+        fail_msg("said '%s'", f->err.text);
+    }
+}
+
+static void test_broken_connections(void **state)
+{
+    struct fixture *f = *state;
+    char *body = calloc(1, 8 * 1024 * 1024);
+    struct ntk_http_question question = { .url = f->url, .body = body, .body_bytes = 100 };
+
+    peer_play(&f->peer, (struct script){ NULL, 0, 0, 0 });
+    assert_error(f, &question, -EIO, 1, "http://127.0.0.1:");
+    peer_done(&f->peer);
+    /* Not all of a large question was taken when the peer went. */
+    question.body_bytes = (size_t)8 * 1024 * 1024;
+    peer_play(&f->peer, (struct script){ NULL, 0, 0, 0 });
+    assert_error(f, &question, -EIO, 0, "http://127.0.0.1:");
+    peer_done(&f->peer);
+    free(body);
+    /* Half an answer is none. */
+    question = (struct ntk_http_question){ .url = f->url };
+    peer_play(&f->peer,
+              (struct script){ "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", 0, 0, 0 });
+    assert_error(f, &question, -EIO, 1, "http://127.0.0.1:");
+    peer_done(&f->peer);
+}
+
+static void test_bounds(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_http_question question = { .url = f->url, .answer_bytes_max = 10000 };
+
+    peer_play(&f->peer, (struct script){ "HTTP/1.1 200 OK\r\n\r\n", 0, 1 << 20, 0 });
+    assert_error(f, &question, -EMSGSIZE, 1, "longer than 10000 bytes");
+    peer_done(&f->peer);
+    peer_play(&f->peer, (struct script){ "HTTP/1.1 200 OK\r\nX: ", 0, 1 << 20, 0 });
+    assert_int_not_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+    peer_done(&f->peer);
+    question.timeout_ns = 50000000;
+    peer_play(&f->peer, (struct script){ NULL, 0, 0, 1 });
+    assert_error(f, &question, -ETIMEDOUT, 1, "http://127.0.0.1:");
+    peer_done(&f->peer);
+}
+
+static void test_wrong_addresses(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_http_question question = { .url = "ftp://127.0.0.1/" };
+
+    assert_error(f, &question, -EINVAL, 0, "ftp://127.0.0.1/");
+    question.url = "http://";
+    assert_error(f, &question, -EINVAL, 0, "http://");
+    question.url = "http://127.0.0.1:1/?x=secret";
+    assert_error(f, &question, -ECONNREFUSED, 0, "http://127.0.0.1:1/");
+}
+
+struct gathered {
+    char text[64];
+    size_t bytes_count;
+    size_t bytes_wanted;
+};
+
+static bool gather(const void *bytes, size_t bytes_count, void *ctx)
+{
+    struct gathered *gathered = ctx;
+
+    assert_true(gathered->bytes_count + bytes_count < sizeof gathered->text);
+    memcpy(gathered->text + gathered->bytes_count, bytes, bytes_count);
+    gathered->bytes_count += bytes_count;
+    return gathered->bytes_count < gathered->bytes_wanted;
+}
+
+static void test_feed_and_cancel(void **state)
+{
+    struct fixture *f = *state;
+    struct gathered gathered = { .bytes_wanted = 5 };
+    struct ntk_http_question question = {
+        .url = f->url, .timeout_ns = UINT64_MAX, .on_bytes = gather, .ctx = &gathered
+    };
+
+    peer_play(&f->peer, (struct script){ "HTTP/1.1 200 OK\r\n\r\nline\n", 0, 0, 1 });
+    assert_error(f, &question, -ECANCELED, 1, "cancelled");
+    peer_done(&f->peer);
+    assert_string_equal(gathered.text, "line\n");
+    /* An answer that is no 2xx is not for the feed. */
+    peer_play(&f->peer,
+              (struct script){ "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", 0, 0, 0 });
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+    peer_done(&f->peer);
+    assert_string_equal(ntk_buf_text_get(&f->answer.body), "busy");
+    assert_int_equal(gathered.bytes_count, 5);
+}
+
+static void *cancel_now(void *ctx)
+{
+    ntk_http_client_cancel(ctx);
+    return NULL;
+}
+
+/* A cancel while the peer is silent ends the wait; one before the question too. */
+static void test_cancel(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_http_question question = { .url = f->url, .timeout_ns = UINT64_MAX };
+    pthread_t thread;
+
+    peer_play(&f->peer, (struct script){ NULL, 0, 0, 1 });
+    assert_int_equal(pthread_create(&thread, NULL, cancel_now, f->client), 0);
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), -ECANCELED);
+    pthread_join(thread, NULL);
+    if (f->peer.asked_bytes == 0) { /* cancelled before it connected: the peer still waits */
+        assert_int_equal(shutdown(f->peer.listener, SHUT_RD), 0);
+    }
+    peer_done(&f->peer);
+}
+
+static void test_unix_socket(void **state)
+{
+    struct fixture *f = *state;
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "s");
+    struct ntk_http_question question = { .url = "http://localhost/list",
+                                          .unix_socket_path = path };
+    struct peer *peer = calloc(1, sizeof *peer);
+
+    peer_listen(peer, path);
+    peer_play(peer, (struct script){ "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0, 0, 0 });
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+    peer_done(peer);
+    assert_string_equal(ntk_buf_text_get(&f->answer.body), "ok");
+    assert_non_null(strstr(peer->asked, "Host: localhost\r\n"));
+    peer_close(peer);
+    free(peer);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_get, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_post_and_trailer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_redirect_is_an_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broken_connections, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bounds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong_addresses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_feed_and_cancel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cancel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unix_socket, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
