@@ -46,6 +46,7 @@ struct ntk_monitor {
     bool said_dropped; /* once per spell of a slow reader */
     bool said_cut;
     bool said_store;
+    uint64_t said_set_aside;
     bool said_collect;
     char said_note[NTK_ERR_TEXT_BYTES]; /* what the collector last could not see */
     bool said_export;
@@ -172,6 +173,10 @@ static void watch_store(struct ntk_monitor *monitor)
     struct ntk_store_status status;
 
     ntk_store_status_get(monitor->store, &status);
+    if (status.set_aside_count > monitor->said_set_aside) {
+        ntk_log_warn("store", "%s", status.set_aside);
+        monitor->said_set_aside = status.set_aside_count;
+    }
     if (status.failing && !monitor->said_store) {
         ntk_log_warn("store", "%s; monitoring goes on, up to %d periods wait in memory",
                      status.text, NTK_STORE_QUEUE_MAX);

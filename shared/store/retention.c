@@ -3,36 +3,100 @@
 #include "shared/store/retention.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "shared/store/store_sql.h"
+#include "shared/store/tier.h"
 
-#define SQL_BYTES 256
+#define SQL_BYTES 768
 #define VACUUM_PAGES "2000"
+#define TABLES_MAX 10
 
-/* Tables with a time_ns that grow; process, model and the *_last and *_total rows stay. */
-static const char *const tables[] = {
-    "machine_sample", "device_sample", "process_sample", "core_sample", "execution_sample",
-    "model_sample",   "memory_sample", "memory_log",     "error_log",   "model_log",
+/* Tables with a time_ns that grow, by the tier whose age they share; NULL-ended. Errors and loads are
+ * few and tell much: they stay as long as the minutes. */
+static const struct {
+    double share; /* of the file */
+    const char *tables[TABLES_MAX];
+} tiers[NTK_STORE_TIER_COUNT] = {
+    [NTK_STORE_SECOND] = { 0.7,
+                           { "machine_sample", "device_sample", "process_sample", "core_sample",
+                             "execution_sample", "model_sample", "memory_sample", "memory_log" } },
+    [NTK_STORE_MINUTE] = { 0.2,
+                           { "machine_minute", "device_minute", "process_minute", "core_minute",
+                             "execution_minute", "model_minute", "error_log", "model_log" } },
+    [NTK_STORE_HOUR] = { 0.1,
+                         { "machine_hour", "device_hour", "process_hour", "core_hour",
+                           "execution_hour", "model_hour" } },
 };
 
+/* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a value
+ * holds until the next row. */
+static const char restate_memory[] =
+    "INSERT OR IGNORE INTO memory_sample"
+    " SELECT ?1, process_id, core, category, model_id, current_bytes, peak_bytes FROM ("
+    "  SELECT process_id, core, category, model_id, current_bytes, peak_bytes, max(time_ns)"
+    "    FROM memory_sample WHERE time_ns < ?1 GROUP BY process_id, core, category, model_id)"
+    " WHERE current_bytes > 0 AND process_id IN"
+    "  (SELECT process_id FROM process WHERE last_seen_ns >= ?1)";
+
+/* A process that is gone is no longer asked for its histograms and memory, and later not at all. */
+static const char forget_histograms[] =
+    "UPDATE core_total SET latency_histogram = x'010000', device_latency_histogram = x'010000'"
+    " WHERE length(latency_histogram) > 3 AND process_id IN"
+    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)";
+static const char forget_memory[] = "DELETE FROM memory_last WHERE process_id IN"
+                                    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)";
+static const char *const forget_process[] = {
+    "DELETE FROM core_total WHERE process_id IN"
+    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    "DELETE FROM memory_sample WHERE process_id IN"
+    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    "DELETE FROM model WHERE process_id IN"
+    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    "DELETE FROM process WHERE last_seen_ns < ?1",
+};
+
+/* Runs a statement with a time as ?1. */
+static int exec_at(sqlite3 *db, const char *sql, int64_t time_ns, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret = ntk_store_sql_prepare(db, sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    sqlite3_bind_int64(statement, 1, time_ns);
+    if (sqlite3_step(statement) != SQLITE_DONE) {
+        ret = ntk_store_sql_error(db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
 /* The time up to which a slice reaches: of the row NTK_RETENTION_SLICE_ROWS behind the oldest, at
- * most limit_ns. -ENODATA for an empty table. */
+ * most limit_ns. -ENODATA when there is nothing older than limit_ns. */
 static int slice_end(sqlite3 *db, const char *table, int64_t limit_ns, int64_t *out_ns,
                      struct ntk_err *err)
 {
     char sql[SQL_BYTES];
 
-    snprintf(sql, sizeof sql, "SELECT time_ns FROM %s ORDER BY time_ns LIMIT 1 OFFSET %d", table,
-             NTK_RETENTION_SLICE_ROWS);
+    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE time_ns < %" PRId64 " LIMIT 1", table,
+             limit_ns);
     int ret = ntk_store_sql_number(db, sql, out_ns, err);
-    if (ret == -ENODATA) {
-        snprintf(sql, sizeof sql, "SELECT max(time_ns) + 1 FROM %s HAVING count(*) > 0", table);
-        ret = ntk_store_sql_number(db, sql, out_ns, err);
+    if (ret < 0) {
+        return ret;
     }
-    if (ret == 0 && *out_ns > limit_ns) {
+    snprintf(sql, sizeof sql,
+             "SELECT time_ns FROM %s WHERE time_ns < %" PRId64
+             " ORDER BY time_ns LIMIT 1 OFFSET %d",
+             table, limit_ns, NTK_RETENTION_SLICE_ROWS);
+    ret = ntk_store_sql_number(db, sql, out_ns, err);
+    if (ret == -ENODATA) {
         *out_ns = limit_ns;
+        ret = 0;
     }
     return ret;
 }
@@ -47,21 +111,94 @@ static int delete_slice(sqlite3 *db, const char *table, int64_t limit_ns, struct
     if (ret < 0) {
         return ret == -ENODATA ? 0 : ret;
     }
-    snprintf(sql, sizeof sql, "DELETE FROM %s WHERE time_ns < %lld", table, (long long)end_ns);
-    ret = ntk_store_sql_exec(db, sql, err);
+    if (strcmp(table, "memory_sample") == 0) {
+        ret = exec_at(db, restate_memory, end_ns, err);
+    }
+    if (ret == 0) {
+        snprintf(sql, sizeof sql, "DELETE FROM %s WHERE time_ns < %" PRId64, table, end_ns);
+        ret = ntk_store_sql_exec(db, sql, err);
+    }
     return ret < 0 ? ret : sqlite3_changes(db);
 }
 
-static int delete_slices(sqlite3 *db, int64_t limit_ns, bool *more, struct ntk_err *err)
+/* Deletes a slice of each table of a tier and notes from where on it is complete. */
+static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns, bool *more,
+                         struct ntk_err *err)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        int deleted = delete_slice(db, tables[i], limit_ns, err);
+    int64_t deleted_count = 0;
+
+    for (const char *const *table = tiers[tier].tables; *table; table++) {
+        int deleted = delete_slice(db, *table, limit_ns, err);
         if (deleted < 0) {
             return deleted;
         }
         *more = *more || deleted >= NTK_RETENTION_SLICE_ROWS;
+        deleted_count += deleted;
     }
-    return 0;
+    if (deleted_count == 0) {
+        return 0;
+    }
+    char sql[SQL_BYTES];
+    snprintf(sql, sizeof sql,
+             "UPDATE tier SET first_ns = max(first_ns, %" PRId64 ") WHERE tier = '%s'", limit_ns,
+             ntk_tier_names[tier]);
+    return ntk_store_sql_exec(db, sql, err);
+}
+
+/* limit_ns, but nothing that the next tier does not have yet: 0 while it has nothing. */
+static int bound_limit(sqlite3 *db, enum ntk_store_tier tier, int64_t *limit_ns,
+                       struct ntk_err *err)
+{
+    char sql[SQL_BYTES];
+    int64_t done_ns = 0;
+
+    if (tier + 1 == NTK_STORE_TIER_COUNT) {
+        return 0;
+    }
+    snprintf(sql, sizeof sql, "SELECT coalesce(done_ns, 0) FROM tier WHERE tier = '%s'",
+             ntk_tier_names[tier + 1]);
+    int ret = ntk_store_sql_number(db, sql, &done_ns, err);
+    if (*limit_ns > done_ns) {
+        *limit_ns = done_ns;
+    }
+    return ret;
+}
+
+static int run_by_age(sqlite3 *db, const struct ntk_retention *retention, uint64_t now_ns,
+                      bool *more, struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (int tier = 0; ret == 0 && tier < NTK_STORE_TIER_COUNT; tier++) {
+        uint64_t keep_ns = retention->keep_ns[tier];
+        int64_t limit_ns = keep_ns < now_ns ? (int64_t)(now_ns - keep_ns) : 0;
+        ret = bound_limit(db, (enum ntk_store_tier)tier, &limit_ns, err);
+        if (ret == 0) {
+            ret = delete_slices(db, (enum ntk_store_tier)tier, limit_ns, more, err);
+        }
+    }
+    return ret;
+}
+
+static int forget_processes(sqlite3 *db, const struct ntk_retention *retention, uint64_t now_ns,
+                            struct ntk_err *err)
+{
+    uint64_t young_ns = retention->keep_ns[NTK_STORE_SECOND];
+    uint64_t old_ns = retention->keep_ns[NTK_STORE_HOUR];
+    int ret = 0;
+
+    if (young_ns < now_ns) {
+        ret = exec_at(db, forget_histograms, (int64_t)(now_ns - young_ns), err);
+        if (ret == 0) {
+            ret = exec_at(db, forget_memory, (int64_t)(now_ns - young_ns), err);
+        }
+    }
+    for (size_t i = 0; old_ns < now_ns && i < sizeof forget_process / sizeof *forget_process; i++) {
+        if (ret == 0) {
+            ret = exec_at(db, forget_process[i], (int64_t)(now_ns - old_ns), err);
+        }
+    }
+    return ret;
 }
 
 static int file_bytes(sqlite3 *db, int64_t *out_bytes, struct ntk_err *err)
@@ -81,38 +218,95 @@ static int file_bytes(sqlite3 *db, int64_t *out_bytes, struct ntk_err *err)
     return ret;
 }
 
-/* A tenth of the time that the samples span goes. */
-static int shorten(sqlite3 *db, bool *more, struct ntk_err *err)
+/* Bytes of a tier's tables; 0 where this SQLite was built without dbstat. */
+static int64_t tier_bytes(sqlite3 *db, enum ntk_store_tier tier)
 {
+    int64_t sum_bytes = 0;
+
+    for (const char *const *table = tiers[tier].tables; *table; table++) {
+        char sql[SQL_BYTES];
+        int64_t bytes = 0;
+        snprintf(sql, sizeof sql,
+                 "SELECT coalesce(sum(pgsize), 0) FROM dbstat('main', 1) WHERE name = '%s'",
+                 *table);
+        if (ntk_store_sql_number(db, sql, &bytes, NULL) == 0) {
+            sum_bytes += bytes;
+        }
+    }
+    return sum_bytes;
+}
+
+/* A tenth of the time that a tier spans goes; 1 when it had something to give. */
+static int shorten(sqlite3 *db, enum ntk_store_tier tier, bool *more, struct ntk_err *err)
+{
+    char sql[SQL_BYTES];
     int64_t first_ns = 0;
     int64_t last_ns = 0;
-    int ret = ntk_store_sql_number(
-        db, "SELECT min(time_ns) FROM machine_sample HAVING count(*) > 1", &first_ns, err);
 
+    snprintf(sql, sizeof sql, "SELECT min(time_ns) FROM machine%s HAVING count(*) > 1",
+             ntk_tier_suffixes[tier]);
+    int ret = ntk_store_sql_number(db, sql, &first_ns, err);
     if (ret == 0) {
-        ret = ntk_store_sql_number(db, "SELECT max(time_ns) FROM machine_sample", &last_ns, err);
+        snprintf(sql, sizeof sql, "SELECT max(time_ns) FROM machine%s", ntk_tier_suffixes[tier]);
+        ret = ntk_store_sql_number(db, sql, &last_ns, err);
     }
     if (ret < 0) {
         return ret == -ENODATA ? 0 : ret;
     }
+    int64_t limit_ns = first_ns + (last_ns - first_ns) / 10 + 1;
+    ret = bound_limit(db, tier, &limit_ns, err);
+    if (ret < 0 || limit_ns <= first_ns) {
+        return ret;
+    }
     *more = true;
-    return delete_slices(db, first_ns + (last_ns - first_ns) / 10 + 1, more, err);
+    ret = delete_slices(db, tier, limit_ns, more, err);
+    return ret < 0 ? ret : 1;
 }
 
-int ntk_retention_run(sqlite3 *db, uint64_t before_ns, uint64_t keep_bytes, struct ntk_err *err)
+/* The tier that is furthest above its share first, then whoever has something to give. */
+static int run_by_size(sqlite3 *db, bool *more, struct ntk_err *err)
+{
+    double worst_ratio = 0;
+    int worst = NTK_STORE_SECOND;
+
+    for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
+        double ratio = (double)tier_bytes(db, (enum ntk_store_tier)tier) / tiers[tier].share;
+        if (ratio > worst_ratio) {
+            worst_ratio = ratio;
+            worst = tier;
+        }
+    }
+    for (int i = 0; i < NTK_STORE_TIER_COUNT; i++) {
+        int tier = (worst + i) % NTK_STORE_TIER_COUNT;
+        int ret = shorten(db, (enum ntk_store_tier)tier, more, err);
+        if (ret != 0) {
+            return ret < 0 ? ret : 0;
+        }
+    }
+    return 0;
+}
+
+int ntk_retention_run(sqlite3 *db, const struct ntk_retention *retention, uint64_t now_ns,
+                      struct ntk_err *err)
 {
     bool more = false;
-    int64_t used_bytes;
-    int ret = delete_slices(db, (int64_t)before_ns, &more, err);
+    int64_t used_bytes = 0;
+    int ret = ntk_store_sql_exec(db, "BEGIN IMMEDIATE", err);
 
+    if (ret == 0) {
+        ret = run_by_age(db, retention, now_ns, &more, err);
+    }
+    if (ret == 0) {
+        ret = forget_processes(db, retention, now_ns, err);
+    }
     if (ret == 0) {
         ret = file_bytes(db, &used_bytes, err);
     }
-    if (ret == 0 && (uint64_t)used_bytes > keep_bytes) {
-        ret = shorten(db, &more, err);
+    if (ret == 0 && (uint64_t)used_bytes > retention->keep_bytes) {
+        ret = run_by_size(db, &more, err);
     }
     if (ret == 0) {
-        ret = ntk_store_sql_exec(db, "PRAGMA incremental_vacuum(" VACUUM_PAGES ")", err);
+        ret = ntk_store_sql_exec(db, "PRAGMA incremental_vacuum(" VACUUM_PAGES "); COMMIT", err);
     }
     return ret < 0 ? ret : more;
 }

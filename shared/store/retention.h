@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retention - what is kept how long: samples and logs by age, and the whole file by size.
+ * retention - what is kept how long: each tier by its age and its share of the file.
+ *
+ * Rows go only when the next tier has them: nothing is deleted before it was merged. While the file is
+ * larger than it may be, the tier that is furthest above its share gives up a tenth of its span.
  * Private to shared/store. Threads: the writer's, between two commits.
  */
 #ifndef NTK_SHARED_STORE_RETENTION_H
@@ -10,12 +13,19 @@
 #include <stdint.h>
 
 #include "shared/base/err.h"
+#include "shared/store/store.h"
 
 /* Rows that one call deletes from one table at most: a pause of the writer stays short. */
 #define NTK_RETENTION_SLICE_ROWS 10000
 
-/* Deletes a slice of what is older than before_ns, and while the file is larger than keep_bytes a
- * slice of the oldest; returns free pages to the disk. 1 when there is more to do, 0, or negative. */
-int ntk_retention_run(sqlite3 *db, uint64_t before_ns, uint64_t keep_bytes, struct ntk_err *err);
+struct ntk_retention {
+    uint64_t keep_ns[NTK_STORE_TIER_COUNT];
+    uint64_t keep_bytes;
+};
+
+/* Deletes a slice of what is too old or too much, and returns free pages to the disk, in a transaction
+ * of its own. 1 when there is more to do, 0, or negative (the transaction may be open then). */
+int ntk_retention_run(sqlite3 *db, const struct ntk_retention *retention, uint64_t now_ns,
+                      struct ntk_err *err);
 
 #endif

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,25 +14,36 @@
 
 #include "shared/base/clock.h"
 #include "shared/store/retention.h"
-#include "shared/store/schema.h" /* made from schema.sql */
+#include "shared/store/rollup.h"
 #include "shared/store/store_rows.h"
+#include "shared/store/store_schema.h"
 #include "shared/store/store_sql.h"
+#include "shared/store/tier.h"
 
 #define DAY_NS (86400 * NTK_NS_PER_SECOND)
-#define DEFAULT_KEEP_NS (7 * DAY_NS)
 #define DEFAULT_KEEP_BYTES (UINT64_C(1) << 30)
 #define DEFAULT_COMMIT_NS NTK_NS_PER_SECOND
 #define DEFAULT_RETRY_NS (5 * NTK_NS_PER_SECOND)
 #define RETENTION_EVERY_NS (60 * NTK_NS_PER_SECOND)
 #define BUSY_TIMEOUT_MS 10000
+#define HEADER_BYTES 100
+/* How long merging may keep the writer from committing. */
+#define ROLLUP_BUDGET_NS (100 * NTK_NS_PER_MS)
+/* The write-ahead log shrinks to this when a long reader let it grow. */
+#define WAL_BYTES "16777216"
 /* Beyond every byte that SQLite locks. */
 #define WRITER_LOCK_OFFSET (INT64_MAX - 16)
+
+static const uint64_t default_keep_ns[NTK_STORE_TIER_COUNT] = { 7 * DAY_NS, 90 * DAY_NS,
+                                                                3 * 365 * DAY_NS };
 
 struct ntk_store {
     struct ntk_store_options options;
     int lock_fd; /* holds the writer's lock; closed after the database: see open_and_lock() */
-    sqlite3 *db;
+    char *path;
+    sqlite3 *db; /* NULL while a damaged file could not be replaced */
     struct ntk_store_rows *rows;
+    struct ntk_rollup *rollup;
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
@@ -52,8 +65,9 @@ struct ntk_store {
 
 /* POSIX locks of a process go when it closes any descriptor of the file, SQLite's among them. So the
  * writer's lock is an open-file-description lock on a descriptor that outlives the database. */
-static int open_and_lock(struct ntk_store *store, const char *path, struct ntk_err *err)
+static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
 {
+    const char *path = store->path;
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = WRITER_LOCK_OFFSET, .l_len = 1
     };
@@ -72,95 +86,178 @@ static int open_and_lock(struct ntk_store *store, const char *path, struct ntk_e
     return 0;
 }
 
-static int fill_categories(sqlite3 *db, struct ntk_err *err)
-{
-    sqlite3_stmt *statement;
-    int ret = ntk_store_sql_prepare(db, "INSERT INTO memory_category VALUES (?1, ?2, ?3)",
-                                    &statement, err);
-
-    for (int i = 0; ret == 0 && i < NTK_MEMORY_CATEGORY_COUNT; i++) {
-        bool on_host = ntk_memory_location_of((enum ntk_memory_category)i) == NTK_MEMORY_HOST;
-        sqlite3_bind_int(statement, 1, i);
-        sqlite3_bind_text(statement, 2, ntk_memory_category_names[i], -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, on_host ? "host" : "device", -1, SQLITE_STATIC);
-        if (sqlite3_step(statement) != SQLITE_DONE) {
-            ret = ntk_store_sql_error(db, "database", err);
-        }
-        sqlite3_reset(statement);
-    }
-    sqlite3_finalize(statement);
-    return ret;
-}
-
-static int create_schema(sqlite3 *db, struct ntk_err *err)
-{
-    int ret = ntk_store_sql_exec(db, "PRAGMA auto_vacuum = INCREMENTAL", err);
-
-    if (ret == 0) {
-        ret = ntk_store_sql_exec(db, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", err);
-    }
-    if (ret == 0) {
-        ret = ntk_store_sql_exec(db, ntk_store_schema, err);
-    }
-    if (ret == 0) {
-        ret = fill_categories(db, err);
-    }
-    if (ret == 0) {
-        char *pragmas =
-            sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
-                            NTK_STORE_APPLICATION_ID, NTK_STORE_SCHEMA_VERSION);
-        ret = pragmas ? ntk_store_sql_exec(db, pragmas, err)
-                      : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-        sqlite3_free(pragmas);
-    }
-    return ret;
-}
-
-static int open_database(struct ntk_store *store, const char *path, struct ntk_err *err)
+static int open_database(struct ntk_store *store, struct ntk_err *err)
 {
     int64_t version;
 
-    if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
-        SQLITE_OK) {
+    if (sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK) {
         return ntk_store_sql_error(store->db, "cannot open", err);
     }
     sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
     int ret = ntk_store_sql_check(store->db, &version, err);
-    if (ret == 0 && version == 0) {
-        ret = create_schema(store->db, err);
+    if (ret == 0) {
+        ret = ntk_store_schema_update(store->db, version, err);
     }
     if (ret == 0) {
-        ret = ntk_store_sql_exec(store->db,
-                                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                                 "PRAGMA cache_size = -4096",
-                                 err);
+        ret =
+            ntk_store_sql_exec(store->db,
+                               "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                               "PRAGMA cache_size = -4096; PRAGMA journal_size_limit = " WAL_BYTES,
+                               err);
+    }
+    if (ret == 0) {
+        ret = ntk_tier_add_functions(store->db, err);
     }
     if (ret == 0) {
         ret = ntk_store_rows_create(store->db, &store->rows, err);
     }
-    return ret;
+    return ret == 0 ? ntk_rollup_create(store->db, &store->rollup, err) : ret;
+}
+
+static void close_database(struct ntk_store *store)
+{
+    ntk_store_rows_destroy(store->rows);
+    store->rows = NULL;
+    ntk_rollup_destroy(store->rollup);
+    store->rollup = NULL;
+    sqlite3_close(store->db);
+    store->db = NULL;
+    if (store->lock_fd >= 0) {
+        close(store->lock_fd);
+        store->lock_fd = -1;
+    }
+}
+
+/* A name beside the database that does not exist yet; what is left free at its end is for "-wal". */
+static int make_name(const struct ntk_store *store, char *name, size_t name_bytes)
+{
+    char stamp[32];
+    time_t now = (time_t)(ntk_clock_realtime_ns() / NTK_NS_PER_SECOND);
+    struct tm utc;
+
+    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    for (int i = 0;; i++) {
+        int count = snprintf(name, name_bytes, i == 0 ? "%s.damaged-%s" : "%s.damaged-%s-%d",
+                             store->path, stamp, i);
+        if (count < 0 || (size_t)count >= name_bytes) {
+            return -ENAMETOOLONG;
+        }
+        if (access(name, F_OK) < 0) {
+            return 0;
+        }
+    }
+}
+
+/* Renames a damaged file; why is what shows the damage. */
+static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *err)
+{
+    char name[PATH_MAX - 4];
+    char from[PATH_MAX];
+    char to[PATH_MAX];
+    int ret = make_name(store, name, sizeof name);
+
+    if (ret == 0 && rename(store->path, name) < 0) {
+        ret = -errno;
+    }
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
+                           "%s is damaged (%s) and cannot be set aside: %s", store->path, why,
+                           strerror(-ret));
+    }
+    /* The log holds what the file may lack; the index beside it is made anew by whoever opens it. */
+    snprintf(from, sizeof from, "%s-wal", store->path);
+    snprintf(to, sizeof to, "%s-wal", name);
+    (void)rename(from, to);
+    snprintf(from, sizeof from, "%s-shm", store->path);
+    (void)unlink(from);
+    pthread_mutex_lock(&store->mutex);
+    store->status.set_aside_count++;
+    snprintf(store->status.set_aside, sizeof store->status.set_aside,
+             "%s is damaged (%s): set aside as %s, a new one is begun", store->path, why, name);
+    pthread_mutex_unlock(&store->mutex);
+    return 0;
+}
+
+/* A file whose blocks never reached the disk: SQLite would call it no database. */
+static bool is_wiped(int fd)
+{
+    char head[HEADER_BYTES];
+    ssize_t count = pread(fd, head, sizeof head, 0);
+
+    for (ssize_t i = 0; i < count; i++) {
+        if (head[i] != 0) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
+/* A damaged database makes room for a new one, a few times. */
+static int open_or_replace(struct ntk_store *store, struct ntk_err *err)
+{
+    for (;;) {
+        int ret = open_and_lock(store, err);
+        if (ret < 0) {
+            return ret;
+        }
+        ret = is_wiped(store->lock_fd)
+                  ? ntk_err_set(err, -EBADMSG, 0, "its first bytes are all zero")
+                  : open_database(store, err);
+        if (ret != -EBADMSG) {
+            if (ret < 0) {
+                ntk_err_prefix(err, "%s", store->path);
+            }
+            return ret;
+        }
+        if (store->status.set_aside_count >= NTK_STORE_SET_ASIDE_MAX) {
+            ntk_err_prefix(err, "%s", store->path);
+            return ret;
+        }
+        struct ntk_err why = *err;
+        close_database(store);
+        ret = set_aside(store, why.text, err);
+        if (ret < 0) {
+            return ret;
+        }
+    }
 }
 
 static void set_failing(struct ntk_store *store, const struct ntk_err *err)
 {
     pthread_mutex_lock(&store->mutex);
-    store->status.failing = true;
-    memcpy(store->status.text, err->text, sizeof store->status.text);
+    store->status.failing = err != NULL;
+    if (err) {
+        memcpy(store->status.text, err->text, sizeof store->status.text);
+    }
     store->in_transaction = 0;
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Everything of the transaction waits again. */
-static void fail(struct ntk_store *store, const struct ntk_err *err)
+/* Everything of the transaction waits again; a damaged file is replaced. */
+static void fail(struct ntk_store *store, const struct ntk_err *cause)
 {
-    if (!sqlite3_get_autocommit(store->db)) {
+    struct ntk_err err = *cause;
+
+    if (store->db && !sqlite3_get_autocommit(store->db)) {
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     }
     store->transaction_open = false;
-    ntk_store_rows_forget(store->rows);
+    if (store->db) {
+        ntk_store_rows_forget(store->rows);
+        ntk_rollup_forget(store->rollup);
+    }
     store->retry_at_ns = ntk_clock_monotonic_ns() + store->options.retry_ns;
-    set_failing(store, err);
+    if (cause->code == -EBADMSG && store->status.set_aside_count < NTK_STORE_SET_ASIDE_MAX) {
+        close_database(store);
+        if (set_aside(store, cause->text, &err) == 0) {
+            store->retry_at_ns = 0;
+            set_failing(store, NULL);
+            return;
+        }
+    }
+    set_failing(store, &err);
 }
 
 /* False when the disk did not take it: everything waits again. */
@@ -199,11 +296,20 @@ static void write_one(struct ntk_store *store, const struct ntk_snapshot *snapsh
     struct ntk_err err = { 0 };
     int ret = 0;
 
-    if (!store->transaction_open) {
+    if (!store->db) {
+        ret = open_or_replace(store, &err);
+        if (ret < 0) {
+            close_database(store);
+        }
+    }
+    if (ret == 0 && !store->transaction_open) {
         ret = ntk_store_sql_exec(store->db, "BEGIN IMMEDIATE", &err);
         store->transaction_open = ret == 0;
         store->transaction_since_ns = ntk_clock_monotonic_ns();
         store->transaction_rows = 0;
+    }
+    if (ret == 0) {
+        ret = ntk_rollup_see(store->rollup, snapshot->realtime_ns, snapshot->period_ns, &err);
     }
     if (ret == 0) {
         ret = ntk_store_rows_write(store->rows, snapshot, &store->transaction_rows, &err);
@@ -217,14 +323,14 @@ static void keep_house(struct ntk_store *store)
 {
     struct ntk_err err = { 0 };
     uint64_t now_ns = ntk_clock_monotonic_ns();
-    uint64_t wall_ns = ntk_clock_realtime_ns();
 
-    if (now_ns < store->retention_at_ns) {
-        return;
+    int ret = ntk_rollup_run(store->rollup, ROLLUP_BUDGET_NS, &err);
+    if (ret >= 0 && now_ns >= store->retention_at_ns) {
+        struct ntk_retention retention = { .keep_bytes = store->options.keep_bytes };
+        memcpy(retention.keep_ns, store->options.keep_ns, sizeof retention.keep_ns);
+        ret = ntk_retention_run(store->db, &retention, ntk_clock_realtime_ns(), &err);
+        store->retention_at_ns = ret > 0 ? now_ns : now_ns + RETENTION_EVERY_NS;
     }
-    uint64_t before_ns = wall_ns > store->options.keep_ns ? wall_ns - store->options.keep_ns : 0;
-    int ret = ntk_retention_run(store->db, before_ns, store->options.keep_bytes, &err);
-    store->retention_at_ns = ret > 0 ? now_ns : now_ns + RETENTION_EVERY_NS;
     if (ret < 0) {
         fail(store, &err);
     }
@@ -266,7 +372,9 @@ static void *writer_main(void *arg)
             bool last_try = store->stop;
             pthread_mutex_unlock(&store->mutex);
             bool committed = commit(store);
-            keep_house(store);
+            if (committed) {
+                keep_house(store);
+            }
             pthread_mutex_lock(&store->mutex);
             if (last_try && !committed) {
                 break; /* as above: the rows fit into memory, but not onto the disk */
@@ -307,7 +415,9 @@ static int start_thread(struct ntk_store *store, struct ntk_err *err)
 
 static void set_defaults(struct ntk_store_options *options)
 {
-    options->keep_ns = options->keep_ns ? options->keep_ns : DEFAULT_KEEP_NS;
+    for (size_t i = 0; i < NTK_STORE_TIER_COUNT; i++) {
+        options->keep_ns[i] = options->keep_ns[i] ? options->keep_ns[i] : default_keep_ns[i];
+    }
     options->keep_bytes = options->keep_bytes ? options->keep_bytes : DEFAULT_KEEP_BYTES;
     options->commit_ns = options->commit_ns ? options->commit_ns : DEFAULT_COMMIT_NS;
     options->retry_ns = options->retry_ns ? options->retry_ns : DEFAULT_RETRY_NS;
@@ -317,6 +427,7 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
                    struct ntk_store **out_store, struct ntk_err *err)
 {
     struct ntk_store *store = calloc(1, sizeof *store);
+    struct ntk_err first_err = { 0 };
 
     if (!store) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
@@ -326,17 +437,17 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     }
     set_defaults(&store->options);
     pthread_mutex_init(&store->mutex, NULL);
-    int ret = open_and_lock(store, path, err);
+    store->lock_fd = -1;
+    store->path = strdup(path);
+    int ret = store->path ? open_or_replace(store, &first_err)
+                          : ntk_err_set(&first_err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     if (ret == 0) {
-        ret = open_database(store, path, err);
-        if (ret < 0) {
-            ntk_err_prefix(err, "%s", path);
-        }
-    }
-    if (ret == 0) {
-        ret = start_thread(store, err);
+        ret = start_thread(store, &first_err);
     }
     if (ret < 0) {
+        if (err) {
+            *err = first_err;
+        }
         ntk_store_close(store, NULL);
         return ret;
     }
@@ -396,12 +507,9 @@ int ntk_store_close(struct ntk_store *store, struct ntk_err *err)
     for (size_t i = 0; i < store->queue_count; i++) {
         ntk_snapshot_destroy(store->queue[i]);
     }
-    ntk_store_rows_destroy(store->rows);
-    sqlite3_close(store->db);
-    if (store->lock_fd >= 0) {
-        close(store->lock_fd);
-    }
+    close_database(store);
     pthread_mutex_destroy(&store->mutex);
+    free(store->path);
     free(store);
     return ret;
 }

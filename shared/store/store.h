@@ -7,6 +7,10 @@
  * oldest go first, and what went is counted. The file is SQLite in WAL mode, one file to hand on;
  * any number of readers may have it open. Layout: docs/formats/store.md.
  *
+ * A file of an older schema is brought up to date when it is opened. A damaged file of ours is
+ * renamed to <file>.damaged-<UTC time> and a new one begun, at the start or whenever it shows;
+ * ntk_store_status tells.
+ *
  * Owner:   ntk_store_open() allocates, ntk_store_close() writes what waits, stops the thread, frees.
  * Threads: put and status from any thread.
  */
@@ -23,21 +27,34 @@
 extern "C" {
 #endif
 
-#define NTK_STORE_SCHEMA_VERSION 1
+#define NTK_STORE_SCHEMA_VERSION 2
 /* Snapshots that wait for the disk at most. */
 #define NTK_STORE_QUEUE_MAX 64
 
+/* How many damaged files one run sets aside at most: then the disk is to blame. */
+#define NTK_STORE_SET_ASIDE_MAX 3
+
+/* The resolutions in which samples are kept: a row per second, and what those rows add up to. */
+enum ntk_store_tier {
+    NTK_STORE_SECOND = 0,
+    NTK_STORE_MINUTE = 1,
+    NTK_STORE_HOUR = 2,
+    NTK_STORE_TIER_COUNT
+};
+
 struct ntk_store_options {
-    uint64_t keep_ns;    /* samples and logs older than this go; 0: 7 days */
-    uint64_t keep_bytes; /* the oldest go while the file is larger; 0: 1 GiB */
-    uint64_t commit_ns;  /* time between two commits; 0: 1 s */
-    uint64_t retry_ns;   /* after a failure; 0: 5 s */
+    uint64_t keep_ns[NTK_STORE_TIER_COUNT]; /* older rows go; 0: 7 days, 90 days, 3 years */
+    uint64_t keep_bytes;                    /* the oldest go while the file is larger; 0: 1 GiB */
+    uint64_t commit_ns;                     /* time between two commits; 0: 1 s */
+    uint64_t retry_ns;                      /* after a failure; 0: 5 s */
 };
 
 struct ntk_store_status {
-    bool failing;                  /* the last write failed and is tried again */
-    char text[NTK_ERR_TEXT_BYTES]; /* why, "" when it never failed */
-    uint64_t snapshots_stored;     /* committed */
+    bool failing;                       /* the last write failed and is tried again */
+    char text[NTK_ERR_TEXT_BYTES];      /* why, "" when it never failed */
+    uint64_t set_aside_count;           /* damaged files that were replaced by a new one */
+    char set_aside[NTK_ERR_TEXT_BYTES]; /* the sentence about the last of them */
+    uint64_t snapshots_stored;          /* committed */
     uint64_t snapshots_waiting;
     uint64_t snapshots_lost; /* thrown away: queue full */
     uint64_t rows_stored;
@@ -46,7 +63,7 @@ struct ntk_store_status {
 struct ntk_store;
 
 /* Creates the file when there is none (folders must exist). -EBUSY: another agent writes to it;
- * -EPROTO: it is a database of something else, or of a newer version; else the cause. */
+ * -EPROTO: it is no database, one of something else, or of a newer version; else the cause. */
 int ntk_store_open(const char *path, const struct ntk_store_options *options,
                    struct ntk_store **out_store, struct ntk_err *err);
 /* Takes a share of the snapshot (ntk_snapshot_share). Never blocks on the disk. */

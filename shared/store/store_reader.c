@@ -9,6 +9,7 @@
 #include "shared/store/store.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_sql.h"
+#include "shared/store/tier.h"
 
 #define BUSY_TIMEOUT_MS 5000
 
@@ -32,7 +33,7 @@ static const char totals_sql[] =
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err)
 {
-    int64_t version;
+    int64_t version = 0;
 
     if (access(path, F_OK) < 0) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no database %s", path);
@@ -53,6 +54,14 @@ int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader
     }
     if (ret == 0 && version == 0) {
         ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "an empty database");
+    } else if (ret == 0 && version < NTK_STORE_SCHEMA_VERSION) {
+        ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                          "schema version %lld of an older neuron-monitor; 'neuron-monitor --db' "
+                          "brings the file up to date",
+                          (long long)version);
+    }
+    if (ret == 0) {
+        ret = ntk_tier_add_functions(reader->db, err);
     }
     if (ret == 0) {
         ret = ntk_store_sql_prepare(reader->db, totals_sql, &reader->totals, err);

@@ -12,6 +12,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/map.h"
 #include "shared/store/store_histogram.h"
+#include "shared/store/store_machine.h"
 #include "shared/store/store_sql.h"
 
 #define KEY_BYTES 128
@@ -42,20 +43,25 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     [FIND_PROCESS] = "SELECT process_id FROM process"
                      " WHERE boot_id = ?1 AND header_pid = ?2 AND start_time = ?3",
     [ADD_PROCESS] = "INSERT INTO process VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-                    " ?11, ?12, ?13, ?13, NULL)",
+                    " ?11, ?12, ?13, ?13, NULL, ?14, ?15)",
     [SEE_PROCESS] = "UPDATE process SET last_seen_ns = ?2, ended_ns = ?3 WHERE process_id = ?1",
-    [PUT_MODEL] = "INSERT INTO model VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)"
+    [PUT_MODEL] = "INSERT INTO model VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12,"
+                  " ?13, ?14)"
                   " ON CONFLICT DO UPDATE SET last_seen_ns = excluded.last_seen_ns,"
                   " executions_total = excluded.executions_total,"
-                  " errors_total = excluded.errors_total",
+                  " errors_total = excluded.errors_total, estimated = excluded.estimated,"
+                  " load_time_ns = excluded.load_time_ns,"
+                  " load_duration_ns = excluded.load_duration_ns,"
+                  " unloaded_ns = excluded.unloaded_ns",
     [ADD_MACHINE] = "INSERT OR REPLACE INTO machine_sample"
-                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [ADD_DEVICE] = "INSERT OR REPLACE INTO device_sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [ADD_DEVICE] = "INSERT OR REPLACE INTO device_sample"
+                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [ADD_PROCESS_SAMPLE] = "INSERT OR REPLACE INTO process_sample"
                            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [ADD_CORE] = "INSERT OR REPLACE INTO core_sample"
                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-                 " ?17)",
+                 " ?17, ?18, ?19, ?20)",
     [ADD_EXECUTION] = "INSERT OR REPLACE INTO execution_sample"
                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
                       " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
@@ -99,6 +105,7 @@ struct ntk_store_rows {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     struct ntk_map processes; /* process_key() -> struct process_state */
+    struct ntk_store_machine machine;
     uint64_t generation;
     uint64_t row_count;
     struct ntk_buf scratch;
@@ -192,6 +199,7 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
         destroy_process(entry->value);
     }
     ntk_map_fini(&rows->processes);
+    ntk_buf_reset(&rows->machine.written);
 }
 
 int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct ntk_err *err)
@@ -222,6 +230,7 @@ void ntk_store_rows_destroy(struct ntk_store_rows *rows)
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
         sqlite3_finalize(rows->statements[i]);
     }
+    ntk_store_machine_fini(&rows->machine);
     ntk_buf_fini(&rows->scratch);
     ntk_buf_fini(&rows->scratch_2);
     free(rows);
@@ -327,6 +336,8 @@ static int get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *s
         bind_text(&binder, runtime ? runtime->instance_type : "");
         bind_u64(&binder, runtime ? runtime->lnc : 1);
         bind_u64(&binder, snapshot->realtime_ns);
+        bind_known(&binder, runtime, runtime ? runtime->uid : 0);
+        bind_known(&binder, runtime, runtime && runtime->software);
         int ret = bind_finish(rows, &binder, err);
         if (ret < 0) {
             return ret;
@@ -461,6 +472,9 @@ static int write_core_sample(struct ntk_store_rows *rows, const struct ntk_snaps
     bind_known(&binder, has_bytes, core->hbm_bytes_written.period);
     bind_known(&binder, has_bytes, core->dma_bytes.period);
     bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.total);
+    bind_u64(&binder, core->in_flight);
+    bind_known(&binder, core->has & NTK_CORE_HAS_TRANSFERS, core->host_to_device_bytes.period);
+    bind_known(&binder, core->has & NTK_CORE_HAS_TRANSFERS, core->device_to_host_bytes.period);
     return bind_finish(rows, &binder, err);
 }
 
@@ -543,6 +557,10 @@ static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *
         bind_u64(&binder, snapshot->realtime_ns);
         bind_u64(&binder, model->executions.total);
         bind_u64(&binder, model->errors.total);
+        bind_u64(&binder, model->estimated);
+        bind_known(&binder, model->load_realtime_ns, model->load_realtime_ns);
+        bind_known(&binder, model->load_realtime_ns, model->load_ns);
+        bind_known(&binder, !model->loaded, snapshot->realtime_ns);
         int ret = bind_finish(rows, &binder, err);
         if (ret < 0) {
             return ret;
@@ -714,6 +732,9 @@ static int write_machine(struct ntk_store_rows *rows, const struct ntk_snapshot 
     bind_u64(&binder, snapshot->events_read.period);
     bind_u64(&binder, snapshot->events_lost.period);
     bind_u64(&binder, snapshot->events_unlisted);
+    bind_ratio(&binder, has_cpu, average[NTK_CPU_IO_WAIT]);
+    bind_known(&binder, has_memory, system->swap_total_bytes);
+    bind_known(&binder, system->has & NTK_SYSTEM_HAS_CONTEXT_SWITCHES, system->context_switches);
     return bind_finish(rows, &binder, err);
 }
 
@@ -733,6 +754,11 @@ static int write_devices(struct ntk_store_rows *rows, const struct ntk_snapshot 
         for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
             bool known = (device->has & NTK_DEVICE_HAS_ECC) && (device->ecc_has >> e & 1);
             bind_known(&binder, known, device->ecc[e].period);
+        }
+        for (size_t s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
+            bind_known(&binder,
+                       (device->has & NTK_DEVICE_HAS_MEMORY_USED) && s < device->stack_count,
+                       device->stack_used_bytes[s]);
         }
         int ret = bind_finish(rows, &binder, err);
         if (ret < 0) {
@@ -820,7 +846,10 @@ int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot 
 {
     rows->row_count = 0;
     rows->generation++;
-    int ret = write_machine(rows, snapshot, err);
+    int ret = ntk_store_machine_write(&rows->machine, rows->db, snapshot, &rows->row_count, err);
+    if (ret == 0) {
+        ret = write_machine(rows, snapshot, err);
+    }
     if (ret == 0) {
         ret = write_devices(rows, snapshot, err);
     }

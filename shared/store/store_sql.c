@@ -95,6 +95,10 @@ int ntk_store_sql_check(sqlite3 *db, int64_t *out_version, struct ntk_err *err)
     if (ret == 0) {
         ret = ntk_store_sql_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
     }
+    if (ret == -EBADMSG && application != NTK_STORE_APPLICATION_ID) {
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                           "a damaged database, and not one of neuron-monitor");
+    }
     if (ret < 0) {
         return ret;
     }
@@ -104,8 +108,8 @@ int ntk_store_sql_check(sqlite3 *db, int64_t *out_version, struct ntk_err *err)
     }
     if (version > NTK_STORE_SCHEMA_VERSION) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                           "schema version %lld, this program knows up to %d", (long long)version,
-                           NTK_STORE_SCHEMA_VERSION);
+                           "schema version %lld of a newer neuron-monitor; this one knows up to %d",
+                           (long long)version, NTK_STORE_SCHEMA_VERSION);
     }
     *out_version = tables > 0 ? version : 0;
     return 0;

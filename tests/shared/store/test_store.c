@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <glob.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@
 
 #define T0 UINT64_C(1700000000000000000)
 #define SECOND UINT64_C(1000000000)
+#define MINUTE_0 UINT64_C(1700000040000000000) /* on the minute */
 
 struct fixture {
     char *folder;
@@ -89,10 +91,20 @@ static void put(struct ntk_store *store, struct test_period *period)
     period->time_ns += SECOND;
 }
 
+static void wait_for_room(struct ntk_store *store)
+{
+    struct ntk_store_status status;
+
+    do {
+        ntk_store_status_get(store, &status);
+    } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+}
+
 static struct ntk_store *open_store(const char *path)
 {
     /* The samples of these tests are years old. */
-    struct ntk_store_options options = { .keep_ns = UINT64_MAX, .commit_ns = 1000000 };
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 1000000 };
     struct ntk_store *store = NULL;
     struct ntk_err err = { 0 };
 
@@ -247,7 +259,7 @@ static int has_stored_all(void *ctx)
 static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void **state)
 {
     struct fixture *f = *state;
-    struct ntk_store_options options = { .keep_ns = UINT64_MAX,
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
                                          .commit_ns = 1,
                                          .retry_ns = 20000000 };
     struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
@@ -287,7 +299,8 @@ static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void 
 static void a_store_closes_while_the_disk_stays_full(void **state)
 {
     struct fixture *f = *state;
-    struct ntk_store_options options = { .keep_ns = UINT64_MAX, .commit_ns = 3600 * SECOND };
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 3600 * SECOND };
     struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
 
     fflush(NULL);
@@ -314,7 +327,7 @@ static void a_store_closes_while_the_disk_stays_full(void **state)
 static void a_queue_that_overflows_loses_the_oldest_and_counts_them(void **state)
 {
     struct fixture *f = *state;
-    struct ntk_store_options options = { .keep_ns = UINT64_MAX,
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
                                          .commit_ns = 1,
                                          .retry_ns = 3600 * SECOND };
     struct test_period period = { .time_ns = T0, .completed = 1, .latency_ns = 1000 };
@@ -354,34 +367,183 @@ static void a_queue_that_overflows_loses_the_oldest_and_counts_them(void **state
     assert_string_equal(ask(f->path, "SELECT completed FROM core_total LIMIT 1"), "70");
 }
 
+static int has_stored_one(void *ctx)
+{
+    struct ntk_store_status status;
+
+    ntk_store_status_get(ctx, &status);
+    return status.snapshots_stored == 1;
+}
+
+/* The only file beside the database that was set aside; freed by the caller. */
+static char *find_set_aside(const struct fixture *f, const struct ntk_store_status *status)
+{
+    glob_t found;
+    char *pattern = test_scratch_path(f->folder, "store.db.damaged-*Z");
+    char *path;
+
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    path = strdup(found.gl_pathv[0]);
+    assert_non_null(strstr(status->set_aside, path));
+    assert_non_null(strstr(status->set_aside, "is damaged"));
+    globfree(&found);
+    free(pattern);
+    return path;
+}
+
+static void overwrite(const char *path, long offset, int byte, size_t count)
+{
+    FILE *file = fopen(path, "r+");
+
+    assert_non_null(file);
+    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    for (size_t i = 0; i < count; i++) {
+        fputc(byte, file);
+    }
+    fclose(file);
+}
+
+/* Opens, stores one period, and says what became of the damaged file. */
+static void store_one(const struct fixture *f, struct ntk_store_status *out_status)
+{
+    struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
+    struct ntk_store *store = open_store(f->path);
+
+    put(store, &period);
+    assert_true(test_wait_until(has_stored_one, store, 20));
+    ntk_store_status_get(store, out_status);
+    assert_false(out_status->failing);
+    assert_int_equal(out_status->snapshots_lost, 0);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+}
+
+static void a_damaged_file_is_set_aside_and_storing_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_status status;
+    static const struct {
+        const char *page; /* which page is spoilt: SQL for its number */
+        long from;        /* offset in it */
+        int byte;
+    } damages[] = {
+        { "SELECT 1", 0, 0 },      /* blocks that never reached the disk */
+        { "SELECT 1", 100, 0xff }, /* the schema */
+        /* Shows only when the table is written to, in the writer's thread. */
+        { "SELECT rootpage FROM sqlite_schema WHERE name = 'machine_sample'", 0, 0xff },
+        { "SELECT rootpage FROM sqlite_schema WHERE name = 'core_sample'", 0, 0xff },
+    };
+
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        store_one(f, &status);
+        assert_int_equal(status.set_aside_count, 0);
+        long page = atol(ask(f->path, damages[i].page));
+        overwrite(f->path, (page - 1) * 4096 + damages[i].from, damages[i].byte,
+                  4096 - (size_t)damages[i].from);
+        struct stat before;
+        struct stat after;
+        assert_int_equal(stat(f->path, &before), 0);
+
+        store_one(f, &status);
+        assert_int_equal(status.set_aside_count, 1);
+        char *aside = find_set_aside(f, &status);
+        assert_int_equal(stat(aside, &after), 0);
+        assert_int_equal(before.st_ino, after.st_ino);
+        assert_int_equal(before.st_size, after.st_size);
+        assert_string_equal(ask(f->path, "SELECT sum(completed) FROM execution_sample"), "6");
+        assert_int_equal(unlink(aside), 0);
+        assert_int_equal(unlink(f->path), 0);
+        free(aside);
+    }
+}
+
+static void a_damaged_file_of_someone_else_stays_where_it_is(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = NULL;
+    struct ntk_err err = { 0 };
+    sqlite3 *db;
+
+    sqlite3_open(f->path, &db);
+    sqlite3_exec(db, "CREATE TABLE theirs (a)", NULL, NULL, NULL);
+    sqlite3_close(db);
+    overwrite(f->path, 100, 0xff, 1000);
+    assert_int_equal(ntk_store_open(f->path, NULL, &store, &err), -EPROTO);
+    assert_non_null(strstr(err.text, "not one of neuron-monitor"));
+    assert_int_equal(access(f->path, F_OK), 0);
+}
+
+/* A reader in the middle of a transaction sees its moment; the writer goes on as if it were not there. */
+static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = { .time_ns = MINUTE_0, .completed = 3, .latency_ns = 1000 };
+    struct ntk_store *store = open_store(f->path);
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+
+    put(store, &period);
+    assert_true(test_wait_until(has_stored_one, store, 20));
+    assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_prepare_v2(db, "SELECT count(*) FROM machine_sample", -1, &statement, NULL);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(statement, 0), 1);
+
+    for (int i = 0; i < 300; i++) {
+        put(store, &period);
+        wait_for_room(store);
+    }
+    assert_true(test_wait_until(has_stored_all, store, 20));
+    sqlite3_reset(statement);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(statement, 0), 1);
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "301");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_minute"), "6");
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+}
+
 static void retention_removes_by_age_and_by_size(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
-    struct test_period period = {
-        .time_ns = T0, .completed = 2, .latency_ns = 1000, .with_events = true
-    };
-    struct ntk_store_status status;
+    struct test_period period = { .time_ns = MINUTE_0 + SECOND,
+                                  .completed = 2,
+                                  .latency_ns = 1000,
+                                  .memory_bytes = 4096,
+                                  .with_events = true };
+    struct ntk_retention retention = { { 200 * SECOND, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
     struct ntk_err err = { 0 };
     sqlite3 *db;
 
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 320; i++) {
         put(store, &period);
-        do {
-            ntk_store_status_get(store, &status);
-        } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+        wait_for_room(store);
     }
     ntk_store_close(store, NULL);
     assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    assert_int_equal(ntk_retention_run(db, T0 + 100 * SECOND, UINT64_MAX, &err), 0);
-    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "200");
-    assert_string_equal(ask(f->path, "SELECT count(*) FROM core_sample"), "400");
-    /* Totals are not samples. */
-    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM core_total"), "1200");
-    for (int i = 0; i < 200 && ntk_retention_run(db, 0, 1, &err) > 0; i++) {
+    assert_int_equal(ntk_retention_run(db, &retention, MINUTE_0 + 320 * SECOND, &err), 0);
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "201");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM core_sample"), "402");
+    assert_string_equal(ask(f->path, "SELECT first_ns FROM tier WHERE tier = 'second'"),
+                        "1700000160000000000");
+    /* Totals and minutes are not samples. */
+    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM core_total"), "1280");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_minute"), "5");
+    /* The value of memory holds where its row went. */
+    assert_string_equal(ask(f->path, "SELECT group_concat(time_ns || ' ' || current_bytes)"
+                                     " FROM memory_sample"),
+                        "1700000160000000000 4096");
+    for (int i = 0; i < 200 && ntk_retention_run(db, &retention, MINUTE_0, &err) > 0; i++) {
+    }
+    /* Never what is not merged yet: the last, open minute. */
+    retention.keep_bytes = 1;
+    for (int i = 0; i < 200 && ntk_retention_run(db, &retention, MINUTE_0, &err) > 0; i++) {
     }
     sqlite3_close(db);
-    assert_true(atoi(ask(f->path, "SELECT count(*) FROM machine_sample")) <= 1);
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "21");
 }
 
 int main(void)
@@ -399,6 +561,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_queue_that_overflows_loses_the_oldest_and_counts_them,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_file_is_set_aside_and_storing_goes_on, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_file_of_someone_else_stays_where_it_is, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_that_holds_a_transaction_does_not_block_the_writer,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),
     };

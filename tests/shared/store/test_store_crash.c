@@ -19,6 +19,7 @@
 
 #include "shared/store/store.h"
 #include "tests/shared/store/make_snapshot.h"
+#include "tests/shared/store/tier_check.h"
 #include "tests/support/scratch.h"
 
 #define ROUNDS 15
@@ -33,7 +34,8 @@ struct progress {
 
 static void write_until_killed(const char *path, struct progress *progress)
 {
-    struct ntk_store_options options = { .keep_ns = UINT64_MAX, .commit_ns = 2000000 };
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 2000000 };
     struct ntk_store *store;
     uint64_t before = progress->committed;
     struct test_period period = { .completed = 1, .latency_ns = 1000 };
@@ -44,7 +46,7 @@ static void write_until_killed(const char *path, struct progress *progress)
     for (;;) {
         struct ntk_store_status status;
         period.time_ns = progress->next_time_ns;
-        progress->next_time_ns += 1000;
+        progress->next_time_ns += 7000000000; /* a minute is over every ninth time */
         struct ntk_snapshot *snapshot = test_make_snapshot(&period);
         ntk_store_put(store, snapshot);
         ntk_snapshot_destroy(snapshot);
@@ -53,17 +55,6 @@ static void write_until_killed(const char *path, struct progress *progress)
             progress->committed = before + status.snapshots_stored;
         } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
     }
-}
-
-static int64_t number(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement;
-
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    int64_t value = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return value;
 }
 
 static void a_killed_writer_leaves_a_sound_file_with_every_commit(void **state)
@@ -87,27 +78,30 @@ static void a_killed_writer_leaves_a_sound_file_with_every_commit(void **state)
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
 
-        sqlite3 *db;
+        sqlite3 *db = test_tier_open(path);
         sqlite3_stmt *statement;
-        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
         assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL),
                          SQLITE_OK);
         assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
         assert_string_equal((const char *)sqlite3_column_text(statement, 0), "ok");
         sqlite3_finalize(statement);
-        if (number(db, "PRAGMA user_version") == 0) {
+        if (test_tier_number(db, "PRAGMA user_version") == 0) {
             sqlite3_close(db); /* killed before the schema was there */
             continue;
         }
-        int64_t now_stored = number(db, "SELECT count(*) FROM machine_sample");
+        int64_t now_stored = test_tier_number(db, "SELECT count(*) FROM machine_sample");
         assert_true(now_stored >= stored);
         assert_true(now_stored >= (int64_t)progress->committed);
-        assert_int_equal(number(db, "SELECT count(*) FROM core_sample"), 2 * now_stored);
+        assert_int_equal(test_tier_number(db, "SELECT count(*) FROM core_sample"), 2 * now_stored);
+        test_tier_check(db);
         stored = now_stored;
         progress->committed = (uint64_t)stored;
         sqlite3_close(db);
     }
     assert_true(stored > 0);
+    sqlite3 *db = test_tier_open(path);
+    assert_true(test_tier_number(db, "SELECT count(*) FROM core_minute") > 0);
+    sqlite3_close(db);
     munmap(progress, sizeof *progress);
     free(path);
     test_scratch_destroy(folder);

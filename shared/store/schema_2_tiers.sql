@@ -1,0 +1,127 @@
+-- One tier of schema 2: @ is its name. A row is what the rows of the tier below add up to in the
+-- step that ends at time_ns: counts and busy times are sums, *_max the largest, *_last the newest,
+-- histograms merged; the percentiles are those of the merged histogram. samples and period_ns say how
+-- many seconds were seen, and how long they were.
+
+CREATE TABLE machine_@ (
+    time_ns INTEGER PRIMARY KEY,
+    samples INTEGER NOT NULL,
+    period_ns INTEGER NOT NULL,
+    vcpu_period_ns INTEGER,
+    vcpu_user_ns INTEGER,
+    vcpu_system_ns INTEGER,
+    vcpu_ratio_max REAL,
+    memory_used_bytes_max INTEGER,
+    memory_used_bytes_last INTEGER,
+    memory_total_bytes INTEGER,
+    swap_used_bytes_max INTEGER,
+    events_read INTEGER NOT NULL,
+    events_lost INTEGER NOT NULL,
+    events_unlisted INTEGER NOT NULL,
+    context_switches INTEGER
+) STRICT;
+
+CREATE TABLE device_@ (
+    time_ns INTEGER NOT NULL,
+    device INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
+    memory_used_bytes_max INTEGER,
+    memory_used_bytes_last INTEGER,
+    mem_ecc_corrected INTEGER,
+    mem_ecc_uncorrected INTEGER,
+    sram_ecc_uncorrected INTEGER,
+    sram_ecc_corrected INTEGER,
+    mem_ecc_repairable_uncorrected INTEGER,
+    PRIMARY KEY (time_ns, device)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE process_@ (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    samples INTEGER NOT NULL,
+    period_ns INTEGER NOT NULL,
+    vcpu_period_ns INTEGER,
+    vcpu_user_ns INTEGER,
+    vcpu_system_ns INTEGER,
+    vcpu_ratio_max REAL,
+    rss_bytes_max INTEGER,
+    rss_bytes_last INTEGER,
+    host_memory_bytes_max INTEGER NOT NULL,
+    host_memory_bytes_last INTEGER NOT NULL,
+    device_memory_bytes_max INTEGER NOT NULL,
+    device_memory_bytes_last INTEGER NOT NULL,
+    in_flight_max INTEGER NOT NULL,
+    events_lost INTEGER NOT NULL,
+    PRIMARY KEY (time_ns, process_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE core_@ (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    core INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
+    period_ns INTEGER NOT NULL,
+    busy_period_ns INTEGER,
+    busy_ns INTEGER,
+    busy_ratio_max REAL,
+    pe_busy_ns INTEGER,
+    act_busy_ns INTEGER,
+    pool_busy_ns INTEGER,
+    dve_busy_ns INTEGER,
+    sp_busy_ns INTEGER,
+    dma_busy_ns INTEGER,
+    flops INTEGER,
+    effective_flops INTEGER,
+    hbm_read_bytes INTEGER,
+    hbm_written_bytes INTEGER,
+    dma_bytes INTEGER,
+    host_to_device_bytes INTEGER,
+    device_to_host_bytes INTEGER,
+    in_flight_max INTEGER,
+    busy_total_ns INTEGER,
+    PRIMARY KEY (time_ns, process_id, core)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE execution_@ (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    core INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
+    period_ns INTEGER NOT NULL,
+    completed INTEGER NOT NULL,
+    completed_with_err INTEGER NOT NULL,
+    completed_with_num_err INTEGER NOT NULL,
+    timed_out INTEGER NOT NULL,
+    incorrect_input INTEGER NOT NULL,
+    failed_to_queue INTEGER NOT NULL,
+    generic INTEGER NOT NULL,
+    numerical INTEGER NOT NULL,
+    transient INTEGER NOT NULL,
+    model INTEGER NOT NULL,
+    runtime INTEGER NOT NULL,
+    hardware INTEGER NOT NULL,
+    executions_total INTEGER NOT NULL,
+    latency_p50_ns INTEGER,
+    latency_p99_ns INTEGER,
+    latency_max_ns INTEGER,
+    device_latency_p50_ns INTEGER,
+    device_latency_p99_ns INTEGER,
+    latency_histogram BLOB,
+    device_latency_histogram BLOB,
+    PRIMARY KEY (time_ns, process_id, core)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE model_@ (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    model_id INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
+    period_ns INTEGER NOT NULL,
+    executions INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    latency_p50_ns INTEGER,
+    latency_p99_ns INTEGER,
+    latency_histogram BLOB,
+    device_latency_histogram BLOB,
+    PRIMARY KEY (time_ns, process_id, model_id)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_machine - what the machine is, as rows of machine and device: at the start and when it changes.
+ * Private to shared/store. Threads: the writer's.
+ */
+#ifndef NTK_SHARED_STORE_STORE_MACHINE_H
+#define NTK_SHARED_STORE_STORE_MACHINE_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+
+/* Zeroed: nothing written yet. */
+struct ntk_store_machine {
+    struct ntk_buf written; /* the facts of the last row, as text */
+};
+
+void ntk_store_machine_fini(struct ntk_store_machine *machine);
+/* Adds the number of rows written to *row_count. */
+int ntk_store_machine_write(struct ntk_store_machine *machine, sqlite3 *db,
+                            const struct ntk_snapshot *snapshot, uint64_t *row_count,
+                            struct ntk_err *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_schema - the layout of the database: made in a new file, brought up to date in an old one.
+ *
+ * A new file goes through the same steps as one of the first schema, so both end alike. All steps are
+ * one transaction: whoever looks sees the old schema or the new one.
+ * Private to shared/store. Threads: the writer's.
+ */
+#ifndef NTK_SHARED_STORE_STORE_SCHEMA_H
+#define NTK_SHARED_STORE_STORE_SCHEMA_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+/* version: what ntk_store_sql_check() found, 0 for an empty file. Does nothing for the present one. */
+int ntk_store_schema_update(sqlite3 *db, int64_t version, struct ntk_err *err);
+
+#endif

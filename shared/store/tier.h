@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tier - the three resolutions of the store, and how rows of one become rows of the next.
+ *
+ * Each family of samples has a table per tier: x_sample (a row per second), x_minute, x_hour. A tier's
+ * row belongs to the step that ends at its time_ns and is made from the rows of the tier below whose
+ * time_ns lies in the step: sums, largest, newest, merged histograms. Nothing is averaged.
+ *
+ * The rows of every tier can be read with the same columns: ntk_tier_add_select().
+ * Private to shared/store. Threads: one connection, one thread at a time.
+ */
+#ifndef NTK_SHARED_STORE_TIER_H
+#define NTK_SHARED_STORE_TIER_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/store/store.h"
+
+enum ntk_tier_family {
+    NTK_FAMILY_MACHINE = 0,
+    NTK_FAMILY_DEVICE = 1,
+    NTK_FAMILY_PROCESS = 2,
+    NTK_FAMILY_CORE = 3,
+    NTK_FAMILY_EXECUTION = 4,
+    NTK_FAMILY_MODEL = 5,
+    NTK_FAMILY_COUNT
+};
+
+extern const char *const ntk_tier_names[NTK_STORE_TIER_COUNT]; /* as in the table tier */
+extern const uint64_t ntk_tier_step_ns[NTK_STORE_TIER_COUNT];
+
+/* "core", "_minute": the name of a table is both. */
+extern const char *const ntk_tier_families[NTK_FAMILY_COUNT];
+extern const char *const ntk_tier_suffixes[NTK_STORE_TIER_COUNT];
+
+/* The start of the step in which a sample of time_ns lies; steps are (start, start + step]. */
+uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns);
+
+/* "SELECT time_ns, ... FROM x_minute": the columns of the coarser tiers, without percentiles. */
+void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family,
+                         enum ntk_store_tier tier);
+/* The INSERT that makes the rows of one step of `tier` out of the tier below; ?1 start, ?2 end. */
+void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum ntk_store_tier tier);
+
+/*
+ * SQL functions that the statements above and the reader use:
+ * add_up(x)                   sum that stays at the largest integer instead of failing; NULL of nothing
+ * newest(x, time_ns)          the x of the largest time_ns that is not NULL
+ * histogram_merge(blob)       all histograms as one BLOB; NULL of nothing; skips what is malformed
+ * histogram_percentile(b, p)  ns, NULL for an empty or malformed one
+ */
+int ntk_tier_add_functions(sqlite3 *db, struct ntk_err *err);
+
+#endif

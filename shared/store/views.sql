@@ -1,0 +1,124 @@
+-- For people with sqlite3: made anew with every new schema, so that an old file has the same ones.
+
+CREATE VIEW process_overview AS
+SELECT p.pid,
+       p.tag,
+       p.command,
+       datetime(p.first_seen_ns / 1000000000, 'unixepoch') AS first_seen,
+       datetime(p.ended_ns / 1000000000, 'unixepoch') AS ended,
+       (SELECT count(*) FROM core_total t WHERE t.process_id = p.process_id) AS cores,
+       (SELECT sum(t.completed) FROM core_total t WHERE t.process_id = p.process_id) AS completed,
+       (SELECT sum(t.generic + t.numerical + t.transient + t.model + t.runtime + t.hardware)
+          FROM core_total t WHERE t.process_id = p.process_id) AS errors,
+       (SELECT round(max(m.bytes) / 1048576.0, 1)
+          FROM (SELECT process_id, device_memory_bytes AS bytes FROM process_sample
+                UNION ALL SELECT process_id, device_memory_bytes_max FROM process_minute
+                UNION ALL SELECT process_id, device_memory_bytes_max FROM process_hour) m
+         WHERE m.process_id = p.process_id) AS device_mib_max
+  FROM process p;
+
+CREATE VIEW core_overview AS
+SELECT c.core,
+       p.tag,
+       count(*) AS samples,
+       round(100.0 * sum(c.busy_ns) / sum(c.period_ns), 1) AS busy_percent,
+       round(100.0 * sum(c.pe_busy_ns) / sum(c.period_ns), 1) AS pe_percent,
+       round(100.0 * sum(c.dma_busy_ns) / sum(c.period_ns), 1) AS dma_percent,
+       round(sum(c.effective_flops) * 1.0 / sum(c.period_ns), 3) AS effective_gflops_per_s,
+       (SELECT sum(e.completed) FROM execution_sample e
+         WHERE e.process_id = c.process_id AND e.core = c.core) AS completed,
+       (SELECT round(max(e.latency_p99_ns) / 1e6, 3) FROM execution_sample e
+         WHERE e.process_id = c.process_id AND e.core = c.core) AS worst_p99_ms
+  FROM core_sample c JOIN process p USING (process_id)
+ GROUP BY c.process_id, c.core
+ ORDER BY c.core;
+
+CREATE VIEW core_by_minute AS
+SELECT datetime(c.time_ns / 1000000000, 'unixepoch') AS time,
+       c.core,
+       p.tag,
+       round(c.period_ns / 1e9, 1) AS seconds,
+       round(100.0 * c.busy_ns / c.busy_period_ns, 1) AS busy_percent,
+       round(100.0 * c.busy_ratio_max, 1) AS busiest_second_percent,
+       round(100.0 * c.pe_busy_ns / c.period_ns, 1) AS pe_percent,
+       round(100.0 * c.dma_busy_ns / c.period_ns, 1) AS dma_percent,
+       round(c.effective_flops * 1.0 / c.period_ns, 3) AS effective_gflops_per_s
+  FROM core_minute c JOIN process p USING (process_id)
+ ORDER BY c.time_ns, c.core;
+
+CREATE VIEW core_by_hour AS
+SELECT datetime(c.time_ns / 1000000000, 'unixepoch') AS time,
+       c.core,
+       p.tag,
+       round(c.period_ns / 1e9, 1) AS seconds,
+       round(100.0 * c.busy_ns / c.busy_period_ns, 1) AS busy_percent,
+       round(100.0 * c.busy_ratio_max, 1) AS busiest_second_percent,
+       round(100.0 * c.pe_busy_ns / c.period_ns, 1) AS pe_percent,
+       round(100.0 * c.dma_busy_ns / c.period_ns, 1) AS dma_percent,
+       round(c.effective_flops * 1.0 / c.period_ns, 3) AS effective_gflops_per_s
+  FROM core_hour c JOIN process p USING (process_id)
+ ORDER BY c.time_ns, c.core;
+
+CREATE VIEW model_by_minute AS
+SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,
+       p.tag,
+       m.name,
+       s.model_id,
+       s.executions,
+       s.errors,
+       round(s.latency_p50_ns / 1e6, 3) AS p50_ms,
+       round(s.latency_p99_ns / 1e6, 3) AS p99_ms
+  FROM model_minute s JOIN process p USING (process_id) JOIN model m USING (process_id, model_id)
+ ORDER BY s.time_ns, p.tag, s.model_id;
+
+CREATE VIEW model_by_hour AS
+SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,
+       p.tag,
+       m.name,
+       s.model_id,
+       s.executions,
+       s.errors,
+       round(s.latency_p50_ns / 1e6, 3) AS p50_ms,
+       round(s.latency_p99_ns / 1e6, 3) AS p99_ms
+  FROM model_hour s JOIN process p USING (process_id) JOIN model m USING (process_id, model_id)
+ ORDER BY s.time_ns, p.tag, s.model_id;
+
+CREATE VIEW process_memory_by_hour AS
+SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,
+       p.pid,
+       p.tag,
+       round(s.host_memory_bytes_max / 1048576.0, 1) AS host_mib_max,
+       round(s.device_memory_bytes_max / 1048576.0, 1) AS device_mib_max,
+       round(s.rss_bytes_max / 1048576.0, 1) AS rss_mib_max
+  FROM process_hour s JOIN process p USING (process_id)
+ ORDER BY s.time_ns, p.pid;
+
+CREATE VIEW memory_now AS
+SELECT p.pid, p.tag, m.core, k.location, k.name AS category, m.model_id, m.current_bytes, m.peak_bytes
+  FROM memory_last m JOIN process p USING (process_id) JOIN memory_category k USING (category)
+ ORDER BY p.pid, m.core, m.category, m.model_id;
+
+CREATE VIEW execution_rate AS
+SELECT datetime(e.time_ns / 1000000000, 'unixepoch') AS time,
+       p.tag,
+       sum(e.completed) AS completed,
+       sum(e.completed_with_err + e.completed_with_num_err + e.timed_out + e.incorrect_input +
+           e.failed_to_queue) AS failed,
+       round(sum(e.completed) * 1e9 / max(e.period_ns), 1) AS per_second,
+       round(max(e.latency_p50_ns) / 1e6, 3) AS p50_ms,
+       round(max(e.latency_p99_ns) / 1e6, 3) AS p99_ms
+  FROM execution_sample e JOIN process p USING (process_id)
+ GROUP BY e.time_ns, e.process_id
+ ORDER BY e.time_ns;
+
+CREATE VIEW memory_events AS
+SELECT datetime(m.time_ns / 1000000000, 'unixepoch') AS time, p.tag, m.operation, k.location,
+       k.name AS category, m.core, m.model_id, printf('0x%x', m.address) AS address, m.bytes, m.tensor
+  FROM memory_log m JOIN process p USING (process_id) JOIN memory_category k USING (category)
+ ORDER BY m.time_ns;
+
+CREATE VIEW errors AS
+SELECT datetime(e.time_ns / 1000000000, 'unixepoch') AS time, p.pid, p.tag, e.error_class,
+       e.nrt_status, e.core, e.model_id, e.execution
+  FROM error_log e JOIN process p USING (process_id)
+ ORDER BY e.time_ns;

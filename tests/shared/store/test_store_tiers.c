@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the tiers: minutes and hours are exactly what their seconds add up to, whatever happened. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/store/store.h"
+#include "shared/store/store_histogram.h"
+#include "shared/store/tier.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/shared/store/tier_check.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define SECOND UINT64_C(1000000000)
+#define HOUR_0 UINT64_C(1699999200000000000) /* on the hour */
+
+struct fixture {
+    char *folder;
+    char *path;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "store.db");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+static struct ntk_store *open_store(const char *path)
+{
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 20000000 };
+    struct ntk_store *store = NULL;
+    struct ntk_err err = { 0 };
+
+    if (ntk_store_open(path, &options, &store, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    return store;
+}
+
+static void put(struct ntk_store *store, struct test_period *period, uint64_t i)
+{
+    struct ntk_store_status status;
+
+    period->completed = 1 + i % 7;
+    period->latency_ns = 1000 * (1 + i * i % 97);
+    period->memory_bytes = 4096 * (1 + i * 31 % 57);
+    struct ntk_snapshot *snapshot = test_make_snapshot(period);
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    do {
+        ntk_store_status_get(store, &status);
+    } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+}
+
+static void minutes_and_hours_are_what_their_seconds_add_up_to(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = open_store(f->path);
+    struct test_period period = { 0 };
+    struct ntk_histogram_dense *minute = calloc(1, sizeof *minute);
+    const double percent = 99;
+    double p99_ns;
+
+    /* Two hours and a bit, each second second, with a gap of twenty minutes. */
+    for (uint64_t i = 2; i <= 7300; i += i == 4000 ? 1200 : 2) {
+        period.time_ns = HOUR_0 + i * SECOND;
+        put(store, &period, i);
+        for (uint64_t n = 0; i > 60 && i <= 120 && n < period.completed; n++) {
+            ntk_histogram_dense_record(minute, period.latency_ns);
+        }
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+
+    sqlite3 *db = test_tier_open(f->path);
+    test_tier_check(db);
+    assert_int_equal(test_tier_number(db, "SELECT count(*) FROM machine_hour"), 2);
+    assert_int_equal(test_tier_number(db, "SELECT count(*) FROM machine_minute"), 121 - 19);
+    assert_int_equal(test_tier_number(db, "SELECT samples FROM machine_hour LIMIT 1"), 1800);
+    assert_int_equal(test_tier_number(db, "SELECT max(time_ns) FROM core_hour"),
+                     HOUR_0 + 7200 * SECOND);
+    assert_int_equal(test_tier_number(db, "SELECT busy_ns FROM core_hour WHERE core = 4 LIMIT 1"),
+                     900 * SECOND);
+    /* Against numbers that no code of the store has touched. */
+    assert_true(ntk_histogram_dense_percentiles(minute, &percent, 1, &p99_ns));
+    assert_int_equal(test_tier_number(db, "SELECT latency_p99_ns FROM execution_minute"
+                                          " WHERE core = 4 LIMIT 1 OFFSET 1"),
+                     (int64_t)p99_ns);
+    struct ntk_buf blob = { 0 };
+    ntk_store_histogram_encode_dense(minute, &blob);
+    sqlite3_stmt *statement;
+    sqlite3_prepare_v2(db,
+                       "SELECT latency_histogram FROM execution_minute"
+                       " WHERE core = 4 LIMIT 1 OFFSET 1",
+                       -1, &statement, NULL);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_bytes(statement, 0), blob.bytes_count);
+    assert_memory_equal(sqlite3_column_blob(statement, 0), blob.bytes, blob.bytes_count);
+    sqlite3_finalize(statement);
+    ntk_buf_fini(&blob);
+    sqlite3_close(db);
+    free(minute);
+}
+
+static void a_clock_that_is_set_back_makes_the_steps_again(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = { 0 };
+
+    for (int round = 0; round < 3; round++) {
+        struct ntk_store *store = open_store(f->path);
+        /* Each round begins 200 s before the last one ended, between its samples. */
+        for (uint64_t i = 1; i <= 400; i++) {
+            period.time_ns =
+                HOUR_0 + (uint64_t)round * 200 * SECOND + i * SECOND + (uint64_t)round * 1000;
+            put(store, &period, i);
+        }
+        assert_int_equal(ntk_store_close(store, NULL), 0);
+        sqlite3 *db = test_tier_open(f->path);
+        test_tier_check(db);
+        sqlite3_close(db);
+    }
+    sqlite3 *db = test_tier_open(f->path);
+    assert_int_equal(test_tier_number(db, "SELECT sum(samples) FROM machine_minute"),
+                     3 * 400 - 21 /* the open minute */);
+    sqlite3_close(db);
+}
+
+static void sums_stay_at_the_largest_number_instead_of_failing(void **state)
+{
+    sqlite3 *db;
+    (void)state;
+
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(ntk_tier_add_functions(db, NULL), 0);
+    assert_int_equal(test_tier_number(db, "SELECT add_up(column1) FROM"
+                                          " (VALUES (9223372036854775807), (5), (NULL))"),
+                     INT64_MAX);
+    assert_int_equal(test_tier_number(db, "SELECT add_up(column1) IS NULL FROM (VALUES (NULL))"),
+                     1);
+    assert_int_equal(test_tier_number(db, "SELECT newest(column1, column2) FROM"
+                                          " (VALUES (7, 3), (8, 5), (NULL, 9), (6, 1))"),
+                     8);
+    /* What is malformed is left out. */
+    assert_int_equal(test_tier_number(db,
+                                      "SELECT hex(histogram_merge(column1)) = '01050105' || '01'"
+                                      " FROM (VALUES (x'0105010501'), (x'02'), (x'01'), (NULL))"),
+                     1);
+    assert_int_equal(test_tier_number(db, "SELECT histogram_percentile(x'0105010501', 99)"), 5);
+    assert_int_equal(test_tier_number(db, "SELECT histogram_percentile(x'010000', 99) IS NULL"), 1);
+    assert_int_equal(test_tier_number(db, "SELECT histogram_percentile('text', 99) IS NULL"), 1);
+    sqlite3_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(minutes_and_hours_are_what_their_seconds_add_up_to, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_makes_the_steps_again, set_up,
+                                        tear_down),
+        cmocka_unit_test(sums_stay_at_the_largest_number_instead_of_failing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
