@@ -267,6 +267,48 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
  * -ENOENT when no capture goes to that file. */
 int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_err *err);
 
+/* --- captures of a core instead of a model -------------------------------------------------------- */
+
+/* A core has at most one recorder in each slot, all independent of one another. */
+enum ntk_core_recorder_slot {
+    NTK_CORE_RECORDER_SESSION,
+    NTK_CORE_RECORDER_CONTINUOUS,
+    NTK_CORE_RECORDER_INSPECT,
+    NTK_CORE_RECORDER_SLOTS,
+};
+
+enum ntk_core_recorder_keeps {
+    NTK_CORE_KEEPS_ALL,    /* every execution, one after the other on the clock of the core */
+    NTK_CORE_KEEPS_LATEST, /* the last one that began */
+    NTK_CORE_KEEPS_FAILED, /* the first one that did not complete since the start or the last save */
+};
+
+struct ntk_core_recorder_options {
+    enum ntk_core_recorder_keeps keeps;
+    const char *folder; /* exists; unnamed files lie there while a recording outgrows memory */
+    /* Records beyond so many bytes, per physical core and program, are dropped and counted; 0: no bound. */
+    uint64_t instruction_bytes_max, event_bytes_max, dma_bytes_max, throttle_bytes_max;
+};
+
+struct ntk_core_recording;
+
+/* -EALREADY: the slot is taken; -EINVAL: no such core. */
+int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
+                            const struct ntk_core_recorder_options *options, struct ntk_err *err);
+/* *out_recording is the caller's; NULL for out_recording: what it has is dropped. Waits for an execution
+ * that runs. -ENOENT: nothing records there. */
+int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
+                           struct ntk_core_recording **out_recording, struct ntk_err *err);
+/* Writes what it keeps now and goes on; uuid: of the program that ran last, NULL for any. 1 when records are missing: err says
+ * how many, err->code is -ENOBUFS when the bounds were reached and nothing else failed. -ENODATA:
+ * nothing has run (KEEPS_FAILED: failed) yet. -ENOENT: nothing records there. */
+int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
+                           const uint8_t *uuid, const char *path, struct ntk_err *err);
+/* The same for a recording that is over; any number of times, also after ntk_core_close(). */
+int ntk_core_recording_save(struct ntk_core_recording *recording, const char *path,
+                            struct ntk_err *err);
+void ntk_core_recording_destroy(struct ntk_core_recording *recording);
+
 #ifdef __cplusplus
 }
 #endif

@@ -318,6 +318,7 @@ static void core_free(struct ntk_core *core)
     core_captures_drop(core);
     core_comms_drop(core);
     if (core->ncs) {
+        core_recorders_drop(core);
         for (uint32_t i = 0; i < core->core_count; i++) {
             nc_close(core, &core->ncs[i]);
         }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "runtime-hooks/core/core_debug.h"
+#include "runtime-hooks/core/core_record.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "shared/base/clock.h"
 
@@ -377,6 +378,8 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
 
         outcome = core_hardware_check(core, nc, &subject, execution->err);
     }
+    struct core_step_record record;
+    core_step_record_begin(&record, execution->capture, model, step_index, execution->id);
     uint32_t run_count = outcome == NTK_CORE_COMPLETED ? step->subgraph_count : 0;
     for (uint32_t i = 0; i < run_count; i++) {
         struct core_subgraph *subgraph = &step->subgraphs[i];
@@ -385,8 +388,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
             .binding_count = subgraph->variable_count,
             .timeout_ns = model->timeout_ns,
             .zero_outputs = step->is_empty,
-            .trace =
-                execution->capture ? core_capture_trace(execution->capture, step_index, i) : NULL,
+            .trace = core_step_record_trace(&record, i),
         };
 
         bindings_fill(execution, subgraph, &nc->scratchpad[i]);
@@ -396,9 +398,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
                                                  : outcome_of_run(execution, nc, &results[i]));
         device_ns = results[i].duration_ns > device_ns ? results[i].duration_ns : device_ns;
     }
-    if (execution->capture) {
-        core_capture_step_end(execution->capture, device_ns);
-    }
+    core_step_record_end(&record, device_ns, outcome != NTK_CORE_COMPLETED);
     if (core->is_paced) {
         pace(start_ns, device_ns);
     }

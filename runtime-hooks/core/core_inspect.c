@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/core/core_inspect.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,141 +14,145 @@
 #include "shared/base/fs.h"
 #include "shared/formats/ntrace/ntrace.h"
 
-#define SAVE_BATCH 4096U
+#define PIECE_EVENTS 16384U /* of the file, and of memory while it is written */
+#define PIECE_COLUMNS_WIDE 5U
+#define PIECE_COLUMNS 7U
 #define SAMPLES_MAX 86400U /* a day; later ones are left out */
 #define CPUS_MAX 1024U
 
 /* --- system trace --------------------------------------------------------------------------------- */
 
-/* Every event of one core. */
-static int events_take(enum ntk_core_trace_sink sink, uint32_t nc, struct ntk_vec *events,
-                       uint64_t *out_lost)
+/* Events on their way to a piece of the file. */
+struct piece {
+    struct ntk_core_trace_event events[PIECE_EVENTS];
+    uint64_t wide[PIECE_COLUMNS_WIDE][PIECE_EVENTS];
+    uint32_t narrow[PIECE_COLUMNS][PIECE_EVENTS];
+};
+
+/* Rows to columns. */
+static void columns_fill(NtkNtracePb__Core *core, struct piece *piece, size_t count)
 {
-    size_t taken = SAVE_BATCH;
+    const struct ntk_core_trace_event *event = piece->events;
+    size_t wide = 0;
+    size_t narrow = 0;
 
-    while (taken == SAVE_BATCH && events->count < NTK_CORE_TRACE_EVENTS_MAX) {
-        struct ntk_core_trace_event *to = ntk_vec_add_many(events, SAVE_BATCH);
-
-        if (!to) {
-            return -ENOMEM;
-        }
-        taken = ntk_core_trace_take(sink, nc, to, SAVE_BATCH, out_lost);
-        events->count -= SAVE_BATCH - taken;
-    }
-    return 0;
-}
-
-/* The columns; *core owns them even on failure. */
-static int columns_fill(NtkNtracePb__Core *core, const struct ntk_vec *events)
-{
-    size_t n = events->count;
-    const struct ntk_core_trace_event *event = events->items;
-
-#define COLUMN(name, type, member)                 \
+#define COLUMN(name, type, to, member)             \
     do {                                           \
-        core->name = calloc(n + 1, sizeof(type));  \
-        if (!core->name) {                         \
-            return -ENOMEM;                        \
-        }                                          \
-        core->n_##name = n;                        \
-        for (size_t i = 0; i < n; i++) {           \
+        core->name = (to);                         \
+        core->n_##name = count;                    \
+        for (size_t i = 0; i < count; i++) {       \
             core->name[i] = (type)event[i].member; \
         }                                          \
     } while (0)
-    COLUMN(tracking_id, uint64_t, tracking_id);
-    COLUMN(timestamp_ns, uint64_t, time_ns);
-    COLUMN(exec_id, uint64_t, execution_id);
-    COLUMN(nc_timestamp_ns, uint64_t, device_ns);
-    COLUMN(size, uint64_t, bytes);
-    COLUMN(model_id, uint32_t, model_id);
-    COLUMN(name, uint32_t, name);
-    COLUMN(thread_id, uint32_t, thread_id);
-    COLUMN(device_core_idx, uint32_t, device_core);
-    COLUMN(hbm_idx, uint32_t, stack);
-    COLUMN(event_type, uint32_t, kind);
-    COLUMN(phase, uint32_t, phase);
+    COLUMN(tracking_id, uint64_t, piece->wide[wide++], tracking_id);
+    COLUMN(timestamp_ns, uint64_t, piece->wide[wide++], time_ns);
+    COLUMN(exec_id, uint64_t, piece->wide[wide++], execution_id);
+    COLUMN(nc_timestamp_ns, uint64_t, piece->wide[wide++], device_ns);
+    COLUMN(size, uint64_t, piece->wide[wide++], bytes);
+    COLUMN(model_id, uint32_t, piece->narrow[narrow++], model_id);
+    COLUMN(name, uint32_t, piece->narrow[narrow++], name);
+    COLUMN(thread_id, uint32_t, piece->narrow[narrow++], thread_id);
+    COLUMN(device_core_idx, uint32_t, piece->narrow[narrow++], device_core);
+    COLUMN(hbm_idx, uint32_t, piece->narrow[narrow++], stack);
+    COLUMN(event_type, uint32_t, piece->narrow[narrow++], kind);
+    COLUMN(phase, uint32_t, piece->narrow[narrow++], phase);
 #undef COLUMN
-    return 0;
+    assert(wide == PIECE_COLUMNS_WIDE && narrow == PIECE_COLUMNS);
 }
 
-/* The texts of the names that events have; the array's size is what they need. */
-static int names_fill(NtkNtracePb__Trace *trace)
+/* The texts of the names from *inout_named + 1 to the last that the events have: before them in the
+ * file, so that a file that is cut off names what it holds. */
+static int names_add(struct ntk_ntrace_writer *writer, const struct piece *piece, size_t count,
+                     uint32_t *inout_named, struct ntk_err *err)
 {
-    uint32_t largest = 0;
+    NtkNtracePb__Trace names = NTK_NTRACE_PB__TRACE__INIT;
+    uint32_t largest = *inout_named;
 
-    for (size_t c = 0; c < trace->n_cores; c++) {
-        for (size_t i = 0; i < trace->cores[c]->n_name; i++) {
-            largest = trace->cores[c]->name[i] > largest ? trace->cores[c]->name[i] : largest;
-        }
+    for (size_t i = 0; i < count; i++) {
+        largest = piece->events[i].name > largest ? piece->events[i].name : largest;
     }
-    trace->names = calloc((size_t)largest + 1, sizeof(char *));
-    if (!trace->names) {
-        return -ENOMEM;
+    if (largest == *inout_named) {
+        return 0;
     }
-    for (uint32_t i = 0; i < largest; i++) {
-        trace->names[i] = strdup(ntk_core_trace_name(i + 1));
-        if (!trace->names[i]) {
-            return -ENOMEM;
-        }
-        trace->n_names++;
+    names.names = calloc(largest - *inout_named, sizeof(char *));
+    if (!names.names) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    return 0;
+    for (uint32_t i = *inout_named; i < largest; i++) {
+        names.names[names.n_names++] = (char *)ntk_core_trace_name(i + 1);
+    }
+    int ret = ntk_ntrace_writer_add(writer, &names.base, err);
+    free(names.names);
+    *inout_named = largest;
+    return ret;
 }
 
-static int trace_fill(NtkNtracePb__Trace *trace, const struct ntk_core *core,
-                      enum ntk_core_trace_sink sink, const char *const *kind_names)
+/* At least one piece per core, so that each is in the file. */
+static int core_add(struct ntk_ntrace_writer *writer, enum ntk_core_trace_sink sink,
+                    const struct ntk_core *core, uint32_t nc, struct piece *piece,
+                    uint32_t *inout_named, struct ntk_err *err)
 {
-    uint32_t core_count = ntk_core_trace_core_count(sink);
+    uint64_t position = 0;
+    uint64_t room =
+        NTK_CORE_TRACE_EVENTS_MAX; /* a core that goes on recording does not hold us up */
+    size_t count = PIECE_EVENTS;
+    int ret = 0;
 
-    trace->version = NTK_NTRACE_VERSION;
-    trace->event_types = calloc(NTK_CORE_TRACE_KINDS, sizeof(char *));
-    trace->cores = calloc((size_t)core_count + 1, sizeof(NtkNtracePb__Core *));
-    if (!trace->event_types || !trace->cores) {
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < NTK_CORE_TRACE_KINDS; i++) {
-        trace->event_types[i] = strdup(kind_names[i]);
-        if (!trace->event_types[i]) {
-            return -ENOMEM;
-        }
-        trace->n_event_types++;
-    }
-    for (uint32_t nc = 0; nc < core_count; nc++) {
-        struct ntk_vec events = NTK_VEC_INIT(struct ntk_core_trace_event);
-        NtkNtracePb__Core *to = calloc(1, sizeof *to);
+    while (count == PIECE_EVENTS && room >= PIECE_EVENTS && ret == 0) {
+        NtkNtracePb__Trace trace = NTK_NTRACE_PB__TRACE__INIT;
+        NtkNtracePb__Core of = NTK_NTRACE_PB__CORE__INIT;
+        NtkNtracePb__Core *list[] = { &of };
 
-        if (!to) {
-            return -ENOMEM;
+        count = ntk_core_trace_copy(sink, nc, &position, piece->events, PIECE_EVENTS, &of.lost);
+        room -= count;
+        if (count == 0 && position > 0) {
+            break;
         }
-        ntk_ntrace_pb__core__init(to);
-        trace->cores[trace->n_cores++] = to;
-        to->nc_idx = nc;
-        to->worker_gid = ntk_core_global(core, nc);
-        int ret = events_take(sink, nc, &events, &to->lost);
+        of.nc_idx = nc;
+        of.worker_gid = ntk_core_global(core, nc);
+        columns_fill(&of, piece, count);
+        trace.cores = list;
+        trace.n_cores = 1;
+        ret = names_add(writer, piece, count, inout_named, err);
         if (ret == 0) {
-            ret = columns_fill(to, &events);
-        }
-        ntk_vec_fini(&events);
-        if (ret < 0) {
-            return ret;
+            ret = ntk_ntrace_writer_add(writer, &trace.base, err);
         }
     }
-    return names_fill(trace);
+    return ret;
 }
 
 int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
                         const char *const *kind_names, const char *path, struct ntk_err *err)
 {
-    NtkNtracePb__Trace *trace = calloc(1, sizeof *trace);
+    NtkNtracePb__Trace head = NTK_NTRACE_PB__TRACE__INIT;
+    struct ntk_ntrace_writer writer = { 0 };
+    struct piece *piece = malloc(sizeof *piece);
+    uint32_t named = 0;
 
-    if (!trace) {
+    if (!piece) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    ntk_ntrace_pb__trace__init(trace);
-    int ret = trace_fill(trace, core, sink, kind_names);
-    ret = ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory")
-                  : ntk_ntrace_write(path, &trace->base, err);
-    ntk_ntrace_pb__trace__free_unpacked(trace, NULL); /* every part of it is malloc'ed */
+    head.version = NTK_NTRACE_VERSION;
+    head.event_types = (char **)kind_names;
+    head.n_event_types = NTK_CORE_TRACE_KINDS;
+    int ret = ntk_ntrace_writer_begin(&writer, path, err);
+    if (ret < 0) {
+        free(piece);
+        return ret;
+    }
+    ret = ntk_ntrace_writer_add(&writer, &head.base, err);
+    uint32_t core_count = ntk_core_trace_core_count(sink);
+    for (uint32_t nc = 0; nc < core_count && ret == 0; nc++) {
+        ret = core_add(&writer, sink, core, nc, piece, &named, err);
+    }
+    if (ret < 0 && writer.bytes == 0) {
+        ntk_ntrace_writer_abort(&writer); /* not even the head: no file */
+    } else if (ret == 0 || writer.full) {
+        ret = ntk_ntrace_writer_commit(&writer, err);
+    } else {
+        ntk_ntrace_writer_abort(&writer);
+    }
+    free(piece);
     return ret;
 }
 

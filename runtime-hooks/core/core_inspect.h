@@ -16,7 +16,9 @@
 extern "C" {
 #endif
 
-/* Takes every event of the sink, which is on, into a file. kind_names: NTK_CORE_TRACE_KINDS of them. */
+/* Every event of the sink, which is on, into a file; they stay in the sink. Memory is bounded by a few MiB,
+ * however full the rings are. kind_names: NTK_CORE_TRACE_KINDS of them. 1: the disk was full, the file
+ * holds what fitted, err says so. */
 int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
                         const char *const *kind_names, const char *path, struct ntk_err *err);
 

@@ -121,11 +121,6 @@ void core_context_give_back(struct ntk_core_model *model, struct core_context *c
 
 /* Where the steps of one execution are recorded; NULL while nothing records this one. */
 struct core_capture *core_capture_take(struct ntk_core_model *model);
-/* Callbacks for one subgraph of a step; valid until the next call for this capture. */
-const struct ntk_engine_trace *core_capture_trace(struct core_capture *capture, uint32_t step,
-                                                  uint32_t subgraph);
-/* A step of this duration in device time ended. */
-void core_capture_step_end(struct core_capture *capture, uint64_t device_ns);
 void core_capture_give_back(struct core_capture *capture);
 /* The model goes; what is recorded of it can still be written. */
 void core_capture_finish(struct ntk_core_model *model);

@@ -62,6 +62,9 @@ struct core_nc {
      * trace; and the model that ran last while one was on. */
     uint64_t device_clock_ns;
     uint32_t traced_model;
+    /* What records this core; under execution_lock. */
+    uint32_t recorder_count;
+    struct ntk_core_recording *recorders[NTK_CORE_RECORDER_SLOTS];
 };
 
 struct ntk_core {
@@ -155,6 +158,11 @@ void core_comms_drop(struct ntk_core *core);
 
 /* Forgets captures that were never stopped. */
 void core_captures_drop(struct ntk_core *core);
+
+/* --- core_recorder.c --- */
+
+/* Ends what records the cores. */
+void core_recorders_drop(struct ntk_core *core);
 
 /* --- core_tensor.c --- */
 

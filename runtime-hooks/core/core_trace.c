@@ -171,30 +171,50 @@ uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink)
     return count;
 }
 
-size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
-                           struct ntk_core_trace_event *out_events, size_t count,
-                           uint64_t *out_lost)
+/* From *inout_position on; takes them when it is NULL. */
+static size_t events_get(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
+                         struct ntk_core_trace_event *out_events, size_t count, uint64_t *out_lost)
 {
     const struct sink *from = &sinks[sink];
     uint64_t lost = 0;
-    size_t taken = 0;
+    size_t got = 0;
 
     pthread_rwlock_rdlock(&gate);
     if (nc < from->core_count && from->rings[nc].events) {
         struct ring *ring = &from->rings[nc];
 
         pthread_mutex_lock(&ring->lock);
-        while (taken < count && ring->tail < ring->head) {
-            out_events[taken++] = ring->events[ring->tail++ % from->capacity];
+        uint64_t at = inout_position && *inout_position > ring->tail ? *inout_position : ring->tail;
+        while (got < count && at < ring->head) {
+            out_events[got++] = ring->events[at++ % from->capacity];
         }
         lost = ring->lost;
+        if (inout_position) {
+            *inout_position = at;
+        } else {
+            ring->tail = at;
+        }
         pthread_mutex_unlock(&ring->lock);
     }
     pthread_rwlock_unlock(&gate);
     if (out_lost) {
         *out_lost = lost;
     }
-    return taken;
+    return got;
+}
+
+size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
+                           struct ntk_core_trace_event *out_events, size_t count,
+                           uint64_t *out_lost)
+{
+    return events_get(sink, nc, NULL, out_events, count, out_lost);
+}
+
+size_t ntk_core_trace_copy(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
+                           struct ntk_core_trace_event *out_events, size_t count,
+                           uint64_t *out_lost)
+{
+    return events_get(sink, nc, inout_position, out_events, count, out_lost);
 }
 
 const char *ntk_core_trace_name(uint32_t name)

@@ -114,6 +114,11 @@ uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink);
 size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
                            struct ntk_core_trace_event *out_events, size_t count,
                            uint64_t *out_lost);
+/* The same without taking: from *inout_position on, 0 for the oldest that is there; moves it behind what was
+ * copied. An event that was overwritten meanwhile is left out. */
+size_t ntk_core_trace_copy(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
+                           struct ntk_core_trace_event *out_events, size_t count,
+                           uint64_t *out_lost);
 /* "" for 0. Valid while a sink is on that took the event. */
 const char *ntk_core_trace_name(uint32_t name);
 

@@ -20,6 +20,7 @@
 #define PAGE_MB_LIMIT 4096U
 #define DEFAULT_COMPUTE_DEPTH 8U
 #define IMPLICIT_DEPTH_MAX 63U
+#define PROFILE_MB_MAX 65536U
 #define DEFAULT_FEATURES UINT64_C(0x8000000000000FFF)
 
 /* NULL when unset or empty. */
@@ -240,6 +241,35 @@ int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
                            (unsigned long long)count, NTK_CORE_DEBUG_EVENTS_MAX);
     }
     *out_count = (uint32_t)count;
+    return 0;
+}
+
+int nrt_env_profile_bounds_get(struct ntk_core_recorder_options *out_options, struct ntk_err *err)
+{
+    const struct {
+        const char *name; /* NULL: no variable */
+        uint64_t default_mb;
+        uint64_t *bytes;
+    } bounds[] = {
+        { NULL, 128, &out_options->instruction_bytes_max },
+        { "NEURON_RT_PROFILE_BUF_EVENT_MB", 64, &out_options->event_bytes_max },
+        { "NEURON_RT_PROFILE_BUF_DMA_MB", 128, &out_options->dma_bytes_max },
+        { "NEURON_RT_PROFILE_BUF_THROTTLE_MB", 64, &out_options->throttle_bytes_max },
+    };
+
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        uint64_t mb = bounds[i].default_mb;
+        int ret = bounds[i].name ? variable_get_u64(bounds[i].name, &mb, err) : 0;
+
+        if (ret < 0) {
+            return ret;
+        }
+        if (mb == 0 || mb > PROFILE_MB_MAX) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%llu is not 1 to %u",
+                               bounds[i].name, (unsigned long long)mb, PROFILE_MB_MAX);
+        }
+        *bounds[i].bytes = mb << 20;
+    }
     return 0;
 }
 

@@ -22,6 +22,8 @@ struct nrt_env_async {
     uint32_t compute_depth;
 };
 int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err);
+/* How much a recording of the device may hold. */
+int nrt_env_profile_bounds_get(struct ntk_core_recorder_options *out_options, struct ntk_err *err);
 /* The status whose executions leave their inputs behind; 0 none. */
 uint64_t nrt_env_dump_status(void);
 /* Old numbers of nrt_dtype_t. */

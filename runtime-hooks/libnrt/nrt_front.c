@@ -9,6 +9,7 @@
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_profile_state.h"
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_sendrecv.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
@@ -72,6 +73,7 @@ static void child_after_fork(void)
     gate = fresh;
     lifecycle = fresh_lifecycle;
     nrt_inspect_forget();
+    nrt_profile_forget();
     if (state == STATE_OPEN) {
         nrt_request_forget_after_fork();
         nrt_sendrecv_forget_after_fork();
@@ -135,6 +137,7 @@ void nrt_front_execution_failed(const char *function, const struct nrt_model *mo
     nrt_log_write(NRT_LOG_NRT, NRT_LOG_ERROR, function,
                   "Failed to execute model %s with status %d (%s)",
                   ntk_core_model_name(model->core), (int)status, nrt_get_status_as_str(status));
+    nrt_inspect_execution_failed(model->core);
 }
 
 static void warn(const char *sentence)
@@ -238,6 +241,7 @@ NRT_STATUS nrt_close(void)
         nrt_request_close();
         nrt_sendrecv_close_all();
         nrt_inspect_closing(core);
+        nrt_profile_closing();
         ntk_core_debug_close_all();
         for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {
             (void)ntk_core_trace_stop((enum ntk_core_trace_sink)sink);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_inspect.h"
+#include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 #include "runtime-hooks/libnrt/nrt_trace_types.h"
@@ -44,7 +45,8 @@ struct nrt_inspect_config {
     uint64_t types;
     bool core_enabled[NRT_TRACE_CORES];
     uint32_t activities;
-    bool enable_inspect;
+    nrt_inspect_device_profile_mode_t device_mode; /* with DEVICE_PROFILE; never off */
+    bool enable_inspect, enable_on_fail;
 };
 
 /* A loaded model. */
@@ -55,9 +57,14 @@ struct seen_model {
 
 struct inspection {
     bool is_on;
+    bool on_fail; /* a failed execution is written */
+    bool is_lazy; /* nothing else is: there is no folder until one fails */
+    bool has_recorders, has_failed;
     uint32_t activities;
+    nrt_inspect_device_profile_mode_t device_mode;
     bool core_enabled[NRT_TRACE_CORES];
-    char *folder;
+    char *below;  /* the output folder */
+    char *folder; /* of this inspection, in it */
     struct ntk_core_inspect_info info;
     struct ntk_core_sampler *sampler;
 };
@@ -81,7 +88,8 @@ static NRT_STATUS config_init(struct nrt_inspect_config *config)
                                            .folder = folder,
                                            .events_per_nc = NRT_TRACE_EVENTS_PER_NC,
                                            .types = nrt_trace_types_all(),
-                                           .activities = ALL_ACTIVITIES };
+                                           .activities = ALL_ACTIVITIES,
+                                           .device_mode = NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL };
     memset(config->core_enabled, true, sizeof config->core_enabled);
     return NRT_SUCCESS;
 }
@@ -176,6 +184,33 @@ NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options, 
         return NRT_INVALID;
     }
     options->enable_inspect = enable_inspect;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_enable_inspect_on_fail(nrt_inspect_config_t *options,
+                                                         bool enable_inspect_on_fail)
+{
+    if (!options) {
+        return NRT_INVALID;
+    }
+    options->enable_on_fail = enable_inspect_on_fail;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS
+nrt_inspect_config_set_inspect_device_profile_mode(nrt_inspect_config_t *options,
+                                                   nrt_inspect_device_profile_mode_t mode)
+{
+    if (!options || (int)mode < NRT_INSPECT_DEVICE_PROFILE_MODE_OFF ||
+        (int)mode > NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION) {
+        return NRT_INVALID;
+    }
+    if (mode == NRT_INSPECT_DEVICE_PROFILE_MODE_OFF) {
+        options->activities &= ~(uint32_t)DEVICE_PROFILE;
+    } else {
+        options->activities |= DEVICE_PROFILE;
+        options->device_mode = mode;
+    }
     return NRT_SUCCESS;
 }
 
@@ -290,10 +325,15 @@ static int environment_get(struct nrt_inspect_config *config, struct ntk_err *er
          config->events_per_nc > NTK_CORE_TRACE_EVENTS_MAX)) {
         return environment_bad(events_name, err);
     }
+    bool is_session = device && strcmp(device, "session") == 0;
     if (device && strcmp(device, "0") != 0 && strcmp(device, "1") != 0 &&
-        strcmp(device, "model") != 0) {
+        strcmp(device, "model") != 0 && !is_session) {
         return environment_bad(device_name, err);
     }
+    config->device_mode = is_session ? NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION
+                                     : NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL;
+    config->enable_inspect = variable_is_on("NEURON_RT_INSPECT_ENABLE", false);
+    config->enable_on_fail = variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false);
     config->activities =
         (variable_is_on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true) ? SYSTEM_PROFILE : 0U) |
         (device && strcmp(device, "0") != 0 ? DEVICE_PROFILE : 0U) |
@@ -321,24 +361,41 @@ NRT_STATUS nrt_inspect_get_instance_output_dir(const char *output_dir, char *buf
     return length < 0 || (size_t)length >= buf_size ? NRT_INVALID : NRT_SUCCESS;
 }
 
+/* "<hash><end>" in the folder, for the program of a model. NULL without memory. */
+static char *model_path(const struct ntk_core_model *model, const char *before, const char *format,
+                        uint32_t nc)
+{
+    char hash[33];
+    char end[64];
+    char *path = NULL;
+
+    ntk_str_hex(hash, ntk_core_model_uuid(model), 16);
+    (void)snprintf(end, sizeof end, format, nc);
+    return asprintf(&path, "%s/%s%s%s", inspection.folder, before, hash, end) < 0 ? NULL : path;
+}
+
+static bool session_mode_is_on(void)
+{
+    return inspection.is_on && !inspection.is_lazy && (inspection.activities & DEVICE_PROFILE) &&
+           inspection.device_mode == NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION;
+}
+
+static bool model_mode_is_on(void)
+{
+    return inspection.is_on && !inspection.is_lazy && (inspection.activities & DEVICE_PROFILE) &&
+           inspection.device_mode == NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL;
+}
+
 /* The lock is held. A model whose capture cannot start stays unrecorded, and the log says so. */
 static void capture_start(struct seen_model *seen)
 {
-    char hash[33];
-    char name[96];
     struct ntk_err err = { 0 };
     uint32_t nc = ntk_core_model_nc(seen->model);
-    const uint8_t *uuid = ntk_core_model_uuid(seen->model);
 
-    if (!inspection.is_on || !(inspection.activities & DEVICE_PROFILE) ||
-        (nc < NRT_TRACE_CORES && !inspection.core_enabled[nc])) {
+    if (!model_mode_is_on() || (nc < NRT_TRACE_CORES && !inspection.core_enabled[nc])) {
         return;
     }
-    for (size_t i = 0; i < 16; i++) {
-        (void)snprintf(hash + 2 * i, 3, "%02x", uuid[i]);
-    }
-    (void)snprintf(name, sizeof name, "%s_instid_0_vnc_%u.ntff", hash, nc);
-    char *path = path_of(name);
+    char *path = model_path(seen->model, "", "_instid_0_vnc_%u.ntff", nc);
     /* The first of several models of one NEFF on one core is recorded. */
     if (!path || access(path, F_OK) == 0) {
         free(path);
@@ -401,12 +458,62 @@ static int folder_make(const char *below, struct ntk_err *err)
     return 0;
 }
 
-static void inspection_fini(void)
+static void inspection_fini(struct ntk_core *core)
 {
+    for (uint32_t nc = 0; nc < ntk_core_count(core) && inspection.has_recorders; nc++) {
+        (void)ntk_core_recorder_stop(core, nc, NTK_CORE_RECORDER_INSPECT, NULL, NULL);
+    }
     (void)ntk_core_trace_stop(NTK_CORE_TRACE_INSPECT);
     ntk_core_sampler_destroy(inspection.sampler);
+    free(inspection.below);
     free(inspection.folder);
     inspection = (struct inspection){ 0 };
+}
+
+/* On the enabled cores: sessions, or what keeps a failed execution. */
+static int recorders_start(struct ntk_core *core, enum ntk_core_recorder_keeps keeps,
+                           struct ntk_err *err)
+{
+    const char *scratch = variable_get("TMPDIR");
+    struct ntk_core_recorder_options recorder = {
+        .keeps = keeps,
+        .folder = inspection.folder ? inspection.folder : (scratch ? scratch : "/tmp"),
+    };
+    int ret = nrt_env_profile_bounds_get(&recorder, err);
+
+    inspection.has_recorders = true;
+    for (uint32_t nc = 0; nc < ntk_core_count(core) && ret == 0; nc++) {
+        if (nc < NRT_TRACE_CORES && inspection.core_enabled[nc]) {
+            ret = ntk_core_recorder_start(core, nc, NTK_CORE_RECORDER_INSPECT, &recorder, err);
+        }
+    }
+    return ret;
+}
+
+/* What is recorded from now on. */
+static int recording_start(struct ntk_core *core, const struct nrt_inspect_config *config,
+                           struct ntk_err *err)
+{
+    bool is_session = !inspection.is_lazy && (config->activities & DEVICE_PROFILE) &&
+                      config->device_mode == NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION;
+    int ret = 0;
+
+    if (config->activities & SYSTEM_PROFILE) {
+        struct ntk_core_trace_options trace = { .core_count = ntk_core_count(core),
+                                                .core_enabled = config->core_enabled,
+                                                .kinds = nrt_trace_types_kinds(config->types),
+                                                .events_per_core = config->events_per_nc };
+
+        ret = ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &trace, err);
+    }
+    if (ret == 0 && (is_session || inspection.on_fail)) {
+        /* A session holds the executions that fail anyway. */
+        ret = recorders_start(core, is_session ? NTK_CORE_KEEPS_ALL : NTK_CORE_KEEPS_FAILED, err);
+    }
+    if (ret == 0 && (config->activities & (HOST_MEMORY | CPU_UTIL))) {
+        ret = ntk_core_sampler_create(&inspection.sampler, err);
+    }
+    return ret;
 }
 
 /* The lock is held. */
@@ -416,29 +523,25 @@ static int begin(struct ntk_core *core, const struct nrt_inspect_config *config,
     if (inspection.is_on) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "an inspection is on already");
     }
-    int ret = folder_make(config->folder, err);
-    if (ret < 0) {
-        return ret;
+    inspection.on_fail = config->enable_on_fail;
+    inspection.is_lazy = config->enable_on_fail && !config->enable_inspect;
+    inspection.below = strdup(config->folder);
+    int ret = inspection.below ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    if (ret == 0 && !inspection.is_lazy) {
+        ret = folder_make(inspection.below, err);
     }
     inspection.activities = config->activities;
+    inspection.device_mode = config->device_mode;
     memcpy(inspection.core_enabled, config->core_enabled, sizeof inspection.core_enabled);
     inspection.info = (struct ntk_core_inspect_info){ .instance_id = INSTANCE_ID,
                                                       .runtime_version = RUNTIME_VERSION,
                                                       .session_id = config->session_id,
                                                       .begin_ns = ntk_clock_realtime_ns() };
-    if (config->activities & SYSTEM_PROFILE) {
-        struct ntk_core_trace_options trace = { .core_count = ntk_core_count(core),
-                                                .core_enabled = config->core_enabled,
-                                                .kinds = nrt_trace_types_kinds(config->types),
-                                                .events_per_core = config->events_per_nc };
-
-        ret = ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &trace, err);
-    }
-    if (ret == 0 && (config->activities & (HOST_MEMORY | CPU_UTIL))) {
-        ret = ntk_core_sampler_create(&inspection.sampler, err);
+    if (ret == 0) {
+        ret = recording_start(core, config, err);
     }
     if (ret < 0) {
-        inspection_fini();
+        inspection_fini(core);
         return ret;
     }
     inspection.is_on = true;
@@ -458,46 +561,101 @@ static void kind_names_get(const char **names)
 /* The first failure is told; the other files are written all the same. */
 static int keep_first(int first, int ret, const struct ntk_err *err)
 {
+    if (ret > 0) { /* there, but shorter: the disk is full */
+        ret = err->code;
+    }
     if (ret < 0) {
         nrt_log_error("nrt_inspect_stop", "%s", err->text);
     }
     return first < 0 ? first : ret;
 }
 
-/* The lock is held and an inspection on. */
-static int stop(struct ntk_core *core)
+/* The system trace as it is now, and what the folder is about. The lock is held. */
+static int trace_save(struct ntk_core *core)
 {
     const char *names[NTK_CORE_TRACE_KINDS];
     char *trace = path_of("ntrace.pb");
     char *info = path_of("trace_info.pb");
-    char *cpu = path_of("cpu_util.pb");
-    char *memory = path_of("host_mem.pb");
     struct ntk_err err = { 0 };
-    int ret = trace && info && cpu && memory ? 0 : -ENOMEM;
+    int ret = trace && info ? 0 : -ENOMEM;
 
     kind_names_get(names);
-    ntk_vec_each(struct seen_model, seen, &models) {
-        capture_stop(core, seen);
-    }
     inspection.info.end_ns = ntk_clock_realtime_ns();
     if (ret == 0 && (inspection.activities & SYSTEM_PROFILE)) {
         int saved = ntk_core_trace_save(core, NTK_CORE_TRACE_INSPECT, names, trace, &err);
         ret = keep_first(ret, saved, &err);
     }
-    if (ret == 0) {
-        ret = keep_first(ret, ntk_core_inspect_info_save(core, &inspection.info, info, &err), &err);
-    }
-    if (inspection.sampler && cpu && memory) {
-        int saved =
-            ntk_core_sampler_save(inspection.sampler, inspection.activities & CPU_UTIL ? cpu : NULL,
-                                  inspection.activities & HOST_MEMORY ? memory : NULL, &err);
+    if (trace && info) {
+        int saved = ntk_core_inspect_info_save(core, &inspection.info, info, &err);
         ret = keep_first(ret, saved, &err);
     }
-    inspection_fini();
     free(trace);
     free(info);
+    return ret;
+}
+
+static int host_save(void)
+{
+    char *cpu = path_of("cpu_util.pb");
+    char *memory = path_of("host_mem.pb");
+    struct ntk_err err = { 0 };
+    int ret = cpu && memory ? 0 : -ENOMEM;
+
+    if (ret == 0 && inspection.sampler) {
+        ret =
+            ntk_core_sampler_save(inspection.sampler, inspection.activities & CPU_UTIL ? cpu : NULL,
+                                  inspection.activities & HOST_MEMORY ? memory : NULL, &err);
+        ret = keep_first(0, ret, &err);
+    }
     free(cpu);
     free(memory);
+    return ret;
+}
+
+/* The session of each core that ran something. */
+static int sessions_save(struct ntk_core *core)
+{
+    char name[96];
+    int first = 0;
+
+    if (!session_mode_is_on()) {
+        return 0;
+    }
+    for (uint32_t nc = 0; nc < ntk_core_count(core); nc++) {
+        struct ntk_err err = { 0 };
+
+        (void)snprintf(name, sizeof name, "profile_nc_%u_session_%llu.ntff", nc,
+                       (unsigned long long)inspection.info.session_id);
+        char *path = path_of(name);
+        int ret =
+            path ? ntk_core_recorder_save(core, nc, NTK_CORE_RECORDER_INSPECT, NULL, path, &err)
+                 : -ENOMEM;
+        if (ret > 0 && err.code == -ENOBUFS) {
+            nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_inspect_stop", "%s", err.text);
+        } else if (ret != -ENODATA && ret != -ENOENT) { /* that core ran nothing, or is left out */
+            first = keep_first(first, ret, &err);
+        }
+        free(path);
+    }
+    return first;
+}
+
+/* The lock is held and an inspection on. */
+static int stop(struct ntk_core *core)
+{
+    int ret = 0;
+
+    ntk_vec_each(struct seen_model, seen, &models) {
+        capture_stop(core, seen);
+    }
+    if (inspection.folder) { /* else nothing failed that should have been written */
+        int sessions = sessions_save(core);
+        int trace = trace_save(core);
+        int host = host_save();
+
+        ret = sessions < 0 ? sessions : trace < 0 ? trace : host;
+    }
+    inspection_fini(core);
     return ret;
 }
 
@@ -573,7 +731,8 @@ void nrt_inspect_opened(struct ntk_core *core)
     struct nrt_inspect_config config = { 0 };
     struct ntk_err err = { 0 };
 
-    if (!variable_is_on("NEURON_RT_INSPECT_ENABLE", false)) {
+    if (!variable_is_on("NEURON_RT_INSPECT_ENABLE", false) &&
+        !variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false)) {
         return;
     }
     int ret = config_init(&config) == NRT_SUCCESS ? environment_get(&config, &err) : -ENOMEM;
@@ -598,24 +757,29 @@ void nrt_inspect_closing(struct ntk_core *core)
     pthread_mutex_unlock(&lock);
 }
 
-void nrt_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes)
+/* The program beside its captures. The lock is held. */
+static void neff_save(const struct ntk_core_model *model, const char *format, const void *neff,
+                      size_t bytes)
 {
     struct ntk_err err = { 0 };
+    char *path = model_path(model, "neff_", format, ntk_core_model_nc(model));
+
+    if (path && access(path, F_OK) != 0 && ntk_fs_write(path, neff, bytes, &err) < 0) {
+        nrt_log_error("nrt_load", "%s", err.text);
+    }
+    free(path);
+}
+
+void nrt_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes)
+{
     struct seen_model seen = { .model = model };
 
     pthread_mutex_lock(&lock);
     capture_start(&seen);
-    if (seen.capture) { /* the program beside its capture: neff_<hash>_vnc_<n>.neff */
-        char hash[33];
-        char name[96];
-
-        (void)snprintf(hash, sizeof hash, "%.32s", strrchr(seen.capture, '/') + 1);
-        (void)snprintf(name, sizeof name, "neff_%s_vnc_%u.neff", hash, ntk_core_model_nc(model));
-        char *path = path_of(name);
-        if (path && ntk_fs_write(path, neff, bytes, &err) < 0) {
-            nrt_log_error("nrt_load", "%s", err.text);
-        }
-        free(path);
+    if (seen.capture) {
+        neff_save(model, "_vnc_%u.neff", neff, bytes);
+    } else if (session_mode_is_on()) {
+        neff_save(model, ".neff", neff, bytes);
     }
     if (ntk_vec_push(&models, &seen) < 0 && seen.capture) {
         free(seen.capture); /* its capture ends with the runtime */
@@ -636,6 +800,71 @@ void nrt_inspect_model_unloading(struct ntk_core_model *model)
         }
     }
     pthread_mutex_unlock(&lock);
+}
+
+/* The kept execution of one core, as a file of its own; false when there is none that is not there yet.
+ * The lock is held. */
+static bool failed_save(struct ntk_core *core, const struct ntk_core_model *model, uint32_t nc)
+{
+    bool is_saved = false;
+    struct ntk_err err = { 0 };
+    /* Beside the capture of the first execution it needs another name. */
+    char *path = model_path(
+        model, "", model_mode_is_on() ? "_instid_0_vnc_%u_failed.ntff" : "_instid_0_vnc_%u.ntff",
+        nc);
+
+    /* One per program and core: a job that goes on failing does not fill the disk. */
+    if (path && access(path, F_OK) != 0) {
+        int ret = ntk_core_recorder_save(core, nc, NTK_CORE_RECORDER_INSPECT,
+                                         ntk_core_model_uuid(model), path, &err);
+
+        if (ret > 0 || (ret < 0 && ret != -ENODATA && ret != -ENOENT)) {
+            nrt_log_error("nrt_execute", "%s", err.text);
+        }
+        is_saved = ret >= 0;
+    }
+    free(path);
+    return is_saved;
+}
+
+void nrt_inspect_execution_failed(struct ntk_core_model *model)
+{
+    struct ntk_core *core = nrt_front_core_get();
+    struct ntk_err err = { 0 };
+    int ret = 0;
+
+    pthread_mutex_lock(&lock);
+    if (inspection.is_on && inspection.on_fail) {
+        bool is_news = !inspection.has_failed;
+
+        inspection.has_failed = true;
+        if (!inspection.folder) {
+            ret = folder_make(inspection.below, &err);
+        }
+        if (ret < 0) {
+            nrt_log_error("nrt_execute", "%s", err.text);
+        } else {
+            uint32_t first = ntk_core_model_nc(model);
+            uint32_t end = first + ntk_core_model_nc_count(model);
+
+            for (uint32_t nc = first; nc < end && !session_mode_is_on(); nc++) {
+                is_news = failed_save(core, model, nc) || is_news;
+            }
+            if (is_news) { /* now: the job may not live to its end */
+                (void)trace_save(core);
+            }
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+bool nrt_inspect_records_device(void)
+{
+    pthread_mutex_lock(&lock);
+    bool is_on =
+        inspection.is_on && !inspection.is_lazy && (inspection.activities & DEVICE_PROFILE) != 0;
+    pthread_mutex_unlock(&lock);
+    return is_on;
 }
 
 /* --- the older trace ------------------------------------------------------------------------------ */
@@ -683,6 +912,9 @@ NRT_STATUS nrt_trace_stop(const char *filename)
         if (ret < 0) {
             (void)nrt_front_fail("nrt_trace_stop", ret, &err);
             status = NRT_FAILURE;
+        } else if (ret > 0) { /* a shorter, readable trace */
+            nrt_log_error("nrt_trace_stop", "%s", err.text);
+            status = NRT_RESOURCE;
         }
         (void)ntk_core_trace_stop(NTK_CORE_TRACE_WHOLE);
     }

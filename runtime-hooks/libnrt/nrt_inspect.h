@@ -17,5 +17,9 @@ void nrt_inspect_forget(void);
 /* neff: the caller's bytes, for a copy in the folder. */
 void nrt_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes);
 void nrt_inspect_model_unloading(struct ntk_core_model *model);
+/* Its execution did not end well. */
+void nrt_inspect_execution_failed(struct ntk_core_model *model);
+/* Whether an inspection records the device now. */
+bool nrt_inspect_records_device(void);
 
 #endif

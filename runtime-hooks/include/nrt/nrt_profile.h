@@ -16,6 +16,37 @@ NRT_STATUS nrt_profile_start(nrt_model_t *model, const char *filename);
 /* The same name as at the start; writes the NTFF. */
 NRT_STATUS nrt_profile_stop(const char *filename);
 
+/* --- continuous: the latest execution of every core is kept in memory and written on request -------- */
+
+typedef struct nrt_profile_continuous_options nrt_profile_continuous_options_t;
+
+NRT_STATUS nrt_profile_continuous_options_allocate(nrt_profile_continuous_options_t **options);
+NRT_STATUS nrt_profile_continuous_options_free(nrt_profile_continuous_options_t *options);
+/* "./output" if never called. */
+NRT_STATUS
+nrt_profile_continuous_options_set_output_dir(nrt_profile_continuous_options_t *options,
+                                              const char *output_dir);
+/* All models, all cores. options NULL: the defaults. NRT_INVALID while it is on, while an inspection
+ * records the device, and while executions are queued (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS). */
+NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t *options);
+/* Writes the latest execution of a core as a file whose name the library chooses, and goes on.
+ * NRT_INVALID: nothing has run there yet. */
+NRT_STATUS nrt_profile_continuous_save(uint32_t vnc, nrt_profile_continuous_options_t *options);
+/* Writes nothing. */
+NRT_STATUS nrt_profile_continuous_stop(void);
+
+/* --- sessions: everything that runs on one core between start and stop, in one capture ------------- */
+
+/* NRT_INVALID: no such core, or a session is on there. */
+NRT_STATUS nrt_profile_session_start(int32_t vnc);
+/* The session waits in the library until it is dropped. NRT_RESOURCE: too many wait; it goes on. */
+NRT_STATUS nrt_profile_session_stop(int32_t vnc, uint64_t *session_id);
+/* Any number of times. NRT_INVALID: no such session, or nothing ran in it. */
+NRT_STATUS nrt_profile_session_serialize(uint64_t session_id, const char *filename);
+NRT_STATUS nrt_profile_session_drop(uint64_t session_id);
+/* Those of a core, negative: of all. One that is on stays on. */
+NRT_STATUS nrt_profile_session_drop_all(int32_t vnc);
+
 /* --- inspection: system trace, device profiles and the host, into a folder of its own ------------- */
 
 /* <output folder>/<instance>_pid_<pid>/<time> holds the files of one inspection (docs/formats/ntrace.md). */
@@ -41,9 +72,23 @@ NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *o
 NRT_STATUS
 nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_t *options,
                                                              const char *event_type, bool enabled);
-/* Kept, without effect: begin is what turns an inspection on. */
+/* Matters beside enable_inspect_on_fail only: begin is what turns an inspection on. */
 NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options,
                                                  bool enable_inspect);
+/* An execution that fails leaves its device profile, with the trace up to then. Without enable_inspect
+ * nothing is written unless one fails. */
+NRT_STATUS nrt_inspect_config_set_enable_inspect_on_fail(nrt_inspect_config_t *options,
+                                                         bool enable_inspect_on_fail);
+/* The vendor's numbers are not public: decision 0121. */
+typedef enum nrt_inspect_device_profile_mode {
+    NRT_INSPECT_DEVICE_PROFILE_MODE_OFF = 0,
+    NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL = 1,   /* the first execution of each NEFF on each core */
+    NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION = 2, /* all executions, a file per core */
+} nrt_inspect_device_profile_mode_t;
+/* Turns the activity "device_profile" on or off too. */
+NRT_STATUS
+nrt_inspect_config_set_inspect_device_profile_mode(nrt_inspect_config_t *options,
+                                                   nrt_inspect_device_profile_mode_t mode);
 /* "system_profile", "device_profile", "host_memory", "cpu_util" or "all". */
 NRT_STATUS nrt_inspect_config_set_activity(nrt_inspect_config_t *options, const char *activity_type,
                                            bool enabled);

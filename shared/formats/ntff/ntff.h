@@ -178,6 +178,8 @@ struct ntk_ntff {
     uint8_t neff_uuid[NTK_NTFF_UUID_BYTES];
     char neff_name[NTK_NTFF_NAME_BYTES];
     uint64_t model_id;
+    size_t graph_uuid_count; /* of further programs in one capture */
+    uint8_t graph_uuids[NTK_NTFF_SUBGRAPHS_MAX][NTK_NTFF_UUID_BYTES];
     uint64_t unix_time; /* 0: absent */
     struct ntk_ntff_version runtime, driver, collectives;
     char instance_type[64];
@@ -288,6 +290,11 @@ struct ntk_ntff_capture_subgraph {
     uint64_t memory_bytes[NTK_NTFF_MEMORY_COUNT]; /* of the device, while the model ran */
 };
 
+/* Records of a kind beyond so many bytes are dropped and counted; 0: no bound. */
+struct ntk_ntff_bounds {
+    uint64_t instruction_bytes, event_bytes, dma_bytes, throttle_bytes; /* per subgraph */
+};
+
 struct ntk_ntff_capture {
     const char *neff_name;
     uint8_t neff_uuid[NTK_NTFF_UUID_BYTES]; /* of the NEFF header */
@@ -297,7 +304,8 @@ struct ntk_ntff_capture {
     const char *instance_id;                              /* NULL: left out */
     uint64_t process_id;                                  /* 0: left out */
     uint32_t base_clock_mhz; /* of the core generation: unit of the waiting time in the file */
-    size_t subgraph_count;   /* 1; 2 with LNC 2 */
+    struct ntk_ntff_bounds bounds;
+    size_t subgraph_count; /* 1; 2 with LNC 2 */
     const struct ntk_ntff_capture_subgraph *subgraphs;
 };
 
@@ -337,6 +345,16 @@ struct ntk_ntff_writer;
  * what creating a file in that folder gives (said now, not after the run). */
 int ntk_ntff_writer_create(const char *path, const struct ntk_ntff_capture *capture,
                            struct ntk_ntff_writer **out_writer, struct ntk_err *err);
+/* A capture without a name: what leaves memory waits in the folder, ntk_ntff_writer_save() writes it. */
+int ntk_ntff_writer_create_unnamed(const char *folder, const struct ntk_ntff_capture *capture,
+                                   struct ntk_ntff_writer **out_writer, struct ntk_err *err);
+/* The subgraphs of another program, as a graph of its own with the uuid of its NEFF; the rest of the
+ * capture stays as it was created. -ENOSPC: there would be more than NTK_NTFF_SUBGRAPHS_MAX. */
+int ntk_ntff_writer_add_program(struct ntk_ntff_writer *writer,
+                                const struct ntk_ntff_capture *capture, size_t *out_first_subgraph,
+                                struct ntk_err *err);
+/* Forgets records and times; the programs stay. */
+void ntk_ntff_writer_reset(struct ntk_ntff_writer *writer);
 /* Without commit nothing remains of it. */
 void ntk_ntff_writer_destroy(struct ntk_ntff_writer *writer);
 
@@ -359,6 +377,9 @@ void ntk_ntff_writer_set_execution(struct ntk_ntff_writer *writer, uint64_t star
 /* 0: the file is complete under its name. 1: it is there and readable, but records are missing, err says
  * how many and why. Negative: there is no file. To be called once. */
 int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err);
+/* The same for what was recorded so far, to any file, as often as wanted. err->code is -ENOBUFS when only
+ * bounds of the capture were in the way. */
+int ntk_ntff_writer_save(struct ntk_ntff_writer *writer, const char *path, struct ntk_err *err);
 /* Records that are not in the file. */
 uint64_t ntk_ntff_writer_dropped(const struct ntk_ntff_writer *writer);
 

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "shared/base/cursor.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
+#include "shared/formats/common/protobuf.h"
 #include "shared/formats/ntff/ntff.pb-c.h"
 #include "shared/formats/ntff/ntff_layout.h"
 
@@ -30,47 +30,16 @@
 #define UNPACK_BYTES_MIN ((size_t)64 << 20)
 #define UNPACK_BYTES_FACTOR 6
 
-struct budget {
-    size_t bytes_left;
-};
-
 struct reader {
     struct ntk_ntff ntff; /* first: private_data of it points here */
     uint8_t *copied;
     void *mapped;
     size_t mapped_bytes;
-    struct budget budget;
-    ProtobufCAllocator allocator;
+    struct ntk_protobuf_budget budget;
     NtkNtffPb__Header *message;
     const uint8_t *payload;
     uint64_t payload_bytes;
 };
-
-static void *budget_alloc(void *data, size_t bytes_count)
-{
-    struct budget *budget = data;
-
-    if (bytes_count > budget->bytes_left) {
-        return NULL;
-    }
-    void *p = malloc(bytes_count ? bytes_count : 1);
-    if (!p) {
-        return NULL;
-    }
-    size_t taken = malloc_usable_size(p);
-    budget->bytes_left -= taken < budget->bytes_left ? taken : budget->bytes_left;
-    return p;
-}
-
-static void budget_free(void *data, void *p)
-{
-    struct budget *budget = data;
-
-    if (p) {
-        budget->bytes_left += malloc_usable_size(p);
-        free(p);
-    }
-}
 
 static void warn(struct ntk_ntff *ntff, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -110,65 +79,6 @@ static void copy_version(struct ntk_ntff_version *to, const NtkNtffPb__Version *
 }
 
 /* ---- the header message ---- */
-
-static bool skip_varint(const uint8_t *bytes, size_t count, size_t *position, uint64_t *out_value)
-{
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 70 && *position < count; shift += 7) {
-        uint8_t byte = bytes[(*position)++];
-        if (shift < 64) {
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        }
-        if (!(byte & 0x80)) {
-            *out_value = value;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The bytes up to the end of the last complete field: what is left of a message that is cut off. */
-static size_t complete_fields(const uint8_t *bytes, size_t count)
-{
-    size_t complete = 0;
-    size_t position = 0;
-
-    while (position < count) {
-        uint64_t tag;
-        uint64_t length = 0;
-        if (!skip_varint(bytes, count, &position, &tag)) {
-            break;
-        }
-        switch (tag & 7) {
-        case 0:
-            if (!skip_varint(bytes, count, &position, &length)) {
-                return complete;
-            }
-            length = 0;
-            break;
-        case 1:
-            length = 8;
-            break;
-        case 2:
-            if (!skip_varint(bytes, count, &position, &length)) {
-                return complete;
-            }
-            break;
-        case 5:
-            length = 4;
-            break;
-        default:
-            return complete;
-        }
-        if (length > count - position) {
-            break;
-        }
-        position += length;
-        complete = position;
-    }
-    return complete;
-}
 
 static void set_clock(struct ntk_ntff_clock *clock, const NtkNtffPb__Clock *from)
 {
@@ -484,6 +394,11 @@ static int read_message(struct reader *r)
     for (size_t n = 0; n < h->n_nodes && ret == 0; n++) {
         for (size_t g = 0; g < h->nodes[n]->n_graphs && ret == 0; g++) {
             const NtkNtffPb__Graph *graph = h->nodes[n]->graphs[g];
+            if (graph->uuid.len >= NTK_NTFF_UUID_BYTES &&
+                ntff->graph_uuid_count < NTK_NTFF_SUBGRAPHS_MAX) {
+                memcpy(ntff->graph_uuids[ntff->graph_uuid_count++], graph->uuid.data,
+                       NTK_NTFF_UUID_BYTES);
+            }
             for (size_t i = 0; i < graph->n_subgraphs && ret == 0; i++) {
                 ret = read_subgraph(r, graph->subgraphs[i]);
             }
@@ -541,7 +456,7 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
     uint64_t bytes_left = bytes_count - NTK_NTFF_HEADER_OFFSET;
     const uint8_t *header = bytes + NTK_NTFF_HEADER_OFFSET;
     if (header_bytes > bytes_left) {
-        header_bytes = complete_fields(header, bytes_left);
+        header_bytes = ntk_protobuf_complete_bytes(header, bytes_left);
         if (header_bytes == 0) {
             return ntk_err_set(err, -EBADMSG, bytes_count,
                                "file ends inside the header message (%llu of %llu bytes are there)",
@@ -559,9 +474,9 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
         return ntk_err_set(err, -EBADMSG, 1, "header message of %llu bytes is too long",
                            (unsigned long long)header_bytes);
     }
-    r->budget.bytes_left = UNPACK_BYTES_MIN + UNPACK_BYTES_FACTOR * (size_t)header_bytes;
-    r->allocator = (ProtobufCAllocator){ budget_alloc, budget_free, &r->budget };
-    r->message = ntk_ntff_pb__header__unpack(&r->allocator, header_bytes, header);
+    ntk_protobuf_budget_init(&r->budget,
+                             UNPACK_BYTES_MIN + UNPACK_BYTES_FACTOR * (size_t)header_bytes);
+    r->message = ntk_ntff_pb__header__unpack(&r->budget.allocator, header_bytes, header);
     if (!r->message) {
         return ntk_err_set(err, -EBADMSG, NTK_NTFF_HEADER_OFFSET, "header message is damaged");
     }
@@ -669,7 +584,7 @@ void ntk_ntff_close(struct ntk_ntff *ntff)
     free(ntff->warnings);
     free(ntff->subgraphs);
     if (r->message) {
-        ntk_ntff_pb__header__free_unpacked(r->message, &r->allocator);
+        ntk_ntff_pb__header__free_unpacked(r->message, &r->budget.allocator);
     }
     if (r->mapped) {
         munmap(r->mapped, r->mapped_bytes);
@@ -690,6 +605,11 @@ int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF
     }
     if (memcmp(ntff->neff_uuid, uuid, NTK_NTFF_UUID_BYTES) == 0) {
         return 0;
+    }
+    for (size_t i = 0; i < ntff->graph_uuid_count; i++) {
+        if (memcmp(ntff->graph_uuids[i], uuid, NTK_NTFF_UUID_BYTES) == 0) {
+            return 0;
+        }
     }
     ntk_str_hex(wants, ntff->neff_uuid, NTK_NTFF_UUID_BYTES);
     ntk_str_hex(has, uuid, NTK_NTFF_UUID_BYTES);

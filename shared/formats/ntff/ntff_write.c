@@ -55,6 +55,7 @@ static const struct {
 
 struct writer_subgraph {
     char *name;
+    uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* of its NEFF; neighbours of one make a graph */
     uint32_t core;
     struct {
         uint64_t address, offset, bytes_count;
@@ -71,7 +72,7 @@ struct ntk_ntff_writer {
     char *neff_name, *instance_type, *instance_id;
     struct ntk_ntff_capture capture; /* numbers alone; texts are the ones above */
     size_t subgraph_count;
-    struct writer_subgraph *subgraphs;
+    struct writer_subgraph subgraphs[NTK_NTFF_SUBGRAPHS_MAX];
     struct spool code;
     bool has_times, is_window_set;
     uint64_t start_ps, end_ps;
@@ -265,50 +266,86 @@ static char *folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-int ntk_ntff_writer_create(const char *path, const struct ntk_ntff_capture *capture,
-                           struct ntk_ntff_writer **out_writer, struct ntk_err *err)
+int ntk_ntff_writer_add_program(struct ntk_ntff_writer *writer,
+                                const struct ntk_ntff_capture *capture, size_t *out_first_subgraph,
+                                struct ntk_err *err)
 {
-    struct ntk_ntff_writer *w;
+    size_t first = writer->subgraph_count;
     int ret = check_capture(capture, err);
 
     if (ret < 0) {
         return ret;
     }
-    w = calloc(1, sizeof *w);
+    if (capture->subgraph_count > NTK_NTFF_SUBGRAPHS_MAX - first) {
+        return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "a capture has at most %d subgraphs",
+                           NTK_NTFF_SUBGRAPHS_MAX);
+    }
+    for (size_t g = 0; g < capture->subgraph_count; g++) {
+        struct writer_subgraph *to = &writer->subgraphs[writer->subgraph_count++];
+
+        memcpy(to->uuid, capture->neff_uuid, sizeof to->uuid);
+        ret = copy_subgraph(writer, to, &capture->subgraphs[g]);
+        if (ret < 0) {
+            /* What was copied stays, without records, until the writer goes. */
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: cannot keep the program: %s",
+                               writer->folder, strerror(-ret));
+        }
+    }
+    *out_first_subgraph = first;
+    return 0;
+}
+
+int ntk_ntff_writer_create_unnamed(const char *folder, const struct ntk_ntff_capture *capture,
+                                   struct ntk_ntff_writer **out_writer, struct ntk_err *err)
+{
+    size_t first = 0;
+    struct ntk_ntff_writer *w = calloc(1, sizeof *w);
+
     if (!w) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
     w->code.fd = -1;
     w->capture = *capture;
     w->capture.subgraphs = NULL;
-    w->folder = folder_of(path);
+    w->folder = strdup(folder);
     w->neff_name = strdup(capture->neff_name ? capture->neff_name : "");
     w->instance_type = strdup(capture->instance_type ? capture->instance_type : "");
     w->instance_id = strdup(capture->instance_id ? capture->instance_id : "");
-    w->subgraphs = calloc(capture->subgraph_count, sizeof *w->subgraphs);
-    if (!w->folder || !w->neff_name || !w->instance_type || !w->instance_id || !w->subgraphs) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-        goto out;
+    int ret = -ENOMEM;
+    if (!w->folder || !w->neff_name || !w->instance_type || !w->instance_id) {
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+    } else {
+        ret = ntk_ntff_writer_add_program(w, capture, &first, err);
+    }
+    if (ret < 0) {
+        ntk_ntff_writer_destroy(w);
+        return ret;
+    }
+    *out_writer = w;
+    return 0;
+}
+
+int ntk_ntff_writer_create(const char *path, const struct ntk_ntff_capture *capture,
+                           struct ntk_ntff_writer **out_writer, struct ntk_err *err)
+{
+    struct ntk_ntff_writer *w = NULL;
+    char *folder = folder_of(path);
+
+    if (!folder) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    int ret = ntk_ntff_writer_create_unnamed(folder, capture, &w, err);
+    free(folder);
+    if (ret < 0) {
+        return ret;
     }
     ret = ntk_fs_replace_begin(&w->replace, path, err);
     if (ret < 0) {
-        goto out;
-    }
-    for (size_t g = 0; g < capture->subgraph_count; g++) {
-        w->subgraph_count++;
-        ret = copy_subgraph(w, &w->subgraphs[g], &capture->subgraphs[g]);
-        if (ret < 0) {
-            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: cannot keep the program: %s", path,
-                        strerror(-ret));
-            goto out;
-        }
+        ntk_ntff_writer_destroy(w);
+        return ret;
     }
     *out_writer = w;
-    w = NULL;
-
-out:
-    ntk_ntff_writer_destroy(w);
-    return ret;
+    return 0;
 }
 
 void ntk_ntff_writer_destroy(struct ntk_ntff_writer *writer)
@@ -329,7 +366,6 @@ void ntk_ntff_writer_destroy(struct ntk_ntff_writer *writer)
         free(subgraph->name);
     }
     spool_fini(&writer->code);
-    free(writer->subgraphs);
     free(writer->folder);
     free(writer->neff_name);
     free(writer->instance_type);
@@ -350,12 +386,37 @@ static void put_record(uint8_t *to, uint32_t w0, uint32_t w1, uint64_t time)
     }
 }
 
+static uint64_t section_bytes_max(const struct ntk_ntff_bounds *bounds, enum section_index section)
+{
+    switch (section) {
+    case SECTION_INSTRUCTION:
+        return bounds->instruction_bytes;
+    case SECTION_EVENT:
+        return bounds->event_bytes;
+    case SECTION_DMA:
+        return bounds->dma_bytes;
+    case SECTION_THROTTLE:
+        return bounds->throttle_bytes;
+    case SECTION_ERROR:
+    case SECTION_COUNT:
+        break;
+    }
+    return 0;
+}
+
 static int add_records(struct ntk_ntff_writer *w, size_t subgraph, enum section_index section,
                        const uint8_t *bytes, size_t record_count)
 {
+    uint64_t bytes_max = section_bytes_max(&w->capture.bounds, section);
     int ret;
 
     w->records += record_count;
+    if (bytes_max && w->subgraphs[subgraph].sections[section].bytes_count +
+                             record_count * NTK_NTFF_RECORD_BYTES >
+                         bytes_max) {
+        w->dropped += record_count;
+        return -ENOBUFS;
+    }
     if (w->full) {
         w->dropped += record_count;
         return w->full;
@@ -488,6 +549,25 @@ void ntk_ntff_writer_set_execution(struct ntk_ntff_writer *writer, uint64_t star
     writer->end_ps = end_ps < start_ps ? start_ps : end_ps;
 }
 
+void ntk_ntff_writer_reset(struct ntk_ntff_writer *writer)
+{
+    for (size_t g = 0; g < writer->subgraph_count; g++) {
+        for (size_t s = 0; s < SECTION_COUNT; s++) {
+            struct spool *spool = &writer->subgraphs[g].sections[s];
+
+            ntk_buf_reset(&spool->memory);
+            spool->bytes_count = spool->file_bytes = 0;
+            if (spool->fd >= 0 && ftruncate(spool->fd, 0) < 0) {
+                continue; /* what lies there is overwritten or cut off by the counts */
+            }
+        }
+    }
+    writer->has_times = writer->is_window_set = false;
+    writer->start_ps = writer->end_ps = 0;
+    writer->full = 0;
+    writer->records = writer->dropped = 0;
+}
+
 uint64_t ntk_ntff_writer_dropped(const struct ntk_ntff_writer *writer)
 {
     return writer->dropped;
@@ -500,10 +580,10 @@ struct message {
     NtkNtffPb__Version runtime, driver, collectives;
     NtkNtffPb__Execution execution;
     NtkNtffPb__Node node, *node_list;
-    NtkNtffPb__Graph graph, *graph_list;
+    NtkNtffPb__Graph *graphs, **graph_list;
     NtkNtffPb__Subgraph *subgraphs, **subgraph_list;
     NtkNtffPb__Section *sections, **section_list;
-    void *blocks[8 * NTK_NTFF_SUBGRAPHS_MAX + 8]; /* everything to free */
+    void *blocks[8 * NTK_NTFF_SUBGRAPHS_MAX + 16]; /* everything to free */
     size_t block_count;
     bool failed;
 };
@@ -599,6 +679,23 @@ static uint64_t kept_bytes(const struct spool *spool, unsigned shrink)
     return shrink == 0 ? spool->bytes_count : (spool->bytes_count >> shrink) / pair * pair;
 }
 
+/* Subgraphs of one NEFF that follow one another are one graph. */
+static void add_to_graph(struct message *m, struct ntk_ntff_writer *w, size_t subgraph)
+{
+    if (subgraph == 0 ||
+        memcmp(w->subgraphs[subgraph].uuid, w->subgraphs[subgraph - 1].uuid, NTK_NTFF_UUID_BYTES)) {
+        NtkNtffPb__Graph *graph = &m->graphs[m->node.n_graphs];
+
+        ntk_ntff_pb__graph__init(graph);
+        graph->uuid.data = w->subgraphs[subgraph].uuid;
+        graph->uuid.len = NTK_NTFF_UUID_BYTES;
+        graph->subgraphs = &m->subgraph_list[subgraph];
+        m->graph_list[m->node.n_graphs++] = graph;
+        m->node.graphs = m->graph_list;
+    }
+    m->graphs[m->node.n_graphs - 1].n_subgraphs++;
+}
+
 static struct message *make_message(struct ntk_ntff_writer *w, unsigned shrink,
                                     uint64_t *out_payload_bytes)
 {
@@ -625,14 +722,11 @@ static struct message *make_message(struct ntk_ntff_writer *w, unsigned shrink,
     m->execution.end_ps = w->end_ps;
     m->header.execution = &m->execution;
     ntk_ntff_pb__node__init(&m->node);
-    ntk_ntff_pb__graph__init(&m->graph);
     m->node_list = &m->node;
-    m->graph_list = &m->graph;
     m->header.n_nodes = 1;
     m->header.nodes = &m->node_list;
-    m->node.n_graphs = 1;
-    m->node.graphs = &m->graph_list;
-    m->graph.uuid = m->header.neff_uuid;
+    m->graphs = message_alloc(m, w->subgraph_count, sizeof *m->graphs);
+    m->graph_list = message_alloc(m, w->subgraph_count, sizeof(void *));
     m->subgraphs = message_alloc(m, w->subgraph_count, sizeof *m->subgraphs);
     m->subgraph_list = message_alloc(m, w->subgraph_count, sizeof(void *));
     m->sections = message_alloc(m, w->subgraph_count * SECTION_COUNT, sizeof *m->sections);
@@ -640,6 +734,7 @@ static struct message *make_message(struct ntk_ntff_writer *w, unsigned shrink,
     for (size_t g = 0; g < w->subgraph_count && !m->failed; g++) {
         make_subgraph(m, &m->subgraphs[g], &w->subgraphs[g], w->end_ps - w->start_ps);
         m->subgraph_list[g] = &m->subgraphs[g];
+        add_to_graph(m, w, g);
         for (size_t s = 0; s < SECTION_COUNT; s++) {
             NtkNtffPb__Section *section = &m->sections[g * SECTION_COUNT + s];
             ntk_ntff_pb__section__init(section);
@@ -656,17 +751,14 @@ static struct message *make_message(struct ntk_ntff_writer *w, unsigned shrink,
         message_destroy(m);
         return NULL;
     }
-    m->graph.n_subgraphs = w->subgraph_count;
-    m->graph.subgraphs = m->subgraph_list;
     m->header.n_sections = w->subgraph_count * SECTION_COUNT;
     m->header.sections = m->section_list;
     *out_payload_bytes = offset;
     return m;
 }
 
-static int write_file(struct ntk_ntff_writer *w, unsigned shrink)
+static int write_file(struct ntk_ntff_writer *w, int fd, unsigned shrink)
 {
-    int fd = fileno(w->replace.file);
     uint64_t payload_bytes = 0;
     struct ntk_buf head = { 0 };
     struct message *m = make_message(w, shrink, &payload_bytes);
@@ -712,18 +804,22 @@ out:
     return ret;
 }
 
-int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err)
+/* Fills and ends the replacement, whatever happens. */
+static int put_file(struct ntk_ntff_writer *w, struct ntk_fs_replace *replace,
+                    uint64_t *out_dropped, struct ntk_err *err)
 {
-    int cause = writer->full;
+    int cause = w->full ? w->full : -ENOBUFS; /* where records are missing without a full disk */
+    uint64_t dropped = w->dropped;
     unsigned shrink = 0;
-    char *path = writer->replace.path ? strdup(writer->replace.path) : NULL;
-    int ret = path ? -EINVAL : -ENOMEM;
+    char *path = strdup(replace->path);
+    int ret;
 
     if (!path) {
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "the capture cannot be written");
+        ntk_fs_replace_abort(replace);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
     for (;;) {
-        ret = write_file(writer, shrink);
+        ret = write_file(w, fileno(replace->file), shrink);
         if (ret == 0 || !is_full_error(ret) || shrink == SHRINK_STEPS) {
             break;
         }
@@ -732,28 +828,44 @@ int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err)
     }
     if (ret < 0) {
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path, strerror(-ret));
-        ntk_fs_replace_abort(&writer->replace);
+        ntk_fs_replace_abort(replace);
         goto out;
     }
     if (shrink) {
         uint64_t kept = 0;
-        for (size_t g = 0; g < writer->subgraph_count; g++) {
+        for (size_t g = 0; g < w->subgraph_count; g++) {
             for (size_t s = 0; s < SECTION_COUNT; s++) {
-                kept +=
-                    kept_bytes(&writer->subgraphs[g].sections[s], shrink) / NTK_NTFF_RECORD_BYTES;
+                kept += kept_bytes(&w->subgraphs[g].sections[s], shrink) / NTK_NTFF_RECORD_BYTES;
             }
         }
-        writer->dropped = writer->records - kept;
+        dropped = w->records - kept;
     }
-    ret = ntk_fs_replace_commit(&writer->replace, err);
-    if (ret == 0 && writer->dropped) {
+    ret = ntk_fs_replace_commit(replace, err);
+    *out_dropped = dropped;
+    if (ret == 0 && dropped) {
         ntk_err_set(err, cause, NTK_ERR_NO_OFFSET, "%s: %llu of %llu records are missing: %s", path,
-                    (unsigned long long)writer->dropped, (unsigned long long)writer->records,
-                    strerror(-cause));
+                    (unsigned long long)dropped, (unsigned long long)w->records, strerror(-cause));
         ret = 1;
     }
 
 out:
     free(path);
     return ret;
+}
+
+int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err)
+{
+    if (!writer->replace.file) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the capture cannot be written");
+    }
+    return put_file(writer, &writer->replace, &writer->dropped, err);
+}
+
+int ntk_ntff_writer_save(struct ntk_ntff_writer *writer, const char *path, struct ntk_err *err)
+{
+    struct ntk_fs_replace replace = { 0 };
+    uint64_t dropped = 0;
+    int ret = ntk_fs_replace_begin(&replace, path, err);
+
+    return ret < 0 ? ret : put_file(writer, &replace, &dropped, err);
 }

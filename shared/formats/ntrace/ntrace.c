@@ -2,9 +2,17 @@
 #include "shared/formats/ntrace/ntrace.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "shared/base/fs.h"
+#include "shared/formats/common/protobuf.h"
+
+/* What protobuf-c may hold at once: this, and so many times the file. A sound file takes less: no entry
+ * of a column is shorter than a byte or longer than eight in memory. */
+#define UNPACK_BYTES_MIN ((size_t)16 << 20)
+#define UNPACK_BYTES_FACTOR 10
 
 int ntk_ntrace_write(const char *path, const ProtobufCMessage *message, struct ntk_err *err)
 {
@@ -19,7 +27,113 @@ int ntk_ntrace_write(const char *path, const ProtobufCMessage *message, struct n
     return ret;
 }
 
-/* NULL and *out_ret on failure. */
+/* ---- in pieces ---- */
+
+int ntk_ntrace_writer_begin(struct ntk_ntrace_writer *writer, const char *path, struct ntk_err *err)
+{
+    *writer = (struct ntk_ntrace_writer){ 0 };
+    return ntk_fs_replace_begin(&writer->replace, path, err);
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t n = write(fd, bytes, count);
+
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return n < 0 ? -errno : -ENOSPC;
+        }
+        bytes += n;
+        count -= (size_t)n;
+    }
+    return 0;
+}
+
+int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessage *piece,
+                          struct ntk_err *err)
+{
+    int fd = fileno(writer->replace.file);
+
+    if (writer->full) {
+        writer->pieces_lost++;
+        return writer->full;
+    }
+    ntk_buf_reset(&writer->packed);
+    uint8_t *bytes = ntk_buf_extend(&writer->packed, protobuf_c_message_get_packed_size(piece));
+    if (!bytes) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    size_t count = protobuf_c_message_pack(piece, bytes);
+    int ret = write_all(fd, bytes, count);
+    if (ret == 0) {
+        writer->bytes += count;
+    } else {
+        writer->full = ret;
+        writer->pieces_lost++;
+        if (ftruncate(fd, (off_t)writer->bytes) < 0) {
+            ret = -errno; /* then readers leave out the rest of the piece */
+        }
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", writer->replace.path,
+                    strerror(-writer->full));
+    }
+    return ret;
+}
+
+int ntk_ntrace_writer_commit(struct ntk_ntrace_writer *writer, struct ntk_err *err)
+{
+    int full = writer->full;
+    uint64_t lost = writer->pieces_lost;
+    char *path = strdup(writer->replace.path);
+    int ret = path ? ntk_fs_replace_commit(&writer->replace, err)
+                   : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+
+    if (ret == 0 && full) {
+        ntk_err_set(err, full, NTK_ERR_NO_OFFSET, "%s: the last %llu pieces are missing: %s", path,
+                    (unsigned long long)lost, strerror(-full));
+        ret = 1;
+    }
+    ntk_ntrace_writer_abort(writer);
+    free(path);
+    return ret;
+}
+
+void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer)
+{
+    ntk_fs_replace_abort(&writer->replace);
+    ntk_buf_fini(&writer->packed);
+    *writer = (struct ntk_ntrace_writer){ 0 };
+}
+
+/* ---- reading ---- */
+
+/* *out_ret 1: cut off. NULL and an error in *out_ret on failure. The message may be freed without the
+ * budget: it counts only while unpacking. */
+static void *message_unpack(const uint8_t *bytes, size_t count, const char *name,
+                            const ProtobufCMessageDescriptor *descriptor, int *out_ret,
+                            struct ntk_err *err)
+{
+    struct ntk_protobuf_budget budget;
+    size_t complete = ntk_protobuf_complete_bytes(bytes, count);
+
+    ntk_protobuf_budget_init(&budget, UNPACK_BYTES_MIN + UNPACK_BYTES_FACTOR * complete);
+    void *message = complete > 0 || count == 0
+                        ? protobuf_c_message_unpack(descriptor, &budget.allocator, complete, bytes)
+                        : NULL;
+    if (!message) {
+        *out_ret = ntk_err_set(err, -EBADMSG, 0, "%s is not a trace of an inspection", name);
+    } else if (complete < count) {
+        ntk_err_set(err, -EBADMSG, complete, "%s is cut off: %zu of its %zu bytes can be read",
+                    name, complete, count);
+        *out_ret = 1;
+    } else {
+        *out_ret = 0;
+    }
+    return message;
+}
+
 static void *message_read(const char *path, const ProtobufCMessageDescriptor *descriptor,
                           int *out_ret, struct ntk_err *err)
 {
@@ -30,20 +144,20 @@ static void *message_read(const char *path, const ProtobufCMessageDescriptor *de
     if (*out_ret < 0) {
         return NULL;
     }
-    void *message = protobuf_c_message_unpack(descriptor, NULL, count, bytes);
+    void *message = message_unpack(bytes, count, path, descriptor, out_ret, err);
     free(bytes);
-    if (!message) {
-        *out_ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s holds no such message", path);
-    }
     return message;
 }
 
 static int version_check(const char *path, uint32_t version, struct ntk_err *err)
 {
-    return version == NTK_NTRACE_VERSION
-               ? 0
-               : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s has version %u, not %u", path,
-                             version, NTK_NTRACE_VERSION);
+    if (version == NTK_NTRACE_VERSION) {
+        return 0;
+    }
+    return version == 0
+               ? ntk_err_set(err, -EBADMSG, 0, "%s is not a trace of an inspection", path)
+               : ntk_err_set(err, -ENOTSUP, 0, "%s has version %u; this program reads version %u",
+                             path, version, NTK_NTRACE_VERSION);
 }
 
 static int core_check(const char *path, const NtkNtracePb__Trace *trace,
@@ -64,24 +178,61 @@ static int core_check(const char *path, const NtkNtracePb__Trace *trace,
                                   "%s: the columns of core %u do not fit", path, core->nc_idx);
 }
 
-int ntk_ntrace_read(const char *path, NtkNtracePb__Trace **out_trace, struct ntk_err *err)
+/* Takes the message, whose reading came to cut. */
+static int trace_check(NtkNtracePb__Trace *trace, int cut, const char *name,
+                       NtkNtracePb__Trace **out_trace, struct ntk_err *err)
 {
-    int ret = 0;
-    NtkNtracePb__Trace *trace = message_read(path, &ntk_ntrace_pb__trace__descriptor, &ret, err);
+    int ret = cut;
 
     if (!trace) {
         return ret;
     }
-    ret = version_check(path, trace->version, err);
-    for (size_t i = 0; i < trace->n_cores && ret == 0; i++) {
-        ret = core_check(path, trace, trace->cores[i], err);
+    int version = version_check(name, trace->version, err);
+    ret = version < 0 ? version : ret;
+    for (size_t i = 0; i < trace->n_cores && ret >= 0; i++) {
+        int sound = core_check(name, trace, trace->cores[i], err);
+
+        ret = sound < 0 ? sound : ret;
     }
     if (ret < 0) {
         ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
         return ret;
     }
     *out_trace = trace;
-    return 0;
+    return ret;
+}
+
+int ntk_ntrace_read(const char *path, NtkNtracePb__Trace **out_trace, struct ntk_err *err)
+{
+    int ret = 0;
+    NtkNtracePb__Trace *trace = message_read(path, &ntk_ntrace_pb__trace__descriptor, &ret, err);
+
+    return trace_check(trace, ret, path, out_trace, err);
+}
+
+int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,
+                          NtkNtracePb__Trace **out_trace, struct ntk_err *err)
+{
+    int ret = 0;
+    NtkNtracePb__Trace *trace =
+        message_unpack(bytes, count, name, &ntk_ntrace_pb__trace__descriptor, &ret, err);
+
+    return trace_check(trace, ret, name, out_trace, err);
+}
+
+static int info_check(NtkNtracePb__Info *info, int cut, const char *name,
+                      NtkNtracePb__Info **out_info, struct ntk_err *err)
+{
+    if (!info) {
+        return cut;
+    }
+    int version = version_check(name, info->version, err);
+    if (version < 0) {
+        ntk_ntrace_pb__info__free_unpacked(info, NULL);
+        return version;
+    }
+    *out_info = info;
+    return cut;
 }
 
 int ntk_ntrace_read_info(const char *path, NtkNtracePb__Info **out_info, struct ntk_err *err)
@@ -89,16 +240,53 @@ int ntk_ntrace_read_info(const char *path, NtkNtracePb__Info **out_info, struct 
     int ret = 0;
     NtkNtracePb__Info *info = message_read(path, &ntk_ntrace_pb__info__descriptor, &ret, err);
 
-    if (!info) {
-        return ret;
+    return info_check(info, ret, path, out_info, err);
+}
+
+int ntk_ntrace_read_info_bytes(const void *bytes, size_t count, const char *name,
+                               NtkNtracePb__Info **out_info, struct ntk_err *err)
+{
+    int ret = 0;
+    NtkNtracePb__Info *info =
+        message_unpack(bytes, count, name, &ntk_ntrace_pb__info__descriptor, &ret, err);
+
+    return info_check(info, ret, name, out_info, err);
+}
+
+/* Columns that are there have an entry per sample. */
+static bool host_is_sound(const NtkNtracePb__HostSamples *samples)
+{
+    size_t n = samples->n_timestamp_ns;
+
+    if (samples->n_total_bytes != samples->n_used_bytes ||
+        samples->n_total_bytes != samples->n_process_bytes ||
+        (samples->n_total_bytes != 0 && samples->n_total_bytes != n)) {
+        return false;
     }
-    ret = version_check(path, info->version, err);
+    for (size_t i = 0; i < samples->n_cpus; i++) {
+        if (samples->cpus[i]->n_percent != n) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int host_check(NtkNtracePb__HostSamples *samples, int cut, const char *name,
+                      NtkNtracePb__HostSamples **out_samples, struct ntk_err *err)
+{
+    if (!samples) {
+        return cut;
+    }
+    int ret = version_check(name, samples->version, err);
+    if (ret == 0 && !host_is_sound(samples)) {
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: the columns do not fit", name);
+    }
     if (ret < 0) {
-        ntk_ntrace_pb__info__free_unpacked(info, NULL);
+        ntk_ntrace_pb__host_samples__free_unpacked(samples, NULL);
         return ret;
     }
-    *out_info = info;
-    return 0;
+    *out_samples = samples;
+    return cut;
 }
 
 int ntk_ntrace_read_host(const char *path, NtkNtracePb__HostSamples **out_samples,
@@ -108,20 +296,15 @@ int ntk_ntrace_read_host(const char *path, NtkNtracePb__HostSamples **out_sample
     NtkNtracePb__HostSamples *samples =
         message_read(path, &ntk_ntrace_pb__host_samples__descriptor, &ret, err);
 
-    if (!samples) {
-        return ret;
-    }
-    size_t n = samples->n_timestamp_ns;
-    ret = version_check(path, samples->version, err);
-    for (size_t i = 0; i < samples->n_cpus && ret == 0; i++) {
-        if (samples->cpus[i]->n_percent != n) {
-            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: the columns do not fit", path);
-        }
-    }
-    if (ret < 0) {
-        ntk_ntrace_pb__host_samples__free_unpacked(samples, NULL);
-        return ret;
-    }
-    *out_samples = samples;
-    return 0;
+    return host_check(samples, ret, path, out_samples, err);
+}
+
+int ntk_ntrace_read_host_bytes(const void *bytes, size_t count, const char *name,
+                               NtkNtracePb__HostSamples **out_samples, struct ntk_err *err)
+{
+    int ret = 0;
+    NtkNtracePb__HostSamples *samples =
+        message_unpack(bytes, count, name, &ntk_ntrace_pb__host_samples__descriptor, &ret, err);
+
+    return host_check(samples, ret, name, out_samples, err);
 }

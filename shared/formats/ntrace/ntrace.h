@@ -12,7 +12,9 @@
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "shared/base/buf.h"
 #include "shared/base/err.h"
+#include "shared/base/fs.h"
 #include "shared/formats/ntrace/ntrace.pb-c.h"
 
 #ifdef __cplusplus
@@ -25,11 +27,41 @@ extern "C" {
 /* The file appears whole or not at all. */
 int ntk_ntrace_write(const char *path, const ProtobufCMessage *message, struct ntk_err *err);
 
-/* -EBADMSG: no such message, another version, or columns of unequal length. */
+/*
+ * A file in pieces, for what is too long to lie in memory as a whole: pieces are messages of one kind,
+ * the file is what they are when put behind one another (repeated fields follow, others stand once).
+ * A disk that is full ends the file after the last whole piece.
+ * Owner: caller's storage; _abort after a _commit or on a zeroed struct does nothing.
+ */
+struct ntk_ntrace_writer {
+    struct ntk_fs_replace replace;
+    uint64_t bytes;       /* of whole pieces */
+    uint64_t pieces_lost; /* since the disk is full */
+    int full;             /* the negative errno of that, or 0 */
+    struct ntk_buf packed;
+};
+int ntk_ntrace_writer_begin(struct ntk_ntrace_writer *writer, const char *path,
+                            struct ntk_err *err);
+int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessage *piece,
+                          struct ntk_err *err);
+/* 0: complete under its name. 1: readable, but pieces are missing, err says why. */
+int ntk_ntrace_writer_commit(struct ntk_ntrace_writer *writer, struct ntk_err *err);
+void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer);
+
+/* -EBADMSG: no such message, another version, or columns of unequal length; -EFBIG: the file would take
+ * more memory than one that is what it says. 1: the file is cut off; what is whole of it is there, err
+ * says how much. */
 int ntk_ntrace_read(const char *path, NtkNtracePb__Trace **out_trace, struct ntk_err *err);
+/* The same for bytes in memory; name: of the file, for the sentence. */
+int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,
+                          NtkNtracePb__Trace **out_trace, struct ntk_err *err);
 int ntk_ntrace_read_info(const char *path, NtkNtracePb__Info **out_info, struct ntk_err *err);
+int ntk_ntrace_read_info_bytes(const void *bytes, size_t count, const char *name,
+                               NtkNtracePb__Info **out_info, struct ntk_err *err);
 int ntk_ntrace_read_host(const char *path, NtkNtracePb__HostSamples **out_samples,
                          struct ntk_err *err);
+int ntk_ntrace_read_host_bytes(const void *bytes, size_t count, const char *name,
+                               NtkNtracePb__HostSamples **out_samples, struct ntk_err *err);
 
 #ifdef __cplusplus
 }

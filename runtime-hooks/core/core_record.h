@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_record - what the engines do in one step of an execution, into every capture that wants it: the
+ * one of the model (core_profile.c) and those of the core (core_recorder.c).
+ *
+ * Owner:   caller's storage.
+ * Threads: all calls for a step with the execution lock of its core held.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_RECORD_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_RECORD_H
+
+#include "runtime-hooks/core/core_model.h"
+#include "shared/formats/ntff/ntff.h"
+
+#define CORE_RECORD_SINKS (1U + NTK_CORE_RECORDER_SLOTS)
+
+/* Where one subgraph of a step goes in one capture. */
+struct core_record_sink {
+    struct ntk_ntff_writer *writer;
+    size_t subgraph;    /* in the capture */
+    uint64_t offset_ps; /* of the step on the capture's clock */
+};
+
+struct core_record_lane {
+    struct core_record_sink sinks[CORE_RECORD_SINKS];
+    size_t sink_count;
+    struct ntk_engine_trace trace;
+};
+
+/* One step; lanes are its subgraphs. Not to be moved. */
+struct core_step_record {
+    struct core_capture *capture; /* NULL: the model is not recorded */
+    struct core_nc *nc;
+    bool is_on; /* else the rest is not set */
+    bool is_recorder_on[NTK_CORE_RECORDER_SLOTS];
+    struct core_record_lane lanes[NTK_CORE_LNC_MAX];
+};
+
+void core_step_record_begin(struct core_step_record *record, struct core_capture *capture,
+                            struct ntk_core_model *model, uint32_t step_index,
+                            uint64_t execution_id);
+/* Callbacks for one subgraph; NULL while nothing records. */
+const struct ntk_engine_trace *core_step_record_trace(const struct core_step_record *record,
+                                                      uint32_t subgraph);
+void core_step_record_end(struct core_step_record *record, uint64_t device_ns, bool has_failed);
+
+/* Some steps of a model as the head of a capture. Zero-filled: all subgraphs of steps on the host are
+ * left out. */
+struct core_record_description {
+    struct ntk_ntff_capture capture;
+    struct ntk_ntff_capture_subgraph *subgraphs;
+};
+int core_record_describe(const struct ntk_core_model *model, uint32_t first_step,
+                         uint32_t step_count, struct core_record_description *out_description);
+void core_record_description_fini(struct core_record_description *description);
+
+/* --- core_profile.c --- */
+
+struct core_record_sink core_capture_sink(const struct core_capture *capture, uint32_t step,
+                                          uint32_t subgraph);
+/* A step of this duration in device time ended. */
+void core_capture_step_end(struct core_capture *capture, uint64_t device_ns);
+
+/* --- core_recorder.c --- */
+
+/* False: it does not record this step. out_first: where its first subgraph goes. */
+bool core_recorder_step_begin(struct ntk_core_recording *recorder,
+                              const struct ntk_core_model *model, uint32_t step_index,
+                              uint64_t execution_id, uint64_t device_clock_ns,
+                              struct core_record_sink *out_first);
+void core_recorder_step_end(struct ntk_core_recording *recorder, uint64_t device_end_ns,
+                            bool has_failed);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recorders: captures of whatever runs on a core. All models of a session lie in one capture, each as a
+ * graph of its own; times are those of the clock of the core.
+ */
+#include "runtime-hooks/core/core_record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A step of a model that the capture knows. */
+struct known_step {
+    uint32_t model_id;
+    uint32_t step;
+    size_t first_subgraph;
+};
+
+struct ntk_core_recording {
+    enum ntk_core_recorder_keeps keeps;
+    char *folder;
+    struct ntk_ntff_bounds bounds;
+    struct ntk_ntff_writer *writer; /* NULL: nothing has run */
+    struct ntk_vec known;           /* of struct known_step */
+    bool is_held;                   /* KEEPS_FAILED: waits to be saved */
+    bool has_warned;
+    uint8_t uuid[16];      /* of the last execution's program */
+    uint64_t execution_id; /* of the last execution */
+    uint64_t begin_ns;     /* on the clock of the core */
+    uint64_t duration_ns;
+};
+
+void ntk_core_recording_destroy(struct ntk_core_recording *recording)
+{
+    if (recording) {
+        ntk_ntff_writer_destroy(recording->writer);
+        ntk_vec_fini(&recording->known);
+        free(recording->folder);
+        free(recording);
+    }
+}
+
+static void forget(struct ntk_core_recording *recorder)
+{
+    ntk_ntff_writer_destroy(recorder->writer);
+    recorder->writer = NULL;
+    ntk_vec_clear(&recorder->known);
+}
+
+/* --- while the engines run; the execution lock is held -------------------------------------------- */
+
+/* Another execution than the last: what one execution fills is emptied. */
+static void execution_begin(struct ntk_core_recording *recorder, const struct ntk_core_model *model,
+                            uint32_t step_index, uint64_t device_clock_ns)
+{
+    const struct known_step *only =
+        recorder->known.count == 1 ? ntk_vec_at(&recorder->known, 0) : NULL;
+
+    if (only && only->model_id == model->id && only->step == step_index) {
+        ntk_ntff_writer_reset(recorder->writer);
+    } else {
+        forget(recorder);
+    }
+    recorder->begin_ns = device_clock_ns;
+    recorder->duration_ns = 0;
+}
+
+static int program_add(struct ntk_core_recording *recorder, const struct ntk_core_model *model,
+                       uint32_t step_index, size_t *out_first, struct ntk_err *err)
+{
+    struct known_step known = { .model_id = model->id, .step = step_index };
+    struct core_record_description description = { 0 };
+
+    if (core_record_describe(model, step_index, 1, &description) < 0) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    description.capture.bounds = recorder->bounds;
+    int ret = recorder->writer
+                  ? ntk_ntff_writer_add_program(recorder->writer, &description.capture,
+                                                &known.first_subgraph, err)
+                  : ntk_ntff_writer_create_unnamed(recorder->folder, &description.capture,
+                                                   &recorder->writer, err);
+    core_record_description_fini(&description);
+    if (ret == 0 && ntk_vec_push(&recorder->known, &known) < 0) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    *out_first = known.first_subgraph;
+    return ret;
+}
+
+bool core_recorder_step_begin(struct ntk_core_recording *recorder,
+                              const struct ntk_core_model *model, uint32_t step_index,
+                              uint64_t execution_id, uint64_t device_clock_ns,
+                              struct core_record_sink *out_first)
+{
+    struct ntk_err err = { 0 };
+    char sentence[NTK_ERR_TEXT_BYTES + 64];
+    size_t first = SIZE_MAX;
+
+    if (recorder->is_held) {
+        return false;
+    }
+    if (recorder->keeps != NTK_CORE_KEEPS_ALL && recorder->execution_id != execution_id) {
+        execution_begin(recorder, model, step_index, device_clock_ns);
+    }
+    recorder->execution_id = execution_id;
+    memcpy(recorder->uuid, model->uuid, sizeof recorder->uuid);
+    ntk_vec_each(struct known_step, known, &recorder->known) {
+        if (known->model_id == model->id && known->step == step_index) {
+            first = known->first_subgraph;
+        }
+    }
+    if (first == SIZE_MAX && program_add(recorder, model, step_index, &first, &err) < 0) {
+        if (!recorder->has_warned && model->core->options.warn) {
+            recorder->has_warned = true;
+            (void)snprintf(sentence, sizeof sentence, "an execution is not recorded: %s", err.text);
+            model->core->options.warn(sentence);
+        }
+        return false;
+    }
+    *out_first =
+        (struct core_record_sink){ .writer = recorder->writer,
+                                   .subgraph = first,
+                                   .offset_ps = (device_clock_ns - recorder->begin_ns) * 1000 };
+    return true;
+}
+
+void core_recorder_step_end(struct ntk_core_recording *recorder, uint64_t device_end_ns,
+                            bool has_failed)
+{
+    recorder->duration_ns = device_end_ns - recorder->begin_ns;
+    recorder->is_held = has_failed && recorder->keeps == NTK_CORE_KEEPS_FAILED;
+}
+
+/* --- start, save, stop ---------------------------------------------------------------------------- */
+
+int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
+                            const struct ntk_core_recorder_options *options, struct ntk_err *err)
+{
+    if (nc >= core->core_count) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no core %u", nc);
+    }
+    struct ntk_core_recording *recorder = calloc(1, sizeof *recorder);
+    if (!recorder || !(recorder->folder = strdup(options->folder))) {
+        free(recorder);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    recorder->keeps = options->keeps;
+    recorder->bounds =
+        (struct ntk_ntff_bounds){ .instruction_bytes = options->instruction_bytes_max,
+                                  .event_bytes = options->event_bytes_max,
+                                  .dma_bytes = options->dma_bytes_max,
+                                  .throttle_bytes = options->throttle_bytes_max };
+    ntk_vec_init(&recorder->known, sizeof(struct known_step));
+
+    struct core_nc *on = &core->ncs[nc];
+    pthread_mutex_lock(&on->execution_lock);
+    bool is_free = !on->recorders[slot];
+    if (is_free) {
+        recorder->begin_ns = on->device_clock_ns;
+        on->recorders[slot] = recorder;
+        on->recorder_count++;
+    }
+    pthread_mutex_unlock(&on->execution_lock);
+    if (!is_free) {
+        ntk_core_recording_destroy(recorder);
+        return ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "core %u is recorded already", nc);
+    }
+    return 0;
+}
+
+int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
+                           struct ntk_core_recording **out_recording, struct ntk_err *err)
+{
+    struct ntk_core_recording *recorder = NULL;
+
+    if (nc < core->core_count) {
+        struct core_nc *on = &core->ncs[nc];
+
+        pthread_mutex_lock(&on->execution_lock);
+        recorder = on->recorders[slot];
+        on->recorders[slot] = NULL;
+        on->recorder_count -= recorder ? 1 : 0;
+        pthread_mutex_unlock(&on->execution_lock);
+    }
+    if (!recorder) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "core %u is not recorded", nc);
+    }
+    if (out_recording) {
+        *out_recording = recorder;
+    } else {
+        ntk_core_recording_destroy(recorder);
+    }
+    return 0;
+}
+
+int ntk_core_recording_save(struct ntk_core_recording *recording, const char *path,
+                            struct ntk_err *err)
+{
+    if (!recording->writer) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no execution was recorded for %s",
+                           path);
+    }
+    ntk_ntff_writer_set_execution(recording->writer, 0, recording->duration_ns * 1000);
+    return ntk_ntff_writer_save(recording->writer, path, err);
+}
+
+int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
+                           const uint8_t *uuid, const char *path, struct ntk_err *err)
+{
+    int ret = 0;
+
+    if (nc >= core->core_count) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no core %u", nc);
+    }
+    struct core_nc *on = &core->ncs[nc];
+    pthread_mutex_lock(&on->execution_lock);
+    struct ntk_core_recording *recorder = on->recorders[slot];
+    if (!recorder) {
+        ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "core %u is not recorded", nc);
+    } else if ((recorder->keeps == NTK_CORE_KEEPS_FAILED && !recorder->is_held) ||
+               (uuid && memcmp(recorder->uuid, uuid, sizeof recorder->uuid) != 0)) {
+        ret =
+            ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no such execution is kept for %s", path);
+    } else {
+        ret = ntk_core_recording_save(recorder, path, err);
+        recorder->is_held = false;
+    }
+    pthread_mutex_unlock(&on->execution_lock);
+    return ret;
+}
+
+void core_recorders_drop(struct ntk_core *core)
+{
+    for (uint32_t nc = 0; nc < core->core_count; nc++) {
+        for (size_t slot = 0; slot < NTK_CORE_RECORDER_SLOTS; slot++) {
+            ntk_core_recording_destroy(core->ncs[nc].recorders[slot]);
+            core->ncs[nc].recorders[slot] = NULL;
+        }
+        core->ncs[nc].recorder_count = 0;
+    }
+}

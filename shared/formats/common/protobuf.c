@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/formats/common/protobuf.h"
+
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static void *budget_alloc(void *data, size_t bytes_count)
+{
+    struct ntk_protobuf_budget *budget = data;
+
+    if (bytes_count > budget->bytes_left) {
+        return NULL;
+    }
+    void *p = malloc(bytes_count ? bytes_count : 1);
+    if (!p) {
+        return NULL;
+    }
+    size_t taken = malloc_usable_size(p);
+    budget->bytes_left -= taken < budget->bytes_left ? taken : budget->bytes_left;
+    return p;
+}
+
+static void budget_free(void *data, void *p)
+{
+    struct ntk_protobuf_budget *budget = data;
+
+    if (p) {
+        budget->bytes_left += malloc_usable_size(p);
+        free(p);
+    }
+}
+
+void ntk_protobuf_budget_init(struct ntk_protobuf_budget *budget, size_t bytes)
+{
+    *budget = (struct ntk_protobuf_budget){ bytes, { budget_alloc, budget_free, budget } };
+}
+
+static bool skip_varint(const uint8_t *bytes, size_t count, size_t *position, uint64_t *out_value)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; shift < 70 && *position < count; shift += 7) {
+        uint8_t byte = bytes[(*position)++];
+        if (shift < 64) {
+            value |= (uint64_t)(byte & 0x7f) << shift;
+        }
+        if (!(byte & 0x80)) {
+            *out_value = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t ntk_protobuf_complete_bytes(const uint8_t *bytes, size_t count)
+{
+    size_t complete = 0;
+    size_t position = 0;
+
+    while (position < count) {
+        uint64_t tag;
+        uint64_t length = 0;
+        if (!skip_varint(bytes, count, &position, &tag)) {
+            break;
+        }
+        switch (tag & 7) {
+        case 0:
+            if (!skip_varint(bytes, count, &position, &length)) {
+                return complete;
+            }
+            length = 0;
+            break;
+        case 1:
+            length = 8;
+            break;
+        case 2:
+            if (!skip_varint(bytes, count, &position, &length)) {
+                return complete;
+            }
+            break;
+        case 5:
+            length = 4;
+            break;
+        default:
+            return complete;
+        }
+        if (length > count - position) {
+            break;
+        }
+        position += length;
+        complete = position;
+    }
+    return complete;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * protobuf - reading protobuf messages out of files that nobody vouches for: a bound on the memory that
+ * unpacking takes, and what is left of a message that is cut off.
+ *
+ * Owner:   caller's storage.
+ * Threads: one budget, one thread at a time.
+ */
+#ifndef NTK_SHARED_FORMATS_COMMON_PROTOBUF_H
+#define NTK_SHARED_FORMATS_COMMON_PROTOBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Must not move between unpacking and freeing a message. */
+struct ntk_protobuf_budget {
+    size_t bytes_left;
+    ProtobufCAllocator allocator; /* for protobuf_c_message_unpack() and _free_unpacked() */
+};
+void ntk_protobuf_budget_init(struct ntk_protobuf_budget *budget, size_t bytes);
+
+/* The bytes up to the end of the last complete field of a message. */
+size_t ntk_protobuf_complete_bytes(const uint8_t *bytes, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
