@@ -53,9 +53,15 @@ static int set_http(const char *value, struct ntk_err *err)
     return ntk_http_address_parse(value, "", &address, err);
 }
 
+static int set_omit(const char *value, struct ntk_err *err)
+{
+    return ntk_report_omit_parse(value, &options.report.omit, err);
+}
+
 static int (*const call_verbose)(const char *, struct ntk_err *) = set_verbose;
 static int (*const call_prometheus)(const char *, struct ntk_err *) = set_prometheus;
 static int (*const call_http)(const char *, struct ntk_err *) = set_http;
+static int (*const call_omit)(const char *, struct ntk_err *) = set_omit;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
 static const struct ntk_opt option_rows[] = {
@@ -78,6 +84,9 @@ static const struct ntk_opt option_rows[] = {
       "stop" },
     { 0, "vendor-keys-only", 0, NTK_OPT_FLAG, &options.report.vendor_only,
       "leave out every key that the vendor's reports do not have" },
+    { 0, "omit", "KEYS", NTK_OPT_CALL, CALL(call_omit),
+      "leave out loaded_models, neuron_ext, usage_breakdown, usage_data or v3d, separated by "
+      "commas" },
     { 0, "quiet", 0, NTK_OPT_FLAG, &options.quiet, "nothing on stdout" },
     { 0, "db", "FILE", NTK_OPT_TEXT, &options.db_path,
       "store each second in this SQLite database; it is made when there is none" },

@@ -740,6 +740,7 @@ static void take_identity(struct ntk_aggregate *aggregate, struct runtime_state 
     out->tag = process->tag[0] ? ntk_snapshot_text(pending, process->tag)
                                : ntk_snapshot_format(pending, "%u", process->pid);
     out->error = out->cpu_error = "";
+    out->pod = (struct ntk_pod){ "", "", "" };
     out->runtime_version = ntk_snapshot_text(pending, process->runtime_version);
     out->framework_version = ntk_snapshot_text(pending, process->framework_version);
     out->instance_type = ntk_snapshot_text(pending, process->instance_type);

@@ -118,6 +118,7 @@ static void set_empty_texts(struct ntk_snapshot *snapshot)
     hardware->error = hardware->instance_type = hardware->device_type = "";
     hardware->device_version = hardware->core_version = hardware->driver_version = "";
     snapshot->system.cpu_error = snapshot->system.memory_error = "";
+    snapshot->k8s = (struct ntk_k8s){ .period_ns = NTK_GROUP_ABSENT, .error = "" };
 }
 
 struct ntk_snapshot *ntk_snapshot_create(void)
@@ -275,6 +276,7 @@ struct ntk_runtime_sample *ntk_snapshot_alloc_runtimes(struct ntk_snapshot *snap
 
         r->tag = r->error = r->cpu_error = r->command = r->user = r->container = "";
         r->runtime_version = r->framework_version = r->instance_type = "";
+        r->pod = (struct ntk_pod){ "", "", "" };
         r->lnc = 1;
     }
     return runtimes;

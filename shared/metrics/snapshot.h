@@ -232,6 +232,33 @@ struct ntk_model_series {
     struct ntk_latency_series device;
 };
 
+/* ---- pods: who has what, as Kubernetes tells ---- */
+
+/* Where a runtime runs; all "" outside of Kubernetes or when unknown. */
+struct ntk_pod {
+    const char *name;
+    const char *namespace_name;
+    const char *container;
+};
+
+/* A core (global logical number, as everything outside counts) or a device that was given to a pod. */
+struct ntk_k8s_owner {
+    uint32_t index;
+    const char *pod_name;
+    const char *namespace_name;
+    const char *const *containers; /* of the pod, those that it was given to */
+    size_t container_count;
+};
+
+struct ntk_k8s {
+    uint64_t period_ns; /* see NTK_GROUP_ABSENT, which it is when nobody asks for it */
+    const char *error;
+    struct ntk_k8s_owner *cores; /* ascending index */
+    size_t core_count;
+    struct ntk_k8s_owner *devices;
+    size_t device_count;
+};
+
 /* ---- runtimes: one observed process each ---- */
 
 enum ntk_runtime_has {
@@ -260,6 +287,7 @@ struct ntk_runtime_sample {
     const char *command;
     const char *user;      /* user name, else the number as text */
     const char *container; /* container id, "" none */
+    struct ntk_pod pod;
     const char *runtime_version;
     const char *framework_version;
     const char *instance_type;
@@ -385,6 +413,7 @@ struct ntk_snapshot {
 
     struct ntk_instance instance;
     struct ntk_hardware hardware;
+    struct ntk_k8s k8s;
     struct ntk_device_sample *devices;
     size_t device_count;
     struct ntk_core_sample *cores; /* every physical core of the machine; cores[i].core == i */

@@ -195,6 +195,9 @@ static void merge_runtime(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->command = ntk_snapshot_text(s, newer->command);
     to->user = ntk_snapshot_text(s, newer->user);
     to->container = ntk_snapshot_text(s, newer->container);
+    to->pod.name = ntk_snapshot_text(s, newer->pod.name);
+    to->pod.namespace_name = ntk_snapshot_text(s, newer->pod.namespace_name);
+    to->pod.container = ntk_snapshot_text(s, newer->pod.container);
     to->runtime_version = ntk_snapshot_text(s, newer->runtime_version);
     to->framework_version = ntk_snapshot_text(s, newer->framework_version);
     to->instance_type = ntk_snapshot_text(s, newer->instance_type);
@@ -322,6 +325,37 @@ static void merge_system(struct ntk_snapshot *s, const struct ntk_snapshot *olde
     }
 }
 
+static struct ntk_k8s_owner *copy_owners(struct ntk_snapshot *s, const struct ntk_k8s_owner *from,
+                                         size_t count)
+{
+    struct ntk_k8s_owner *owners = copy_array(s, from, count, sizeof *owners);
+
+    for (size_t i = 0; owners && i < count; i++) {
+        const char **containers =
+            ntk_snapshot_alloc(s, owners[i].container_count, sizeof *containers);
+        owners[i].pod_name = ntk_snapshot_text(s, owners[i].pod_name);
+        owners[i].namespace_name = ntk_snapshot_text(s, owners[i].namespace_name);
+        for (size_t k = 0; containers && k < owners[i].container_count; k++) {
+            containers[k] = ntk_snapshot_text(s, owners[i].containers[k]);
+        }
+        owners[i].containers = containers;
+    }
+    return owners;
+}
+
+/* What is newest, if it was asked in either part. */
+static void merge_k8s(struct ntk_snapshot *s, const struct ntk_snapshot *older,
+                      const struct ntk_snapshot *newer)
+{
+    const struct ntk_k8s *from =
+        newer->k8s.period_ns == NTK_GROUP_ABSENT ? &older->k8s : &newer->k8s;
+
+    s->k8s = *from;
+    s->k8s.error = ntk_snapshot_text(s, from->error);
+    s->k8s.cores = copy_owners(s, from->cores, from->core_count);
+    s->k8s.devices = copy_owners(s, from->devices, from->device_count);
+}
+
 static void copy_texts(struct ntk_snapshot *s)
 {
     struct ntk_hardware *hardware = &s->hardware;
@@ -372,6 +406,7 @@ struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
     merge_runtimes(s, older, newer, w);
     merge_devices(s, older, newer);
     merge_system(s, older, newer, w);
+    merge_k8s(s, older, newer);
     s->cores = merge_cores(s, older->cores, older->core_count, newer->cores, newer->core_count, w,
                            &s->core_count);
     s->tags = copy_array(s, newer->tags, newer->tag_count, sizeof *newer->tags);

@@ -34,13 +34,26 @@ struct ntk_snapshot;
 /* A line to be read may not be longer; nothing real comes near it. */
 #define NTK_REPORT_READ_BYTES_MAX (16 * 1024 * 1024)
 
+/* Parts that a line can do without. */
+enum ntk_report_omit {
+    NTK_REPORT_OMIT_LOADED_MODELS = 1u << 0,   /* "loaded_models" */
+    NTK_REPORT_OMIT_USAGE_BREAKDOWN = 1u << 1, /* "usage_breakdown" of runtimes and models */
+    NTK_REPORT_OMIT_USAGE_DATA = 1u << 2,      /* "usage_data": CPU by CPU */
+    NTK_REPORT_OMIT_PHYSICAL_CORES = 1u << 3,  /* "v3d" and its like */
+    NTK_REPORT_OMIT_EXT = 1u << 4,             /* "neuron_ext" */
+};
+
 struct ntk_report_options {
     bool pretty;           /* many lines for people; line_bytes_max does not count then */
     bool timestamps;       /* "timestamp_ns" and "sequence" as last keys */
     bool all_cores;        /* every core of the machine in each runtime, zero where it has none */
     bool vendor_only;      /* none of our additive keys */
+    unsigned int omit;     /* enum ntk_report_omit */
     size_t line_bytes_max; /* longer: written again without "neuron_ext"; 0: no bound */
 };
+
+/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a sentence of what can be left out. */
+int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_err *err);
 
 /* Appends the report and '\n'. 0, or -ENOMEM. *out_cut (may be NULL) tells whether "neuron_ext" was
  * left out to keep to line_bytes_max. */

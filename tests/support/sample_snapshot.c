@@ -171,6 +171,33 @@ static void fill_runtimes(struct ntk_snapshot *s, uint32_t lnc)
     r[1].outcome[NTK_OUTCOME_COMPLETED] = count(7);
 }
 
+static void fill_k8s(struct ntk_snapshot *s)
+{
+    struct ntk_k8s *k8s = &s->k8s;
+    const char **containers = must(ntk_snapshot_alloc(s, 2, sizeof *containers));
+
+    containers[0] = "serve";
+    containers[1] = "sidecar";
+    k8s->period_ns = 15000000000u;
+    k8s->core_count = 12;
+    k8s->cores = must(ntk_snapshot_alloc(s, k8s->core_count, sizeof *k8s->cores));
+    for (uint32_t i = 0; i < k8s->core_count; i++) {
+        k8s->cores[i] = (struct ntk_k8s_owner){ .index = i,
+                                                .pod_name = "bert-0",
+                                                .namespace_name = "ml",
+                                                .containers = containers,
+                                                .container_count = 1 + i % 2 };
+    }
+    k8s->device_count = 1;
+    k8s->devices = must(ntk_snapshot_alloc(s, 1, sizeof *k8s->devices));
+    k8s->devices[0] = (struct ntk_k8s_owner){ .index = 3,
+                                              .pod_name = "train-0",
+                                              .namespace_name = "ml",
+                                              .containers = containers,
+                                              .container_count = 1 };
+    s->runtimes[0].pod = (struct ntk_pod){ "bert-0", "ml", "serve" };
+}
+
 static void fill_system(struct ntk_snapshot *s)
 {
     struct ntk_system_sample *system = &s->system;
@@ -228,8 +255,13 @@ static void fill_machine(struct ntk_snapshot *s, uint32_t lnc)
     device[0].stack_used_bytes[0] = 1125504;
     device[0].ecc_has = (1u << NTK_ECC_COUNT) - 1;
     for (uint32_t i = 0; i < NTK_ECC_COUNT; i++) {
-        device[0].ecc[i] = count(i + 1);
+        device[0].ecc[i] = (struct ntk_count){ i + 1, 100 + i };
     }
+    device[0].has |= NTK_DEVICE_HAS_POWER;
+    device[0].power_time_seconds = 1763700000;
+    device[0].power_min = 0.25;
+    device[0].power_max = 0.75;
+    device[0].power_average = 0.5;
     s->core_count = CORES;
     s->cores = must(ntk_snapshot_alloc(s, CORES, sizeof *s->cores));
     for (uint32_t i = 0; i < CORES; i++) {
@@ -255,6 +287,7 @@ struct ntk_snapshot *test_sample_snapshot(uint32_t lnc)
     s->group_period_ns[NTK_SYSTEM_GROUP_ECC] = 2000500000;
     fill_runtimes(s, lnc);
     fill_machine(s, lnc);
+    fill_k8s(s);
     fill_system(s);
     for (size_t k = 0; k < s->runtime_count; k++) {
         for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {

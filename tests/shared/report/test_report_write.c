@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,6 +191,16 @@ static const struct {
     { "neuron_hardware_info.neuroncore_per_device_count", 'i' },
     { "neuron_hardware_info.logical_neuroncore_config", 'i' },
     { "neuron_hardware_info.error", 's' },
+    { "neuron_k8s_info.period", 'f' },
+    { "neuron_k8s_info.neuroncores_k8s_info.*.pod_name", 's' },
+    { "neuron_k8s_info.neuroncores_k8s_info.*.namespace", 's' },
+    { "neuron_k8s_info.neuroncores_k8s_info.*.container_name", 'a' },
+    { "neuron_k8s_info.neuroncores_k8s_info.*.container_name.*", 's' },
+    { "neuron_k8s_info.neurondevices_k8s_info.*.pod_name", 's' },
+    { "neuron_k8s_info.neurondevices_k8s_info.*.namespace", 's' },
+    { "neuron_k8s_info.neurondevices_k8s_info.*.container_name", 'a' },
+    { "neuron_k8s_info.neurondevices_k8s_info.*.container_name.*", 's' },
+    { "neuron_k8s_info.error", 's' },
     { "timestamp_ns", 'i' },
     { "sequence", 'i' },
 };
@@ -340,6 +351,44 @@ static void a_line_beyond_the_bound_loses_our_part_only(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+static void what_is_left_out_is_left_out_everywhere(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *key;
+    } parts[] = {
+        { "loaded_models", "\"loaded_models\":" },
+        { "neuron_ext", "\"neuron_ext\":" },
+        { "usage_breakdown", "\"usage_breakdown\":" },
+        { "usage_data", "\"usage_data\":" },
+        { "v3d", "\"v3d\":{" },
+    };
+    struct ntk_snapshot *snapshot = test_sample_snapshot(2);
+    struct ntk_report_options options = { 0 };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        assert_int_equal(ntk_report_omit_parse(parts[i].name, &options.omit, &err), 0);
+        char *line = write_line(snapshot, &options, NULL);
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            assert_int_equal(strstr(line, parts[k].key) != NULL, k != i);
+        }
+        free(line);
+    }
+    assert_int_equal(ntk_report_omit_parse("usage_data,v3d,loaded_models", &options.omit, &err), 0);
+    char *line = write_line(snapshot, &options, NULL);
+    assert_null(strstr(line, "usage_data"));
+    assert_null(strstr(line, "\"v3d\":{"));
+    assert_null(strstr(line, "loaded_models"));
+    free(line);
+    assert_int_equal(ntk_report_omit_parse("", &options.omit, &err), -EINVAL);
+    assert_int_equal(ntk_report_omit_parse("v3d,", &options.omit, &err), -EINVAL);
+    assert_int_equal(ntk_report_omit_parse("v3", &options.omit, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "usage_data"));
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void a_group_that_is_not_due_is_absent(void **state)
 {
     static const char *const keys[] = { "\"execution_stats\":", "\"memory_used\":",
@@ -461,6 +510,7 @@ int main(void)
         cmocka_unit_test(every_key_of_the_vendor_is_there_with_its_type),
         cmocka_unit_test(the_vendor_form_has_no_other_key),
         cmocka_unit_test(a_line_beyond_the_bound_loses_our_part_only),
+        cmocka_unit_test(what_is_left_out_is_left_out_everywhere),
         cmocka_unit_test(a_group_that_is_not_due_is_absent),
         cmocka_unit_test(all_cores_lists_foreign_cores_with_zero),
         cmocka_unit_test(index_keys_are_sorted_as_texts),

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_field - the plain fields of a JSON object as a table, which writes and reads them.
+ *
+ * A table has one row per key, in the order of the line; the same row writes the member of a struct and
+ * reads it back, so the two cannot differ. What is no plain field (sums, rates, lists of objects) is
+ * written and read by functions that stand beside each other in the part's file.
+ *
+ * Reading is typed: a value of another type than the row's is as good as absent, and what is absent
+ * leaves the member as it is.
+ *
+ * Owner:   caller's storage; texts and histograms that are read belong to the snapshot.
+ * Threads: any; no state.
+ */
+#ifndef NTK_SHARED_REPORT_REPORT_FIELD_H
+#define NTK_SHARED_REPORT_REPORT_FIELD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/json.h"
+#include "shared/metrics/snapshot.h"
+#include "shared/report/report_json.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is beyond a bound is neither written nor read. */
+#define REPORT_RUNTIMES_MAX 4096
+#define REPORT_CORES_MAX 1024 /* also the highest core number that is read */
+#define REPORT_CPUS_MAX 8192
+#define REPORT_MODELS_MAX 4096
+#define REPORT_MEMORY_ROWS_MAX 65536
+#define REPORT_CONTAINERS_MAX 256
+#define REPORT_TEXT_BYTES_MAX 1024 /* longer texts are cut */
+
+enum report_type {
+    REPORT_U64,
+    REPORT_U32,
+    REPORT_BOOL,
+    REPORT_COUNT, /* struct ntk_count: the period's */
+    REPORT_DOUBLE,
+    REPORT_RATIO,     /* double 0..1 */
+    REPORT_PERCENT,   /* double 0..1, in the line 0..100 with two decimals */
+    REPORT_TEXT,      /* const char * */
+    REPORT_UUID,      /* char[33] */
+    REPORT_HISTOGRAM, /* struct ntk_histogram; absent when it is empty */
+};
+
+struct report_field {
+    const char *key;
+    enum report_type type;
+    size_t offset;
+    uint32_t has; /* of the `has` that the struct begins with: known only then; 0: always */
+    bool sparse;  /* left out when it is 0, false or "" */
+    size_t count; /* of a member that is an array; 0: it is none */
+    const char *const *names; /* ... whose values are an object by name; NULL: an array */
+};
+
+/* One that can be absent: REPORT_ROW("key", REPORT_U64, .offset = offsetof(...), .sparse = true). */
+#define REPORT_ROW(name, kind, ...)                \
+    {                                              \
+        .key = (name), .type = (kind), __VA_ARGS__ \
+    }
+#define REPORT_END  \
+    {               \
+        .key = NULL \
+    }
+
+struct report_writer {
+    struct ntk_json json;
+    const struct ntk_snapshot *snapshot;
+    const struct ntk_report_options *options;
+    bool extended; /* with "neuron_ext" */
+};
+
+/* ---- tables ---- */
+
+void report_write_fields(struct report_writer *w, const struct report_field *fields,
+                         const void *from);
+/* Sets the bits of `has` of what was read. object may be NULL: nothing is there. */
+void report_read_fields(struct ntk_snapshot *snapshot, const json_t *object,
+                        const struct report_field *fields, void *to);
+
+/* ---- writing ---- */
+
+bool report_omits(const struct report_writer *w, enum ntk_report_omit part);
+/* Integers are at most 2^63 - 1, texts valid UTF-8: a hostile process must not spoil the line. */
+void report_value_u64(struct report_writer *w, uint64_t value);
+void report_value_text(struct report_writer *w, const char *text);
+void report_key_u64(struct report_writer *w, const char *key, uint64_t value);
+void report_key_text(struct report_writer *w, const char *key, const char *text);
+void report_key_number(struct report_writer *w, uint32_t number);
+/* A period of a group in ns: 0 is the snapshot's. */
+uint64_t report_group_period_ns(const struct ntk_snapshot *snapshot, uint64_t group_period_ns);
+void report_write_period(struct report_writer *w, uint64_t group_period_ns);
+/* For qsort of uint32_t: numbers as their decimal texts are sorted, 0 1 10 11 2. */
+int report_compare_as_text(const void *a, const void *b);
+
+/* ---- reading: absent and of another type is the same ---- */
+
+bool report_has(const json_t *object, const char *key);
+uint64_t report_get_u64(const json_t *object, const char *key);
+uint32_t report_get_u32(const json_t *object, const char *key);
+double report_get_double(const json_t *object, const char *key);
+bool report_get_bool(const json_t *object, const char *key);
+const char *report_get_text(struct ntk_snapshot *snapshot, const json_t *object, const char *key);
+const json_t *report_get_object(const json_t *object, const char *key);
+const json_t *report_get_array(const json_t *object, const char *key);
+/* The item as a number, 0 for what is none. */
+uint64_t report_item_u64(const json_t *array, size_t index);
+/* NTK_GROUP_ABSENT without the group. */
+uint64_t report_get_period_ns(const json_t *group);
+/* The number that a key is, below limit; false for other keys. */
+bool report_key_index(const char *key, uint32_t limit, uint32_t *out_number);
+double report_clamp_ratio(double ratio);
+/* How many rows to make room for. */
+size_t report_bounded(size_t listed, size_t bound);
+
+/* jansson's loops want what they do not change as if they did. */
+#define report_each_key(object, key, value) \
+    json_object_foreach((json_t *)(uintptr_t)(object), key, value)
+
+static inline struct ntk_count report_count_of(uint64_t period)
+{
+    return (struct ntk_count){ period, period };
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

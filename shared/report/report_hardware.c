@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* report_hardware - instance_info, neuron_hardware_info, and our part of the line about the machine. */
+#include "shared/report/report_part.h"
+
+#define AT(member) .offset = offsetof(struct ntk_instance, member)
+static const struct report_field instance_fields[] = {
+    REPORT_ROW("instance_name", REPORT_TEXT, AT(name)),
+    REPORT_ROW("instance_id", REPORT_TEXT, AT(id)),
+    REPORT_ROW("instance_type", REPORT_TEXT, AT(type)),
+    REPORT_ROW("instance_availability_zone", REPORT_TEXT, AT(zone)),
+    REPORT_ROW("instance_availability_zone_id", REPORT_TEXT, AT(zone_id)),
+    REPORT_ROW("instance_region", REPORT_TEXT, AT(region)),
+    REPORT_ROW("ami_id", REPORT_TEXT, AT(ami_id)),
+    REPORT_ROW("subnet_id", REPORT_TEXT, AT(subnet_id)),
+    REPORT_ROW("ultraserver_id", REPORT_TEXT, AT(ultraserver_id), .sparse = true),
+    REPORT_ROW("error", REPORT_TEXT, AT(error)),
+    REPORT_END,
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct ntk_hardware, member)
+/* neuroncore_per_device_count is of logical cores in the line; see below. */
+static const struct report_field hardware_fields[] = {
+    REPORT_ROW("neuron_device_type", REPORT_TEXT, AT(device_type)),
+    REPORT_ROW("neuron_device_version", REPORT_TEXT, AT(device_version)),
+    REPORT_ROW("neuroncore_version", REPORT_TEXT, AT(core_version)),
+    REPORT_ROW("neuron_device_count", REPORT_U32, AT(device_count)),
+    REPORT_ROW("neuron_device_memory_size", REPORT_U64, AT(device_memory_bytes)),
+    REPORT_ROW("neuroncore_per_device_count", REPORT_U32, AT(cores_per_device)),
+    REPORT_ROW("logical_neuroncore_config", REPORT_U32, AT(lnc)),
+    REPORT_ROW("error", REPORT_TEXT, AT(error)),
+    REPORT_END,
+};
+static const struct report_field ext_hardware_fields[] = {
+    REPORT_ROW("software", REPORT_BOOL, AT(software)),
+    REPORT_ROW("instance_type", REPORT_TEXT, AT(instance_type), .sparse = true),
+    REPORT_ROW("driver_version", REPORT_TEXT, AT(driver_version), .sparse = true),
+    REPORT_ROW("cores_per_device", REPORT_U32, AT(cores_per_device)),
+    REPORT_ROW("stack_count", REPORT_U32, AT(stack_count)),
+    REPORT_ROW("cores_per_stack", REPORT_U32, AT(cores_per_stack)),
+    REPORT_ROW("tensor_peak_flops", REPORT_DOUBLE, AT(tensor_peak_flops),
+               .has = NTK_HARDWARE_HAS_PEAK),
+    REPORT_END,
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct ntk_device_sample, member)
+static const struct report_field device_fields[] = {
+    REPORT_ROW("index", REPORT_U32, AT(index)),
+    REPORT_ROW("name", REPORT_TEXT, AT(name), .sparse = true),
+    REPORT_ROW("arch", REPORT_TEXT, AT(arch), .sparse = true),
+    REPORT_ROW("serial_number", REPORT_TEXT, AT(serial), .sparse = true),
+    REPORT_ROW("core_count", REPORT_U32, AT(core_count)),
+    REPORT_ROW("power_timestamp_s", REPORT_U64, AT(power_time_seconds),
+               .has = NTK_DEVICE_HAS_POWER),
+    REPORT_ROW("power_min", REPORT_RATIO, AT(power_min), .has = NTK_DEVICE_HAS_POWER),
+    REPORT_ROW("power_max", REPORT_RATIO, AT(power_max), .has = NTK_DEVICE_HAS_POWER),
+    REPORT_ROW("power_average", REPORT_RATIO, AT(power_average), .has = NTK_DEVICE_HAS_POWER),
+    REPORT_END,
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct ntk_snapshot, member)
+static const struct report_field machine_fields[] = {
+    REPORT_ROW("period_ns", REPORT_U64, AT(period_ns)),
+    REPORT_ROW("host_name", REPORT_TEXT, AT(host_name), .sparse = true),
+    REPORT_ROW("boot_id", REPORT_TEXT, AT(boot_id), .sparse = true),
+    REPORT_ROW("events_read", REPORT_COUNT, AT(events_read)),
+    REPORT_ROW("events_lost", REPORT_COUNT, AT(events_lost)),
+    REPORT_ROW("collect_duration_ns", REPORT_U64, AT(collect_duration_ns)),
+    REPORT_END,
+};
+#undef AT
+
+/* -- instance_info ------------------------------------------------------------------------------ */
+
+void report_write_instance(struct report_writer *w)
+{
+    struct ntk_instance instance = w->snapshot->instance;
+
+    if (instance.type[0] == '\0') {
+        instance.type = w->snapshot->hardware.instance_type;
+    }
+    ntk_json_key_object_begin(&w->json, "instance_info");
+    report_write_fields(w, instance_fields, &instance);
+    ntk_json_object_end(&w->json);
+}
+
+void report_read_instance(struct ntk_snapshot *snapshot, const json_t *object)
+{
+    report_read_fields(snapshot, object, instance_fields, &snapshot->instance);
+}
+
+/* -- neuron_hardware_info ----------------------------------------------------------------------- */
+
+void report_write_hardware(struct report_writer *w)
+{
+    struct ntk_hardware hardware = w->snapshot->hardware;
+
+    hardware.lnc = hardware.lnc ? hardware.lnc : 1;
+    hardware.cores_per_device /= hardware.lnc;
+    ntk_json_key_object_begin(&w->json, "neuron_hardware_info");
+    report_write_fields(w, hardware_fields, &hardware);
+    ntk_json_object_end(&w->json);
+}
+
+static void read_ext_hardware(struct ntk_snapshot *snapshot, const json_t *object)
+{
+    struct ntk_hardware *hardware = &snapshot->hardware;
+    uint32_t cores_per_device = hardware->cores_per_device;
+
+    report_read_fields(snapshot, object, ext_hardware_fields, hardware);
+    hardware->cores_per_device = cores_per_device; /* the vendor's key and LNC give it, bounded */
+    if (hardware->stack_count > NTK_SNAPSHOT_STACKS_MAX) {
+        hardware->stack_count = 0;
+    }
+}
+
+void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, const json_t *ext)
+{
+    struct ntk_hardware *hardware = &snapshot->hardware;
+
+    report_read_fields(snapshot, object, hardware_fields, hardware);
+    if (hardware->lnc != 2) {
+        hardware->lnc = 1;
+    }
+    if (hardware->device_count > NTK_SNAPSHOT_DEVICES_MAX || hardware->cores_per_device > 64) {
+        hardware->device_count = hardware->cores_per_device = 0;
+    }
+    hardware->cores_per_device *= hardware->lnc;
+    if (hardware->device_count > 0) {
+        hardware->has |= NTK_HARDWARE_HAS_DEVICES;
+    }
+    if (hardware->device_memory_bytes > 0) {
+        hardware->has |= NTK_HARDWARE_HAS_MEMORY;
+    }
+    read_ext_hardware(snapshot, report_get_object(ext, "hardware"));
+}
+
+/* -- our part: devices -------------------------------------------------------------------------- */
+
+static void write_bytes(struct report_writer *w, const char *key, const uint64_t *bytes,
+                        uint32_t count)
+{
+    ntk_json_key_array_begin(&w->json, key);
+    for (uint32_t i = 0; i < count && i < NTK_SNAPSHOT_STACKS_MAX; i++) {
+        report_value_u64(w, bytes[i]);
+    }
+    ntk_json_array_end(&w->json);
+}
+
+/* Counts since the driver was loaded, of those kinds that it counts. */
+static void write_ecc_totals(struct report_writer *w, const struct ntk_device_sample *device)
+{
+    ntk_json_key_object_begin(&w->json, "ecc_total");
+    for (int i = 0; i < NTK_ECC_COUNT; i++) {
+        if (device->ecc_has & 1u << i) {
+            report_key_u64(w, ntk_ecc_names[i], device->ecc[i].total);
+        }
+    }
+    ntk_json_object_end(&w->json);
+}
+
+static void write_device(struct report_writer *w, const struct ntk_device_sample *device)
+{
+    ntk_json_object_begin(&w->json);
+    report_write_fields(w, device_fields, device);
+    if (device->has & NTK_DEVICE_HAS_NEIGHBOURS) {
+        ntk_json_key_array_begin(&w->json, "connected_devices");
+        for (uint32_t k = 0; k < device->neighbour_count && k < NTK_SNAPSHOT_NEIGHBOURS_MAX; k++) {
+            report_value_u64(w, device->neighbours[k]);
+        }
+        ntk_json_array_end(&w->json);
+    }
+    if (device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
+        write_bytes(w, "memory_capacity_bytes", device->stack_capacity_bytes, device->stack_count);
+    }
+    if (device->has & NTK_DEVICE_HAS_MEMORY_USED) {
+        write_bytes(w, "memory_used_bytes", device->stack_used_bytes, device->stack_count);
+    }
+    if (device->has & NTK_DEVICE_HAS_ECC) {
+        write_ecc_totals(w, device);
+    }
+    ntk_json_object_end(&w->json);
+}
+
+static uint32_t read_bytes(const json_t *array, uint64_t bytes[NTK_SNAPSHOT_STACKS_MAX])
+{
+    size_t count = report_bounded(json_array_size(array), NTK_SNAPSHOT_STACKS_MAX);
+
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = report_item_u64(array, i);
+    }
+    return (uint32_t)count;
+}
+
+static void read_neighbours(struct ntk_device_sample *device, const json_t *neighbours)
+{
+    device->has |= NTK_DEVICE_HAS_NEIGHBOURS;
+    for (size_t i = 0;
+         i < json_array_size(neighbours) && device->neighbour_count < NTK_SNAPSHOT_NEIGHBOURS_MAX;
+         i++) {
+        uint64_t number = report_item_u64(neighbours, i);
+        if (number < NTK_SNAPSHOT_DEVICES_MAX) {
+            device->neighbours[device->neighbour_count++] = (uint8_t)number;
+        }
+    }
+}
+
+/* Behind the vendor's counts, which have a key for each kind, counted or not. */
+static void read_ecc_totals(struct ntk_device_sample *device, const json_t *totals)
+{
+    device->has |= NTK_DEVICE_HAS_ECC;
+    device->ecc_has = 0;
+    for (int i = 0; i < NTK_ECC_COUNT; i++) {
+        if (report_has(totals, ntk_ecc_names[i])) {
+            device->ecc_has |= 1u << i;
+            device->ecc[i].total = report_get_u64(totals, ntk_ecc_names[i]);
+        }
+    }
+}
+
+void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
+                            const json_t *object)
+{
+    const json_t *neighbours = report_get_array(object, "connected_devices");
+    const json_t *capacity = report_get_array(object, "memory_capacity_bytes");
+    const json_t *used = report_get_array(object, "memory_used_bytes");
+    const json_t *totals = report_get_object(object, "ecc_total");
+
+    report_read_fields(snapshot, object, device_fields, device);
+    if (neighbours) {
+        read_neighbours(device, neighbours);
+    }
+    if (capacity) {
+        device->has |= NTK_DEVICE_HAS_MEMORY_CAPACITY;
+        device->stack_count = read_bytes(capacity, device->stack_capacity_bytes);
+    }
+    if (used) {
+        device->has |= NTK_DEVICE_HAS_MEMORY_USED;
+        device->stack_count = read_bytes(used, device->stack_used_bytes);
+    }
+    if (totals) {
+        read_ecc_totals(device, totals);
+    }
+}
+
+/* -- our part: the machine ---------------------------------------------------------------------- */
+
+void report_write_machine_ext(struct report_writer *w)
+{
+    const struct ntk_snapshot *snapshot = w->snapshot;
+
+    ntk_json_key_object_begin(&w->json, "neuron_ext");
+    report_write_fields(w, machine_fields, snapshot);
+    if (snapshot->hardware.has & NTK_HARDWARE_HAS_DEVICES) {
+        ntk_json_key_object_begin(&w->json, "hardware");
+        report_write_fields(w, ext_hardware_fields, &snapshot->hardware);
+        ntk_json_object_end(&w->json);
+    }
+    ntk_json_key_array_begin(&w->json, "devices");
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        write_device(w, &snapshot->devices[i]);
+    }
+    ntk_json_array_end(&w->json);
+    /* Software cores work for runtimes only, so the reader adds those up; a driver's tree also
+     * knows of work that no hook sees. */
+    if (!snapshot->hardware.software && snapshot->core_count > 0) {
+        report_write_ext_cores(w, snapshot->cores, snapshot->core_count);
+    }
+    ntk_json_object_end(&w->json);
+}
+
+void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext)
+{
+    report_read_fields(snapshot, ext, machine_fields, snapshot);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* report_models - loaded_models of memory_used, and the models of our part of the line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/report/report_part.h"
+
+/* Names of models are cut here, as the vendor does. */
+#define NAME_BYTES_MAX 255
+
+#define AT(member) .offset = offsetof(struct ntk_model_sample, member)
+static const struct report_field ext_fields[] = {
+    REPORT_ROW("model_id", REPORT_U32, AT(id)),
+    REPORT_ROW("name", REPORT_TEXT, AT(name)),
+    REPORT_ROW("neff_path", REPORT_TEXT, AT(neff_path), .sparse = true),
+    REPORT_ROW("uuid", REPORT_UUID, AT(uuid)),
+    REPORT_ROW("loaded", REPORT_BOOL, AT(loaded)),
+    REPORT_ROW("is_running", REPORT_BOOL, AT(is_running)),
+    REPORT_ROW("estimated", REPORT_BOOL, AT(estimated), .sparse = true),
+    REPORT_ROW("core", REPORT_U32, AT(core)),
+    REPORT_ROW("core_count", REPORT_U32, AT(core_count)),
+    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
+    REPORT_ROW("executions", REPORT_COUNT, AT(executions)),
+    REPORT_ROW("errors", REPORT_COUNT, AT(errors)),
+    REPORT_ROW("load_ns", REPORT_U64, AT(load_ns)),
+    REPORT_ROW("load_timestamp_ns", REPORT_U64, AT(load_realtime_ns)),
+    REPORT_ROW("total_latency", REPORT_HISTOGRAM, AT(total_latency)),
+    REPORT_ROW("device_latency", REPORT_HISTOGRAM, AT(device_latency)),
+    REPORT_END,
+};
+/* Behind the name. */
+static const struct report_field vendor_fields[] = {
+    REPORT_ROW("uuid", REPORT_UUID, AT(uuid)),
+    REPORT_ROW("model_id", REPORT_U32, AT(id)),
+    REPORT_ROW("is_running", REPORT_BOOL, AT(is_running)),
+    REPORT_END,
+};
+/* Ours, so absent where the vendor's tool could have written the model. */
+static const struct report_field estimated_field[] = {
+    REPORT_ROW("estimated", REPORT_BOOL, AT(estimated), .sparse = true),
+    REPORT_END,
+};
+#undef AT
+
+/* -- the vendor's list -------------------------------------------------------------------------- */
+
+static void write_device_groups(struct report_writer *w, const uint64_t group[NTK_GROUP_COUNT])
+{
+    ntk_json_key_object_begin(&w->json, "neuron_device");
+    report_key_u64(w, "constants", group[NTK_GROUP_CONSTANTS]);
+    report_key_u64(w, "model_code", group[NTK_GROUP_MODEL_CODE]);
+    /* There is no key for scratchpad here; it counts with the runtime's so that the sum is right. */
+    report_key_u64(w, "runtime_memory", group[NTK_GROUP_RUNTIME] + group[NTK_GROUP_SCRATCHPAD]);
+    report_key_u64(w, "tensors", group[NTK_GROUP_TENSORS]);
+    ntk_json_object_end(&w->json);
+}
+
+/* One physical core of a model. Memory of the model that is on no core counts with its first. */
+static void write_subgraph(struct report_writer *w, const struct ntk_runtime_sample *runtime,
+                           const struct ntk_model_sample *model, uint32_t index)
+{
+    const struct ntk_hardware *hardware = &w->snapshot->hardware;
+    uint32_t core = model->core + index;
+    uint32_t per_device = hardware->cores_per_device ? hardware->cores_per_device : 1;
+    uint64_t group[NTK_GROUP_COUNT] = { 0 };
+    uint64_t host_bytes = 0;
+    uint64_t device_bytes = 0;
+    char key[24];
+    char name[48];
+    char version[24];
+
+    ntk_snapshot_memory_sum(runtime, core, model->id, group, &host_bytes, &device_bytes);
+    if (index == 0) {
+        uint64_t more[NTK_GROUP_COUNT] = { 0 };
+        uint64_t more_host = 0;
+        uint64_t more_device = 0;
+        ntk_snapshot_memory_sum(runtime, NTK_NO_CORE, model->id, more, &more_host, &more_device);
+        for (int i = 0; i < NTK_GROUP_COUNT; i++) {
+            group[i] += more[i];
+        }
+        host_bytes += more_host;
+        device_bytes += more_device;
+    }
+    snprintf(key, sizeof key, "sg_%02u", index);
+    ntk_json_key_object_begin(&w->json, key);
+    ntk_json_key_object_begin(&w->json, "memory_used_bytes");
+    report_key_u64(w, "host", host_bytes);
+    report_key_u64(w, "neuron_device", device_bytes);
+    if (!report_omits(w, NTK_REPORT_OMIT_USAGE_BREAKDOWN)) {
+        ntk_json_key_object_begin(&w->json, "usage_breakdown");
+        report_write_host_groups(w, group);
+        write_device_groups(w, group);
+        ntk_json_object_end(&w->json);
+    }
+    ntk_json_object_end(&w->json);
+    report_key_u64(w, "neuroncore_index", core % per_device / report_lnc_of(w->snapshot, runtime));
+    report_key_u64(w, "neuron_device_index", core / per_device);
+    report_physical_version(w->snapshot, version, sizeof version);
+    if (version[0]) {
+        snprintf(name, sizeof name, "nc_%s.%u", version, core);
+        report_key_text(w, version, name);
+    }
+    ntk_json_object_end(&w->json);
+}
+
+static void write_name(struct report_writer *w, const struct ntk_model_sample *model)
+{
+    char text[NAME_BYTES_MAX + 1];
+    const char *name = model->name[0] ? model->name : model->neff_path;
+
+    ntk_str_copy_clean(text, sizeof text, name, strlen(name)); /* cuts between characters */
+    ntk_json_key_text(&w->json, "name", text);
+}
+
+void report_write_models(struct report_writer *w, const struct ntk_runtime_sample *runtime)
+{
+    ntk_json_key_array_begin(&w->json, "loaded_models");
+    for (size_t i = 0; i < runtime->model_count; i++) {
+        const struct ntk_model_sample *model = &runtime->models[i];
+        if (!model->loaded) {
+            continue;
+        }
+        ntk_json_object_begin(&w->json);
+        write_name(w, model);
+        report_write_fields(w, vendor_fields, model);
+        if (!w->options->vendor_only) {
+            report_write_fields(w, estimated_field, model);
+        }
+        ntk_json_key_object_begin(&w->json, "subgraphs");
+        for (uint32_t k = 0; k < model->core_count && k < REPORT_CORES_MAX; k++) {
+            write_subgraph(w, runtime, model, k);
+        }
+        ntk_json_object_end(&w->json);
+        ntk_json_object_end(&w->json);
+    }
+    ntk_json_array_end(&w->json);
+}
+
+static void read_vendor_model(struct ntk_snapshot *snapshot,
+                              const struct ntk_runtime_sample *runtime,
+                              struct ntk_model_sample *model, const json_t *object)
+{
+    const json_t *subgraphs = report_get_object(object, "subgraphs");
+    const json_t *first = report_get_object(subgraphs, "sg_00");
+    uint32_t per_device = snapshot->hardware.cores_per_device;
+    uint64_t core = (uint64_t)report_get_u32(first, "neuron_device_index") * per_device +
+                    (uint64_t)report_get_u32(first, "neuroncore_index") * runtime->lnc;
+    size_t parts = json_object_size(subgraphs);
+
+    model->name = report_get_text(snapshot, object, "name");
+    report_read_fields(snapshot, object, vendor_fields, model);
+    report_read_fields(snapshot, object, estimated_field, model);
+    model->loaded = true;
+    if (core < REPORT_CORES_MAX && parts <= REPORT_CORES_MAX) {
+        model->core = (uint32_t)core;
+        model->core_count = (uint32_t)parts;
+    }
+}
+
+/* -- our list ----------------------------------------------------------------------------------- */
+
+void report_write_ext_models(struct report_writer *w, const struct ntk_runtime_sample *runtime)
+{
+    ntk_json_key_array_begin(&w->json, "models");
+    for (size_t i = 0; i < runtime->model_count; i++) {
+        ntk_json_object_begin(&w->json);
+        report_write_fields(w, ext_fields, &runtime->models[i]);
+        ntk_json_object_end(&w->json);
+    }
+    ntk_json_array_end(&w->json);
+}
+
+static void read_ext_model(struct ntk_snapshot *snapshot, struct ntk_model_sample *model,
+                           const json_t *object)
+{
+    report_read_fields(snapshot, object, ext_fields, model);
+    if (model->core >= REPORT_CORES_MAX || model->core_count > REPORT_CORES_MAX) {
+        model->core = model->core_count = 0;
+    }
+    if (model->total_latency.count > 0) {
+        model->has |= NTK_MODEL_HAS_LATENCY;
+    }
+    if (model->device_latency.count > 0) {
+        model->has |= NTK_MODEL_HAS_DEVICE_LATENCY;
+    }
+}
+
+static int compare_models(const void *a, const void *b)
+{
+    const struct ntk_model_sample *left = a;
+    const struct ntk_model_sample *right = b;
+
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+void report_read_models(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                        const json_t *memory, const json_t *ext)
+{
+    const json_t *ours = report_get_array(ext, "models");
+    const json_t *array = ours ? ours : report_get_array(memory, "loaded_models");
+
+    if (!array) {
+        return;
+    }
+    runtime->has |= NTK_RUNTIME_HAS_MODELS;
+    struct ntk_model_sample *models = ntk_snapshot_alloc_models(
+        snapshot, runtime, report_bounded(json_array_size(array), REPORT_MODELS_MAX));
+    for (size_t i = 0; models && i < runtime->model_count; i++) {
+        const json_t *entry = json_array_get(array, i);
+        if (ours) {
+            read_ext_model(snapshot, &models[i], entry);
+        } else {
+            read_vendor_model(snapshot, runtime, &models[i], entry);
+        }
+    }
+    if (models) {
+        qsort(models, runtime->model_count, sizeof *models, compare_models);
+    }
+}

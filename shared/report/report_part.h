@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_part - the parts of a report, each written and read by one file; shared/report only.
+ *
+ * A writer of a group begins and ends the group's object; a reader gets the object of the group, which
+ * may be NULL. `ext` is the "neuron_ext" beside it, NULL when the line has none.
+ *
+ * Owner, threads: as report_field.h.
+ */
+#ifndef NTK_SHARED_REPORT_REPORT_PART_H
+#define NTK_SHARED_REPORT_REPORT_PART_H
+
+#include "shared/base/vec.h"
+#include "shared/report/report_field.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- report_runtime.c: one application ---- */
+
+void report_write_runtime(struct report_writer *w, const struct ntk_runtime_sample *runtime);
+void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                         const json_t *object);
+bool report_is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_group group);
+uint32_t report_lnc_of(const struct ntk_snapshot *snapshot,
+                       const struct ntk_runtime_sample *runtime);
+
+/* ---- report_cores.c: neuroncore_counters and what our part knows of cores ---- */
+
+void report_write_cores(struct report_writer *w, const struct ntk_runtime_sample *runtime);
+/* "neuroncores" of a neuron_ext: physical cores with all that is known. */
+void report_write_ext_cores(struct report_writer *w, const struct ntk_core_sample *cores,
+                            size_t count);
+/* "owned_cores": which, though not what they did. */
+void report_write_owned_cores(struct report_writer *w, const struct ntk_runtime_sample *runtime);
+void report_read_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                       const json_t *group, const json_t *ext);
+size_t report_read_ext_cores(struct ntk_snapshot *snapshot, const json_t *object,
+                             struct ntk_core_sample **out_cores);
+/* The logical cores that a runtime lists: its own, those it has memory on, or all; as texts sorted.
+ * Freed with ntk_vec_fini(). */
+void report_list_cores(const struct report_writer *w, const struct ntk_runtime_sample *runtime,
+                       struct ntk_vec *out_logical);
+/* "v3" of "v3d": the version of a physical core. */
+void report_physical_version(const struct ntk_snapshot *snapshot, char *to, size_t to_bytes);
+
+/* ---- report_memory.c: memory_used and the rows of our part ---- */
+
+void report_write_memory(struct report_writer *w, const struct ntk_runtime_sample *runtime);
+void report_write_ext_memory(struct report_writer *w, const struct ntk_runtime_sample *runtime);
+void report_read_memory(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                        const json_t *group, const json_t *ext);
+void report_write_host_groups(struct report_writer *w, const uint64_t group[NTK_GROUP_COUNT]);
+
+/* ---- report_models.c: loaded_models of memory_used, and the models of our part ---- */
+
+void report_write_models(struct report_writer *w, const struct ntk_runtime_sample *runtime);
+void report_write_ext_models(struct report_writer *w, const struct ntk_runtime_sample *runtime);
+void report_read_models(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                        const json_t *memory, const json_t *ext);
+
+/* ---- report_system.c: system_data ---- */
+
+void report_write_system(struct report_writer *w);
+void report_read_system(struct ntk_snapshot *snapshot, const json_t *data, const json_t *ext);
+
+/* ---- report_hardware.c: instance_info, neuron_hardware_info, neuron_ext of the machine ---- */
+
+void report_write_instance(struct report_writer *w);
+void report_read_instance(struct ntk_snapshot *snapshot, const json_t *object);
+void report_write_hardware(struct report_writer *w);
+void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, const json_t *ext);
+void report_write_machine_ext(struct report_writer *w);
+void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext);
+/* One device of "devices"; the index is the caller's. */
+void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
+                            const json_t *object);
+
+/* ---- report_k8s.c: neuron_k8s_info ---- */
+
+void report_write_k8s(struct report_writer *w);
+void report_read_k8s(struct ntk_snapshot *snapshot, const json_t *object);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

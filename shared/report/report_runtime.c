@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* report_runtime - one application: executions, CPU time, and who it is; see report_part.h. */
+#include <math.h>
+
+#include "shared/base/clock.h"
+#include "shared/metrics/percentile.h"
+#include "shared/report/report_part.h"
+
+#define AT(member) .offset = offsetof(struct ntk_runtime_sample, member)
+static const struct report_field head_fields[] = {
+    REPORT_ROW("pid", REPORT_U32, AT(pid)),
+    REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag)),
+    REPORT_ROW("error", REPORT_TEXT, AT(error)),
+    REPORT_END,
+};
+static const struct report_field execution_fields[] = {
+    REPORT_ROW("error_summary", REPORT_COUNT, AT(error_class), .count = NTK_ERROR_CLASS_COUNT,
+               .names = ntk_error_class_names),
+    REPORT_ROW("execution_summary", REPORT_COUNT, AT(outcome), .count = NTK_OUTCOME_COUNT,
+               .names = ntk_outcome_names),
+    REPORT_END,
+};
+static const struct report_field cpu_fields[] = {
+    REPORT_ROW("user", REPORT_PERCENT, AT(cpu_user)),
+    REPORT_ROW("system", REPORT_PERCENT, AT(cpu_system)),
+    REPORT_END,
+};
+static const struct report_field ext_fields[] = {
+    REPORT_ROW("header_pid", REPORT_U32, AT(header_pid)),
+    REPORT_ROW("start_time", REPORT_U64, AT(start_time)),
+    REPORT_ROW("uid", REPORT_U32, AT(uid)),
+    REPORT_ROW("software", REPORT_BOOL, AT(software)),
+    REPORT_ROW("lnc", REPORT_U32, AT(lnc)),
+    REPORT_ROW("command", REPORT_TEXT, AT(command), .sparse = true),
+    REPORT_ROW("user", REPORT_TEXT, AT(user), .sparse = true),
+    REPORT_ROW("container_id", REPORT_TEXT, AT(container), .sparse = true),
+    REPORT_ROW("pod_name", REPORT_TEXT, AT(pod.name), .sparse = true),
+    REPORT_ROW("namespace", REPORT_TEXT, AT(pod.namespace_name), .sparse = true),
+    REPORT_ROW("container_name", REPORT_TEXT, AT(pod.container), .sparse = true),
+    REPORT_ROW("runtime_version", REPORT_TEXT, AT(runtime_version), .sparse = true),
+    REPORT_ROW("framework_version", REPORT_TEXT, AT(framework_version), .sparse = true),
+    REPORT_ROW("instance_type", REPORT_TEXT, AT(instance_type), .sparse = true),
+    REPORT_END,
+};
+/* With execution_stats. */
+static const struct report_field ext_execution_fields[] = {
+    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
+    REPORT_ROW("total_latency", REPORT_HISTOGRAM, AT(total_latency)),
+    REPORT_ROW("device_latency", REPORT_HISTOGRAM, AT(device_latency)),
+    REPORT_END,
+};
+#undef AT
+
+/* Percentile keys in the order of their texts: p0 p1 p100 p25 p50 p75 p99. */
+static const int percentile_order[NTK_PERCENTILE_COUNT] = { 0, 1, 6, 2, 3, 4, 5 };
+
+bool report_is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_group group)
+{
+    return runtime->group_period_ns[group] != NTK_GROUP_ABSENT;
+}
+
+uint32_t report_lnc_of(const struct ntk_snapshot *snapshot,
+                       const struct ntk_runtime_sample *runtime)
+{
+    uint32_t lnc = runtime->lnc ? runtime->lnc : snapshot->hardware.lnc;
+
+    return lnc ? lnc : 1;
+}
+
+/* -- execution_stats ---------------------------------------------------------------------------- */
+
+/* null when nothing was executed. */
+static void write_percentiles(struct report_writer *w, const char *key,
+                              const struct ntk_histogram *histogram, const double *known_ns)
+{
+    double ns[NTK_PERCENTILE_COUNT];
+
+    ntk_json_key(&w->json, key);
+    if (ntk_histogram_percentiles(histogram, ntk_percentile_list, NTK_PERCENTILE_COUNT, ns)) {
+        known_ns = ns;
+    }
+    if (!known_ns) {
+        ntk_json_null(&w->json);
+        return;
+    }
+    ntk_json_object_begin(&w->json);
+    for (int i = 0; i < NTK_PERCENTILE_COUNT; i++) {
+        int at = percentile_order[i];
+        ntk_json_key_double(&w->json, ntk_percentile_names[at],
+                            known_ns[at] / (double)NTK_NS_PER_SECOND);
+    }
+    ntk_json_object_end(&w->json);
+}
+
+static bool read_percentiles(const json_t *stats, const char *key, double *out_ns)
+{
+    const json_t *object = report_get_object(stats, key);
+
+    for (int i = 0; i < NTK_PERCENTILE_COUNT; i++) {
+        const json_t *value = json_object_get(object, ntk_percentile_names[i]);
+        double ns = json_number_value(value) * (double)NTK_NS_PER_SECOND;
+        if (!json_is_number(value) || !(ns >= 0) || !isfinite(ns)) {
+            return false;
+        }
+        out_ns[i] = ns;
+    }
+    return true;
+}
+
+static void write_executions(struct report_writer *w, const struct ntk_runtime_sample *runtime)
+{
+    bool known = runtime->has & NTK_RUNTIME_HAS_PERCENTILES;
+    bool device_known = runtime->has & NTK_RUNTIME_HAS_DEVICE_PERCENTILES;
+
+    ntk_json_key_object_begin(&w->json, ntk_runtime_group_names[NTK_RUNTIME_GROUP_EXECUTIONS]);
+    report_write_period(w, runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS]);
+    report_write_fields(w, execution_fields, runtime);
+    ntk_json_key_object_begin(&w->json, "latency_stats");
+    write_percentiles(w, "total_latency", &runtime->total_latency,
+                      known ? runtime->total_percentile_ns : NULL);
+    write_percentiles(w, "device_latency", &runtime->device_latency,
+                      device_known ? runtime->device_percentile_ns : NULL);
+    ntk_json_object_end(&w->json);
+    report_key_text(w, "error", "");
+    ntk_json_object_end(&w->json);
+}
+
+static void read_executions(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                            const json_t *group)
+{
+    const json_t *stats = report_get_object(group, "latency_stats");
+
+    if (!group) {
+        return;
+    }
+    runtime->has |= NTK_RUNTIME_HAS_EXECUTIONS;
+    report_read_fields(snapshot, group, execution_fields, runtime);
+    if (read_percentiles(stats, "total_latency", runtime->total_percentile_ns)) {
+        runtime->has |= NTK_RUNTIME_HAS_PERCENTILES;
+    }
+    if (read_percentiles(stats, "device_latency", runtime->device_percentile_ns)) {
+        runtime->has |= NTK_RUNTIME_HAS_DEVICE_PERCENTILES;
+        runtime->has_device_latency = true;
+    }
+}
+
+/* -- neuron_runtime_vcpu_usage ------------------------------------------------------------------ */
+
+static void write_cpu(struct report_writer *w, const struct ntk_runtime_sample *runtime)
+{
+    ntk_json_key_object_begin(&w->json, ntk_runtime_group_names[NTK_RUNTIME_GROUP_CPU]);
+    report_write_period(w, runtime->group_period_ns[NTK_RUNTIME_GROUP_CPU]);
+    ntk_json_key_object_begin(&w->json, "vcpu_usage");
+    report_write_fields(w, cpu_fields, runtime);
+    ntk_json_object_end(&w->json);
+    report_key_text(w, "error", runtime->cpu_error);
+    ntk_json_object_end(&w->json);
+}
+
+static void read_cpu(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                     const json_t *group)
+{
+    if (!group) {
+        return;
+    }
+    runtime->cpu_error = report_get_text(snapshot, group, "error");
+    if (runtime->cpu_error[0] == '\0') {
+        runtime->has |= NTK_RUNTIME_HAS_CPU;
+    }
+    report_read_fields(snapshot, report_get_object(group, "vcpu_usage"), cpu_fields, runtime);
+}
+
+/* -- the application ---------------------------------------------------------------------------- */
+
+/* Each part goes with the vendor's group that it refines, so that a count is in one report only. */
+static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *runtime)
+{
+    ntk_json_key_object_begin(&w->json, "neuron_ext");
+    report_write_fields(w, ext_fields, runtime);
+    if (report_is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS)) {
+        report_write_fields(w, ext_execution_fields, runtime);
+    }
+    if (report_is_due(runtime, NTK_RUNTIME_GROUP_CORES) && runtime->has & NTK_RUNTIME_HAS_CORES) {
+        report_write_ext_cores(w, runtime->cores, runtime->core_count);
+    } else if (runtime->core_count > 0) {
+        report_write_owned_cores(w, runtime);
+    }
+    if (report_is_due(runtime, NTK_RUNTIME_GROUP_MEMORY) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
+        report_write_ext_memory(w, runtime);
+    }
+    if (report_is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) &&
+        runtime->has & NTK_RUNTIME_HAS_MODELS) {
+        report_write_ext_models(w, runtime);
+    }
+    ntk_json_object_end(&w->json);
+}
+
+void report_write_runtime(struct report_writer *w, const struct ntk_runtime_sample *runtime)
+{
+    ntk_json_object_begin(&w->json);
+    report_write_fields(w, head_fields, runtime);
+    ntk_json_key_object_begin(&w->json, "report");
+    if (report_is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) &&
+        runtime->has & NTK_RUNTIME_HAS_EXECUTIONS) {
+        write_executions(w, runtime);
+    }
+    if (report_is_due(runtime, NTK_RUNTIME_GROUP_MEMORY) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
+        report_write_memory(w, runtime);
+    }
+    if (report_is_due(runtime, NTK_RUNTIME_GROUP_CPU) &&
+        (runtime->has & NTK_RUNTIME_HAS_CPU || runtime->cpu_error[0])) {
+        write_cpu(w, runtime);
+    }
+    if (report_is_due(runtime, NTK_RUNTIME_GROUP_CORES) && runtime->has & NTK_RUNTIME_HAS_CORES) {
+        report_write_cores(w, runtime);
+    }
+    if (w->extended) {
+        write_ext(w, runtime);
+    }
+    ntk_json_object_end(&w->json);
+    if (runtime->ended && !w->options->vendor_only) {
+        ntk_json_key_bool(&w->json, "ended", true);
+    }
+    ntk_json_object_end(&w->json);
+}
+
+static void read_ext(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                     const json_t *ext)
+{
+    runtime->lnc = 0;
+    report_read_fields(snapshot, ext, ext_fields, runtime);
+    report_read_fields(snapshot, ext, ext_execution_fields, runtime);
+    if (runtime->device_latency.count > 0) {
+        runtime->has_device_latency = true;
+    }
+    if (runtime->lnc != 1 && runtime->lnc != 2) {
+        runtime->lnc = snapshot->hardware.lnc;
+    }
+}
+
+/* A group with an error sentence has no numbers that mean anything. */
+static const json_t *sound(const json_t *group)
+{
+    const char *error = json_string_value(json_object_get(group, "error"));
+
+    return !error || error[0] == '\0' ? group : NULL;
+}
+
+void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                         const json_t *object)
+{
+    const json_t *report = report_get_object(object, "report");
+    const json_t *ext = report_get_object(report, "neuron_ext");
+    const json_t *group[NTK_RUNTIME_GROUP_COUNT];
+
+    report_read_fields(snapshot, object, head_fields, runtime);
+    runtime->header_pid = runtime->pid;
+    runtime->ended = report_get_bool(object, "ended");
+    for (int i = 0; i < NTK_RUNTIME_GROUP_COUNT; i++) {
+        group[i] = report_get_object(report, ntk_runtime_group_names[i]);
+        runtime->group_period_ns[i] = report_get_period_ns(group[i]);
+    }
+    read_ext(snapshot, runtime, ext);
+    read_executions(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_EXECUTIONS]));
+    report_read_cores(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_CORES]), ext);
+    report_read_memory(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_MEMORY]), ext);
+    read_cpu(snapshot, runtime, group[NTK_RUNTIME_GROUP_CPU]);
+    report_read_models(snapshot, runtime, group[NTK_RUNTIME_GROUP_MEMORY], ext);
+}

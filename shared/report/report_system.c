@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* report_system - system_data: memory of the host, ECC counts of the devices, CPUs of the host. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shared/report/report_part.h"
+
+#define AT(member) .offset = offsetof(struct ntk_system_sample, member)
+static const struct report_field memory_fields[] = {
+    REPORT_ROW("memory_total_bytes", REPORT_U64, AT(memory_total_bytes)),
+    REPORT_ROW("memory_used_bytes", REPORT_U64, AT(memory_used_bytes)),
+    REPORT_ROW("swap_total_bytes", REPORT_U64, AT(swap_total_bytes)),
+    REPORT_ROW("swap_used_bytes", REPORT_U64, AT(swap_used_bytes)),
+    REPORT_ROW("error", REPORT_TEXT, AT(memory_error)),
+    REPORT_END,
+};
+static const struct report_field average_field[] = {
+    REPORT_ROW("average_usage", REPORT_PERCENT, AT(average), .count = NTK_CPU_FIELD_COUNT,
+               .names = ntk_cpu_field_names),
+    REPORT_END,
+};
+/* Behind the CPUs. */
+static const struct report_field cpu_fields[] = {
+    REPORT_ROW("context_switch_count", REPORT_U64, AT(context_switches)),
+    REPORT_ROW("error", REPORT_TEXT, AT(cpu_error)),
+    REPORT_END,
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct ntk_device_sample, member)
+static const struct report_field device_fields[] = {
+    REPORT_ROW("neuron_device_index", REPORT_U32, AT(index)),
+    REPORT_END,
+};
+#undef AT
+
+/* -- memory_info -------------------------------------------------------------------------------- */
+
+static void write_memory(struct report_writer *w)
+{
+    ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_MEMORY]);
+    report_write_period(w, w->snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY]);
+    report_write_fields(w, memory_fields, &w->snapshot->system);
+    ntk_json_object_end(&w->json);
+}
+
+static void read_memory(struct ntk_snapshot *snapshot, const json_t *group)
+{
+    struct ntk_system_sample *system = &snapshot->system;
+
+    if (!group) {
+        return;
+    }
+    report_read_fields(snapshot, group, memory_fields, system);
+    if (system->memory_error[0] == '\0') {
+        system->has |= NTK_SYSTEM_HAS_MEMORY;
+    }
+}
+
+/* -- neuron_hw_counters ------------------------------------------------------------------------- */
+
+static void write_counters(struct report_writer *w)
+{
+    const struct ntk_snapshot *snapshot = w->snapshot;
+
+    ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_ECC]);
+    report_write_period(w, snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC]);
+    ntk_json_key(&w->json, "neuron_devices");
+    if (snapshot->device_count == 0) {
+        ntk_json_null(&w->json);
+    } else {
+        ntk_json_array_begin(&w->json);
+        for (size_t i = 0; i < snapshot->device_count; i++) {
+            ntk_json_object_begin(&w->json);
+            report_write_fields(w, device_fields, &snapshot->devices[i]);
+            for (int k = 0; k < NTK_ECC_COUNT; k++) {
+                report_key_u64(w, ntk_ecc_names[k], snapshot->devices[i].ecc[k].period);
+            }
+            ntk_json_object_end(&w->json);
+        }
+        ntk_json_array_end(&w->json);
+    }
+    report_key_text(w, "error", "");
+    ntk_json_object_end(&w->json);
+}
+
+static void read_counters(struct ntk_device_sample *device, const json_t *counter)
+{
+    device->has |= NTK_DEVICE_HAS_ECC;
+    for (int k = 0; k < NTK_ECC_COUNT; k++) {
+        device->ecc[k] = report_count_of(report_get_u64(counter, ntk_ecc_names[k]));
+        device->ecc_has |= report_has(counter, ntk_ecc_names[k]) ? 1u << k : 0;
+    }
+}
+
+/* Both tables list the devices in the same order; the index tells when one is missing. */
+static void read_devices(struct ntk_snapshot *snapshot, const json_t *group, const json_t *ext)
+{
+    const json_t *counters = report_get_array(group, "neuron_devices");
+    const json_t *ours = report_get_array(ext, "devices");
+    size_t listed = json_array_size(ours) > json_array_size(counters) ? json_array_size(ours)
+                                                                      : json_array_size(counters);
+    struct ntk_device_sample *devices =
+        ntk_snapshot_alloc_devices(snapshot, report_bounded(listed, NTK_SNAPSHOT_DEVICES_MAX));
+
+    for (size_t i = 0; devices && i < snapshot->device_count; i++) {
+        const json_t *more = json_array_get(ours, i);
+        const json_t *counter = json_array_get(counters, i);
+        devices[i].index =
+            more ? report_get_u32(more, "index") : report_get_u32(counter, "neuron_device_index");
+        if (counter && report_get_u32(counter, "neuron_device_index") == devices[i].index) {
+            read_counters(&devices[i], counter);
+        }
+        if (more) {
+            report_read_ext_device(snapshot, &devices[i], more);
+        }
+    }
+}
+
+/* -- vcpu_usage --------------------------------------------------------------------------------- */
+
+/* The table of one CPU, whose key is its number. */
+static void share_table(const char *number, struct report_field fields[2])
+{
+    fields[0] = (struct report_field)REPORT_ROW(
+        number, REPORT_PERCENT, .offset = offsetof(struct ntk_cpu_sample, share),
+        .count = NTK_CPU_FIELD_COUNT, .names = ntk_cpu_field_names);
+    fields[1] = (struct report_field)REPORT_END;
+}
+
+static int compare_cpus_as_text(const void *a, const void *b)
+{
+    const struct ntk_cpu_sample *const *left = a;
+    const struct ntk_cpu_sample *const *right = b;
+
+    return report_compare_as_text(&(*left)->cpu, &(*right)->cpu);
+}
+
+static void write_usage_data(struct report_writer *w)
+{
+    const struct ntk_system_sample *system = &w->snapshot->system;
+    struct ntk_vec cpus = NTK_VEC_INIT(const struct ntk_cpu_sample *);
+
+    for (size_t i = 0; i < system->cpu_count; i++) {
+        const struct ntk_cpu_sample *cpu = &system->cpus[i];
+        if (ntk_vec_push(&cpus, &cpu) < 0) {
+            w->json.buf->failed = true;
+        }
+    }
+    ntk_vec_sort(&cpus, compare_cpus_as_text);
+    ntk_json_key_object_begin(&w->json, "usage_data");
+    for (size_t i = 0; i < cpus.count; i++) {
+        const struct ntk_cpu_sample *cpu = ((const struct ntk_cpu_sample **)cpus.items)[i];
+        struct report_field fields[2];
+        char number[16];
+        snprintf(number, sizeof number, "%u", cpu->cpu);
+        share_table(number, fields);
+        report_write_fields(w, fields, cpu);
+    }
+    ntk_json_object_end(&w->json);
+    ntk_vec_fini(&cpus);
+}
+
+static void write_cpu(struct report_writer *w)
+{
+    const struct ntk_system_sample *system = &w->snapshot->system;
+
+    ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_CPU]);
+    report_write_period(w, w->snapshot->group_period_ns[NTK_SYSTEM_GROUP_CPU]);
+    report_write_fields(w, average_field, system);
+    if (!report_omits(w, NTK_REPORT_OMIT_USAGE_DATA)) {
+        write_usage_data(w);
+    }
+    report_write_fields(w, cpu_fields, system);
+    ntk_json_object_end(&w->json);
+}
+
+static int compare_cpus(const void *a, const void *b)
+{
+    const struct ntk_cpu_sample *left = a;
+    const struct ntk_cpu_sample *right = b;
+
+    return left->cpu < right->cpu ? -1 : left->cpu > right->cpu;
+}
+
+static void read_cpu(struct ntk_snapshot *snapshot, const json_t *group)
+{
+    struct ntk_system_sample *system = &snapshot->system;
+    const json_t *usage = report_get_object(group, "usage_data");
+    size_t room = report_bounded(json_object_size(usage), REPORT_CPUS_MAX);
+    const char *key;
+    json_t *value;
+
+    if (!group) {
+        return;
+    }
+    report_read_fields(snapshot, group, average_field, system);
+    report_read_fields(snapshot, group, cpu_fields, system);
+    if (system->cpu_error[0] == '\0') {
+        system->has |= NTK_SYSTEM_HAS_CPU;
+    }
+    if (report_has(group, "context_switch_count")) {
+        system->has |= NTK_SYSTEM_HAS_CONTEXT_SWITCHES;
+    }
+    system->cpus = ntk_snapshot_alloc(snapshot, room, sizeof *system->cpus);
+    if (!system->cpus) {
+        return;
+    }
+    report_each_key(usage, key, value)
+    {
+        struct report_field fields[2];
+        uint32_t number;
+        (void)value;
+        if (system->cpu_count < room && report_key_index(key, REPORT_CPUS_MAX, &number)) {
+            struct ntk_cpu_sample *cpu = &system->cpus[system->cpu_count++];
+            cpu->cpu = number;
+            share_table(key, fields);
+            report_read_fields(snapshot, usage, fields, cpu);
+        }
+    }
+    qsort(system->cpus, system->cpu_count, sizeof *system->cpus, compare_cpus);
+}
+
+/* -- system_data -------------------------------------------------------------------------------- */
+
+static bool is_due(const struct report_writer *w, enum ntk_system_group group)
+{
+    return w->snapshot->group_period_ns[group] != NTK_GROUP_ABSENT;
+}
+
+void report_write_system(struct report_writer *w)
+{
+    const struct ntk_system_sample *system = &w->snapshot->system;
+
+    ntk_json_key_object_begin(&w->json, "system_data");
+    if (is_due(w, NTK_SYSTEM_GROUP_MEMORY) &&
+        (system->has & NTK_SYSTEM_HAS_MEMORY || system->memory_error[0])) {
+        write_memory(w);
+    }
+    if (is_due(w, NTK_SYSTEM_GROUP_ECC)) {
+        write_counters(w);
+    }
+    if (is_due(w, NTK_SYSTEM_GROUP_CPU) &&
+        (system->has & NTK_SYSTEM_HAS_CPU || system->cpu_error[0])) {
+        write_cpu(w);
+    }
+    ntk_json_object_end(&w->json);
+}
+
+void report_read_system(struct ntk_snapshot *snapshot, const json_t *data, const json_t *ext)
+{
+    const json_t *group[NTK_SYSTEM_GROUP_COUNT];
+
+    for (int i = 0; i < NTK_SYSTEM_GROUP_COUNT; i++) {
+        group[i] = report_get_object(data, ntk_system_group_names[i]);
+        snapshot->group_period_ns[i] = report_get_period_ns(group[i]);
+    }
+    read_memory(snapshot, group[NTK_SYSTEM_GROUP_MEMORY]);
+    read_devices(snapshot, group[NTK_SYSTEM_GROUP_ECC], ext);
+    read_cpu(snapshot, group[NTK_SYSTEM_GROUP_CPU]);
+}
