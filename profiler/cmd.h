@@ -7,6 +7,7 @@
 #ifndef NTK_PROFILER_CMD_H
 #define NTK_PROFILER_CMD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "profiler/trace/trace.h"
@@ -22,6 +23,7 @@ struct ntk_profile {
     struct ntk_ntff *ntff;
     struct ntk_neff *neff; /* NULL: none given */
     struct ntk_trace *trace;
+    bool is_incomplete; /* parts of the file are missing: what is there is shown, the exit code is 1 */
 };
 
 /* neff_path may be NULL. Warnings about the files go to stderr; progress too, after two seconds.

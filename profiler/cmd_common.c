@@ -38,6 +38,7 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
         }
     }
     if (ret == 0) {
+        profile.is_incomplete = profile.ntff->warning_count > 0;
         for (size_t i = 0; i < profile.ntff->warning_count; i++) {
             fprintf(stderr, "neuron-profile: %s: %s\n", ntff_path, profile.ntff->warnings[i]);
         }

@@ -55,6 +55,7 @@ int ntk_cmd_show_session(int argc, char **argv)
         ntk_output_session_text(profile.trace, &opcodes, &text);
     }
     code = ntk_profile_put(&text, NULL);
+    code = code ? code : profile.is_incomplete;
     ntk_buf_fini(&text);
     ntk_opcode_table_fini(&opcodes);
     ntk_profile_close(&profile);

@@ -80,6 +80,7 @@ int ntk_cmd_view(int argc, char **argv)
         ntk_output_summary_text(&summary, &text);
     }
     code = ntk_profile_put(&text, arg_output);
+    code = code ? code : profile.is_incomplete;
     ntk_buf_fini(&text);
     ntk_summary_fini(&summary);
     ntk_profile_close(&profile);

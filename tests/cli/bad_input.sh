@@ -95,10 +95,12 @@ for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output
     row 1 "gone.ntff.*No such file" $reads_ntff gone.ntff
     row 1 "$scratch.* folder" $reads_ntff "$scratch"
     # What is there is shown, what is not is said.
-    $reads_ntff cut.ntff >out 2>err </dev/null || complain "$reads_ntff cut.ntff: exit code $?"
+    $reads_ntff cut.ntff >out 2>err </dev/null
+    [ $? = 1 ] || complain "$reads_ntff cut.ntff: not exit code 1"
     grep -q "^neuron-profile: cut.ntff: .*end" err && [ -s out ] || complain "$reads_ntff cut.ntff"
+    [ "$(wc -l <err)" -le 4 ] || complain "$reads_ntff cut.ntff: a warning for each section"
     row 1 "head.ntff: " $reads_ntff head.ntff
-    row 1 "foreign: " $reads_ntff foreign
+    row 1 "foreign: not an NTFF capture: .*at byte 0" $reads_ntff foreign
     row 1 "good.neff: " $reads_ntff good.neff
     row 1 "nothing: file is empty" $reads_ntff nothing
 done

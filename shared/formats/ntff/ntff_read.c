@@ -30,6 +30,19 @@
 #define UNPACK_BYTES_MIN ((size_t)64 << 20)
 #define UNPACK_BYTES_FACTOR 6
 
+/* Sections by what they hold; the last is any other number. */
+#define SECTION_KINDS 7U
+static const char *const section_kind_names[SECTION_KINDS] = {
+    "instruction", "semaphore and event", "error",   "unknown (type 3)",
+    "DMA",         "throttling",          "unknown",
+};
+
+/* What is missing of all sections of one kind, or of all programs. */
+struct missing {
+    uint64_t stated, present; /* of the sections that are not whole: records, bytes */
+    bool has_torn_record;
+};
+
 struct reader {
     struct ntk_ntff ntff; /* first: private_data of it points here */
     uint8_t *copied;
@@ -39,6 +52,9 @@ struct reader {
     NtkNtffPb__Header *message;
     const uint8_t *payload;
     uint64_t payload_bytes;
+    struct missing sections[SECTION_KINDS];
+    struct missing programs;
+    uint64_t unknown_engines, unlisted_sections;
 };
 
 static void warn(struct ntk_ntff *ntff, const char *format, ...)
@@ -60,6 +76,12 @@ static void warn(struct ntk_ntff *ntff, const char *format, ...)
     if (text) {
         ntff->warnings[ntff->warning_count++] = text;
     }
+}
+
+static uint32_t load_u32(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
 }
 
 static void copy_text(char *to, size_t to_bytes, const char *text)
@@ -101,6 +123,14 @@ static void set_clocks(struct ntk_ntff_subgraph *to, const NtkNtffPb__Clocks *fr
     }
 }
 
+static void missing_add(struct missing *missing, uint64_t stated, uint64_t present)
+{
+    /* A file that lies can state anything. */
+    missing->stated +=
+        stated <= UINT64_MAX - missing->stated ? stated : UINT64_MAX - missing->stated;
+    missing->present += present;
+}
+
 static int read_buffers(struct reader *r, struct ntk_ntff_subgraph *to,
                         const NtkNtffPb__Subgraph *from)
 {
@@ -114,8 +144,7 @@ static int read_buffers(struct reader *r, struct ntk_ntff_subgraph *to,
         const NtkNtffPb__Buffer *b = from->buffers[i];
         struct ntk_ntff_buffer *buffer = &to->buffers[to->buffer_count];
         if (b->engine >= NTK_NTFF_ENGINE_COUNT) {
-            warn(ntff, "instructions of an engine with the unknown number %llu are left out",
-                 (unsigned long long)b->engine);
+            r->unknown_engines++;
             continue;
         }
         buffer->engine = (uint32_t)b->engine;
@@ -124,15 +153,13 @@ static int read_buffers(struct reader *r, struct ntk_ntff_subgraph *to,
             buffer->code = b->code.data;
             buffer->code_bytes = b->code.len;
         } else if (b->offset > r->payload_bytes) {
-            warn(ntff, "the %s engine's instructions of %s lie beyond the end of the file",
-                 ntk_ntff_engine_name(buffer->engine), to->name);
+            missing_add(&r->programs, b->length, 0);
         } else {
             buffer->code = r->payload + b->offset;
             buffer->code_bytes = b->length;
             if (b->length > r->payload_bytes - b->offset) {
                 buffer->code_bytes = r->payload_bytes - b->offset;
-                warn(ntff, "the file ends inside the %s engine's instructions of %s",
-                     ntk_ntff_engine_name(buffer->engine), to->name);
+                missing_add(&r->programs, b->length, buffer->code_bytes);
             }
         }
         to->buffer_count++;
@@ -239,21 +266,19 @@ static int read_queues_and_memory(struct ntk_ntff *ntff, struct ntk_ntff_subgrap
 static void add_section(struct reader *r, struct ntk_ntff_subgraph *to,
                         struct ntk_ntff_section section)
 {
-    struct ntk_ntff *ntff = &r->ntff;
     uint64_t bytes_count = section.stated_bytes;
+    uint64_t stated = bytes_count / NTK_NTFF_RECORD_BYTES;
+    struct missing *missing =
+        &r->sections[section.type < SECTION_KINDS - 1 ? section.type : SECTION_KINDS - 1];
 
     if (bytes_count && section.offset > r->payload_bytes) {
-        warn(ntff, "a section of %s (type %u) lies beyond the end of the file", to->name,
-             section.type);
+        missing_add(missing, stated, 0);
         bytes_count = 0;
     } else if (bytes_count > r->payload_bytes - section.offset && bytes_count) {
         bytes_count = r->payload_bytes - section.offset;
-        warn(ntff, "the file ends inside a section of %s (type %u): %llu of %llu records are there",
-             to->name, section.type, (unsigned long long)(bytes_count / NTK_NTFF_RECORD_BYTES),
-             (unsigned long long)(section.stated_bytes / NTK_NTFF_RECORD_BYTES));
+        missing_add(missing, stated, bytes_count / NTK_NTFF_RECORD_BYTES);
     } else if (bytes_count % NTK_NTFF_RECORD_BYTES) {
-        warn(ntff, "a section of %s (type %u) does not end with a whole record", to->name,
-             section.type);
+        missing->has_torn_record = true;
     }
     section.record_count = bytes_count / NTK_NTFF_RECORD_BYTES;
     section.records = section.record_count ? r->payload + section.offset : NULL;
@@ -318,8 +343,7 @@ static int read_new_sections(struct reader *r)
         }
         if (!to) {
             if (s->length) {
-                warn(ntff, "a section of core %llu, which the capture does not list, is left out",
-                     (unsigned long long)s->core);
+                r->unlisted_sections++;
             }
             continue;
         }
@@ -361,6 +385,37 @@ static int read_subgraph(struct reader *r, const NtkNtffPb__Subgraph *from)
         ret = read_old_sections(r, to, from);
     }
     return ret;
+}
+
+/* One sentence for each kind of thing that is not whole, however often. */
+static void tell_missing(struct reader *r)
+{
+    struct ntk_ntff *ntff = &r->ntff;
+
+    if (r->unknown_engines) {
+        warn(ntff, "the programs of %llu engines with unknown numbers are left out",
+             (unsigned long long)r->unknown_engines);
+    }
+    if (r->programs.stated > r->programs.present) {
+        warn(ntff, "the file ends inside the programs: %llu of %llu bytes of those are there",
+             (unsigned long long)r->programs.present, (unsigned long long)r->programs.stated);
+    }
+    for (size_t kind = 0; kind < SECTION_KINDS; kind++) {
+        const struct missing *missing = &r->sections[kind];
+
+        if (missing->stated > missing->present) {
+            warn(ntff, "the file ends inside the %s records: %llu of %llu of those are there",
+                 section_kind_names[kind], (unsigned long long)missing->present,
+                 (unsigned long long)missing->stated);
+        } else if (missing->has_torn_record) {
+            warn(ntff, "a section of %s records does not end with a whole record",
+                 section_kind_names[kind]);
+        }
+    }
+    if (r->unlisted_sections) {
+        warn(ntff, "%llu sections of cores that the capture does not list are left out",
+             (unsigned long long)r->unlisted_sections);
+    }
 }
 
 static int read_message(struct reader *r)
@@ -407,6 +462,7 @@ static int read_message(struct reader *r)
     if (ret == 0 && ntff->version >= 6) {
         ret = read_new_sections(r);
     }
+    tell_missing(r);
     if (ret == 0 && ntff->subgraph_count == 0) {
         warn(ntff, "the header lists no subgraph: there is no trace to show");
     }
@@ -440,8 +496,15 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "file is empty");
     }
     if (bytes[0] < NTK_NTFF_VERSION_MIN || bytes[0] > NTK_NTFF_VERSION_MAX) {
-        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "NTFF version %u is not supported (supported: %d - %d)", bytes[0],
+        /* A capture of another version has a header of a possible length; anything else has not. */
+        uint64_t length = bytes_count >= NTK_NTFF_HEADER_OFFSET
+                              ? load_u32(bytes) >> 8 | (uint64_t)load_u32(bytes + 4) << 24
+                              : 0;
+        bool is_capture =
+            bytes[0] != 0 && length > 0 && length <= bytes_count - NTK_NTFF_HEADER_OFFSET;
+        return ntk_err_set(err, -ENOTSUP, is_capture ? NTK_ERR_NO_OFFSET : 0,
+                           "%sNTFF version %u is not supported (supported: %d - %d)",
+                           is_capture ? "" : "not an NTFF capture: ", bytes[0],
                            NTK_NTFF_VERSION_MIN, NTK_NTFF_VERSION_MAX);
     }
     if (bytes_count < NTK_NTFF_HEADER_OFFSET) {
@@ -733,12 +796,6 @@ static void get_throttle(const struct ntk_ntff_subgraph *subgraph,
     out->throttle_k = (uint8_t)raw->w1;
     out->throttle_type = (uint8_t)(raw->w1 >> 8);
     out->time_ps = clock_ps(&subgraph->throttle_clock, raw->time);
-}
-
-static uint32_t load_u32(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
 }
 
 void ntk_ntff_record_get(const struct ntk_ntff_subgraph *subgraph,

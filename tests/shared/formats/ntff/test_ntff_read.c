@@ -204,12 +204,65 @@ static void other_versions_are_refused_by_name(void **state)
 
         file.bytes[0] = (char)versions[i];
         assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, &err), -ENOTSUP);
-        snprintf(wanted, sizeof wanted, "NTFF version %u is not supported (supported: 4 - 6)",
-                 versions[i]);
+        snprintf(wanted, sizeof wanted, "%sNTFF version %u is not supported (supported: 4 - 6)",
+                 versions[i] ? "" : "not an NTFF capture: ", versions[i]);
         assert_string_equal(err.text, wanted);
         assert_null(ntff);
         ntk_buf_fini(&file);
     }
+}
+
+static void bytes_of_another_kind_are_told_from_another_version(void **state)
+{
+    static const char text[] =
+        "This is a letter, as one can see at once; it goes on for more than one "
+        "hundred and twenty-eight bytes, so that there is room for a header.";
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_ntff_open_bytes(text, sizeof text - 1, &ntff, &err), -ENOTSUP);
+    assert_string_equal(err.text,
+                        "not an NTFF capture: NTFF version 84 is not supported (supported: 4 - 6)");
+    assert_int_equal(err.offset, 0);
+}
+
+/* Two cores with programs and sections, all of them beyond the end. */
+static void a_warning_stands_for_all_of_its_kind(void **state)
+{
+    struct ntk_buf header = { 0 };
+    struct ntk_buf file = { 0 };
+    struct ntk_buf section = { 0 };
+    struct ntk_ntff *ntff = NULL;
+
+    (void)state;
+    /* node { graph { subgraph { name "x" core 0 } subgraph { name "y" core 1 } } } */
+    ntff_sample_bytes(&header, 4, "\x22\x0e\x0a\x05\x0a\x01x\x18\x00\x0a\x05\x0a\x01y\x18\x01", 16);
+    for (unsigned core = 0; core < 2; core++) {
+        for (unsigned type = 0; type < 2; type++) {
+            ntk_buf_reset(&section);
+            ntff_sample_varint(&section, 1, type);
+            ntff_sample_varint(&section, 5, 16);
+            ntff_sample_varint(&section, 6, 160);
+            ntff_sample_varint(&section, 7, core);
+            ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
+        }
+    }
+    ntff_sample_head(&file, 6, header.bytes_count, 0);
+    ntk_buf_add(&file, header.bytes, header.bytes_count);
+    ntk_buf_add_fill(&file, 0, 48);
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+    assert_int_equal(ntff->subgraph_count, 2);
+    assert_int_equal(ntff->warning_count, 2);
+    assert_string_equal(ntff->warnings[0],
+                        "the file ends inside the instruction records: 4 of 20 of those are there");
+    assert_string_equal(
+        ntff->warnings[1],
+        "the file ends inside the semaphore and event records: 4 of 20 of those are there");
+    ntk_ntff_close(ntff);
+    ntk_buf_fini(&header);
+    ntk_buf_fini(&file);
+    ntk_buf_fini(&section);
 }
 
 static void a_cut_file_gives_a_sentence_and_what_is_intact(void **state)
@@ -432,6 +485,8 @@ int main(void)
         cmocka_unit_test(compiler_pc_skips_what_the_runtime_put_in),
         cmocka_unit_test(reserved_bytes_change_nothing),
         cmocka_unit_test(other_versions_are_refused_by_name),
+        cmocka_unit_test(bytes_of_another_kind_are_told_from_another_version),
+        cmocka_unit_test(a_warning_stands_for_all_of_its_kind),
         cmocka_unit_test(a_cut_file_gives_a_sentence_and_what_is_intact),
         cmocka_unit_test(a_spoilt_byte_never_reads_beyond_the_file),
         cmocka_unit_test(sections_that_lie_about_themselves_are_bounded),
