@@ -2,6 +2,8 @@
 /* hbm_traffic - sums over the DMA instructions that ran. */
 #include "profiler/analysis/hbm_traffic.h"
 
+#include <string.h>
+
 #include "profiler/analysis/open_slot.h"
 #include "profiler/analysis/vendor_slot.h"
 #include "shared/formats/neff/neff.h"
@@ -50,17 +52,30 @@ static bool accumulates(const struct ntk_neff_transfer *transfer)
     }
 }
 
+/* Whether a trigger that names an instance (1 + its number; 0: none) starts the group. */
+static bool is_in_instance(const struct ntk_neff_subgraph *neff,
+                           const struct ntk_neff_dma_group *group, uint32_t instance)
+{
+    const struct ntk_neff_queue_set *set = &neff->queue_sets[group->queue_set];
+    return instance == 0 || (group->instance && instance <= set->instance_count &&
+                             strcmp(group->instance, set->instances[instance - 1]) == 0);
+}
+
 /* The descriptors of a group, as the NEFF lists them. */
 static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsigned engine,
                       const struct ntk_isa_instr *instr)
 {
     const struct ntk_neff_engine *of = core->neff ? &core->neff->engines[engine] : NULL;
 
+    bool is_found = false;
+
     for (uint32_t g = 0; of && g < of->group_count; g++) {
         const struct ntk_neff_dma_group *group = &of->groups[g];
-        if (group->id != instr->group_id || group->queue_set != instr->queue) {
+        if (group->id != instr->group_id || group->queue_set != instr->queue ||
+            !is_in_instance(core->neff, group, instr->imm[0])) {
             continue;
         }
+        is_found = true;
         for (uint32_t t = 0; t < group->transfer_count; t++) {
             const struct ntk_neff_transfer *transfer = &group->transfers[t];
             bool to_hbm = pattern_is_hbm(core->neff, &transfer->to);
@@ -72,9 +87,13 @@ static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsi
             }
             sums->read_bytes += to_hbm && accumulates(transfer) ? pattern_bytes(&transfer->to) : 0;
         }
-        return;
     }
-    sums->is_known = false;
+    sums->is_known = sums->is_known && is_found;
+}
+
+static uint64_t hbm_bytes(const struct ntk_isa_operand *operand)
+{
+    return operand->space == NTK_ISA_SPACE_VAR ? operand_bytes(operand) : 0;
 }
 
 static void add_open(struct sums *sums, const struct ntk_trace_core *core,
@@ -82,20 +101,33 @@ static void add_open(struct sums *sums, const struct ntk_trace_core *core,
                      const struct ntk_isa_instr *instr)
 {
     const struct ntk_isa_operand *to = &instr->operand[NTK_ISA_DST];
-    const struct ntk_isa_operand *from = &instr->operand[NTK_ISA_SRC0];
-    uint64_t rows;
+    bool adds = (instr->op_flags & NTK_ISA_OPF_ACCUMULATE) != 0;
+    uint64_t from_rows = 1;
+    uint64_t to_rows = 1;
+    uint64_t written;
 
     sums->has_open = true;
     switch (instr->op) {
-    case NTK_ISA_OP_DMA_COPY:
-        sums->read_bytes += from->space == NTK_ISA_SPACE_VAR ? operand_bytes(from) : 0;
-        sums->write_bytes += to->space == NTK_ISA_SPACE_VAR ? operand_bytes(to) : 0;
+    case NTK_ISA_OP_DMA_INDIRECT_COPY: {
+        /* The operand of an indexed side is one row; one row moves for each index. */
+        struct ntk_isa_indexing by = ntk_isa_indexing_get(instr);
+
+        from_rows = by.of_source ? ntk_isa_operand_elements(by.of_source) : 1;
+        to_rows = by.of_destination ? ntk_isa_operand_elements(by.of_destination) : 1;
+        sums->read_bytes += from_rows * hbm_bytes(&instr->operand[NTK_ISA_SRC0]);
+        written = to_rows * hbm_bytes(to);
+        sums->write_bytes += written;
+        sums->read_bytes += adds ? written : 0;
         break;
-    case NTK_ISA_OP_DMA_INDIRECT_COPY:
-        /* The variable's operand is one row; one row moves for each partition of the other side. */
-        rows = from->space == NTK_ISA_SPACE_VAR ? to->partition_count : from->partition_count;
-        sums->read_bytes += from->space == NTK_ISA_SPACE_VAR ? rows * operand_bytes(from) : 0;
-        sums->write_bytes += to->space == NTK_ISA_SPACE_VAR ? rows * operand_bytes(to) : 0;
+    }
+    case NTK_ISA_OP_DMA_COPY:
+    case NTK_ISA_OP_DMA_TRANSPOSE:
+    case NTK_ISA_OP_DMA_COMPUTE:
+        for (int s = 0; s < NTK_ISA_DMA_SOURCES; s++) {
+            sums->read_bytes += hbm_bytes(&instr->operand[ntk_isa_dma_sources[s]]);
+        }
+        sums->write_bytes += hbm_bytes(to);
+        sums->read_bytes += adds ? hbm_bytes(to) : 0;
         break;
     case NTK_ISA_OP_DMA_TRIGGER:
         add_group(sums, core, instruction->engine, instr);
@@ -121,7 +153,8 @@ static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
 static bool is_dma_opcode(uint8_t opcode)
 {
     return opcode == NTK_NTFF_OPCODE_DMA_DIRECT2D || opcode == NTK_NTFF_OPCODE_DMA_TRIGGER ||
-           opcode == NTK_NTFF_OPCODE_DMA_INDIRECT_COPY;
+           opcode == NTK_NTFF_OPCODE_DMA_INDIRECT_COPY || opcode == NTK_NTFF_OPCODE_DMA_TRANSPOSE ||
+           opcode == NTK_NTFF_OPCODE_DMA_COMPUTE;
 }
 
 void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,

@@ -122,3 +122,8 @@ uint64_t ntk_cost_dma_ps(const struct ntk_engine_core_spec *spec, uint64_t bytes
     return bytes / bytes_per_ms * 1000000000ULL +
            (bytes % bytes_per_ms * 1000000000ULL + bytes_per_ms - 1) / bytes_per_ms;
 }
+
+uint64_t ntk_cost_dma_transpose_bytes(uint64_t bytes)
+{
+    return bytes + bytes / 9 + (bytes % 9 != 0);
+}

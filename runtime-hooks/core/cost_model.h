@@ -58,6 +58,8 @@ uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk
 /* Moving bytes on one DMA engine when each contiguous run has run_bytes. */
 uint64_t ntk_cost_dma_ps(const struct ntk_engine_core_spec *spec, uint64_t bytes,
                          uint64_t run_bytes);
+/* The bytes whose copy takes as long as transposing these. */
+uint64_t ntk_cost_dma_transpose_bytes(uint64_t bytes);
 
 #ifdef __cplusplus
 }

@@ -95,6 +95,21 @@ static void place_init(struct place *place, const struct ntk_dma_walk *walk)
     place->left = walk->count[0];
 }
 
+/* The index-th element of the walk is the next one. */
+static void place_seek(struct place *place, uint64_t index)
+{
+    const struct ntk_dma_walk *walk = place->walk;
+
+    place->left = walk->count[0] - index % walk->count[0];
+    place->offset = (int64_t)(index % walk->count[0]) * walk->step[0];
+    index /= walk->count[0];
+    for (unsigned i = 1; i < walk->dim_count; i++) {
+        place->index[i] = index % walk->count[i];
+        place->offset += (int64_t)place->index[i] * walk->step[i];
+        index /= walk->count[i];
+    }
+}
+
 /* n <= left. */
 static inline void place_advance(struct place *place, uint64_t n)
 {
@@ -229,6 +244,34 @@ void ntk_dma_cast(const struct ntk_dma_walk *to_walk, uint8_t *to,
         place_advance(&a, n);
         place_advance(&b, n);
         left -= n;
+    }
+}
+
+void ntk_dma_cast_part(const struct ntk_dma_walk *to_walk, uint8_t *to, uint64_t to_first,
+                       const struct ntk_dma_walk *from_walk, const uint8_t *from,
+                       uint64_t from_first, uint64_t count)
+{
+    size_t width = ntk_dtype_bytes(to_walk->dtype);
+    struct place a;
+    struct place b;
+
+    place_init(&a, to_walk);
+    place_seek(&a, to_first);
+    place_init(&b, from_walk);
+    place_seek(&b, from_first);
+    while (count > 0) {
+        uint64_t n = smaller(smaller(a.left, b.left), count);
+
+        if (to_walk->dtype == from_walk->dtype) {
+            copy_elements(to + a.offset, to_walk->step[0], from + b.offset, from_walk->step[0], n,
+                          width);
+        } else {
+            ntk_kernel_cast(from_walk->dtype, from + b.offset, from_walk->step[0], to_walk->dtype,
+                            to + a.offset, to_walk->step[0], n);
+        }
+        place_advance(&a, n);
+        place_advance(&b, n);
+        count -= n;
     }
 }
 

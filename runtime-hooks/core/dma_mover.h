@@ -50,6 +50,11 @@ void ntk_dma_copy(const struct ntk_dma_walk *to_walk, uint8_t *to,
 void ntk_dma_cast(const struct ntk_dma_walk *to_walk, uint8_t *to,
                   const struct ntk_dma_walk *from_walk, const uint8_t *from);
 
+/* Converts count elements, from the to_first-th of one walk and the from_first-th of the other on. */
+void ntk_dma_cast_part(const struct ntk_dma_walk *to_walk, uint8_t *to, uint64_t to_first,
+                       const struct ntk_dma_walk *from_walk, const uint8_t *from,
+                       uint64_t from_first, uint64_t count);
+
 enum ntk_dma_fold { NTK_DMA_ADD, NTK_DMA_MIN, NTK_DMA_MAX, NTK_DMA_FMA };
 
 struct ntk_dma_source {

@@ -84,6 +84,8 @@ void ntk_engine_core_destroy(struct ntk_engine_core *core)
     free(core->intervals);
     free(core->queue_done_ps);
     free(core->queue_starts);
+    free(core->queue_rings);
+    free(core->cells);
     free(core);
 }
 
@@ -134,6 +136,7 @@ int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engin
     uint64_t rows = core->scratch.row_elements;
     uint64_t queues = program->info.queue_count + 1;
     uint64_t starts = core->queue_capacity;
+    uint64_t rings = starts;
 
     if (grow(&core->row_memory, &rows, elements, NTK_TILE_SCRATCH_ROWS * sizeof(int64_t)) < 0) {
         return -ENOMEM;
@@ -160,6 +163,8 @@ int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engin
         grow(&core->intervals, &core->interval_capacity, program->dma_start_count + 1,
              sizeof *core->intervals) < 0 ||
         grow(&core->queue_starts, &starts, queues, sizeof *core->queue_starts) < 0 ||
+        grow(&core->queue_rings, &rings, queues, sizeof *core->queue_rings) < 0 ||
+        grow(&core->cells, &core->cell_capacity, program->cells.count, sizeof *core->cells) < 0 ||
         grow(&core->queue_done_ps, &core->queue_capacity, queues, sizeof *core->queue_done_ps) <
             0) {
         return -ENOMEM;

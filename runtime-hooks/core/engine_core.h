@@ -54,6 +54,9 @@ struct ntk_engine_core {
     struct ntk_engine_interval *intervals;
     uint64_t *queue_done_ps; /* by queue set */
     uint64_t *queue_starts;  /* by queue set: how many dma_copy it has had */
+    uint64_t *queue_rings;   /* by queue set: 1 + instance whose ring it holds; 0: none yet */
+    uint64_t *cells;         /* what the pointer variables hold */
+    uint64_t cell_capacity;
     uint64_t pending_capacity, interval_capacity, queue_capacity;
 };
 

@@ -5,7 +5,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define DMA_STARTS_MAX (1u << 22) /* a hostile program must not ask for absurd work */
+#include "runtime-hooks/core/cost_model.h"
+
+/* A hostile program must not ask for absurd work or memory. */
+#define DMA_STARTS_MAX (1u << 22)
+#define INDICES_MAX (1u << 20) /* rows of one indirect copy */
+#define ROWS_BYTES_MAX \
+    (UINT64_C(1) << 30) /* all of them, where that is more than the memories hold */
+#define DGE_HARDWARE_GENERATION 3
 
 /* --- sides of transfers ----------------------------------------------------------------------------- */
 
@@ -26,9 +33,52 @@ static int variable_use(const struct ntk_engine_builder *b, uint32_t var_id, uin
     return 0;
 }
 
+/* The variable behind a pointer; any other is itself. */
+static int pointer_follow(const struct ntk_engine_builder *b, uint32_t *var_id, struct ntk_err *err)
+{
+    const struct ntk_engine_variable *variable;
+
+    if (*var_id >= b->program->info.variable_count) {
+        return BAD("variable %u is not declared", *var_id);
+    }
+    variable = &b->program->variables[*var_id];
+    if (variable->is_pointer) {
+        if (variable->refers_to == NTK_NEFF_NONE) {
+            return BAD("pointer %u refers to nothing with memory", *var_id);
+        }
+        *var_id = variable->refers_to;
+    }
+    return 0;
+}
+
+/* All variables of a table, pointers followed, may be used. */
+static int table_use(struct ntk_engine_builder *b, uint32_t var_id, struct ntk_err *err)
+{
+    struct ntk_engine_variable *table = &b->program->variables[var_id];
+
+    if (table->entry_count == 0) {
+        return BAD("table %u is empty", var_id);
+    }
+    for (uint32_t i = 0; !table->is_checked && i < table->entry_count; i++) {
+        uint32_t *entry = ntk_vec_at(&b->program->entries, table->first_entry + i);
+        uint64_t bytes;
+        int ret = pointer_follow(b, entry, err);
+
+        if (ret == 0) {
+            ret = variable_use(b, *entry, &bytes, err);
+        }
+        if (ret < 0) {
+            ntk_err_prefix(err, "table %u, entry %u", var_id, i);
+            return ret;
+        }
+    }
+    table->is_checked = true;
+    return 0;
+}
+
 /* Checks that a walk from offset stays inside bytes; gives its extent. */
-static int side_bound(const char *what, const struct ntk_dma_walk *walk, uint64_t offset,
-                      uint64_t bytes, struct ntk_err *err)
+static int side_bound(const struct ntk_dma_walk *walk, uint64_t offset, uint64_t bytes,
+                      struct ntk_err *err)
 {
     int64_t low;
     int64_t high;
@@ -36,7 +86,7 @@ static int side_bound(const char *what, const struct ntk_dma_walk *walk, uint64_
     if (!ntk_dma_walk_extent(walk, &low, &high) || offset > bytes ||
         low < -(int64_t)(offset < INT64_MAX ? offset : INT64_MAX) ||
         high > (int64_t)(bytes - offset < INT64_MAX ? bytes - offset : INT64_MAX)) {
-        return BAD("%s: leaves its variable of %llu bytes", what, (unsigned long long)bytes);
+        return BAD("leaves its variable of %llu bytes", (unsigned long long)bytes);
     }
     return 0;
 }
@@ -89,9 +139,10 @@ static bool sbuf_split(const struct ntk_engine_builder *b, const struct ntk_neff
            high <= (__int128)b->spec->sbuf_partition_bytes;
 }
 
-/* width 0: that of the pattern's dtype; else raw elements of so many bytes. */
+/* width 0: that of the pattern's dtype; else raw elements of so many bytes. may_point: the address in
+ * a pointer may be read. */
 static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
-                             const struct ntk_neff_pattern *pattern, size_t width,
+                             const struct ntk_neff_pattern *pattern, size_t width, bool may_point,
                              struct ntk_engine_side *out, struct ntk_err *err)
 {
     static const enum ntk_dtype raw[9] = { [1] = NTK_DTYPE_UINT8,
@@ -138,13 +189,31 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
              !sbuf_split(b, pattern, &walk, true, out))) {
             return BAD("%s: leaves the state buffer or one of its partitions", what);
         }
+    } else if (var->type == NTK_NEFF_VAR_POINTER) {
+        const struct ntk_engine_variable *pointer = &b->program->variables[var->var_id];
+        uint32_t target = var->var_id;
+
+        if (!may_point) {
+            return BAD("%s: pointer %u cannot be written", what, var->var_id);
+        }
+        out->region = NTK_ENGINE_REGION_POINTER;
+        if ((ret = pointer_follow(b, &target, err)) < 0 ||
+            (ret = variable_use(b, target, &bytes, err)) < 0 ||
+            (ret = side_bound(&walk, pattern->offset, NTK_ENGINE_POINTER_BYTES, err)) < 0) {
+            ntk_err_prefix(err, "%s", what);
+            return ret;
+        }
+        out->walk = walk;
+        out->offset =
+            (int64_t)(pointer->cell * (uint64_t)NTK_ENGINE_POINTER_BYTES + pattern->offset);
     } else {
         out->region = NTK_ENGINE_REGION_VAR;
         ret = variable_use(b, var->var_id, &bytes, err);
         if (ret == 0) {
-            ret = side_bound(what, &walk, pattern->offset, bytes, err);
+            ret = side_bound(&walk, pattern->offset, bytes, err);
         }
         if (ret < 0) {
+            ntk_err_prefix(err, "%s", what);
             return ret;
         }
         out->walk = walk;
@@ -154,13 +223,47 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
     return 0;
 }
 
+/* A variable, with pointers followed. Where table is not NULL, the operand may also name a table, which
+ * goes to *table; out is then the row in its first entry, not checked against any. */
+static int side_in_variable(struct ntk_engine_builder *b, const struct ntk_isa_operand *operand,
+                            const struct ntk_engine_variable **table, struct ntk_engine_side *out,
+                            struct ntk_err *err)
+{
+    uint64_t bytes = 0;
+    int ret;
+
+    out->region = NTK_ENGINE_REGION_VAR;
+    out->var_id = operand->var_id;
+    out->offset = (int64_t)operand->offset;
+    out->address = operand->offset;
+    if (operand->var_id < b->program->info.variable_count &&
+        b->program->variables[operand->var_id].is_table) {
+        const struct ntk_engine_variable *variable = &b->program->variables[operand->var_id];
+
+        if (!table) {
+            return BAD("table %u is reached by an index only", operand->var_id);
+        }
+        ret = table_use(b, operand->var_id, err);
+        if (ret == 0) {
+            *table = variable;
+            out->var_id = *(uint32_t *)ntk_vec_at(&b->program->entries, variable->first_entry);
+        }
+        return ret;
+    }
+    if ((ret = pointer_follow(b, &out->var_id, err)) < 0 ||
+        (ret = variable_use(b, out->var_id, &bytes, err)) < 0) {
+        return ret;
+    }
+    return side_bound(&out->walk, operand->offset, bytes, err);
+}
+
 static int side_from_operand(struct ntk_engine_builder *b, const char *what,
-                             const struct ntk_isa_operand *operand, struct ntk_engine_side *out,
+                             const struct ntk_isa_operand *operand,
+                             const struct ntk_engine_variable **table, struct ntk_engine_side *out,
                              struct ntk_err *err)
 {
     int64_t width = (int64_t)ntk_dtype_bytes(operand->dtype);
     struct ntk_engine_tile tile = { 0 };
-    uint64_t bytes = 0;
     int ret;
 
     memset(out, 0, sizeof *out);
@@ -171,31 +274,23 @@ static int side_from_operand(struct ntk_engine_builder *b, const char *what,
         out->walk.step[d] = (int64_t)operand->dim[d].step * width;
     }
     if (operand->space == NTK_ISA_SPACE_VAR) {
-        out->region = NTK_ENGINE_REGION_VAR;
-        out->var_id = operand->var_id;
-        out->offset = (int64_t)operand->offset;
-        out->address = operand->offset;
-        ret = variable_use(b, operand->var_id, &bytes, err);
-        if (ret == 0) {
-            ret = side_bound(what, &out->walk, operand->offset, bytes, err);
-        }
+        ret = side_in_variable(b, operand, table, out, err);
         if (ret < 0) {
+            ntk_err_prefix(err, "%s", what);
             return ret;
         }
-    } else if (operand->space == NTK_ISA_SPACE_SBUF) {
+    } else {
         ret = ntk_engine_tile_prepare(b, what, operand, &tile, err);
         if (ret < 0) {
             return ret;
         }
-        out->region = NTK_ENGINE_REGION_SBUF;
+        out->region = tile.region;
         out->var_id = b->program->sbuf_var_id;
         out->offset = (int64_t)tile.offset;
         out->address = operand->partition_start * NTK_NEFF_SBUF_PARTITION_STEP + operand->offset;
         out->walk.count[out->walk.dim_count] = operand->partition_count;
         out->walk.step[out->walk.dim_count] = tile.tile.pitch;
         out->walk.dim_count++;
-    } else {
-        return BAD("%s: DMA reaches variables and the state buffer only", what);
     }
     side_finish(out);
     return 0;
@@ -226,19 +321,35 @@ static bool sides_meet(const struct ntk_engine_side *a, const struct ntk_engine_
     return a->offset + a_low < b->offset + b_high && b->offset + b_low < a->offset + a_high;
 }
 
+static uint64_t memory_bytes(const struct ntk_engine_builder *b, const struct ntk_engine_side *side)
+{
+    switch (side->region) {
+    case NTK_ENGINE_REGION_VAR:
+        return b->program->variables[side->var_id].bytes_count;
+    case NTK_ENGINE_REGION_PSUM:
+        return (uint64_t)b->spec->partition_count * b->spec->psum_partition_bytes;
+    case NTK_ENGINE_REGION_POINTER:
+        return NTK_ENGINE_POINTER_BYTES;
+    default:
+        return (uint64_t)b->spec->partition_count * b->spec->sbuf_partition_bytes;
+    }
+}
+
 static int memory_bound(const struct ntk_engine_builder *b, const struct ntk_engine_side *to,
                         struct ntk_err *err)
 {
-    uint64_t limit = (uint64_t)b->spec->partition_count * b->spec->sbuf_partition_bytes;
+    uint64_t limit = memory_bytes(b, to);
 
-    if (to->region == NTK_ENGINE_REGION_VAR) {
-        limit = b->program->variables[to->var_id].bytes_count;
-    }
     if (side_bytes(to) > limit) {
         return BAD("moves %llu bytes into memory of %llu", (unsigned long long)side_bytes(to),
                    (unsigned long long)limit);
     }
     return 0;
+}
+
+static bool side_is_hbm(const struct ntk_engine_side *side)
+{
+    return side->region == NTK_ENGINE_REGION_VAR || side->region == NTK_ENGINE_REGION_POINTER;
 }
 
 /* Sums and cost figures once all sides are known. */
@@ -258,7 +369,7 @@ static void transfer_finish(struct ntk_engine_builder *b, struct ntk_engine_tran
         uint64_t bytes = side_bytes(&sources[s]);
 
         transfer->read_bytes += bytes;
-        if (sources[s].region == NTK_ENGINE_REGION_VAR) {
+        if (side_is_hbm(&sources[s])) {
             transfer->hbm_read_bytes += bytes;
         }
         if (sources[s].run_bytes < transfer->run_bytes) {
@@ -372,7 +483,7 @@ static int transfer_prepare(struct ntk_engine_builder *b, const struct ntk_neff_
         transfer->start = from->constant;
         transfer->accumulates = !from->has_source_array && !transfer->has_start;
     }
-    ret = side_from_pattern(b, "to", &from->to, width, &transfer->to, err);
+    ret = side_from_pattern(b, "to", &from->to, width, false, &transfer->to, err);
     if (ret == 0) {
         ret = memory_bound(b, &transfer->to, err);
     }
@@ -389,7 +500,7 @@ static int transfer_prepare(struct ntk_engine_builder *b, const struct ntk_neff_
         if (!side) {
             return NO_MEMORY();
         }
-        ret = side_from_pattern(b, "from", &from->from[s], width, side, err);
+        ret = side_from_pattern(b, "from", &from->from[s], width, true, side, err);
         if (ret < 0) {
             return ret;
         }
@@ -450,6 +561,20 @@ static bool group_is_plain(const struct ntk_neff_dma_group *group)
     return is_plain;
 }
 
+/* Which of its queue set's instances a group lies in; NTK_NEFF_NONE when it names none. */
+static uint32_t instance_of(const struct ntk_engine_builder *b,
+                            const struct ntk_neff_dma_group *group)
+{
+    const struct ntk_neff_queue_set *set = &b->subgraph->queue_sets[group->queue_set];
+
+    for (uint32_t i = 0; group->instance && i < set->instance_count; i++) {
+        if (strcmp(set->instances[i], group->instance) == 0) {
+            return i;
+        }
+    }
+    return NTK_NEFF_NONE;
+}
+
 static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, struct ntk_err *err)
 {
     const struct ntk_neff_dma_group *group = &b->subgraph->engines[b->engine].groups[group_index];
@@ -475,6 +600,7 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
     dma->semaphore = group->semaphore;
     dma->semaphore_value = b->program->queue_sets[group->queue_set].queue_count;
     dma->event = group->event;
+    dma->instance = instance_of(b, group);
     if ((group->semaphore != NTK_NEFF_NONE && group->semaphore >= NTK_ISA_SEMAPHORES) ||
         (group->event != NTK_NEFF_NONE && group->event >= NTK_ISA_EVENTS)) {
         return BAD("DMA group %u signals semaphore %u or event %u", group->id, group->semaphore,
@@ -500,7 +626,8 @@ static int trigger_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
         int ret = 0;
 
         if (engine->groups[g].id != instr->group_id ||
-            engine->groups[g].queue_set != instr->queue) {
+            engine->groups[g].queue_set != instr->queue ||
+            (instr->imm[0] != 0 && instance_of(b, &engine->groups[g]) != instr->imm[0] - 1)) {
             continue;
         }
         if (b->group_dma[g] == 0) {
@@ -514,7 +641,82 @@ static int trigger_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
         }
     }
     if (out->count == 0) {
-        return BAD("queue set %u has no DMA group %u", instr->queue, instr->group_id);
+        return instr->imm[0] == 0
+                   ? BAD("queue set %u has no DMA group %u", instr->queue, instr->group_id)
+                   : BAD("instance %u of queue set %u has no DMA group %u", instr->imm[0],
+                         instr->queue, instr->group_id);
+    }
+    return 0;
+}
+
+/* The indices of one side; of is that side, a row of it. */
+static int index_prepare(struct ntk_engine_builder *b, const char *what,
+                         const struct ntk_isa_operand *indices, const uint32_t *imm,
+                         const struct ntk_engine_variable *table, const struct ntk_engine_side *of,
+                         struct ntk_engine_index *out, struct ntk_err *err)
+{
+    if (!indices) {
+        return 0;
+    }
+    out->is_present = true;
+    out->row_step = imm[0];
+    out->index_max = imm[1];
+    if (table) {
+        if (imm[0] != 0) {
+            return BAD("%s: a step from row to row in a table, whose entries are the rows", what);
+        }
+        out->first_entry = table->first_entry;
+        out->entry_count = table->entry_count;
+    }
+    if (!ntk_dma_walk_extent(&of->walk, &out->row_low, &out->row_high)) {
+        return BAD("%s: a row is larger than any memory", what);
+    }
+    return side_from_operand(b, what, indices, NULL, &out->indices, err);
+}
+
+/* Bounds and sums of an indirect move once its sides are known. */
+static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_transfer *transfer,
+                           const struct ntk_engine_side *source,
+                           struct ntk_engine_indirect *indirect, struct ntk_err *err)
+{
+    const struct ntk_engine_side *indices = indirect->of_source.is_present
+                                                ? &indirect->of_source.indices
+                                                : &indirect->of_destination.indices;
+    uint64_t row_read;
+    uint64_t row_write;
+    uint64_t limit = memory_bytes(b, source);
+    uint64_t elements = 0;
+
+    limit = limit > memory_bytes(b, &transfer->to) ? limit : memory_bytes(b, &transfer->to);
+    limit = limit > ROWS_BYTES_MAX ? limit : ROWS_BYTES_MAX; /* rows may be taken more than once */
+    ntk_dma_walk_elements(&indices->walk, &indirect->rows);
+    ntk_dma_walk_elements(indirect->of_source.is_present ? &source->walk : &transfer->to.walk,
+                          &elements);
+    indirect->row_elements = elements;
+    row_read = elements * ntk_dtype_bytes(source->walk.dtype);
+    row_write = elements * ntk_dtype_bytes(transfer->to.walk.dtype);
+    if (indirect->rows > INDICES_MAX || row_write > limit / indirect->rows ||
+        row_read > limit / indirect->rows) {
+        return BAD("%llu rows of %llu bytes are more than %llu", (unsigned long long)indirect->rows,
+                   (unsigned long long)row_write, (unsigned long long)limit);
+    }
+    transfer->read_bytes = indirect->rows * row_read;
+    transfer->write_bytes = indirect->rows * row_write;
+    transfer->hbm_read_bytes = side_is_hbm(source) ? transfer->read_bytes : 0;
+    transfer->hbm_write_bytes = side_is_hbm(&transfer->to) ? transfer->write_bytes : 0;
+    if (transfer->accumulates && side_is_hbm(&transfer->to)) {
+        transfer->hbm_read_bytes += transfer->write_bytes;
+    }
+    transfer->run_bytes =
+        source->run_bytes < transfer->to.run_bytes ? source->run_bytes : transfer->to.run_bytes;
+    transfer->run_bytes = transfer->run_bytes < row_write ? transfer->run_bytes : row_write;
+    transfer->descriptors = indirect->rows;
+    /* Indices and addresses of all rows, one row read and one written, and all that is read where the
+     * rows that are written may lie on it. */
+    transfer->bounce_bytes = 4 * (indirect->rows * sizeof(uint64_t) + 8) + row_read + row_write +
+                             128 + (source->bounces ? transfer->read_bytes + 64 : 0);
+    if (transfer->bounce_bytes > b->program->bounce_bytes_max) {
+        b->program->bounce_bytes_max = transfer->bounce_bytes;
     }
     return 0;
 }
@@ -523,45 +725,134 @@ static int indirect_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
                             struct ntk_engine_transfer *transfer, struct ntk_engine_side *source,
                             struct ntk_err *err)
 {
-    bool gathers = instr->operand[NTK_ISA_DST].space == NTK_ISA_SPACE_SBUF;
-    struct ntk_engine_side *core = gathers ? &transfer->to : source;
-    struct ntk_engine_side *row = gathers ? source : &transfer->to;
-    const struct ntk_isa_operand *tile = &instr->operand[gathers ? NTK_ISA_DST : NTK_ISA_SRC0];
-    uint64_t rows = tile->partition_count;
-    int ret = ntk_engine_tile_prepare(b, "indices", &instr->operand[NTK_ISA_SRC1],
-                                      &transfer->indices, err);
+    struct ntk_engine_indirect *indirect = ntk_vec_add(&b->program->indirects);
+    struct ntk_isa_indexing by = ntk_isa_indexing_get(instr);
+    const struct ntk_engine_variable *to_table = NULL;
+    const struct ntk_engine_variable *from_table = NULL;
+    int ret;
 
+    if (!indirect) {
+        return NO_MEMORY();
+    }
+    transfer->move = NTK_ENGINE_MOVE_INDIRECT;
+    transfer->indirect = (uint32_t)(b->program->indirects.count - 1);
+    transfer->accumulates = (instr->op_flags & NTK_ISA_OPF_ACCUMULATE) != 0;
+    indirect->has_bounds = (instr->op_flags & NTK_ISA_OPF_BOUNDS) != 0;
+    indirect->skips = (instr->op_flags & NTK_ISA_OPF_OOB_SKIP) != 0;
+    if ((ret = side_from_operand(b, "destination", &instr->operand[NTK_ISA_DST],
+                                 by.of_destination ? &to_table : NULL, &transfer->to, err)) < 0 ||
+        (ret = side_from_operand(b, "source 0", &instr->operand[NTK_ISA_SRC0],
+                                 by.of_source ? &from_table : NULL, source, err)) < 0 ||
+        (ret = index_prepare(b, "index of the source", by.of_source, &instr->imm[0], from_table,
+                             source, &indirect->of_source, err)) < 0 ||
+        (ret = index_prepare(b, "index of the destination", by.of_destination,
+                             &instr->imm[by.destination_imm], to_table, &transfer->to,
+                             &indirect->of_destination, err)) < 0) {
+        return ret;
+    }
+    /* Rows may go anywhere in their variables: those alone tell whether the sides can meet. */
+    source->bounces = source->region == transfer->to.region &&
+                      (source->region != NTK_ENGINE_REGION_VAR ||
+                       source->var_id == transfer->to.var_id || to_table || from_table);
+    return indirect_finish(b, transfer, source, indirect, err);
+}
+
+static int direct_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                          struct ntk_engine_transfer *transfer, struct ntk_err *err)
+{
+    static const char *const names[NTK_ISA_DMA_SOURCES] = { "source 0", "source 1", "source 2",
+                                                            "source 3" };
+    struct ntk_vec *sources = &b->program->sources;
+    int ret =
+        side_from_operand(b, "destination", &instr->operand[NTK_ISA_DST], NULL, &transfer->to, err);
+
+    if (ret == 0) {
+        ret = memory_bound(b, &transfer->to, err);
+    }
     if (ret < 0) {
         return ret;
     }
-    transfer->move = gathers ? NTK_ENGINE_MOVE_GATHER : NTK_ENGINE_MOVE_SCATTER;
-    transfer->row_step = instr->imm[0];
-    transfer->index_max = instr->imm[1];
-    transfer->has_bounds = (instr->op_flags & NTK_ISA_OPF_BOUNDS) != 0;
-    transfer->skips = (instr->op_flags & NTK_ISA_OPF_OOB_SKIP) != 0;
-    transfer->core_pitch = tile->partition_step * ntk_engine_sbuf_pitch(b->spec);
-    ntk_dma_walk_extent(&row->walk, &transfer->row_low, &transfer->row_high);
+    transfer->source_count = 0;
+    for (int s = 0; s < NTK_ISA_DMA_SOURCES; s++) {
+        const struct ntk_isa_operand *operand = &instr->operand[ntk_isa_dma_sources[s]];
+        struct ntk_engine_side *side;
 
-    /* The core's side is walked row by row: without its partitions. */
-    {
-        int64_t width = (int64_t)ntk_dtype_bytes(tile->dtype);
-
-        core->walk.dim_count = tile->dim_count;
-        for (unsigned d = 0; d < tile->dim_count; d++) {
-            core->walk.count[d] = tile->dim[d].count;
-            core->walk.step[d] = (int64_t)tile->dim[d].step * width;
+        if (operand->space == NTK_ISA_SPACE_NONE) {
+            continue;
         }
-        side_finish(core);
+        side = s == 0 ? ntk_vec_at(sources, transfer->first_source) : ntk_vec_add(sources);
+        if (!side) {
+            return NO_MEMORY();
+        }
+        ret = side_from_operand(b, names[s], operand, NULL, side, err);
+        if (ret < 0) {
+            return ret;
+        }
+        transfer->source_count++;
+        side->scale = ntk_isa_bits_float(instr->imm[s]);
+        side->bounces = sides_meet(&transfer->to, side) || instr->op == NTK_ISA_OP_DMA_TRANSPOSE;
+        if (side->bounces) {
+            transfer->bounce_bytes += side_bytes(side) + 64;
+        }
     }
-    transfer->write_bytes = side_bytes(&transfer->to) * rows;
-    transfer->read_bytes = side_bytes(source) * rows;
-    if (gathers) {
-        transfer->hbm_read_bytes = transfer->read_bytes;
-    } else {
-        transfer->hbm_write_bytes = transfer->write_bytes;
+    return 0;
+}
+
+static void transpose_order(const struct ntk_isa_instr *instr, struct ntk_engine_transfer *transfer)
+{
+    const struct ntk_isa_operand *from = &instr->operand[NTK_ISA_SRC0];
+    unsigned rank = ntk_isa_transpose_rank(from);
+    unsigned pad = 4 - rank;
+
+    for (unsigned d = 0; d < 4; d++) {
+        transfer->shape[d] = 1;
+        transfer->order[d] = (uint8_t)d;
     }
-    transfer->run_bytes = core->run_bytes < row->run_bytes ? core->run_bytes : row->run_bytes;
-    transfer->descriptors = rows;
+    for (unsigned d = 0; d < rank; d++) {
+        bool is_partitions = rank > from->dim_count && d == 0;
+
+        transfer->shape[pad + d] =
+            is_partitions ? from->partition_count : from->dim[rank - 1 - d].count;
+        transfer->order[pad + d] = (uint8_t)(pad + (instr->imm[0] >> (8 * d) & 0xff));
+    }
+}
+
+static void compute_rule(const struct ntk_isa_instr *instr, const struct ntk_engine_side *sources,
+                         struct ntk_engine_transfer *transfer)
+{
+    transfer->move = NTK_ENGINE_MOVE_COMPUTE;
+    transfer->accumulates = (instr->op_flags & NTK_ISA_OPF_ACCUMULATE) != 0;
+    transfer->fold = instr->op0 == NTK_ISA_ALU_MINIMUM   ? NTK_DMA_MIN
+                     : instr->op0 == NTK_ISA_ALU_MAXIMUM ? NTK_DMA_MAX
+                                                         : NTK_DMA_ADD;
+    /* A sum without scales of its own is a sum, of integers too. */
+    for (uint32_t s = 0; s < transfer->source_count; s++) {
+        if (transfer->fold == NTK_DMA_ADD && sources[s].scale != 1.0F) {
+            transfer->fold = NTK_DMA_FMA;
+        }
+    }
+}
+
+/* Who writes the descriptors must be able to, and the queue set must be one for that. */
+static int dge_check(const struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                     struct ntk_err *err)
+{
+    const struct ntk_neff_queue_set *set = &b->subgraph->queue_sets[instr->queue];
+    enum ntk_isa_dge dge = ntk_isa_dge_get(instr);
+
+    if (dge != NTK_ISA_DGE_SOFTWARE && dge != NTK_ISA_DGE_HARDWARE) {
+        return 0;
+    }
+    if (set->type != NTK_NEFF_QUEUE_DYNAMIC) {
+        return BAD("queue set \"%s\" is not dynamic: its descriptors are there before the run",
+                   set->name);
+    }
+    if (dge == NTK_ISA_DGE_HARDWARE && b->spec->generation < DGE_HARDWARE_GENERATION) {
+        return BAD("%s has no hardware that writes descriptors", b->spec->name);
+    }
+    if (dge == NTK_ISA_DGE_SOFTWARE && b->engine != NTK_ISA_ENGINE_POOL) {
+        return BAD("only Pool has software that writes descriptors");
+    }
     return 0;
 }
 
@@ -572,6 +863,7 @@ static int copy_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr
     struct ntk_engine_dma *dma = ntk_vec_add(&program->dmas);
     struct ntk_engine_transfer *transfer = ntk_vec_add(&program->transfers);
     struct ntk_engine_side *source = ntk_vec_add(&program->sources);
+    enum ntk_isa_dge dge = ntk_isa_dge_get(instr);
     int ret;
 
     if (!dma || !transfer || !source) {
@@ -583,35 +875,52 @@ static int copy_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr
                                     .transfer_count = 1,
                                     .semaphore = NTK_NEFF_NONE,
                                     .semaphore_value = instr->done_value,
-                                    .event = NTK_NEFF_NONE };
+                                    .event = NTK_NEFF_NONE,
+                                    .instance = NTK_NEFF_NONE };
     if (instr->done_semaphore != NTK_ISA_NO_SEMAPHORE) {
         dma->semaphore = instr->done_semaphore;
+    } else {
+        const struct ntk_neff_queue_set *set = &b->subgraph->queue_sets[instr->queue];
+
+        dma->signals_set = (dge == NTK_ISA_DGE_SOFTWARE || dge == NTK_ISA_DGE_HARDWARE) &&
+                           set->semaphore_count == set->queue_count;
     }
     transfer->first_source = (uint32_t)(program->sources.count - 1);
     transfer->source_count = 1;
-    ret = side_from_operand(b, "destination", &instr->operand[NTK_ISA_DST], &transfer->to, err);
-    if (ret == 0) {
-        ret = memory_bound(b, &transfer->to, err);
+    ret = dge_check(b, instr, err);
+    if (ret < 0) {
+        return ret;
     }
-    if (ret == 0) {
-        ret = side_from_operand(b, "source 0", &instr->operand[NTK_ISA_SRC0], source, err);
+    if (b->spec->generation == 1 && instr->op != NTK_ISA_OP_DMA_COPY &&
+        instr->op != NTK_ISA_OP_DMA_INDIRECT_COPY) {
+        return BAD("%s does more than copy, which NC-v1 cannot",
+                   ntk_isa_op_info_get((unsigned)instr->op)->name);
+    }
+    if (instr->op == NTK_ISA_OP_DMA_INDIRECT_COPY) {
+        ret = indirect_prepare(b, instr, transfer, source, err);
+    } else {
+        ret = direct_prepare(b, instr, transfer, err);
     }
     if (ret < 0) {
         return ret;
     }
-    if (instr->op == NTK_ISA_OP_DMA_INDIRECT_COPY) {
-        ret = indirect_prepare(b, instr, transfer, source, err);
-        if (ret < 0) {
-            return ret;
-        }
-    } else {
+    source = ntk_vec_at(&program->sources, transfer->first_source); /* the list may have moved */
+    if (instr->op == NTK_ISA_OP_DMA_TRANSPOSE) {
+        transfer->move = NTK_ENGINE_MOVE_TRANSPOSE;
+        transpose_order(instr, transfer);
+    } else if (instr->op == NTK_ISA_OP_DMA_COMPUTE) {
+        compute_rule(instr, source, transfer);
+    } else if (instr->op == NTK_ISA_OP_DMA_COPY) {
         transfer->move = transfer->to.walk.dtype == source->walk.dtype ? NTK_ENGINE_MOVE_COPY
                                                                        : NTK_ENGINE_MOVE_CAST;
-        source->bounces = sides_meet(&transfer->to, source);
-        if (source->bounces) {
-            transfer->bounce_bytes = side_bytes(source) + 64;
-        }
+    }
+    if (instr->op != NTK_ISA_OP_DMA_INDIRECT_COPY) {
         transfer_finish(b, transfer);
+    }
+    if (dge == NTK_ISA_DGE_SOFTWARE) {
+        out->duration_ps =
+            ntk_cost_cycles_to_ps(b->spec, (enum ntk_engine)b->engine,
+                                  ntk_cost_cycles(NTK_COST_ELEMENT, transfer->descriptors));
     }
     return start_add(b, (uint32_t)(program->dmas.count - 1), out, err);
 }

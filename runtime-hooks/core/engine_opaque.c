@@ -53,6 +53,9 @@ static uint64_t transfer_ps(const struct ntk_engine_core_spec *spec,
     pieces = pieces > 0 ? pieces : 1;
     read = read > written ? read : written;
     read = read < BYTES_MAX ? read : BYTES_MAX;
+    if (transfer->op == NTK_NEFF_TRANSFER_TRANSPOSE) {
+        read = ntk_cost_dma_transpose_bytes(read);
+    }
     return add(NTK_COST_DMA_LATENCY_PS, ntk_cost_dma_ps(spec, (read + pieces - 1) / pieces, run));
 }
 

@@ -64,6 +64,8 @@ static int instr_prepare(struct ntk_engine_builder *b, const struct ntk_isa_inst
     case NTK_ISA_OP_DMA_TRIGGER:
     case NTK_ISA_OP_DMA_COPY:
     case NTK_ISA_OP_DMA_INDIRECT_COPY:
+    case NTK_ISA_OP_DMA_TRANSPOSE:
+    case NTK_ISA_OP_DMA_COMPUTE:
         return ntk_engine_dma_prepare(b, instr, out, err);
     default:
         return ntk_engine_compute_prepare(b, instr, out, err);
@@ -125,6 +127,32 @@ static int engine_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
     return ret;
 }
 
+/* What pointers refer to and tables list. 0 or -ENOMEM. */
+static int references_prepare(struct ntk_engine_program *program, const struct ntk_neff_var *var)
+{
+    struct ntk_engine_variable *variable = &program->variables[var->var_id];
+
+    if (var->type == NTK_NEFF_VAR_POINTER) {
+        if (var->referenced_var_id < program->info.variable_count &&
+            program->variables[var->referenced_var_id].is_bound) {
+            variable->refers_to = var->referenced_var_id;
+        }
+        variable->cell = (uint32_t)program->cells.count;
+        return ntk_vec_push(&program->cells, &variable->refers_to);
+    }
+    if (var->type != NTK_NEFF_VAR_DGE_TABLE) {
+        return 0;
+    }
+    variable->first_entry = (uint32_t)program->entries.count;
+    variable->entry_count = var->list_count;
+    for (uint32_t i = 0; i < var->list_count; i++) {
+        if (ntk_vec_push(&program->entries, &var->list[i]) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
 static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
 {
     const struct ntk_neff_subgraph *subgraph = b->subgraph;
@@ -158,8 +186,17 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
         }
         variable->bytes_count = var->bytes_count;
         variable->is_output = var->type == NTK_NEFF_VAR_OUTPUT;
-        variable->is_bound =
-            var->type != NTK_NEFF_VAR_POINTER && var->type != NTK_NEFF_VAR_DGE_TABLE;
+        variable->is_pointer = var->type == NTK_NEFF_VAR_POINTER;
+        variable->is_table = var->type == NTK_NEFF_VAR_DGE_TABLE;
+        variable->is_bound = !variable->is_pointer && !variable->is_table;
+        variable->refers_to = NTK_NEFF_NONE;
+    }
+    for (uint32_t v = 0; v < subgraph->var_count; v++) {
+        int ret = references_prepare(program, &subgraph->vars[v]);
+
+        if (ret < 0) {
+            return NO_MEMORY();
+        }
     }
     for (uint32_t q = 0; q < subgraph->queue_set_count; q++) {
         uint32_t queues = subgraph->queue_sets[q].queue_count;
@@ -168,14 +205,18 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
             return BAD("queue set %u has %u queues", q, queues);
         }
         program->queue_sets[q].queue_count = queues;
+        program->queue_sets[q].semaphore_count = subgraph->queue_sets[q].semaphore_count;
+        memcpy(program->queue_sets[q].semaphores, subgraph->queue_sets[q].semaphores,
+               sizeof program->queue_sets[q].semaphores);
     }
     return 0;
 }
 
 static uint64_t host_bytes(const struct ntk_engine_program *program)
 {
-    const struct ntk_vec *lists[] = { &program->computes, &program->starts, &program->dmas,
-                                      &program->transfers, &program->sources };
+    const struct ntk_vec *lists[] = { &program->computes,  &program->starts,  &program->dmas,
+                                      &program->transfers, &program->sources, &program->indirects,
+                                      &program->entries,   &program->cells };
     uint64_t bytes = sizeof *program +
                      (program->info.queue_count + 1ULL) * sizeof *program->queue_sets +
                      (program->info.variable_count + 1ULL) * sizeof *program->variables;
@@ -249,6 +290,9 @@ static int program_create(unsigned generation, const struct ntk_neff_subgraph *s
     ntk_vec_init(&b.program->dmas, sizeof(struct ntk_engine_dma));
     ntk_vec_init(&b.program->transfers, sizeof(struct ntk_engine_transfer));
     ntk_vec_init(&b.program->sources, sizeof(struct ntk_engine_side));
+    ntk_vec_init(&b.program->indirects, sizeof(struct ntk_engine_indirect));
+    ntk_vec_init(&b.program->entries, sizeof(uint32_t));
+    ntk_vec_init(&b.program->cells, sizeof(uint32_t));
 
     ret = variables_prepare(&b, err);
     if (ret == 0 && is_opaque) {
@@ -294,6 +338,9 @@ void ntk_engine_program_destroy(struct ntk_engine_program *program)
     ntk_vec_fini(&program->dmas);
     ntk_vec_fini(&program->transfers);
     ntk_vec_fini(&program->sources);
+    ntk_vec_fini(&program->indirects);
+    ntk_vec_fini(&program->entries);
+    ntk_vec_fini(&program->cells);
     free(program->queue_sets);
     free(program->variables);
     free(program);

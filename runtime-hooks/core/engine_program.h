@@ -25,10 +25,13 @@ extern "C" {
  * that the rows of a tile do not all fall into the same cache sets. */
 #define NTK_ENGINE_PITCH_EXTRA (33 * 64)
 
+#define NTK_ENGINE_POINTER_BYTES 8 /* a pointer variable holds a device address */
+
 enum ntk_engine_region {
     NTK_ENGINE_REGION_VAR,
     NTK_ENGINE_REGION_SBUF,
     NTK_ENGINE_REGION_PSUM,
+    NTK_ENGINE_REGION_POINTER, /* the address that a pointer variable holds: DMA reads it */
 };
 
 /* An operand of a compute instruction: the tile without its base, and where that will be. */
@@ -63,8 +66,25 @@ enum ntk_engine_move {
     NTK_ENGINE_MOVE_CAST,
     NTK_ENGINE_MOVE_COMPUTE,
     NTK_ENGINE_MOVE_TRANSPOSE,
-    NTK_ENGINE_MOVE_GATHER,
-    NTK_ENGINE_MOVE_SCATTER,
+    NTK_ENGINE_MOVE_INDIRECT,
+};
+
+/* Where the rows of one side of an indirect move lie. */
+struct ntk_engine_index {
+    bool is_present;
+    struct ntk_engine_side indices; /* in the state buffer, one per row */
+    uint64_t row_step;
+    uint64_t index_max;
+    int64_t row_low, row_high; /* extent of a row around its first element */
+    /* Variables that the index chooses from, in program->entries; count 0: the index moves a row
+     * inside the one variable of the side. */
+    uint32_t first_entry, entry_count;
+};
+
+struct ntk_engine_indirect {
+    struct ntk_engine_index of_source, of_destination;
+    uint64_t rows, row_elements;
+    bool has_bounds, skips;
 };
 
 struct ntk_engine_transfer {
@@ -82,13 +102,7 @@ struct ntk_engine_transfer {
     double start;
     uint32_t shape[4];
     uint8_t order[4];
-    /* Gather and scatter: one index per row of the core's side. */
-    struct ntk_engine_tile indices;
-    ptrdiff_t core_pitch;      /* host bytes between the rows in the state buffer */
-    int64_t row_low, row_high; /* extent of the variable's row around its first element */
-    uint64_t row_step;
-    uint64_t index_max;
-    bool has_bounds, skips;
+    uint32_t indirect; /* INDIRECT: in program->indirects */
 };
 
 /* What a trigger or a dma_copy starts. */
@@ -98,7 +112,9 @@ struct ntk_engine_dma {
     uint32_t first_transfer, transfer_count;
     uint32_t semaphore; /* NTK_NEFF_NONE: none */
     uint32_t semaphore_value;
-    uint32_t event; /* NTK_NEFF_NONE: none */
+    uint32_t event;    /* NTK_NEFF_NONE: none */
+    uint32_t instance; /* ring of the queue set it lies in; NTK_NEFF_NONE: whichever is there */
+    bool signals_set;  /* each semaphore of the queue set counts one up */
 };
 
 /* sync_mode of event_semaphore_range_clear: sync_value semaphores from sync_number on. Not a mode of
@@ -127,12 +143,19 @@ struct ntk_engine_instr {
 
 struct ntk_engine_queue_set {
     uint32_t queue_count;
+    uint32_t semaphore_count;
+    uint16_t semaphores[NTK_NEFF_QUEUES_MAX];
 };
 
 struct ntk_engine_variable {
     uint64_t bytes_count;
     bool is_used, is_bound; /* by a transfer; may be used at all */
     bool is_output;
+    bool is_pointer, is_table;
+    bool is_checked;                   /* tables: all entries may be used */
+    uint32_t refers_to;                /* pointers: var_id; NTK_NEFF_NONE: to nothing with memory */
+    uint32_t cell;                     /* pointers: which of the cells of a run */
+    uint32_t first_entry, entry_count; /* tables: in program->entries, as the file lists them */
 };
 
 struct ntk_engine_program {
@@ -145,6 +168,9 @@ struct ntk_engine_program {
     struct ntk_vec dmas;                               /* struct ntk_engine_dma */
     struct ntk_vec transfers;                          /* struct ntk_engine_transfer */
     struct ntk_vec sources;                            /* struct ntk_engine_side */
+    struct ntk_vec indirects;                          /* struct ntk_engine_indirect */
+    struct ntk_vec entries;                            /* uint32_t: var_id */
+    struct ntk_vec cells;                              /* uint32_t: var_id a pointer refers to */
     struct ntk_engine_queue_set *queue_sets;
     struct ntk_engine_variable *variables; /* by var_id */
     uint32_t sbuf_var_id;

@@ -17,6 +17,7 @@
 
 #include "runtime-hooks/core/cost_model.h"
 #include "runtime-hooks/core/engine_core.h"
+#include "runtime-hooks/core/engine_move.h"
 #include "runtime-hooks/core/engine_program.h"
 #include "runtime-hooks/core/kernel_dtype.h"
 
@@ -214,32 +215,23 @@ static const struct ntk_engine_side *sources_of(const struct run *run,
     return (const struct ntk_engine_side *)run->program->sources.items + transfer->first_source;
 }
 
-static uint8_t *side_memory(const struct run *run, const struct ntk_engine_side *side)
-{
-    uint8_t *base = side->region == NTK_ENGINE_REGION_SBUF
-                        ? run->core->sbuf
-                        : run->options->bindings[side->var_id].bytes;
-
-    return base + side->offset;
-}
-
 static uint64_t side_address(const struct run *run, const struct ntk_engine_side *side)
 {
-    return side->region == NTK_ENGINE_REGION_SBUF
-               ? side->address
-               : run->options->bindings[side->var_id].device_address + side->address;
+    return side->region == NTK_ENGINE_REGION_VAR
+               ? run->options->bindings[side->var_id].device_address + side->address
+               : side->address;
 }
 
 /* Hands the pieces of a transfer to DMA engines; gives the time of the last byte. */
 static uint64_t transfer_schedule(struct run *run, const struct ntk_engine_dma *dma,
                                   uint32_t number, const struct ntk_engine_transfer *transfer,
-                                  uint64_t *first_ps)
+                                  uint64_t ready_ps, uint64_t *first_ps)
 {
     const struct ntk_engine_core_spec *spec = run->program->spec;
     const struct ntk_engine_side *source = sources_of(run, transfer);
     uint32_t queues = run->program->queue_sets[dma->queue_set].queue_count;
     uint64_t pieces = queues < spec->dma_engine_count ? queues : spec->dma_engine_count;
-    uint64_t done_ps = run->now_ps;
+    uint64_t done_ps = ready_ps;
 
     if (transfer->descriptors < pieces) {
         pieces = transfer->descriptors;
@@ -250,9 +242,11 @@ static uint64_t transfer_schedule(struct run *run, const struct ntk_engine_dma *
         uint64_t reads = transfer->read_bytes / pieces + (p < transfer->read_bytes % pieces);
         uint64_t writes = transfer->write_bytes / pieces + (p < transfer->write_bytes % pieces);
         uint64_t start_ps =
-            larger(later(run->now_ps, NTK_COST_DMA_LATENCY_PS), run->dma_free_ps[engine]);
-        uint64_t end_ps =
-            later(start_ps, ntk_cost_dma_ps(spec, larger(reads, writes), transfer->run_bytes));
+            larger(later(ready_ps, NTK_COST_DMA_LATENCY_PS), run->dma_free_ps[engine]);
+        uint64_t bytes = transfer->move == NTK_ENGINE_MOVE_TRANSPOSE
+                             ? ntk_cost_dma_transpose_bytes(writes)
+                             : larger(reads, writes);
+        uint64_t end_ps = later(start_ps, ntk_cost_dma_ps(spec, bytes, transfer->run_bytes));
 
         run->dma_free_ps[engine] = end_ps;
         done_ps = larger(done_ps, end_ps);
@@ -279,11 +273,26 @@ static uint64_t transfer_schedule(struct run *run, const struct ntk_engine_dma *
     return done_ps;
 }
 
+/* A queue set holds the ring of one of its instances: that of another one is swapped in when all that
+ * the set has begun is done. Gives the time from which the transfer can go. */
+static uint64_t ring_ready(struct run *run, const struct ntk_engine_dma *dma)
+{
+    uint64_t *ring = &run->core->queue_rings[dma->queue_set];
+    uint64_t wanted = (uint64_t)dma->instance + 1;
+    bool swaps = dma->instance != NTK_NEFF_NONE && *ring != 0 && *ring != wanted;
+
+    if (dma->instance != NTK_NEFF_NONE) {
+        *ring = wanted;
+    }
+    return swaps ? larger(run->now_ps, run->core->queue_done_ps[dma->queue_set]) : run->now_ps;
+}
+
 static void dma_start(struct run *run, uint32_t dma_index)
 {
     const struct ntk_engine_dma *dma = ntk_vec_at(&run->program->dmas, dma_index);
     uint64_t first_ps = UINT64_MAX;
-    uint64_t done_ps = later(run->now_ps, NTK_COST_DMA_LATENCY_PS);
+    uint64_t ready_ps = ring_ready(run, dma);
+    uint64_t done_ps = later(ready_ps, NTK_COST_DMA_LATENCY_PS);
     uint32_t number = dma->group_id;
 
     if (number == NTK_NEFF_NONE) {
@@ -293,7 +302,8 @@ static void dma_start(struct run *run, uint32_t dma_index)
         const struct ntk_engine_transfer *transfer =
             ntk_vec_at(&run->program->transfers, dma->first_transfer + t);
 
-        done_ps = larger(done_ps, transfer_schedule(run, dma, number, transfer, &first_ps));
+        done_ps =
+            larger(done_ps, transfer_schedule(run, dma, number, transfer, ready_ps, &first_ps));
     }
     if (first_ps < done_ps) {
         run->core->intervals[run->interval_count++] =
@@ -303,103 +313,6 @@ static void dma_start(struct run *run, uint32_t dma_index)
     done_ps = larger(done_ps, run->core->queue_done_ps[dma->queue_set]);
     run->core->queue_done_ps[dma->queue_set] = done_ps;
     pending_push(run, done_ps, NTK_ENGINE_PENDING_DMA, dma_index);
-}
-
-static bool indirect_move(struct run *run, const struct ntk_engine_transfer *transfer)
-{
-    const struct ntk_engine_side *source = sources_of(run, transfer);
-    bool gathers = transfer->move == NTK_ENGINE_MOVE_GATHER;
-    const struct ntk_engine_side *row = gathers ? source : &transfer->to;
-    const struct ntk_engine_side *core = gathers ? &transfer->to : source;
-    uint8_t *row_memory = side_memory(run, row);
-    uint8_t *core_memory = side_memory(run, core);
-    uint64_t bytes = run->program->variables[row->var_id].bytes_count;
-    const struct ntk_tile *tile = &transfer->indices.tile;
-    const uint8_t *index_memory = run->core->sbuf + transfer->indices.offset;
-    int64_t indices[NTK_ISA_PARTITIONS];
-
-    for (uint32_t p = 0; p < tile->partitions; p++) {
-        ntk_kernel_to_i64(tile->dtype, index_memory + (ptrdiff_t)p * tile->pitch, 0, 1,
-                          &indices[p]);
-    }
-    for (uint32_t p = 0; p < tile->partitions; p++) {
-        /* 32-bit index times 32-bit step: no overflow. */
-        int64_t move = indices[p] * (int64_t)transfer->row_step;
-        uint8_t *core_row = core_memory + (ptrdiff_t)p * transfer->core_pitch;
-        bool leaves = row->offset + move + transfer->row_low < 0 ||
-                      row->offset + move + transfer->row_high > (int64_t)bytes;
-
-        if (transfer->has_bounds &&
-            (indices[p] < 0 || (uint64_t)indices[p] > transfer->index_max)) {
-            if (transfer->skips) {
-                continue;
-            }
-            return false;
-        }
-        if (leaves) {
-            return false;
-        }
-        if (gathers) {
-            ntk_dma_cast(&core->walk, core_row, &row->walk, row_memory + move);
-        } else {
-            ntk_dma_cast(&row->walk, row_memory + move, &core->walk, core_row);
-        }
-    }
-    return true;
-}
-
-/* Copies a side densely into the bounce buffer and makes it the new source. */
-static const uint8_t *bounce_side(struct run *run, const struct ntk_engine_side *side,
-                                  uint64_t *used, struct ntk_dma_walk *out_walk)
-{
-    uint64_t elements = 0;
-    uint8_t *copy = run->core->bounce + *used;
-    struct ntk_dma_walk dense = { .dtype = side->walk.dtype, .dim_count = 1 };
-
-    ntk_dma_walk_elements(&side->walk, &elements);
-    dense.count[0] = elements;
-    dense.step[0] = (int64_t)ntk_dtype_bytes(dense.dtype);
-    ntk_dma_copy(&dense, copy, &side->walk, side_memory(run, side));
-    *used += elements * (uint64_t)dense.step[0];
-    *out_walk = dense;
-    return copy;
-}
-
-static bool transfer_move(struct run *run, const struct ntk_engine_transfer *transfer)
-{
-    const struct ntk_engine_side *source = sources_of(run, transfer);
-    uint8_t *to = side_memory(run, &transfer->to);
-    struct ntk_dma_source sources[NTK_DMA_SOURCES_MAX];
-    uint64_t used = 0;
-
-    if (transfer->move == NTK_ENGINE_MOVE_GATHER || transfer->move == NTK_ENGINE_MOVE_SCATTER) {
-        return indirect_move(run, transfer);
-    }
-    if (transfer->move == NTK_ENGINE_MOVE_TRANSPOSE) {
-        ntk_dma_transpose(&transfer->to.walk, to, &source->walk, side_memory(run, source),
-                          transfer->shape, transfer->order, run->core->bounce);
-        return true;
-    }
-    assert(transfer->source_count >= 1);
-    for (uint32_t s = 0; s < transfer->source_count; s++) {
-        sources[s].walk = source[s].walk;
-        sources[s].scale = source[s].scale;
-        sources[s].from = source[s].bounces ? bounce_side(run, &source[s], &used, &sources[s].walk)
-                                            : side_memory(run, &source[s]);
-    }
-    switch (transfer->move) {
-    case NTK_ENGINE_MOVE_COPY:
-        ntk_dma_copy(&transfer->to.walk, to, &sources[0].walk, sources[0].from);
-        break;
-    case NTK_ENGINE_MOVE_CAST:
-        ntk_dma_cast(&transfer->to.walk, to, &sources[0].walk, sources[0].from);
-        break;
-    default:
-        ntk_dma_compute(transfer->fold, &transfer->to.walk, to, sources, transfer->source_count,
-                        transfer->accumulates, transfer->has_start ? &transfer->start : NULL);
-        break;
-    }
-    return true;
 }
 
 /* False when an index was out of bounds. */
@@ -412,7 +325,7 @@ static bool dma_complete(struct run *run, uint32_t dma_index)
         const struct ntk_engine_transfer *transfer =
             ntk_vec_at(&run->program->transfers, dma->first_transfer + t);
 
-        if (!transfer_move(run, transfer)) {
+        if (!ntk_engine_move(run->core, run->program, run->options->bindings, transfer)) {
             return false;
         }
         result->dma_transfer_count++;
@@ -422,6 +335,13 @@ static bool dma_complete(struct run *run, uint32_t dma_index)
     }
     if (dma->semaphore != NTK_NEFF_NONE) {
         semaphore_add(run, NTK_ENGINE_DMA, dma->semaphore, dma->semaphore_value);
+    }
+    if (dma->signals_set) {
+        const struct ntk_engine_queue_set *set = &run->program->queue_sets[dma->queue_set];
+
+        for (uint32_t q = 0; q < set->semaphore_count; q++) {
+            semaphore_add(run, NTK_ENGINE_DMA, set->semaphores[q], 1);
+        }
     }
     if (dma->event != NTK_NEFF_NONE) {
         event_set(run, NTK_ENGINE_DMA, dma->event, true);
@@ -538,6 +458,19 @@ static void stopped(struct run *run, enum ntk_engine_outcome outcome)
     }
 }
 
+static bool set_signals(const struct ntk_engine_program *program, const struct ntk_engine_dma *dma,
+                        uint32_t number)
+{
+    const struct ntk_engine_queue_set *set = &program->queue_sets[dma->queue_set];
+
+    for (uint32_t q = 0; dma->signals_set && q < set->semaphore_count; q++) {
+        if (set->semaphores[q] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the instruction, once it runs, changes that semaphore or event. */
 static bool may_change(const struct run *run, const struct ntk_engine_instr *instr, uint32_t number,
                        bool is_event)
@@ -562,7 +495,8 @@ static bool may_change(const struct run *run, const struct ntk_engine_instr *ins
             ntk_vec_at(&run->program->dmas,
                        *(const uint32_t *)ntk_vec_at(&run->program->starts, instr->first + s));
 
-        if ((is_event ? dma->event : dma->semaphore) == number) {
+        if ((is_event ? dma->event : dma->semaphore) == number ||
+            (!is_event && set_signals(run->program, dma, number))) {
             return true;
         }
     }
@@ -707,6 +641,18 @@ static void outputs_zero(const struct ntk_engine_program *program,
     }
 }
 
+/* Every pointer that somebody follows refers to a bound variable (bindings_fit). */
+static void cells_fill(struct ntk_engine_core *core, const struct ntk_engine_program *program,
+                       const struct ntk_engine_run_options *options)
+{
+    for (size_t i = 0; i < program->cells.count; i++) {
+        uint32_t var_id = *(const uint32_t *)ntk_vec_at(&program->cells, i);
+
+        core->cells[i] =
+            var_id < options->binding_count ? options->bindings[var_id].device_address : 0;
+    }
+}
+
 /* An opaque program passes its time and does nothing else. */
 static void opaque_run(struct run *run)
 {
@@ -755,6 +701,8 @@ int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program
     memset(core->events, 0, sizeof core->events);
     memset(core->queue_done_ps, 0, program->info.queue_count * sizeof *core->queue_done_ps);
     memset(core->queue_starts, 0, program->info.queue_count * sizeof *core->queue_starts);
+    memset(core->queue_rings, 0, program->info.queue_count * sizeof *core->queue_rings);
+    cells_fill(core, program, options);
     for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
         run.engines[e].instrs = program->instrs[e].items;
         run.engines[e].count = program->instrs[e].count;

@@ -194,14 +194,14 @@ static uint64_t get64(const uint8_t *bytes)
     return (uint64_t)get32(bytes) | (uint64_t)get32(bytes + 4) << 32;
 }
 
-/* What a profiler finds in the head of dma_copy: state-buffer addresses have bit 37 set, entries of
+/* What a profiler finds in the head of dma_copy: state-buffer addresses have bit 37 set, those of PSUM bit 36 too, entries of
  * the table of variables have 0x20 in the top byte. */
 static uint64_t profile_address(const struct ntk_isa_operand *operand)
 {
     if (operand->space == NTK_ISA_SPACE_VAR) {
         return UINT64_C(0x20) << 56 | operand->var_id;
     }
-    return UINT64_C(1) << 37 |
+    return UINT64_C(1) << 37 | (uint64_t)(operand->space == NTK_ISA_SPACE_PSUM) << 36 |
            (uint64_t)operand->partition_start * NTK_ISA_SBUF_PARTITION_BYTES_MAX | operand->offset;
 }
 

@@ -118,6 +118,17 @@ enum ntk_isa_op_flag {
     NTK_ISA_OPF_NEGATE = 0x08,     /* tensor_reduce: the negated result */
     NTK_ISA_OPF_BOUNDS = 0x10,     /* dma_indirect_copy: indices above imm[1] are out of bounds */
     NTK_ISA_OPF_OOB_SKIP = 0x20,   /* ... and their rows are skipped; else the execution fails */
+    NTK_ISA_OPF_DGE = 0xc0,        /* dma_*: two bits, enum ntk_isa_dge */
+};
+
+#define NTK_ISA_DGE_SHIFT 6
+
+/* Who writes the descriptors of a dma_* instruction. */
+enum ntk_isa_dge {
+    NTK_ISA_DGE_UNKNOWN = 0,  /* whoever can */
+    NTK_ISA_DGE_SOFTWARE = 1, /* POOL, while the instruction runs */
+    NTK_ISA_DGE_HARDWARE = 2, /* the DMA engines */
+    NTK_ISA_DGE_NONE = 3,     /* nobody: they are there before the run */
 };
 
 /* Mode of event_semaphore, in imm[0]: the bytes that hardware traces show. */
@@ -181,7 +192,7 @@ struct ntk_isa_instr {
     uint8_t axis_count;      /* tensor_reduce: how many dims, from the innermost, are reduced */
     uint16_t queue;          /* DMA: index of the queue set in def.json, in file order */
     uint32_t group_id;       /* dma_trigger */
-    uint16_t done_semaphore; /* dma_copy, dma_indirect_copy: signalled when the data is there */
+    uint16_t done_semaphore; /* ntk_isa_ends_later(): signalled when the data is there */
     uint16_t done_value;
     uint32_t imm[4]; /* immediate words; float32 bits or integers by operation */
     struct ntk_isa_operand operand[NTK_ISA_OPERAND_COUNT];
@@ -222,6 +233,26 @@ const char *ntk_isa_alu_name(unsigned alu);
 enum ntk_isa_alu_kind ntk_isa_alu_kind_get(enum ntk_isa_alu alu);
 bool ntk_isa_alu_reduces(enum ntk_isa_alu alu);
 const char *ntk_isa_act_name(unsigned act);
+
+/* The sources of dma_compute in the order of their scales imm[0] .. imm[3]. */
+#define NTK_ISA_DMA_SOURCES 4
+extern const enum ntk_isa_role ntk_isa_dma_sources[NTK_ISA_DMA_SOURCES];
+
+/* dma_copy and its kin: the data arrives after the instruction has ended. */
+bool ntk_isa_ends_later(enum ntk_isa_op op);
+enum ntk_isa_dge ntk_isa_dge_get(const struct ntk_isa_instr *instr);
+/* Dimensions of an operand of dma_transpose, the partitions being one. */
+unsigned ntk_isa_transpose_rank(const struct ntk_isa_operand *operand);
+
+/* Which operands of a dma_indirect_copy hold the indices of which side; NULL: that side has none. The
+ * step from row to row and the greatest index of the source are imm[0] and imm[1], those of the
+ * destination imm[destination_imm] and the next. */
+struct ntk_isa_indexing {
+    const struct ntk_isa_operand *of_source;
+    const struct ntk_isa_operand *of_destination;
+    unsigned destination_imm;
+};
+struct ntk_isa_indexing ntk_isa_indexing_get(const struct ntk_isa_instr *instr);
 
 /* "?" and 0 for unknown numbers. */
 const char *ntk_dtype_name(unsigned dtype);

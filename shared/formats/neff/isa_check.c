@@ -134,6 +134,7 @@ enum op_flag {
     NEGATE = NTK_ISA_OPF_NEGATE,
     BOUNDS = NTK_ISA_OPF_BOUNDS,
     OOB_SKIP = NTK_ISA_OPF_OOB_SKIP,
+    DGE = NTK_ISA_OPF_DGE,
 };
 
 struct field_use {

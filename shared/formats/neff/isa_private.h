@@ -41,4 +41,8 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
 int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
+/* The same for dma_copy, dma_indirect_copy, dma_transpose and dma_compute, in isa_dma.c. */
+int ntk_isa_check_dma(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                      struct ntk_err *err);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes, spaces and operators that must fit: tensor and activation engine, element-wise, DMA. */
+/* Shapes, spaces and operators that must fit: tensor and activation engine, element-wise. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"
@@ -142,32 +142,10 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
         }
         return 0;
     case NTK_ISA_OP_DMA_COPY:
-        if (ntk_isa_operand_elements(dst) != ntk_isa_operand_elements(src0)) {
-            return BAD("%s: %llu elements to %llu", info->name,
-                       (unsigned long long)ntk_isa_operand_elements(src0),
-                       (unsigned long long)ntk_isa_operand_elements(dst));
-        }
-        return 0;
-    case NTK_ISA_OP_DMA_INDIRECT_COPY: {
-        bool gathers = src0->space == NTK_ISA_SPACE_VAR && dst->space == NTK_ISA_SPACE_SBUF;
-        bool scatters = src0->space == NTK_ISA_SPACE_SBUF && dst->space == NTK_ISA_SPACE_VAR;
-        const struct ntk_isa_operand *row = gathers ? src0 : dst;
-        const struct ntk_isa_operand *core = gathers ? dst : src0;
-
-        if (!gathers && !scatters) {
-            return BAD("%s: moves between a variable and SBUF only", info->name);
-        }
-        if (src1->space != NTK_ISA_SPACE_SBUF || !ntk_isa_is_column(src1, core) ||
-            (src1->dtype != NTK_DTYPE_INT32 && src1->dtype != NTK_DTYPE_UINT32)) {
-            return BAD("%s: source 1 is not one 32-bit index per partition in SBUF", info->name);
-        }
-        if (ntk_isa_operand_elements(row) != ntk_isa_operand_partition_elements(core)) {
-            return BAD("%s: %llu elements of a row for %llu of a partition", info->name,
-                       (unsigned long long)ntk_isa_operand_elements(row),
-                       (unsigned long long)ntk_isa_operand_partition_elements(core));
-        }
-        return 0;
-    }
+    case NTK_ISA_OP_DMA_INDIRECT_COPY:
+    case NTK_ISA_OP_DMA_TRANSPOSE:
+    case NTK_ISA_OP_DMA_COMPUTE:
+        return ntk_isa_check_dma(info, instr, err);
     default:
         return ntk_isa_check_select(info, instr, err);
     }

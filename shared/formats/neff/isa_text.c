@@ -15,6 +15,8 @@ const char *const ntk_isa_text_spaces[NTK_ISA_SPACE_COUNT] = { "none", "var", "s
 const char *const ntk_isa_text_commands[NTK_ISA_TEXT_COMMAND_COUNT] = { "idle", "reset", "reduce",
                                                                         "reset_reduce",
                                                                         "load_reduce" };
+const char *const ntk_isa_text_dge[NTK_ISA_TEXT_DGE_COUNT] = { "unknown", "software", "hardware",
+                                                               "none" };
 const struct ntk_isa_text_flag ntk_isa_text_flags[NTK_ISA_TEXT_FLAG_COUNT] = {
     { NTK_ISA_OPF_ACCUMULATE, "accumulate" }, { NTK_ISA_OPF_REVERSE0, "reverse0" },
     { NTK_ISA_OPF_REVERSE1, "reverse1" },     { NTK_ISA_OPF_NEGATE, "negate" },

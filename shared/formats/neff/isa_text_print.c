@@ -126,8 +126,11 @@ void ntk_isa_text_print(const struct ntk_isa_instr *instr, struct ntk_buf *out)
     if (instr->axis_count != 0) {
         ntk_buf_add_format(out, " axes=%u", instr->axis_count);
     }
-    if (instr->op_flags != 0) {
-        unsigned rest = instr->op_flags;
+    if (ntk_isa_dge_get(instr) != NTK_ISA_DGE_UNKNOWN) {
+        ntk_buf_add_format(out, " dge=%s", ntk_isa_text_dge[ntk_isa_dge_get(instr)]);
+    }
+    if (instr->op_flags & ~(unsigned)NTK_ISA_OPF_DGE) {
+        unsigned rest = instr->op_flags & ~(unsigned)NTK_ISA_OPF_DGE;
         const char *separator = " flags=";
 
         for (int i = 0; i < NTK_ISA_TEXT_FLAG_COUNT; i++) {

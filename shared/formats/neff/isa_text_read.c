@@ -167,11 +167,21 @@ static int parse_command(const char *text, enum ntk_isa_reduce_cmd *out, struct 
     return BAD("no reduce command \"%s\"", text);
 }
 
+static int parse_dge(const char *text, uint8_t *out, struct ntk_err *err)
+{
+    for (unsigned i = 0; i < NTK_ISA_TEXT_DGE_COUNT; i++) {
+        if (strcmp(ntk_isa_text_dge[i], text) == 0) {
+            *out |= (uint8_t)(i << NTK_ISA_DGE_SHIFT);
+            return 0;
+        }
+    }
+    return BAD("\"%s\" writes no descriptors: unknown, software, hardware or none", text);
+}
+
 static int parse_flags(const char *text, uint8_t *out, struct ntk_err *err)
 {
     const char *at = text;
 
-    *out = 0;
     do {
         size_t length = strcspn(at, ",");
         uint64_t bits = 0;
@@ -184,7 +194,8 @@ static int parse_flags(const char *text, uint8_t *out, struct ntk_err *err)
         }
         if (bits) {
             at += length;
-        } else if (!take_number(&at, UINT8_MAX, &bits) || (*at != ',' && *at != '\0')) {
+        } else if (!take_number(&at, (unsigned)~NTK_ISA_OPF_DGE & UINT8_MAX, &bits) ||
+                   (*at != ',' && *at != '\0')) {
             return BAD("no flags \"%s\"", text);
         }
         *out |= (uint8_t)bits;
@@ -305,6 +316,9 @@ static int parse_word(const char *key, const char *text, struct ntk_isa_instr *i
     }
     if (strcmp(key, "flags") == 0) {
         return parse_flags(text, &instr->op_flags, err);
+    }
+    if (strcmp(key, "dge") == 0) {
+        return parse_dge(text, &instr->op_flags, err);
     }
     if (strncmp(key, "imm", 3) == 0 && key[3] >= '0' && key[3] <= '3' && key[4] == '\0') {
         return parse_immediate(text, &instr->imm[key[3] - '0'], err);

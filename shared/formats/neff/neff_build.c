@@ -114,6 +114,7 @@ static void free_subgraph(struct build_subgraph *subgraph)
     ntk_vec_each(struct build_var, var, &subgraph->vars) {
         free(var->name);
         free(var->file_name);
+        free(var->list);
     }
     ntk_vec_fini(&subgraph->vars);
     ntk_vec_each(struct build_queue, queue, &subgraph->queues) {
@@ -534,6 +535,47 @@ uint32_t ntk_neff_kernel_virtual(struct ntk_neff_kernel *kernel, const char *nam
     return id;
 }
 
+uint32_t ntk_neff_kernel_pointer(struct ntk_neff_kernel *kernel, const char *name,
+                                 uint32_t referenced_var_id)
+{
+    size_t var_count = kernel->subgraphs[kernel->current].vars.count;
+    uint32_t id = add_var(kernel, kernel->current, name, NTK_NEFF_VAR_POINTER, 8);
+
+    if (!failed(kernel->build)) {
+        if (referenced_var_id >= var_count) {
+            neff_build_fail(kernel->build, -EINVAL, "pointer %s refers to no variable", name);
+        }
+        last_var(kernel)->referenced_var_id = referenced_var_id;
+    }
+    return id;
+}
+
+uint32_t ntk_neff_kernel_table(struct ntk_neff_kernel *kernel, const char *name,
+                               const uint32_t *var_ids, uint32_t count)
+{
+    size_t var_count = kernel->subgraphs[kernel->current].vars.count;
+    uint32_t id = add_var(kernel, kernel->current, name, NTK_NEFF_VAR_DGE_TABLE, 0);
+    struct build_var *table;
+
+    if (failed(kernel->build)) {
+        return id;
+    }
+    table = last_var(kernel);
+    table->list = calloc((size_t)count + 1, sizeof *table->list);
+    if (!table->list) {
+        no_memory(kernel->build);
+        return id;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (var_ids[i] >= var_count) {
+            neff_build_fail(kernel->build, -EINVAL, "table %s lists no variable", name);
+        }
+        table->list[i] = var_ids[i];
+    }
+    table->list_count = count;
+    return id;
+}
+
 uint32_t ntk_neff_kernel_var(struct ntk_neff_kernel *kernel, const char *name)
 {
     const struct build_subgraph *subgraph = &kernel->subgraphs[kernel->current];
@@ -809,7 +851,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
     added->waits = waits;
     ntk_vec_init(&added->signals, sizeof(struct build_sync));
     token.index = subgraph->engines[engine].program.count - 1;
-    if (instr->op == NTK_ISA_OP_DMA_COPY || instr->op == NTK_ISA_OP_DMA_INDIRECT_COPY) {
+    if (ntk_isa_ends_later(instr->op)) {
         if (instr->queue >= subgraph->queues.count) {
             neff_build_fail(build, -EINVAL, "there is no queue set %u", instr->queue);
             return 0;

@@ -130,6 +130,12 @@ uint32_t ntk_neff_kernel_tmp(struct ntk_neff_kernel *kernel, const char *name,
                              uint64_t bytes_count);
 uint32_t ntk_neff_kernel_virtual(struct ntk_neff_kernel *kernel, const char *name,
                                  uint64_t backing_offset, uint64_t bytes_count);
+/* The address of another variable: descriptors read it, DMA instructions go to what it refers to. */
+uint32_t ntk_neff_kernel_pointer(struct ntk_neff_kernel *kernel, const char *name,
+                                 uint32_t referenced_var_id);
+/* Variables that an index of dma_indirect_copy chooses from. */
+uint32_t ntk_neff_kernel_table(struct ntk_neff_kernel *kernel, const char *name,
+                               const uint32_t *var_ids, uint32_t count);
 /* The state buffer, var_id 0 of every subgraph. */
 #define NTK_NEFF_VAR_ID_SBUF 0
 

@@ -273,8 +273,18 @@ static void put_vars(struct ntk_json *json, const struct build_subgraph *subgrap
         ntk_json_key_object_begin(json, var->name);
         ntk_json_key_text(json, "type", var_types[var->type]);
         ntk_json_key_u64(json, "var_id", id++);
-        if (var->type != NTK_NEFF_VAR_STATE_BUFFER) {
+        if (var->type != NTK_NEFF_VAR_STATE_BUFFER && var->type != NTK_NEFF_VAR_DGE_TABLE) {
             ntk_json_key_u64(json, "size", var->bytes_count);
+        }
+        if (var->type == NTK_NEFF_VAR_POINTER) {
+            ntk_json_key_u64(json, "referenced_var_id", var->referenced_var_id);
+        }
+        if (var->type == NTK_NEFF_VAR_DGE_TABLE) {
+            ntk_json_key_array_begin(json, "list");
+            for (uint32_t i = 0; i < var->list_count; i++) {
+                ntk_json_u64(json, var->list[i]);
+            }
+            ntk_json_array_end(json);
         }
         if (var->type == NTK_NEFF_VAR_VIRTUAL) {
             ntk_json_key_u64(json, "backing_variable_off", var->backing_offset);

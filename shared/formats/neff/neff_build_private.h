@@ -30,6 +30,9 @@ struct build_var { /* its var_id is its index */
     uint64_t bytes_count;
     uint64_t backing_offset;
     char *file_name;
+    uint32_t referenced_var_id; /* POINTER */
+    uint32_t *list;             /* DGE_TABLE: var_ids */
+    uint32_t list_count;
 };
 
 struct build_queue {

@@ -293,8 +293,10 @@ static int read_queue_set(struct reader *r, const struct ntk_neff_subgraph *subg
 static int read_queue_sets(struct reader *r, struct ntk_neff_subgraph *subgraph, const json_t *def)
 {
     json_t *sets = json_object_get(def, "dma_queue");
+    struct ntk_map instances = { 0 };
     const char *name;
     json_t *value;
+    int ret = 0;
 
     if (!sets) {
         return 0;
@@ -308,15 +310,26 @@ static int read_queue_sets(struct reader *r, struct ntk_neff_subgraph *subgraph,
     }
     json_object_foreach(sets, name, value)
     {
-        int ret = read_queue_set(r, subgraph, name, value,
-                                 &subgraph->queue_sets[subgraph->queue_set_count]);
+        struct ntk_neff_queue_set *set = &subgraph->queue_sets[subgraph->queue_set_count];
 
+        ret = read_queue_set(r, subgraph, name, value, set);
+        for (uint32_t i = 0; ret == 0 && i < set->instance_count; i++) {
+            if (ntk_map_get(&instances, set->instances[i])) {
+                ret = BAD(r, "%s: two queue instances are called %s", subgraph->name,
+                          set->instances[i]);
+            } else if (ntk_map_put(&instances, set->instances[i], set) < 0) {
+                ret = NO_MEMORY(r);
+            }
+        }
         if (ret < 0) {
-            return ret;
+            goto out;
         }
         subgraph->queue_set_count++;
     }
-    return 0;
+
+out:
+    ntk_map_fini(&instances);
+    return ret;
 }
 
 /* ---- engines ---- */

@@ -156,9 +156,7 @@ static void chain(struct engine_fixture *f, struct ntk_isa_instr *instr, bool si
 void engine_fixture_step(struct engine_fixture *f, enum ntk_isa_engine engine,
                          struct ntk_isa_instr instr)
 {
-    bool is_dma = instr.op == NTK_ISA_OP_DMA_COPY || instr.op == NTK_ISA_OP_DMA_INDIRECT_COPY;
-
-    chain(f, &instr, !is_dma);
+    chain(f, &instr, !ntk_isa_ends_later(instr.op));
     engine_fixture_emit(f, engine, &instr);
 }
 

@@ -211,6 +211,20 @@ static void everything(struct engine_fixture *f)
             instr.op_flags = NTK_ISA_OPF_BOUNDS | NTK_ISA_OPF_OOB_SKIP;
             instr.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 1, 16, 16, NTK_DTYPE_FLOAT32);
             instr.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(512, 4, 1, NTK_DTYPE_INT32);
+            instr.operand[NTK_ISA_SRC2].space = NTK_ISA_SPACE_NONE;
+            break;
+        case NTK_ISA_OP_DMA_TRANSPOSE:
+            instr.imm[0] = 0x0001;
+            instr.operand[NTK_ISA_DST] = ntk_isa_var(1, 0, 16, 4, 4, NTK_DTYPE_FLOAT32);
+            break;
+        case NTK_ISA_OP_DMA_COMPUTE:
+            instr.op0 = NTK_ISA_ALU_ADD;
+            instr.op_flags = NTK_ISA_OPF_ACCUMULATE;
+            for (int s = 0; s < NTK_ISA_DMA_SOURCES; s++) {
+                instr.operand[ntk_isa_dma_sources[s]] =
+                    ntk_isa_sbuf((uint64_t)s * 256, 4, 16, NTK_DTYPE_FLOAT32);
+                instr.imm[s] = ntk_isa_float_bits(1.0F);
+            }
             break;
         case NTK_ISA_OP_NC_MATMUL:
             instr.imm[0] = 0;
@@ -505,7 +519,7 @@ static void every_field_of_a_descriptor_may_be_spoilt(void **state)
     assert_null(f->program);
 }
 
-static void a_pointer_has_no_memory_to_move(void **state)
+static void a_pointer_to_nothing_is_refused(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -514,7 +528,8 @@ static void a_pointer_has_no_memory_to_move(void **state)
     copy.operand[NTK_ISA_SRC0] = ntk_isa_var(3, 0, 1, 8, 8, NTK_DTYPE_UINT8);
     engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &copy);
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
-    assert_string_equal(f->err.text, "SP slot 0: variable 3 has no memory of its own to move");
+    assert_string_equal(f->err.text,
+                        "SP slot 0: source 0: pointer 3 refers to nothing with memory");
 }
 
 int main(void)
@@ -525,7 +540,7 @@ int main(void)
         TEST(several_spoilt_bytes_of_one_slot_are_survived),
         TEST(programs_cut_anywhere_are_refused_or_shorter),
         TEST(every_field_of_a_descriptor_may_be_spoilt),
-        TEST(a_pointer_has_no_memory_to_move),
+        TEST(a_pointer_to_nothing_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

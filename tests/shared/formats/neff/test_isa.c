@@ -219,12 +219,14 @@ static struct ntk_isa_instr any_instr(const struct ntk_isa_op_info *info)
     case NTK_ISA_OP_DMA_TRIGGER:
         instr.queue = (uint16_t)pick(20);
         instr.group_id = pick(1000);
+        instr.imm[0] = pick(4);
         break;
     case NTK_ISA_OP_DMA_COPY:
         *dst = any_tile(NTK_ISA_SPACE_SBUF, partitions, elements, f32);
         *src0 = ntk_isa_var(pick(9), 4 * pick(1000), partitions, (int32_t)elements, elements,
                             NTK_DTYPE_BFLOAT16);
         instr.queue = (uint16_t)pick(20);
+        instr.op_flags = (uint8_t)(pick(4) << NTK_ISA_DGE_SHIFT);
         instr.done_semaphore = (uint16_t)pick(256);
         instr.done_value = 1;
         break;
@@ -234,7 +236,39 @@ static struct ntk_isa_instr any_instr(const struct ntk_isa_op_info *info)
         *src1 = any_tile(NTK_ISA_SPACE_SBUF, partitions, 1, NTK_DTYPE_INT32);
         instr.imm[0] = elements * 4;
         instr.imm[1] = pick(1000);
-        instr.op_flags = NTK_ISA_OPF_BOUNDS | (pick(2) ? NTK_ISA_OPF_OOB_SKIP : 0);
+        instr.op_flags =
+            (uint8_t)(NTK_ISA_OPF_BOUNDS | (pick(2) ? NTK_ISA_OPF_OOB_SKIP : 0) |
+                      (pick(2) ? NTK_ISA_OPF_ACCUMULATE : 0) | pick(3) << NTK_ISA_DGE_SHIFT);
+        if (pick(2)) { /* rows of one variable to rows of another */
+            *src2 = any_tile(NTK_ISA_SPACE_SBUF, partitions, 1, NTK_DTYPE_UINT32);
+            *dst = ntk_isa_var(pick(9), 64, 1, 0, elements, NTK_DTYPE_BFLOAT16);
+            instr.imm[2] = elements * 2;
+            instr.imm[3] = pick(1000);
+        }
+        break;
+    case NTK_ISA_OP_DMA_TRANSPOSE:
+        *dst = ntk_isa_var(pick(9), 0, elements, (int32_t)partitions, partitions, f32);
+        *src0 =
+            any_tile(pick(2) ? NTK_ISA_SPACE_SBUF : NTK_ISA_SPACE_PSUM, partitions, elements, f32);
+        instr.imm[0] = 0x0001;
+        instr.queue = (uint16_t)pick(20);
+        instr.op_flags = (uint8_t)(pick(4) << NTK_ISA_DGE_SHIFT);
+        break;
+    case NTK_ISA_OP_DMA_COMPUTE:
+        *dst = any_tile(NTK_ISA_SPACE_PSUM, partitions, elements, f32);
+        *src0 = any_tile(NTK_ISA_SPACE_SBUF, partitions, elements, NTK_DTYPE_INT16);
+        instr.op0 = pick(2) ? NTK_ISA_ALU_ADD : NTK_ISA_ALU_MAXIMUM;
+        if (pick(2)) {
+            instr.operand[NTK_ISA_SRC3] = any_tile(NTK_ISA_SPACE_SBUF, partitions, elements, f32);
+        }
+        if (instr.op0 == NTK_ISA_ALU_ADD) {
+            instr.imm[0] = ntk_isa_float_bits(0.5F);
+            instr.imm[3] = instr.operand[NTK_ISA_SRC3].space ? ntk_isa_float_bits(1.0F) : 0;
+        }
+        instr.op_flags =
+            (uint8_t)((pick(2) ? NTK_ISA_OPF_ACCUMULATE : 0) | pick(4) << NTK_ISA_DGE_SHIFT);
+        instr.done_semaphore = (uint16_t)pick(256);
+        instr.done_value = 1;
         break;
     case NTK_ISA_OP_NC_MATMUL:
         *src0 = any_tile(NTK_ISA_SPACE_SBUF, partitions, 64, NTK_DTYPE_BFLOAT16);

@@ -272,6 +272,40 @@ static void nodes_are_joined_by_the_names_of_their_tensors(void **state)
     free(bytes);
 }
 
+static void pointers_and_tables_name_other_variables(void **state)
+{
+    struct ntk_neff_build *build = adder(NULL, 1);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "chooser");
+    uint32_t y = ntk_neff_kernel_input(kernel, "y", NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t tmp = ntk_neff_kernel_tmp(kernel, "scratch", 4096);
+    uint32_t pointer = ntk_neff_kernel_pointer(kernel, "to y", y);
+    uint32_t table = ntk_neff_kernel_table(kernel, "both", (uint32_t[]){ tmp, pointer }, 2);
+    const struct ntk_neff_subgraph *subgraph;
+    struct ntk_err err = { 0 };
+    uint8_t *bytes;
+    size_t count;
+    struct ntk_neff *neff;
+
+    (void)state;
+    ntk_neff_kernel_output(kernel, "z", NTK_DTYPE_FLOAT32, 2, shape);
+    neff = finish(build, &bytes, &count);
+    subgraph = &neff->kelfs[1].subgraphs[0];
+    assert_int_equal(ntk_neff_var_by_id(subgraph, pointer)->type, NTK_NEFF_VAR_POINTER);
+    assert_int_equal(ntk_neff_var_by_id(subgraph, pointer)->referenced_var_id, y);
+    assert_int_equal(ntk_neff_var_by_id(subgraph, table)->type, NTK_NEFF_VAR_DGE_TABLE);
+    assert_int_equal(ntk_neff_var_by_id(subgraph, table)->list_count, 2);
+    assert_int_equal(ntk_neff_var_by_id(subgraph, table)->list[1], pointer);
+    ntk_neff_close(neff);
+    free(bytes);
+
+    build = ntk_neff_build_create(NULL);
+    kernel = ntk_neff_build_kernel(build, "wrong");
+    ntk_neff_kernel_pointer(kernel, "nowhere", 9);
+    assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, &err), -EINVAL);
+    assert_string_equal(err.text, "pointer nowhere refers to no variable");
+    ntk_neff_build_destroy(build);
+}
+
 static void several_core_nodes_have_programs_of_their_own(void **state)
 {
     struct ntk_neff_build *build = adder(NULL, 1);
@@ -391,6 +425,7 @@ int main(void)
         cmocka_unit_test(equal_programs_give_equal_files),
         cmocka_unit_test(logical_cores_of_two_get_an_idle_second_program),
         cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
+        cmocka_unit_test(pointers_and_tables_name_other_variables),
         cmocka_unit_test(nodes_are_joined_by_the_names_of_their_tensors),
         cmocka_unit_test(several_core_nodes_have_programs_of_their_own),
         cmocka_unit_test(the_first_error_is_the_one_reported),

@@ -291,6 +291,8 @@ static void a_lie_in_a_member_is_named(void **state)
           "sg00: queue set qSPIO0 belongs to no engine: \"gp\"" },
         { "sg00/def.json", "[8,9]", "[8,256]", -EBADMSG,
           "sg00: queue set qSPIO0 names a semaphore that does not exist" },
+        { "sg00/def.json", "\"queue_instances\":[\"ring0\"]", "\"queue_instances\":[\"r\",\"r\"]",
+          -EBADMSG, "sg00: two queue instances are called r" },
         { "sg00/def.json", "sp.bin", "no.bin", -EBADMSG, "the archive has no sg00/no.bin" },
         { "sg00/sp.json", "\"queue\":\"qSPIO0\"", "\"queue\":\"qNone\"", -EBADMSG,
           "sg00/sp.json: group 0 is for a queue that is not declared: qNone" },
