@@ -79,7 +79,9 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
         struct ntk_neff_build_tensor out = { "z", NTK_DTYPE_FLOAT32, 2, { shape[0], shape[1] } };
 
         ntk_neff_build_member(build, "cpu.so", options->cpu_library, options->cpu_library_bytes);
-        ntk_neff_build_cpu_node(build, "negate", "test_negate", "cpu.so", &in, 1, &out, 1);
+        ntk_neff_build_cpu_node(build, "negate",
+                                options->cpu_function ? options->cpu_function : "test_negate",
+                                "cpu.so", &in, 1, &out, 1);
     }
     return finish(build, out_bytes);
 }

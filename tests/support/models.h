@@ -14,14 +14,15 @@
 #define TEST_MODEL_BYTES (TEST_MODEL_ELEMENTS * sizeof(float))
 
 struct test_model_options {
-    const char *name;       /* NULL: "adder" */
-    const char *target;     /* NULL: any */
-    uint32_t lnc;           /* 0: 1 */
-    uint64_t virtual_bytes; /* a variable in the shared scratchpad, 0 none */
-    uint64_t tmp_bytes;     /* a private one, 0 none */
-    uint32_t rounds;        /* how often the sum is computed; 0: once */
-    int deadlock;           /* an engine waits for what never comes */
-    int cpu_after;          /* y goes through CPU node "test_negate" of member cpu.so to z */
+    const char *name;         /* NULL: "adder" */
+    const char *target;       /* NULL: any */
+    uint32_t lnc;             /* 0: 1 */
+    uint64_t virtual_bytes;   /* a variable in the shared scratchpad, 0 none */
+    uint64_t tmp_bytes;       /* a private one, 0 none */
+    uint32_t rounds;          /* how often the sum is computed; 0: once */
+    int deadlock;             /* an engine waits for what never comes */
+    int cpu_after;            /* y goes through a CPU node of member cpu.so to z */
+    const char *cpu_function; /* its function; NULL: "test_negate" */
     const void *cpu_library;
     size_t cpu_library_bytes;
 };

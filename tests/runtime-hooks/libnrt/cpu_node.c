@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU node of a test model: out = -in.
+ * The CPU nodes of test models: out = -in, and one that fails.
  */
 #include "shared/formats/neff/neff_cpu.h"
 
 ntk_neff_cpu_function test_negate;
+ntk_neff_cpu_function test_fail;
 
 __attribute__((visibility("default"))) int test_negate(const struct ntk_neff_cpu_tensor *inputs,
                                                        uint32_t input_count,
@@ -21,4 +22,16 @@ __attribute__((visibility("default"))) int test_negate(const struct ntk_neff_cpu
         out[i] = -in[i];
     }
     return 0;
+}
+
+__attribute__((visibility("default"))) int test_fail(const struct ntk_neff_cpu_tensor *inputs,
+                                                     uint32_t input_count,
+                                                     const struct ntk_neff_cpu_tensor *outputs,
+                                                     uint32_t output_count)
+{
+    (void)inputs;
+    (void)input_count;
+    (void)outputs;
+    (void)output_count;
+    return 1;
 }
