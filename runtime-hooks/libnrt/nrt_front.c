@@ -7,6 +7,7 @@
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_env_names.h"
 #include "runtime-hooks/libnrt/nrt_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_profile_state.h"
@@ -221,6 +222,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
     if (state != STATE_OPEN) {
         pthread_rwlock_wrlock(&gate);
         nrt_log_open();
+        nrt_env_tell();
         status = front_open(framework, fw_version, fal_version);
         pthread_rwlock_unlock(&gate);
     }

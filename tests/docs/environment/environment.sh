@@ -1,18 +1,42 @@
 #!/bin/bash
-# docs/environment.md says of every variable that the vendor documents (names.txt) what it does here, and
-# names every variable that the runtime reads.
+# The variables of the runtime stand in one table (runtime-hooks/libnrt/nrt_env.def). docs/environment.md has
+# the same names, those that act here above "The vendor's other variables", the others below; all that the
+# vendor documents (names.txt) are among them; the code reads those that act and no other; each of them is
+# set by a test.
 set -u
 root=$NTK_SOURCE_DIR
-documented=$(grep -oE '`NEURON_[A-Z0-9_]+`' "$root/docs/environment.md" | tr -d '`' | LC_ALL=C sort -u)
+table=$root/runtime-hooks/libnrt/nrt_env.def
+page=$root/docs/environment.md
 failed=0
+bad() { echo "$*"; failed=1; }
+same() { # what is compared, left, right
+    local differences
+    differences=$(LC_ALL=C diff <(echo "$2") <(echo "$3") | grep '^[<>]') || return 0
+    bad "$1:" $differences
+}
+names() { grep -oE "$1" | grep -oE 'NEURON_[A-Z0-9_]*[A-Z0-9]' | LC_ALL=C sort -u; }
 
-missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort -u names.txt) <(echo "$documented"))
-[ -z "$missing" ] || { echo "docs/environment.md does not name:" $missing; failed=1; }
+# _LOG_LEVEL_<COMP> and _LOG_LOCATION_<COMP> are put together at run time and have no row on the page.
+component='NEURON_RT_LOG_(LEVEL|LOCATION)_[A-Z]+'
+rows() { sed -n "s/^NRT_ENV(\(.*\), $1)\$/\1/p" "$table" | grep -vxE "$component" | LC_ALL=C sort; }
+honoured=$(rows HONOURED)
+ignored=$(rows IGNORED)
+[ "$(grep -c '^NRT_ENV(' "$table")" = "$(grep -cE '^NRT_ENV\([A-Z0-9_]+, (HONOURED|IGNORED)\)$' "$table")" ] || bad "a row of $table is malformed"
+same "the table is not in order, or a name stands twice" "$(grep '^NRT_ENV(' "$table")" "$(grep '^NRT_ENV(' "$table" | LC_ALL=C sort -u)"
 
-# Names in full only: those of a component (_LOG_LEVEL_<COMP>) are put together at run time.
-read_here=$(grep -rhoE '"NEURON_[A-Z0-9_]*[A-Z0-9]"' --include='*.c' --include='*.h' "$root/runtime-hooks" "$root/shared/abi" |
-    tr -d '"' | LC_ALL=C sort -u)
-[ -n "$read_here" ] || { echo "no variable found in the sources"; failed=1; }
-missing=$(LC_ALL=C comm -23 <(echo "$read_here") <(echo "$documented"))
-[ -z "$missing" ] || { echo "read but not in docs/environment.md:" $missing; failed=1; }
+same "act by the table (<) and by the page (>)" "$honoured" \
+    "$(sed "/^The vendor's other variables/,\$d" "$page" | grep '^|' | names '^\| [^|]*')"
+same "change nothing by the table (<) and by the page (>)" "$ignored" \
+    "$(sed -n "/^The vendor's other variables/,\$p" "$page" | grep '^|' | names '^\| [^|]*')"
+missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort -u names.txt) <(printf '%s\n%s\n' "$honoured" "$ignored" | LC_ALL=C sort))
+[ -z "$missing" ] || bad "documented by the vendor and not in the table:" $missing
+
+# Those of the log are found by their endings, NEURON_LIBNRT by our programs.
+read_here=$(grep -rhE '"NEURON_' --include='*.c' --include='*.h' "$root/runtime-hooks" "$root/shared/abi" "$root/profiler" |
+    names '"NEURON_[A-Z0-9_]*[A-Z0-9]"')
+same "act by the table (<) and are read by the code (>)" "$(echo "$honoured" | grep -v 'NEURON_RT_LOG_')" \
+    "$(echo "$read_here" | grep -vxE 'NEURON_RT_LOG_.*|NEURON_ENV_.*')"
+tested=$(grep -rhE 'NEURON_' --include='*.c' --include='*.sh' "$root/tests" --exclude-dir=docs | names 'NEURON_[A-Z0-9_]*[A-Z0-9]')
+missing=$(LC_ALL=C comm -23 <(echo "$honoured") <(echo "$tested"))
+[ -z "$missing" ] || bad "no test sets:" $missing
 exit $failed

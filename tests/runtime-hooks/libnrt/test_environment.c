@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables that the vendor documents and that change nothing here: any value of theirs is harmless.
+ * Variables: those that change nothing here take any value, and are told; those of inspections act.
  */
+#include <glob.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,10 @@
 
 #include <cmocka.h>
 
+#include "shared/base/fs.h"
+#include "shared/formats/ntrace/ntrace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/scratch.h"
 
 #define LINE_BYTES 4096
 
@@ -90,12 +94,121 @@ static void nan_is_told_when_either_variable_asks_for_it(void **state)
     unsetenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
 }
 
+/* The system trace of an inspection while a model runs twice on core 1; NULL: there is none. */
+static NtkNtracePb__Trace *inspection_trace(const struct runtime *runtime)
+{
+    struct test_model_options options = { 0 };
+    NtkNtracePb__Trace *trace = NULL;
+    struct ntk_err err = { 0 };
+    struct loaded loaded;
+    glob_t found = { 0 };
+    size_t bytes;
+    char path[512];
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    (void)snprintf(path, sizeof path, "%s/out", runtime->folder);
+    setenv("NEURON_RT_INSPECT_OUTPUT_DIR", path, 1);
+    setenv("NEURON_RT_INSPECT_ENABLE", "1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 1);
+    free(neff);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    }
+    loaded_fini(&loaded);
+    nrt_close();
+    unsetenv("NEURON_RT_INSPECT_ENABLE");
+    unsetenv("NEURON_RT_INSPECT_OUTPUT_DIR");
+    (void)snprintf(path, sizeof path, "%s/out/*/*/ntrace.pb", runtime->folder);
+    if (glob(path, 0, NULL, &found) == 0) {
+        assert_int_equal(found.gl_pathc, 1);
+        assert_int_equal(ntk_ntrace_read(found.gl_pathv[0], &trace, &err), 0);
+    }
+    globfree(&found);
+    return trace;
+}
+
+static size_t events_of_core(const NtkNtracePb__Trace *trace, uint32_t core)
+{
+    for (size_t i = 0; i < trace->n_cores; i++) {
+        if (trace->cores[i]->nc_idx == core) {
+            return trace->cores[i]->n_event_type;
+        }
+    }
+    return 0;
+}
+
+static void variables_of_inspections_say_what_a_system_trace_holds(void **state)
+{
+    static const struct {
+        const char *name, *value;
+        size_t least, most; /* events of core 1 */
+        bool is_there;
+    } rows[] = {
+        { "NEURON_RT_INSPECT_SYSTEM_PROFILE", "1", 10, SIZE_MAX, true },
+        { "NEURON_RT_INSPECT_SYSTEM_PROFILE", "0", 0, 0, false },
+        { "NEURON_RT_INSPECT_EVENT_FILTER_NC", "0-1", 10, SIZE_MAX, true },
+        { "NEURON_RT_INSPECT_EVENT_FILTER_NC", "0", 0, 0, true },
+        { "NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC", "4", 4, 4, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct runtime *runtime = NULL;
+
+        assert_int_equal(runtime_setup((void **)&runtime), 0);
+        setenv(rows[i].name, rows[i].value, 1);
+        NtkNtracePb__Trace *trace = inspection_trace(runtime);
+        unsetenv(rows[i].name);
+        if ((trace != NULL) != rows[i].is_there) {
+            fail_msg("%s=%s: %s", rows[i].name, rows[i].value, trace ? "a trace" : "no trace");
+        }
+        if (trace) {
+            size_t count = events_of_core(trace, 1);
+
+            if (count < rows[i].least || count > rows[i].most) {
+                fail_msg("%s=%s: %zu events", rows[i].name, rows[i].value, count);
+            }
+            ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
+        }
+        runtime_teardown((void **)&runtime);
+    }
+}
+
+static void variables_that_change_nothing_are_told(void **state)
+{
+    static char log[1 << 15];
+    const struct runtime *runtime = *state;
+    char *path = test_scratch_path(runtime->folder, "log");
+
+    setenv("NEURON_RT_LOG_LEVEL", "INFO", 1);
+    setenv("NEURON_RT_LOG_LOCATION", path, 1);
+    setenv("NEURON_RT_RESET_CORES", "1", 1);
+    setenv("NEURON_RT_VISIBLE_CORE", "1", 1); /* the S is missing */
+    setenv("NEURON_RT_EXEC_TIMEOUT", "7", 1);
+    setenv("NEURON_CC_FLAGS", "-O1", 1); /* somebody else's */
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    unsetenv("NEURON_RT_RESET_CORES");
+    unsetenv("NEURON_RT_VISIBLE_CORE");
+    unsetenv("NEURON_RT_EXEC_TIMEOUT");
+    unsetenv("NEURON_CC_FLAGS");
+    assert_true(ntk_fs_read_text(path, log, sizeof log) > 0);
+    assert_non_null(strstr(log, "NEURON_RT_RESET_CORES changes nothing on software NeuronCores"));
+    assert_non_null(strstr(log, "  WARN     NRT:nrt_init "));
+    assert_non_null(strstr(log, "NEURON_RT_VISIBLE_CORE is no variable of this runtime"));
+    assert_null(strstr(log, "NEURON_RT_EXEC_TIMEOUT"));
+    assert_null(strstr(log, "NEURON_CC_FLAGS"));
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(variables_without_effect_take_any_value),
         TEST(nan_is_told_when_either_variable_asks_for_it),
+        TEST(variables_that_change_nothing_are_told),
+        cmocka_unit_test(variables_of_inspections_say_what_a_system_trace_holds),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -376,6 +376,10 @@ static void spoilt_neffs_are_refused(void **state)
     memcpy(copy, neff, bytes);
     copy[550] = 1; /* feature bit 48 */
     assert_int_equal(nrt_load(copy, bytes, 0, 1, &model), NRT_UNSUPPORTED_NEFF_VERSION);
+    setenv("NEURON_SOFT_NEFF_FEATURES", "0x8001000000000fff", 1);
+    assert_int_equal(nrt_load(copy, bytes, 0, 1, &model), NRT_SUCCESS);
+    assert_int_equal(nrt_unload(model), NRT_SUCCESS);
+    unsetenv("NEURON_SOFT_NEFF_FEATURES");
     memcpy(copy, neff, bytes);
     copy[552] = 2; /* LNC */
     assert_int_equal(nrt_load(copy, bytes, 0, 1, &model), NRT_INVALID);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_env_names - which variables there are, and which of them act here (nrt_env.def).
+ *
+ * Threads: any; reads the environment at each call.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_ENV_NAMES_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_ENV_NAMES_H
+
+enum nrt_env_use {
+    NRT_ENV_UNKNOWN,
+    NRT_ENV_HONOURED,
+    NRT_ENV_IGNORED,
+};
+
+enum nrt_env_use nrt_env_use_get(const char *name);
+/* One line for each variable that is set and changes nothing: INFO for a known one, WARN for one of the
+ * runtime's families that nobody knows, as after a typing error. */
+void nrt_env_tell(void);
+/* Calls line for each variable that begins with NEURON_, as "name=value"; at most NRT_ENV_LINES_MAX. */
+#define NRT_ENV_LINES_MAX 256
+void nrt_env_each(void (*line)(const char *assignment, void *ctx), void *ctx);
+
+#endif
