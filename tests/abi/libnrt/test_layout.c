@@ -267,6 +267,7 @@ SIZE(nrt_tensor_set_t *, 8);
 SIZE(nrt_cc_context_t *, 8);
 SIZE(nrta_error_tracker_t *, 8);
 SIZE(nrt_inspect_config_t *, 8);
+SIZE(nrt_profile_continuous_options_t *, 8);
 SIZE(nrt_sys_trace_config_t *, 8);
 SIZE(nrt_sys_trace_fetch_options_t *, 8);
 SIZE(nrt_async_sendrecv_comm_t *, 8);
