@@ -175,6 +175,7 @@ int main(int argc, char **argv)
         return fail(&err);
     }
     options.config = &config;
+    options.reload = arg_config ? read_config : NULL;
     options.report.line_bytes_max = (size_t)arg_max_line;
     options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
     options.report_count = arg_once ? 1 : arg_count;

@@ -37,6 +37,7 @@ struct ntk_monitor {
     struct ntk_store *store;
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
+    struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
     struct ntk_monitor_stream *stream;
     const struct ntk_exporter *exporter; /* Prometheus, for --prometheus and --http */
     void *exporter_state;
@@ -227,12 +228,9 @@ static void take_period(struct ntk_monitor *monitor, bool all)
     }
 }
 
-static void on_report(uint32_t times, void *ctx)
+/* Ends the loop when all reports are written, else waits for the next. */
+static void go_on(struct ntk_monitor *monitor)
 {
-    struct ntk_monitor *monitor = ctx;
-
-    (void)times;
-    take_period(monitor, false);
     if (monitor->options->report_count && monitor->reports >= monitor->options->report_count) {
         finish(monitor, 0);
         return;
@@ -240,6 +238,39 @@ static void on_report(uint32_t times, void *ctx)
     uint64_t next_ns = ntk_monitor_schedule_next_ns(monitor->schedule);
     uint64_t now_ns = ntk_clock_monotonic_ns();
     ntk_loop_timer_set(monitor->report_timer, next_ns > now_ns ? next_ns : now_ns + 1, 0);
+}
+
+static void on_report(uint32_t times, void *ctx)
+{
+    struct ntk_monitor *monitor = ctx;
+
+    (void)times;
+    take_period(monitor, false);
+    go_on(monitor);
+}
+
+/* A service manager waits for the end of this; it is one also when the old configuration stays. */
+static void reload(struct ntk_monitor *monitor)
+{
+    struct ntk_monitor_config *config = calloc(1, sizeof *config);
+    struct ntk_err err = { 0 };
+    int ret = config ? monitor->options->reload(config, &err)
+                     : ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+
+    if (ret < 0) {
+        ntk_log_warn(MODULE, "%s; the old configuration stays", err.text);
+        free(config);
+        return;
+    }
+    take_period(monitor, true);
+    ntk_monitor_schedule_configure(monitor->schedule, config, ntk_clock_monotonic_ns());
+    if (monitor->config) {
+        ntk_monitor_config_fini(monitor->config);
+        free(monitor->config);
+    }
+    monitor->config = config;
+    ntk_log_info(MODULE, "the configuration was read again");
+    go_on(monitor);
 }
 
 static void on_drain(uint32_t times, void *ctx)
@@ -258,6 +289,16 @@ static void on_signal(uint32_t signal_number, void *ctx)
 {
     struct ntk_monitor *monitor = ctx;
 
+    if (signal_number == SIGHUP) {
+        ntk_service_reloading(monitor->service);
+        if (monitor->options->reload) {
+            reload(monitor);
+        } else {
+            ntk_log_info(MODULE, "there is no configuration file to read again");
+        }
+        ntk_service_ready(monitor->service, "collecting");
+        return;
+    }
     ntk_log_info(MODULE, "signal %u: stopping", signal_number);
     ntk_service_stopping(monitor->service);
     if (monitor->store) {
@@ -356,7 +397,7 @@ static int open_watches(struct ntk_monitor *monitor, struct ntk_err *err)
 int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_monitor **out_monitor,
                        struct ntk_err *err)
 {
-    static const int signals[] = { SIGINT, SIGTERM, 0 };
+    static const int signals[] = { SIGHUP, SIGINT, SIGTERM, 0 };
     struct ntk_monitor *monitor = calloc(1, sizeof *monitor);
 
     if (!monitor) {
@@ -418,6 +459,10 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
         monitor->exporter->destroy(monitor->exporter_state);
     }
     ntk_monitor_schedule_destroy(monitor->schedule);
+    if (monitor->config) {
+        ntk_monitor_config_fini(monitor->config);
+        free(monitor->config);
+    }
     ntk_collector_destroy(monitor->collector);
     ntk_store_reader_close(monitor->totals);
     int ret = ntk_store_close(monitor->store, err);

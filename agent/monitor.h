@@ -2,6 +2,9 @@
 /*
  * monitor - the agent at work: collects, and hands each period to store, stream, exporters, HTTP.
  *
+ * SIGHUP reads the configuration again: what was covered so far is reported as the old one wants it,
+ * then the new one holds. One that is refused changes nothing and is said in one sentence.
+ *
  * Everything runs in the thread of ntk_monitor_run(); store and HTTP have threads of their own and
  * are only handed things. The rings are drained between the periods, faster while much happens.
  *
@@ -42,6 +45,8 @@ struct ntk_monitor_options {
     bool quiet;            /* nothing on stdout */
     bool skip_first;       /* the first report after a period, not at once */
     uint64_t report_count; /* reports until it ends; 0: until it is stopped */
+    /* Reads the configuration again, for SIGHUP: fills *config or says why not. NULL: there is none. */
+    int (*reload)(struct ntk_monitor_config *config, struct ntk_err *err);
 };
 
 struct ntk_monitor;

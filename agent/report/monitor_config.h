@@ -32,7 +32,6 @@ extern "C" {
 /* Bounds of a file; beyond them it is refused. */
 #define NTK_MONITOR_CONFIG_BYTES_MAX (1024 * 1024)
 #define NTK_MONITOR_FILTERS_MAX 64
-#define NTK_MONITOR_FILTER_BYTES_MAX 512
 #define NTK_MONITOR_PERIODS_MAX 16 /* different ones */
 
 #define NTK_MONITOR_NOT_ASKED (-1)
@@ -56,16 +55,22 @@ struct ntk_monitor_config {
     int system_period[NTK_SYSTEM_GROUP_COUNT];
 };
 
+/* Nothing asked for; as after _fini. */
+void ntk_monitor_config_init(struct ntk_monitor_config *config);
 /* All groups of everyone with one period. */
 void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t period_ns);
-/* The file's. The sentence names file, line where the JSON breaks, or the key that is wrong.
- * Warnings (a period that was raised, keys without effect) are logged. */
+/* The file's. The sentence names file, line and key of what is wrong; unknown keys, keys that stand
+ * twice and values of another type or out of bounds are. Warnings (a period that was raised, a key of
+ * the past without effect) are logged. */
 int ntk_monitor_config_read(struct ntk_monitor_config *config, const char *path,
                             struct ntk_err *err);
 /* The same from bytes in memory. */
 int ntk_monitor_config_parse(struct ntk_monitor_config *config, const char *text, size_t text_bytes,
                              struct ntk_err *err);
 void ntk_monitor_config_fini(struct ntk_monitor_config *config);
+
+/* The one of two indices into periods_ns (or NTK_MONITOR_NOT_ASKED) with the shorter period. */
+int ntk_monitor_config_shorter(const struct ntk_monitor_config *config, int a, int b);
 
 /* Every group that is asked for gets this one period instead. */
 void ntk_monitor_config_set_period(struct ntk_monitor_config *config, uint64_t period_ns);

@@ -41,6 +41,18 @@ static void release_report(struct ntk_monitor_schedule *schedule)
     schedule->held_count = 0;
 }
 
+static void begin_windows(struct ntk_monitor_schedule *schedule,
+                          const struct ntk_monitor_config *config, uint64_t now_ns, bool skip_first)
+{
+    schedule->config = config;
+    schedule->window_count = config->period_count;
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        schedule->windows[i] =
+            (struct window){ .every_ns = config->periods_ns[i],
+                             .due_ns = now_ns + (skip_first ? config->periods_ns[i] : 0) };
+    }
+}
+
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
                                                          uint64_t poll_ns, uint64_t now_ns,
                                                          bool skip_first)
@@ -50,15 +62,20 @@ struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monito
     if (!schedule) {
         return NULL;
     }
-    schedule->config = config;
-    schedule->window_count = config->period_count;
-    for (size_t i = 0; i < schedule->window_count; i++) {
-        schedule->windows[i].every_ns = config->periods_ns[i];
-        schedule->windows[i].due_ns = now_ns + (skip_first ? config->periods_ns[i] : 0);
-    }
+    begin_windows(schedule, config, now_ns, skip_first);
     schedule->poll.every_ns = poll_ns;
     schedule->poll.due_ns = now_ns;
     return schedule;
+}
+
+void ntk_monitor_schedule_configure(struct ntk_monitor_schedule *schedule,
+                                    const struct ntk_monitor_config *config, uint64_t now_ns)
+{
+    release_report(schedule);
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        ntk_snapshot_destroy(schedule->windows[i].covered);
+    }
+    begin_windows(schedule, config, now_ns, true);
 }
 
 void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule)

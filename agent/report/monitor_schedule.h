@@ -32,6 +32,11 @@ struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monito
                                                          bool skip_first);
 void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule);
 
+/* Another configuration from now on, borrowed like the first; what the old one covered since its last
+ * report is forgotten, so put() everything with `all` before. The sequence goes on. */
+void ntk_monitor_schedule_configure(struct ntk_monitor_schedule *schedule,
+                                    const struct ntk_monitor_config *config, uint64_t now_ns);
+
 /* When the next snapshot is wanted (CLOCK_MONOTONIC). */
 uint64_t ntk_monitor_schedule_next_ns(const struct ntk_monitor_schedule *schedule);
 

@@ -89,10 +89,11 @@ static void a_configuration_that_cannot_be_used_is_one_line_and_1(void **state)
     expect(f, "-c", path, 1, expected);
 
     assert_int_equal(ntk_fs_write(path, "{\"system_metrics\":[{\"type\":\"gpu\"}]}", 35, NULL), 0);
-    snprintf(expected, sizeof expected,
-             "neuron-monitor: %s: system_metrics[0]: unknown metric type 'gpu'; known are "
-             "memory_info, neuron_hw_counters, vcpu_usage\n",
-             path);
+    snprintf(
+        expected, sizeof expected,
+        "neuron-monitor: %s: line 1: system_metrics[0].type: unknown metric type 'gpu'; known are "
+        "memory_info, neuron_hw_counters, vcpu_usage\n",
+        path);
     expect(f, "-c", path, 1, expected);
 
     if (geteuid() != 0) { /* root reads everything */
@@ -229,6 +230,83 @@ static void a_signal_is_a_good_end(void **state)
     free(out);
 }
 
+struct holding {
+    const char *path;
+    const char *text;
+};
+
+static int holds(void *ctx)
+{
+    const struct holding *holding = ctx;
+    uint8_t *bytes;
+    size_t count;
+
+    if (ntk_fs_read(holding->path, 1 << 24, &bytes, &count, NULL) < 0) {
+        return 0;
+    }
+    int found = memmem(bytes, count, holding->text, strlen(holding->text)) != NULL;
+    free(bytes);
+    return found;
+}
+
+static void put_config(const char *path, const char *text)
+{
+    assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
+}
+
+/* No report is missing and none is there twice: their numbers go up by one. */
+static void assert_numbered(const char *path)
+{
+    uint8_t *bytes;
+    size_t count;
+    char *save = NULL;
+    int expected = 1;
+
+    assert_int_equal(ntk_fs_read(path, 1 << 24, &bytes, &count, NULL), 0);
+    for (char *line = strtok_r((char *)bytes, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
+        json_t *root = json_loads(line, 0, NULL);
+        assert_int_equal(json_integer_value(json_object_get(root, "sequence")), expected++);
+        json_decref(root);
+    }
+    assert_true(expected > 2);
+    free(bytes);
+}
+
+static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    char *config = test_scratch_path(f->folder, "c.json");
+    char *out = test_scratch_path(f->folder, "out");
+    char *log = test_scratch_path(f->folder, "log");
+    char command[2048];
+
+    put_config(config, "{\"period\":\"100ms\",\"system_metrics\":[{\"type\":\"memory_info\"}]}");
+    snprintf(command, sizeof command, "exec %s/neuron-monitor -c %s --timestamps 2>%s",
+             getenv("NTK_BIN_DIR"), config, log);
+    const char *const argv[] = { "/bin/bash", "-c", command, NULL };
+    pid_t pid = test_start_program(argv, f->environment, out);
+    assert_true(test_wait_until(holds, &(struct holding){ out, "memory_info" }, 30));
+
+    put_config(config, "{\n\"perod\":\"1s\"}");
+    assert_int_equal(kill(pid, SIGHUP), 0);
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence,
+             "%s: line 2: unknown key 'perod'; known are period, neuron_runtimes, system_metrics, "
+             "k8s_info; the old configuration stays\n",
+             config);
+    assert_true(test_wait_until(holds, &(struct holding){ log, sentence }, 30));
+
+    put_config(config, "{\"period\":\"100ms\",\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
+    assert_int_equal(kill(pid, SIGHUP), 0);
+    assert_true(test_wait_until(holds, &(struct holding){ out, "vcpu_usage" }, 30));
+    assert_int_equal(test_stop_program(pid, SIGTERM), 0);
+    assert_numbered(out);
+    free(log);
+    free(out);
+    free(config);
+}
+
 /* Method: the reader takes one line and goes; the period is an hour, so no write can tell. */
 static void a_reader_that_goes_ends_it_at_once(void **state)
 {
@@ -284,6 +362,7 @@ int main(void)
         CASE(count_is_that_many_reports_numbered),
         CASE(a_configuration_decides_the_groups),
         CASE(a_signal_is_a_good_end),
+        CASE(a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing),
         CASE(a_reader_that_goes_ends_it_at_once),
         CASE(help_names_every_option_of_the_man_page),
     };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/report/monitor_filter.h"
 #include "shared/base/fs.h"
 #include "tests/support/scratch.h"
 
@@ -168,11 +169,11 @@ static void go_durations_are_understood(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void unknown_keys_and_addresses_are_no_errors(void **state)
+static void keys_of_the_past_are_no_errors(void **state)
 {
     (void)state;
-    parse_well("{\"hello\":1,\"k8s_info\":true,\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
-               "\"wat\":{},\"metrics\":[{\"type\":\"memory_used\",\"more\":[]}]}]}");
+    parse_well("{\"k8s_info\":true,\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
+               "\"metrics\":[{\"type\":\"memory_used\"}]}]}");
     assert_int_equal(runtime_ns("x", NTK_RUNTIME_GROUP_MEMORY), 5 * SECOND);
     ntk_monitor_config_fini(&config);
 }
@@ -198,48 +199,64 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
         const char *sentence;
     } rows[] = {
         { "", "the file is empty" },
-        { "[]", "a JSON object expected" },
+        { "[]", "line 1: a JSON object expected" },
         { "{\n\"period\": \"5s\",\n}", "line 3, column 1: string or '}' expected near '}'" },
-        { "{\"period\":5}", "period: a string such as \"5s\" expected" },
-        { "{\"period\":\"soon\"}", "period: 'soon' is no time such as 500ms, 5s or 1m30s" },
-        { "{\"period\":\"-1s\"}", "period: '-1s' is no time such as 500ms, 5s or 1m30s" },
-        { "{\"period\":\"25h\"}", "period: '25h' is longer than a day" },
-        { "{\"neuron_runtimes\":{}}", "neuron_runtimes: an array expected" },
-        { "{\"neuron_runtimes\":[1]}", "neuron_runtimes[0]: an object expected" },
+        { "{\"period\":5}", "line 1: period: a string such as \"5s\" expected" },
+        { "{\"period\":\"soon\"}", "line 1: period: 'soon' is no time such as 500ms, 5s or 1m30s" },
+        { "{\"period\":\"-1s\"}", "line 1: period: '-1s' is no time such as 500ms, 5s or 1m30s" },
+        { "{\"period\":\"25h\"}", "line 1: period: '25h' is longer than a day" },
+        { "{\"neuron_runtimes\":{}}", "line 1: neuron_runtimes: an array expected" },
+        { "{\"neuron_runtimes\":[1]}", "line 1: neuron_runtimes[0]: an object expected" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":1}]}",
-          "neuron_runtimes[0].tag_filter: a string expected" },
+          "line 1: neuron_runtimes[0].tag_filter: a string expected" },
         { "{\"neuron_runtimes\":[{\"metrics\":{}}]}",
-          "neuron_runtimes[0].metrics: an array expected" },
+          "line 1: neuron_runtimes[0].metrics: an array expected" },
         { "{\"neuron_runtimes\":[{},{\"metrics\":[\"x\"]}]}",
-          "neuron_runtimes[1].metrics[0]: an object expected" },
+          "line 1: neuron_runtimes[1].metrics[0]: an object expected" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{}]}]}",
-          "neuron_runtimes[0].metrics[0]: type is missing" },
+          "line 1: neuron_runtimes[0].metrics[0].type: it is missing" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":3}]}]}",
-          "neuron_runtimes[0].metrics[0]: type must be a string" },
+          "line 1: neuron_runtimes[0].metrics[0].type: a string expected" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"vcpu_usage\"}]}]}",
-          "neuron_runtimes[0].metrics[0]: 'vcpu_usage' does not belong here but into "
+          "line 1: neuron_runtimes[0].metrics[0].type: 'vcpu_usage' does not belong here but into "
           "system_metrics" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"inference_stats\"}]}]}",
-          "neuron_runtimes[0].metrics[0]: unknown metric type 'inference_stats': it is called "
+          "line 1: neuron_runtimes[0].metrics[0].type: unknown metric type 'inference_stats': it "
+          "is called "
           "execution_stats now" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"memory_used\",\"period\":[]}]}]}",
-          "neuron_runtimes[0].metrics[0].period: a string such as \"5s\" expected" },
+          "line 1: neuron_runtimes[0].metrics[0].period: a string such as \"5s\" expected" },
         { "{\"system_metrics\":[{\"type\":\"gpu_usage\"}]}",
-          "system_metrics[0]: unknown metric type 'gpu_usage'; known are memory_info, "
+          "line 1: system_metrics[0].type: unknown metric type 'gpu_usage'; known are memory_info, "
           "neuron_hw_counters, vcpu_usage" },
         { "{\"system_metrics\":[{\"type\":\"memory_used\"}]}",
-          "system_metrics[0]: 'memory_used' does not belong here but into "
+          "line 1: system_metrics[0].type: 'memory_used' does not belong here but into "
           "neuron_runtimes[].metrics" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"(\"}]}",
-          "neuron_runtimes[0].tag_filter: '(' is no regular expression: Unmatched ( or \\(" },
+          "line 1: neuron_runtimes[0].tag_filter: '(' is no regular expression: Unmatched ( or "
+          "\\(" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"(a)\\\\1\"}]}",
-          "neuron_runtimes[0].tag_filter: '\\1' (a back reference) is not supported" },
+          "line 1: neuron_runtimes[0].tag_filter: '\\1' (a back reference) is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((a{99}){99}){99}\"}]}",
-          "neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
+          "line 1: neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"a++++++++++++++++++++++++++++\"}]}",
-          "neuron_runtimes[0].tag_filter: a repetition of a repetition is not supported" },
+          "line 1: neuron_runtimes[0].tag_filter: a repetition of a repetition is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((((((((((a+)+)+)+)+)+)+)+)+)+)+\"}]}",
-          "neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
+          "line 1: neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
+        { "{\"hello\":1}", "line 1: unknown key 'hello'; known are period, neuron_runtimes, "
+                           "system_metrics, k8s_info" },
+        { "{\"period\":\"1s\",\n\"neuron_runtimes\":[\n{},\n{\"metrics\":[],\n\"tag.filter[\":"
+          "\"x\"}]}",
+          "line 5: neuron_runtimes[1]: unknown key 'tag.filter['; known are tag_filter, address, "
+          "period, metrics" },
+        { "{\"system_metrics\":[\n{\"type\":\"vcpu_usage\"},\n{\"type\":\"memory_info\",\n"
+          "\"every\":\"2s\"}]}",
+          "line 4: system_metrics[1]: unknown key 'every'; known are type, period" },
+        { "{\"system_metrics\":[\n{\"type\":\n\"gpu\"}]}",
+          "line 2: system_metrics[0].type: unknown metric type 'gpu'; known are memory_info, "
+          "neuron_hw_counters, vcpu_usage" },
+        { "{\"period\":\"1s\",\n\"period\":\"2s\"}",
+          "line 2, column 8: duplicate object key near '\"period\"'" },
     };
 
     (void)state;
@@ -337,7 +354,7 @@ int main(void)
         cmocka_unit_test(null_counts_as_absent),
         cmocka_unit_test(a_period_below_the_minimum_is_raised),
         cmocka_unit_test(go_durations_are_understood),
-        cmocka_unit_test(unknown_keys_and_addresses_are_no_errors),
+        cmocka_unit_test(keys_of_the_past_are_no_errors),
         cmocka_unit_test(one_period_can_replace_all),
         cmocka_unit_test(each_wrong_text_is_refused_with_its_place),
         cmocka_unit_test(each_bound_is_refused_beyond_it),

@@ -130,6 +130,33 @@ static void every_group_covers_exactly_its_own_period(void **state)
     ntk_monitor_config_fini(&config);
 }
 
+static void another_configuration_goes_on_without_loss_and_with_the_same_numbers(void **state)
+{
+    static struct ntk_monitor_config other;
+
+    (void)state;
+    configure(
+        "{\"period\":\"3s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\"}]}]}");
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, true);
+    assert_int_equal(put(schedule, 1 * SECOND, SECOND, false), 0);
+    assert_int_equal(put(schedule, 2 * SECOND, SECOND, true), 1);
+    const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
+    assert_int_equal(report->sequence, 1);
+    assert_int_equal(runtime_of(report, 41210)->outcome[0].period, 2 * 70);
+
+    ntk_monitor_config_default(&other, SECOND);
+    ntk_monitor_schedule_configure(schedule, &other, 2 * SECOND);
+    ntk_monitor_config_fini(&config);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 3 * SECOND);
+    assert_int_equal(put(schedule, 3 * SECOND, SECOND, false), 1);
+    report = ntk_monitor_schedule_report_get(schedule);
+    assert_int_equal(report->sequence, 2);
+    assert_int_equal(runtime_of(report, 41210)->outcome[0].period, 70);
+    assert_true(report->group_period_ns[NTK_SYSTEM_GROUP_CPU] != NTK_GROUP_ABSENT);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&other);
+}
+
 static void polls_for_others_are_no_reports_but_count(void **state)
 {
     uint64_t executions = 0;
@@ -200,6 +227,7 @@ int main(void)
         cmocka_unit_test(with_one_period_each_snapshot_is_a_report_of_everything),
         cmocka_unit_test(periods_stay_on_their_grid_when_a_wakeup_is_late),
         cmocka_unit_test(every_group_covers_exactly_its_own_period),
+        cmocka_unit_test(another_configuration_goes_on_without_loss_and_with_the_same_numbers),
         cmocka_unit_test(polls_for_others_are_no_reports_but_count),
         cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
         cmocka_unit_test(the_last_counts_of_an_ended_runtime_come_with_the_longer_period),

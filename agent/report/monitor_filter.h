@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * monitor_filter - a tag_filter: a POSIX extended regular expression, bounded in memory and time.
+ *
+ * The C library writes out what a repetition repeats and doubles for nested ones, so an expression of a few
+ * bytes can cost gigabytes; such ones are refused before it sees them.
+ *
+ * Owner:   caller's storage; regfree() frees what was compiled.
+ * Threads: any; no state.
+ */
+#ifndef NTK_AGENT_REPORT_MONITOR_FILTER_H
+#define NTK_AGENT_REPORT_MONITOR_FILTER_H
+
+#include <regex.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_MONITOR_FILTER_BYTES_MAX 512
+
+/* -EINVAL with a sentence. */
+int ntk_monitor_filter_compile(const char *pattern, regex_t *out_regex, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* json_place - on which line of a JSON text a value stands. */
+#include "shared/base/json_place.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct scan {
+    const char *at;
+    const char *end;
+};
+
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c);
+}
+
+static char peek(struct scan *scan)
+{
+    while (scan->at < scan->end && is_one_of(*scan->at, " \t\r\n,:")) {
+        scan->at++;
+    }
+    return scan->at < scan->end ? *scan->at : '\0';
+}
+
+static void skip_string(struct scan *scan)
+{
+    for (scan->at++; scan->at < scan->end && *scan->at != '"'; scan->at++) {
+        scan->at += *scan->at == '\\' && scan->at + 1 < scan->end ? 1 : 0;
+    }
+    scan->at = scan->at < scan->end ? scan->at + 1 : scan->end;
+}
+
+static void skip_value(struct scan *scan)
+{
+    size_t depth = 0;
+
+    do {
+        char c = peek(scan);
+        if (c == '"') {
+            skip_string(scan);
+        } else if (c == '{' || c == '[') {
+            depth++;
+            scan->at++;
+        } else if ((c == '}' || c == ']') && depth > 0) {
+            depth--;
+            scan->at++;
+        } else {
+            while (scan->at < scan->end && !is_one_of(*scan->at, " \t\r\n,:]}")) {
+                scan->at++;
+            }
+            if (c == '\0' || c == '}' || c == ']') {
+                return; /* no JSON */
+            }
+        }
+    } while (depth > 0 && scan->at < scan->end);
+}
+
+/* Goes to the value of the key in the object that starts here; *out_key is where the key stands. */
+static bool enter_key(struct scan *scan, const char *key, size_t key_bytes, const char **out_key)
+{
+    if (peek(scan) != '{') {
+        return false;
+    }
+    scan->at++;
+    while (peek(scan) == '"') {
+        const char *start = scan->at;
+        skip_string(scan);
+        if ((size_t)(scan->at - start) == key_bytes + 2 && memcmp(start + 1, key, key_bytes) == 0) {
+            *out_key = start;
+            return true;
+        }
+        skip_value(scan);
+    }
+    return false;
+}
+
+static bool enter_index(struct scan *scan, unsigned long index, const char **out_item)
+{
+    if (peek(scan) != '[') {
+        return false;
+    }
+    scan->at++;
+    for (unsigned long i = 0;; i++) {
+        char c = peek(scan);
+        if (c == '\0' || c == ']' || c == '}') {
+            return false;
+        }
+        if (i == index) {
+            *out_item = scan->at;
+            return true;
+        }
+        skip_value(scan);
+    }
+}
+
+unsigned int ntk_json_line_of(const char *text, size_t text_bytes, const char *path,
+                              const char *key)
+{
+    struct scan scan = { text, text + text_bytes };
+    const char *found = text;
+    bool is_there = true;
+    unsigned int line = 1;
+
+    if (peek(&scan)) {
+        found = scan.at;
+    }
+    while (is_there && *path) {
+        if (*path == '[') {
+            char *end;
+            unsigned long index = strtoul(path + 1, &end, 10);
+            is_there = enter_index(&scan, index, &found);
+            path = *end == ']' ? end + 1 : end;
+        } else {
+            path += *path == '.' ? 1 : 0;
+            size_t length = strcspn(path, ".[");
+            is_there = enter_key(&scan, path, length, &found);
+            path += length;
+        }
+    }
+    if (is_there && key) {
+        enter_key(&scan, key, strlen(key), &found);
+    }
+    for (const char *at = text; at < found; at++) {
+        line += *at == '\n';
+    }
+    return line;
+}
