@@ -106,6 +106,8 @@ void ntk_core_forget_after_fork(struct ntk_core *core);
 const struct ntk_core_machine *ntk_core_machine_get(const struct ntk_core *core);
 uint32_t ntk_core_count(const struct ntk_core *core);
 uint32_t ntk_core_lnc(const struct ntk_core *core);
+/* Device time that a core has spent on executions so far. */
+uint64_t ntk_core_device_clock_ns(const struct ntk_core *core, uint32_t nc);
 /* Global logical number of the process's core. */
 uint32_t ntk_core_global(const struct ntk_core *core, uint32_t nc);
 

@@ -453,6 +453,13 @@ uint32_t ntk_core_lnc(const struct ntk_core *core)
     return core->lnc;
 }
 
+uint64_t ntk_core_device_clock_ns(const struct ntk_core *core, uint32_t nc)
+{
+    return nc < core->core_count
+               ? atomic_load_explicit(&core->ncs[nc].device_clock_ns, memory_order_relaxed)
+               : 0;
+}
+
 uint32_t ntk_core_global(const struct ntk_core *core, uint32_t nc)
 {
     return core->first_core + nc;

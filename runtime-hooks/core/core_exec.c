@@ -336,22 +336,25 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
     uint64_t device_ns = 0;
 
+    struct ntk_core_trace_span dispatch = { 0 };
     struct ntk_core_trace_span wait = { 0 };
     struct ntk_core_trace_span running[NTK_CORE_LNC_MAX] = { { 0 } };
 
     memset(results, 0, sizeof results);
     if (ntk_core_trace_is_on()) {
-        trace_span_begin(execution, NTK_CORE_TRACE_EXEC_WAIT, step->nc, &wait);
+        trace_span_begin(execution, NTK_CORE_TRACE_EXEC_DISPATCH, step->nc, &dispatch);
     }
     pthread_mutex_lock(&nc->execution_lock);
     if (ntk_core_trace_is_on()) {
-        trace_span_end(execution, &wait);
+        trace_span_end(execution, &dispatch);
+        trace_span_begin(execution, NTK_CORE_TRACE_EXEC_WAIT, step->nc, &wait);
     }
     if (nc->last_model != model->id && !nc_hand_over(core, nc, model)) {
         pthread_mutex_unlock(&nc->execution_lock);
         ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET,
                     "core %u cannot be cleared for model %s", step->nc, model->name);
         refused_tell(model, execution->id, execution->call_start_ticks, NTK_CORE_NO_MEMORY);
+        trace_span_end(execution, &wait);
         return NTK_CORE_NO_MEMORY;
     }
     struct ntk_hooks_exec exec = {
@@ -416,6 +419,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     exec.nrt_status = (uint32_t)outcome;
     ntk_hooks_exec_end(&exec);
     pthread_mutex_unlock(&nc->execution_lock);
+    trace_span_end(execution, &wait);
     return outcome;
 }
 

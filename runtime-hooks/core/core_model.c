@@ -829,12 +829,13 @@ static void hooks_model_begin(struct ntk_core_model *model)
     ntk_hooks_model_begin(&hook, &model->hook);
 }
 
-static void trace_load_begin(const struct ntk_core_model *model, struct ntk_core_trace_span *span)
+static void trace_load_begin(const struct ntk_core_model *model, enum ntk_core_trace_kind kind,
+                             struct ntk_core_trace_span *span)
 {
     struct ntk_core_trace_data data = { .model_id = model->id, .name = model->name };
 
     if (ntk_core_trace_is_on()) {
-        ntk_core_trace_span_begin(span, NTK_CORE_TRACE_LOAD, model->nc, &data);
+        ntk_core_trace_span_begin(span, kind, model->nc, &data);
     }
 }
 
@@ -898,7 +899,7 @@ static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
     const char *name = *neff->header.name ? neff->header.name : neff->info.name;
     ntk_str_copy_clean(model->name, sizeof model->name, name, strlen(name));
     model->id = core_model_id_next();
-    trace_load_begin(model, &span);
+    trace_load_begin(model, NTK_CORE_TRACE_LOAD, &span);
     hooks_model_begin(model);
 
     int ret = model_fill(model, neff, options, &is_listed, err);
@@ -930,13 +931,17 @@ static void model_unload_one(struct ntk_core_model *model)
 {
     uint64_t start = ntk_hooks_now();
     struct ntk_hooks_model_ref hook = model->hook;
+    struct ntk_core_trace_data data = { .model_id = model->id };
+    struct ntk_core_trace_span span = { 0 };
 
+    trace_load_begin(model, NTK_CORE_TRACE_UNLOAD, &span);
     core_capture_finish(model);
     model_counts_add(model, (uint32_t)-1);
     models_remove(model);
     (void)scratchpads_fit(model, NULL);
     model_free(model);
     ntk_hooks_model_unloaded(hook, start, NTK_CORE_COMPLETED);
+    ntk_core_trace_span_end(&span, &data);
 }
 
 int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_bytes,

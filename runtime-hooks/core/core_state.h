@@ -60,7 +60,7 @@ struct core_nc {
     _Atomic uint32_t model_count;
     /* Under execution_lock: device time spent on executions so far, the clock of this core in a system
      * trace; and the model that ran last while one was on. */
-    uint64_t device_clock_ns;
+    _Atomic uint64_t device_clock_ns; /* read without it by what only wants to know */
     uint32_t traced_model;
     /* What records this core; under execution_lock. */
     uint32_t recorder_count;

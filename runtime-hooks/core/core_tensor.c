@@ -399,6 +399,7 @@ int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
     struct core_tensor_view source;
     struct core_tensor_view target;
     uint64_t start = ntk_hooks_now();
+    struct ntk_core_trace_span span = { 0 };
     int ret = view_checked(from, "copy", from_offset, bytes, &source, err);
 
     if (ret < 0) {
@@ -420,11 +421,16 @@ int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
             from_device ? (to_device ? NTK_TRANSFER_DEVICE_TO_DEVICE : NTK_TRANSFER_DEVICE_TO_HOST)
                         : (to_device ? NTK_TRANSFER_HOST_TO_DEVICE : NTK_TRANSFER_HOST_TO_HOST);
 
+        if (ntk_core_trace_is_on()) {
+            trace_begin(&span, NTK_CORE_TRACE_TENSOR_COPY, to_device ? target.nc : source.nc, bytes,
+                        to->text);
+        }
         if (bytes > 0 && target.address && source.address) {
             memmove(target.address + to_offset, source.address + from_offset, bytes);
         }
         transfer_tell(to_device ? to : from, to_device ? &target : &source, direction, start,
                       to_device ? to_offset : from_offset, bytes);
+        trace_end(&span, bytes, to->text);
     }
     core_tensor_view_drop(&source);
     core_tensor_view_drop(&target);

@@ -45,15 +45,19 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_SYNC,      /* host and device clock at one moment */
     /* of the host */
     NTK_CORE_TRACE_LOAD,
+    NTK_CORE_TRACE_UNLOAD,
     NTK_CORE_TRACE_EXECUTE,
-    NTK_CORE_TRACE_SCHEDULE,  /* span: an asynchronous execution is put in a queue */
-    NTK_CORE_TRACE_EXEC_PRE,  /* span: arguments are checked */
-    NTK_CORE_TRACE_EXEC_WAIT, /* span: waits for the core */
-    NTK_CORE_TRACE_EXEC_POST, /* span: what follows the run */
+    NTK_CORE_TRACE_SCHEDULE,      /* span: an execution is put in a queue */
+    NTK_CORE_TRACE_SUBMIT,        /* span: nrt_execute() puts it in a queue */
+    NTK_CORE_TRACE_EXEC_PRE,      /* span: arguments are checked */
+    NTK_CORE_TRACE_EXEC_DISPATCH, /* span: until the core is this execution's */
+    NTK_CORE_TRACE_EXEC_WAIT,     /* span: until the core is done */
+    NTK_CORE_TRACE_EXEC_POST,     /* span: what follows the run */
     NTK_CORE_TRACE_TENSOR_ALLOCATE,
     NTK_CORE_TRACE_TENSOR_FREE,
     NTK_CORE_TRACE_TENSOR_READ,
     NTK_CORE_TRACE_TENSOR_WRITE,
+    NTK_CORE_TRACE_TENSOR_COPY,
     NTK_CORE_TRACE_COPY_IN,
     NTK_CORE_TRACE_COPY_OUT,
     NTK_CORE_TRACE_MEMORY_ALLOC,

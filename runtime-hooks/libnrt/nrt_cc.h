@@ -10,6 +10,7 @@
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_CC_H
 
 #include "runtime-hooks/core/core_collectives.h"
+#include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/libnrt/nrt_front.h"
 
 struct nrt_cc_context;
@@ -35,5 +36,10 @@ void nrt_cc_forget_after_fork(void);
 /* The rest of options but rendezvous is set; the communicator of this rank or a logged error. */
 NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
                                        struct ntk_core_comm_options *options);
+
+/* The system trace of ranks that move or wait for each other; vnc -1: told on the first core. */
+void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
+                                 int32_t vnc, uint64_t bytes);
+void nrt_collectives_trace_end(const struct ntk_core_trace_span *span, uint64_t bytes);
 
 #endif

@@ -50,6 +50,28 @@ static NRT_STATUS comm_join(const char *function, int32_t vnc, uint32_t rank, ui
     return ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
 }
 
+void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
+                                 int32_t vnc, uint64_t bytes)
+{
+    uint32_t nc = vnc < 0 ? 0 : (uint32_t)vnc;
+    struct ntk_core_trace_data data = { .bytes = bytes,
+                                        .device_ns =
+                                            ntk_core_device_clock_ns(nrt_front_core_get(), nc) };
+
+    if (ntk_core_trace_is_on()) {
+        ntk_core_trace_span_begin(span, kind, nc, &data);
+    }
+}
+
+void nrt_collectives_trace_end(const struct ntk_core_trace_span *span, uint64_t bytes)
+{
+    struct ntk_core_trace_data data = {
+        .bytes = bytes, .device_ns = ntk_core_device_clock_ns(nrt_front_core_get(), span->nc)
+    };
+
+    ntk_core_trace_span_end(span, &data);
+}
+
 static NRT_STATUS comm_build(const char *function, int32_t vnc, uint32_t rank, uint32_t rank_count)
 {
     struct ntk_core_comm *comm = NULL;
@@ -89,8 +111,11 @@ NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_coun
     }
     status = comm_join("nrt_barrier", vnc, g_device_id, g_device_count, &comm);
     if (status == NRT_SUCCESS) {
-        int ret = ntk_core_comm_barrier(comm, &err);
+        struct ntk_core_trace_span span = { 0 };
 
+        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_BARRIER, vnc, 0);
+        int ret = ntk_core_comm_barrier(comm, &err);
+        nrt_collectives_trace_end(&span, 0);
         status = ret < 0 ? nrt_front_fail("nrt_barrier", ret, &err) : NRT_SUCCESS;
         ntk_core_comm_leave(comm);
     }
@@ -112,8 +137,11 @@ NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_c
                  ? NRT_INVALID
                  : comm_join("nrt_all_gather", vnc, g_device_id, g_device_count, &comm);
     if (status == NRT_SUCCESS) {
-        int ret = ntk_core_comm_all_gather(comm, input, output, rank_input_size, &err);
+        struct ntk_core_trace_span span = { 0 };
 
+        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_CC, vnc, rank_input_size);
+        int ret = ntk_core_comm_all_gather(comm, input, output, rank_input_size, &err);
+        nrt_collectives_trace_end(&span, rank_input_size);
         status = ret < 0 ? nrt_front_fail("nrt_all_gather", ret, &err) : NRT_SUCCESS;
         ntk_core_comm_leave(comm);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime-hooks/libnrt/nrt_cc.h"
+#include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_execute.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
@@ -408,6 +409,30 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
 /* --- executions --------------------------------------------------------------------------------- */
 
 /* model is held by the caller. */
+/* The model is held by the caller too. */
+static NRT_STATUS submit_traced(struct request *request, enum kind kind,
+                                const struct ntk_core_model *model,
+                                const struct nrt_request_place *place)
+{
+    struct ntk_core_trace_data data = { .model_id = ntk_core_model_id(model),
+                                        .name = ntk_core_model_name(model) };
+    struct nrt_request_place with_sequence = *place;
+    struct ntk_core_trace_span span = { 0 };
+    uint32_t nc = ntk_core_model_nc(model);
+    uint64_t sequence = 0;
+
+    if (!ntk_core_trace_is_on()) {
+        return request_submit(request, nc, place);
+    }
+    with_sequence.sequence = place->sequence ? place->sequence : &sequence;
+    ntk_core_trace_span_begin(
+        &span, kind == KIND_IMPLICIT ? NTK_CORE_TRACE_SUBMIT : NTK_CORE_TRACE_SCHEDULE, nc, &data);
+    NRT_STATUS status = request_submit(request, nc, &with_sequence);
+    data.execution_id = status == NRT_SUCCESS ? *with_sequence.sequence : 0;
+    ntk_core_trace_span_end(&span, &data);
+    return status;
+}
+
 static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, struct nrt_set *input,
                                    struct nrt_set *output, int repeat_count,
                                    const struct nrt_request_place *place)
@@ -426,7 +451,7 @@ static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, stru
         }
     }
     if (status == NRT_SUCCESS) {
-        return request_submit(request, ntk_core_model_nc(model->core), place);
+        return submit_traced(request, kind, model->core, place);
     }
     nrt_execute_call_fini(&request->call);
     request_destroy(&request->async);

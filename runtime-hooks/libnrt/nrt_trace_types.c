@@ -198,15 +198,24 @@ static void data_write(struct ntk_json *json, const struct ntk_core_trace_event 
     case NTK_CORE_TRACE_CC:
     case NTK_CORE_TRACE_BARRIER:
         ntk_json_key_u64(json, "nc_timestamp_ns", event->device_ns);
+        if (event->bytes > 0) {
+            ntk_json_key_u64(json, "size", event->bytes);
+        }
         break;
     case NTK_CORE_TRACE_LOAD:
-    case NTK_CORE_TRACE_EXECUTE:
+    case NTK_CORE_TRACE_UNLOAD:
+    case NTK_CORE_TRACE_SUBMIT:
         model_write(json, event);
         break;
     case NTK_CORE_TRACE_SCHEDULE:
-        ntk_json_key_u64(json, "nrt_sequence_id", event->execution_id);
+        if (event->phase == NTK_CORE_TRACE_STOP) { /* before that it has none */
+            ntk_json_key_u64(json, "nrt_sequence_id", event->execution_id);
+        }
+        model_write(json, event);
         break;
+    case NTK_CORE_TRACE_EXECUTE:
     case NTK_CORE_TRACE_EXEC_PRE:
+    case NTK_CORE_TRACE_EXEC_DISPATCH:
     case NTK_CORE_TRACE_EXEC_WAIT:
     case NTK_CORE_TRACE_EXEC_POST:
         ntk_json_key_u64(json, "exec_id", event->execution_id);
@@ -216,6 +225,7 @@ static void data_write(struct ntk_json *json, const struct ntk_core_trace_event 
     case NTK_CORE_TRACE_TENSOR_FREE:
     case NTK_CORE_TRACE_TENSOR_READ:
     case NTK_CORE_TRACE_TENSOR_WRITE:
+    case NTK_CORE_TRACE_TENSOR_COPY:
         ntk_json_key_u64(json, "size", event->bytes);
         ntk_json_key_text(json, "tensor_name", ntk_core_trace_name(event->name));
         break;

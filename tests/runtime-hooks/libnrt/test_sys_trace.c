@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "nrt/nrt_async.h"
 #include "nrt/nrt_sys_trace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 
@@ -518,6 +519,112 @@ static void a_trace_may_begin_and_end_at_any_time(void **state)
     loaded_fini(&loaded);
 }
 
+/* Between the two, by host time. */
+static void inside_check(const json_t *outer_start, const json_t *outer_stop, const json_t *inner)
+{
+    assert_true(number_of(inner, "timestamp_ns") >= number_of(outer_start, "timestamp_ns"));
+    assert_true(number_of(inner, "timestamp_ns") <= number_of(outer_stop, "timestamp_ns"));
+}
+
+static void the_steps_of_an_execution_enclose_the_run(void **state)
+{
+    struct loaded loaded;
+
+    (void)state;
+    init();
+    adder_init(&loaded, 0);
+    assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
+    run(&loaded);
+    run(&loaded);
+    json_t *root = fetch_core(0, 0);
+    pairs_check(root);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *wait = find(root, "kbl_exec_wait", "start", i);
+        const json_t *done = find(root, "kbl_exec_wait", "stop", i);
+        const json_t *execute = find(root, "nrt_execute", "start", i);
+        json_int_t id = number_of(json_object_get(wait, "data"), "exec_id");
+
+        inside_check(execute, find(root, "nrt_execute", "stop", i), wait);
+        inside_check(execute, wait, find(root, "kmgr_exec_core", "stop", i));
+        inside_check(wait, done, find(root, "nc_exec_running", "start", i));
+        inside_check(wait, done, find(root, "nc_exec_running", "stop", i));
+        /* One number joins host and device. */
+        assert_int_equal(number_of(json_object_get(execute, "data"), "exec_id"), id);
+        assert_int_equal(
+            number_of(json_object_get(find(root, "nc_exec_running", "start", i), "data"),
+                      "exec_id"),
+            id);
+        assert_int_equal(
+            number_of(json_object_get(find(root, "timestamp_sync_point", "instant", i), "data"),
+                      "exec_id"),
+            id);
+    }
+    json_decref(root);
+    loaded_fini(&loaded);
+    root = fetch_core(0, 0);
+    assert_int_equal(count_of(root, "nrt_unload", "start"), 1);
+    assert_int_equal(count_of(root, "nrt_unload", "stop"), 1);
+    json_decref(root);
+}
+
+static void queued_executions_tell_their_submission(void **state)
+{
+    struct loaded loaded;
+    nrta_seq_t sequence = 0;
+
+    (void)state;
+    setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "4", 1);
+    init();
+    unsetenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS");
+    adder_init(&loaded, 0);
+    assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
+    run(&loaded);
+    assert_int_equal(
+        nrta_execute_schedule(loaded.model, loaded.inputs, loaded.outputs, 0, NULL, &sequence),
+        NRT_SUCCESS);
+    loaded_fini(&loaded); /* waits for both */
+    json_t *root = fetch_core(0, 0);
+    assert_int_equal(count_of(root, "nrt_model_submit", "start"), 1);
+    assert_int_equal(count_of(root, "nrt_model_submit", "stop"), 1);
+    const json_t *scheduled = find(root, "nrta_execute_schedule", "stop", 0);
+    assert_int_equal(number_of(json_object_get(scheduled, "data"), "nrt_sequence_id"), sequence);
+    assert_string_equal(text_of(json_object_get(scheduled, "data"), "model_name"), "adder");
+    /* The caller submits, a thread of the library executes. */
+    assert_int_equal(count_of(root, "nrt_execute", "stop"), 2);
+    assert_int_equal(number_of(scheduled, "thread_id"), gettid());
+    assert_true(number_of(find(root, "nrt_execute", "start", 0), "thread_id") != gettid());
+    json_decref(root);
+}
+
+static void ranks_and_copies_are_told(void **state)
+{
+    nrt_tensor_t *from = NULL, *to = NULL;
+    uint32_t mine = 1, all[1] = { 0 };
+
+    (void)state;
+    init();
+    assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
+    assert_int_equal(nrt_barrier(1, 0, 1), NRT_SUCCESS);
+    assert_int_equal(nrt_all_gather(1, 0, 1, sizeof mine, &mine, all), NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 1, 64, "from", &from),
+                     NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 1, 64, "to", &to),
+                     NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_copy(from, 0, to, 0, 32), NRT_SUCCESS);
+    nrt_tensor_free(&from);
+    nrt_tensor_free(&to);
+    json_t *root = fetch_core(1, 0);
+    pairs_check(root);
+    assert_int_equal(count_of(root, "cc_exec_barrier", "stop"), 1);
+    assert_int_equal(count_of(root, "cc_running", "stop"), 1);
+    assert_int_equal(
+        number_of(json_object_get(find(root, "cc_running", "start", 0), "data"), "size"), 4);
+    const json_t *copy = json_object_get(find(root, "nrt_tensor_copy", "start", 0), "data");
+    assert_int_equal(number_of(copy, "size"), 32);
+    assert_string_equal(text_of(copy, "tensor_name"), "to");
+    json_decref(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +636,9 @@ int main(void)
         TEST(only_what_was_asked_for_is_recorded),
         TEST(what_is_fetched_is_gone),
         TEST(a_full_ring_keeps_the_newest),
+        TEST(the_steps_of_an_execution_enclose_the_run),
+        TEST(queued_executions_tell_their_submission),
+        TEST(ranks_and_copies_are_told),
         TEST(executions_and_fetches_go_on_together),
         TEST(a_trace_may_begin_and_end_at_any_time),
 #undef TEST
