@@ -90,8 +90,9 @@ struct ntk_engine_program_info {
     uint32_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT]; /* decoded instructions */
     uint64_t descriptor_count;                              /* DMA descriptors of all groups */
     uint64_t host_bytes;                                    /* what the decoded program takes */
-    bool is_empty;                                          /* no engine has an instruction */
-    bool is_opaque;                                         /* not decoded; is_empty too */
+    bool needs_partner; /* exchanges with or signals the other core: runs on a pair only */
+    bool is_empty;      /* no engine has an instruction */
+    bool is_opaque;     /* not decoded; is_empty too */
 };
 void ntk_engine_program_info_get(const struct ntk_engine_program *program,
                                  struct ntk_engine_program_info *out_info);
@@ -180,8 +181,23 @@ struct ntk_engine_run_options {
     const struct ntk_engine_trace *trace; /* NULL = none */
 };
 
-/* Runs the program once, semaphores from zero. 0 whenever out_result tells what happened; -EINVAL when
- * program and core are of different generations. */
+/* Cores that run together at most: those of one logical core. */
+#define NTK_ENGINE_PAIR_MAX 2
+
+struct ntk_engine_member {
+    struct ntk_engine_core *core;
+    const struct ntk_engine_program *program;
+    const struct ntk_engine_run_options *options;
+};
+
+/* Runs the programs of one logical core side by side in one device time, each on its core, semaphores from
+ * zero; the timeout is that of the first. They meet in barriers, exchanges and semaphores of the other core.
+ * A fault of one ends all: the others then have outcome NTK_RUN_OK and engines_not_done. 0 whenever
+ * out_results (one per member) tell what happened; -EINVAL when a program and its core are of different
+ * generations, or a program needs another core and is alone. */
+int ntk_engine_run_together(const struct ntk_engine_member *members, size_t count,
+                            struct ntk_engine_result *out_results, struct ntk_err *err);
+/* The same for one. */
 int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program *program,
                    const struct ntk_engine_run_options *options,
                    struct ntk_engine_result *out_result, struct ntk_err *err);

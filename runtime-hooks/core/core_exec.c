@@ -4,6 +4,7 @@
  */
 #include "runtime-hooks/core/core_model.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "shared/base/clock.h"
 
 #define VIEWS_ON_STACK 32U
+
+static_assert(NTK_CORE_LNC_MAX <= NTK_ENGINE_PAIR_MAX, "a logical core runs together");
 
 static const char *const engine_names[] = {
 #define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) short_name,
@@ -100,13 +103,13 @@ static void bindings_fill(const struct execution *execution, struct core_subgrap
 }
 
 static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
-                                            const struct core_nc *nc,
+                                            const struct core_nc *nc, uint32_t index,
                                             const struct ntk_engine_result *result)
 {
     const struct ntk_core_model *model = execution->model;
     uint32_t per_device = model->core->row->facts.cores_per_device;
-    uint32_t device = nc->first_physical / per_device;
-    uint32_t local = nc->first_physical % per_device;
+    uint32_t device = (nc->first_physical + index) / per_device;
+    uint32_t local = (nc->first_physical + index) % per_device;
     const char *engine =
         result->fault_engine < NTK_ENGINE_COUNT ? engine_names[result->fault_engine] : "none";
     enum ntk_core_outcome outcome = NTK_CORE_FAILED;
@@ -325,6 +328,41 @@ static void trace_running_end(const struct execution *execution, const struct co
     }
 }
 
+/* The core is held. All physical cores of the logical one run side by side in device time. */
+static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t step_index,
+                                           const struct core_step_record *record,
+                                           struct ntk_engine_result *results)
+{
+    struct ntk_core_model *model = execution->model;
+    struct core_step *step = &model->steps[step_index];
+    struct core_nc *nc = &model->core->ncs[step->nc];
+    struct ntk_engine_run_options options[NTK_CORE_LNC_MAX];
+    struct ntk_engine_member members[NTK_CORE_LNC_MAX];
+    enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
+
+    for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        struct core_subgraph *subgraph = &step->subgraphs[i];
+
+        bindings_fill(execution, subgraph, &nc->scratchpad[i]);
+        options[i] = (struct ntk_engine_run_options){
+            .bindings = subgraph->bindings,
+            .binding_count = subgraph->variable_count,
+            .timeout_ns = model->timeout_ns,
+            .zero_outputs = step->is_empty,
+            .trace = core_step_record_trace(record, i),
+        };
+        members[i] = (struct ntk_engine_member){ nc->engines[i], subgraph->program, &options[i] };
+    }
+    if (ntk_engine_run_together(members, step->subgraph_count, results, execution->err) < 0) {
+        return NTK_CORE_FAILED;
+    }
+    /* The first that failed has the last word. */
+    for (uint32_t i = step->subgraph_count; i-- > 0;) {
+        outcome = outcome_worse(outcome_of_run(execution, nc, i, &results[i]), outcome);
+    }
+    return outcome;
+}
+
 static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t step_index)
 {
     struct ntk_core_model *model = execution->model;
@@ -383,22 +421,10 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     }
     struct core_step_record record;
     core_step_record_begin(&record, execution->capture, model, step_index, execution->id);
-    uint32_t run_count = outcome == NTK_CORE_COMPLETED ? step->subgraph_count : 0;
-    for (uint32_t i = 0; i < run_count; i++) {
-        struct core_subgraph *subgraph = &step->subgraphs[i];
-        struct ntk_engine_run_options options = {
-            .bindings = subgraph->bindings,
-            .binding_count = subgraph->variable_count,
-            .timeout_ns = model->timeout_ns,
-            .zero_outputs = step->is_empty,
-            .trace = core_step_record_trace(&record, i),
-        };
-
-        bindings_fill(execution, subgraph, &nc->scratchpad[i]);
-        int ret = ntk_engine_run(nc->engines[i], subgraph->program, &options, &results[i],
-                                 execution->err);
-        outcome = outcome_worse(outcome, ret < 0 ? NTK_CORE_FAILED
-                                                 : outcome_of_run(execution, nc, &results[i]));
+    if (outcome == NTK_CORE_COMPLETED) {
+        outcome = subgraphs_run(execution, step_index, &record, results);
+    }
+    for (uint32_t i = 0; i < step->subgraph_count; i++) {
         device_ns = results[i].duration_ns > device_ns ? results[i].duration_ns : device_ns;
     }
     core_step_record_end(&record, device_ns, outcome != NTK_CORE_COMPLETED);

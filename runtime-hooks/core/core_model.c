@@ -515,6 +515,11 @@ static int step_make(struct ntk_core_model *model, const struct ntk_neff *neff, 
         if (ret == 0) {
             ntk_engine_program_info_get(step->subgraphs[i].program, &info);
         }
+        if (ret == 0 && info.needs_partner && kelf->subgraph_count < 2) {
+            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                              "%s of node %s needs the other core of a pair, and is alone",
+                              kelf->subgraphs[i].name, from->name);
+        }
         step->is_empty = step->is_empty && info.is_empty;
     }
     return ret;

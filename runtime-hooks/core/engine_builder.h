@@ -2,8 +2,8 @@
 /*
  * engine_builder - what the files that make a program out of a subgraph share.
  *
- * Private to engine_program.c (variables, instructions), engine_compute.c (compute operands) and
- * engine_dma.c (transfers).
+ * Private to engine_program.c (variables, instructions), engine_compute.c (compute operands), engine_dma.c
+ * (transfers) and engine_program_flow.c (registers, jumps, functions).
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_ENGINE_BUILDER_H
 #define NTK_RUNTIME_HOOKS_CORE_ENGINE_BUILDER_H
@@ -26,6 +26,8 @@ struct ntk_engine_builder {
     enum ntk_isa_engine engine;
     /* Group of the engine -> index into dmas + 1, filled as triggers ask. */
     uint32_t *group_dma;
+    size_t first_function; /* of this engine, in program->functions */
+    const char *function;  /* where the instruction stands; "": in none */
 };
 
 static inline ptrdiff_t ntk_engine_sbuf_pitch(const struct ntk_engine_core_spec *spec)
@@ -51,6 +53,19 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
  * -ENOMEM. */
 int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                            struct ntk_engine_instr *out, struct ntk_err *err);
+
+/* Registers, jumps, functions, barriers. Targets are slots until ntk_engine_flow_close(). -EBADMSG,
+ * -ENOMEM. */
+int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                            struct ntk_engine_instr *out, struct ntk_err *err);
+/* All instructions of the engine are there: targets become instructions. On failure *out_slot is the slot
+ * that is wrong, or UINT32_MAX. -EBADMSG. */
+int ntk_engine_flow_close(struct ntk_engine_builder *b, uint32_t *out_slot, struct ntk_err *err);
+/* Whether a trigger that stands where the builder is may start this group. */
+bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index);
+/* Refuses what cores before a generation have not. -EBADMSG. */
+int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generation, const char *what,
+                          struct ntk_err *err);
 
 #ifdef __cplusplus
 }

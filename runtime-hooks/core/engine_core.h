@@ -21,18 +21,29 @@ extern "C" {
 struct ntk_engine_compute;
 struct ntk_engine_program;
 
-enum ntk_engine_pending_kind { NTK_ENGINE_PENDING_INSTR, NTK_ENGINE_PENDING_DMA };
+enum ntk_engine_pending_kind {
+    NTK_ENGINE_PENDING_INSTR,
+    NTK_ENGINE_PENDING_DMA,
+    NTK_ENGINE_PENDING_EXCHANGE, /* of both cores, on the heap of the first */
+};
 
 /* Something that ends at a time; order breaks ties, so the timeline is the same in every run. */
 struct ntk_engine_pending {
     uint64_t time_ps;
     uint64_t order;
     uint32_t kind;
-    uint32_t index; /* engine, or index into the program's dmas */
+    uint32_t index; /* engine, index into the program's dmas or the group's exchanges */
 };
 
 struct ntk_engine_interval {
     uint64_t start_ps, end_ps;
+};
+
+#define NTK_ENGINE_CALLS_MAX 16 /* calls inside one another */
+
+/* Where a call goes on when it has returned: indices of instructions. */
+struct ntk_engine_frame {
+    uint32_t next, count;
 };
 
 struct ntk_engine_core {
@@ -43,6 +54,9 @@ struct ntk_engine_core {
     uint8_t *sbuf, *psum;
     uint32_t semaphores[NTK_ISA_SEMAPHORES];
     bool events[NTK_ISA_EVENTS];
+    /* Of the sequencers; set to 0 only for programs that have registers or calls. */
+    int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
+    struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
     /* Buffers of a run, grown before it starts and kept for the next. */
     struct ntk_tile_scratch scratch;

@@ -575,21 +575,44 @@ static uint32_t instance_of(const struct ntk_engine_builder *b,
     return NTK_NEFF_NONE;
 }
 
+/* What the group signals on the other core. */
+static int remote_prepare(struct ntk_engine_builder *b, const struct ntk_neff_dma_group *group,
+                          struct ntk_engine_dma *dma, struct ntk_err *err)
+{
+    struct ntk_vec *numbers = &b->program->remote_semaphores;
+
+    if (group->remote_semaphore_count == 0) {
+        return 0;
+    }
+    if (b->spec->generation < 3) {
+        return BAD("DMA group %u signals another core, which %s cannot", group->id, b->spec->name);
+    }
+    dma->first_remote = (uint32_t)numbers->count;
+    dma->remote_count = group->remote_semaphore_count;
+    b->program->info.needs_partner = true;
+    for (uint32_t i = 0; i < group->remote_semaphore_count; i++) {
+        if (group->remote_semaphores[i] >= NTK_ISA_SEMAPHORES) {
+            return BAD("DMA group %u signals semaphore %u of the other core", group->id,
+                       group->remote_semaphores[i]);
+        }
+        if (ntk_vec_push(numbers, &group->remote_semaphores[i]) < 0) {
+            return NO_MEMORY();
+        }
+    }
+    return 0;
+}
+
 static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, struct ntk_err *err)
 {
     const struct ntk_neff_dma_group *group = &b->subgraph->engines[b->engine].groups[group_index];
     struct ntk_engine_dma *dma = ntk_vec_add(&b->program->dmas);
     uint32_t first = (uint32_t)b->program->transfers.count;
+    int ret;
 
     if (!dma) {
         return NO_MEMORY();
     }
     b->group_dma[group_index] = (uint32_t)b->program->dmas.count;
-    if (group->remote_semaphore_count > 0) {
-        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "DMA group %u signals the other core of its pair, which is not executed",
-                           group->id);
-    }
     if (b->spec->generation == 1 && !group_is_plain(group)) {
         return BAD("DMA group %u does more than copy, which NC-v1 cannot", group->id);
     }
@@ -606,8 +629,12 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
         return BAD("DMA group %u signals semaphore %u or event %u", group->id, group->semaphore,
                    group->event);
     }
+    ret = remote_prepare(b, group, dma, err);
+    if (ret < 0) {
+        return ret;
+    }
     for (uint32_t t = 0; t < group->transfer_count; t++) {
-        int ret = transfer_prepare(b, &group->transfers[t], err);
+        ret = transfer_prepare(b, &group->transfers[t], err);
 
         if (ret < 0) {
             ntk_err_prefix(err, "DMA group %u, transfer %u", group->id, t);
@@ -626,7 +653,7 @@ static int trigger_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
         int ret = 0;
 
         if (engine->groups[g].id != instr->group_id ||
-            engine->groups[g].queue_set != instr->queue ||
+            engine->groups[g].queue_set != instr->queue || !ntk_engine_flow_group_is_here(b, g) ||
             (instr->imm[0] != 0 && instance_of(b, &engine->groups[g]) != instr->imm[0] - 1)) {
             continue;
         }
@@ -642,7 +669,8 @@ static int trigger_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
     }
     if (out->count == 0) {
         return instr->imm[0] == 0
-                   ? BAD("queue set %u has no DMA group %u", instr->queue, instr->group_id)
+                   ? BAD("queue set %u has no DMA group %u%s%s", instr->queue, instr->group_id,
+                         b->function[0] ? " of function " : "", b->function)
                    : BAD("instance %u of queue set %u has no DMA group %u", instr->imm[0],
                          instr->queue, instr->group_id);
     }
@@ -925,12 +953,42 @@ static int copy_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr
     return start_add(b, (uint32_t)(program->dmas.count - 1), out, err);
 }
 
+static int exchange_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                            struct ntk_engine_instr *out, struct ntk_err *err)
+{
+    int ret = ntk_engine_flow_since(b, 3, "sendrecv: cores that run together", err);
+    struct ntk_engine_transfer *transfer;
+    struct ntk_engine_dma *dma;
+
+    if (ret == 0) {
+        ret = copy_prepare(b, instr, out, err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    dma = ntk_vec_at(&b->program->dmas, b->program->dmas.count - 1);
+    dma->pipe = instr->imm[0];
+    transfer = ntk_vec_at(&b->program->transfers, dma->first_transfer);
+    /* What is sent is copied away, whatever is received meanwhile. */
+    transfer->bounce_bytes =
+        side_bytes(ntk_vec_at(&b->program->sources, transfer->first_source)) + 64;
+    if (transfer->bounce_bytes > b->program->bounce_bytes_max) {
+        b->program->bounce_bytes_max = transfer->bounce_bytes;
+    }
+    out->kind = NTK_ENGINE_KIND_EXCHANGE;
+    b->program->info.needs_partner = true;
+    return 0;
+}
+
 int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                            struct ntk_engine_instr *out, struct ntk_err *err)
 {
     out->kind = NTK_ENGINE_KIND_DMA;
     if (instr->queue >= b->program->info.queue_count) {
         return BAD("queue set %u of %u", instr->queue, b->program->info.queue_count);
+    }
+    if (instr->op == NTK_ISA_OP_SENDRECV) {
+        return exchange_prepare(b, instr, out, err);
     }
     return instr->op == NTK_ISA_OP_DMA_TRIGGER ? trigger_prepare(b, instr, out, err)
                                                : copy_prepare(b, instr, out, err);

@@ -61,15 +61,42 @@ static int instr_prepare(struct ntk_engine_builder *b, const struct ntk_isa_inst
         out->sync_number = instr->imm[0];
         out->sync_value = instr->imm[1];
         return 0;
+    case NTK_ISA_OP_REGISTER_LOAD:
+    case NTK_ISA_OP_REGISTER_STORE:
+    case NTK_ISA_OP_REGISTER_MOVE:
+    case NTK_ISA_OP_REGISTER_ALU:
+    case NTK_ISA_OP_COMPARE_BRANCH:
+    case NTK_ISA_OP_FUNCTION:
+    case NTK_ISA_OP_CALL:
+    case NTK_ISA_OP_RETURN:
+    case NTK_ISA_OP_CORE_BARRIER:
+        return ntk_engine_flow_prepare(b, instr, out, err);
     case NTK_ISA_OP_DMA_TRIGGER:
     case NTK_ISA_OP_DMA_COPY:
     case NTK_ISA_OP_DMA_INDIRECT_COPY:
     case NTK_ISA_OP_DMA_TRANSPOSE:
     case NTK_ISA_OP_DMA_COMPUTE:
+    case NTK_ISA_OP_SENDRECV:
         return ntk_engine_dma_prepare(b, instr, out, err);
     default:
         return ntk_engine_compute_prepare(b, instr, out, err);
     }
+}
+
+static int flow_close(struct ntk_engine_builder *b, struct ntk_err *err)
+{
+    uint32_t slot;
+    int ret = ntk_engine_flow_close(b, &slot, err);
+
+    if (ret < 0 && slot != UINT32_MAX) {
+        ntk_err_prefix(err, "%s slot %u", engine_names[b->engine], slot);
+        if (err) {
+            err->offset = (uint64_t)slot * NTK_ISA_SLOT_BYTES;
+        }
+    } else if (ret < 0) {
+        ntk_err_prefix(err, "%s", engine_names[b->engine]);
+    }
+    return ret;
 }
 
 static int engine_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
@@ -101,6 +128,8 @@ static int engine_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
     if (!b->group_dma) {
         return NO_MEMORY();
     }
+    b->first_function = program->functions.count;
+    b->function = "";
     while (at < engine->code_bytes && ret == 0) {
         struct ntk_isa_instr instr;
         struct ntk_engine_instr *out = ntk_vec_add(&program->instrs[b->engine]);
@@ -124,7 +153,7 @@ static int engine_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
         at += slots * NTK_ISA_SLOT_BYTES;
     }
     program->info.instruction_count[b->engine] = (uint32_t)program->instrs[b->engine].count;
-    return ret;
+    return ret < 0 ? ret : flow_close(b, err);
 }
 
 /* What pointers refer to and tables list. 0 or -ENOMEM. */
@@ -214,9 +243,17 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
 
 static uint64_t host_bytes(const struct ntk_engine_program *program)
 {
-    const struct ntk_vec *lists[] = { &program->computes,  &program->starts,  &program->dmas,
-                                      &program->transfers, &program->sources, &program->indirects,
-                                      &program->entries,   &program->cells };
+    const struct ntk_vec *lists[] = { &program->computes,
+                                      &program->starts,
+                                      &program->dmas,
+                                      &program->transfers,
+                                      &program->sources,
+                                      &program->indirects,
+                                      &program->entries,
+                                      &program->cells,
+                                      &program->scalars,
+                                      &program->functions,
+                                      &program->remote_semaphores };
     uint64_t bytes = sizeof *program +
                      (program->info.queue_count + 1ULL) * sizeof *program->queue_sets +
                      (program->info.variable_count + 1ULL) * sizeof *program->variables;
@@ -293,6 +330,9 @@ static int program_create(unsigned generation, const struct ntk_neff_subgraph *s
     ntk_vec_init(&b.program->indirects, sizeof(struct ntk_engine_indirect));
     ntk_vec_init(&b.program->entries, sizeof(uint32_t));
     ntk_vec_init(&b.program->cells, sizeof(uint32_t));
+    ntk_vec_init(&b.program->scalars, sizeof(struct ntk_engine_tile));
+    ntk_vec_init(&b.program->functions, sizeof(struct ntk_engine_function));
+    ntk_vec_init(&b.program->remote_semaphores, sizeof(uint16_t));
 
     ret = variables_prepare(&b, err);
     if (ret == 0 && is_opaque) {
@@ -341,6 +381,9 @@ void ntk_engine_program_destroy(struct ntk_engine_program *program)
     ntk_vec_fini(&program->indirects);
     ntk_vec_fini(&program->entries);
     ntk_vec_fini(&program->cells);
+    ntk_vec_fini(&program->scalars);
+    ntk_vec_fini(&program->functions);
+    ntk_vec_fini(&program->remote_semaphores);
     free(program->queue_sets);
     free(program->variables);
     free(program);

@@ -115,6 +115,17 @@ struct ntk_engine_dma {
     uint32_t event;    /* NTK_NEFF_NONE: none */
     uint32_t instance; /* ring of the queue set it lies in; NTK_NEFF_NONE: whichever is there */
     bool signals_set;  /* each semaphore of the queue set counts one up */
+    uint32_t first_remote, remote_count; /* semaphores of the other core */
+    uint32_t pipe;                       /* of an exchange */
+};
+
+/* A function of an engine's binary: instructions [begin, end), the first one its head. */
+struct ntk_engine_function {
+    const char *name; /* borrowed from the NEFF while the program is made; NULL afterwards */
+    uint32_t engine;
+    uint32_t slot;
+    uint32_t begin, end;
+    uint32_t depth; /* calls inside one another below it */
 };
 
 /* sync_mode of event_semaphore_range_clear: sync_value semaphores from sync_number on. Not a mode of
@@ -126,6 +137,15 @@ enum ntk_engine_kind {
     NTK_ENGINE_KIND_SYNC,    /* event_semaphore with a mode */
     NTK_ENGINE_KIND_DMA,
     NTK_ENGINE_KIND_COMPUTE,
+    NTK_ENGINE_KIND_EXCHANGE, /* sendrecv */
+    NTK_ENGINE_KIND_BARRIER,  /* core_barrier, its number in sync_number */
+    NTK_ENGINE_KIND_BRANCH,   /* to `first`, if sync_mode (a comparison) says so */
+    NTK_ENGINE_KIND_CALL,     /* of function `first` */
+    NTK_ENGINE_KIND_RETURN,
+    NTK_ENGINE_KIND_REGISTER_LOAD, /* from scalar `first` */
+    NTK_ENGINE_KIND_REGISTER_STORE,
+    NTK_ENGINE_KIND_REGISTER_MOVE,
+    NTK_ENGINE_KIND_REGISTER_ALU, /* sync_mode: the operator, sync_value: the number */
 };
 
 struct ntk_engine_instr {
@@ -138,6 +158,7 @@ struct ntk_engine_instr {
     uint16_t wait_semaphore, wait_value;
     uint16_t signal_semaphore, signal_value;
     uint8_t kind, flags, opcode, sync_mode;
+    uint8_t reg_to, reg_a, reg_b; /* 1 + number */
     bool is_transpose;
 };
 
@@ -171,6 +192,10 @@ struct ntk_engine_program {
     struct ntk_vec indirects;                          /* struct ntk_engine_indirect */
     struct ntk_vec entries;                            /* uint32_t: var_id */
     struct ntk_vec cells;                              /* uint32_t: var_id a pointer refers to */
+    struct ntk_vec scalars;                            /* struct ntk_engine_tile */
+    struct ntk_vec functions;                          /* struct ntk_engine_function */
+    struct ntk_vec remote_semaphores;                  /* uint16_t */
+    uint32_t main_end[NTK_ENGINE_SEQUENCER_COUNT];     /* what is called lies behind it */
     struct ntk_engine_queue_set *queue_sets;
     struct ntk_engine_variable *variables; /* by var_id */
     uint32_t sbuf_var_id;
@@ -179,6 +204,7 @@ struct ntk_engine_program {
     uint64_t dma_start_count;  /* how often a run starts a DMA */
     uint64_t opaque_ps;        /* how long an opaque program takes */
     bool has_matmul, has_random;
+    bool has_flow, has_jumps; /* registers or jumps; jumps */
 };
 
 #ifdef __cplusplus

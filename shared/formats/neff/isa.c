@@ -28,10 +28,11 @@
  *       24    1 operation flags
  *       25    1 operand mask
  *       26    6 PE: columns moved, 1, 1
- *       32    2 zero (dma_copy: see below)
+ *       32    1 1 + register written (dma_copy: see below)
+ *       33    1 1 + register a
  *       34    1 nc_transpose: 1
- *       35    1 zero
- *       36    4 group id
+ *       35    1 1 + register b
+ *       36    4 group id; compare_branch, call: target slot
  *       40   16 imm
  *       56    2 queue
  *       58    2 done semaphore
@@ -293,7 +294,10 @@ int ntk_isa_encode(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine
         put16(bytes + 30, 1);
         bytes[34] = instr->op == NTK_ISA_OP_NC_TRANSPOSE;
     }
-    put32(bytes + 36, instr->group_id);
+    bytes[32] = instr->reg_to;
+    bytes[33] = instr->reg_a;
+    bytes[35] = instr->reg_b;
+    put32(bytes + 36, ntk_isa_jumps(instr->op) ? instr->target : instr->group_id);
     for (int i = 0; i < 4; i++) {
         put32(bytes + 40 + 4 * i, instr->imm[i]);
     }
@@ -365,7 +369,10 @@ int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine
         instr.reduce_cmd = (enum ntk_isa_reduce_cmd)bytes[21];
         instr.act = (enum ntk_isa_act)bytes[22];
         instr.axis_count = bytes[23];
-        instr.group_id = get32(bytes + 36);
+        instr.reg_to = bytes[32];
+        instr.reg_a = bytes[33];
+        instr.reg_b = bytes[35];
+        *(ntk_isa_jumps(instr.op) ? &instr.target : &instr.group_id) = get32(bytes + 36);
         for (int i = 0; i < 4; i++) {
             instr.imm[i] = get32(bytes + 40 + 4 * i);
         }

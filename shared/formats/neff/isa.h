@@ -35,6 +35,9 @@ extern "C" {
 #define NTK_ISA_SEMAPHORES_RESERVED 8 /* 0-7 are the runtime's and the builder's */
 #define NTK_ISA_SEMAPHORE_END 7       /* the builder's: all other engines are at their end */
 #define NTK_ISA_NO_SEMAPHORE UINT16_MAX
+#define NTK_ISA_REGISTERS 64 /* of each engine's sequencer, 32 bits each */
+#define NTK_ISA_BARRIERS 16  /* numbers of core_barrier */
+#define NTK_ISA_PIPES 16     /* numbers of sendrecv */
 #define NTK_ISA_NO_VAR UINT32_MAX
 /* Greatest partition of any generation; the core refuses what its own generation has not. */
 #define NTK_ISA_SBUF_PARTITION_BYTES_MAX 262144
@@ -189,9 +192,12 @@ struct ntk_isa_instr {
     enum ntk_isa_alu reduce_op;
     enum ntk_isa_reduce_cmd reduce_cmd;
     enum ntk_isa_act act;
-    uint8_t axis_count;      /* tensor_reduce: how many dims, from the innermost, are reduced */
-    uint16_t queue;          /* DMA: index of the queue set in def.json, in file order */
-    uint32_t group_id;       /* dma_trigger */
+    uint8_t axis_count; /* tensor_reduce: how many dims, from the innermost, are reduced */
+    uint16_t queue;     /* DMA: index of the queue set in def.json, in file order */
+    uint32_t group_id;  /* dma_trigger */
+    uint32_t target;    /* compare_branch, call: slot that is next */
+    uint8_t reg_to;     /* registers: 1 + number; 0 none */
+    uint8_t reg_a, reg_b;
     uint16_t done_semaphore; /* ntk_isa_ends_later(): signalled when the data is there */
     uint16_t done_value;
     uint32_t imm[4]; /* immediate words; float32 bits or integers by operation */

@@ -125,6 +125,10 @@ enum field {
     ACT = 1 << 3,
     AXIS = 1 << 4,
     GROUP = 1 << 5,
+    TARGET = 1 << 6,
+    REG_TO = 1 << 7,
+    REG_A = 1 << 8,
+    REG_B = 1 << 9,
 };
 
 enum op_flag {
@@ -138,7 +142,7 @@ enum op_flag {
 };
 
 struct field_use {
-    uint8_t fields;
+    uint16_t fields;
     uint8_t op_flags;
     uint8_t imm; /* bit i: imm[i] */
     bool is_known;
@@ -156,7 +160,7 @@ static struct field_use fields_of(enum ntk_isa_op op)
     if ((size_t)op < sizeof field_uses / sizeof field_uses[0] && field_uses[op].is_known) {
         return field_uses[op];
     }
-    return (struct field_use){ UINT8_MAX, UINT8_MAX, UINT8_MAX, false };
+    return (struct field_use){ UINT16_MAX, UINT8_MAX, UINT8_MAX, false };
 }
 
 static int check_fields(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
@@ -170,6 +174,10 @@ static int check_fields(const struct ntk_isa_op_info *info, const struct ntk_isa
         (instr->act != 0 && !(use.fields & ACT)) ||
         (instr->axis_count != 0 && !(use.fields & AXIS)) ||
         (instr->group_id != 0 && !(use.fields & GROUP)) ||
+        (instr->target != 0 && !(use.fields & TARGET)) ||
+        (instr->reg_to != 0 && !(use.fields & REG_TO)) ||
+        (instr->reg_a != 0 && !(use.fields & REG_A)) ||
+        (instr->reg_b != 0 && !(use.fields & REG_B)) ||
         (instr->queue != 0 && !ntk_isa_is_dma(instr->op)) ||
         ((instr->done_semaphore != NTK_ISA_NO_SEMAPHORE || instr->done_value != 0) && !completes) ||
         (instr->op_flags & ~use.op_flags & 0xffU) != 0) {
@@ -269,34 +277,9 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
     if (ret < 0) {
         return ret;
     }
-    if (instr->op == NTK_ISA_OP_EVENT_SEMAPHORE) {
-        switch (instr->imm[0]) {
-        case NTK_ISA_SYNC_NONE:
-            if (instr->imm[1] != 0 || instr->imm[2] != 0) {
-                return BAD("%s: a number or value without a mode", info->name);
-            }
-            break;
-        case NTK_ISA_SYNC_EVENT_CLEAR:
-        case NTK_ISA_SYNC_EVENT_SET:
-            if (instr->imm[1] >= NTK_ISA_EVENTS || instr->imm[2] != 0) {
-                return BAD("%s: event %u, value %u", info->name, instr->imm[1], instr->imm[2]);
-            }
-            break;
-        case NTK_ISA_SYNC_SEMAPHORE_ADD:
-        case NTK_ISA_SYNC_SEMAPHORE_SUB:
-        case NTK_ISA_SYNC_SEMAPHORE_WRITE:
-            if (instr->imm[1] >= NTK_ISA_SEMAPHORES) {
-                return BAD("%s: semaphore %u", info->name, instr->imm[1]);
-            }
-            break;
-        default:
-            return BAD("%s: unknown mode 0x%x", info->name, instr->imm[0]);
-        }
-    }
-    if (instr->op == NTK_ISA_OP_EVENT_SEMAPHORE_RANGE_CLEAR &&
-        (instr->imm[1] < 1 || instr->imm[1] > NTK_ISA_SEMAPHORES ||
-         instr->imm[0] > NTK_ISA_SEMAPHORES - instr->imm[1])) {
-        return BAD("%s: %u semaphores from %u on", info->name, instr->imm[1], instr->imm[0]);
+    ret = ntk_isa_check_flow(info, instr, err);
+    if (ret < 0) {
+        return ret;
     }
     return ntk_isa_check_shapes(info, instr, err);
 }

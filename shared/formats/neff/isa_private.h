@@ -45,4 +45,14 @@ int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_is
 int ntk_isa_check_dma(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                       struct ntk_err *err);
 
+/* The same for synchronisation, registers, jumps and what the cores of a logical core do together. */
+int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                       struct ntk_err *err);
+
+/* Operations with a target. */
+static inline bool ntk_isa_jumps(enum ntk_isa_op op)
+{
+    return op == NTK_ISA_OP_COMPARE_BRANCH || op == NTK_ISA_OP_CALL;
+}
+
 #endif

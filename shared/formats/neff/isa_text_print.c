@@ -96,7 +96,24 @@ static void print_sync(struct ntk_buf *out, const struct ntk_isa_instr *instr)
     }
 }
 
-void ntk_isa_text_print(const struct ntk_isa_instr *instr, struct ntk_buf *out)
+static void print_flow(struct ntk_buf *out, const struct ntk_isa_instr *instr, bool has_label)
+{
+    const uint8_t registers[] = { instr->reg_to, instr->reg_a, instr->reg_b };
+
+    for (size_t r = 0; r < sizeof registers; r++) {
+        if (registers[r] != 0) {
+            ntk_buf_add_format(out, " %s=r%u", ntk_isa_text_registers[r], registers[r] - 1U);
+        }
+    }
+    if (has_label) {
+        ntk_buf_add_format(out, " to=L%u", instr->target);
+    } else if (instr->target != 0) {
+        ntk_buf_add_format(out, " to=%u", instr->target);
+    }
+}
+
+void ntk_isa_text_print_labelled(const struct ntk_isa_instr *instr, bool has_label,
+                                 struct ntk_buf *out)
 {
     const struct ntk_isa_op_info *info = ntk_isa_op_info_get((unsigned)instr->op);
 
@@ -150,6 +167,7 @@ void ntk_isa_text_print(const struct ntk_isa_instr *instr, struct ntk_buf *out)
             print_immediate(out, instr->imm[i]);
         }
     }
+    print_flow(out, instr, has_label);
     if (instr->queue != 0) {
         ntk_buf_add_format(out, " queue=%u", instr->queue);
     }
@@ -160,4 +178,9 @@ void ntk_isa_text_print(const struct ntk_isa_instr *instr, struct ntk_buf *out)
     if (instr->name_id != 0) {
         ntk_buf_add_format(out, " name=%u", instr->name_id);
     }
+}
+
+void ntk_isa_text_print(const struct ntk_isa_instr *instr, struct ntk_buf *out)
+{
+    ntk_isa_text_print_labelled(instr, false, out);
 }

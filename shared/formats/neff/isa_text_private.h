@@ -13,6 +13,8 @@ enum {
     NTK_ISA_TEXT_DGE_COUNT = NTK_ISA_DGE_NONE + 1,
 };
 
+#define NTK_ISA_LABEL_BYTES_MAX 64
+
 struct ntk_isa_text_flag {
     uint8_t bit;
     const char *name;
@@ -23,5 +25,16 @@ extern const char *const ntk_isa_text_spaces[NTK_ISA_SPACE_COUNT];
 extern const char *const ntk_isa_text_commands[NTK_ISA_TEXT_COMMAND_COUNT];
 extern const char *const ntk_isa_text_dge[NTK_ISA_TEXT_DGE_COUNT];
 extern const struct ntk_isa_text_flag ntk_isa_text_flags[NTK_ISA_TEXT_FLAG_COUNT];
+
+extern const char *const ntk_isa_text_registers[3];
+
+/* has_label: the target is printed as the label that the program's listing has there. */
+void ntk_isa_text_print_labelled(const struct ntk_isa_instr *instr, bool has_label,
+                                 struct ntk_buf *out);
+/* label: where a target that is a label goes (NTK_ISA_LABEL_BYTES_MAX); NULL where none may stand. */
+int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_instr, char *label,
+                                struct ntk_err *err);
+/* Letters, digits and underscores; it starts with no digit, so that it is no number. */
+bool ntk_isa_text_is_label(const char *text, size_t length);
 
 #endif

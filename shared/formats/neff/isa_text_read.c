@@ -287,6 +287,31 @@ static int parse_limited(const char *key, const char *text, uint64_t max, uint64
                : BAD("%s: \"%s\" is no number up to %llu", key, text, (unsigned long long)max);
 }
 
+static int parse_register(const char *key, const char *text, uint8_t *out, struct ntk_err *err)
+{
+    const char *at = text;
+    uint64_t number = 0;
+
+    if (!take_char(&at, 'r') || !take_number(&at, NTK_ISA_REGISTERS - 1, &number) || *at != '\0') {
+        return BAD("%s: \"%s\" is no register r0 to r%d", key, text, NTK_ISA_REGISTERS - 1);
+    }
+    *out = (uint8_t)(number + 1);
+    return 0;
+}
+
+bool ntk_isa_text_is_label(const char *text, size_t length)
+{
+    if (length == 0 || length >= NTK_ISA_LABEL_BYTES_MAX || isdigit((unsigned char)*text)) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_') {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int parse_word(const char *key, const char *text, struct ntk_isa_instr *instr,
                       struct ntk_err *err)
 {
@@ -298,6 +323,15 @@ static int parse_word(const char *key, const char *text, struct ntk_isa_instr *i
         if (strcmp(key, ntk_isa_text_roles[role]) == 0) {
             return parse_operand(text, &instr->operand[role], err);
         }
+    }
+    if (strcmp(key, ntk_isa_text_registers[0]) == 0) {
+        return parse_register(key, text, &instr->reg_to, err);
+    }
+    if (strcmp(key, ntk_isa_text_registers[1]) == 0) {
+        return parse_register(key, text, &instr->reg_a, err);
+    }
+    if (strcmp(key, ntk_isa_text_registers[2]) == 0) {
+        return parse_register(key, text, &instr->reg_b, err);
     }
     if (strcmp(key, "op0") == 0) {
         return parse_alu(text, &instr->op0, err);
@@ -351,6 +385,11 @@ static int parse_word(const char *key, const char *text, struct ntk_isa_instr *i
         instr->group_id = (uint32_t)number;
         return ret;
     }
+    if (strcmp(key, "to") == 0) {
+        ret = parse_limited(key, text, UINT32_MAX, &number, err);
+        instr->target = (uint32_t)number;
+        return ret;
+    }
     if (strcmp(key, "name") == 0) {
         ret = parse_limited(key, text, UINT32_MAX, &number, err);
         instr->name_id = (uint32_t)number;
@@ -359,10 +398,11 @@ static int parse_word(const char *key, const char *text, struct ntk_isa_instr *i
     return BAD("no field \"%s\"", key);
 }
 
-int ntk_isa_text_parse(const char *line, struct ntk_isa_instr *out_instr, struct ntk_err *err)
+int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_instr, char *label,
+                                struct ntk_err *err)
 {
     char copy[NTK_ISA_LINE_BYTES_MAX];
-    char seen[24][12]; /* the keys so far */
+    char seen[32][12]; /* the keys so far */
     size_t seen_count = 0;
     const struct ntk_isa_op_info *info;
     struct ntk_isa_instr instr;
@@ -397,6 +437,10 @@ int ntk_isa_text_parse(const char *line, struct ntk_isa_instr *out_instr, struct
         if (seen_count < sizeof seen / sizeof seen[0]) {
             ntk_str_copy(seen[seen_count++], sizeof seen[0], word);
         }
+        if (label && strcmp(word, "to") == 0 && ntk_isa_text_is_label(text, strlen(text))) {
+            ntk_str_copy(label, NTK_ISA_LABEL_BYTES_MAX, text);
+            continue;
+        }
         ret = parse_word(word, text, &instr, err);
         if (ret < 0) {
             return ret;
@@ -404,4 +448,9 @@ int ntk_isa_text_parse(const char *line, struct ntk_isa_instr *out_instr, struct
     }
     *out_instr = instr;
     return 0;
+}
+
+int ntk_isa_text_parse(const char *line, struct ntk_isa_instr *out_instr, struct ntk_err *err)
+{
+    return ntk_isa_text_parse_labelled(line, out_instr, NULL, err);
 }

@@ -211,6 +211,53 @@ static struct ntk_isa_instr any_instr(const struct ntk_isa_op_info *info)
         instr.imm[0] = pick(100);
         break;
     case NTK_ISA_OP_DRAIN:
+    case NTK_ISA_OP_RETURN:
+        break;
+    case NTK_ISA_OP_FUNCTION:
+        instr.name_id = 1 + pick(9);
+        break;
+    case NTK_ISA_OP_CALL:
+        instr.target = pick(100);
+        break;
+    case NTK_ISA_OP_COMPARE_BRANCH:
+        instr.target = pick(1000);
+        if (pick(4) > 0) {
+            instr.op0 = (enum ntk_isa_alu)(NTK_ISA_ALU_EQUAL + pick(6));
+            instr.reg_a = (uint8_t)(1 + pick(NTK_ISA_REGISTERS));
+            instr.reg_b = (uint8_t)pick(NTK_ISA_REGISTERS + 1);
+            instr.imm[0] = instr.reg_b ? 0 : pick(UINT32_MAX);
+        }
+        break;
+    case NTK_ISA_OP_REGISTER_LOAD:
+        *src0 = any_tile(NTK_ISA_SPACE_SBUF, 1, 1, NTK_DTYPE_INT16);
+        instr.reg_to = (uint8_t)(1 + pick(NTK_ISA_REGISTERS));
+        break;
+    case NTK_ISA_OP_REGISTER_STORE:
+        *dst = any_tile(NTK_ISA_SPACE_PSUM, 1, 1, NTK_DTYPE_UINT32);
+        instr.reg_a = (uint8_t)(1 + pick(NTK_ISA_REGISTERS));
+        break;
+    case NTK_ISA_OP_REGISTER_MOVE:
+        instr.reg_to = (uint8_t)(1 + pick(NTK_ISA_REGISTERS));
+        instr.reg_a = (uint8_t)pick(NTK_ISA_REGISTERS + 1);
+        instr.imm[0] = instr.reg_a ? 0 : pick(UINT32_MAX);
+        break;
+    case NTK_ISA_OP_REGISTER_ALU:
+        instr.reg_to = (uint8_t)(1 + pick(NTK_ISA_REGISTERS));
+        instr.reg_a = (uint8_t)(1 + pick(NTK_ISA_REGISTERS));
+        instr.reg_b = (uint8_t)pick(NTK_ISA_REGISTERS + 1);
+        instr.op0 = pick(2) ? NTK_ISA_ALU_ADD : NTK_ISA_ALU_RIGHT_SHIFT;
+        instr.imm[0] = instr.reg_b ? 0 : pick(UINT32_MAX);
+        break;
+    case NTK_ISA_OP_CORE_BARRIER:
+        instr.imm[0] = pick(NTK_ISA_BARRIERS);
+        break;
+    case NTK_ISA_OP_SENDRECV:
+        *dst = any_tile(NTK_ISA_SPACE_SBUF, partitions, elements, f32);
+        *src0 = any_tile(NTK_ISA_SPACE_SBUF, partitions, elements, f32);
+        instr.queue = (uint16_t)pick(20);
+        instr.done_semaphore = (uint16_t)pick(256);
+        instr.done_value = 1;
+        instr.imm[0] = pick(NTK_ISA_PIPES);
         break;
     case NTK_ISA_OP_NOTIFY:
     case NTK_ISA_OP_ACT_TABLE_LOAD:
@@ -723,6 +770,9 @@ static void a_line_says_what_is_wrong_with_it(void **state)
         { "memset D=sbuf(0:1):float32[1,2,3,4,5]",
           "\"sbuf(0:1):float32[1,2,3,4,5]\" has no dimensions of the form [COUNT:STEP,...], at "
           "most 4" },
+        { "register_move rd=r64", "rd: \"r64\" is no register r0 to r63" },
+        { "register_alu ra=3", "ra: \"3\" is no register r0 to r63" },
+        { "compare_branch to=loop", "to: \"loop\" is no number up to 4294967295" },
         { "tensor_tensor op0=plus", "no operator \"plus\"" },
         { "dma_trigger group=4294967296", "group: \"4294967296\" is no number up to 4294967295" },
     };
@@ -745,6 +795,123 @@ static void a_line_says_what_is_wrong_with_it(void **state)
             -EBADMSG);
         assert_string_equal(err.text, "line 14: nop: immediate 2 is set and not used");
         ntk_buf_fini(&code);
+    }
+}
+
+/* What an assembler of two passes would make, counted by hand: a memset has two slots. */
+static void labels_name_slots(void **state)
+{
+    static const char text[] = "start: register_move rd=r1 imm0=3\n"
+                               "loop:\n"
+                               "    memset D=sbuf(0:1):float32[4]\n"
+                               "    register_alu rd=r1 ra=r1 op0=subtract imm0=1\n"
+                               "    compare_branch ra=r1 op0=greater imm0=0 to=loop ; back\n"
+                               "    compare_branch to=end\n"
+                               "    call to=f\n"
+                               "f:  function name=1\n"
+                               "end:\n";
+    static const char listing[] = "    register_move imm0=3 rd=r1 ; 0\n"
+                                  "L1:\n"
+                                  "    memset D=sbuf(0:1):float32[4] ; 1\n"
+                                  "    register_alu op0=subtract imm0=1 rd=r1 ra=r1 ; 3\n"
+                                  "    compare_branch op0=greater ra=r1 to=L1 ; 4\n"
+                                  "    compare_branch to=L8 ; 5\n"
+                                  "    call to=L7 ; 6\n"
+                                  "L7:\n"
+                                  "    function name=1 ; 7\n"
+                                  "L8:\n";
+    struct ntk_buf code = { 0 };
+    struct ntk_buf printed = { 0 };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    if (ntk_isa_text_parse_program(text, strlen(text), 1, NTK_ISA_ENGINE_DVE, &code, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(code.bytes_count, 8 * NTK_ISA_SLOT_BYTES);
+    assert_int_equal(code.bytes[4 * NTK_ISA_SLOT_BYTES + 36], 1);
+    assert_int_equal(code.bytes[5 * NTK_ISA_SLOT_BYTES + 36], 8);
+    assert_int_equal(code.bytes[6 * NTK_ISA_SLOT_BYTES + 36], 7);
+    assert_int_equal(ntk_isa_text_print_program((const uint8_t *)code.bytes, code.bytes_count,
+                                                NTK_ISA_ENGINE_DVE, NULL, NULL, &printed, &err),
+                     0);
+    assert_string_equal(ntk_buf_text_get(&printed), listing);
+    ntk_buf_fini(&code);
+    ntk_buf_fini(&printed);
+}
+
+static void labels_that_are_wrong_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        { "nop\ncompare_branch to=x\n", "line 2: no label x" },
+        { "x: nop\ny: nop\nx: nop\n", "line 3: label x stands in line 1 too" },
+        { "1x: nop\n", "line 1: \"1x\" is no label of letters, digits and underscores" },
+        { ": nop\n", "line 1: \"\" is no label of letters, digits and underscores" },
+        { "x: nop to=x\n", "line 1: it jumps nowhere, and names label x" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ntk_buf code = { 0 };
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(ntk_isa_text_parse_program(cases[i].text, strlen(cases[i].text), 1,
+                                                    NTK_ISA_ENGINE_SP, &code, &err),
+                         -EINVAL);
+        assert_string_equal(err.text, cases[i].sentence);
+        assert_int_equal(code.bytes_count, 0);
+        ntk_buf_fini(&code);
+    }
+}
+
+/* One instruction that is sound, then one thing wrong with it. */
+static void steering_is_checked(void **state)
+{
+    static const struct {
+        const char *line, *sentence;
+    } cases[] = {
+        { "register_move imm0=1", "register_move: a register is missing" },
+        { "register_move rd=r1 ra=r2 imm0=1",
+          "register_move: a register and a number as its value" },
+        { "register_alu rd=r1 op0=add imm0=1", "register_alu: a register is missing" },
+        { "register_alu rd=r1 ra=r1 imm0=1", "register_alu: none is no operator for registers" },
+        { "register_alu rd=r1 ra=r1 op0=power imm0=1",
+          "register_alu: power is no operator for registers" },
+        { "register_alu rd=r1 ra=r1 rb=r2 op0=add imm0=1",
+          "register_alu: a register and a number as the second value" },
+        { "register_alu rd=r1 ra=r1 op0=invert imm0=1", "register_alu: invert takes one value" },
+        { "compare_branch ra=r1 to=1", "compare_branch: values without a comparison" },
+        { "compare_branch ra=r1 op0=add to=1", "compare_branch: add is no comparison" },
+        { "compare_branch op0=less imm0=4 to=1", "compare_branch: a register is missing" },
+        { "register_load rd=r1 A=sbuf(0:1):int32[2]",
+          "register_load: 2 elements for one register" },
+        { "register_load rd=r1 A=sbuf(0:1):int64[1]", "register_load: a register holds no int64" },
+        { "register_load rd=r1 A=var3:int32[1]",
+          "register_load: the source 0 is a variable; only DMA reaches those" },
+        { "register_store D=sbuf(0:1):int32[1]", "register_store: a register is missing" },
+        { "function", "function: a function without a name" },
+        { "core_barrier imm0=16", "core_barrier: barrier 16 of 16" },
+        { "sendrecv D=sbuf(0:1):int32[1] A=sbuf(0:1):int32[1] imm0=16", "sendrecv: pipe 16 of 16" },
+        { "sendrecv D=sbuf(0:1):int32[1] A=sbuf(0:1):int32[2]",
+          "sendrecv: what is sent and what is received differ in shape or dtype" },
+        { "sendrecv D=sbuf(0:1):int32[1] A=var1:int32[1]",
+          "sendrecv: exchanges tiles of SBUF only" },
+        { "nop rd=r1", "nop: a field is set that it does not use" },
+        { "dma_trigger to=3", "dma_trigger: a field is set that it does not use" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ntk_isa_instr instr;
+        struct ntk_err err = { 0 };
+
+        if (ntk_isa_text_parse(cases[i].line, &instr, &err) != 0) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(ntk_isa_check(&instr, NTK_ISA_ENGINE_SP, &err), -EBADMSG);
+        assert_string_equal(err.text, cases[i].sentence);
     }
 }
 
@@ -778,6 +945,9 @@ int main(void)
         cmocka_unit_test(a_listing_reads_back_to_the_same_bytes),
         cmocka_unit_test(every_immediate_reads_back_to_its_bits),
         cmocka_unit_test(a_line_says_what_is_wrong_with_it),
+        cmocka_unit_test(labels_name_slots),
+        cmocka_unit_test(labels_that_are_wrong_are_refused),
+        cmocka_unit_test(steering_is_checked),
         cmocka_unit_test(dtypes_have_names_and_sizes),
     };
 
