@@ -3,6 +3,7 @@
 # it; nothing defines the driver's functions.
 set -u
 library=$1 headers=$2 cc=$3
+shift 3 # what is left runs programs of another architecture
 failed=0
 bad() { echo "$*"; failed=1; }
 work=$(mktemp -d)
@@ -32,6 +33,6 @@ if [ -z "${NTK_SANITIZE:-}" ]; then
         echo '}; int main(void) { return all[0] == 0; }'
     } >"$work/all.c"
     "$cc" -std=c17 -Wall -Werror -I"$headers" "$work/all.c" "$library" -lpthread -o "$work/all" &&
-        "$work/all" || bad "a program with -lnds alone does not link"
+        "$@" "$work/all" || bad "a program with -lnds alone does not link"
 fi
 exit $failed

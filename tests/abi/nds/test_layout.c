@@ -4,6 +4,7 @@
  * program itself has nothing left to do.
  */
 #include <assert.h>
+#include <pthread.h>
 #include <stddef.h>
 
 #include "ndl/ndl.h"
@@ -145,10 +146,12 @@ AT(ndl_version_info_t, library_minor_version, 38);
 SIZE(ndl_device_init_param_t, 12);
 AT(ndl_device_init_param_t, num_dram_regions, 4);
 AT(ndl_device_init_param_t, map_hbm, 8);
-SIZE(ndl_copy_buf_t, 56);
+/* Both hold the C library's mutex, which is larger on AArch64 than the 40 bytes of x86-64. */
+#define MUTEX_MORE (sizeof(pthread_mutex_t) - 40)
+SIZE(ndl_copy_buf_t, 56 + MUTEX_MORE);
 AT(ndl_copy_buf_t, mmap_va, 8);
 AT(ndl_copy_buf_t, lock, 16);
-SIZE(ndl_device_t, 632);
+SIZE(ndl_device_t, 632 + 8 * MUTEX_MORE);
 AT(ndl_device_t, device_index, 0);
 AT(ndl_device_t, device_type, 1);
 AT(ndl_device_t, device_revision, 2);
@@ -157,12 +160,12 @@ AT(ndl_device_t, connected_devices, 5);
 AT(ndl_device_t, csr_base, 72);
 AT(ndl_device_t, csr_size, 88);
 AT(ndl_device_t, cpy_bufs, 104);
-AT(ndl_device_t, hbm_va, 552);
-AT(ndl_device_t, hbm_size, 584);
-AT(ndl_device_t, hbm_va_cnt, 592);
-AT(ndl_device_t, shift_hbm_size, 596);
-AT(ndl_device_t, hbm_offset, 600);
-AT(ndl_device_t, context, 632);
+AT(ndl_device_t, hbm_va, 552 + 8 * MUTEX_MORE);
+AT(ndl_device_t, hbm_size, 584 + 8 * MUTEX_MORE);
+AT(ndl_device_t, hbm_va_cnt, 592 + 8 * MUTEX_MORE);
+AT(ndl_device_t, shift_hbm_size, 596 + 8 * MUTEX_MORE);
+AT(ndl_device_t, hbm_offset, 600 + 8 * MUTEX_MORE);
+AT(ndl_device_t, context, 632 + 8 * MUTEX_MORE);
 SIZE(ndl_mem_info_t, 64);
 SIZE(ndl_notification_context_t, 56);
 SIZE(ndl_device_nc_t, 16);
