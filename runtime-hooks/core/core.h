@@ -108,6 +108,8 @@ uint32_t ntk_core_count(const struct ntk_core *core);
 uint32_t ntk_core_lnc(const struct ntk_core *core);
 /* Device time that a core has spent on executions so far. */
 uint64_t ntk_core_device_clock_ns(const struct ntk_core *core, uint32_t nc);
+/* What the driver of the machine is said to be; static storage. */
+const char *ntk_core_driver_version(const struct ntk_core *core);
 /* Global logical number of the process's core. */
 uint32_t ntk_core_global(const struct ntk_core *core, uint32_t nc);
 
@@ -202,6 +204,10 @@ struct ntk_core_load_options {
 int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_bytes,
                         const struct ntk_core_load_options *options,
                         struct ntk_core_model **out_model, struct ntk_err *err);
+/* The name in the header of a file, whether it can be loaded or not: "" when there is none. */
+#define NTK_CORE_FILE_NAME_BYTES 257
+void ntk_core_file_name(const void *file, size_t file_bytes,
+                        char out_name[NTK_CORE_FILE_NAME_BYTES]);
 /* No execution of it may run. */
 void ntk_core_model_unload(struct ntk_core_model *model);
 

@@ -448,6 +448,11 @@ uint32_t ntk_core_count(const struct ntk_core *core)
     return core->core_count;
 }
 
+const char *ntk_core_driver_version(const struct ntk_core *core)
+{
+    return ntk_core_publish_driver(core->soft);
+}
+
 uint32_t ntk_core_lnc(const struct ntk_core *core)
 {
     return core->lnc;

@@ -26,6 +26,11 @@
 
 static const char *const driver_versions[] = { "2.30.2.0", "2.31.0.0" };
 
+const char *ntk_core_publish_driver(const struct ntk_core_soft *soft)
+{
+    return driver_versions[soft->state->header.sysfs_layout == 1];
+}
+
 struct leaf;
 typedef void leaf_format(const struct leaf *leaf, char *text, size_t bytes);
 
@@ -413,8 +418,8 @@ static int class_leaves_add(struct tree *tree)
                         "%s/server_id_%d", folder, set);
     }
     ret |= leaf_add(tree, format_text, ultra ? "1,2,3,4\n" : "\n", "%s/ultraserver_mode", folder);
-    ret |= leaf_add(tree, format_line, driver_versions[tree->soft->state->header.sysfs_layout == 1],
-                    "module/neuron/version");
+    ret |=
+        leaf_add(tree, format_line, ntk_core_publish_driver(tree->soft), "module/neuron/version");
     return ret == 0 ? 0 : -ENOMEM;
 }
 

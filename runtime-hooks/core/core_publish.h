@@ -28,6 +28,8 @@ void ntk_core_publisher_stop(struct ntk_core_publisher *publisher);
 /* Builds or updates the tree once, without a thread. */
 int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                           struct ntk_err *err);
+/* The version of the driver that the tree shows; static storage. */
+const char *ntk_core_publish_driver(const struct ntk_core_soft *soft);
 /* Removes the tree. */
 int ntk_core_publish_remove(struct ntk_err *err);
 

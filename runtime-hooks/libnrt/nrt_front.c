@@ -8,6 +8,7 @@
 #include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_env_names.h"
+#include "runtime-hooks/libnrt/nrt_infodump.h"
 #include "runtime-hooks/libnrt/nrt_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_profile_state.h"
@@ -139,6 +140,9 @@ void nrt_front_execution_failed(const char *function, const struct nrt_model *mo
                   "Failed to execute model %s with status %d (%s)",
                   ntk_core_model_name(model->core), (int)status, nrt_get_status_as_str(status));
     nrt_inspect_execution_failed(model->core);
+    if (status != NRT_EXEC_COMPLETED_WITH_NUM_ERR) { /* whose outputs are there */
+        nrt_infodump(NRT_INFODUMP_EXECUTE, status, core);
+    }
 }
 
 static void warn(const char *sentence)
@@ -223,7 +227,11 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
         pthread_rwlock_wrlock(&gate);
         nrt_log_open();
         nrt_env_tell();
+        nrt_infodump_reset();
         status = front_open(framework, fw_version, fal_version);
+        if (status != NRT_SUCCESS) {
+            nrt_infodump(NRT_INFODUMP_INIT, status, NULL);
+        }
         pthread_rwlock_unlock(&gate);
     }
     pthread_mutex_unlock(&lifecycle);

@@ -9,10 +9,29 @@
 #include <string.h>
 
 #include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_infodump.h"
 #include "runtime-hooks/libnrt/nrt_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_neff_source.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
+
+/* The cause, then what came of it, as the vendor's components say it one after another. */
+static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
+                              const struct ntk_err *err)
+{
+    char name[NTK_CORE_FILE_NAME_BYTES];
+    NRT_STATUS status = nrt_front_fail("nrt_load", error, err);
+
+    ntk_core_file_name(neff_bytes, size, name);
+    if (status == NRT_RESOURCE || status == NRT_LOAD_NOT_ENOUGH_NC) { /* it was good so far */
+        nrt_log_write(NRT_LOG_NMGR, NRT_LOG_ERROR, "stage_kelf_models",
+                      "Failed to stage graph: %s to NeuronCore", name);
+    }
+    nrt_log_write(NRT_LOG_NMGR, NRT_LOG_ERROR, "kmgr_load_nn_post_metrics",
+                  "Failed to load NN: %s, err: %d", name, (int)status);
+    nrt_infodump(NRT_INFODUMP_LOAD, status, nrt_front_core_get());
+    return status;
+}
 
 /* Between nrt_front_enter() and _leave(). vnc_count was checked. */
 static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
@@ -35,7 +54,7 @@ static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, i
         ret = ntk_core_model_load(core, neff_bytes, size, &options, &loaded, &err);
     }
     if (ret < 0) {
-        return nrt_front_fail("nrt_load", ret, &err);
+        return load_failed(neff_bytes, size, ret, &err);
     }
     struct nrt_model *handle = ntk_core_handle_create(&nrt_front_models);
     if (!handle) {

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_infodump - what a request for support begins with, in the log after a call that failed.
+ *
+ * One block per public call between an nrt_init() and the next, so that a program which goes on failing does
+ * not fill its log.
+ *
+ * Threads: any; reads the environment.
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_INFODUMP_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_INFODUMP_H
+
+#include "runtime-hooks/libnrt/nrt_front.h"
+
+enum nrt_infodump_call {
+    NRT_INFODUMP_INIT,
+    NRT_INFODUMP_LOAD,
+    NRT_INFODUMP_EXECUTE,
+};
+
+/* core: NULL before it is open. Nothing after the first time for this call. */
+void nrt_infodump(enum nrt_infodump_call call, NRT_STATUS status, const struct ntk_core *core);
+/* The next failure of each call is told again. */
+void nrt_infodump_reset(void);
+
+#endif
