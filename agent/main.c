@@ -12,6 +12,7 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/http/http_address.h"
+#include "shared/http/http_security.h"
 
 /* Without a configuration one report covers this much: a look, not a series. */
 #define ONCE_PERIOD_NS (1 * NTK_NS_PER_SECOND)
@@ -20,6 +21,7 @@ static const char *arg_config;
 static bool arg_once;
 static uint64_t arg_count;
 static uint64_t arg_period_ns;
+static const char *arg_web_config;
 static bool arg_no_imds;
 static struct ntk_monitor_options options = {
     .report = { .line_bytes_max = NTK_REPORT_LINE_BYTES_DEFAULT },
@@ -92,6 +94,8 @@ static const struct ntk_opt option_rows[] = {
       "store each second in this SQLite database; it is made when there is none" },
     { 0, "prometheus", "[ADDR]:PORT", NTK_OPT_CALL, CALL(call_prometheus),
       "serve metrics for Prometheus on / and /metrics" },
+    { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
+      "TLS, users and headers of both ports, in the form of the Prometheus family" },
     { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &options.vendor_metrics_only,
       "serve only the metrics that the vendor's exporter has" },
     { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),
@@ -179,13 +183,17 @@ int main(int argc, char **argv)
     options.report.line_bytes_max = (size_t)arg_max_line;
     options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
     options.report_count = arg_once ? 1 : arg_count;
-    if (ntk_monitor_create(&options, &monitor, &err) < 0) {
+    if ((arg_web_config &&
+         ntk_http_security_open_config(arg_web_config, &options.security, &err) < 0) ||
+        ntk_monitor_create(&options, &monitor, &err) < 0) {
+        ntk_http_security_close(options.security);
         ntk_monitor_config_fini(&config);
         return fail(&err);
     }
     int ret = ntk_monitor_run(monitor, &err);
     struct ntk_err store_err = { 0 };
     int closed = ntk_monitor_destroy(monitor, &store_err);
+    ntk_http_security_close(options.security);
     ntk_monitor_config_fini(&config);
     if (ret < 0) {
         return fail(&err);

@@ -351,7 +351,8 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     const struct ntk_monitor_options *options = monitor->options;
     struct ntk_exporter_options exporter = { .target = options->prometheus,
-                                             .vendor_only = options->vendor_metrics_only };
+                                             .vendor_only = options->vendor_metrics_only,
+                                             .security = options->security };
     int ret = 0;
 
     if (options->prometheus || options->http) {
@@ -362,8 +363,8 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
         }
     }
     if (options->http) {
-        ret = ntk_routes_create(options->http, monitor->exporter, monitor->exporter_state,
-                                &monitor->routes, err);
+        ret = ntk_routes_create(options->http, options->security, monitor->exporter,
+                                monitor->exporter_state, &monitor->routes, err);
         if (ret < 0) {
             return ret;
         }

@@ -26,6 +26,8 @@
 extern "C" {
 #endif
 
+struct ntk_http_security;
+
 #define NTK_MONITOR_DRAIN_MIN_NS (10 * NTK_NS_PER_MS)
 #define NTK_MONITOR_DRAIN_MAX_NS (100 * NTK_NS_PER_MS)
 /* How often the store gets a snapshot, whatever the reports' periods are. */
@@ -36,10 +38,11 @@ extern "C" {
 struct ntk_monitor_options {
     const struct ntk_monitor_config *config;
     struct ntk_report_options report;
-    const char *sysfs_root; /* NULL: found */
-    const char *db_path;    /* NULL: no store */
-    const char *prometheus; /* address, NULL: none */
-    const char *http;       /* address, NULL: none */
+    const char *sysfs_root;             /* NULL: found */
+    const char *db_path;                /* NULL: no store */
+    const char *prometheus;             /* address, NULL: none */
+    const char *http;                   /* address, NULL: none */
+    struct ntk_http_security *security; /* of both ports; borrowed; NULL: none */
     bool vendor_metrics_only;
     bool command_lines;    /* with arguments: report, store and HTTP have them then */
     bool quiet;            /* nothing on stdout */

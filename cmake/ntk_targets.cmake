@@ -84,6 +84,14 @@ function(ntk_program name)
     endif()
 endfunction()
 
+# The vendor's name of a program, as a link beside it: pipes and units that call it go on running.
+function(ntk_install_vendor_name name vendor_name)
+    install(CODE "
+        set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin\")
+        file(CREATE_LINK ${name} \"\${folder}/${vendor_name}\" SYMBOLIC)
+        message(STATUS \"Installing: \${folder}/${vendor_name}\")")
+endfunction()
+
 # What the program itself prints for each shell, where the shell looks for it.
 function(ntk_install_completions name)
     foreach(place bash:bash-completion/completions/${name} zsh:zsh/site-functions/_${name}

@@ -21,6 +21,7 @@ extern "C" {
 #endif
 
 struct ntk_snapshot;
+struct ntk_http_security;
 struct ntk_http_request;
 struct ntk_http_response;
 
@@ -28,7 +29,8 @@ struct ntk_exporter_options {
     /* Where to: an address to listen on or an URL, by exporter; NULL: no server or target of its
      * own (its pages may still be mounted elsewhere through answer()). */
     const char *target;
-    bool vendor_only; /* only what the vendor's exporter has */
+    bool vendor_only;                   /* only what the vendor's exporter has */
+    struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
 };
 
 struct ntk_exporter {
@@ -40,6 +42,8 @@ struct ntk_exporter {
      * NULL when there is nothing to fetch. */
     void (*answer)(void *state, const struct ntk_http_request *request,
                    struct ntk_http_response *response);
+    /* The port of its own server, 0 without one. NULL where there never is one. */
+    unsigned (*port_get)(void *state);
     void (*destroy)(void *state);
 };
 

@@ -88,8 +88,9 @@ static void answer_ready(const struct ntk_http_request *request, struct ntk_http
     response->text = response->status == 200 ? "neuron-monitor is ready\n" : "no report yet\n";
 }
 
-int ntk_routes_create(const char *address, const struct ntk_exporter *exporter,
-                      void *exporter_state, struct ntk_routes **out_routes, struct ntk_err *err)
+int ntk_routes_create(const char *address, struct ntk_http_security *security,
+                      const struct ntk_exporter *exporter, void *exporter_state,
+                      struct ntk_routes **out_routes, struct ntk_err *err)
 {
     struct ntk_routes *routes = calloc(1, sizeof *routes);
     struct ntk_http_options options = { 0 };
@@ -113,6 +114,7 @@ int ntk_routes_create(const char *address, const struct ntk_exporter *exporter,
     routes->exporter_state = exporter_state;
     pthread_mutex_init(&routes->lock, NULL);
     options.routes = routes->routes;
+    options.security = security;
     int ret = ntk_http_address_parse(address, LOOPBACK, &options.address, err);
     if (ret >= 0) {
         ret = ntk_http_server_create(&options, &routes->server, err);

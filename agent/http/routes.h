@@ -26,8 +26,9 @@ extern "C" {
 struct ntk_routes;
 
 /* address: "[ADDR:]PORT", on loopback without ADDR. exporter answers /metrics. */
-int ntk_routes_create(const char *address, const struct ntk_exporter *exporter,
-                      void *exporter_state, struct ntk_routes **out_routes, struct ntk_err *err);
+int ntk_routes_create(const char *address, struct ntk_http_security *security,
+                      const struct ntk_exporter *exporter, void *exporter_state,
+                      struct ntk_routes **out_routes, struct ntk_err *err);
 void ntk_routes_destroy(struct ntk_routes *routes);
 /* The next report, a whole line. */
 void ntk_routes_put(struct ntk_routes *routes, const char *line, size_t line_bytes);

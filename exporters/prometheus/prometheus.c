@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - when and where: the page is encoded once per snapshot, and whoever asks gets these
- * bytes, on "/" and "/metrics" of a port of its own and wherever the agent mounts answer().
+ * prometheus - when and where: the page is encoded when somebody asks, once per snapshot and form,
+ * and whoever asks gets these bytes, on every path of a port of its own and wherever the agent mounts
+ * answer(). Without a scraper a period costs nothing but adding up.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -9,33 +10,71 @@
 
 #include "exporters/exporter.h"
 #include "exporters/prometheus/prometheus_encode.h"
+#include "exporters/prometheus/prometheus_negotiate.h"
 #include "exporters/prometheus/prometheus_page.h"
 #include "shared/base/log.h"
 #include "shared/http/http_server.h"
 
 struct prometheus {
-    struct ntk_prometheus_page page;
     bool vendor_only;
     struct ntk_http_server *server; /* NULL without a port of its own */
-    struct ntk_http_route routes[6];
-    pthread_mutex_t lock;       /* text */
-    struct ntk_http_body *text; /* NULL before the first snapshot */
+    struct ntk_http_route routes[5];
+    pthread_mutex_t lock; /* everything below */
+    struct ntk_prometheus_page page;
+    bool has_snapshot;
+    /* Of the last snapshot, by form and whether it is gzip; NULL until somebody asks. */
+    struct ntk_http_body *text[NTK_PROMETHEUS_FORMAT_COUNT][2];
 };
+
+/* The lock is held. NULL without memory. */
+static struct ntk_http_body *text_get(struct prometheus *prometheus,
+                                      enum ntk_prometheus_format format, bool gzip)
+{
+    struct ntk_http_body **text = prometheus->text[format];
+
+    if (!text[0]) {
+        struct ntk_buf buf = { 0 };
+        ntk_prometheus_page_update_process(&prometheus->page);
+        ntk_prometheus_encode(&prometheus->page, format, prometheus->vendor_only, &buf);
+        text[0] = ntk_http_body_create(&buf);
+    }
+    if (gzip && text[0] && !text[1]) {
+        text[1] = ntk_http_body_gzip(text[0]);
+    }
+    return ntk_http_body_ref(text[gzip]);
+}
+
+/* The lock is held. */
+static void text_forget(struct prometheus *prometheus)
+{
+    for (int format = 0; format < NTK_PROMETHEUS_FORMAT_COUNT; format++) {
+        for (int gzip = 0; gzip < 2; gzip++) {
+            ntk_http_body_unref(prometheus->text[format][gzip]);
+            prometheus->text[format][gzip] = NULL;
+        }
+    }
+}
 
 static void answer_metrics(void *state, const struct ntk_http_request *request,
                            struct ntk_http_response *response)
 {
     struct prometheus *prometheus = state;
+    enum ntk_prometheus_format format =
+        ntk_prometheus_negotiate_format(ntk_http_request_header_get(request, "Accept"));
+    bool gzip =
+        ntk_prometheus_negotiate_gzip(ntk_http_request_header_get(request, "Accept-Encoding"));
 
-    (void)request;
     pthread_mutex_lock(&prometheus->lock);
-    response->body = ntk_http_body_ref(prometheus->text);
+    bool has_snapshot = prometheus->has_snapshot;
+    response->body = has_snapshot ? text_get(prometheus, format, gzip) : NULL;
     pthread_mutex_unlock(&prometheus->lock);
+    response->vary = "Accept, Accept-Encoding";
     if (response->body) {
-        response->content_type = ntk_prometheus_content_type_get(NTK_PROMETHEUS_TEXT_0_0_4);
+        response->content_type = ntk_prometheus_content_type_get(format);
+        response->content_encoding = gzip ? "gzip" : NULL;
     } else {
-        response->status = 503;
-        response->text = "no report yet\n";
+        response->status = has_snapshot ? 500 : 503;
+        response->text = has_snapshot ? "out of memory\n" : "no report yet\n";
     }
 }
 
@@ -60,7 +99,7 @@ static void route_ready(const struct ntk_http_request *request, struct ntk_http_
 
     (void)request;
     pthread_mutex_lock(&prometheus->lock);
-    bool ready = prometheus->text != NULL;
+    bool ready = prometheus->has_snapshot;
     pthread_mutex_unlock(&prometheus->lock);
     response->status = ready ? 200 : 503;
     response->text = ready ? "neuron-monitor is ready\n" : "no report yet\n";
@@ -74,7 +113,7 @@ static void destroy(void *state)
         return;
     }
     ntk_http_server_destroy(prometheus->server);
-    ntk_http_body_unref(prometheus->text);
+    text_forget(prometheus);
     ntk_prometheus_page_fini(&prometheus->page);
     pthread_mutex_destroy(&prometheus->lock);
     free(prometheus);
@@ -93,17 +132,17 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->vendor_only = options->vendor_only;
     if (options->target) {
         const struct ntk_http_route routes[] = {
-            { "/metrics", route_metrics, prometheus },
-            { "/", route_metrics, prometheus }, /* where the vendor's users look */
             { "/-/healthy", route_healthy, prometheus },
             { "/-/ready", route_ready, prometheus },
             { "/health", route_healthy, prometheus },
+            { "/*", route_metrics, prometheus }, /* /metrics, "/", and as the vendor: any */
             { NULL, NULL, NULL },
         };
         for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
             prometheus->routes[i] = routes[i];
         }
         http.routes = prometheus->routes;
+        http.security = options->security;
         ret = ntk_http_address_parse(options->target, "", &http.address, err);
         if (ret >= 0) {
             ret = ntk_http_server_create(&http, &prometheus->server, err);
@@ -124,25 +163,22 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
 static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct prometheus *prometheus = state;
-    struct ntk_buf text = { 0 };
 
-    int ret = ntk_prometheus_page_update(&prometheus->page, snapshot);
-    ntk_prometheus_page_update_process(&prometheus->page);
-    ntk_prometheus_encode(&prometheus->page, NTK_PROMETHEUS_TEXT_0_0_4, prometheus->vendor_only,
-                          &text);
-    struct ntk_http_body *body = ntk_http_body_create(&text);
-    if (!body) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                           "out of memory; the page stays as it was");
-    }
     pthread_mutex_lock(&prometheus->lock);
-    struct ntk_http_body *before = prometheus->text;
-    prometheus->text = body;
+    int ret = ntk_prometheus_page_update(&prometheus->page, snapshot);
+    text_forget(prometheus);
+    prometheus->has_snapshot = true;
     pthread_mutex_unlock(&prometheus->lock);
-    ntk_http_body_unref(before);
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
                                  "no room for all runtimes; some are missing on the page")
                    : 0;
+}
+
+static unsigned port_get(void *state)
+{
+    const struct prometheus *prometheus = state;
+
+    return prometheus->server ? ntk_http_server_port_get(prometheus->server) : 0;
 }
 
 const struct ntk_exporter ntk_exporter_prometheus = {
@@ -150,5 +186,6 @@ const struct ntk_exporter ntk_exporter_prometheus = {
     .create = create,
     .put = put,
     .answer = answer_metrics,
+    .port_get = port_get,
     .destroy = destroy,
 };

@@ -23,9 +23,14 @@ enum {
 };
 static const char *const cut_names[CUT_COUNT] = { "instance_id", "region", "subnet_id", "\x7f" };
 
+/* Which samples a walk over a counter with a beginning writes. */
+enum counter_part { COUNTER_TOTAL = 1, COUNTER_CREATED = 2 };
+
 struct encoder {
     const struct ntk_prometheus_page *page;
+    enum ntk_prometheus_format format;
     struct ntk_buf *out;
+    unsigned counter_parts;
     enum ntk_metric metric; /* the family */
     bool has_header;
     struct ntk_buf part[CUT_COUNT]; /* what stands before cut i, each label with a comma after it */
@@ -88,23 +93,50 @@ static void add_value(struct ntk_buf *buf, double value)
     ntk_buf_add(buf, text, ntk_json_format_double(text, sizeof text, value));
 }
 
-static const char *kind_text(enum ntk_metric_kind kind)
+static bool is_open(const struct encoder *e)
 {
-    switch (kind) {
-    case NTK_METRIC_KIND_COUNTER:
-        return "counter";
-    case NTK_METRIC_KIND_HISTOGRAM:
-        return "histogram";
-    default:
-        return "gauge"; /* infos too: this format has no type for them */
-    }
+    return e->format == NTK_PROMETHEUS_OPENMETRICS_1_0_0;
 }
 
-static void add_header(struct ntk_buf *buf, const char *name, const char *suffix, const char *help,
-                       const char *type)
+static bool has_end(const char *name, const char *end)
 {
-    ntk_buf_add_format(buf, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, suffix, help, name, suffix,
-                       type);
+    size_t name_bytes = strlen(name);
+    size_t end_bytes = strlen(end);
+
+    return name_bytes > end_bytes && !strcmp(name + name_bytes - end_bytes, end);
+}
+
+/* Type and name of a family in each format: OpenMetrics takes what the type says off the name. */
+static const struct kind {
+    const char *text_type;
+    const char *open_type;
+    const char *open_end; /* of the samples' names, not of the family's */
+} kinds[] = {
+    [NTK_METRIC_KIND_GAUGE] = { "gauge", "gauge", "" },
+    [NTK_METRIC_KIND_COUNTER] = { "counter", "counter", "_total" },
+    [NTK_METRIC_KIND_HISTOGRAM] = { "histogram", "histogram", "" },
+    [NTK_METRIC_KIND_INFO] = { "gauge", "info", "_info" },
+};
+
+static void add_header(struct encoder *e, const char *name, enum ntk_metric_kind kind,
+                       const char *help)
+{
+    static const char *const units[] = { "seconds", "bytes", "ratio" };
+    const struct kind *row = &kinds[kind];
+    int length = (int)strlen(name);
+
+    if (is_open(e) && has_end(name, row->open_end)) {
+        length -= (int)strlen(row->open_end);
+    }
+    ntk_buf_add_format(e->out, "# HELP %.*s %s\n# TYPE %.*s %s\n", length, name, help, length, name,
+                       is_open(e) ? row->open_type : row->text_type);
+    for (size_t i = 0; is_open(e) && i < sizeof units / sizeof *units; i++) {
+        int unit = (int)strlen(units[i]);
+        if (length > unit && name[length - unit - 1] == '_' &&
+            !strncmp(name + length - unit, units[i], (size_t)unit)) {
+            ntk_buf_add_format(e->out, "# UNIT %.*s %s\n", length, name, units[i]);
+        }
+    }
 }
 
 static void begin_sample(struct encoder *e, const char *suffix)
@@ -112,7 +144,7 @@ static void begin_sample(struct encoder *e, const char *suffix)
     const struct ntk_metric_row *row = &ntk_metrics[e->metric];
 
     if (!e->has_header) {
-        add_header(e->out, row->name, "", row->help, kind_text(row->kind));
+        add_header(e, row->name, row->kind, row->help);
         e->has_header = true;
     }
     ntk_buf_add_text(e->out, row->name);
@@ -263,69 +295,74 @@ static void core_memory_tensors(struct encoder *e)
     core_memory(e, NTK_GROUP_TENSORS);
 }
 
-/* The vendor's exporter shows when each counter began, in a family of its own. */
-static void created_header(struct encoder *e, const char *name)
+/* A counter with its beginning: the name of that is the counter's with another end. */
+static void counter(struct encoder *e, const struct label *labels, uint64_t value,
+                    double created_seconds)
 {
-    add_header(e->out, name, "", ntk_metrics[e->metric].help, "gauge");
+    const char *name = ntk_metrics[e->metric].name;
+
+    if (e->counter_parts & COUNTER_TOTAL) {
+        sample_u64(e, labels, value);
+    }
+    if (e->counter_parts & COUNTER_CREATED) {
+        ntk_buf_add(e->out, name, strlen(name) - strlen("_total"));
+        ntk_buf_add_text(e->out, "_created");
+        add_labels(e, labels);
+        add_value(e->out, created_seconds);
+        ntk_buf_add_char(e->out, '\n');
+    }
 }
 
-static void created_sample(struct encoder *e, const char *name, const struct label *labels,
-                           double seconds)
+/* OpenMetrics has the beginning of each counter behind the counter; in the older format the vendor's
+ * exporter shows them as a family of their own. */
+static void walk_counters(struct encoder *e, void (*walk)(struct encoder *e))
 {
-    ntk_buf_add_text(e->out, name);
-    add_labels(e, labels);
-    add_value(e->out, seconds);
-    ntk_buf_add_char(e->out, '\n');
+    const struct ntk_metric_row *row = &ntk_metrics[e->metric];
+    char name[64];
+
+    e->counter_parts = is_open(e) ? COUNTER_TOTAL | COUNTER_CREATED : COUNTER_TOTAL;
+    walk(e);
+    if (is_open(e) || !e->has_header) {
+        return;
+    }
+    snprintf(name, sizeof name, "%.*s_created", (int)(strlen(row->name) - strlen("_total")),
+             row->name);
+    add_header(e, name, NTK_METRIC_KIND_GAUGE, row->help);
+    e->counter_parts = COUNTER_CREATED;
+    walk(e);
+}
+
+static void walk_execution_errors(struct encoder *e)
+{
+    each_live_tag(tag)
+    {
+        for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions; i++) {
+            counter(e,
+                    LABELS({ "error_type", ntk_error_class_names[i] }, { "runtime_tag", tag->tag }),
+                    tag->error_class[i], tag->created_seconds);
+        }
+    }
 }
 
 static void execution_errors(struct encoder *e)
 {
+    walk_counters(e, walk_execution_errors);
+}
+
+static void walk_execution_status(struct encoder *e)
+{
     each_live_tag(tag)
     {
-        for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions; i++) {
-            sample_u64(
-                e, LABELS({ "error_type", ntk_error_class_names[i] }, { "runtime_tag", tag->tag }),
-                tag->error_class[i]);
-        }
-    }
-    if (!e->has_header) {
-        return;
-    }
-    created_header(e, "execution_errors_created");
-    each_live_tag(tag)
-    {
-        for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions; i++) {
-            created_sample(
-                e, "execution_errors_created",
-                LABELS({ "error_type", ntk_error_class_names[i] }, { "runtime_tag", tag->tag }),
-                tag->created_seconds);
+        for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions; i++) {
+            counter(e, LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
+                    tag->outcome[i], tag->created_seconds);
         }
     }
 }
 
 static void execution_status(struct encoder *e)
 {
-    each_live_tag(tag)
-    {
-        for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions; i++) {
-            sample_u64(e,
-                       LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
-                       tag->outcome[i]);
-        }
-    }
-    if (!e->has_header) {
-        return;
-    }
-    created_header(e, "execution_status_created");
-    each_live_tag(tag)
-    {
-        for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions; i++) {
-            created_sample(
-                e, "execution_status_created",
-                LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
-                tag->created_seconds);
-        }
-    }
+    walk_counters(e, walk_execution_status);
 }
 
 static void execution_latency(struct encoder *e)
@@ -340,32 +377,23 @@ static void execution_latency(struct encoder *e)
     }
 }
 
-static void ecc_events(struct encoder *e)
+static void walk_ecc_events(struct encoder *e)
 {
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
         const struct ntk_prometheus_device *device = &e->page->devices[i];
         struct number number = number_text(device->index);
         for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
-            sample_u64(
+            counter(
                 e,
                 LABELS({ "event_type", ntk_ecc_names[k] }, { "neuron_device_index", number.text }),
-                device->ecc[k]);
+                device->ecc[k], e->page->created_seconds);
         }
     }
-    if (!e->has_header) {
-        return;
-    }
-    created_header(e, "hardware_ecc_events_created");
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
-            created_sample(
-                e, "hardware_ecc_events_created",
-                LABELS({ "event_type", ntk_ecc_names[k] }, { "neuron_device_index", number.text }),
-                e->page->created_seconds);
-        }
-    }
+}
+
+static void ecc_events(struct encoder *e)
+{
+    walk_counters(e, walk_ecc_events);
 }
 
 static void system_cpu_count(struct encoder *e)
@@ -678,26 +706,26 @@ static void encode_process(struct encoder *e)
     const struct ntk_prometheus_process *process = &e->page->process;
     const struct {
         const char *name;
-        const char *type;
+        enum ntk_metric_kind kind;
         const char *help;
         double value;
     } rows[] = {
-        { "process_cpu_seconds_total", "counter",
+        { "process_cpu_seconds_total", NTK_METRIC_KIND_COUNTER,
           "Total user and system CPU time spent in seconds.", process->cpu_seconds },
-        { "process_max_fds", "gauge", "Maximum number of open file descriptors.",
+        { "process_max_fds", NTK_METRIC_KIND_GAUGE, "Maximum number of open file descriptors.",
           (double)process->max_fds },
-        { "process_open_fds", "gauge", "Number of open file descriptors.",
+        { "process_open_fds", NTK_METRIC_KIND_GAUGE, "Number of open file descriptors.",
           (double)process->open_fds },
-        { "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.",
+        { "process_resident_memory_bytes", NTK_METRIC_KIND_GAUGE, "Resident memory size in bytes.",
           (double)process->resident_bytes },
-        { "process_start_time_seconds", "gauge",
+        { "process_start_time_seconds", NTK_METRIC_KIND_GAUGE,
           "Start time of the process since unix epoch in seconds.", process->start_seconds },
-        { "process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.",
+        { "process_virtual_memory_bytes", NTK_METRIC_KIND_GAUGE, "Virtual memory size in bytes.",
           (double)process->virtual_bytes },
     };
 
     for (size_t i = 0; process->present && i < sizeof rows / sizeof *rows; i++) {
-        add_header(e->out, rows[i].name, "", rows[i].help, rows[i].type);
+        add_header(e, rows[i].name, rows[i].kind, rows[i].help);
         ntk_buf_add_text(e->out, rows[i].name);
         ntk_buf_add_char(e->out, ' ');
         add_value(e->out, rows[i].value);
@@ -708,9 +736,8 @@ static void encode_process(struct encoder *e)
 void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
                            enum ntk_prometheus_format format, bool vendor_only, struct ntk_buf *out)
 {
-    struct encoder e = { .page = page, .out = out };
+    struct encoder e = { .page = page, .format = format, .out = out };
 
-    (void)format; /* the only one */
     make_parts(&e);
     for (int i = 0; i < NTK_METRIC_COUNT; i++) {
         if (encode_family[i] &&
@@ -721,6 +748,9 @@ void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
         }
     }
     encode_process(&e);
+    if (is_open(&e)) {
+        ntk_buf_add_text(out, "# EOF\n");
+    }
     for (int i = 0; i < CUT_COUNT; i++) {
         out->failed = out->failed || !ntk_buf_ok(&e.part[i]);
         ntk_buf_fini(&e.part[i]);
@@ -729,6 +759,7 @@ void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
 
 const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format)
 {
-    (void)format;
-    return "text/plain; version=0.0.4; charset=utf-8";
+    return format == NTK_PROMETHEUS_OPENMETRICS_1_0_0
+               ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+               : "text/plain; version=0.0.4; charset=utf-8";
 }

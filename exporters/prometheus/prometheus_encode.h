@@ -20,6 +20,8 @@ extern "C" {
 
 enum ntk_prometheus_format {
     NTK_PROMETHEUS_TEXT_0_0_4,
+    NTK_PROMETHEUS_OPENMETRICS_1_0_0,
+    NTK_PROMETHEUS_FORMAT_COUNT
 };
 
 /* Appends; check ntk_buf_ok(out). */

@@ -4,6 +4,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -14,6 +16,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "shared/http/http_security.h"
+#include "shared/http/http_tls.h"
 
 #define LISTEN_BACKLOG 128
 #define FEED_BLOCK_BYTES (64 * 1024)
@@ -48,6 +53,7 @@ struct ntk_http_feed {
 
 struct ntk_http_server {
     struct MHD_Daemon *daemon;
+    struct ntk_http_security *security; /* NULL: everybody may ask, in the clear */
     const struct ntk_http_route *routes;
     struct ntk_http_feed *feeds;
     uint16_t port;
@@ -303,6 +309,102 @@ static const struct ntk_http_route *find_route(const struct ntk_http_route *rout
     return NULL;
 }
 
+/* -- who may ask -------------------------------------------------------------------------------- */
+
+/* The server whose thread this is: GnuTLS hands nothing of ours to the callback that asks for the
+ * certificate, and a server has one thread, in which its connections begin and shake hands. */
+static _Thread_local struct ntk_http_server *thread_server;
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    (void)connection;
+    (void)state;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        thread_server = ctx;
+    }
+}
+
+static int give_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
+                            int authority_count, const gnutls_pk_algorithm_t *algorithms,
+                            int algorithm_count, gnutls_pcert_st **out_chain,
+                            unsigned *out_chain_count, gnutls_privkey_t *out_key)
+{
+    (void)session;
+    (void)authorities;
+    (void)authority_count;
+    (void)algorithms;
+    (void)algorithm_count;
+    if (!thread_server) {
+        return -1;
+    }
+    ntk_http_tls_get(ntk_http_security_tls_get(thread_server->security), out_chain, out_chain_count,
+                     out_key);
+    return 0;
+}
+
+static bool has_valid_certificate(struct MHD_Connection *connection, enum ntk_http_client_auth auth)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    unsigned count = 0;
+    unsigned status = 0;
+
+    if (!info || !info->tls_session) {
+        return false;
+    }
+    gnutls_session_t session = info->tls_session;
+    if (!gnutls_certificate_get_peers(session, &count) || count == 0) {
+        return auth == NTK_HTTP_CLIENT_AUTH_IF_GIVEN;
+    }
+    return gnutls_certificate_verify_peers2(session, &status) >= 0 && status == 0;
+}
+
+/* 0, or the status that a question is turned away with. */
+static int check_client(struct ntk_http_server *server, struct MHD_Connection *connection)
+{
+    enum ntk_http_client_auth auth = ntk_http_security_client_auth_get(server->security);
+    char *password = NULL;
+
+    if (auth != NTK_HTTP_CLIENT_AUTH_NONE && !has_valid_certificate(connection, auth)) {
+        return MHD_HTTP_FORBIDDEN;
+    }
+    char *user = MHD_basic_auth_get_username_password(connection, &password);
+    int ret = ntk_http_security_check(server->security, user, password);
+    MHD_free(user);
+    if (password) {
+        explicit_bzero(password, strlen(password));
+    }
+    MHD_free(password);
+    return ret;
+}
+
+static const struct {
+    int status;
+    const char *text;
+} refusals[] = {
+    { MHD_HTTP_UNAUTHORIZED, "name and password are needed\n" },
+    { MHD_HTTP_FORBIDDEN, "a certificate is needed\n" },
+    { MHD_HTTP_TOO_MANY_REQUESTS, "too many requests\n" },
+    { MHD_HTTP_INTERNAL_SERVER_ERROR, "the server's configuration cannot be used\n" },
+};
+
+static void refuse(struct ntk_http_response *answer, int status)
+{
+    answer->status = status;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        if (refusals[i].status == status) {
+            answer->text = refusals[i].text;
+        }
+    }
+}
+
+static void add_security_header(const char *name, const char *value, void *ctx)
+{
+    MHD_del_response_header(ctx, name, MHD_get_response_header(ctx, name));
+    MHD_add_response_header(ctx, name, value);
+}
+
 static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *upload, size_t *upload_bytes, void **state)
@@ -323,7 +425,10 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         *upload_bytes = 0; /* a body is read and thrown away */
         return MHD_YES;
     }
-    if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
+    int refusal = server->security ? check_client(server, connection) : 0;
+    if (refusal) {
+        refuse(&answer, refusal);
+    } else if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
         answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
         answer.text = "only GET and HEAD are answered here\n";
         allow = "GET, HEAD";
@@ -352,6 +457,12 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     add_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     add_header(response, "X-Content-Type-Options", "nosniff");
     add_header(response, "Content-Security-Policy", answer.security_policy);
+    if (refusal == MHD_HTTP_UNAUTHORIZED) {
+        add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"metrics\"");
+    }
+    if (server->security) {
+        ntk_http_security_headers_each(server->security, add_security_header, response);
+    }
     enum MHD_Result ret = MHD_queue_response(
         connection, answer.status ? (unsigned)answer.status : MHD_HTTP_OK, response);
     MHD_destroy_response(response);
@@ -447,6 +558,35 @@ static uint16_t port_of(int fd)
     return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
 }
 
+static struct MHD_Daemon *start_daemon(struct ntk_http_server *server, int fd)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    struct MHD_OptionItem tls[4] = { { MHD_OPTION_END, 0, NULL } };
+    size_t count = 0;
+
+    if (server->security && ntk_http_security_has_tls(server->security)) {
+        const char *client_ca = ntk_http_security_client_ca_get(server->security);
+        flags |= MHD_USE_TLS;
+        tls[count++] =
+            (struct MHD_OptionItem){ MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)give_certificate,
+                                     (void *)(uintptr_t)give_certificate };
+        tls[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES, 0,
+                                                (void *)(uintptr_t)ntk_http_security_priorities_get(
+                                                    server->security) };
+        if (client_ca) {
+            tls[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0,
+                                                    (void *)(uintptr_t)client_ca };
+        }
+        tls[count] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+    }
+    return MHD_start_daemon(
+        flags, server->port, NULL, NULL, answer_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)NTK_HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)NTK_HTTP_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)NTK_HTTP_CONNECTION_BYTES, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+}
+
 int ntk_http_server_create(const struct ntk_http_options *options,
                            struct ntk_http_server **out_server, struct ntk_err *err)
 {
@@ -461,13 +601,9 @@ int ntk_http_server_create(const struct ntk_http_options *options,
         return fd;
     }
     server->routes = options->routes;
+    server->security = options->security;
     server->port = port_of(fd);
-    server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, server->port, NULL,
-        NULL, answer_request, server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)NTK_HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)NTK_HTTP_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)NTK_HTTP_CONNECTION_BYTES, MHD_OPTION_END);
+    server->daemon = start_daemon(server, fd);
     if (!server->daemon) {
         close(fd);
         free(server);

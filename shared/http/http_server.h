@@ -35,6 +35,7 @@ extern "C" {
 #define NTK_HTTP_CONNECTION_BYTES (32 * 1024) /* a larger request head is answered 431 */
 #define NTK_HTTP_FEED_LINES 16                /* waiting per reader of a feed; more are dropped */
 
+struct ntk_http_security;
 struct ntk_http_server;
 struct ntk_http_request; /* valid inside a handler only */
 
@@ -43,6 +44,8 @@ struct ntk_http_body;
 
 /* Takes the bytes of buf, which is empty afterwards; NULL without memory (buf is emptied too). */
 struct ntk_http_body *ntk_http_body_create(struct ntk_buf *buf);
+/* A new body with the same content as gzip (Content-Encoding: gzip); NULL without memory. */
+struct ntk_http_body *ntk_http_body_gzip(const struct ntk_http_body *body);
 /* One more owner; NULL stays NULL. */
 struct ntk_http_body *ntk_http_body_ref(struct ntk_http_body *body);
 /* One owner less; the last one frees. NULL is fine. */
@@ -81,6 +84,7 @@ struct ntk_http_route {
 struct ntk_http_options {
     struct ntk_http_address address;
     const struct ntk_http_route *routes; /* first match wins; ended by a NULL path */
+    struct ntk_http_security *security;  /* TLS, passwords; borrowed; NULL: neither */
 };
 
 /* Listens when it returns 0. A sentence names address and cause ("port in use"). */

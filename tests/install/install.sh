@@ -2,7 +2,7 @@
 # from there. Nothing outside the scratch folder is touched.
 build=$1
 . "$(dirname "$0")/../e2e/lib.sh"
-programs="neuron-bench neuron-monitor neuron-packager neuron-profile neuron-top"
+programs="neuron-bench neuron-monitor neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
 
 # has ROOT: every file that users, shells, linkers and the service manager look for.
 has() {
@@ -17,6 +17,8 @@ has() {
         done
     done
     [ "$(readlink "$1/lib/libnrt.so.1")" != "" ] || fail "$1/lib/libnrt.so.1 is no link"
+    [ "$(readlink "$1/bin/neuron-monitor-prometheus.py")" = neuron-monitor-prometheus ] ||
+        fail "$1 lacks the vendor's name of neuron-monitor-prometheus"
     [ -s "$1/include/nrt/nrt.h" ] || fail "$1/include/nrt/nrt.h is missing"
     grep -qx "ExecStart=$2/bin/neuron-monitor .*" "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 does not start $2/bin/neuron-monitor"

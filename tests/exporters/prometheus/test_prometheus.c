@@ -42,13 +42,18 @@ static void update(struct ntk_snapshot *snapshot)
 }
 
 /* Freed by the caller. */
-static char *encode(bool vendor_only)
+static char *encode_as(enum ntk_prometheus_format format, bool vendor_only)
 {
     struct ntk_buf buf = { 0 };
 
-    ntk_prometheus_encode(&page, NTK_PROMETHEUS_TEXT_0_0_4, vendor_only, &buf);
+    ntk_prometheus_encode(&page, format, vendor_only, &buf);
     assert_true(ntk_buf_ok(&buf));
     return ntk_buf_take(&buf, NULL);
+}
+
+static char *encode(bool vendor_only)
+{
+    return encode_as(NTK_PROMETHEUS_TEXT_0_0_4, vendor_only);
 }
 
 static void assert_line(const char *text, const char *line)
@@ -345,6 +350,49 @@ static void the_checker_of_prometheus_finds_nothing(void **state)
                                "have \"_count\" suffix\n");
 }
 
+/* The samples are those of the older text; families have other names and types, a counter's
+ * beginning stands behind it, and the page ends. */
+static void openmetrics_says_the_same(void **state)
+{
+    static const char *const lines[] = {
+        "# TYPE execution_status counter",
+        "# TYPE execution_errors counter",
+        "# TYPE hardware_ecc_events counter",
+        "# TYPE neuron_hardware info",
+        "# TYPE instance info",
+        "# TYPE neuron_execution_latency_seconds histogram",
+        "# UNIT neuron_execution_latency_seconds seconds",
+        "# UNIT system_memory_used_bytes bytes",
+        "# TYPE neuroncore_busy_seconds counter",
+        "# UNIT neuroncore_busy_seconds seconds",
+    };
+    size_t sample_count = 0;
+
+    (void)state;
+    update(test_sample_snapshot(2));
+    char *text = encode(false);
+    char *open = encode_as(NTK_PROMETHEUS_OPENMETRICS_1_0_0, false);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_line(open, lines[i]);
+    }
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        if (line[0] != '#') {
+            assert_line(open, line);
+            sample_count++;
+        }
+    }
+    for (const char *at = open; *at; at = strchr(at, '\n') + 1) {
+        sample_count -= *at != '#';
+    }
+    assert_int_equal(sample_count, 0);
+    assert_string_equal(open + strlen(open) - 6, "# EOF\n");
+    assert_null(strstr(open, "_created gauge"));
+    const char *counter = strstr(open, "execution_status_total{");
+    assert_int_equal(strncmp(strchr(counter, '\n') + 1, "execution_status_created{", 25), 0);
+    free(text);
+    free(open);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +407,7 @@ int main(void)
         CASE(hostile_texts_cannot_break_the_page),
         CASE(ended_tags_are_forgotten_oldest_first),
         CASE(the_checker_of_prometheus_finds_nothing),
+        CASE(openmetrics_says_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-monitor-prometheus - options and wiring: reports from a pipe, a page for Prometheus. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporters/exporter.h"
+#include "exporters/pipe/pipe.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "shared/http/http_security.h"
+
+#define ADDRESS_BYTES 300
+
+static uint64_t arg_port = 8000;
+static const char *arg_address = "";
+static const char *arg_key_file;
+static const char *arg_cert_file;
+static const char *arg_web_config;
+static bool arg_k8s;
+static bool arg_vendor_only;
+
+static const struct ntk_opt option_rows[] = {
+    { 'p', "port", "N", NTK_OPT_U64, &arg_port, "port to listen on; default 8000, 0 for any" },
+    { 0, "address", "ADDR", NTK_OPT_TEXT, &arg_address,
+      "address to listen on; default: all of the machine's" },
+    { 0, "cert-file", "FILE", NTK_OPT_TEXT, &arg_cert_file,
+      "PEM certificate (chain): serve HTTPS; with --key-file" },
+    { 0, "key-file", "FILE", NTK_OPT_TEXT, &arg_key_file, "PEM key of the certificate" },
+    { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
+      "TLS, users and headers as for other exporters of the Prometheus family" },
+    { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &arg_vendor_only,
+      "serve only the metrics that the vendor's exporter has" },
+    { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
+      "accepted for old command lines: pod labels are there whenever the reports have them" },
+    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor-prometheus",
+    .usage = "[OPTION]... < REPORTS",
+    .summary = "Serves what neuron-monitor reports on standard input to Prometheus, on any path:\n"
+               "neuron-monitor | neuron-monitor-prometheus --port 9000",
+    .options = option_rows,
+};
+
+struct server {
+    const struct ntk_exporter *exporter;
+    void *state;
+};
+
+static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    const struct server *server = ctx;
+
+    return server->exporter->put(server->state, snapshot, err);
+}
+
+static int serve(const struct ntk_exporter_options *options, struct ntk_err *err)
+{
+    struct server server = { .exporter = ntk_exporter_find("prometheus") };
+    const struct ntk_pipe_sink sink = { .put = put, .ctx = &server };
+    struct ntk_pipe pipe;
+
+    int ret = ntk_pipe_begin(&pipe, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = server.exporter->create(options, &server.state, err);
+    if (ret >= 0) {
+        printf("Running %s prometheus server at port %u\n",
+               options->security && ntk_http_security_has_tls(options->security) ? "HTTPS" : "HTTP",
+               server.exporter->port_get(server.state));
+        fflush(stdout);
+        ret = ntk_pipe_run(&pipe, STDIN_FILENO, &sink, err);
+        server.exporter->destroy(server.state);
+    }
+    ntk_pipe_end(&pipe);
+    return ret;
+}
+
+int main(int argc, char **argv)
+{
+    struct ntk_exporter_options options = { 0 };
+    struct ntk_err err = { 0 };
+    char target[ADDRESS_BYTES];
+    char text[NTK_ERR_TEXT_BYTES + 32];
+    int ret = 0;
+
+    ntk_log_set_program(program.name);
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    }
+    if (arg_port > UINT16_MAX) {
+        return ntk_opt_usage_error(&program, "--port is above 65535");
+    }
+    if (!arg_cert_file != !arg_key_file) {
+        return ntk_opt_usage_error(&program, "--cert-file and --key-file go together");
+    }
+    if (arg_web_config && arg_cert_file) {
+        return ntk_opt_usage_error(&program,
+                                   "--web.config.file and --cert-file exclude each other");
+    }
+    snprintf(target, sizeof target, strchr(arg_address, ':') ? "[%s]:%u" : "%s:%u", arg_address,
+             (unsigned)arg_port);
+    if (arg_web_config) {
+        ret = ntk_http_security_open_config(arg_web_config, &options.security, &err);
+    } else if (arg_cert_file) {
+        ret = ntk_http_security_open_pair(arg_cert_file, arg_key_file, &options.security, &err);
+    }
+    if (ret >= 0) {
+        options.target = target;
+        options.vendor_only = arg_vendor_only;
+        ret = serve(&options, &err);
+    }
+    ntk_http_security_close(options.security);
+    if (ret < 0) {
+        ntk_log_error(NULL, "%s", ntk_err_format(&err, text, sizeof text));
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_security - who may ask a server, and how it proves what it is: TLS, passwords, a rate.
+ *
+ * Either the web configuration file of the Prometheus family (http_security_config.h), or a
+ * certificate and a key. Files are looked at again with each handshake and each request, and read
+ * again when they changed, so rotated certificates and passwords apply at once. A certificate that
+ * cannot be used is told once and the one before stays; a configuration that cannot be used answers
+ * every request with 500 until it can.
+ *
+ * Owner:   open / close; outlives the server that uses it.
+ * Threads: any; one bcrypt at a time.
+ */
+#ifndef NTK_SHARED_HTTP_HTTP_SECURITY_H
+#define NTK_SHARED_HTTP_HTTP_SECURITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/err.h"
+#include "shared/http/http_security_config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_http_security;
+struct ntk_http_tls;
+
+int ntk_http_security_open_config(const char *path, struct ntk_http_security **out_security,
+                                  struct ntk_err *err);
+int ntk_http_security_open_pair(const char *cert_path, const char *key_path,
+                                struct ntk_http_security **out_security, struct ntk_err *err);
+/* NULL is fine. */
+void ntk_http_security_close(struct ntk_http_security *security);
+
+/* -- for the server ----------------------------------------------------------------------------- */
+
+bool ntk_http_security_has_tls(const struct ntk_http_security *security);
+/* The one that is valid now; it lives as long as the security. */
+struct ntk_http_tls *ntk_http_security_tls_get(struct ntk_http_security *security);
+/* "NORMAL:..." of GnuTLS for the versions that are allowed; static or the security's. */
+const char *ntk_http_security_priorities_get(const struct ntk_http_security *security);
+/* PEM of who signs clients, NULL when no client is asked. Read when it was opened. */
+const char *ntk_http_security_client_ca_get(const struct ntk_http_security *security);
+enum ntk_http_client_auth
+ntk_http_security_client_auth_get(const struct ntk_http_security *security);
+
+/* 0: let it in; else the status that it is answered with: 401, 429, 500. The name and password are
+ * NULL when none came. */
+int ntk_http_security_check(struct ntk_http_security *security, const char *user,
+                            const char *password);
+/* Calls back for each header that goes with every answer. */
+void ntk_http_security_headers_each(struct ntk_http_security *security,
+                                    void (*call)(const char *name, const char *value, void *ctx),
+                                    void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

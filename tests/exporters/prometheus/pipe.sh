@@ -1,0 +1,123 @@
+# pipe.sh - neuron-monitor-prometheus behind a pipe: forms of the page, HTTPS with rotation, users,
+# certificates of clients, what it says about bad files and bad input.
+. "$(dirname "$0")/../../e2e/lib.sh"
+here=$(dirname "$(readlink -f "$BASH_SOURCE")")
+needs neuron-monitor neuron-monitor-prometheus curl openssl
+
+neuron-monitor --count 2 --period 100ms >reports
+# start NAME OPTION...: serves the two reports, and the input stays open. The port is in $port.
+start() {
+    local name=$1
+    shift
+    rm -f "$name.in" && mkfifo "$name.in"
+    neuron-monitor-prometheus --port 0 --address 127.0.0.1 "$@" <"$name.in" >"$name.out" 2>"$name.err" &
+    pids+=($!)
+    last=$!
+    exec 7>"$name.in"
+    cat reports >&7
+    wait_for listening "$name"
+    port=$(sed -n 's/.* at port //p' "$name.out")
+}
+listening() { grep -q ' at port [0-9]' "$1.out" && echo yes; }
+# get URL CURL-OPTION...: the body; the status is the last line.
+get() { curl -s -w '\n%{http_code}\n' --max-time 20 "$@" || true; }
+ready() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$@")" = 200 ] && echo yes; }
+
+start plain
+grep -qx "Running HTTP prometheus server at port $port" plain.out || fail "$(cat plain.out)"
+wait_for ready "http://127.0.0.1:$port/-/ready"
+for path in / /metrics /anything; do
+    get "http://127.0.0.1:$port$path" | grep -q '^# TYPE system_memory_total_bytes gauge' || fail "no page at $path"
+done
+curl -s "http://127.0.0.1:$port/metrics" -o text
+curl -s "http://127.0.0.1:$port/metrics" -H 'Accept-Encoding: gzip' -o text.gz
+gzip -dc text.gz | cmp - text || fail "the page as gzip is another page"
+curl -s "http://127.0.0.1:$port/metrics" -H 'Accept: application/openmetrics-text' -D open.head -o open
+grep -qi '^content-type: application/openmetrics-text; version=1.0.0' open.head || fail "$(cat open.head)"
+[ "$(tail -n 1 open)" = '# EOF' ] || fail "OpenMetrics without an end"
+if /usr/bin/python3 -c 'import prometheus_client.openmetrics.parser' 2>/dev/null; then
+    /usr/bin/python3 "$here/openmetrics.py" open >open.types || fail "the reference parser refuses the page"
+fi
+echo 'no report' >&7
+exec 7>&-
+wait "$last" || fail "the end of the input is no failure: $(cat plain.err)"
+grep -q 'line 3 is skipped' plain.err || fail "the bad line is not told: $(cat plain.err)"
+
+# HTTPS: two authorities, a server certificate of each, a client certificate of the first.
+authority() { # NAME
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>/dev/null
+}
+signed() { # NAME AUTHORITY
+    openssl req -newkey rsa:2048 -nodes -subj "/CN=$1" -keyout "$1.key" -out "$1.csr" 2>/dev/null
+    printf 'subjectAltName=IP:127.0.0.1\n' >"$1.ext"
+    openssl x509 -req -in "$1.csr" -CA "$2.pem" -CAkey "$2.key" -CAcreateserial -days 2 -extfile "$1.ext" \
+        -out "$1.pem" 2>/dev/null
+}
+authority first && authority second
+signed one first && signed two second && signed client first && signed stranger second
+cp one.pem server.pem && cp one.key server.key
+
+start https --cert-file server.pem --key-file server.key
+grep -qx "Running HTTPS prometheus server at port $port" https.out || fail "$(cat https.out)"
+wait_for ready --cacert first.pem "https://127.0.0.1:$port/-/ready"
+curl -sf --cacert first.pem "https://127.0.0.1:$port/metrics" | grep -q system_vcpu_count || fail "no page by HTTPS"
+! curl -sf --cacert second.pem "https://127.0.0.1:$port/metrics" >/dev/null || fail "the wrong authority is believed"
+echo broken >server.pem
+curl -sf --cacert first.pem "https://127.0.0.1:$port/" >/dev/null || fail "a broken certificate replaces a good one"
+grep -q 'server.pem: the certificate cannot be read' https.err || fail "the broken file is not told: $(cat https.err)"
+cp two.key server.key && cp two.pem server.pem
+curl -sf --cacert second.pem "https://127.0.0.1:$port/" >/dev/null || fail "the new certificate is not used"
+kill "$last" && wait "$last" || fail "a signal is no failure"
+exec 7>&-
+
+# The web configuration: users (the password is s3cret), headers, certificates of clients.
+cat >web.yml <<'YML'
+tls_server_config:
+  cert_file: one.pem
+  key_file: one.key
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: first.pem
+basic_auth_users:
+  scraper: $2b$04$abcdefghijklmnopqrstuuLZYjhNQAOdpbzt4WxWlUHjv1wsyH5DG
+http_server_config:
+  headers:
+    X-Frame-Options: deny
+YML
+start web --web.config.file web.yml
+all="--cacert first.pem --cert client.pem --key client.key"
+wait_for ready $all -u scraper:s3cret "https://127.0.0.1:$port/-/ready"
+status() { curl -s -o /dev/null -w '%{http_code}' "$@" "https://127.0.0.1:$port/" || true; }
+[ "$(status $all -u scraper:s3cret)" = 200 ] || fail "the right password is refused"
+[ "$(status $all -u scraper:wrong)" = 401 ] || fail "a wrong password is not refused"
+[ "$(status $all -u nobody:s3cret)" = 401 ] || fail "an unknown user is not refused"
+[ "$(status $all)" = 401 ] || fail "no user is not refused"
+[ "$(status --cacert first.pem -u scraper:s3cret)" = 403 ] || fail "no certificate is not refused"
+[ "$(status --cacert first.pem --cert stranger.pem --key stranger.key -u scraper:s3cret)" != 200 ] ||
+    fail "a stranger's certificate is not refused"
+curl -s -D web.head -o /dev/null $all -u scraper:s3cret "https://127.0.0.1:$port/"
+grep -qi '^x-frame-options: deny' web.head || fail "the header is missing: $(cat web.head)"
+sed -i 's/scraper:/other:/' web.yml
+[ "$(status $all -u scraper:s3cret)" = 401 ] || fail "a user who was taken away is let in"
+[ "$(status $all -u other:s3cret)" = 200 ] || fail "a new user is not let in"
+echo 'nonsense: 1' >>web.yml
+[ "$(status $all -u other:s3cret)" = 500 ] || fail "a configuration that cannot be used is used"
+exec 7>&-
+wait "$last" || true
+
+# What cannot work is told in one line and exit code 1; wrong usage with 2.
+refused() { # CODE TEXT OPTION...
+    local code=0 wanted=$1 text=$2
+    shift 2
+    neuron-monitor-prometheus --port 0 "$@" <reports >/dev/null 2>refused.err || code=$?
+    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$*: code $code, said: $(cat refused.err)"
+    [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "$*: more than a line: $(cat refused.err)"
+}
+refused 1 'do not belong together' --cert-file one.pem --key-file two.key
+refused 1 'nothing.pem' --cert-file nothing.pem --key-file two.key
+refused 1 "web.yml: line [0-9]*: 'nonsense' is no key here" --web.config.file web.yml
+refused 2 'go together' --cert-file one.pem
+refused 2 'above 65535' --port 65536
+refused 2 'is no option' operand
+code=0
+neuron-monitor-prometheus --port 0 </dev/null >/dev/null 2>empty.err || code=$?
+[ $code = 1 ] && grep -q 'ended without a report' empty.err || fail "no input: code $code, $(cat empty.err)"

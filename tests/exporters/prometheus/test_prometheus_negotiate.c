@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: headers as real scrapers send them, and what no scraper should. */
+#include "exporters/prometheus/prometheus_negotiate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#define TEXT NTK_PROMETHEUS_TEXT_0_0_4
+#define OPEN NTK_PROMETHEUS_OPENMETRICS_1_0_0
+
+static void test_format(void **state)
+{
+    static const struct {
+        const char *accept;
+        enum ntk_prometheus_format format;
+    } cases[] = {
+        { NULL, TEXT },
+        { "", TEXT },
+        { "*/*", TEXT },
+        { "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", TEXT },
+        { "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
+          "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+          OPEN }, /* Prometheus 2 */
+        { "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+          "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;"
+          "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+          OPEN }, /* Prometheus 3 */
+        { "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;"
+          "encoding=delimited;q=0.6,text/plain;version=0.0.4;q=0.3",
+          TEXT },
+        { "text/plain;version=0.0.4;q=1,*/*;q=0.1", TEXT }, /* VictoriaMetrics */
+        { "application/openmetrics-text", OPEN },
+        { "Application/OpenMetrics-Text ; Version = 0.0.1", OPEN },
+        { "application/openmetrics-text;version=2.0.0", TEXT },
+        { "application/openmetrics-text;q=0.2,text/plain;q=0.9", TEXT },
+        { "application/openmetrics-text;q=0", TEXT },
+        { "application/openmetrics-text;q=0.5,text/plain;q=0.5", OPEN }, /* the first of equals */
+        { "text/plain;q=0.5,application/openmetrics-text;q=0.5", TEXT },
+        { ",,;;=;q=,application/openmetrics-text;q=0.001", OPEN },
+        { "application/openmetrics-text;q=abc", OPEN },
+        { "application/openmetrics-textual", TEXT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (ntk_prometheus_negotiate_format(cases[i].accept) != cases[i].format) {
+            fail_msg("'%s' is answered in the wrong form", cases[i].accept);
+        }
+    }
+}
+
+static void test_gzip(void **state)
+{
+    static const struct {
+        const char *accept;
+        int gzip;
+    } cases[] = {
+        { NULL, 0 },          { "", 0 },
+        { "gzip", 1 },        { "deflate, gzip, br, zstd", 1 },
+        { "identity", 0 },    { "gzip;q=0", 0 },
+        { "*", 1 },           { "*;q=0", 0 },
+        { "gzip;q=0, *", 0 }, { "br;q=1.0, GZIP;q=0.1", 1 },
+        { "gzipped", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (ntk_prometheus_negotiate_gzip(cases[i].accept) != cases[i].gzip) {
+            fail_msg("'%s' is answered in the wrong form", cases[i].accept);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_format),
+                                        cmocka_unit_test(test_gzip) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

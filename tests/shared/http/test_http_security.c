@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a configuration file that the test rewrites; TLS itself is tried with a real client in
+ * tests/exporters/prometheus/pipe.sh. */
+#include "shared/http/http_security.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/fs.h"
+#include "tests/support/scratch.h"
+
+/* Of "s3cret". */
+#define HASH "$2b$04$abcdefghijklmnopqrstuuLZYjhNQAOdpbzt4WxWlUHjv1wsyH5DG"
+
+struct fixture {
+    char *folder;
+    char *path;
+    struct ntk_http_security *security;
+};
+
+static void rewrite(struct fixture *f, const char *text)
+{
+    assert_int_equal(ntk_fs_write(f->path, text, strlen(text), NULL), 0);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "web.yml");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_http_security_close(f->security);
+    free(f->path);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static void open_security(struct fixture *f, const char *text)
+{
+    struct ntk_err err = { 0 };
+
+    rewrite(f, text);
+    if (ntk_http_security_open_config(f->path, &f->security, &err) < 0) {
+        fail_msg("refused: %s", err.text);
+    }
+}
+
+static void test_users(void **state)
+{
+    struct fixture *f = *state;
+
+    open_security(f, "basic_auth_users:\n  me: " HASH "\n");
+    assert_false(ntk_http_security_has_tls(f->security));
+    for (int i = 0; i < 3; i++) { /* the second time from memory */
+        assert_int_equal(ntk_http_security_check(f->security, "me", "s3cret"), 0);
+        assert_int_equal(ntk_http_security_check(f->security, "me", "s3cre"), 401);
+        assert_int_equal(ntk_http_security_check(f->security, "me", ""), 401);
+        assert_int_equal(ntk_http_security_check(f->security, "me\n" HASH "\ns3cret", ""), 401);
+        assert_int_equal(ntk_http_security_check(f->security, "you", "s3cret"), 401);
+        assert_int_equal(ntk_http_security_check(f->security, NULL, NULL), 401);
+    }
+    char long_password[1024];
+    memset(long_password, 'x', sizeof long_password - 1);
+    long_password[sizeof long_password - 1] = '\0';
+    assert_int_equal(ntk_http_security_check(f->security, "me", long_password), 401);
+}
+
+static void test_read_again(void **state)
+{
+    struct fixture *f = *state;
+
+    open_security(f, "");
+    assert_int_equal(ntk_http_security_check(f->security, NULL, NULL), 0);
+    rewrite(f, "basic_auth_users:\n  me: " HASH "\n");
+    assert_int_equal(ntk_http_security_check(f->security, NULL, NULL), 401);
+    assert_int_equal(ntk_http_security_check(f->security, "me", "s3cret"), 0);
+    rewrite(f, "basic_auth_users:\n  me: nonsense\n");
+    assert_int_equal(ntk_http_security_check(f->security, "me", "s3cret"), 500);
+    rewrite(f, "tls_server_config: { cert_file: a, key_file: b }\n");
+    assert_int_equal(ntk_http_security_check(f->security, "me", "s3cret"), 500);
+    remove(f->path);
+    assert_int_equal(ntk_http_security_check(f->security, "me", "s3cret"), 500);
+    rewrite(f, "basic_auth_users: { you: " HASH " }\n");
+    assert_int_equal(ntk_http_security_check(f->security, "me", "s3cret"), 401);
+    assert_int_equal(ntk_http_security_check(f->security, "you", "s3cret"), 0);
+}
+
+static void test_rate(void **state)
+{
+    struct fixture *f = *state;
+
+    open_security(f, "rate_limit: { interval: 1h, burst: 3 }\n");
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(ntk_http_security_check(f->security, NULL, NULL), i < 3 ? 0 : 429);
+    }
+}
+
+struct collected {
+    char text[256];
+};
+
+static void collect(const char *name, const char *value, void *ctx)
+{
+    struct collected *collected = ctx;
+
+    (void)snprintf(collected->text, sizeof collected->text, "%s=%s", name, value);
+}
+
+static void test_headers(void **state)
+{
+    struct fixture *f = *state;
+    struct collected collected = { "" };
+
+    open_security(f, "http_server_config: { headers: { X-Frame-Options: deny } }\n");
+    ntk_http_security_headers_each(f->security, collect, &collected);
+    assert_string_equal(collected.text, "X-Frame-Options=deny");
+}
+
+static void test_cannot_be_opened(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_http_security_open_config(f->path, &f->security, &err), -ENOENT);
+    assert_non_null(strstr(err.text, f->path));
+    rewrite(f, "tls_server_config: { cert: x, key: y }\n");
+    assert_int_equal(ntk_http_security_open_config(f->path, &f->security, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "the certificate cannot be read"));
+    assert_int_equal(ntk_http_security_open_pair(f->path, f->path, &f->security, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "web.yml: the certificate cannot be read"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_users, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_read_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rate, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_headers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cannot_be_opened, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
