@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/collect/instance.h"
 #include "agent/monitor.h"
 #include "agent/report/monitor_config.h"
 #include "shared/base/clock.h"
@@ -107,7 +108,7 @@ static const struct ntk_opt option_rows[] = {
       "tell the arguments of applications too, not only what program they are; arguments may hold "
       "secrets" },
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
-      "do not ask the instance metadata service (it is not asked yet)" },
+      "do not ask the instance metadata service of EC2 where the machine runs" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 'v', "verbose", "LEVEL", NTK_OPT_CALL, CALL(call_verbose),
       "how much to say on stderr, 0 (default) to 4" },
@@ -177,6 +178,9 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */
     if (read_config(&config, &err) < 0) {
         return fail(&err);
+    }
+    if (!arg_no_imds) {
+        options.instance_endpoint = ntk_instance_endpoint_get(&options.instance_is_certain);
     }
     options.config = &config;
     options.reload = arg_config ? read_config : NULL;

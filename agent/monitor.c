@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "agent/collect/instance.h"
 #include "agent/http/routes.h"
 #include "agent/loop.h"
 #include "agent/report/monitor_schedule.h"
@@ -35,6 +36,7 @@ struct ntk_monitor {
     uint64_t drain_ns;                   /* time between two drains now */
     struct ntk_store_reader *totals;     /* what the store knew before us; NULL without --db */
     struct ntk_store *store;
+    struct ntk_instance_source *instance;
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
     struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
@@ -343,7 +345,18 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         .totals_get = monitor->totals ? ntk_store_reader_totals_get : NULL,
         .totals_ctx = monitor->totals,
     };
+    const struct ntk_instance_options instance = {
+        .sysfs_root = monitor->options->sysfs_root,
+        .endpoint = monitor->options->instance_endpoint,
+        .is_certain = monitor->options->instance_is_certain,
+    };
+    int ret = ntk_instance_source_create(&instance, &monitor->instance, err);
 
+    if (ret < 0) {
+        return ret;
+    }
+    options.instance_get = ntk_instance_source_get;
+    options.instance_ctx = monitor->instance;
     return ntk_collector_create(&options, &monitor->collector, err);
 }
 
@@ -465,6 +478,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
         free(monitor->config);
     }
     ntk_collector_destroy(monitor->collector);
+    ntk_instance_source_destroy(monitor->instance);
     ntk_store_reader_close(monitor->totals);
     int ret = ntk_store_close(monitor->store, err);
     ntk_monitor_stream_destroy(monitor->stream);

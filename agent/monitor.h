@@ -44,10 +44,12 @@ struct ntk_monitor_options {
     const char *http;                   /* address, NULL: none */
     struct ntk_http_security *security; /* of both ports; borrowed; NULL: none */
     bool vendor_metrics_only;
-    bool command_lines;    /* with arguments: report, store and HTTP have them then */
-    bool quiet;            /* nothing on stdout */
-    bool skip_first;       /* the first report after a period, not at once */
-    uint64_t report_count; /* reports until it ends; 0: until it is stopped */
+    const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */
+    bool instance_is_certain;      /* see struct ntk_instance_options */
+    bool command_lines;            /* with arguments: report, store and HTTP have them then */
+    bool quiet;                    /* nothing on stdout */
+    bool skip_first;               /* the first report after a period, not at once */
+    uint64_t report_count;         /* reports until it ends; 0: until it is stopped */
     /* Reads the configuration again, for SIGHUP: fills *config or says why not. NULL: there is none. */
     int (*reload)(struct ntk_monitor_config *config, struct ntk_err *err);
 };

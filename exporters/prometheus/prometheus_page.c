@@ -429,12 +429,11 @@ static void update_system(struct ntk_prometheus_page *page, const struct ntk_sna
     }
 }
 
-static void first_update(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot,
-                         double now_seconds)
+/* Labels are kept once the machine has a name: the metadata service may answer after the first report. */
+static void take_instance(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_instance *instance = &snapshot->instance;
 
-    page->created_seconds = now_seconds;
     clean(page->zone, instance->zone);
     clean(page->instance_id, instance->id);
     clean(page->instance_name, instance->name);
@@ -455,7 +454,10 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     int ret = 0;
 
     if (page->sequence++ == 0) {
-        first_update(page, snapshot, now_seconds);
+        page->created_seconds = now_seconds;
+    }
+    if (page->instance_id[0] == '\0' || page->zone[0] == '\0') {
+        take_instance(page, snapshot);
     }
     if (page->instance_type[0] == '\0') {
         clean(page->instance_type, hardware->instance_type); /* the machine came later */

@@ -182,6 +182,19 @@ int64_t ntk_collector_drain(struct ntk_collector *collector)
     return events;
 }
 
+static void fill_instance(const struct ntk_collector *collector, struct ntk_snapshot *snapshot)
+{
+    struct ntk_instance *instance = &snapshot->instance;
+
+    if (collector->options.instance_get) {
+        collector->options.instance_get(snapshot, collector->options.instance_ctx);
+    }
+    if (snapshot->hardware.software) {
+        instance->type = snapshot->hardware.instance_type;
+        instance->error = "";
+    }
+}
+
 int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **out_snapshot,
                        struct ntk_err *err)
 {
@@ -200,6 +213,11 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
                                &snapshot);
     if (ret < 0) {
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    fill_instance(collector, snapshot);
+    if (!ntk_snapshot_ok(snapshot)) {
+        ntk_snapshot_destroy(snapshot);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
     snapshot->collect_duration_ns = now_ns(collector) - begin;
     *out_snapshot = snapshot;

@@ -50,9 +50,9 @@ struct ntk_collector_options {
     const char *driver_sysfs;      /* NULL: "/sys" (tests) */
     const char *hooks_dir;         /* NULL: as shared/abi/paths.h says */
     bool reap; /* drain and remove the files of dead processes: the agent does, neuron-top not */
-    bool no_events;    /* do not read the rings at all */
+    bool no_events;     /* do not read the rings at all */
     bool command_lines; /* what a process is called with its arguments, which may hold secrets */
-    size_t events_max; /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
+    size_t events_max;  /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /*
      * Totals stored of a process that the collector sees for the first time and that is older than the
      * collector: fills cores[] (core and the `total` of every count; histograms, when known, hold
@@ -63,6 +63,10 @@ struct ntk_collector_options {
                        struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                        void *ctx);
     void *totals_ctx;
+    /* Fills snapshot->instance with what is known of where the machine runs, at each poll; it does not
+     * wait. May be NULL. On a software machine the type is the machine's and there is no error. */
+    void (*instance_get)(struct ntk_snapshot *snapshot, void *ctx);
+    void *instance_ctx;
 };
 
 struct ntk_collector;

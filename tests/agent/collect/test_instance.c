@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a metadata service of plain sockets on loopback, and a folder of DMI files. */
+#include "agent/collect/instance.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define TOKEN "AQAEAsecret=="
+
+struct page {
+    const char *path;
+    const char *text; /* NULL: 404 */
+};
+
+static const struct page all_pages[] = {
+    { "/latest/meta-data/instance-id", "i-0f00000000000c0de" },
+    { "/latest/meta-data/instance-type", "trn2.3xlarge" },
+    { "/latest/meta-data/placement/availability-zone", "xx-test-1a" },
+    { "/latest/meta-data/placement/availability-zone-id", "xxt1-az1" },
+    { "/latest/meta-data/placement/region", "xx-test-1" },
+    { "/latest/meta-data/ami-id", "ami-0f00000000000f00d" },
+    { "/latest/meta-data/tags/instance/Name", "trainer 7" },
+    { "/latest/meta-data/mac", "0a:1b:2c:3d:4e:5f" },
+    { "/latest/meta-data/network/interfaces/macs/0a:1b:2c:3d:4e:5f/subnet-id", "subnet-0beef" },
+    { NULL, NULL },
+};
+
+struct service {
+    int listener;
+    char endpoint[64];
+    pthread_t thread;
+    const struct page *pages;
+    const char *hidden; /* this path is answered 404 */
+    int failures;       /* questions for a token that are answered 503 first; atomic */
+    int questions;      /* atomic */
+    int unsigned_count; /* questions without the token; atomic */
+    int is_silent;      /* it takes connections and says nothing */
+};
+
+static void answer(int fd, int status, const char *text)
+{
+    char head[4096];
+
+    snprintf(head, sizeof head,
+             "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s", status,
+             strlen(text), text);
+    (void)send(fd, head, strlen(head), MSG_NOSIGNAL);
+}
+
+static void answer_question(struct service *s, int fd, const char *head)
+{
+    char method[8] = "";
+    char path[256] = "";
+
+    __atomic_add_fetch(&s->questions, 1, __ATOMIC_RELAXED);
+    if (sscanf(head, "%7s %255s", method, path) != 2) {
+        answer(fd, 400, "");
+    } else if (strcmp(path, "/latest/api/token") == 0) {
+        bool is_well = strcmp(method, "PUT") == 0 &&
+                       strcasestr(head, "\r\nX-aws-ec2-metadata-token-ttl-seconds: ");
+        if (__atomic_sub_fetch(&s->failures, 1, __ATOMIC_RELAXED) >= 0) {
+            answer(fd, 503, "later");
+        } else {
+            answer(fd, is_well ? 200 : 400, is_well ? TOKEN : "");
+        }
+    } else if (!strcasestr(head, "\r\nX-aws-ec2-metadata-token: " TOKEN "\r\n")) {
+        __atomic_add_fetch(&s->unsigned_count, 1, __ATOMIC_RELAXED);
+        answer(fd, 401, "");
+    } else {
+        const struct page *page = s->pages;
+        while (page->path && strcmp(page->path, path) != 0) {
+            page++;
+        }
+        bool is_there = page->path && !(s->hidden && strcmp(s->hidden, path) == 0);
+        answer(fd, is_there ? 200 : 404, is_there ? page->text : "not here");
+    }
+}
+
+static void *serve(void *ctx)
+{
+    struct service *s = ctx;
+
+    for (;;) {
+        int fd = accept(s->listener, NULL, NULL);
+        char head[8192];
+        size_t used = 0;
+        if (fd < 0) {
+            return NULL; /* the test shut the listener down */
+        }
+        while (used < sizeof head - 1) {
+            ssize_t got = recv(fd, head + used, sizeof head - 1 - used, 0);
+            if (got <= 0) {
+                break;
+            }
+            used += (size_t)got;
+            head[used] = '\0';
+            if (strstr(head, "\r\n\r\n") && !s->is_silent) {
+                answer_question(s, fd, head);
+                break;
+            }
+        }
+        close(fd);
+    }
+}
+
+static void start(struct service *s)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t bytes = sizeof address;
+
+    s->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(s->listener >= 0);
+    assert_int_equal(bind(s->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(s->listener, 16), 0);
+    assert_int_equal(getsockname(s->listener, (struct sockaddr *)&address, &bytes), 0);
+    snprintf(s->endpoint, sizeof s->endpoint, "http://127.0.0.1:%u/", ntohs(address.sin_port));
+    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+static void stop(struct service *s)
+{
+    shutdown(s->listener, SHUT_RDWR);
+    pthread_join(s->thread, NULL);
+    close(s->listener);
+}
+
+struct fixture {
+    char *folder;
+    struct ntk_instance_source *source;
+    struct ntk_snapshot *snapshot;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_snapshot_destroy(f->snapshot);
+    ntk_instance_source_destroy(f->source);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static void put_dmi(const struct fixture *f, const char *name, const char *text)
+{
+    char *folder = test_scratch_path(f->folder, "class/dmi/id");
+    char path[1024];
+
+    assert_int_equal(ntk_fs_make_folders(folder, 0700, NULL), 0);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
+    free(folder);
+}
+
+static void create(struct fixture *f, const char *endpoint, bool is_certain)
+{
+    const struct ntk_instance_options options = {
+        .sysfs_root = f->folder, .endpoint = endpoint, .is_certain = is_certain, .pause_ns = 1000000
+    };
+
+    assert_int_equal(ntk_instance_source_create(&options, &f->source, NULL), 0);
+}
+
+static const struct ntk_instance *look(struct fixture *f)
+{
+    ntk_snapshot_destroy(f->snapshot);
+    f->snapshot = ntk_snapshot_create();
+    assert_non_null(f->snapshot);
+    ntk_instance_source_get(f->snapshot, f->source);
+    return &f->snapshot->instance;
+}
+
+static int is_told(void *ctx)
+{
+    return look(ctx)->subnet_id[0] != '\0';
+}
+
+static int has_error(void *ctx)
+{
+    return look(ctx)->error[0] != '\0';
+}
+
+static void everything_that_the_service_tells_is_known(void **state)
+{
+    struct fixture *f = *state;
+    struct service s = { .pages = all_pages };
+
+    start(&s);
+    create(f, s.endpoint, true);
+    assert_true(test_wait_until(is_told, f, 30));
+    const struct ntk_instance *instance = look(f);
+    assert_string_equal(instance->name, "trainer 7");
+    assert_string_equal(instance->id, "i-0f00000000000c0de");
+    assert_string_equal(instance->type, "trn2.3xlarge");
+    assert_string_equal(instance->zone, "xx-test-1a");
+    assert_string_equal(instance->zone_id, "xxt1-az1");
+    assert_string_equal(instance->region, "xx-test-1");
+    assert_string_equal(instance->ami_id, "ami-0f00000000000f00d");
+    assert_string_equal(instance->subnet_id, "subnet-0beef");
+    assert_string_equal(instance->error, "");
+    ntk_instance_source_destroy(f->source);
+    f->source = NULL;
+    stop(&s);
+    assert_int_equal(s.questions, 10); /* once, and for good */
+    assert_int_equal(s.unsigned_count, 0);
+}
+
+static void a_service_that_comes_late_is_asked_again(void **state)
+{
+    struct fixture *f = *state;
+    struct service s = { .pages = all_pages, .failures = 3 };
+
+    start(&s);
+    create(f, s.endpoint, true);
+    assert_true(test_wait_until(is_told, f, 30));
+    assert_string_equal(look(f)->error, "");
+    stop(&s);
+}
+
+static void tags_that_are_not_allowed_are_no_error(void **state)
+{
+    struct fixture *f = *state;
+    struct service s = { .pages = all_pages, .hidden = "/latest/meta-data/tags/instance/Name" };
+
+    start(&s);
+    create(f, s.endpoint, true);
+    assert_true(test_wait_until(is_told, f, 30));
+    assert_string_equal(look(f)->name, "");
+    assert_string_equal(look(f)->error, "");
+    stop(&s);
+}
+
+static void what_every_machine_has_and_is_missing_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    struct service s = { .pages = all_pages, .hidden = "/latest/meta-data/ami-id" };
+
+    start(&s);
+    create(f, s.endpoint, true);
+    assert_true(test_wait_until(has_error, f, 30));
+    assert_string_equal(look(f)->error,
+                        "the instance metadata service answers 404 to meta-data/ami-id");
+    assert_string_equal(look(f)->id, "i-0f00000000000c0de"); /* the rest stands */
+    ntk_instance_source_destroy(f->source);
+    f->source = NULL;
+    stop(&s);
+}
+
+/* Method: the service takes the question and never answers; asking what is known, and the end, do not
+ * wait for it. Its own bound of two seconds is not waited for either. */
+static void a_service_that_says_nothing_delays_nobody(void **state)
+{
+    struct fixture *f = *state;
+    struct service s = { .pages = all_pages, .is_silent = 1 };
+
+    start(&s);
+    create(f, s.endpoint, true);
+    assert_string_equal(look(f)->id, "");
+    uint64_t begin_ns = ntk_clock_monotonic_ns();
+    ntk_instance_source_destroy(f->source);
+    f->source = NULL;
+    assert_true(ntk_clock_monotonic_ns() - begin_ns < 20 * NTK_NS_PER_SECOND);
+    stop(&s);
+}
+
+static void hostile_answers_stay_texts(void **state)
+{
+    static const struct page pages[] = {
+        { "/latest/meta-data/instance-id", "i-1\r\nmore" },
+        { "/latest/meta-data/instance-type", "\x01\xff" },
+        { "/latest/meta-data/placement/availability-zone", "" },
+        { "/latest/meta-data/ami-id", "x" },
+        { "/latest/meta-data/mac", "../../user-data" },
+        { NULL, NULL },
+    };
+    struct fixture *f = *state;
+    struct service s = { .pages = pages };
+
+    start(&s);
+    create(f, s.endpoint, true);
+    assert_true(test_wait_until(has_error, f, 30));
+    assert_string_equal(look(f)->id, "i-1");
+    assert_string_equal(look(f)->type, "\xef\xbf\xbd\xef\xbf\xbd");
+    assert_non_null(strstr(look(f)->error, "a mac that is none"));
+    ntk_instance_source_destroy(f->source);
+    f->source = NULL;
+    stop(&s);
+}
+
+static void firmware_tells_what_it_can_without_the_service(void **state)
+{
+    struct fixture *f = *state;
+
+    put_dmi(f, "sys_vendor", "Amazon EC2\n");
+    put_dmi(f, "product_name", "trn1.32xlarge\n");
+    put_dmi(f, "board_asset_tag", "i-0123\n");
+    create(f, NULL, false);
+    assert_string_equal(look(f)->id, "i-0123");
+    assert_string_equal(look(f)->type, "trn1.32xlarge");
+    assert_string_equal(look(f)->zone, "");
+    assert_string_equal(look(f)->error, "");
+}
+
+/* Method: firmware of another maker, and a service that would be counted. */
+static void no_other_machine_is_taken_for_one_of_ec2(void **state)
+{
+    struct fixture *f = *state;
+    struct service s = { .pages = all_pages };
+
+    put_dmi(f, "sys_vendor", "LENOVO\n");
+    put_dmi(f, "product_name", "20XW\n");
+    put_dmi(f, "board_asset_tag", "i-not\n");
+    start(&s);
+    create(f, s.endpoint, false);
+    assert_string_equal(look(f)->id, "");
+    assert_string_equal(look(f)->type, "");
+    assert_string_equal(look(f)->error, "");
+    ntk_instance_source_destroy(f->source);
+    f->source = NULL;
+    stop(&s);
+    assert_int_equal(s.questions, 0);
+}
+
+static void the_variables_of_the_sdks_count(void **state)
+{
+    bool is_certain;
+
+    (void)state;
+    unsetenv("AWS_EC2_METADATA_DISABLED");
+    unsetenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    assert_string_equal(ntk_instance_endpoint_get(&is_certain), NTK_INSTANCE_ENDPOINT);
+    assert_false(is_certain);
+    setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://[fd00:ec2::254]", 1);
+    assert_string_equal(ntk_instance_endpoint_get(&is_certain), "http://[fd00:ec2::254]");
+    assert_true(is_certain);
+    setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+    assert_null(ntk_instance_endpoint_get(&is_certain));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(everything_that_the_service_tells_is_known),
+        CASE(a_service_that_comes_late_is_asked_again),
+        CASE(tags_that_are_not_allowed_are_no_error),
+        CASE(what_every_machine_has_and_is_missing_is_an_error),
+        CASE(a_service_that_says_nothing_delays_nobody),
+        CASE(hostile_answers_stay_texts),
+        CASE(firmware_tells_what_it_can_without_the_service),
+        CASE(no_other_machine_is_taken_for_one_of_ec2),
+        cmocka_unit_test(the_variables_of_the_sdks_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
