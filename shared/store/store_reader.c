@@ -8,8 +8,8 @@
 
 #include "shared/store/store.h"
 #include "shared/store/store_histogram.h"
+#include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
-#include "shared/store/tier.h"
 
 #define BUSY_TIMEOUT_MS 5000
 
@@ -17,13 +17,6 @@
 struct core_entries {
     struct ntk_histogram_entry total[NTK_HISTOGRAM_BUCKETS];
     struct ntk_histogram_entry device[NTK_HISTOGRAM_BUCKETS];
-};
-
-struct ntk_store_reader {
-    sqlite3 *db;
-    sqlite3_stmt *totals;
-    struct core_entries *entries; /* one for each core of the last answer */
-    size_t entries_count;
 };
 
 static const char totals_sql[] =
@@ -86,8 +79,8 @@ void ntk_store_reader_close(struct ntk_store_reader *reader)
     free(reader);
 }
 
-static struct ntk_histogram take_histogram(sqlite3_stmt *statement, int column,
-                                           struct ntk_histogram_entry *entries)
+struct ntk_histogram ntk_store_reader_histogram(sqlite3_stmt *statement, int column,
+                                                struct ntk_histogram_entry *entries)
 {
     struct ntk_histogram_dense dense = { 0 };
     struct ntk_histogram histogram = { 0 };
@@ -137,8 +130,8 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         core->error_class[i].total = (uint64_t)sqlite3_column_int64(statement, column++);
     }
-    core->total_latency = take_histogram(statement, column++, entries->total);
-    core->device_latency = take_histogram(statement, column, entries->device);
+    core->total_latency = ntk_store_reader_histogram(statement, column++, entries->total);
+    core->device_latency = ntk_store_reader_histogram(statement, column, entries->device);
 }
 
 bool ntk_store_reader_totals_get(const char *boot_id, uint32_t header_pid, uint64_t start_time,

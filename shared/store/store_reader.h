@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_reader - the reading side of the database: what an agent that starts again must know, and a
- * plain way to ask in SQL. Readers never block the writer.
+ * store_reader - the reading side of the database: series, latency, processes, past moments; what an
+ * agent that starts again must know; and a plain way to ask in SQL.
  *
- * Owner:   ntk_store_reader_open() allocates, _close() frees.
+ * Readers never block the writer, and each call sees one moment of the file. Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes
+ * bytes; cores are global physical ones. Errors: a sentence without the file's name (but of open).
+ *
+ * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their reader.
  * Threads: one reader, one thread at a time.
  */
 #ifndef NTK_SHARED_STORE_STORE_READER_H
@@ -15,6 +18,7 @@
 
 #include "shared/base/err.h"
 #include "shared/metrics/snapshot.h"
+#include "shared/store/store.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +38,153 @@ void ntk_store_reader_close(struct ntk_store_reader *reader);
 bool ntk_store_reader_totals_get(const char *boot_id, uint32_t header_pid, uint64_t start_time,
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx);
+
+/* ---- windows ----
+ *
+ * A window is (from_ns, to_ns], cut into steps of step_ns (0: one step). Where there is a step, the
+ * window is widened to multiples of it since 1970, so the same question gives the same steps later.
+ * The reader takes the coarsest tier that fits into a step, finer ones at the edges and for what is
+ * not merged yet, and coarser ones where the finer rows are gone: such a point is longer than asked.
+ */
+#define NTK_STORE_POINTS_MAX 100000
+
+struct ntk_store_window {
+    uint64_t from_ns;
+    uint64_t to_ns; /* > from_ns */
+    uint64_t step_ns;
+};
+
+/* What is asked for; zeroed: everything. Texts are borrowed for the call. */
+struct ntk_store_filter {
+    const char *process; /* its tag, or its pid as text */
+    const char *model;   /* its name, with or without ".neff" */
+    bool has_core;
+    uint32_t core; /* global physical */
+    bool has_device;
+    uint32_t device;
+};
+
+/* First and last time_ns of the rows of a tier; -ENODATA when it has none. */
+int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier tier,
+                          uint64_t *out_first_ns, uint64_t *out_last_ns, struct ntk_err *err);
+/* -ENOENT and a sentence when no process, model, core or device of the filter was ever stored. */
+int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                           struct ntk_err *err);
+
+/* ---- series of a figure ---- */
+
+#define NTK_STORE_METRIC(id, name, family, kind, unit, value, largest, help) NTK_STORE_##id,
+enum ntk_store_metric {
+#include "shared/store/store_metrics.def"
+    NTK_STORE_METRIC_COUNT
+};
+#undef NTK_STORE_METRIC
+
+struct ntk_store_metric_info {
+    const char *name;
+    const char *unit; /* "ratio", "bytes", "bytes/s", "1/s" ... */
+    const char *help;
+};
+extern const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COUNT];
+/* NTK_STORE_METRIC_COUNT when there is none. */
+enum ntk_store_metric ntk_store_metric_find(const char *name);
+
+/*
+ * One step. Not covered at all (covered_ns 0): nobody watched, a gap. Covered and without a value: not
+ * known, or the process was not there. A rate or share of what was watched and did nothing is 0.
+ */
+struct ntk_store_point {
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t covered_ns; /* of it the agent watched */
+    bool has_value;
+    bool has_largest;
+    double value;   /* shares and rates over covered_ns; sizes: the last; several cores or processes
+                       add up */
+    double largest; /* of a second; of one core or process only */
+};
+
+/* The steps of the window in order, gaps included; *out_points is freed with free(). */
+int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metric metric,
+                            const struct ntk_store_filter *filter,
+                            const struct ntk_store_window *window,
+                            struct ntk_store_point **out_points, size_t *out_count,
+                            struct ntk_err *err);
+
+/* ---- executions and their latency ---- */
+
+struct ntk_store_executions {
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t covered_ns; /* 0: a gap, the counts mean nothing */
+    /* With filter.model only completed and failed are known. */
+    bool has_outcomes;
+    uint64_t completed;
+    uint64_t failed; /* all other outcomes */
+    uint64_t outcome[NTK_OUTCOME_COUNT];
+    uint64_t error_class[NTK_ERROR_CLASS_COUNT];
+    struct ntk_histogram total_latency;  /* empty: no execution, or not known */
+    struct ntk_histogram device_latency; /* the entries last for the call */
+};
+/* Called for each step in order; a negative return stops and is returned. */
+typedef int (*ntk_store_executions_row)(const struct ntk_store_executions *step, void *ctx);
+int ntk_store_reader_executions(struct ntk_store_reader *reader,
+                                const struct ntk_store_filter *filter,
+                                const struct ntk_store_window *window, ntk_store_executions_row row,
+                                void *ctx, struct ntk_err *err);
+
+/* ---- who was there ---- */
+
+/* Of one process in the window; texts last for the call. */
+struct ntk_store_process {
+    uint32_t pid;
+    const char *tag;
+    const char *command;
+    const char *user;
+    const char *container;
+    uint64_t first_seen_ns;
+    uint64_t last_seen_ns;
+    uint64_t ended_ns; /* 0: not seen to end */
+    uint32_t core_count;
+    bool has_samples; /* the sizes below are known */
+    uint64_t host_bytes_max;
+    uint64_t device_bytes_max;
+    bool has_rss;
+    uint64_t rss_bytes_max;
+    uint64_t completed;
+    uint64_t failed;
+};
+typedef int (*ntk_store_process_row)(const struct ntk_store_process *process, void *ctx);
+/* By first_seen_ns; step_ns of the window is ignored. */
+int ntk_store_reader_processes(struct ntk_store_reader *reader,
+                               const struct ntk_store_filter *filter,
+                               const struct ntk_store_window *window, ntk_store_process_row row,
+                               void *ctx, struct ntk_err *err);
+
+/* Names of the models that were loaded in the window, by name; the text lasts for the call. */
+typedef int (*ntk_store_name_row)(const char *name, void *ctx);
+int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                            const struct ntk_store_window *window, ntk_store_name_row row,
+                            void *ctx, struct ntk_err *err);
+
+/* ---- a moment ----
+ *
+ * The snapshot whose period contains time_ns, as the agent stored it; of a minute or an hour where the
+ * seconds are gone (period_ns says which). Known: machine, devices, runtimes, their cores, models,
+ * memory rows and logged events. Not stored, so 0 or absent: cumulative totals (ntk_count.total, but
+ * busy_ns.total), CPUs one by one, power, tags, memory peaks by category. The caller destroys it.
+ * -ENODATA and a sentence in a gap.
+ */
+int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
+                                 struct ntk_snapshot **out_snapshot, struct ntk_err *err);
+/* The time_ns of the first sample after time_ns (before: the last one before it), of any tier: what to
+ * show next. -ENODATA at the end. */
+int ntk_store_reader_next(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,
+                          struct ntk_err *err);
+int ntk_store_reader_before(struct ntk_store_reader *reader, uint64_t time_ns,
+                            uint64_t *out_time_ns, struct ntk_err *err);
+
+/* ---- anything else ---- */
 
 /* Runs one SELECT; row is called for each row with texts (NULL for NULL) that last for the call; a
  * negative return stops. 0 or negative. */

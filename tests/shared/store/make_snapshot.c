@@ -83,6 +83,9 @@ struct ntk_snapshot *test_make_snapshot(struct test_period *period)
         model->core = 4;
         model->core_count = 1;
         model->executions = (struct ntk_count){ period->completed, period->completed_total };
+        model->has = NTK_MODEL_HAS_LATENCY;
+        model->loaded = true;
+        model->total_latency = runtime->cores[0].total_latency;
     }
     if (period->with_events) {
         fill_events(snapshot);

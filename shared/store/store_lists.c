@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* store_lists - which processes and models were there in a window, and what they came to. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "shared/store/store_reader_state.h"
+#include "shared/store/store_sql.h"
+
+int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier tier,
+                          uint64_t *out_first_ns, uint64_t *out_last_ns, struct ntk_err *err)
+{
+    char sql[160];
+    int64_t first_ns = 0;
+    int64_t last_ns = 0;
+
+    snprintf(sql, sizeof sql, "SELECT time_ns FROM machine%s ORDER BY time_ns LIMIT 1",
+             ntk_tier_suffixes[tier]);
+    int ret = ntk_store_sql_number(reader->db, sql, &first_ns, err);
+    if (ret == 0) {
+        snprintf(sql, sizeof sql, "SELECT max(time_ns) FROM machine%s", ntk_tier_suffixes[tier]);
+        ret = ntk_store_sql_number(reader->db, sql, &last_ns, err);
+    }
+    if (ret == -ENODATA) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing is stored");
+    }
+    *out_first_ns = (uint64_t)first_ns;
+    *out_last_ns = (uint64_t)last_ns;
+    return ret;
+}
+
+/* Whether a query with ?1 and ?2 of the filter has a row; what: the sentence when it has none. */
+static int check_one(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                     const char *sql, const char *what, const char *name, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret = ntk_store_sql_prepare(reader->db, sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_store_window_bind(statement, filter);
+    int step = sqlite3_step(statement);
+    if (step == SQLITE_DONE) {
+        ret =
+            ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no %s '%s' was ever stored", what, name);
+    } else if (step != SQLITE_ROW) {
+        ret = ntk_store_sql_error(reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                           struct ntk_err *err)
+{
+    char sql[256];
+    char number[16];
+    int ret = 0;
+
+    if (filter->process) {
+        ret = check_one(reader, filter,
+                        "SELECT 1 FROM process WHERE tag = ?1 OR CAST(pid AS TEXT) = ?1", "process",
+                        filter->process, err);
+    }
+    if (ret == 0 && filter->model) {
+        ret =
+            check_one(reader, filter, "SELECT 1 FROM model WHERE name = ?2 OR name = ?2 || '.neff'",
+                      "model", filter->model, err);
+    }
+    if (ret == 0 && filter->has_core) {
+        /* The machine may have it although nobody used it. */
+        snprintf(sql, sizeof sql,
+                 "SELECT 1 FROM machine WHERE core_count > %" PRIu32
+                 " UNION ALL SELECT 1 FROM core_total WHERE core = %" PRIu32 " LIMIT 1",
+                 filter->core, filter->core);
+        snprintf(number, sizeof number, "%" PRIu32, filter->core);
+        ret = check_one(reader, filter, sql, "core", number, err);
+    }
+    if (ret == 0 && filter->has_device) {
+        snprintf(sql, sizeof sql, "SELECT 1 FROM device WHERE device = %" PRIu32 " LIMIT 1",
+                 filter->device);
+        snprintf(number, sizeof number, "%" PRIu32, filter->device);
+        ret = check_one(reader, filter, sql, "device", number, err);
+    }
+    return ret;
+}
+
+/* ---- processes ---- */
+
+static const char process_columns[] =
+    "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
+    " p.ended_ns, (SELECT count(*) FROM core_total t WHERE t.process_id = p.process_id),"
+    " m.host, m.device, m.rss, e.completed, e.failed FROM process p LEFT JOIN"
+    " (SELECT process_id, max(host_memory_bytes_max) AS host, max(device_memory_bytes_max) AS "
+    "device,"
+    "  max(rss_bytes_max) AS rss FROM ";
+static const char execution_columns[] =
+    " GROUP BY process_id) m USING (process_id) LEFT JOIN"
+    " (SELECT process_id, add_up(completed) AS completed, add_up(completed_with_err +"
+    "  completed_with_num_err + timed_out + incorrect_input + failed_to_queue) AS failed FROM ";
+
+static void take_process(sqlite3_stmt *statement, struct ntk_store_process *process)
+{
+    *process = (struct ntk_store_process){
+        .pid = (uint32_t)sqlite3_column_int64(statement, 0),
+        .tag = (const char *)sqlite3_column_text(statement, 1),
+        .command = (const char *)sqlite3_column_text(statement, 2),
+        .user = (const char *)sqlite3_column_text(statement, 3),
+        .container = (const char *)sqlite3_column_text(statement, 4),
+        .first_seen_ns = (uint64_t)sqlite3_column_int64(statement, 5),
+        .last_seen_ns = (uint64_t)sqlite3_column_int64(statement, 6),
+        .ended_ns = (uint64_t)sqlite3_column_int64(statement, 7),
+        .core_count = (uint32_t)sqlite3_column_int64(statement, 8),
+        .has_samples = sqlite3_column_type(statement, 9) != SQLITE_NULL,
+        .host_bytes_max = (uint64_t)sqlite3_column_int64(statement, 9),
+        .device_bytes_max = (uint64_t)sqlite3_column_int64(statement, 10),
+        .has_rss = sqlite3_column_type(statement, 11) != SQLITE_NULL,
+        .rss_bytes_max = (uint64_t)sqlite3_column_int64(statement, 11),
+        .completed = (uint64_t)sqlite3_column_int64(statement, 12),
+        .failed = (uint64_t)sqlite3_column_int64(statement, 13),
+    };
+}
+
+/* The rows of a window that is one step, as SQL; the vec of pieces is done with afterwards. */
+static int cut_whole(struct ntk_store_reader *reader, const struct ntk_store_window *window,
+                     struct ntk_vec *pieces, struct ntk_err *err)
+{
+    struct ntk_store_window whole = *window;
+
+    whole.step_ns = 0;
+    int ret = ntk_store_window_align(&whole, err);
+    return ret < 0 ? ret : ntk_store_window_cut(reader, &whole, true, pieces, err);
+}
+
+static void add_lifetime(struct ntk_buf *sql, const char *first, const char *last,
+                         const struct ntk_store_window *window)
+{
+    ntk_buf_add_format(sql, " %s <= %" PRIu64 " AND %s > %" PRIu64, first, window->to_ns, last,
+                       window->from_ns);
+}
+
+static int make_process_sql(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                            const struct ntk_store_window *window, struct ntk_buf *sql,
+                            struct ntk_err *err)
+{
+    struct ntk_vec pieces = NTK_VEC_INIT(struct ntk_store_piece);
+    int ret = cut_whole(reader, window, &pieces, err);
+
+    ntk_buf_add_text(sql, process_columns);
+    ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_PROCESS, filter);
+    ntk_buf_add_text(sql, execution_columns);
+    ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_EXECUTION, filter);
+    ntk_buf_add_text(sql, " GROUP BY process_id) e USING (process_id) WHERE");
+    add_lifetime(sql, "p.first_seen_ns", "p.last_seen_ns", window);
+    if (filter->process) {
+        ntk_buf_add_text(sql, " AND (p.tag = ?1 OR CAST(p.pid AS TEXT) = ?1)");
+    }
+    ntk_buf_add_text(sql, " ORDER BY p.first_seen_ns, p.process_id");
+    ntk_vec_fini(&pieces);
+    if (ret == 0 && !ntk_buf_ok(sql)) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    return ret;
+}
+
+int ntk_store_reader_processes(struct ntk_store_reader *reader,
+                               const struct ntk_store_filter *filter,
+                               const struct ntk_store_window *window, ntk_store_process_row row,
+                               void *ctx, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+    int ret = ntk_store_reader_begin(reader, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = make_process_sql(reader, filter, window, &sql, err);
+    if (ret == 0) {
+        ret = ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err);
+    }
+    if (ret == 0) {
+        ntk_store_window_bind(statement, filter);
+    }
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct ntk_store_process process;
+        take_process(statement, &process);
+        ret = row(&process, ctx);
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    ntk_buf_fini(&sql);
+    ntk_store_reader_end(reader);
+    return ret < 0 ? ret : 0;
+}
+
+int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                            const struct ntk_store_window *window, ntk_store_name_row row,
+                            void *ctx, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+
+    ntk_buf_add_text(&sql, "SELECT DISTINCT m.name FROM model m JOIN process p USING (process_id)"
+                           " WHERE");
+    add_lifetime(&sql, "m.first_seen_ns", "m.last_seen_ns", window);
+    if (filter->process) {
+        ntk_buf_add_text(&sql, " AND (p.tag = ?1 OR CAST(p.pid AS TEXT) = ?1)");
+    }
+    if (filter->model) {
+        ntk_buf_add_text(&sql, " AND (m.name = ?2 OR m.name = ?2 || '.neff')");
+    }
+    ntk_buf_add_text(&sql, " ORDER BY m.name");
+    int ret = ntk_buf_ok(&sql)
+                  ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err)
+                  : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    if (ret == 0) {
+        ntk_store_window_bind(statement, filter);
+    }
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        ret = row((const char *)sqlite3_column_text(statement, 0), ctx);
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    ntk_buf_fini(&sql);
+    return ret < 0 ? ret : 0;
+}

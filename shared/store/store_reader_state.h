@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_reader_state - what the parts of the reader share, and how they read a window over the tiers.
+ * Private to shared/store. Threads: one reader, one thread at a time.
+ */
+#ifndef NTK_SHARED_STORE_STORE_READER_STATE_H
+#define NTK_SHARED_STORE_STORE_READER_STATE_H
+
+#include <sqlite3.h>
+
+#include "shared/base/vec.h"
+#include "shared/store/store_reader.h"
+#include "shared/store/tier.h"
+
+struct core_entries;
+
+struct ntk_store_reader {
+    sqlite3 *db;
+    sqlite3_stmt *totals;
+    struct core_entries *entries; /* one for each core of the last answer */
+    size_t entries_count;
+};
+
+/* (from_ns, to_ns] of one tier. */
+struct ntk_store_piece {
+    enum ntk_store_tier tier;
+    uint64_t from_ns;
+    uint64_t to_ns;
+};
+
+/* One moment of the file until _end; calls do not nest. */
+int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err);
+void ntk_store_reader_end(struct ntk_store_reader *reader);
+
+/* Widens the window to its steps; step_ns becomes its length where it was 0. -EINVAL, -E2BIG. */
+int ntk_store_window_align(struct ntk_store_window *window, struct ntk_err *err);
+/* The pieces (struct ntk_store_piece) that cover an aligned window, in order. */
+int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store_window *window,
+                         bool whole, struct ntk_vec *pieces, struct ntk_err *err);
+/* "(SELECT ... UNION ALL SELECT ...)": the rows of the pieces with the columns of ntk_tier_add_select()
+ * and row_step_ns, only those of the filter: ?1 is its process, ?2 its model. */
+void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces,
+                               enum ntk_tier_family family, const struct ntk_store_filter *filter);
+/* Binds ?1 and ?2. */
+void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filter *filter);
+
+/* The histogram of a column; entries has room for NTK_HISTOGRAM_BUCKETS. */
+struct ntk_histogram ntk_store_reader_histogram(sqlite3_stmt *statement, int column,
+                                                struct ntk_histogram_entry *entries);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* store_replay - a moment of the past as the snapshot that it was. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/store/store_replay_state.h"
+#include "shared/store/store_sql.h"
+
+int ntk_replay_out_of_memory(struct ntk_err *err)
+{
+    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+}
+
+uint64_t ntk_replay_number(sqlite3_stmt *statement, int column)
+{
+    return (uint64_t)sqlite3_column_int64(statement, column);
+}
+
+bool ntk_replay_is_known(sqlite3_stmt *statement, int column)
+{
+    return sqlite3_column_type(statement, column) != SQLITE_NULL;
+}
+
+const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *statement, int column)
+{
+    return ntk_snapshot_text(replay->snapshot,
+                             (const char *)sqlite3_column_text(statement, column));
+}
+
+/* "SELECT columns FROM (rows of the family) rest", bound to the time as ?1. */
+int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family family,
+                       const char *columns, const char *rest, sqlite3_stmt **out_statement,
+                       struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+
+    ntk_buf_add_format(&sql, "SELECT %s FROM (", columns);
+    ntk_tier_add_select(&sql, family, replay->tier);
+    ntk_buf_add_format(&sql, " WHERE time_ns = ?1) r %s", rest);
+    int ret = ntk_buf_ok(&sql)
+                  ? ntk_store_sql_prepare(replay->db, ntk_buf_text_get(&sql), out_statement, err)
+                  : ntk_replay_out_of_memory(err);
+    ntk_buf_fini(&sql);
+    if (ret == 0) {
+        sqlite3_bind_int64(*out_statement, 1, (sqlite3_int64)replay->time_ns);
+    }
+    return ret;
+}
+
+/* A statement of its own, bound to the time as ?1 and the start of the period as ?2. */
+int ntk_replay_prepare_plain(const struct ntk_replay *replay, const char *sql,
+                             sqlite3_stmt **out_statement, struct ntk_err *err)
+{
+    int ret = ntk_store_sql_prepare(replay->db, sql, out_statement, err);
+
+    if (ret == 0) {
+        uint64_t period_ns = replay->snapshot->period_ns;
+        uint64_t start_ns = replay->time_ns > period_ns ? replay->time_ns - period_ns : 0;
+        sqlite3_bind_int64(*out_statement, 1, (sqlite3_int64)replay->time_ns);
+        sqlite3_bind_int64(*out_statement, 2, (sqlite3_int64)start_ns);
+    }
+    return ret;
+}
+
+/* 1 for a row, 0 at the end, negative. */
+int ntk_replay_next(const struct ntk_replay *replay, sqlite3_stmt *statement, struct ntk_err *err)
+{
+    int step = sqlite3_step(statement);
+
+    return step == SQLITE_ROW    ? 1
+           : step == SQLITE_DONE ? 0
+                                 : ntk_store_sql_error(replay->db, "database", err);
+}
+
+struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stmt *statement,
+                                          int column)
+{
+    struct ntk_histogram borrowed = ntk_store_reader_histogram(statement, column, replay->entries);
+
+    ntk_histogram_dense_reset(&replay->dense);
+    ntk_histogram_dense_merge(&replay->dense, &borrowed);
+    return ntk_snapshot_histogram(replay->snapshot, &replay->dense);
+}
+
+/* NULL when the process has no sample at this moment. */
+struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *replay,
+                                                   int64_t process_id)
+{
+    for (size_t i = 0; i < replay->snapshot->runtime_count; i++) {
+        if (replay->process_ids[i] == process_id) {
+            return &replay->snapshot->runtimes[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- the moment ---- */
+
+/* The row of a tier whose period contains the time: 1, or 0 when there is none. */
+static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
+{
+    char sql[256];
+    sqlite3_stmt *statement;
+
+    snprintf(sql, sizeof sql,
+             "SELECT time_ns, period_ns FROM machine%s WHERE time_ns >= %" PRIu64
+             " ORDER BY time_ns LIMIT 1",
+             ntk_tier_suffixes[replay->tier], time_ns);
+    int ret = ntk_store_sql_prepare(replay->db, sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_replay_next(replay, statement, err);
+    if (ret > 0) {
+        uint64_t length_ns = replay->tier == NTK_STORE_SECOND ? ntk_replay_number(statement, 1)
+                                                              : ntk_tier_step_ns[replay->tier];
+        replay->time_ns = ntk_replay_number(statement, 0);
+        replay->snapshot->period_ns = ntk_replay_number(statement, 1);
+        /* Two clocks tell when periods end and how long they are: half of one is no gap. */
+        if (replay->tier == NTK_STORE_SECOND) {
+            length_ns += length_ns / 2;
+        }
+        ret = replay->time_ns - time_ns < length_ns;
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
+{
+    for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
+        char sql[128];
+        int64_t first_ns = 0;
+        replay->tier = (enum ntk_store_tier)tier;
+        int ret = find_row(replay, time_ns, err);
+        if (ret != 0) {
+            return ret < 0 ? ret : 0;
+        }
+        snprintf(sql, sizeof sql, "SELECT first_ns FROM tier WHERE tier = '%s'",
+                 ntk_tier_names[tier]);
+        ret = ntk_store_sql_number(replay->db, sql, &first_ns, err);
+        if (ret < 0) {
+            return ret;
+        }
+        if (time_ns > (uint64_t)first_ns) {
+            break; /* a gap, not rows that went */
+        }
+    }
+    return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing was stored at this time");
+}
+
+static int load_all(struct ntk_replay *replay, struct ntk_err *err)
+{
+    replay->snapshot->realtime_ns = replay->time_ns;
+    replay->snapshot->sequence = 1;
+    int ret = ntk_replay_load_machine(replay, err);
+    if (ret == 0) {
+        ret = ntk_replay_load_runtimes(replay, err);
+    }
+    if (ret == 0) {
+        ret = ntk_replay_load_details(replay, err);
+    }
+    if (ret == 0 && !ntk_snapshot_ok(replay->snapshot)) {
+        ret = ntk_replay_out_of_memory(err);
+    }
+    return ret;
+}
+
+int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
+                                 struct ntk_snapshot **out_snapshot, struct ntk_err *err)
+{
+    struct ntk_replay *replay = calloc(1, sizeof *replay);
+    int ret;
+
+    if (!replay) {
+        return ntk_replay_out_of_memory(err);
+    }
+    replay->db = reader->db;
+    replay->snapshot = ntk_snapshot_create();
+    if (!replay->snapshot) {
+        free(replay);
+        return ntk_replay_out_of_memory(err);
+    }
+    ret = ntk_store_reader_begin(reader, err);
+    if (ret == 0) {
+        ret = find_moment(replay, time_ns, err);
+        if (ret == 0) {
+            ret = load_all(replay, err);
+        }
+        ntk_store_reader_end(reader);
+    }
+    if (ret == 0) {
+        *out_snapshot = replay->snapshot;
+        replay->snapshot = NULL;
+    }
+    ntk_snapshot_destroy(replay->snapshot);
+    free(replay->process_ids);
+    free(replay);
+    return ret;
+}
+
+/* The nearest row of any tier on one side; coarse rows count only where the finer are gone. */
+static int find_neighbour(struct ntk_store_reader *reader, uint64_t time_ns, bool forwards,
+                          uint64_t *out_time_ns, struct ntk_err *err)
+{
+    char sql[1024];
+    int64_t found_ns = 0;
+
+    snprintf(sql, sizeof sql,
+             "SELECT t FROM (SELECT %s(time_ns) AS t FROM machine_sample WHERE time_ns %s %" PRIu64
+             " UNION ALL SELECT %s(time_ns) FROM machine_minute WHERE time_ns %s %" PRIu64
+             "  AND time_ns <= (SELECT first_ns FROM tier WHERE tier = 'second')"
+             " UNION ALL SELECT %s(time_ns) FROM machine_hour WHERE time_ns %s %" PRIu64
+             "  AND time_ns <= (SELECT first_ns FROM tier WHERE tier = 'minute'))"
+             " WHERE t IS NOT NULL ORDER BY t %s LIMIT 1",
+             forwards ? "min" : "max", forwards ? ">" : "<", time_ns, forwards ? "min" : "max",
+             forwards ? ">" : "<", time_ns, forwards ? "min" : "max", forwards ? ">" : "<", time_ns,
+             forwards ? "ASC" : "DESC");
+    int ret = ntk_store_sql_number(reader->db, sql, &found_ns, err);
+    if (ret == -ENODATA) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing is stored %s this time",
+                           forwards ? "after" : "before");
+    }
+    *out_time_ns = (uint64_t)found_ns;
+    return ret;
+}
+
+int ntk_store_reader_next(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,
+                          struct ntk_err *err)
+{
+    return find_neighbour(reader, time_ns, true, out_time_ns, err);
+}
+
+int ntk_store_reader_before(struct ntk_store_reader *reader, uint64_t time_ns,
+                            uint64_t *out_time_ns, struct ntk_err *err)
+{
+    return find_neighbour(reader, time_ns, false, out_time_ns, err);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* store_replay_detail - models, memory and events of the runtimes of a past moment. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/store/store_replay_state.h"
+#include "shared/store/store_sql.h"
+
+static const char models_sql[] =
+    "SELECT process_id, model_id, name, neff_path, uuid, first_core, core_count, estimated,"
+    " load_time_ns, load_duration_ns, unloaded_ns FROM model"
+    " WHERE process_id = ?3 AND first_seen_ns <= ?1 AND last_seen_ns > ?2 ORDER BY model_id";
+
+static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *runtime,
+                       int64_t process_id, struct ntk_err *err)
+{
+    struct ntk_vec models = NTK_VEC_INIT(struct ntk_model_sample);
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare_plain(replay, models_sql, &statement, err);
+
+    if (ret == 0) {
+        sqlite3_bind_int64(statement, 3, process_id);
+    }
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        struct ntk_model_sample *model = ntk_vec_add(&models);
+        if (!model) {
+            ret = ntk_replay_out_of_memory(err);
+            break;
+        }
+        ret = 0;
+        model->id = (uint32_t)ntk_replay_number(statement, 1);
+        model->name = ntk_replay_text(replay, statement, 2);
+        model->neff_path = ntk_replay_text(replay, statement, 3);
+        ntk_str_copy(model->uuid, sizeof model->uuid,
+                     (const char *)sqlite3_column_text(statement, 4));
+        model->core = sqlite3_column_int64(statement, 5) < 0
+                          ? NTK_NO_CORE
+                          : (uint32_t)ntk_replay_number(statement, 5);
+        model->core_count = (uint32_t)ntk_replay_number(statement, 6);
+        model->estimated = sqlite3_column_int(statement, 7) != 0;
+        model->load_realtime_ns = ntk_replay_number(statement, 8);
+        model->load_ns = ntk_replay_number(statement, 9);
+        uint64_t unloaded_ns = ntk_replay_number(statement, 10);
+        model->loaded = unloaded_ns == 0 || unloaded_ns > replay->time_ns;
+    }
+    sqlite3_finalize(statement);
+    if (ret == 0) {
+        runtime->has |= NTK_RUNTIME_HAS_MODELS;
+        struct ntk_model_sample *to =
+            ntk_snapshot_alloc_models(replay->snapshot, runtime, models.count);
+        if (to) {
+            memcpy(to, models.items, models.count * sizeof *to);
+        }
+    }
+    ntk_vec_fini(&models);
+    return ret;
+}
+
+static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare(replay, NTK_FAMILY_MODEL,
+                                 "process_id, model_id, executions, errors, latency_histogram,"
+                                 " device_latency_histogram",
+                                 "", &statement, err);
+
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        ret = 0;
+        struct ntk_runtime_sample *runtime =
+            ntk_replay_find_runtime(replay, sqlite3_column_int64(statement, 0));
+        for (size_t i = 0; runtime && i < runtime->model_count; i++) {
+            struct ntk_model_sample *model = &runtime->models[i];
+            if (model->id != ntk_replay_number(statement, 1)) {
+                continue;
+            }
+            model->executions.period = ntk_replay_number(statement, 2);
+            model->errors.period = ntk_replay_number(statement, 3);
+            model->is_running = model->executions.period > 0;
+            model->total_latency = ntk_replay_histogram(replay, statement, 4);
+            model->device_latency = ntk_replay_histogram(replay, statement, 5);
+            model->has |= model->total_latency.count > 0 ? NTK_MODEL_HAS_LATENCY : 0;
+            model->has |= model->device_latency.count > 0 ? NTK_MODEL_HAS_DEVICE_LATENCY : 0;
+        }
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+/* Of each key its last row up to the moment. */
+static const char memory_sql[] =
+    "SELECT m.core, m.category, m.model_id, m.current_bytes, m.peak_bytes FROM memory_last l"
+    " JOIN memory_sample m ON m.process_id = l.process_id AND m.core = l.core"
+    "  AND m.category = l.category AND m.model_id = l.model_id AND m.time_ns ="
+    "  (SELECT max(s.time_ns) FROM memory_sample s WHERE s.process_id = l.process_id"
+    "    AND s.core = l.core AND s.category = l.category AND s.model_id = l.model_id"
+    "    AND s.time_ns <= ?1)"
+    " WHERE l.process_id = ?3 AND (m.current_bytes > 0 OR m.peak_bytes > 0)"
+    " ORDER BY m.core, m.category, m.model_id";
+
+static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *runtime,
+                       int64_t process_id, struct ntk_err *err)
+{
+    struct ntk_vec rows = NTK_VEC_INIT(struct ntk_memory_sample);
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare_plain(replay, memory_sql, &statement, err);
+
+    if (ret == 0) {
+        sqlite3_bind_int64(statement, 3, process_id);
+    }
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        struct ntk_memory_sample *row = ntk_vec_add(&rows);
+        int64_t core = sqlite3_column_int64(statement, 0);
+        uint64_t category = ntk_replay_number(statement, 1);
+        if (!row || category >= NTK_MEMORY_CATEGORY_COUNT) {
+            ret =
+                row ? ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "memory of an unknown category")
+                    : ntk_replay_out_of_memory(err);
+            break;
+        }
+        ret = 0;
+        row->core = core < 0 ? NTK_NO_CORE : (uint16_t)core;
+        row->category = (uint16_t)category;
+        row->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category);
+        row->model_id = (uint32_t)ntk_replay_number(statement, 2);
+        row->current_bytes = ntk_replay_number(statement, 3);
+        row->peak_bytes = ntk_replay_number(statement, 4);
+    }
+    sqlite3_finalize(statement);
+    if (ret == 0) {
+        runtime->has |= NTK_RUNTIME_HAS_MEMORY;
+        runtime->memory = ntk_snapshot_alloc(replay->snapshot, rows.count, sizeof *runtime->memory);
+        if (runtime->memory) {
+            memcpy(runtime->memory, rows.items, rows.count * sizeof *runtime->memory);
+            runtime->memory_count = rows.count;
+        }
+    }
+    ntk_vec_fini(&rows);
+    return ret;
+}
+
+static const char events_sql[] =
+    "SELECT time_ns, process_id, operation, core, model_id, address, bytes, tensor, category,"
+    "  0, 0, 0 FROM memory_log WHERE time_ns > ?2 AND time_ns <= ?1"
+    " UNION ALL SELECT time_ns, process_id, error_class, core, model_id, 0, 0, '', -1, nrt_status,"
+    "  execution, 0 FROM error_log WHERE time_ns > ?2 AND time_ns <= ?1"
+    " UNION ALL SELECT time_ns, process_id, operation, core, model_id, 0, bytes, name, -2,"
+    "  nrt_status, 0, duration_ns FROM model_log WHERE time_ns > ?2 AND time_ns <= ?1"
+    " ORDER BY 1";
+
+static void take_event(const struct ntk_replay *replay, sqlite3_stmt *statement,
+                       struct ntk_event_sample *event)
+{
+    const char *word = (const char *)sqlite3_column_text(statement, 2);
+    int64_t core = sqlite3_column_int64(statement, 3);
+    int64_t category = sqlite3_column_int64(statement, 8);
+    const struct ntk_runtime_sample *runtime =
+        ntk_replay_find_runtime(replay, sqlite3_column_int64(statement, 1));
+
+    event->realtime_ns = ntk_replay_number(statement, 0);
+    event->core = core < 0 ? NTK_NO_CORE : (uint16_t)core;
+    event->model_id = (uint32_t)ntk_replay_number(statement, 4);
+    event->address = ntk_replay_number(statement, 5);
+    event->bytes = ntk_replay_number(statement, 6);
+    event->name = ntk_replay_text(replay, statement, 7);
+    event->nrt_status = (uint32_t)ntk_replay_number(statement, 9);
+    event->execution_id = ntk_replay_number(statement, 10);
+    event->duration_ns = ntk_replay_number(statement, 11);
+    event->error_class = NTK_ERROR_CLASS_NONE;
+    if (category == -1) {
+        event->kind = NTK_EVENT_ERROR;
+        for (uint16_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+            if (word && strcmp(word, ntk_error_class_names[i]) == 0) {
+                event->error_class = i;
+            }
+        }
+    } else if (category == -2) {
+        event->kind =
+            word && strcmp(word, "load") == 0 ? NTK_EVENT_MODEL_LOAD : NTK_EVENT_MODEL_UNLOAD;
+    } else {
+        event->kind = word && strcmp(word, "alloc") == 0 ? NTK_EVENT_MEM_ALLOC : NTK_EVENT_MEM_FREE;
+        event->category = (uint16_t)category;
+        event->location = category < NTK_MEMORY_CATEGORY_COUNT
+                              ? (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category)
+                              : 0;
+    }
+    if (runtime) {
+        event->pid = runtime->pid;
+        event->header_pid = runtime->header_pid;
+        event->start_time = runtime->start_time;
+    }
+}
+
+static int load_events(struct ntk_replay *replay, struct ntk_err *err)
+{
+    struct ntk_vec events = NTK_VEC_INIT(struct ntk_event_sample);
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare_plain(replay, events_sql, &statement, err);
+
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        struct ntk_event_sample *event = ntk_vec_add(&events);
+        ret = event ? 0 : ntk_replay_out_of_memory(err);
+        if (event) {
+            take_event(replay, statement, event);
+        }
+    }
+    sqlite3_finalize(statement);
+    if (ret == 0 && events.count > 0) {
+        struct ntk_event_sample *to = ntk_snapshot_alloc_events(replay->snapshot, events.count);
+        if (to) {
+            memcpy(to, events.items, events.count * sizeof *to);
+        }
+    }
+    ntk_vec_fini(&events);
+    return ret;
+}
+
+int ntk_replay_load_details(struct ntk_replay *replay, struct ntk_err *err)
+{
+    struct ntk_snapshot *snapshot = replay->snapshot;
+    int64_t seconds_from_ns = 0;
+    int ret = ntk_store_sql_number(replay->db, "SELECT first_ns FROM tier WHERE tier = 'second'",
+                                   &seconds_from_ns, err);
+
+    for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
+        ret = load_models(replay, &snapshot->runtimes[i], replay->process_ids[i], err);
+        /* Rows of memory go with the seconds. */
+        if (ret == 0 && replay->time_ns >= (uint64_t)seconds_from_ns) {
+            ret = load_memory(replay, &snapshot->runtimes[i], replay->process_ids[i], err);
+        }
+    }
+    if (ret == 0) {
+        ret = load_model_samples(replay, err);
+    }
+    return ret == 0 ? load_events(replay, err) : ret;
+}

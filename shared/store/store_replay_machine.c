@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* store_replay_machine - the machine and its devices at a past moment. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/store/store_replay_state.h"
+#include "shared/store/store_sql.h"
+
+/* Of a machine: more is a damaged row. */
+#define CORES_MAX 8192
+
+static void take_machine(const struct ntk_replay *replay, sqlite3_stmt *statement)
+{
+    struct ntk_snapshot *snapshot = replay->snapshot;
+    struct ntk_hardware *hardware = &snapshot->hardware;
+    struct ntk_instance *instance = &snapshot->instance;
+    int c = 1; /* 0 is since_ns */
+
+    snapshot->boot_id = ntk_replay_text(replay, statement, c++);
+    snapshot->host_name = ntk_replay_text(replay, statement, c++);
+    instance->name = ntk_replay_text(replay, statement, c++);
+    instance->id = ntk_replay_text(replay, statement, c++);
+    instance->type = ntk_replay_text(replay, statement, c++);
+    instance->zone = ntk_replay_text(replay, statement, c++);
+    instance->region = ntk_replay_text(replay, statement, c++);
+    hardware->has |= ntk_replay_is_known(statement, c) ? NTK_HARDWARE_HAS_DEVICES : 0;
+    hardware->instance_type = ntk_replay_text(replay, statement, c++);
+    hardware->device_type = ntk_replay_text(replay, statement, c++);
+    hardware->device_version = ntk_replay_text(replay, statement, c++);
+    hardware->core_version = ntk_replay_text(replay, statement, c++);
+    hardware->driver_version = ntk_replay_text(replay, statement, c++);
+    hardware->software = sqlite3_column_int(statement, c++) != 0;
+    hardware->device_count = (uint32_t)ntk_replay_number(statement, c++);
+    hardware->cores_per_device = (uint32_t)ntk_replay_number(statement, c++);
+    hardware->lnc = (uint32_t)ntk_replay_number(statement, c++);
+    hardware->has |= ntk_replay_is_known(statement, c) ? NTK_HARDWARE_HAS_MEMORY : 0;
+    hardware->stack_count = (uint32_t)ntk_replay_number(statement, c++);
+    hardware->cores_per_stack = (uint32_t)ntk_replay_number(statement, c++);
+    hardware->device_memory_bytes = ntk_replay_number(statement, c++);
+    hardware->has |= ntk_replay_is_known(statement, c) ? NTK_HARDWARE_HAS_PEAK : 0;
+    hardware->tensor_peak_flops = sqlite3_column_double(statement, c++);
+    uint64_t core_count = ntk_replay_number(statement, c);
+    if (core_count <= CORES_MAX) {
+        snapshot->cores = ntk_snapshot_alloc(snapshot, core_count, sizeof *snapshot->cores);
+        snapshot->core_count = snapshot->cores ? core_count : 0;
+    }
+    for (size_t i = 0; i < snapshot->core_count; i++) {
+        snapshot->cores[i].core = (uint32_t)i;
+    }
+}
+
+static void take_neighbours(struct ntk_device_sample *device, const char *list)
+{
+    uint32_t numbers[NTK_SNAPSHOT_NEIGHBOURS_MAX];
+    size_t count = NTK_SNAPSHOT_NEIGHBOURS_MAX;
+
+    if (!list) {
+        return;
+    }
+    device->has |= NTK_DEVICE_HAS_NEIGHBOURS;
+    if (*list && ntk_str_parse_list(list, UINT8_MAX, numbers, &count) == 0) {
+        for (size_t i = 0; i < count; i++) {
+            device->neighbours[i] = (uint8_t)numbers[i];
+        }
+        device->neighbour_count = (uint32_t)count;
+    }
+}
+
+static const char devices_sql[] =
+    "SELECT device, name, arch, serial, core_count, neighbours, stack_count, stack_capacity_bytes"
+    " FROM device WHERE since_ns = (SELECT max(since_ns) FROM machine WHERE since_ns <= ?1)"
+    " ORDER BY device";
+
+static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
+{
+    struct ntk_vec devices = NTK_VEC_INIT(struct ntk_device_sample);
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare_plain(replay, devices_sql, &statement, err);
+
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        struct ntk_device_sample *device = ntk_vec_add(&devices);
+        if (!device) {
+            ret = ntk_replay_out_of_memory(err);
+            break;
+        }
+        device->index = (uint32_t)ntk_replay_number(statement, 0);
+        device->name = ntk_replay_text(replay, statement, 1);
+        device->arch = ntk_replay_text(replay, statement, 2);
+        device->serial = ntk_replay_text(replay, statement, 3);
+        device->core_count = (uint32_t)ntk_replay_number(statement, 4);
+        take_neighbours(device, (const char *)sqlite3_column_text(statement, 5));
+        uint64_t stacks = ntk_replay_number(statement, 6);
+        device->stack_count =
+            stacks < NTK_SNAPSHOT_STACKS_MAX ? (uint32_t)stacks : NTK_SNAPSHOT_STACKS_MAX;
+        if (ntk_replay_is_known(statement, 7) && device->stack_count > 0) {
+            device->has |= NTK_DEVICE_HAS_MEMORY_CAPACITY;
+            for (uint32_t i = 0; i < device->stack_count; i++) {
+                device->stack_capacity_bytes[i] =
+                    ntk_replay_number(statement, 7) / device->stack_count;
+            }
+        }
+        ret = 0;
+    }
+    sqlite3_finalize(statement);
+    if (ret == 0 && devices.count > 0) {
+        struct ntk_device_sample *to = ntk_snapshot_alloc_devices(replay->snapshot, devices.count);
+        if (to) {
+            memcpy(to, devices.items, devices.count * sizeof *to);
+        }
+    }
+    ntk_vec_fini(&devices);
+    return ret;
+}
+
+/* What the devices did: sums where the stacks are not stored one by one. */
+static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    bool has_stacks = replay->tier == NTK_STORE_SECOND;
+    int ret = ntk_replay_prepare(
+        replay, NTK_FAMILY_DEVICE,
+        has_stacks ? "r.*, s.stack_0_used_bytes, s.stack_1_used_bytes,"
+                     " s.stack_2_used_bytes, s.stack_3_used_bytes"
+                   : "r.*, memory_used_bytes_last, NULL, NULL, NULL",
+        has_stacks ? "JOIN device_sample s ON s.time_ns = ?1 AND s.device = r.device" : "",
+        &statement, err);
+
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        ret = 0;
+        for (size_t i = 0; i < replay->snapshot->device_count; i++) {
+            struct ntk_device_sample *device = &replay->snapshot->devices[i];
+            if (device->index != ntk_replay_number(statement, 1)) {
+                continue;
+            }
+            /* time_ns, device, samples, used max, used last, five kinds of ECC, four stacks */
+            for (int e = 0; e < NTK_ECC_COUNT; e++) {
+                if (ntk_replay_is_known(statement, 5 + e)) {
+                    device->has |= NTK_DEVICE_HAS_ECC;
+                    device->ecc_has |= 1u << e;
+                    device->ecc[e].period = ntk_replay_number(statement, 5 + e);
+                }
+            }
+            device->has |= ntk_replay_is_known(statement, 10) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
+            for (int s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
+                device->stack_used_bytes[s] = ntk_replay_number(statement, 10 + s);
+            }
+        }
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+static int load_system(struct ntk_replay *replay, struct ntk_err *err)
+{
+    struct ntk_system_sample *system = &replay->snapshot->system;
+    bool has_wait = replay->tier == NTK_STORE_SECOND;
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare(
+        replay, NTK_FAMILY_MACHINE,
+        has_wait ? "r.vcpu_user_ns, r.vcpu_system_ns, r.vcpu_period_ns, s.vcpu_io_wait_ratio,"
+                   " r.memory_used_bytes_last, r.memory_total_bytes, r.swap_used_bytes_max,"
+                   " s.swap_total_bytes, r.context_switches, r.events_read, r.events_lost,"
+                   " r.events_unlisted"
+                 : "vcpu_user_ns, vcpu_system_ns, vcpu_period_ns, NULL, memory_used_bytes_last,"
+                   " memory_total_bytes, swap_used_bytes_max, NULL, context_switches, events_read,"
+                   " events_lost, events_unlisted",
+        has_wait ? "JOIN machine_sample s ON s.time_ns = ?1" : "", &statement, err);
+
+    if (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        ret = 0;
+        double period_ns = (double)ntk_replay_number(statement, 2);
+        if (period_ns > 0) {
+            system->has |= NTK_SYSTEM_HAS_CPU;
+            system->average[NTK_CPU_USER] = (double)ntk_replay_number(statement, 0) / period_ns;
+            system->average[NTK_CPU_SYSTEM] = (double)ntk_replay_number(statement, 1) / period_ns;
+            system->average[NTK_CPU_IO_WAIT] = sqlite3_column_double(statement, 3);
+            double idle = 1 - system->average[NTK_CPU_USER] - system->average[NTK_CPU_SYSTEM] -
+                          system->average[NTK_CPU_IO_WAIT];
+            system->average[NTK_CPU_IDLE] = idle > 0 ? idle : 0;
+        }
+        system->has |= ntk_replay_is_known(statement, 5) ? NTK_SYSTEM_HAS_MEMORY : 0;
+        system->memory_used_bytes = ntk_replay_number(statement, 4);
+        system->memory_total_bytes = ntk_replay_number(statement, 5);
+        system->swap_used_bytes = ntk_replay_number(statement, 6);
+        system->swap_total_bytes = ntk_replay_number(statement, 7);
+        system->has |= ntk_replay_is_known(statement, 8) ? NTK_SYSTEM_HAS_CONTEXT_SWITCHES : 0;
+        system->context_switches = ntk_replay_number(statement, 8);
+        replay->snapshot->events_read.period = ntk_replay_number(statement, 9);
+        replay->snapshot->events_lost.period = ntk_replay_number(statement, 10);
+        replay->snapshot->events_unlisted = ntk_replay_number(statement, 11);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+int ntk_replay_load_machine(struct ntk_replay *replay, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    /* A file of the first schema has samples from before the first row of machine. */
+    int ret =
+        ntk_replay_prepare_plain(replay,
+                                 "SELECT * FROM machine WHERE since_ns <= ?1 ORDER BY since_ns DESC"
+                                 " LIMIT 1",
+                                 &statement, err);
+
+    if (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        take_machine(replay, statement);
+        ret = 0;
+    }
+    sqlite3_finalize(statement);
+    if (ret == 0) {
+        ret = load_devices(replay, err);
+    }
+    if (ret == 0) {
+        ret = load_device_samples(replay, err);
+    }
+    return ret == 0 ? load_system(replay, err) : ret;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* store_replay_runtime - the runtimes of a past moment: processes, cores, executions. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/store/store_replay_state.h"
+#include "shared/store/store_sql.h"
+
+static const char runtime_columns[] =
+    "p.process_id, p.pid, p.header_pid, p.start_time, p.uid, p.software, p.ended_ns, p.tag,"
+    " p.command, p.user, p.container, p.runtime_version, p.framework_version, p.instance_type,"
+    " p.lnc, p.first_seen_ns, r.vcpu_user_ns, r.vcpu_system_ns, r.vcpu_period_ns, r.rss_bytes_last,"
+    " r.in_flight_max, r.events_lost";
+
+static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statement,
+                         struct ntk_runtime_sample *runtime)
+{
+    uint64_t start_ns = replay->time_ns - replay->snapshot->period_ns;
+
+    runtime->error = "";
+    runtime->cpu_error = "";
+    runtime->pid = (uint32_t)ntk_replay_number(statement, 1);
+    runtime->header_pid = (uint32_t)ntk_replay_number(statement, 2);
+    runtime->start_time = ntk_replay_number(statement, 3);
+    runtime->uid = (uint32_t)ntk_replay_number(statement, 4);
+    runtime->software = sqlite3_column_int(statement, 5) != 0;
+    uint64_t ended_ns = ntk_replay_number(statement, 6);
+    runtime->ended = ended_ns > start_ns && ended_ns <= replay->time_ns;
+    runtime->tag = ntk_replay_text(replay, statement, 7);
+    runtime->command = ntk_replay_text(replay, statement, 8);
+    runtime->user = ntk_replay_text(replay, statement, 9);
+    runtime->container = ntk_replay_text(replay, statement, 10);
+    runtime->runtime_version = ntk_replay_text(replay, statement, 11);
+    runtime->framework_version = ntk_replay_text(replay, statement, 12);
+    runtime->instance_type = ntk_replay_text(replay, statement, 13);
+    runtime->lnc = (uint32_t)ntk_replay_number(statement, 14);
+    runtime->first = ntk_replay_number(statement, 15) > start_ns;
+    double period_ns = (double)ntk_replay_number(statement, 18);
+    if (period_ns > 0) {
+        runtime->has |= NTK_RUNTIME_HAS_CPU;
+        runtime->cpu_user = (double)ntk_replay_number(statement, 16) / period_ns;
+        runtime->cpu_system = (double)ntk_replay_number(statement, 17) / period_ns;
+    }
+    runtime->has |= ntk_replay_is_known(statement, 19) ? NTK_RUNTIME_HAS_RSS : 0;
+    runtime->rss_bytes = ntk_replay_number(statement, 19);
+    runtime->in_flight = ntk_replay_number(statement, 20);
+    runtime->events_lost.period = ntk_replay_number(statement, 21);
+}
+
+static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
+{
+    struct ntk_vec runtimes = NTK_VEC_INIT(struct ntk_runtime_sample);
+    struct ntk_vec ids = NTK_VEC_INIT(int64_t);
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare(replay, NTK_FAMILY_PROCESS, runtime_columns,
+                                 "JOIN process p USING (process_id) ORDER BY p.start_time, p.pid",
+                                 &statement, err);
+
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        struct ntk_runtime_sample *runtime = ntk_vec_add(&runtimes);
+        int64_t id = sqlite3_column_int64(statement, 0);
+        ret = runtime && ntk_vec_push(&ids, &id) == 0 ? 0 : ntk_replay_out_of_memory(err);
+        if (ret == 0) {
+            take_runtime(replay, statement, runtime);
+        }
+    }
+    sqlite3_finalize(statement);
+    if (ret == 0 && runtimes.count > 0) {
+        struct ntk_runtime_sample *to =
+            ntk_snapshot_alloc_runtimes(replay->snapshot, runtimes.count);
+        if (to) {
+            memcpy(to, runtimes.items, runtimes.count * sizeof *to);
+        }
+    }
+    replay->process_ids = ids.items; /* taken over */
+    ntk_vec_fini(&runtimes);
+    return ret;
+}
+
+/* ---- cores ---- */
+
+static const char core_columns[] =
+    "process_id, core, period_ns, busy_ns, busy_period_ns, in_flight_max, pe_busy_ns, act_busy_ns,"
+    " pool_busy_ns, dve_busy_ns, sp_busy_ns, dma_busy_ns, flops, effective_flops, hbm_read_bytes,"
+    " hbm_written_bytes, dma_bytes, host_to_device_bytes, device_to_host_bytes, busy_total_ns";
+
+static void take_core(const struct ntk_replay *replay, sqlite3_stmt *statement,
+                      struct ntk_core_sample *core)
+{
+    static const struct {
+        int column;
+        uint32_t has;
+    } groups[] = {
+        { 3, NTK_CORE_HAS_BUSY },   { 6, NTK_CORE_HAS_ENGINES },
+        { 12, NTK_CORE_HAS_FLOPS }, { 13, NTK_CORE_HAS_EFFECTIVE_FLOPS },
+        { 14, NTK_CORE_HAS_BYTES }, { 17, NTK_CORE_HAS_TRANSFERS },
+    };
+    double period_ns = (double)replay->snapshot->period_ns;
+
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        core->has |= ntk_replay_is_known(statement, groups[i].column) ? groups[i].has : 0;
+    }
+    core->core = (uint32_t)ntk_replay_number(statement, 1);
+    core->busy_ns =
+        (struct ntk_count){ ntk_replay_number(statement, 3), ntk_replay_number(statement, 19) };
+    core->utilization = period_ns > 0 ? (double)core->busy_ns.period / period_ns : 0;
+    core->utilization = core->utilization > 1 ? 1 : core->utilization;
+    core->in_flight = ntk_replay_number(statement, 5);
+    for (int i = 0; i < NTK_ENGINE_COUNT; i++) {
+        core->engine_busy_ns[i].period = ntk_replay_number(statement, 6 + i);
+    }
+    core->flops.period = ntk_replay_number(statement, 12);
+    core->effective_flops.period = ntk_replay_number(statement, 13);
+    core->hbm_bytes_read.period = ntk_replay_number(statement, 14);
+    core->hbm_bytes_written.period = ntk_replay_number(statement, 15);
+    core->dma_bytes.period = ntk_replay_number(statement, 16);
+    core->host_to_device_bytes.period = ntk_replay_number(statement, 17);
+    core->device_to_host_bytes.period = ntk_replay_number(statement, 18);
+}
+
+/* Rows of a runtime come together: each run of them becomes its array. */
+static void give_cores(const struct ntk_replay *replay, int64_t process_id, struct ntk_vec *cores)
+{
+    struct ntk_runtime_sample *runtime = ntk_replay_find_runtime(replay, process_id);
+
+    if (runtime && cores->count > 0) {
+        runtime->cores = ntk_snapshot_alloc(replay->snapshot, cores->count, sizeof *runtime->cores);
+        if (runtime->cores) {
+            memcpy(runtime->cores, cores->items, cores->count * sizeof *runtime->cores);
+            runtime->core_count = cores->count;
+            runtime->has |= NTK_RUNTIME_HAS_CORES;
+        }
+    }
+    ntk_vec_clear(cores);
+}
+
+static int load_cores(struct ntk_replay *replay, struct ntk_err *err)
+{
+    struct ntk_vec cores = NTK_VEC_INIT(struct ntk_core_sample);
+    int64_t process_id = 0;
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare(replay, NTK_FAMILY_CORE, core_columns, "ORDER BY process_id, core",
+                                 &statement, err);
+
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        int64_t id = sqlite3_column_int64(statement, 0);
+        if (id != process_id) {
+            give_cores(replay, process_id, &cores);
+            process_id = id;
+        }
+        struct ntk_core_sample *core = ntk_vec_add(&cores);
+        ret = core ? 0 : ntk_replay_out_of_memory(err);
+        if (core) {
+            take_core(replay, statement, core);
+        }
+    }
+    give_cores(replay, process_id, &cores);
+    sqlite3_finalize(statement);
+    ntk_vec_fini(&cores);
+    return ret;
+}
+
+static const char execution_columns[] =
+    "process_id, core, completed, completed_with_err, completed_with_num_err, timed_out,"
+    " incorrect_input, failed_to_queue, generic, numerical, transient, model, runtime, hardware,"
+    " latency_histogram, device_latency_histogram";
+
+static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret =
+        ntk_replay_prepare(replay, NTK_FAMILY_EXECUTION, execution_columns, "", &statement, err);
+
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        ret = 0;
+        struct ntk_runtime_sample *runtime =
+            ntk_replay_find_runtime(replay, sqlite3_column_int64(statement, 0));
+        for (size_t i = 0; runtime && i < runtime->core_count; i++) {
+            struct ntk_core_sample *core = &runtime->cores[i];
+            if (core->core != ntk_replay_number(statement, 1)) {
+                continue;
+            }
+            for (int o = 0; o < NTK_OUTCOME_COUNT; o++) {
+                core->outcome[o].period = ntk_replay_number(statement, 2 + o);
+            }
+            for (int e = 0; e < NTK_ERROR_CLASS_COUNT; e++) {
+                core->error_class[e].period =
+                    ntk_replay_number(statement, 2 + NTK_OUTCOME_COUNT + e);
+            }
+            core->total_latency = ntk_replay_histogram(replay, statement, 14);
+            core->device_latency = ntk_replay_histogram(replay, statement, 15);
+            core->has |= core->total_latency.count > 0 ? NTK_CORE_HAS_LATENCY : 0;
+            core->has |= core->device_latency.count > 0 ? NTK_CORE_HAS_DEVICE_LATENCY : 0;
+        }
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+/* No row of executions is none in the period: the groups are known of every core of a runtime. */
+static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *runtime)
+{
+    struct ntk_histogram_dense *device = calloc(1, sizeof *device);
+
+    if (!device) {
+        return;
+    }
+    ntk_histogram_dense_reset(&replay->dense);
+    runtime->has |= NTK_RUNTIME_HAS_EXECUTIONS;
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        struct ntk_core_sample *core = &runtime->cores[i];
+        core->has |= NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
+        for (size_t o = 0; o < NTK_OUTCOME_COUNT; o++) {
+            runtime->outcome[o].period += core->outcome[o].period;
+            replay->snapshot->outcome[o].period += core->outcome[o].period;
+        }
+        for (size_t e = 0; e < NTK_ERROR_CLASS_COUNT; e++) {
+            runtime->error_class[e].period += core->error_class[e].period;
+            replay->snapshot->error_class[e].period += core->error_class[e].period;
+        }
+        ntk_histogram_dense_merge(&replay->dense, &core->total_latency);
+        ntk_histogram_dense_merge(device, &core->device_latency);
+    }
+    runtime->total_latency = ntk_snapshot_histogram(replay->snapshot, &replay->dense);
+    runtime->device_latency = ntk_snapshot_histogram(replay->snapshot, device);
+    runtime->has_device_latency = device->count > 0;
+    free(device);
+}
+
+static void add_count(struct ntk_count *to, const struct ntk_count *from)
+{
+    to->period += from->period;
+    to->total += from->total;
+}
+
+/* The cores of the machine are the sums over all runtimes. */
+static void sum_machine(const struct ntk_replay *replay, const struct ntk_runtime_sample *runtime)
+{
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        const struct ntk_core_sample *from = &runtime->cores[i];
+        if (from->core >= replay->snapshot->core_count) {
+            continue;
+        }
+        struct ntk_core_sample *to = &replay->snapshot->cores[from->core];
+        to->has |= from->has;
+        to->utilization += from->utilization;
+        to->utilization = to->utilization > 1 ? 1 : to->utilization;
+        to->in_flight += from->in_flight;
+        add_count(&to->busy_ns, &from->busy_ns);
+        for (size_t e = 0; e < NTK_ENGINE_COUNT; e++) {
+            add_count(&to->engine_busy_ns[e], &from->engine_busy_ns[e]);
+        }
+        add_count(&to->flops, &from->flops);
+        add_count(&to->effective_flops, &from->effective_flops);
+        add_count(&to->hbm_bytes_read, &from->hbm_bytes_read);
+        add_count(&to->hbm_bytes_written, &from->hbm_bytes_written);
+        add_count(&to->dma_bytes, &from->dma_bytes);
+        add_count(&to->host_to_device_bytes, &from->host_to_device_bytes);
+        add_count(&to->device_to_host_bytes, &from->device_to_host_bytes);
+        for (size_t o = 0; o < NTK_OUTCOME_COUNT; o++) {
+            add_count(&to->outcome[o], &from->outcome[o]);
+        }
+        for (size_t e = 0; e < NTK_ERROR_CLASS_COUNT; e++) {
+            add_count(&to->error_class[e], &from->error_class[e]);
+        }
+        if (to->total_latency.count == 0) {
+            to->total_latency = from->total_latency;
+            to->device_latency = from->device_latency;
+        }
+    }
+}
+
+int ntk_replay_load_runtimes(struct ntk_replay *replay, struct ntk_err *err)
+{
+    int ret = load_processes(replay, err);
+
+    if (ret == 0) {
+        ret = load_cores(replay, err);
+    }
+    if (ret == 0) {
+        ret = load_executions(replay, err);
+    }
+    for (size_t i = 0; ret == 0 && i < replay->snapshot->runtime_count; i++) {
+        sum_runtime(replay, &replay->snapshot->runtimes[i]);
+        sum_machine(replay, &replay->snapshot->runtimes[i]);
+    }
+    return ret;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_replay_state - the parts of a past moment share this while they put it together.
+ * Private to shared/store. Threads: one.
+ */
+#ifndef NTK_SHARED_STORE_STORE_REPLAY_STATE_H
+#define NTK_SHARED_STORE_STORE_REPLAY_STATE_H
+
+#include "shared/store/store_reader_state.h"
+
+/* The snapshot while it is put together. */
+struct ntk_replay {
+    sqlite3 *db;
+    enum ntk_store_tier tier;
+    uint64_t time_ns; /* of the rows */
+    struct ntk_snapshot *snapshot;
+    int64_t *process_ids; /* of snapshot->runtimes[] */
+    struct ntk_histogram_dense dense;
+    struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
+};
+
+int ntk_replay_out_of_memory(struct ntk_err *err);
+
+/* Columns of the present row. */
+uint64_t ntk_replay_number(sqlite3_stmt *statement, int column);
+bool ntk_replay_is_known(sqlite3_stmt *statement, int column);
+/* The snapshot's. */
+const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *statement, int column);
+struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stmt *statement,
+                                          int column);
+
+/* "SELECT columns FROM (rows r of the family) rest", bound to the time as ?1. */
+int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family family,
+                       const char *columns, const char *rest, sqlite3_stmt **out_statement,
+                       struct ntk_err *err);
+/* A statement of its own, bound to the time as ?1 and the start of the period as ?2. */
+int ntk_replay_prepare_plain(const struct ntk_replay *replay, const char *sql,
+                             sqlite3_stmt **out_statement, struct ntk_err *err);
+/* 1 for a row, 0 at the end, negative. */
+int ntk_replay_next(const struct ntk_replay *replay, sqlite3_stmt *statement, struct ntk_err *err);
+
+/* NULL when the process has no sample at this moment. */
+struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *replay,
+                                                   int64_t process_id);
+
+/* What the machine is and did. */
+int ntk_replay_load_machine(struct ntk_replay *replay, struct ntk_err *err);
+/* The runtimes with their cores and executions, and their sums in the machine's cores. */
+int ntk_replay_load_runtimes(struct ntk_replay *replay, struct ntk_err *err);
+/* Models, memory and events of the runtimes. */
+int ntk_replay_load_details(struct ntk_replay *replay, struct ntk_err *err);
+
+#endif

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/* store_series - a figure over a window: what was watched, and what was seen. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/store/store_reader_state.h"
+#include "shared/store/store_sql.h"
+
+enum kind { SHARE, RATE, SIZE };
+
+#define NTK_STORE_METRIC(id, name, family, kind, unit, value, largest, help) { name, unit, help },
+const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COUNT] = {
+#include "shared/store/store_metrics.def"
+};
+#undef NTK_STORE_METRIC
+
+static const struct {
+    enum ntk_tier_family family;
+    enum kind kind;
+    const char *value;
+    const char *largest;
+} forms[NTK_STORE_METRIC_COUNT] = {
+#define NTK_STORE_METRIC(id, name, family, kind, unit, value, largest, help) \
+    { NTK_FAMILY_##family, kind, value, largest },
+#include "shared/store/store_metrics.def"
+#undef NTK_STORE_METRIC
+};
+
+/* What tells one entity of a family from another. */
+static const char *const entity_of[NTK_FAMILY_COUNT] = {
+    [NTK_FAMILY_MACHINE] = "'all'",      [NTK_FAMILY_DEVICE] = "device",
+    [NTK_FAMILY_PROCESS] = "process_id", [NTK_FAMILY_CORE] = "core",
+    [NTK_FAMILY_EXECUTION] = "core",     [NTK_FAMILY_MODEL] = "process_id || '/' || model_id",
+};
+
+struct step {
+    struct ntk_store_point point;
+    uint64_t row_step_ns; /* the longest row in it */
+    bool has_row;         /* of what is asked for */
+};
+
+/* A question while it is answered. */
+struct query {
+    struct ntk_store_reader *reader;
+    const struct ntk_store_filter *filter;
+    struct ntk_store_window window; /* aligned */
+    struct ntk_vec pieces;
+    struct step *steps;
+    size_t step_count; /* as cut; rows are numbered by these */
+    size_t told_count; /* of them left by widen() */
+};
+
+enum ntk_store_metric ntk_store_metric_find(const char *name)
+{
+    int metric = 0;
+
+    while (metric < NTK_STORE_METRIC_COUNT && strcmp(ntk_store_metrics[metric].name, name) != 0) {
+        metric++;
+    }
+    return (enum ntk_store_metric)metric;
+}
+
+static void add_bucket(struct ntk_buf *sql, const struct query *query)
+{
+    ntk_buf_add_format(sql, "(time_ns - 1 - %llu) / %llu",
+                       (unsigned long long)query->window.from_ns,
+                       (unsigned long long)query->window.step_ns);
+}
+
+static int prepare(struct query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
+                   struct ntk_err *err)
+{
+    int ret = ntk_buf_ok(sql) ? ntk_store_sql_prepare(query->reader->db, ntk_buf_text_get(sql),
+                                                      out_statement, err)
+                              : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+
+    if (ret == 0) {
+        ntk_store_window_bind(*out_statement, query->filter);
+    }
+    ntk_buf_fini(sql);
+    return ret;
+}
+
+/* The next row of a statement whose first column is the number of its step; false at the end, and
+ * with *ret when it fails. */
+static bool next_row(const struct query *query, sqlite3_stmt *statement, size_t *out_index,
+                     int *ret, struct ntk_err *err)
+{
+    int code = sqlite3_step(statement);
+
+    if (code == SQLITE_DONE) {
+        return false;
+    }
+    int64_t index = sqlite3_column_int64(statement, 0);
+    if (code != SQLITE_ROW) {
+        *ret = ntk_store_sql_error(query->reader->db, "database", err);
+        return false;
+    }
+    if (index < 0 || (uint64_t)index >= query->step_count) {
+        *ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "a row outside of the window");
+        return false;
+    }
+    *out_index = (size_t)index;
+    return true;
+}
+
+/* How much of each step the agent watched. */
+static int load_coverage(struct query *query, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement;
+    size_t i;
+
+    ntk_buf_add_text(&sql, "SELECT ");
+    add_bucket(&sql, query);
+    ntk_buf_add_text(&sql, ", add_up(period_ns), max(row_step_ns) FROM ");
+    ntk_store_window_add_rows(&sql, &query->pieces, NTK_FAMILY_MACHINE, query->filter);
+    ntk_buf_add_text(&sql, " GROUP BY 1");
+    int ret = prepare(query, &sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    while (next_row(query, statement, &i, &ret, err)) {
+        query->steps[i].point.covered_ns = (uint64_t)sqlite3_column_int64(statement, 1);
+        query->steps[i].row_step_ns = (uint64_t)sqlite3_column_int64(statement, 2);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+static void fini(struct query *query)
+{
+    ntk_vec_fini(&query->pieces);
+    free(query->steps);
+}
+
+/* Cuts the window and finds out what was watched; fini() even when it fails. */
+static int init(struct query *query, struct ntk_store_reader *reader,
+                const struct ntk_store_filter *filter, const struct ntk_store_window *window,
+                struct ntk_err *err)
+{
+    bool whole = window->step_ns == 0;
+
+    *query = (struct query){ .reader = reader, .filter = filter, .window = *window };
+    ntk_vec_init(&query->pieces, sizeof(struct ntk_store_piece));
+    int ret = ntk_store_window_align(&query->window, err);
+    if (ret == 0) {
+        ret = ntk_store_window_cut(reader, &query->window, whole, &query->pieces, err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    query->step_count = (query->window.to_ns - query->window.from_ns) / query->window.step_ns;
+    query->steps = calloc(query->step_count, sizeof *query->steps);
+    if (!query->steps) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    for (size_t i = 0; i < query->step_count; i++) {
+        query->steps[i].point.start_ns = query->window.from_ns + i * query->window.step_ns;
+        query->steps[i].point.end_ns = query->steps[i].point.start_ns + query->window.step_ns;
+    }
+    return load_coverage(query, err);
+}
+
+/* Rows longer than a step swallow the steps before theirs; covered is at most the length. */
+static void widen(struct query *query)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < query->step_count; i++) {
+        struct step step = query->steps[i];
+        while (step.row_step_ns > query->window.step_ns && kept > 0 &&
+               query->steps[kept - 1].point.covered_ns == 0 &&
+               query->steps[kept - 1].point.start_ns + step.row_step_ns >= step.point.end_ns) {
+            step.point.start_ns = query->steps[--kept].point.start_ns;
+        }
+        if (step.point.covered_ns > step.point.end_ns - step.point.start_ns) {
+            step.point.covered_ns = step.point.end_ns - step.point.start_ns;
+        }
+        query->steps[kept++] = step;
+    }
+    query->told_count = kept;
+}
+
+/* ---- series ---- */
+
+static int load_values(struct query *query, enum ntk_store_metric metric, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement;
+    size_t i;
+    const char *largest = forms[metric].largest ? forms[metric].largest : "NULL";
+
+    /* Sizes: the newest of each entity, then their sum; all else is a sum anyway. */
+    ntk_buf_add_text(&sql, "SELECT bucket, add_up(value), max(largest), count(*) FROM (SELECT ");
+    add_bucket(&sql, query);
+    ntk_buf_add_format(&sql,
+                       forms[metric].kind == SIZE ? " AS bucket, newest(%s, time_ns) AS value"
+                                                  : " AS bucket, add_up(%s) AS value",
+                       forms[metric].value);
+    ntk_buf_add_format(&sql, ", max(%s) AS largest FROM ", largest);
+    ntk_store_window_add_rows(&sql, &query->pieces, forms[metric].family, query->filter);
+    ntk_buf_add_format(&sql, " GROUP BY bucket, %s) GROUP BY bucket",
+                       entity_of[forms[metric].family]);
+    int ret = prepare(query, &sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    while (next_row(query, statement, &i, &ret, err)) {
+        struct ntk_store_point *point = &query->steps[i].point;
+        query->steps[i].has_row = true;
+        point->has_value = sqlite3_column_type(statement, 1) != SQLITE_NULL;
+        point->value = (double)sqlite3_column_int64(statement, 1);
+        point->has_largest = sqlite3_column_type(statement, 2) != SQLITE_NULL &&
+                             sqlite3_column_int64(statement, 3) == 1;
+        point->largest = sqlite3_column_double(statement, 2);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+/* When the processes of the filter were there. */
+static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last_ns,
+                         struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement;
+
+    ntk_buf_add_text(&sql, "SELECT min(first_seen_ns), max(last_seen_ns) FROM process WHERE 1");
+    if (query->filter->process) {
+        ntk_buf_add_text(&sql, " AND (tag = ?1 OR CAST(pid AS TEXT) = ?1)");
+    }
+    if (query->filter->model) {
+        ntk_buf_add_text(&sql, " AND process_id IN (SELECT process_id FROM model"
+                               " WHERE name = ?2 OR name = ?2 || '.neff')");
+    }
+    int ret = prepare(query, &sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        *first_ns = (uint64_t)sqlite3_column_int64(statement, 0);
+        *last_ns = (uint64_t)sqlite3_column_int64(statement, 1);
+    }
+    sqlite3_finalize(statement);
+    return 0;
+}
+
+/* No row of executions means that nothing ran while the processes were there; no row of a core means
+ * that nobody had it. */
+static bool is_silent_zero(const struct query *query, enum ntk_tier_family family,
+                           const struct ntk_store_point *point, uint64_t first_ns, uint64_t last_ns)
+{
+    if (point->covered_ns == 0) {
+        return false;
+    }
+    switch (family) {
+    case NTK_FAMILY_EXECUTION:
+    case NTK_FAMILY_MODEL:
+        return (!query->filter->process && !query->filter->model) ||
+               (point->end_ns > first_ns && point->start_ns < last_ns);
+    case NTK_FAMILY_CORE:
+        return !query->filter->process;
+    default:
+        return false;
+    }
+}
+
+int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metric metric,
+                            const struct ntk_store_filter *filter,
+                            const struct ntk_store_window *window,
+                            struct ntk_store_point **out_points, size_t *out_count,
+                            struct ntk_err *err)
+{
+    struct query query = { 0 };
+    uint64_t first_ns = 0;
+    uint64_t last_ns = 0;
+    struct ntk_store_point *points = NULL;
+    int ret = ntk_store_reader_begin(reader, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = init(&query, reader, filter, window, err);
+    if (ret == 0) {
+        ret = load_values(&query, metric, err);
+    }
+    if (ret == 0) {
+        ret = load_lifetime(&query, &first_ns, &last_ns, err);
+    }
+    ntk_store_reader_end(reader);
+    if (ret == 0) {
+        points = calloc(query.step_count, sizeof *points);
+        ret = points ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (ret < 0) {
+        fini(&query);
+        return ret;
+    }
+    for (size_t i = 0; i < query.step_count; i++) {
+        struct step *step = &query.steps[i];
+        if (!step->has_row &&
+            is_silent_zero(&query, forms[metric].family, &step->point, first_ns, last_ns)) {
+            step->point.has_value = true;
+        }
+    }
+    widen(&query);
+    for (size_t i = 0; i < query.told_count; i++) {
+        points[i] = query.steps[i].point;
+        if (points[i].covered_ns == 0) {
+            points[i].has_value = false;
+            points[i].has_largest = false;
+        } else if (forms[metric].kind == SHARE) {
+            points[i].value /= (double)points[i].covered_ns;
+        } else if (forms[metric].kind == RATE) {
+            points[i].value *= (double)NTK_NS_PER_SECOND / (double)points[i].covered_ns;
+        }
+    }
+    *out_points = points;
+    *out_count = query.told_count;
+    fini(&query);
+    return 0;
+}
+
+/* ---- executions ---- */
+
+#define OUTCOMES_AND_CLASSES (NTK_OUTCOME_COUNT + NTK_ERROR_CLASS_COUNT)
+
+/* Counts and histograms of the steps that have any, the columns as merged rows name them. */
+static void add_execution_columns(struct ntk_buf *sql, bool of_model)
+{
+    static const char *const counts[OUTCOMES_AND_CLASSES] = {
+        "completed",
+        "completed_with_err",
+        "completed_with_num_err",
+        "timed_out",
+        "incorrect_input",
+        "failed_to_queue",
+        "generic",
+        "numerical",
+        "transient",
+        "model",
+        "runtime",
+        "hardware",
+    };
+
+    ntk_buf_add_text(sql, ", histogram_merge(latency_histogram),"
+                          " histogram_merge(device_latency_histogram)");
+    if (of_model) {
+        ntk_buf_add_text(sql, ", add_up(executions), add_up(errors)");
+        return;
+    }
+    for (size_t i = 0; i < OUTCOMES_AND_CLASSES; i++) {
+        ntk_buf_add_format(sql, ", add_up(%s)", counts[i]);
+    }
+}
+
+static uint64_t take_count(sqlite3_stmt *statement, int column)
+{
+    return (uint64_t)sqlite3_column_int64(statement, column);
+}
+
+static void take_executions(sqlite3_stmt *statement, bool of_model,
+                            struct ntk_histogram_entry (*entries)[NTK_HISTOGRAM_BUCKETS],
+                            struct ntk_store_executions *out)
+{
+    out->total_latency = ntk_store_reader_histogram(statement, 1, entries[0]);
+    out->device_latency = ntk_store_reader_histogram(statement, 2, entries[1]);
+    if (of_model) {
+        out->failed = take_count(statement, 4);
+        out->completed = take_count(statement, 3) - out->failed;
+        return;
+    }
+    out->has_outcomes = true;
+    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        out->outcome[i] = take_count(statement, 3 + i);
+        out->failed += i == NTK_OUTCOME_COMPLETED ? 0 : out->outcome[i];
+    }
+    out->completed = out->outcome[NTK_OUTCOME_COMPLETED];
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        out->error_class[i] = take_count(statement, 3 + NTK_OUTCOME_COUNT + i);
+    }
+}
+
+/* Walks the steps and the rows side by side: a step without a row has no executions. */
+static int tell_steps(struct query *query, sqlite3_stmt *statement, bool of_model,
+                      ntk_store_executions_row row, void *ctx, struct ntk_err *err)
+{
+    struct ntk_histogram_entry(*entries)[NTK_HISTOGRAM_BUCKETS] = calloc(2, sizeof *entries);
+    int ret = 0;
+    size_t index = 0;
+
+    if (!entries) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    bool has_row = next_row(query, statement, &index, &ret, err);
+    widen(query);
+    for (size_t i = 0; ret == 0 && i < query->told_count; i++) {
+        const struct ntk_store_point *point = &query->steps[i].point;
+        struct ntk_store_executions told = { .start_ns = point->start_ns,
+                                             .end_ns = point->end_ns,
+                                             .covered_ns = point->covered_ns,
+                                             .has_outcomes = !of_model };
+        bool is_its =
+            has_row && query->window.from_ns + (index + 1) * query->window.step_ns == point->end_ns;
+        if (is_its) {
+            take_executions(statement, of_model, entries, &told);
+        }
+        ret = row(&told, ctx);
+        if (is_its && ret == 0) {
+            has_row = next_row(query, statement, &index, &ret, err);
+        }
+    }
+    free(entries);
+    return ret < 0 ? ret : 0;
+}
+
+int ntk_store_reader_executions(struct ntk_store_reader *reader,
+                                const struct ntk_store_filter *filter,
+                                const struct ntk_store_window *window, ntk_store_executions_row row,
+                                void *ctx, struct ntk_err *err)
+{
+    struct query query = { 0 };
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+    bool of_model = filter->model != NULL;
+    int ret = ntk_store_reader_begin(reader, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = init(&query, reader, filter, window, err);
+    if (ret == 0) {
+        ntk_buf_add_text(&sql, "SELECT ");
+        add_bucket(&sql, &query);
+        add_execution_columns(&sql, of_model);
+        ntk_buf_add_text(&sql, " FROM ");
+        ntk_store_window_add_rows(&sql, &query.pieces,
+                                  of_model ? NTK_FAMILY_MODEL : NTK_FAMILY_EXECUTION, filter);
+        ntk_buf_add_text(&sql, " GROUP BY 1 ORDER BY 1");
+        ret = prepare(&query, &sql, &statement, err);
+    }
+    if (ret == 0) {
+        ret = tell_steps(&query, statement, of_model, row, ctx, err);
+    }
+    sqlite3_finalize(statement);
+    ntk_store_reader_end(reader);
+    fini(&query);
+    return ret;
+}

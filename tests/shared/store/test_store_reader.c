@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the reader: what a window says over all tiers, what is absent, what is a gap. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/store/retention.h"
+#include "shared/store/store.h"
+#include "shared/store/store_reader.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/shared/store/tier_check.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+#define HOUR (3600 * SECOND)
+#define HOUR_0 UINT64_C(1699999200000000000) /* on the hour */
+
+struct fixture {
+    char *folder;
+    char *path;
+    struct ntk_store *store;
+    struct ntk_store_reader *reader;
+    struct test_period period;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 20000000 };
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "store.db");
+    assert_int_equal(ntk_store_open(f->path, &options, &f->store, NULL), 0);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_store_reader_close(f->reader);
+    ntk_store_close(f->store, NULL);
+    test_scratch_destroy(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+/* One period that ends at the second `at` of the test's hour. */
+static void put_at(struct fixture *f, uint64_t at)
+{
+    struct ntk_store_status status;
+
+    f->period.time_ns = HOUR_0 + at * SECOND;
+    struct ntk_snapshot *snapshot = test_make_snapshot(&f->period);
+    ntk_store_put(f->store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    do {
+        ntk_store_status_get(f->store, &status);
+    } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+}
+
+static void start_reading(struct fixture *f)
+{
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_store_close(f->store, NULL), 0);
+    f->store = NULL;
+    if (ntk_store_reader_open(f->path, &f->reader, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static struct ntk_store_point *series(struct fixture *f, enum ntk_store_metric metric,
+                                      const struct ntk_store_filter *filter, uint64_t from,
+                                      uint64_t to, uint64_t step, size_t *out_count)
+{
+    struct ntk_store_window window = { HOUR_0 + from * SECOND, HOUR_0 + to * SECOND,
+                                       step * SECOND };
+    struct ntk_store_point *points = NULL;
+    struct ntk_err err = { 0 };
+
+    if (ntk_store_reader_series(f->reader, metric, filter, &window, &points, out_count, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    return points;
+}
+
+static void assert_close(double value, double expected)
+{
+    if (fabs(value - expected) > 1e-9 * fabs(expected)) {
+        fail_msg("%.17g is not %.17g", value, expected);
+    }
+}
+
+static void a_gap_is_a_gap_and_idle_is_zero(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter core = { .has_core = true, .core = 4 };
+    struct ntk_store_filter idle_core = { .has_core = true, .core = 9 };
+    struct ntk_store_filter nobody = { .process = "nobody" };
+    struct ntk_store_filter trainer = { .process = "trainer" };
+    size_t count;
+
+    f->period.memory_bytes = 100;
+    for (uint64_t i = 1; i <= 40; i++) {
+        f->period.completed = i <= 20 ? 3 : 0;
+        f->period.latency_ns = 1000;
+        put_at(f, i);
+        f->period.memory_bytes = i == 33 ? 900 : 500;
+    }
+    for (uint64_t i = 61; i <= 80; i++) {
+        put_at(f, i);
+    }
+    start_reading(f);
+
+    struct ntk_store_point *points = series(f, NTK_STORE_UTILIZATION, &core, 0, 80, 20, &count);
+    assert_int_equal(count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(points[i].start_ns, HOUR_0 + i * 20 * SECOND);
+        assert_int_equal(points[i].end_ns, HOUR_0 + (i + 1) * 20 * SECOND);
+        assert_int_equal(points[i].covered_ns, i == 2 ? 0 : 20 * SECOND);
+        assert_int_equal(points[i].has_value, i != 2);
+        if (i != 2) {
+            assert_close(points[i].value, 0.5);
+            assert_true(points[i].has_largest);
+            assert_close(points[i].largest, 0.5);
+        }
+    }
+    free(points);
+    /* A core that nobody had was idle. */
+    points = series(f, NTK_STORE_UTILIZATION, &idle_core, 0, 80, 20, &count);
+    assert_true(points[0].has_value);
+    assert_close(points[0].value + 1, 1);
+    assert_false(points[2].has_value);
+    free(points);
+    /* What the machine does not tell is not zero. */
+    points = series(f, NTK_STORE_PE_SHARE, &core, 0, 80, 20, &count);
+    assert_int_equal(points[0].covered_ns, 20 * SECOND);
+    assert_false(points[0].has_value);
+    free(points);
+    /* Two cores with 3 executions each second; then none; then nobody watched. */
+    points = series(f, NTK_STORE_EXECUTIONS, &trainer, 0, 80, 20, &count);
+    assert_close(points[0].value, 6);
+    assert_true(points[1].has_value);
+    assert_close(points[1].value + 1, 1);
+    assert_false(points[2].has_value);
+    free(points);
+    points = series(f, NTK_STORE_EXECUTIONS, &nobody, 0, 80, 20, &count);
+    assert_false(points[0].has_value);
+    free(points);
+    /* Sizes: the last, and the largest between. */
+    points = series(f, NTK_STORE_DEVICE_MEMORY, &trainer, 0, 80, 40, &count);
+    assert_int_equal(count, 2);
+    assert_close(points[0].value, 500);
+    assert_close(points[0].largest, 900);
+    free(points);
+    /* One step over everything is half covered. */
+    points = series(f, NTK_STORE_UTILIZATION, &core, 0, 120, 0, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(points[0].covered_ns, 60 * SECOND);
+    assert_close(points[0].value, 0.5);
+    free(points);
+}
+
+struct sum {
+    uint64_t completed;
+    uint64_t failed;
+    uint64_t covered_ns;
+    size_t steps;
+    size_t gaps;
+    struct ntk_histogram_dense *latency;
+};
+
+static int add_step(const struct ntk_store_executions *step, void *ctx)
+{
+    struct sum *sum = ctx;
+
+    sum->completed += step->completed;
+    sum->failed += step->failed;
+    sum->covered_ns += step->covered_ns;
+    sum->steps++;
+    sum->gaps += step->covered_ns == 0;
+    ntk_histogram_dense_merge(sum->latency, &step->total_latency);
+    return 0;
+}
+
+static void ask(struct fixture *f, const struct ntk_store_filter *filter, uint64_t from,
+                uint64_t to, uint64_t step, struct sum *sum)
+{
+    struct ntk_store_window window = { HOUR_0 + from * SECOND, HOUR_0 + to * SECOND,
+                                       step * SECOND };
+    struct ntk_histogram_dense *latency = sum->latency;
+    struct ntk_err err = { 0 };
+
+    *sum = (struct sum){ .latency = latency };
+    ntk_histogram_dense_reset(latency);
+    if (ntk_store_reader_executions(f->reader, filter, &window, add_step, sum, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+/* Whatever the window and the step, the answer is what was put in: against histograms of the test's
+ * own. Then the seconds go, and where the window is on the minute nothing changes. */
+static void every_tier_gives_the_same_answer(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter core = { .has_core = true, .core = 4 };
+    struct ntk_store_filter model = { .model = "mlp" };
+    static const uint64_t windows[][3] = {
+        /* from, to, step */
+        { 0, 7200, 0 },    { 0, 7200, 3600 }, { 0, 7200, 60 },   { 0, 7300, 0 },
+        { 1234, 7211, 0 }, { 3599, 3661, 0 }, { 120, 180, 0 },   { 100, 103, 1 },
+        { 60, 6000, 7 },   { 0, 7200, 90 },   { 3600, 7200, 0 }, { 7199, 7300, 0 },
+    };
+    struct ntk_histogram_dense *expected = calloc(1, sizeof *expected);
+    struct sum sum = { .latency = calloc(1, sizeof *expected) };
+
+    for (uint64_t i = 2; i <= 7300; i += 2) {
+        f->period.completed = 1 + i % 7;
+        f->period.latency_ns = 1000 * (1 + i * i % 97);
+        put_at(f, i);
+    }
+    start_reading(f);
+    for (int without_seconds = 0; without_seconds < 2; without_seconds++) {
+        for (size_t w = 0; w < sizeof windows / sizeof *windows; w++) {
+            uint64_t from = windows[w][0];
+            uint64_t to = windows[w][1];
+            uint64_t step = windows[w][2];
+            uint64_t completed = 0;
+            /* Steps are multiples since 1970, not since the hour of the test. */
+            uint64_t hour = HOUR_0 / SECOND;
+            uint64_t start = step ? (hour + from) / step * step - hour : from;
+            uint64_t end = step ? (hour + to + step - 1) / step * step - hour : to;
+            if (without_seconds &&
+                (start % 60 != 0 || end % 60 != 0 || (step && step % 60 != 0) || end > 7200)) {
+                continue;
+            }
+            ntk_histogram_dense_reset(expected);
+            for (uint64_t i = 2; i <= 7300; i += 2) {
+                for (uint64_t n = 0; i > start && i <= end && n < 1 + i % 7; n++) {
+                    ntk_histogram_dense_record(expected, 1000 * (1 + i * i % 97));
+                    completed++;
+                }
+            }
+            ask(f, &core, from, to, step, &sum);
+            assert_int_equal(sum.completed, completed);
+            assert_int_equal(sum.latency->count, expected->count);
+            assert_int_equal(sum.latency->sum_ns, expected->sum_ns);
+            assert_memory_equal(sum.latency->bucket, expected->bucket, sizeof expected->bucket);
+            assert_int_equal(sum.steps, step ? (end - start) / step : 1);
+            ask(f, &model, from, to, step, &sum);
+            assert_int_equal(sum.completed, completed);
+            assert_memory_equal(sum.latency->bucket, expected->bucket, sizeof expected->bucket);
+        }
+        struct ntk_retention retention = { { 1, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
+        sqlite3 *db = test_tier_open(f->path);
+        while (ntk_retention_run(db, &retention, HOUR_0 + 7300 * SECOND, NULL) > 0) {
+        }
+        assert_int_equal(test_tier_number(db, "SELECT count(*) FROM machine_sample"
+                                              " WHERE time_ns < 1700006400000000000"),
+                         0);
+        sqlite3_close(db);
+    }
+
+    /* Asked for seconds where only minutes are left: points of a minute, and none twice. */
+    size_t count;
+    struct ntk_store_point *points = series(f, NTK_STORE_UTILIZATION, &core, 600, 900, 5, &count);
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(points[i].end_ns - points[i].start_ns, MINUTE);
+        assert_int_equal(points[i].start_ns, HOUR_0 + (600 + i * 60) * SECOND);
+        assert_int_equal(points[i].covered_ns, 30 * SECOND); /* each second second was put in */
+        assert_close(points[i].value, 0.5);
+    }
+    free(points);
+    ask(f, &core, 600, 900, 5, &sum);
+    assert_int_equal(sum.steps, 5);
+    assert_int_equal(sum.gaps, 0);
+    free(sum.latency);
+    free(expected);
+}
+
+static int count_process(const struct ntk_store_process *process, void *ctx)
+{
+    struct ntk_store_process *out = ctx;
+
+    assert_string_equal(process->tag, "trainer");
+    assert_string_equal(process->command, "python train.py");
+    *out = *process;
+    return 0;
+}
+
+static int take_name(const char *name, void *ctx)
+{
+    snprintf(ctx, 64, "%s", name);
+    return 0;
+}
+
+static void processes_and_models_of_a_window_are_listed(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter all = { 0 };
+    struct ntk_store_window window = { HOUR_0, HOUR_0 + 200 * SECOND, 0 };
+    struct ntk_store_window before = { HOUR_0 - HOUR, HOUR_0, 0 };
+    struct ntk_store_process process = { 0 };
+    char name[64] = "";
+    uint64_t first_ns;
+    uint64_t last_ns;
+
+    for (uint64_t i = 1; i <= 150; i++) {
+        f->period.completed = 2;
+        f->period.latency_ns = 1000;
+        f->period.memory_bytes = i == 70 ? 7000 : 10;
+        f->period.ended = i == 150;
+        put_at(f, i);
+    }
+    start_reading(f);
+    assert_int_equal(
+        ntk_store_reader_processes(f->reader, &all, &window, count_process, &process, NULL), 0);
+    assert_int_equal(process.pid, 1077);
+    assert_int_equal(process.completed, 600);
+    assert_int_equal(process.core_count, 2);
+    assert_true(process.has_samples);
+    assert_false(process.has_rss);
+    assert_int_equal(process.device_bytes_max, 7000);
+    assert_int_equal(process.first_seen_ns, HOUR_0 + SECOND);
+    assert_int_equal(process.ended_ns, HOUR_0 + 150 * SECOND);
+    assert_int_equal(ntk_store_reader_models(f->reader, &all, &window, take_name, name, NULL), 0);
+    assert_string_equal(name, "mlp.neff");
+    process.pid = 0;
+    name[0] = '\0';
+    assert_int_equal(
+        ntk_store_reader_processes(f->reader, &all, &before, count_process, &process, NULL), 0);
+    assert_int_equal(ntk_store_reader_models(f->reader, &all, &before, take_name, name, NULL), 0);
+    assert_int_equal(process.pid, 0);
+    assert_string_equal(name, "");
+    assert_int_equal(ntk_store_reader_span(f->reader, NTK_STORE_SECOND, &first_ns, &last_ns, NULL),
+                     0);
+    assert_int_equal(first_ns, HOUR_0 + SECOND);
+    assert_int_equal(last_ns, HOUR_0 + 150 * SECOND);
+    assert_int_equal(ntk_store_reader_span(f->reader, NTK_STORE_HOUR, &first_ns, &last_ns, NULL),
+                     -ENODATA);
+}
+
+static void wrong_questions_are_answered_with_a_sentence(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter all = { 0 };
+    struct ntk_store_filter process = { .process = "x'y" };
+    struct ntk_store_filter model = { .model = "none" };
+    struct ntk_store_filter core = { .has_core = true, .core = 77 };
+    struct ntk_store_filter good = {
+        .process = "1077", .model = "mlp", .has_core = true, .core = 5
+    };
+    struct ntk_store_window empty = { HOUR_0, HOUR_0, 0 };
+    struct ntk_store_window fine = { HOUR_0, HOUR_0 + HOUR, 1000000 };
+    struct ntk_store_window ages = { 1, HOUR_0 + HOUR, 0 };
+    struct ntk_store_point *points = NULL;
+    struct ntk_err err = { 0 };
+    size_t count;
+
+    put_at(f, 1);
+    start_reading(f);
+    assert_int_equal(ntk_store_reader_check(f->reader, &process, &err), -ENOENT);
+    assert_string_equal(err.text, "no process 'x'y' was ever stored");
+    assert_int_equal(ntk_store_reader_check(f->reader, &model, &err), -ENOENT);
+    assert_string_equal(err.text, "no model 'none' was ever stored");
+    assert_int_equal(ntk_store_reader_check(f->reader, &core, &err), -ENOENT);
+    assert_string_equal(err.text, "no core '77' was ever stored");
+    assert_int_equal(ntk_store_reader_check(f->reader, &good, &err), 0);
+    assert_int_equal(ntk_store_reader_series(f->reader, NTK_STORE_UTILIZATION, &all, &empty,
+                                             &points, &count, &err),
+                     -EINVAL);
+    assert_int_equal(ntk_store_reader_series(f->reader, NTK_STORE_UTILIZATION, &all, &fine, &points,
+                                             &count, &err),
+                     -E2BIG);
+    assert_null(points);
+    /* Since 1970 is a question like any other. */
+    assert_int_equal(ntk_store_reader_series(f->reader, NTK_STORE_UTILIZATION, &all, &ages, &points,
+                                             &count, &err),
+                     0);
+    assert_int_equal(count, 1);
+    assert_int_equal(points[0].covered_ns, SECOND);
+    free(points);
+    assert_int_equal(ntk_store_metric_find("dma_share"), NTK_STORE_DMA_SHARE);
+    assert_int_equal(ntk_store_metric_find("nonsense"), NTK_STORE_METRIC_COUNT);
+}
+
+/* Every metric can be asked of an empty and of a full file. */
+static void every_metric_has_an_answer(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter all = { 0 };
+    size_t count;
+
+    for (int round = 0; round < 2; round++) {
+        if (round == 1) {
+            ntk_store_reader_close(f->reader);
+            f->reader = NULL;
+            struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX,
+                                                              UINT64_MAX } };
+            assert_int_equal(ntk_store_open(f->path, &options, &f->store, NULL), 0);
+            put_at(f, 1);
+        }
+        start_reading(f);
+        for (int metric = 0; metric < NTK_STORE_METRIC_COUNT; metric++) {
+            struct ntk_store_point *points =
+                series(f, (enum ntk_store_metric)metric, &all, 0, 120, 60, &count);
+            assert_int_equal(count, 2);
+            assert_int_equal(points[0].covered_ns, round * SECOND);
+            free(points);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_gap_is_a_gap_and_idle_is_zero, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_tier_gives_the_same_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(processes_and_models_of_a_window_are_listed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(wrong_questions_are_answered_with_a_sentence, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of moments of the past: what comes back is what was stored, gaps are gaps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/metrics/snapshot.h"
+#include "shared/store/retention.h"
+#include "shared/store/store.h"
+#include "shared/store/store_reader.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/shared/store/tier_check.h"
+#include "tests/support/sample_snapshot.h"
+#include "tests/support/scratch.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MINUTE_0 UINT64_C(1700000040000000000)
+
+struct fixture {
+    char *folder;
+    char *path;
+    struct ntk_store *store;
+    struct ntk_store_reader *reader;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 1000000 };
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "store.db");
+    assert_int_equal(ntk_store_open(f->path, &options, &f->store, NULL), 0);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_store_reader_close(f->reader);
+    ntk_store_close(f->store, NULL);
+    test_scratch_destroy(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+static void start_reading(struct fixture *f)
+{
+    assert_int_equal(ntk_store_close(f->store, NULL), 0);
+    f->store = NULL;
+    assert_int_equal(ntk_store_reader_open(f->path, &f->reader, NULL), 0);
+}
+
+static void put(struct fixture *f, struct test_period *period)
+{
+    struct ntk_store_status status;
+    struct ntk_snapshot *snapshot = test_make_snapshot(period);
+
+    ntk_store_put(f->store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    do {
+        ntk_store_status_get(f->store, &status);
+    } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+    period->time_ns += SECOND;
+}
+
+static void assert_same_histogram(const struct ntk_histogram *a, const struct ntk_histogram *b)
+{
+    assert_int_equal(a->count, b->count);
+    assert_int_equal(a->entry_count, b->entry_count);
+    for (size_t i = 0; i < a->entry_count; i++) {
+        assert_int_equal(a->entries[i].bucket, b->entries[i].bucket);
+        assert_int_equal(a->entries[i].count, b->entries[i].count);
+    }
+}
+
+static void assert_same_core(const struct ntk_core_sample *a, const struct ntk_core_sample *b)
+{
+    assert_int_equal(a->core, b->core);
+    assert_int_equal(a->busy_ns.period, b->busy_ns.period);
+    assert_int_equal(a->busy_ns.total, b->busy_ns.total);
+    assert_int_equal(a->in_flight, b->in_flight);
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        assert_int_equal(a->engine_busy_ns[i].period, b->engine_busy_ns[i].period);
+    }
+    assert_int_equal(a->flops.period, b->flops.period);
+    assert_int_equal(a->effective_flops.period, b->effective_flops.period);
+    assert_int_equal(a->hbm_bytes_read.period, b->hbm_bytes_read.period);
+    assert_int_equal(a->hbm_bytes_written.period, b->hbm_bytes_written.period);
+    assert_int_equal(a->dma_bytes.period, b->dma_bytes.period);
+    assert_int_equal(a->host_to_device_bytes.period, b->host_to_device_bytes.period);
+    assert_int_equal(a->device_to_host_bytes.period, b->device_to_host_bytes.period);
+    assert_int_equal(a->has & NTK_CORE_HAS_ENGINES, b->has & NTK_CORE_HAS_ENGINES);
+    assert_int_equal(a->has & NTK_CORE_HAS_BUSY, b->has & NTK_CORE_HAS_BUSY);
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        assert_int_equal(a->outcome[i].period, b->outcome[i].period);
+    }
+    assert_same_histogram(&a->total_latency, &b->total_latency);
+    assert_same_histogram(&a->device_latency, &b->device_latency);
+}
+
+static void assert_same_runtime(const struct ntk_runtime_sample *a,
+                                const struct ntk_runtime_sample *b)
+{
+    assert_int_equal(a->pid, b->pid);
+    assert_int_equal(a->header_pid, b->header_pid);
+    assert_int_equal(a->start_time, b->start_time);
+    assert_int_equal(a->uid, b->uid);
+    assert_int_equal(a->software, b->software);
+    assert_int_equal(a->ended, b->ended);
+    assert_string_equal(a->tag, b->tag);
+    assert_string_equal(a->command, b->command);
+    assert_string_equal(a->user, b->user);
+    assert_string_equal(a->container, b->container);
+    assert_string_equal(a->runtime_version, b->runtime_version);
+    assert_int_equal(a->lnc, b->lnc);
+    assert_int_equal(a->has & NTK_RUNTIME_HAS_CPU, b->has & NTK_RUNTIME_HAS_CPU);
+    assert_true(fabs(a->cpu_user - b->cpu_user) < 1e-6);
+    assert_true(fabs(a->cpu_system - b->cpu_system) < 1e-6);
+    assert_int_equal(a->rss_bytes, b->rss_bytes);
+    assert_int_equal(a->in_flight, b->in_flight);
+    assert_int_equal(a->core_count, b->core_count);
+    for (size_t i = 0; i < a->core_count; i++) {
+        assert_same_core(&a->cores[i], &b->cores[i]);
+    }
+    assert_int_equal(a->memory_count, b->memory_count);
+    for (size_t i = 0; i < a->memory_count; i++) {
+        uint64_t a_host;
+        uint64_t a_device;
+        uint64_t b_host;
+        uint64_t b_device;
+        const struct ntk_memory_sample *row = &a->memory[i];
+        ntk_snapshot_memory_sum(a, row->core, row->model_id, NULL, &a_host, &a_device);
+        ntk_snapshot_memory_sum(b, row->core, row->model_id, NULL, &b_host, &b_device);
+        assert_int_equal(a_host, b_host);
+        assert_int_equal(a_device, b_device);
+    }
+    assert_int_equal(a->model_count, b->model_count);
+    for (size_t i = 0; i < a->model_count; i++) {
+        assert_int_equal(a->models[i].id, b->models[i].id);
+        assert_string_equal(a->models[i].name, b->models[i].name);
+        assert_string_equal(a->models[i].neff_path, b->models[i].neff_path);
+        assert_string_equal(a->models[i].uuid, b->models[i].uuid);
+        assert_int_equal(a->models[i].loaded, b->models[i].loaded);
+        assert_int_equal(a->models[i].estimated, b->models[i].estimated);
+        assert_int_equal(a->models[i].core, b->models[i].core);
+        assert_int_equal(a->models[i].core_count, b->models[i].core_count);
+        assert_int_equal(a->models[i].executions.period, b->models[i].executions.period);
+        assert_same_histogram(&a->models[i].total_latency, &b->models[i].total_latency);
+    }
+}
+
+static void a_moment_comes_back_as_it_was(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+    struct ntk_snapshot *back = NULL;
+
+    for (uint32_t lnc = 1; lnc <= 2; lnc++) {
+        struct ntk_snapshot *was = test_sample_snapshot(lnc);
+        if (!f->store) {
+            ntk_store_reader_close(f->reader);
+            f->reader = NULL;
+            struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX,
+                                                              UINT64_MAX } };
+            assert_int_equal(ntk_store_open(f->path, &options, &f->store, NULL), 0);
+        }
+        was->realtime_ns += lnc * 3600 * SECOND;
+        for (size_t i = 0; i < was->event_count; i++) {
+            was->events[i].realtime_ns = was->realtime_ns - 10 + i;
+            was->events[i].start_time += lnc;
+        }
+        for (size_t i = 0; i < was->runtime_count; i++) {
+            was->runtimes[i].start_time += lnc; /* other processes in the second round */
+        }
+        ntk_store_put(f->store, was);
+        start_reading(f);
+        if (ntk_store_reader_snapshot_at(f->reader, was->realtime_ns - 5, &back, &err) < 0) {
+            fail_msg("%s", err.text);
+        }
+        assert_int_equal(back->realtime_ns, was->realtime_ns);
+        assert_int_equal(back->period_ns, was->period_ns);
+        assert_string_equal(back->boot_id, was->boot_id);
+        assert_string_equal(back->host_name, was->host_name);
+        assert_string_equal(back->instance.id, was->instance.id);
+        assert_string_equal(back->instance.type, was->instance.type);
+        assert_int_equal(back->hardware.has, was->hardware.has);
+        assert_int_equal(back->hardware.software, was->hardware.software);
+        assert_string_equal(back->hardware.device_type, was->hardware.device_type);
+        assert_string_equal(back->hardware.core_version, was->hardware.core_version);
+        assert_int_equal(back->hardware.lnc, was->hardware.lnc);
+        assert_int_equal(back->hardware.device_count, was->hardware.device_count);
+        assert_int_equal(back->hardware.cores_per_device, was->hardware.cores_per_device);
+        assert_int_equal(back->hardware.device_memory_bytes, was->hardware.device_memory_bytes);
+        assert_true(back->hardware.tensor_peak_flops == was->hardware.tensor_peak_flops);
+        assert_int_equal(back->device_count, was->device_count);
+        for (size_t i = 0; i < was->device_count; i++) {
+            assert_string_equal(back->devices[i].name, was->devices[i].name);
+            assert_string_equal(back->devices[i].serial, was->devices[i].serial);
+            assert_int_equal(back->devices[i].neighbour_count, was->devices[i].neighbour_count);
+            assert_int_equal(back->devices[i].stack_count, was->devices[i].stack_count);
+            assert_memory_equal(back->devices[i].stack_used_bytes, was->devices[i].stack_used_bytes,
+                                sizeof was->devices[i].stack_used_bytes);
+            assert_int_equal(back->devices[i].ecc_has, was->devices[i].ecc_has);
+            for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
+                assert_int_equal(back->devices[i].ecc[e].period, was->devices[i].ecc[e].period);
+            }
+        }
+        assert_int_equal(back->core_count, was->core_count);
+        assert_int_equal(back->system.has, was->system.has);
+        assert_int_equal(back->system.memory_used_bytes, was->system.memory_used_bytes);
+        assert_int_equal(back->system.swap_total_bytes, was->system.swap_total_bytes);
+        assert_int_equal(back->runtime_count, was->runtime_count);
+        for (size_t i = 0; i < was->runtime_count; i++) {
+            /* By start time, which those of the sample are not. */
+            size_t other = was->runtimes[i].pid == back->runtimes[i].pid ? i : 1 - i;
+            assert_same_runtime(&was->runtimes[i], &back->runtimes[other]);
+        }
+        size_t stored_events = 0;
+        for (size_t i = 0; i < was->event_count; i++) {
+            uint16_t kind = was->events[i].kind;
+            if (kind != NTK_EVENT_MEM_ALLOC && kind != NTK_EVENT_MEM_FREE &&
+                kind != NTK_EVENT_ERROR && kind != NTK_EVENT_MODEL_LOAD &&
+                kind != NTK_EVENT_MODEL_UNLOAD) {
+                continue;
+            }
+            assert_int_equal(back->events[stored_events].kind, kind);
+            assert_int_equal(back->events[stored_events].core, was->events[i].core);
+            assert_int_equal(back->events[stored_events].error_class, was->events[i].error_class);
+            assert_string_equal(back->events[stored_events].name,
+                                kind == NTK_EVENT_ERROR ? "" : was->events[i].name);
+            stored_events++;
+        }
+        assert_int_equal(back->event_count, stored_events);
+        ntk_snapshot_destroy(back);
+        ntk_snapshot_destroy(was);
+    }
+}
+
+static void stepping_passes_gaps_and_coarser_tiers(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = {
+        .time_ns = MINUTE_0 + SECOND, .completed = 4, .latency_ns = 1000, .memory_bytes = 4096
+    };
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+    uint64_t time_ns = 0;
+    size_t count = 0;
+
+    for (int i = 0; i < 300; i++) {
+        period.memory_bytes = i < 100 ? 4096 : 8192;
+        put(f, &period);
+        if (i == 199) {
+            period.time_ns += 100 * SECOND;
+        }
+    }
+    start_reading(f);
+    /* A gap is no moment, and what comes next is behind it. */
+    assert_int_equal(
+        ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 250 * SECOND, &snapshot, &err),
+        -ENODATA);
+    assert_null(snapshot);
+    assert_int_equal(ntk_store_reader_next(f->reader, MINUTE_0 + 250 * SECOND, &time_ns, &err), 0);
+    assert_int_equal(time_ns, MINUTE_0 + 301 * SECOND);
+    assert_int_equal(ntk_store_reader_before(f->reader, time_ns, &time_ns, &err), 0);
+    assert_int_equal(time_ns, MINUTE_0 + 200 * SECOND);
+    assert_int_equal(ntk_store_reader_next(f->reader, MINUTE_0 + 400 * SECOND, &time_ns, &err),
+                     -ENODATA);
+    /* Memory is what it was then, although its row is older. */
+    assert_int_equal(
+        ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 50 * SECOND, &snapshot, &err), 0);
+    assert_int_equal(snapshot->runtimes[0].memory[0].current_bytes, 4096);
+    ntk_snapshot_destroy(snapshot);
+
+    /* Without the first seconds, a minute stands for them. */
+    struct ntk_retention retention = { { 1, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
+    sqlite3 *db = test_tier_open(f->path);
+    while (ntk_retention_run(db, &retention, MINUTE_0 + 150 * SECOND, &err) > 0) {
+    }
+    sqlite3_close(db);
+    assert_int_equal(
+        ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 50 * SECOND, &snapshot, &err), 0);
+    assert_int_equal(snapshot->realtime_ns, MINUTE_0 + 60 * SECOND);
+    assert_int_equal(snapshot->period_ns, 60 * SECOND);
+    assert_int_equal(snapshot->runtimes[0].cores[0].outcome[NTK_OUTCOME_COMPLETED].period, 240);
+    assert_int_equal(snapshot->runtimes[0].cores[0].total_latency.count, 240);
+    assert_int_equal(snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, 480);
+    assert_true(fabs(snapshot->runtimes[0].cores[0].utilization - 0.5) < 1e-9);
+    assert_int_equal(snapshot->runtimes[0].models[0].executions.period, 240);
+    assert_int_equal(snapshot->runtimes[0].has & NTK_RUNTIME_HAS_MEMORY, 0);
+    ntk_snapshot_destroy(snapshot);
+    /* From the first moment that is left, memory is known again. */
+    assert_int_equal(
+        ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 160 * SECOND, &snapshot, &err), 0);
+    assert_int_equal(snapshot->runtimes[0].memory[0].current_bytes, 8192);
+    ntk_snapshot_destroy(snapshot);
+    /* Two minutes, then the seconds from 150 to 200, then those behind the gap. */
+    time_ns = 0;
+    while (ntk_store_reader_next(f->reader, time_ns, &time_ns, &err) == 0) {
+        assert_int_equal(ntk_store_reader_snapshot_at(f->reader, time_ns, &snapshot, &err), 0);
+        assert_int_equal(snapshot->realtime_ns, time_ns);
+        ntk_snapshot_destroy(snapshot);
+        count++;
+    }
+    assert_int_equal(count, 2 + 51 + 100);
+}
+
+/* Rows that no agent wrote: refused or bounded, never followed. */
+static void a_hostile_file_is_bounded(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_snapshot *was = test_sample_snapshot(1);
+    struct ntk_snapshot *back = NULL;
+    struct ntk_err err = { 0 };
+    static const char *const spoils[] = {
+        "UPDATE machine SET core_count = 1000000000000, stack_count = -1, lnc = -5",
+        "UPDATE device SET stack_count = 4000000, neighbours = '1,999999,x', core_count = -1",
+        "UPDATE core_sample SET core = core + 100000, busy_ns = -5, period_ns = 0",
+        "UPDATE execution_sample SET completed = 9223372036854775807, latency_histogram = x'01ff'",
+        "UPDATE model SET uuid = printf('%.500c', 'x'), core_count = -1, first_core = 999999",
+        "UPDATE memory_log SET category = 70000, operation = ''",
+        "UPDATE error_log SET error_class = 'none of ours'",
+        "UPDATE machine_sample SET period_ns = 9223372036854775807",
+        "UPDATE memory_sample SET category = category + 900;"
+        "UPDATE memory_last SET category = category + 900",
+    };
+
+    was->realtime_ns = MINUTE_0;
+    for (size_t i = 0; i < was->event_count; i++) {
+        was->events[i].realtime_ns = MINUTE_0 - 10;
+    }
+    ntk_store_put(f->store, was);
+    start_reading(f);
+    for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {
+        struct ntk_store_window window = { MINUTE_0 - SECOND, MINUTE_0 + SECOND, 0 };
+        struct ntk_store_filter all = { 0 };
+        struct ntk_store_point *points;
+        size_t count;
+        sqlite3 *db = test_tier_open(f->path);
+        if (sqlite3_exec(db, spoils[i], NULL, NULL, NULL) != SQLITE_OK) {
+            fail_msg("%s: %s", spoils[i], sqlite3_errmsg(db));
+        }
+        sqlite3_close(db);
+        int ret = ntk_store_reader_snapshot_at(f->reader, MINUTE_0, &back, &err);
+        if (ret == 0) {
+            ntk_snapshot_destroy(back);
+        } else {
+            assert_int_equal(ret, -EBADMSG);
+            assert_true(strlen(err.text) > 0);
+        }
+        assert_int_equal(ntk_store_reader_series(f->reader, NTK_STORE_EXECUTIONS, &all, &window,
+                                                 &points, &count, &err),
+                         0);
+        assert_int_equal(count, 1);
+        free(points);
+    }
+    ntk_snapshot_destroy(was);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_moment_comes_back_as_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stepping_passes_gaps_and_coarser_tiers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_hostile_file_is_bounded, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
