@@ -254,6 +254,34 @@ static uint64_t compute_cycles(const struct ntk_engine_builder *b,
     return ntk_cost_cycles(rule, n);
 }
 
+static bool same_place(const struct ntk_engine_tile *a, const struct ntk_engine_tile *b)
+{
+    return a->region == b->region && a->offset == b->offset && a->tile.pitch == b->tile.pitch &&
+           a->tile.dtype == b->tile.dtype && a->tile.partitions == b->tile.partitions &&
+           a->tile.elements == b->tile.elements && a->tile.dim_count == b->tile.dim_count &&
+           memcmp(a->tile.count, b->tile.count, sizeof a->tile.count) == 0 &&
+           memcmp(a->tile.step, b->tile.step, sizeof a->tile.step) == 0;
+}
+
+/* An accumulation is looked at for NaN at its last step: what the step before wrote goes into it. */
+static void chain_matmuls(const struct ntk_engine_builder *b,
+                          const struct ntk_engine_compute *compute)
+{
+    const struct ntk_vec *instrs = &b->program->instrs[b->engine];
+    const struct ntk_engine_instr *before =
+        instrs->count > 1 ? ntk_vec_at(instrs, instrs->count - 2) : NULL;
+    struct ntk_engine_compute *work;
+
+    if (compute->instr.op != NTK_ISA_OP_NC_MATMUL ||
+        !(compute->instr.op_flags & NTK_ISA_OPF_ACCUMULATE) || !before ||
+        before->kind != NTK_ENGINE_KIND_COMPUTE) {
+        return;
+    }
+    work = ntk_vec_at(&b->program->computes, before->first);
+    work->chain_goes_on = work->instr.op == NTK_ISA_OP_NC_MATMUL &&
+                          same_place(&work->operand[NTK_ISA_DST], &compute->operand[NTK_ISA_DST]);
+}
+
 int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                                struct ntk_engine_instr *out, struct ntk_err *err)
 {
@@ -303,6 +331,7 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
             bounce += ntk_isa_operand_elements(operand) * ntk_dtype_bytes(operand->dtype) + 64;
         }
     }
+    chain_matmuls(b, compute);
     if (bounce > program->bounce_bytes_max) {
         program->bounce_bytes_max = bounce;
     }

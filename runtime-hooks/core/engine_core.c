@@ -79,6 +79,7 @@ void ntk_engine_core_destroy(struct ntk_engine_core *core)
     }
     free(core->row_memory);
     free(core->matmul_memory);
+    ntk_tile_packs_destroy(core->packs);
     free(core->bounce);
     free(core->pending);
     free(core->intervals);
@@ -153,6 +154,7 @@ int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engin
         if (!core->matmul_memory) {
             return -ENOMEM;
         }
+        core->packs = ntk_tile_packs_create();
         core->scratch.stationary = core->matmul_memory;
         core->scratch.moving = core->matmul_memory + stationary;
         core->scratch.product = core->scratch.moving + moving;

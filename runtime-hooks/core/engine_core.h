@@ -10,6 +10,7 @@
 #define NTK_RUNTIME_HOOKS_CORE_ENGINE_CORE_H
 
 #include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/core/kernel_pack.h"
 #include "runtime-hooks/core/kernel_select.h"
 #include "runtime-hooks/core/kernel_tile.h"
 #include "shared/formats/neff/isa.h"
@@ -60,6 +61,7 @@ struct ntk_engine_core {
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
     /* Buffers of a run, grown before it starts and kept for the next. */
     struct ntk_tile_scratch scratch;
+    struct ntk_tile_packs *packs; /* NULL before the first program with a matmul */
     void *row_memory;
     float *matmul_memory;
     uint8_t *bounce;

@@ -59,6 +59,36 @@ static void print(const struct ntk_engine_compute *work, const struct ntk_tile *
     (void)ntk_core_debug_push(&event);
 }
 
+static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute *work,
+                   const struct ntk_tile tiles[NTK_ISA_OPERAND_COUNT])
+{
+    const struct ntk_isa_instr *instr = &work->instr;
+    const struct ntk_tile *stationary = &tiles[NTK_ISA_SRC0];
+    const struct ntk_tile *moving = &tiles[NTK_ISA_SRC1];
+
+    return ntk_tile_matmul(&tiles[NTK_ISA_DST], stationary,
+                           ntk_tile_packs_get(core->packs, NTK_TILE_PACK_STATIONARY, stationary,
+                                              instr->operand[NTK_ISA_SRC0].offset),
+                           moving,
+                           ntk_tile_packs_get(core->packs, NTK_TILE_PACK_MOVING, moving,
+                                              instr->operand[NTK_ISA_SRC1].offset),
+                           (instr->op_flags & NTK_ISA_OPF_ACCUMULATE ? NTK_TILE_CHAIN_ADDS : 0) |
+                               (work->chain_goes_on ? NTK_TILE_CHAIN_GOES_ON : 0),
+                           &core->scratch);
+}
+
+/* What a destination in the state buffer overwrites. */
+static void tell_packs(struct ntk_engine_core *core, const struct ntk_isa_operand *to)
+{
+    int64_t low;
+    int64_t high;
+
+    if (core->packs && to->space == NTK_ISA_SPACE_SBUF) {
+        ntk_isa_operand_extent(to, &low, &high);
+        ntk_tile_packs_written(core->packs, low, high);
+    }
+}
+
 bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
                         const struct ntk_engine_compute *work)
 {
@@ -74,6 +104,8 @@ bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
     struct ntk_tile_stage second;
 
     compute_tiles(core, work, tiles);
+    tell_packs(core, &instr->operand[NTK_ISA_DST]);
+    tell_packs(core, &instr->operand[NTK_ISA_DST2]);
     reduce.column = tiles[NTK_ISA_DST2];
     reduce.op = instr->reduce_op;
     reduce.from_old = instr->reduce_cmd == NTK_ISA_REDUCE_REDUCE;
@@ -84,7 +116,7 @@ bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
 
     switch (instr->op) {
     case NTK_ISA_OP_NC_MATMUL:
-        return ntk_tile_matmul(to, a, b, (instr->op_flags & NTK_ISA_OPF_ACCUMULATE) != 0, scratch);
+        return matmul(core, work, tiles);
     case NTK_ISA_OP_NC_TRANSPOSE:
         return ntk_tile_transpose(to, a, scratch);
     case NTK_ISA_OP_ACTIVATION:

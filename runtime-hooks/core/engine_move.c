@@ -223,6 +223,30 @@ static bool indirect_move(struct memory *m, const struct ntk_engine_transfer *tr
     return true;
 }
 
+/* --- who has to know -------------------------------------------------------------------------------- */
+
+/* Tells which bytes of the partitions a transfer changes: its steps go along partitions or across them.
+ * A step that is taken for the wrong one leaves the partition, which means all bytes. */
+static void tell_packs(const struct ntk_engine_core *core, const struct ntk_engine_side *to)
+{
+    int64_t pitch = (int64_t)core->spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
+    int64_t low = to->offset % pitch;
+    int64_t high = low + (int64_t)ntk_dtype_bytes(to->walk.dtype);
+
+    if (!core->packs || to->region != NTK_ENGINE_REGION_SBUF) {
+        return;
+    }
+    for (unsigned d = 0; d < to->walk.dim_count; d++) {
+        int64_t rest = to->walk.step[d] % pitch;
+        int64_t reach;
+
+        rest += rest > pitch / 2 ? -pitch : rest < -pitch / 2 ? pitch : 0;
+        reach = rest * (int64_t)(to->walk.count[d] - 1);
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    ntk_tile_packs_written(core->packs, low, high);
+}
+
 /* --- any ------------------------------------------------------------------------------------------- */
 
 bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine_program *program,
@@ -235,6 +259,7 @@ bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine
     struct ntk_dma_source sources[NTK_DMA_SOURCES_MAX];
     uint8_t *to;
 
+    tell_packs(core, &transfer->to);
     if (transfer->move == NTK_ENGINE_MOVE_INDIRECT) {
         return indirect_move(&m, transfer, source);
     }

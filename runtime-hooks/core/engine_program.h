@@ -46,6 +46,7 @@ struct ntk_engine_compute {
     struct ntk_isa_instr instr;
     struct ntk_engine_tile operand[NTK_ISA_OPERAND_COUNT];
     uint8_t bounce_mask; /* sources to copy away first: they overlap a destination */
+    bool chain_goes_on;  /* nc_matmul: the next instruction of the engine adds to its result */
     char *prefix;        /* device_print: text before the tensor; ours, NULL is "" */
 };
 

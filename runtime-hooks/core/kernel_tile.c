@@ -157,7 +157,8 @@ static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *
 }
 
 bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
-                     const struct ntk_tile *moving, bool accumulate,
+                     const float *stationary_packed, const struct ntk_tile *moving,
+                     const float *moving_packed, enum ntk_tile_chain chain,
                      const struct ntk_tile_scratch *scratch)
 {
     int rows = (int)to->partitions;
@@ -166,12 +167,19 @@ bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationar
     bool in_place = is_plain_f32(to) && to->pitch > 0;
     float *out = in_place ? (float *)(void *)to->base : scratch->product;
     int out_step = in_place ? (int)(to->pitch / (ptrdiff_t)sizeof(float)) : columns;
-    int stationary_step;
-    int moving_step;
-    const float *a = matrix_f32(stationary, scratch->stationary, &stationary_step);
-    const float *b = matrix_f32(moving, scratch->moving, &moving_step);
+    int stationary_step = (int)stationary->elements;
+    int moving_step = columns;
+    const float *a = stationary_packed;
+    const float *b = moving_packed;
+    bool accumulate = (chain & NTK_TILE_CHAIN_ADDS) != 0;
     bool nan = false;
 
+    if (!a) {
+        a = matrix_f32(stationary, scratch->stationary, &stationary_step);
+    }
+    if (!b) {
+        b = matrix_f32(moving, scratch->moving, &moving_step);
+    }
     if (!in_place && accumulate) {
         for (int r = 0; r < rows; r++) {
             ntk_tile_read_f32(to, (uint32_t)r, out + (size_t)r * (size_t)columns);
@@ -179,6 +187,9 @@ bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationar
     }
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, depth, 1.0F, a,
                 stationary_step, b, moving_step, accumulate ? 1.0F : 0.0F, out, out_step);
+    if (in_place && chain & NTK_TILE_CHAIN_GOES_ON) {
+        return false;
+    }
     for (int r = 0; r < rows; r++) {
         nan |= ntk_tile_write_f32(to, (uint32_t)r, out + (size_t)r * (size_t)out_step);
     }
