@@ -31,7 +31,9 @@ extern "C" {
     X(ELEMENT_REDUCE, 64, 1, 1, 64) /* element-wise and a reduction behind it */                  \
     X(RECIPROCAL, 64, 8, 1, 0)                                                                    \
     X(POOL_INDEX, 0, 1, 1, 150) /* iota, affine_select: start-up of the pool engine */            \
-    X(BN_AGGR, 64, 13, 3, 0)
+    X(BN_AGGR, 64, 13, 3, 0)                                                                      \
+    X(DYNAMIC_COPY, 600, 1, 1, 0) /* addresses that come out of the state buffer */               \
+    X(TOPK, 0, 4, 1, 0)           /* and one cycle for each that is kept */
 
 enum ntk_cost_rule {
 #define X(id, floor, numerator, denominator, extra) NTK_COST_##id,

@@ -5,6 +5,7 @@
 
 #include "runtime-hooks/core/cost_model.h"
 #include "runtime-hooks/core/engine_builder.h"
+#include "runtime-hooks/core/kernel_matmul.h"
 #include "runtime-hooks/core/kernel_select.h"
 
 #define TILE_ELEMENTS_MAX NTK_ISA_SBUF_PARTITION_BYTES_MAX
@@ -177,7 +178,8 @@ static uint64_t compute_cycles(const struct ntk_engine_builder *b,
 
     switch (instr->op) {
     case NTK_ISA_OP_NC_MATMUL:
-        return ntk_cost_matmul_cycles(ntk_isa_operand_partition_elements(a), n,
+    case NTK_ISA_OP_NC_MATMUL_MX:
+        return ntk_cost_matmul_cycles(to->partition_count, n,
                                       a->dtype == NTK_DTYPE_FLOAT32 ||
                                           second->dtype == NTK_DTYPE_FLOAT32);
     case NTK_ISA_OP_NC_TRANSPOSE:
@@ -209,6 +211,20 @@ static uint64_t compute_cycles(const struct ntk_engine_builder *b,
             rule = NTK_COST_ELEMENT_HALF;
         }
         break;
+    case NTK_ISA_OP_TENSOR_COPY_DYNAMIC_DST:
+        n = ntk_isa_operand_partition_elements(a);
+        rule = NTK_COST_DYNAMIC_COPY;
+        break;
+    case NTK_ISA_OP_TENSOR_COPY_DYNAMIC_SRC:
+        rule = NTK_COST_DYNAMIC_COPY;
+        break;
+    case NTK_ISA_OP_TOPK:
+        return ntk_cost_cycles(NTK_COST_TOPK, ntk_isa_operand_partition_elements(a)) +
+               instr->imm[0];
+    case NTK_ISA_OP_LOAD_STATIONARY:
+    case NTK_ISA_OP_LOAD_MASK_REGISTER:
+    case NTK_ISA_OP_MATCH_VALUE_LOAD:
+    case NTK_ISA_OP_QUANTIZE_MX:
     case NTK_ISA_OP_DEVICE_PRINT:
     case NTK_ISA_OP_MAX8:
     case NTK_ISA_OP_BN_STATS:
@@ -252,6 +268,69 @@ static uint64_t compute_cycles(const struct ntk_engine_builder *b,
         break;
     }
     return ntk_cost_cycles(rule, n);
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Operations that leave something in an engine, or take what is left there. */
+static bool uses_latches(const struct ntk_isa_instr *instr)
+{
+    switch (instr->op) {
+    case NTK_ISA_OP_LOAD_STATIONARY:
+    case NTK_ISA_OP_LOAD_MASK_REGISTER:
+    case NTK_ISA_OP_MATCH_VALUE_LOAD:
+        return true;
+    case NTK_ISA_OP_NC_MATMUL:
+        return instr->operand[NTK_ISA_SRC0].space == NTK_ISA_SPACE_NONE;
+    case NTK_ISA_OP_NC_STREAM_SHUFFLE:
+    case NTK_ISA_OP_NC_FIND_INDEX8:
+    case NTK_ISA_OP_NC_MATCH_REPLACE8:
+        return instr->operand[NTK_ISA_SRC1].space == NTK_ISA_SPACE_NONE;
+    default:
+        return false;
+    }
+}
+
+/* What the array of the tensor engine does: how many columns it has, how much it multiplies. */
+static int array_prepare(const struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                         struct ntk_engine_instr *out, struct ntk_err *err)
+{
+    const struct ntk_isa_operand *to = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *a = &instr->operand[NTK_ISA_SRC0];
+    uint64_t columns = to->partition_count;
+    uint64_t depth = a->partition_count;
+
+    switch (instr->op) {
+    case NTK_ISA_OP_DVE_TRANSPOSE:
+        b->program->has_matmul = true; /* for the scratch */
+        return 0;
+    case NTK_ISA_OP_LOAD_STATIONARY:
+        columns = ntk_isa_operand_partition_elements(a);
+        break;
+    case NTK_ISA_OP_NC_TRANSPOSE:
+        out->is_transpose = true;
+        break;
+    case NTK_ISA_OP_NC_MATMUL:
+        depth = instr->operand[NTK_ISA_SRC1].partition_count;
+        break;
+    case NTK_ISA_OP_NC_MATMUL_MX:
+        depth *= NTK_MX_PACK;
+        break;
+    default:
+        return 0;
+    }
+    if (columns > b->spec->pe_columns) {
+        return BAD("%llu columns for a tensor engine of %u", (unsigned long long)columns,
+                   b->spec->pe_columns);
+    }
+    b->program->has_matmul = true;
+    if (instr->op != NTK_ISA_OP_LOAD_STATIONARY) {
+        out->flops = 2 * depth * columns * ntk_isa_operand_partition_elements(to);
+    }
+    return 0;
 }
 
 static bool same_place(const struct ntk_engine_tile *a, const struct ntk_engine_tile *b)
@@ -319,9 +398,7 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
         if (ret < 0) {
             return ret;
         }
-        if (tile->tile.elements > program->row_elements_max) {
-            program->row_elements_max = tile->tile.elements;
-        }
+        program->row_elements_max = larger(program->row_elements_max, tile->tile.elements);
         /* What is printed is copied to be dense, the others where a destination would change them. */
         if (instr->op == NTK_ISA_OP_DEVICE_PRINT ||
             (r != NTK_ISA_DST && r != NTK_ISA_DST2 &&
@@ -335,19 +412,16 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
     if (bounce > program->bounce_bytes_max) {
         program->bounce_bytes_max = bounce;
     }
-    if (instr->op == NTK_ISA_OP_NC_MATMUL || instr->op == NTK_ISA_OP_NC_TRANSPOSE) {
-        uint64_t columns = ntk_isa_operand_partition_elements(&instr->operand[NTK_ISA_SRC0]);
-        uint64_t depth = instr->operand[NTK_ISA_SRC0].partition_count;
-
-        if (columns > b->spec->pe_columns) {
-            return BAD("%llu columns for a tensor engine of %u", (unsigned long long)columns,
-                       b->spec->pe_columns);
-        }
-        program->has_matmul = true;
-        out->is_transpose = instr->op == NTK_ISA_OP_NC_TRANSPOSE;
-        out->flops =
-            2 * depth * columns * ntk_isa_operand_partition_elements(&instr->operand[NTK_ISA_DST]);
+    ret = array_prepare(b, instr, out, err);
+    if (ret < 0) {
+        return ret;
     }
+    if (instr->op == NTK_ISA_OP_TOPK) {
+        /* The list of a group of partitions is sorted in one row. */
+        program->row_elements_max =
+            larger(program->row_elements_max, 16 * compute->operand[NTK_ISA_SRC0].tile.elements);
+    }
+    program->has_latches = program->has_latches || uses_latches(instr);
     program->has_random = program->has_random || (instr->op >= NTK_ISA_OP_DROPOUT &&
                                                   instr->op <= NTK_ISA_OP_RAND_GET_STATE);
     out->kind = NTK_ENGINE_KIND_COMPUTE;

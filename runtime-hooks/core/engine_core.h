@@ -59,6 +59,7 @@ struct ntk_engine_core {
     int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
+    struct ntk_latches latches;
     /* Buffers of a run, grown before it starts and kept for the next. */
     struct ntk_tile_scratch scratch;
     struct ntk_tile_packs *packs; /* NULL before the first program with a matmul */

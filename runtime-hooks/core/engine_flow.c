@@ -126,6 +126,12 @@ static void scalar_store(const struct run *run, const struct ntk_engine_tile *ti
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(bits >> (8 * i));
     }
+    if (tile->region == NTK_ENGINE_REGION_SBUF) {
+        size_t pitch = (size_t)run->core->spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
+        int64_t low = (int64_t)(tile->offset % pitch);
+
+        ntk_tile_packs_written(run->core->packs, low, low + (int64_t)sizeof bytes);
+    }
     memcpy(scalar_memory(run, tile), bytes, ntk_dtype_bytes(tile->tile.dtype));
 }
 

@@ -3,6 +3,7 @@
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/engine_core.h"
 #include "runtime-hooks/core/engine_program.h"
+#include "runtime-hooks/core/kernel_matmul.h"
 
 static void compute_tiles(struct ntk_engine_core *core, const struct ntk_engine_compute *compute,
                           struct ntk_tile tiles[NTK_ISA_OPERAND_COUNT])
@@ -59,22 +60,27 @@ static void print(const struct ntk_engine_compute *work, const struct ntk_tile *
     (void)ntk_core_debug_push(&event);
 }
 
+/* Without source 0 the tile is the one that load_stationary left. */
 static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute *work,
                    const struct ntk_tile tiles[NTK_ISA_OPERAND_COUNT])
 {
     const struct ntk_isa_instr *instr = &work->instr;
-    const struct ntk_tile *stationary = &tiles[NTK_ISA_SRC0];
     const struct ntk_tile *moving = &tiles[NTK_ISA_SRC1];
+    const struct ntk_tile loaded = { .partitions = moving->partitions,
+                                     .elements = NTK_ISA_STATIONARY_MAX };
+    bool is_loaded = !tiles[NTK_ISA_SRC0].base;
+    const struct ntk_tile *stationary = is_loaded ? &loaded : &tiles[NTK_ISA_SRC0];
+    const float *stationary_packed =
+        is_loaded ? core->latches.stationary
+                  : ntk_tile_packs_get(core->packs, NTK_TILE_PACK_STATIONARY, stationary,
+                                       instr->operand[NTK_ISA_SRC0].offset);
+    const float *moving_packed = ntk_tile_packs_get(core->packs, NTK_TILE_PACK_MOVING, moving,
+                                                    instr->operand[NTK_ISA_SRC1].offset);
+    unsigned chain = (instr->op_flags & NTK_ISA_OPF_ACCUMULATE ? NTK_TILE_CHAIN_ADDS : 0) |
+                     (work->chain_goes_on ? NTK_TILE_CHAIN_GOES_ON : 0);
 
-    return ntk_tile_matmul(&tiles[NTK_ISA_DST], stationary,
-                           ntk_tile_packs_get(core->packs, NTK_TILE_PACK_STATIONARY, stationary,
-                                              instr->operand[NTK_ISA_SRC0].offset),
-                           moving,
-                           ntk_tile_packs_get(core->packs, NTK_TILE_PACK_MOVING, moving,
-                                              instr->operand[NTK_ISA_SRC1].offset),
-                           (instr->op_flags & NTK_ISA_OPF_ACCUMULATE ? NTK_TILE_CHAIN_ADDS : 0) |
-                               (work->chain_goes_on ? NTK_TILE_CHAIN_GOES_ON : 0),
-                           &core->scratch);
+    return ntk_tile_matmul(&tiles[NTK_ISA_DST], stationary, stationary_packed, moving,
+                           moving_packed, chain, &core->scratch);
 }
 
 /* What a destination in the state buffer overwrites. */
@@ -117,6 +123,20 @@ bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
     switch (instr->op) {
     case NTK_ISA_OP_NC_MATMUL:
         return matmul(core, work, tiles);
+    case NTK_ISA_OP_LOAD_STATIONARY:
+        ntk_tile_load_stationary(a, core->latches.stationary);
+        return false;
+    case NTK_ISA_OP_NC_MATMUL_MX:
+        return ntk_tile_matmul_mx(to, a, c, b, &tiles[NTK_ISA_SRC3],
+                                  (instr->op_flags & NTK_ISA_OPF_ACCUMULATE) != 0, scratch);
+    case NTK_ISA_OP_QUANTIZE_MX:
+        return ntk_tile_quantize_mx(to, &tiles[NTK_ISA_DST2], a, scratch);
+    case NTK_ISA_OP_ACTIVATE2:
+        first.scalar = scalar_make(b, instr->imm[0]);
+        second.scalar = scalar_make(c, instr->imm[1]);
+        return ntk_tile_activate2(to, a, instr->act, ntk_isa_bits_float(instr->imm[2]), &first,
+                                  &second, &reduce, scratch);
+    case NTK_ISA_OP_DVE_TRANSPOSE:
     case NTK_ISA_OP_NC_TRANSPOSE:
         return ntk_tile_transpose(to, a, scratch);
     case NTK_ISA_OP_ACTIVATION:
@@ -168,6 +188,6 @@ bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
         print(work, a);
         return false;
     default:
-        return ntk_select_run(instr, tiles, core->rng[engine], scratch);
+        return ntk_select_run(instr, tiles, core->rng[engine], &core->latches, scratch);
     }
 }

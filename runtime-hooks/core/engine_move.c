@@ -225,9 +225,9 @@ static bool indirect_move(struct memory *m, const struct ntk_engine_transfer *tr
 
 /* --- who has to know -------------------------------------------------------------------------------- */
 
-/* Tells which bytes of the partitions a transfer changes: its steps go along partitions or across them.
- * A step that is taken for the wrong one leaves the partition, which means all bytes. */
-static void tell_packs(const struct ntk_engine_core *core, const struct ntk_engine_side *to)
+/* Steps go along partitions or across them. A step that is taken for the wrong one leaves the partition,
+ * which means all bytes. */
+void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_engine_side *to)
 {
     int64_t pitch = (int64_t)core->spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
     int64_t low = to->offset % pitch;
@@ -259,7 +259,7 @@ bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine
     struct ntk_dma_source sources[NTK_DMA_SOURCES_MAX];
     uint8_t *to;
 
-    tell_packs(core, &transfer->to);
+    ntk_engine_written(core, &transfer->to);
     if (transfer->move == NTK_ENGINE_MOVE_INDIRECT) {
         return indirect_move(&m, transfer, source);
     }

@@ -17,6 +17,9 @@
 extern "C" {
 #endif
 
+/* Before a side is written: kept tiles that it changes are given up. */
+void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_engine_side *to);
+
 /* False when an index is out of bounds and nothing says that its row is to be skipped: nothing has been
  * moved then. */
 bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine_program *program,

@@ -8,6 +8,7 @@
 
 #include "runtime-hooks/core/dma_mover.h"
 #include "runtime-hooks/core/cost_model.h"
+#include "runtime-hooks/core/engine_move.h"
 #include "runtime-hooks/core/kernel_dtype.h"
 
 /* How many sendrecv may wait for the other core; one more and the run ends, out of memory. */
@@ -159,6 +160,7 @@ static void tile_move(struct run *to_run, const struct ntk_engine_side *to,
 {
     uint8_t *memory = side_memory(to_run, to);
 
+    ntk_engine_written(to_run->core, to);
     if (to->walk.dtype == from_walk->dtype) {
         ntk_dma_copy(&to->walk, memory, from_walk, from);
     } else {

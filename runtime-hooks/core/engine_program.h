@@ -204,7 +204,7 @@ struct ntk_engine_program {
     uint64_t bounce_bytes_max; /* of any instruction or transfer */
     uint64_t dma_start_count;  /* how often a run starts a DMA */
     uint64_t opaque_ps;        /* how long an opaque program takes */
-    bool has_matmul, has_random;
+    bool has_matmul, has_random, has_latches;
     bool has_flow, has_jumps; /* registers or jumps; jumps */
 };
 

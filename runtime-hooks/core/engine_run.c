@@ -348,6 +348,9 @@ static int run_begin(struct run *run, struct ntk_err *err)
          i++) {
         ntk_rng_seed(&core->rng[i / NTK_ISA_PARTITIONS][i % NTK_ISA_PARTITIONS], i);
     }
+    if (program->has_latches) {
+        ntk_latches_reset(&core->latches);
+    }
     ntk_tile_packs_forget(core->packs);
     memset(core->semaphores, 0, sizeof core->semaphores);
     memset(core->events, 0, sizeof core->events);

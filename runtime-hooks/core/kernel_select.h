@@ -34,12 +34,22 @@ uint32_t ntk_rng_next(struct ntk_rng *rng);
 /* In [0, 1): the upper 24 bits. */
 float ntk_rng_uniform(struct ntk_rng *rng);
 
-/* True when a kernel reads other partitions than the one it writes. */
+/* What load instructions leave in an engine for later ones; as it is at the start of an execution after
+ * ntk_latches_reset(). */
+struct ntk_latches {
+    float stationary[NTK_ISA_PARTITIONS * NTK_ISA_STATIONARY_MAX]; /* PE: row by row */
+    float match[NTK_ISA_PARTITIONS][8];                            /* DVE: values to look for */
+    uint8_t mask[32];                                              /* DVE: whence in a quadrant */
+};
+void ntk_latches_reset(struct ntk_latches *latches);
+
+/* True when an operation, of this file or not, reads other partitions than the one it writes. */
 bool ntk_select_crosses(enum ntk_isa_op op);
-/* One of this file's operations. tiles in the order of the operand roles; rng: one per partition of the engine. True when a NaN was
- * written. */
+/* One of this file's operations. tiles in the order of the operand roles; rng: one per partition of the
+ * engine. True when a NaN was written. */
 bool ntk_select_run(const struct ntk_isa_instr *instr, const struct ntk_tile *tiles,
-                    struct ntk_rng *rng, const struct ntk_tile_scratch *scratch);
+                    struct ntk_rng *rng, struct ntk_latches *latches,
+                    const struct ntk_tile_scratch *scratch);
 
 #ifdef __cplusplus
 }

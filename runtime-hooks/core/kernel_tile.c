@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/core/kernel_tile.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 #include "runtime-hooks/core/kernel_dtype.h"
 #include "runtime-hooks/core/kernel_ops.h"
+#include "runtime-hooks/core/kernel_tile_private.h"
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
@@ -28,31 +28,18 @@
         }                                                                               \
     } while (0)
 
-static inline uint8_t *row_start(const struct ntk_tile *tile, uint32_t partition)
-{
-    return tile->base + (ptrdiff_t)partition * tile->pitch;
-}
-
-static inline bool is_plain_f32(const struct ntk_tile *tile)
-{
-    return tile->is_dense &&
-           (tile->dtype == NTK_DTYPE_FLOAT32 || tile->dtype == NTK_DTYPE_FLOAT32R) &&
-           (uintptr_t)tile->base % sizeof(float) == 0 &&
-           tile->pitch % (ptrdiff_t)sizeof(float) == 0;
-}
-
 void ntk_tile_read_f32(const struct ntk_tile *tile, uint32_t partition, float *to)
 {
 #define READ(at, step, index, n) ntk_kernel_to_f32(tile->dtype, at, step, n, to + (index))
-    EACH_RUN(tile, row_start(tile, partition), READ);
+    EACH_RUN(tile, ntk_tile_row(tile, partition), READ);
 #undef READ
 }
 
 /* The row as floats: in place when it is dense float32, else converted into buffer. */
 static inline const float *row_f32(const struct ntk_tile *tile, uint32_t partition, float *buffer)
 {
-    if (is_plain_f32(tile)) {
-        return (const float *)(const void *)row_start(tile, partition);
+    if (ntk_tile_is_plain_f32(tile)) {
+        return (const float *)(const void *)ntk_tile_row(tile, partition);
     }
     ntk_tile_read_f32(tile, partition, buffer);
     return buffer;
@@ -62,12 +49,12 @@ bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const f
 {
     bool nan = false;
 
-    if ((const uint8_t *)from == row_start(tile, partition) && is_plain_f32(tile)) {
+    if ((const uint8_t *)from == ntk_tile_row(tile, partition) && ntk_tile_is_plain_f32(tile)) {
         return ntk_kernel_has_nan(from, tile->elements); /* computed in place */
     }
 #define WRITE(at, step, index, n) \
     nan |= ntk_kernel_from_f32(tile->dtype, from + (index), n, at, step)
-    EACH_RUN(tile, row_start(tile, partition), WRITE);
+    EACH_RUN(tile, ntk_tile_row(tile, partition), WRITE);
 #undef WRITE
     return nan;
 }
@@ -75,21 +62,21 @@ bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const f
 void ntk_tile_read_i64(const struct ntk_tile *tile, uint32_t partition, int64_t *to)
 {
 #define READ(at, step, index, n) ntk_kernel_to_i64(tile->dtype, at, step, n, to + (index))
-    EACH_RUN(tile, row_start(tile, partition), READ);
+    EACH_RUN(tile, ntk_tile_row(tile, partition), READ);
 #undef READ
 }
 
 void ntk_tile_write_bits(const struct ntk_tile *tile, uint32_t partition, const int64_t *from)
 {
 #define WRITE(at, step, index, n) ntk_kernel_from_bits(tile->dtype, from + (index), n, at, step)
-    EACH_RUN(tile, row_start(tile, partition), WRITE);
+    EACH_RUN(tile, ntk_tile_row(tile, partition), WRITE);
 #undef WRITE
 }
 
 void ntk_tile_write_i64(const struct ntk_tile *tile, uint32_t partition, const int64_t *from)
 {
 #define WRITE(at, step, index, n) ntk_kernel_from_i64(tile->dtype, from + (index), n, at, step)
-    EACH_RUN(tile, row_start(tile, partition), WRITE);
+    EACH_RUN(tile, ntk_tile_row(tile, partition), WRITE);
 #undef WRITE
 }
 
@@ -109,10 +96,10 @@ static float *row_out(const struct ntk_tile *to, uint32_t partition, const float
     size_t bytes = to->elements * sizeof(float);
     float *row;
 
-    if (!is_plain_f32(to)) {
+    if (!ntk_tile_is_plain_f32(to)) {
         return buffer;
     }
-    row = (float *)(void *)row_start(to, partition);
+    row = (float *)(void *)ntk_tile_row(to, partition);
     if ((a && a != row && !apart(a, bytes, row, bytes)) ||
         (b && b != row && !apart(b, bytes, row, bytes))) {
         return buffer;
@@ -138,100 +125,6 @@ static int64_t scalar_bits(const struct ntk_tile_scalar *scalar, uint32_t partit
         ntk_tile_read_i64(&scalar->column, partition, &value);
     }
     return value;
-}
-
-/* --- tensor engine --------------------------------------------------------------------------------- */
-
-/* The tile as a row-major float matrix: in place, or packed into buffer. */
-static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *out_row_step)
-{
-    if (is_plain_f32(tile) && tile->pitch > 0) {
-        *out_row_step = (int)(tile->pitch / (ptrdiff_t)sizeof(float));
-        return (const float *)(const void *)tile->base;
-    }
-    for (uint32_t p = 0; p < tile->partitions; p++) {
-        ntk_tile_read_f32(tile, p, buffer + (size_t)p * tile->elements);
-    }
-    *out_row_step = (int)tile->elements;
-    return buffer;
-}
-
-bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
-                     const float *stationary_packed, const struct ntk_tile *moving,
-                     const float *moving_packed, enum ntk_tile_chain chain,
-                     const struct ntk_tile_scratch *scratch)
-{
-    int rows = (int)to->partitions;
-    int columns = (int)to->elements;
-    int depth = (int)stationary->partitions;
-    bool in_place = is_plain_f32(to) && to->pitch > 0;
-    float *out = in_place ? (float *)(void *)to->base : scratch->product;
-    int out_step = in_place ? (int)(to->pitch / (ptrdiff_t)sizeof(float)) : columns;
-    int stationary_step = (int)stationary->elements;
-    int moving_step = columns;
-    const float *a = stationary_packed;
-    const float *b = moving_packed;
-    bool accumulate = (chain & NTK_TILE_CHAIN_ADDS) != 0;
-    bool nan = false;
-
-    if (!a) {
-        a = matrix_f32(stationary, scratch->stationary, &stationary_step);
-    }
-    if (!b) {
-        b = matrix_f32(moving, scratch->moving, &moving_step);
-    }
-    if (!in_place && accumulate) {
-        for (int r = 0; r < rows; r++) {
-            ntk_tile_read_f32(to, (uint32_t)r, out + (size_t)r * (size_t)columns);
-        }
-    }
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, depth, 1.0F, a,
-                stationary_step, b, moving_step, accumulate ? 1.0F : 0.0F, out, out_step);
-    if (in_place && chain & NTK_TILE_CHAIN_GOES_ON) {
-        return false;
-    }
-    for (int r = 0; r < rows; r++) {
-        nan |= ntk_tile_write_f32(to, (uint32_t)r, out + (size_t)r * (size_t)out_step);
-    }
-    return nan;
-}
-
-bool ntk_tile_transpose(const struct ntk_tile *to, const struct ntk_tile *from,
-                        const struct ntk_tile_scratch *scratch)
-{
-    uint32_t columns = from->partitions; /* of the result */
-    bool nan = false;
-
-    if (!ntk_dtype_is_float(from->dtype) && !ntk_dtype_is_float(to->dtype)) {
-        int64_t *packed = scratch->row[0];
-
-        for (uint32_t i = 0; i < to->partitions; i++) {
-            for (uint32_t p = 0; p < columns; p++) {
-                struct ntk_tile element = *from;
-                uint8_t *at = row_start(from, p);
-                uint32_t rest = i;
-
-                for (unsigned d = 0; d < element.dim_count; d++) {
-                    at += (ptrdiff_t)(rest % element.count[d]) * element.step[d];
-                    rest /= element.count[d];
-                }
-                ntk_kernel_to_i64(from->dtype, at, 0, 1, &packed[p]);
-            }
-            ntk_tile_write_i64(to, i, packed);
-        }
-        return false;
-    }
-    for (uint32_t p = 0; p < columns; p++) {
-        const float *row = row_f32(from, p, scratch->row[0]);
-
-        for (uint32_t i = 0; i < to->partitions; i++) {
-            scratch->product[(size_t)i * columns + p] = row[i];
-        }
-    }
-    for (uint32_t i = 0; i < to->partitions; i++) {
-        nan |= ntk_tile_write_f32(to, i, scratch->product + (size_t)i * columns);
-    }
-    return nan;
 }
 
 /* --- element-wise ---------------------------------------------------------------------------------- */
@@ -284,6 +177,42 @@ bool ntk_tile_activation(const struct ntk_tile *to, const struct ntk_tile *from,
         ntk_kernel_act_f32(function, alpha, out, to->elements);
         nan |= ntk_tile_write_f32(to, p, out);
         if (reduce && reduce->column.base) {
+            nan |= reduce_row_f32(reduce, p, out, to->elements);
+        }
+    }
+    return nan;
+}
+
+/* A stage whose scalar has been read: NONE leaves the row. */
+static void stage_row(const struct ntk_tile_stage *stage, float scalar, const float *in,
+                      uint32_t count, float *out)
+{
+    if (stage->reverse && stage->op != NTK_ISA_ALU_NONE) {
+        ntk_kernel_alu_f32_reverse(stage->op, scalar, in, count, out);
+    } else {
+        ntk_kernel_alu_f32(stage->op, in, &scalar, 0, count, out);
+    }
+}
+
+bool ntk_tile_activate2(const struct ntk_tile *to, const struct ntk_tile *from,
+                        enum ntk_isa_act function, float alpha, const struct ntk_tile_stage *first,
+                        const struct ntk_tile_stage *second, const struct ntk_tile_reduce *reduce,
+                        const struct ntk_tile_scratch *scratch)
+{
+    bool nan = false;
+
+    for (uint32_t p = 0; p < to->partitions; p++) {
+        const float *row = row_f32(from, p, scratch->row[0]);
+        /* The scalars of a partition are read before the row that may hold them is written. */
+        float scalar0 = scalar_f32(&first->scalar, p);
+        float scalar1 = scalar_f32(&second->scalar, p);
+        float *out = row_out(to, p, row, NULL, scratch->row[1]);
+
+        stage_row(first, scalar0, row, to->elements, out);
+        stage_row(second, scalar1, out, to->elements, out);
+        ntk_kernel_act_f32(function, alpha, out, to->elements);
+        nan |= ntk_tile_write_f32(to, p, out);
+        if (reduce->column.base) {
             nan |= reduce_row_f32(reduce, p, out, to->elements);
         }
     }
@@ -486,7 +415,7 @@ bool ntk_tile_copy(const struct ntk_tile *to, const struct ntk_tile *from,
         from_bits.dtype = to_bits.dtype;
         for (uint32_t p = 0; p < to->partitions; p++) {
             if (to->is_dense && from->is_dense) {
-                memmove(row_start(to, p), row_start(from, p),
+                memmove(ntk_tile_row(to, p), ntk_tile_row(from, p),
                         to->elements * ntk_dtype_bytes(to->dtype));
             } else {
                 ntk_tile_read_i64(&from_bits, p, scratch->row[0]);

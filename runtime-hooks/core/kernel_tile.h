@@ -60,20 +60,6 @@ void ntk_tile_read_i64(const struct ntk_tile *tile, uint32_t partition, int64_t 
 void ntk_tile_write_i64(const struct ntk_tile *tile, uint32_t partition, const int64_t *from);
 void ntk_tile_write_bits(const struct ntk_tile *tile, uint32_t partition, const int64_t *from);
 
-enum ntk_tile_chain {
-    NTK_TILE_CHAIN_ADDS = 1, /* to what the destination holds */
-    NTK_TILE_CHAIN_GOES_ON =
-        2, /* the next product adds to this one and looks for NaN too: a NaN stays */
-};
-
-/* stationary_packed, moving_packed: the tiles as dense matrices where the caller has them, else NULL. */
-bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
-                     const float *stationary_packed, const struct ntk_tile *moving,
-                     const float *moving_packed, enum ntk_tile_chain chain,
-                     const struct ntk_tile_scratch *scratch);
-bool ntk_tile_transpose(const struct ntk_tile *to, const struct ntk_tile *from,
-                        const struct ntk_tile_scratch *scratch);
-
 struct ntk_tile_reduce { /* behind an element-wise operation; column.base NULL: none */
     struct ntk_tile column;
     enum ntk_isa_alu op;
@@ -94,6 +80,12 @@ struct ntk_tile_stage { /* t op scalar, or scalar op t */
     bool reverse;
     struct ntk_tile_scalar scalar;
 };
+
+/* f((from first scalar) second scalar): a stage whose op is NONE is left out; operators on numbers. */
+bool ntk_tile_activate2(const struct ntk_tile *to, const struct ntk_tile *from,
+                        enum ntk_isa_act function, float alpha, const struct ntk_tile_stage *first,
+                        const struct ntk_tile_stage *second, const struct ntk_tile_reduce *reduce,
+                        const struct ntk_tile_scratch *scratch);
 
 /* second.op NONE: one stage. */
 bool ntk_tile_tensor_scalar(const struct ntk_tile *to, const struct ntk_tile *from,

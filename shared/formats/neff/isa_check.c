@@ -281,5 +281,5 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
     if (ret < 0) {
         return ret;
     }
-    return ntk_isa_check_shapes(info, instr, err);
+    return ntk_isa_check_shapes(info, instr, engine, err);
 }

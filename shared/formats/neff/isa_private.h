@@ -34,6 +34,10 @@ bool ntk_isa_is_dma(enum ntk_isa_op op);
 
 /* Shapes, spaces and operators, operation by operation. The operands themselves are sound. */
 int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                         enum ntk_isa_engine engine, struct ntk_err *err);
+
+/* Of these the products and transposes of matrices. */
+int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
 /* Shapes and operators of scans, selections, gathers, statistics and random numbers; 0 for any other

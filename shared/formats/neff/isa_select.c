@@ -4,7 +4,15 @@
 
 #include "shared/formats/neff/isa_private.h"
 
-enum { GROUP = 16, QUADRANT = 32, BN_STATS_MAX = 512, TOP = 8, ROW_MAX = 16384, STATE_WORDS = 6 };
+enum {
+    GROUP = 16,
+    QUADRANT = 32,
+    BN_STATS_MAX = 512,
+    TOP = 8,
+    ROW_MAX = 16384,
+    STATE_WORDS = 6,
+    TOPK_MAX = 65536, /* elements of a list: their places fit 16 bits */
+};
 
 static uint64_t row(const struct ntk_isa_operand *operand)
 {
@@ -130,6 +138,71 @@ static int check_selection(const struct ntk_isa_op_info *info, const struct ntk_
     return ret < 0 ? ret : check_fold(info, instr, err);
 }
 
+static int check_mask(const struct ntk_isa_op_info *info, const struct ntk_isa_operand *mask,
+                      const char *what, struct ntk_err *err)
+{
+    return mask->partition_count == 1 && row(mask) == QUADRANT && mask->dtype == NTK_DTYPE_UINT8
+               ? 0
+               : BAD("%s: %s is not 32 elements of uint8 in one partition", info->name, what);
+}
+
+/* A row is cut into blocks, one for each index. */
+static int check_dynamic(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                         struct ntk_err *err)
+{
+    const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
+    const struct ntk_isa_operand *index = &instr->operand[NTK_ISA_SRC1];
+    uint64_t blocks = row(instr->op == NTK_ISA_OP_TENSOR_COPY_DYNAMIC_SRC ? dst : src);
+
+    if (src->partition_count != dst->partition_count) {
+        return BAD("%s: source 0 and the destination differ in partitions", info->name);
+    }
+    if (!is_index(index) || index->partition_count != 1) {
+        return BAD("%s: source 1 holds no indices of 16 or 32 bits in one partition", info->name);
+    }
+    if (instr->imm[0] > NTK_ISA_SBUF_PARTITION_BYTES_MAX) {
+        return BAD("%s: an index moves by %u elements", info->name, instr->imm[0]);
+    }
+    if (blocks % row(index) != 0) {
+        return BAD("%s: %llu elements are not cut into %llu equal blocks", info->name,
+                   (unsigned long long)blocks, (unsigned long long)row(index));
+    }
+    return 0;
+}
+
+/* Lists that go through 16 partitions. */
+static int check_topk(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
+                      struct ntk_err *err)
+{
+    const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
+    const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
+    const struct ntk_isa_operand *places = &instr->operand[NTK_ISA_DST2];
+    uint32_t k = instr->imm[0];
+    uint32_t n = instr->imm[1];
+
+    if (src->dtype != NTK_DTYPE_BFLOAT16 || dst->dtype != NTK_DTYPE_BFLOAT16) {
+        return BAD("%s: source 0 or the destination is not bfloat16", info->name);
+    }
+    if (src->partition_count % GROUP != 0 || dst->partition_count != src->partition_count) {
+        return BAD("%s: %u partitions into %u are no groups of 16", info->name,
+                   src->partition_count, dst->partition_count);
+    }
+    if (!is_index(places) || !ntk_isa_same_shape(places, dst)) {
+        return BAD("%s: the second destination holds no indices in the destination's shape",
+                   info->name);
+    }
+    if (n < 1 || n > TOPK_MAX || n > GROUP * row(src)) {
+        return BAD("%s: a list of %u elements in 16 rows of %llu", info->name, n,
+                   (unsigned long long)row(src));
+    }
+    if (row(src) > TOPK_MAX / GROUP || k < 1 || k > n || k > GROUP * row(dst)) {
+        return BAD("%s: the %u greatest of %u in 16 rows of %llu", info->name, k, n,
+                   (unsigned long long)row(dst));
+    }
+    return 0;
+}
+
 static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                         struct ntk_err *err)
 {
@@ -145,11 +218,7 @@ static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa
             return BAD("%s: source 0 and the destination are not quadrants of one shape",
                        info->name);
         }
-        if (index->partition_count != 1 || row(index) != QUADRANT ||
-            index->dtype != NTK_DTYPE_UINT8) {
-            return BAD("%s: source 1 is not 32 elements of uint8 in one partition", info->name);
-        }
-        return 0;
+        return ntk_isa_is_there(index) ? check_mask(info, index, "source 1", err) : 0;
     }
     if (!is_index(index) || index->partition_count != dst->partition_count) {
         return BAD("%s: source 1 holds no indices of 16 or 32 bits", info->name);
@@ -189,8 +258,9 @@ static int check_statistics(const struct ntk_isa_op_info *info, const struct ntk
         break;
     case NTK_ISA_OP_NC_FIND_INDEX8:
     case NTK_ISA_OP_NC_MATCH_REPLACE8:
-        fits = fits && values->partition_count == src->partition_count && row(values) == TOP &&
-               row(src) >= TOP && row(src) <= ROW_MAX;
+        fits = fits && row(src) >= TOP && row(src) <= ROW_MAX &&
+               (!ntk_isa_is_there(values) ||
+                (values->partition_count == src->partition_count && row(values) == TOP));
         if (instr->op == NTK_ISA_OP_NC_FIND_INDEX8) {
             fits = fits && row(dst) == TOP && is_word(dst);
         } else {
@@ -264,6 +334,17 @@ int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_is
     case NTK_ISA_OP_SELECT_REDUCE:
         ret = check_selection(info, instr, err);
         break;
+    case NTK_ISA_OP_TENSOR_COPY_DYNAMIC_SRC:
+    case NTK_ISA_OP_TENSOR_COPY_DYNAMIC_DST:
+        return check_dynamic(info, instr, err);
+    case NTK_ISA_OP_TOPK:
+        return check_topk(info, instr, err);
+    case NTK_ISA_OP_LOAD_MASK_REGISTER:
+        return check_mask(info, &instr->operand[NTK_ISA_SRC0], "source 0", err);
+    case NTK_ISA_OP_MATCH_VALUE_LOAD:
+        return row(&instr->operand[NTK_ISA_SRC0]) == TOP
+                   ? 0
+                   : BAD("%s: source 0 is not 8 values per partition", info->name);
     case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
         return check_partition_reduce(info, instr, err);
     case NTK_ISA_OP_LOCAL_GATHER:

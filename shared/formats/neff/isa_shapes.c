@@ -1,59 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes, spaces and operators that must fit: tensor and activation engine, element-wise. */
+/* Shapes, spaces and operators that must fit: activation engine, element-wise. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"
 
-static int check_matmul(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
-                        struct ntk_err *err)
+static bool is_bitvec(enum ntk_isa_alu op)
 {
-    const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
-    const struct ntk_isa_operand *src0 = &instr->operand[NTK_ISA_SRC0];
-    const struct ntk_isa_operand *src1 = &instr->operand[NTK_ISA_SRC1];
-    uint64_t rows = ntk_isa_operand_partition_elements(src0);
-    int64_t low;
-    int64_t high;
-
-    if (dst->space != NTK_ISA_SPACE_PSUM) {
-        return BAD("%s: the destination is not in PSUM", info->name);
-    }
-    ntk_isa_operand_extent(dst, &low, &high);
-    if (low / NTK_ISA_PSUM_BANK_BYTES != (high - 1) / NTK_ISA_PSUM_BANK_BYTES) {
-        return BAD("%s: the destination crosses a PSUM bank", info->name);
-    }
-    if (src0->space != NTK_ISA_SPACE_SBUF) {
-        return BAD("%s: source 0 is not in SBUF", info->name);
-    }
-    if (rows > NTK_ISA_STATIONARY_MAX || rows != dst->partition_count) {
-        return BAD("%s: %llu columns of source 0 for %u partitions of the destination", info->name,
-                   (unsigned long long)rows, dst->partition_count);
-    }
-    if (instr->op == NTK_ISA_OP_NC_TRANSPOSE) {
-        if (ntk_isa_operand_partition_elements(dst) != src0->partition_count) {
-            return BAD("%s: %u partitions do not become %llu columns", info->name,
-                       src0->partition_count,
-                       (unsigned long long)ntk_isa_operand_partition_elements(dst));
-        }
-        return 0;
-    }
-    if (src1->space != NTK_ISA_SPACE_SBUF) {
-        return BAD("%s: source 1 is not in SBUF", info->name);
-    }
-    if (src0->partition_count != src1->partition_count) {
-        return BAD("%s: %u rows of the stationary, %u of the moving tile", info->name,
-                   src0->partition_count, src1->partition_count);
-    }
-    if (ntk_isa_operand_partition_elements(src1) > NTK_ISA_MOVING_MAX ||
-        ntk_isa_operand_partition_elements(src1) != ntk_isa_operand_partition_elements(dst)) {
-        return BAD("%s: %llu columns moved into %llu", info->name,
-                   (unsigned long long)ntk_isa_operand_partition_elements(src1),
-                   (unsigned long long)ntk_isa_operand_partition_elements(dst));
-    }
-    return 0;
+    return ntk_isa_alu_kind_get(op) == NTK_ISA_ALU_KIND_BITVEC;
 }
 
 int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
-                         struct ntk_err *err)
+                         enum ntk_isa_engine engine, struct ntk_err *err)
 {
     const struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
     const struct ntk_isa_operand *src0 = &instr->operand[NTK_ISA_SRC0];
@@ -63,9 +20,13 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
     uint64_t rest = 1;
 
     switch (instr->op) {
+    case NTK_ISA_OP_LOAD_STATIONARY:
     case NTK_ISA_OP_NC_MATMUL:
+    case NTK_ISA_OP_NC_MATMUL_MX:
     case NTK_ISA_OP_NC_TRANSPOSE:
-        return check_matmul(info, instr, err);
+    case NTK_ISA_OP_DVE_TRANSPOSE:
+    case NTK_ISA_OP_QUANTIZE_MX:
+        return ntk_isa_check_matrix(info, instr, err);
     case NTK_ISA_OP_TENSOR_COPY:
     case NTK_ISA_OP_TENSOR_CAST:
     case NTK_ISA_OP_RECIPROCAL:
@@ -76,6 +37,9 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
         }
         if (instr->op0 == NTK_ISA_ALU_NONE) {
             return BAD("%s: no operator", info->name);
+        }
+        if (instr->op0 == NTK_ISA_ALU_POWER && engine != NTK_ISA_ENGINE_POOL) {
+            return BAD("%s: only POOL raises one tile to the power of another", info->name);
         }
         break;
     case NTK_ISA_OP_SCALAR_TENSOR_TENSOR:
@@ -89,6 +53,19 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
             return BAD("%s: needs two operators", info->name);
         }
         break;
+    case NTK_ISA_OP_ACTIVATE2:
+        if (is_bitvec(instr->op0) || is_bitvec(instr->op1) || is_bitvec(instr->reduce_op)) {
+            return BAD("%s: an operator on bits", info->name);
+        }
+        if (!ntk_isa_is_there(dst2) &&
+            (instr->reduce_op != NTK_ISA_ALU_NONE || instr->reduce_cmd != NTK_ISA_REDUCE_IDLE)) {
+            return BAD("%s: reduces into no second destination", info->name);
+        }
+        if ((ntk_isa_is_there(src1) && instr->op0 == NTK_ISA_ALU_NONE) ||
+            (ntk_isa_is_there(src2) && instr->op1 == NTK_ISA_ALU_NONE)) {
+            return BAD("%s: a column without an operator", info->name);
+        }
+        /* fall through */
     case NTK_ISA_OP_ACTIVATION:
     case NTK_ISA_OP_ACTIVATION_REDUCE:
     case NTK_ISA_OP_TENSOR_SCALAR:

@@ -120,6 +120,46 @@ static void fit_select(struct ntk_isa_instr *instr)
         *dst = ntk_isa_sbuf(0, 4, 8, NTK_DTYPE_UINT32);
         *src1 = ntk_isa_sbuf(512, 4, 8, NTK_DTYPE_FLOAT32);
         break;
+    case NTK_ISA_OP_NC_MATMUL_MX:
+        *dst = ntk_isa_psum(0, 4, 16, NTK_DTYPE_FLOAT32);
+        *src0 = ntk_isa_sbuf(256, 8, 4, NTK_DTYPE_UINT16);
+        *src1 = ntk_isa_sbuf(512, 8, 64, NTK_DTYPE_FLOAT8E4);
+        instr->operand[NTK_ISA_SRC2] = ntk_isa_sbuf(768, 1, 4, NTK_DTYPE_UINT8);
+        instr->operand[NTK_ISA_SRC3] = ntk_isa_sbuf(1024, 1, 16, NTK_DTYPE_UINT8);
+        break;
+    case NTK_ISA_OP_QUANTIZE_MX: /* the scales overwrite what is read */
+        *dst = ntk_isa_sbuf(0, 8, 16, NTK_DTYPE_FLOAT8E5);
+        *src0 = ntk_isa_sbuf(256, 8, 16, NTK_DTYPE_BFLOAT16);
+        instr->operand[NTK_ISA_DST2] = ntk_isa_sbuf(256, 1, 4, NTK_DTYPE_UINT8);
+        break;
+    case NTK_ISA_OP_DVE_TRANSPOSE:
+        *dst = ntk_isa_sbuf(0, 16, 4, NTK_DTYPE_FLOAT32);
+        *src0 = ntk_isa_sbuf(8, 4, 16, NTK_DTYPE_FLOAT32);
+        break;
+    case NTK_ISA_OP_ACTIVATE2:
+        instr->op0 = NTK_ISA_ALU_MULTIPLY;
+        instr->op1 = NTK_ISA_ALU_ADD;
+        instr->reduce_op = NTK_ISA_ALU_ADD;
+        instr->reduce_cmd = NTK_ISA_REDUCE_RESET_REDUCE;
+        break;
+    case NTK_ISA_OP_TENSOR_COPY_DYNAMIC_SRC:
+    case NTK_ISA_OP_TENSOR_COPY_DYNAMIC_DST:
+        *src1 = ntk_isa_sbuf(0, 1, 4, NTK_DTYPE_INT32);
+        instr->imm[0] = 3;
+        break;
+    case NTK_ISA_OP_TOPK:
+        *dst = ntk_isa_sbuf(0, 16, 4, NTK_DTYPE_BFLOAT16);
+        *src0 = ntk_isa_sbuf(256, 16, 16, NTK_DTYPE_BFLOAT16);
+        instr->operand[NTK_ISA_DST2] = ntk_isa_sbuf(260, 16, 4, NTK_DTYPE_INT32);
+        instr->imm[0] = 50;
+        instr->imm[1] = 250;
+        break;
+    case NTK_ISA_OP_LOAD_MASK_REGISTER:
+        *src0 = ntk_isa_sbuf(256, 1, 32, NTK_DTYPE_UINT8);
+        break;
+    case NTK_ISA_OP_MATCH_VALUE_LOAD:
+        *src0 = ntk_isa_sbuf(256, 4, 8, NTK_DTYPE_FLOAT32);
+        break;
     case NTK_ISA_OP_NC_MATCH_REPLACE8:
         *src1 = ntk_isa_sbuf(512, 4, 8, NTK_DTYPE_FLOAT32);
         instr->operand[NTK_ISA_DST2] = ntk_isa_sbuf(1024, 4, 8, NTK_DTYPE_UINT32);
@@ -308,6 +348,12 @@ static void everything(struct engine_fixture *f)
             instr.reduce_op = NTK_ISA_ALU_MAXIMUM;
             instr.reduce_cmd = NTK_ISA_REDUCE_RESET_REDUCE;
             break;
+        case NTK_ISA_OP_LOAD_STATIONARY:
+        case NTK_ISA_OP_NC_MATMUL_MX:
+        case NTK_ISA_OP_QUANTIZE_MX:
+        case NTK_ISA_OP_DVE_TRANSPOSE:
+        case NTK_ISA_OP_LOAD_MASK_REGISTER:
+        case NTK_ISA_OP_MATCH_VALUE_LOAD:
         case NTK_ISA_OP_TENSOR_COPY_PREDICATED:
         case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
         case NTK_ISA_OP_NC_N_GATHER:

@@ -538,7 +538,8 @@ static void every_operator_combines_two_tiles(void **state)
         if (is_bitwise(op)) {
             continue;
         }
-        element_wise(&w, NTK_ISA_OP_TENSOR_TENSOR, k % 2 ? NTK_ISA_ENGINE_DVE : NTK_ISA_ENGINE_POOL,
+        element_wise(&w, NTK_ISA_OP_TENSOR_TENSOR,
+                     k % 2 && op != NTK_ISA_ALU_POWER ? NTK_ISA_ENGINE_DVE : NTK_ISA_ENGINE_POOL,
                      rows, n, NTK_DTYPE_FLOAT32, NTK_DTYPE_FLOAT32);
         w.instr.op0 = op;
         w.instr.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(B_AT, rows, n, NTK_DTYPE_FLOAT32);
