@@ -17,19 +17,31 @@
 int ntk_cmd_capture(int argc, char **argv);
 int ntk_cmd_view(int argc, char **argv);
 int ntk_cmd_show_session(int argc, char **argv);
+int ntk_cmd_inspect(int argc, char **argv);
 
 /* A capture with its NEFF, opened and paired. */
 struct ntk_profile {
     struct ntk_ntff *ntff;
     struct ntk_neff *neff; /* NULL: none given */
     struct ntk_trace *trace;
-    bool is_incomplete; /* parts of the file are missing: what is there is shown, the exit code is 1 */
+    bool
+        is_incomplete; /* parts of the file are missing: what is there is shown, the exit code is 1 */
 };
 
 /* neff_path may be NULL. Warnings about the files go to stderr; progress too, after two seconds.
  * 0, or 1 with the sentence printed. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 void ntk_profile_close(struct ntk_profile *profile);
+
+/* The folders of inspections below a folder. */
+struct ntk_folder_options {
+    const char *folder;
+    const char *format; /* "summary-text", "summary-json" or "json" */
+    const char *output; /* NULL: stdout */
+    bool ignore_device, ignore_system;
+};
+/* The exit code, with everything told. */
+int ntk_profile_folder(const struct ntk_folder_options *options);
 
 /* To the file, or to stdout with path NULL. 0, or 1 with the sentence printed. */
 int ntk_profile_put(const struct ntk_buf *text, const char *path);

@@ -8,10 +8,13 @@
 
 static const char *arg_session;
 static const char *arg_neff;
+static const char *arg_folder;
 static bool arg_json;
 
 static const struct ntk_opt options[] = {
-    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture (required)" },
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
+    { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
+      "instead: what inspections left there and below" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "check that it is a capture of this NEFF" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON" },
@@ -40,8 +43,15 @@ int ntk_cmd_show_session(int argc, char **argv)
     if (first < argc) {
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
     }
+    if (arg_folder && !arg_session && !arg_neff) {
+        return ntk_profile_folder(&(struct ntk_folder_options){
+            .folder = arg_folder, .format = arg_json ? "summary-json" : "summary-text" });
+    }
+    if (arg_folder) {
+        return ntk_opt_usage_error(&program, "-d goes without -s and -n");
+    }
     if (!arg_session) {
-        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE");
+        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
     }
     code = ntk_profile_open(arg_session, arg_neff, &profile);
     if (code) {

@@ -10,23 +10,33 @@
 
 static const char *arg_neff;
 static const char *arg_session;
+static const char *arg_folder;
 static const char *arg_format = "summary-text";
 static const char *arg_output;
+static bool arg_ignore_device;
+static bool arg_ignore_system;
 
 static const struct ntk_opt options[] = {
-    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture (required)" },
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
+    { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
+      "instead: what inspections left there and below" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "the NEFF that was captured: adds what only it knows" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "summary-text (default) or summary-json" },
+      "summary-text (default) or summary-json; json with -d" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+    { 0, "ignore-device-profile", NULL, NTK_OPT_FLAG, &arg_ignore_device,
+      "with -d: leave out captures" },
+    { 0, "ignore-system-profile", NULL, NTK_OPT_FLAG, &arg_ignore_system,
+      "with -d: leave out the events of the host" },
     NTK_OPT_COMMON,
     { 0 },
 };
 
 static const struct ntk_opt_program program = {
     .name = "neuron-profile view",
-    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]...",
+    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]...\n"
+             "-d FOLDER [OPTION]...",
     .summary = "Shows what a capture says: times, utilization, traffic, operations.",
     .options = options,
     .epilogue =
@@ -59,8 +69,20 @@ int ntk_cmd_view(int argc, char **argv)
     if (first < argc) {
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
     }
-    if (!arg_session) {
-        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE");
+    if (arg_folder && (arg_session || arg_neff)) {
+        return ntk_opt_usage_error(&program, "-d goes without -s and -n");
+    }
+    if (arg_folder &&
+        (strcmp(arg_format, "json") == 0 || is_json || strcmp(arg_format, "summary-text") == 0)) {
+        return ntk_profile_folder(
+            &(struct ntk_folder_options){ .folder = arg_folder,
+                                          .format = arg_format,
+                                          .output = arg_output,
+                                          .ignore_device = arg_ignore_device,
+                                          .ignore_system = arg_ignore_system });
+    }
+    if (!arg_session && !arg_folder) {
+        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
     }
     if (!is_json && strcmp(arg_format, "summary-text") != 0) {
         return ntk_opt_usage_error(

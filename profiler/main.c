@@ -15,9 +15,10 @@ static const struct {
     { "capture", ntk_cmd_capture },
     { "view", ntk_cmd_view },
     { "show-session", ntk_cmd_show_session },
+    { "inspect", ntk_cmd_inspect },
 };
 
-static const char *const command_names[] = { "capture", "view", "show-session", NULL };
+static const char *const command_names[] = { "capture", "view", "show-session", "inspect", NULL };
 
 static const struct ntk_opt options[] = {
     NTK_OPT_COMMON,
@@ -28,7 +29,9 @@ static const struct ntk_opt_program program = {
     .name = "neuron-profile",
     .usage = "capture -n FILE.neff -s FILE.ntff [OPTION]... [NAME FILE]...\n"
              "view -s FILE.ntff [-n FILE.neff] [OPTION]...\n"
-             "show-session -s FILE.ntff [OPTION]...",
+             "view -d FOLDER [OPTION]...\n"
+             "show-session -s FILE.ntff [OPTION]...\n"
+             "inspect [OPTION]... [--] COMMAND [ARGUMENT]...",
     .summary = "Records what a NEFF does on a NeuronCore, and tells it.",
     .options = options,
     .stop_at_operand = true,
@@ -45,13 +48,14 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "a command is missing: capture, view or show-session");
+        return ntk_opt_usage_error(&program,
+                                   "a command is missing: capture, view, show-session or inspect");
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[first], commands[i].name) == 0) {
             return commands[i].run(argc - first, argv + first);
         }
     }
-    return ntk_opt_usage_error(&program, "unknown command '%s': use capture, view or show-session",
-                               argv[first]);
+    return ntk_opt_usage_error(
+        &program, "unknown command '%s': use capture, view, show-session or inspect", argv[first]);
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * system_tables - what each thread of a system trace spent its time on, and where each execution spent
+ * its own, from the call to the device and back.
+ *
+ * Owner:   caller's storage; _fini frees. Texts are the trace's. Threads: any.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_SYSTEM_TABLES_H
+#define NTK_PROFILER_ANALYSIS_SYSTEM_TABLES_H
+
+#include "profiler/system/system_trace.h"
+
+/* All spans and instants of one type in one thread. */
+struct ntk_system_thread_row {
+    uint32_t thread_id;
+    const char *type;
+    bool is_hardware;
+    uint64_t count;
+    uint64_t partial_count; /* of them, without a duration */
+    uint64_t total_ns;      /* of the others; instants have 0 */
+    uint64_t median_ns;     /* rank floor((n - 1) / 2) */
+    uint64_t max_ns;
+};
+
+/* One execution on the first core that it used. Host times; 0 where the trace does not say. */
+struct ntk_system_execution {
+    uint64_t exec_id;
+    const char *model; /* "" */
+    uint32_t model_id, nc, thread_id;
+    uint32_t device_core_count; /* spans on the device */
+    bool is_partial;            /* the call's begin or end is missing */
+    uint64_t start_ns, host_ns; /* the whole call */
+    uint64_t check_ns;          /* before it asked for the core */
+    uint64_t queue_ns;          /* until the core was its own */
+    uint64_t wait_ns;           /* until the core was done */
+    uint64_t after_ns;
+    uint64_t device_ns; /* on the clock of the core: its longest physical core, all steps added */
+    uint64_t device_start_ns; /* on the clock of the core */
+    uint64_t sync_host_ns;    /* host time of that moment: the sync point */
+};
+
+struct ntk_system_tables {
+    size_t thread_row_count;
+    struct ntk_system_thread_row *thread_rows; /* by thread, then total time downwards */
+    size_t execution_count;
+    struct ntk_system_execution *executions; /* by number */
+};
+
+/* 0 or -ENOMEM. */
+int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
+                               struct ntk_system_tables *out_tables);
+void ntk_system_tables_fini(struct ntk_system_tables *tables);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_folder - the folders of inspections, for view and show-session. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/cmd.h"
+#include "profiler/output/output_system.h"
+#include "profiler/system/session_find.h"
+
+#define EXECUTIONS_SHOWN 20
+
+/* One folder with what is made from it. */
+struct loaded {
+    struct ntk_system_trace *trace;
+    struct ntk_system_tables tables;
+    struct ntk_vec captures; /* of struct ntk_system_capture */
+};
+
+/* "..._vnc_3.ntff", "profile_nc_3_session_1.ntff". */
+static uint32_t core_of(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    const char *at = name ? strstr(name, "_vnc_") : NULL;
+    unsigned long nc;
+
+    at = at ? at + 5 : name ? strstr(name, "profile_nc_") : NULL;
+    if (!at) {
+        return UINT32_MAX;
+    }
+    at += strncmp(at, "profile_nc_", 11) == 0 ? 11 : 0;
+    char *end = NULL;
+    nc = strtoul(at, &end, 10);
+    return end == at || nc >= UINT32_MAX ? UINT32_MAX : (uint32_t)nc;
+}
+
+/* One that cannot be read is told and left out: 1. */
+static int capture_load(struct loaded *loaded, const char *path)
+{
+    struct ntk_profile profile;
+    struct ntk_system_capture capture = { .path = path,
+                                          .nc = core_of(path),
+                                          .is_session = strstr(path, "_session_") != NULL };
+    int code = ntk_profile_open(path, NULL, &profile);
+
+    if (code) {
+        return code;
+    }
+    capture.model_id = (uint32_t)profile.ntff->model_id;
+    capture.has_total = profile.trace->has_total && profile.trace->total_ps > 0;
+    capture.total_ns = capture.has_total ? (uint64_t)profile.trace->total_ps / 1000 : 0;
+    for (size_t c = 0; c < profile.trace->core_count; c++) {
+        capture.instruction_count += profile.trace->cores[c].instruction_count;
+        capture.packet_count += profile.trace->cores[c].packet_count;
+    }
+    code = profile.is_incomplete;
+    ntk_profile_close(&profile);
+    return ntk_vec_push(&loaded->captures, &capture) < 0 ? 1 : code;
+}
+
+static void loaded_fini(struct loaded *loaded)
+{
+    ntk_system_tables_fini(&loaded->tables);
+    ntk_system_trace_close(loaded->trace);
+    ntk_vec_fini(&loaded->captures);
+}
+
+/* Exit code: 1 also when something of it could not be read; *out_is_there says whether there is something
+ * to show. */
+static int folder_load(const char *path, const struct ntk_folder_options *options,
+                       struct loaded *loaded, bool *out_is_there)
+{
+    struct ntk_err err = { 0 };
+    int code = 0;
+
+    *loaded = (struct loaded){ 0 };
+    ntk_vec_init(&loaded->captures, sizeof(struct ntk_system_capture));
+    if (ntk_system_trace_open(path, &loaded->trace, &err) < 0) {
+        return ntk_profile_fail(&err);
+    }
+    ntk_vec_each(char *, warning, &loaded->trace->warnings) {
+        fprintf(stderr, "neuron-profile: %s\n", *warning);
+        code = 1;
+    }
+    if (options->ignore_system) {
+        loaded->trace->span_count = 0;
+    }
+    if (ntk_analysis_system_tables(loaded->trace, &loaded->tables) < 0) {
+        ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        loaded_fini(loaded);
+        return ntk_profile_fail(&err);
+    }
+    *out_is_there = true;
+    ntk_vec_each(char *, capture, &loaded->trace->captures) {
+        if (!options->ignore_device && capture_load(loaded, *capture) != 0) {
+            code = 1;
+        }
+    }
+    return code;
+}
+
+static void views_put(const struct ntk_system_view *views, size_t count, const char *format,
+                      struct ntk_buf *out)
+{
+    if (strcmp(format, "summary-json") == 0) {
+        ntk_output_system_summary_json(views, count, out);
+    } else if (strcmp(format, "json") == 0) {
+        ntk_output_system_json(views, count, out);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            if (i > 0) {
+                ntk_buf_add_char(out, '\n');
+            }
+            ntk_output_system_text(&views[i], EXECUTIONS_SHOWN, out);
+        }
+    }
+}
+
+int ntk_profile_folder(const struct ntk_folder_options *options)
+{
+    struct ntk_vec paths;
+    struct ntk_buf text = { 0 };
+    struct ntk_err err = { 0 };
+    size_t count = 0;
+    int code = 0;
+
+    if (ntk_session_find(options->folder, &paths, &err) < 0) {
+        return ntk_profile_fail(&err);
+    }
+    struct loaded *loaded = calloc(paths.count, sizeof *loaded);
+    struct ntk_system_view *views = calloc(paths.count, sizeof *views);
+    for (size_t i = 0; i < paths.count && loaded && views; i++) {
+        bool is_there = false;
+        int one = folder_load(*(char **)ntk_vec_at(&paths, i), options, &loaded[count], &is_there);
+
+        code = code ? code : one;
+        if (is_there) {
+            views[count] = (struct ntk_system_view){ loaded[count].trace, &loaded[count].tables,
+                                                     loaded[count].captures.items,
+                                                     loaded[count].captures.count };
+            count++;
+        }
+    }
+    text.failed = !loaded || !views;
+    if (count > 0) {
+        views_put(views, count, options->format, &text);
+    }
+    if (count > 0 || text.failed) {
+        int put = ntk_profile_put(&text, options->output);
+
+        code = code ? code : put;
+    }
+    for (size_t i = 0; i < count; i++) {
+        loaded_fini(&loaded[i]);
+    }
+    free(views);
+    free(loaded);
+    ntk_buf_fini(&text);
+    ntk_session_paths_fini(&paths);
+    return code;
+}

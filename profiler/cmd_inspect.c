@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_inspect - runs a program with the variables that have its runtime leave profiles in a folder. */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "profiler/cmd.h"
+#include "profiler/system/session_find.h"
+#include "shared/base/opt.h"
+
+extern char **environ;
+
+static const char *arg_output = "./output";
+static const char *arg_mode = "model";
+static uint64_t arg_events;
+static bool arg_system;
+static bool arg_device;
+static bool arg_on_fail;
+static bool arg_cpu;
+static bool arg_memory;
+
+static const struct ntk_opt options[] = {
+    { 'o', "output-dir", "FOLDER", NTK_OPT_TEXT, &arg_output,
+      "where profiles go (default ./output)" },
+    { 'n', "num-trace-events", "N", NTK_OPT_U64, &arg_events,
+      "events that the system trace keeps per core (default 1000000)" },
+    { 0, "capture-system-profiles", NULL, NTK_OPT_FLAG, &arg_system,
+      "record what the host does; the default when neither is asked for" },
+    { 0, "capture-device-profiles", NULL, NTK_OPT_FLAG, &arg_device, "record what the cores do" },
+    { 0, "device-profile-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
+      "model (default): the first execution of each NEFF on each core; session: all, a file per "
+      "core" },
+    { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "record executions that fail too" },
+    { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the load of the processors" },
+    { 0, "host-memory", NULL, NTK_OPT_FLAG, &arg_memory, "record the memory of the host" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-profile inspect",
+    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
+    .summary =
+        "Runs a program and has the Neuron runtime in it, and in the processes it starts, leave\n"
+        "profiles: a folder for each process. Prints these folders at the end.",
+    .options = options,
+    .stop_at_operand = true,
+    .epilogue = "neuron-profile view -d FOLDER shows them. The exit code is that of the command.",
+};
+
+/* Kept as it is when the option was not given, so that what the user set counts. */
+static void variable_set(const char *name, bool is_asked, const char *value)
+{
+    if (is_asked) {
+        (void)setenv(name, value, 1);
+    }
+}
+
+static void environment_make(void)
+{
+    char events[32];
+
+    (void)snprintf(events, sizeof events, "%llu", (unsigned long long)arg_events);
+    (void)setenv("NEURON_RT_INSPECT_ENABLE", "1", 1);
+    (void)setenv("NEURON_RT_INSPECT_OUTPUT_DIR", arg_output, 1);
+    variable_set("NEURON_RT_INSPECT_SYSTEM_PROFILE", arg_system || arg_device,
+                 arg_system ? "1" : "0");
+    variable_set("NEURON_RT_INSPECT_DEVICE_PROFILE", arg_system || arg_device,
+                 arg_device ? arg_mode : "0");
+    variable_set("NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC", arg_events > 0, events);
+    variable_set("NEURON_RT_INSPECT_ON_FAIL", arg_on_fail, "1");
+    variable_set("NEURON_RT_INSPECT_CPU_UTIL", arg_cpu, "1");
+    variable_set("NEURON_RT_INSPECT_HOST_MEMORY", arg_memory, "1");
+}
+
+static volatile sig_atomic_t child;
+
+/* What ends us ends the command, which then closes its runtime and leaves its files. */
+static void pass_on(int number)
+{
+    if (child > 0) {
+        (void)kill((pid_t)child, number);
+    }
+}
+
+/* The exit code of the command, 128 + the signal that ended it; 127 or 126 when it cannot be run. */
+static int command_run(char **argv)
+{
+    struct sigaction forward = { .sa_handler = pass_on };
+    struct sigaction ignore = { .sa_handler = SIG_IGN };
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    pid_t pid = 0;
+    int status = 0;
+
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGQUIT);
+    sigaddset(&defaults, SIGPIPE); /* main() ignores it */
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    /* A terminal sends these to the command itself. */
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGQUIT, &ignore, NULL);
+    int error = posix_spawnp(&pid, argv[0], NULL, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    if (error != 0) {
+        fprintf(stderr, "neuron-profile: cannot run %s: %s\n", argv[0], strerror(error));
+        return error == ENOENT ? 127 : 126;
+    }
+    child = pid;
+    sigaction(SIGTERM, &forward, NULL);
+    sigaction(SIGHUP, &forward, NULL);
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return 1;
+        }
+    }
+    child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Folders that have come since then. */
+static void folders_print(const struct timespec *since)
+{
+    struct ntk_vec paths;
+    struct ntk_err err = { 0 };
+    size_t printed = 0;
+
+    if (ntk_session_find(arg_output, &paths, &err) == 0) {
+        ntk_vec_each(char *, path, &paths) {
+            struct stat status;
+
+            if (stat(*path, &status) == 0 && (status.st_mtim.tv_sec > since->tv_sec ||
+                                              (status.st_mtim.tv_sec == since->tv_sec &&
+                                               status.st_mtim.tv_nsec >= since->tv_nsec))) {
+                printf("%s\n", *path);
+                printed++;
+            }
+        }
+        ntk_session_paths_fini(&paths);
+    }
+    if (printed == 0) {
+        fprintf(stderr,
+                "neuron-profile: the command left no profile in %s: it did not initialise the "
+                "Neuron runtime, or ended without nrt_close\n",
+                arg_output);
+    }
+}
+
+int ntk_cmd_inspect(int argc, char **argv)
+{
+    struct timespec since;
+    int first = ntk_opt_parse(&program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first >= argc) {
+        return ntk_opt_usage_error(&program, "the command is missing");
+    }
+    if (strcmp(arg_mode, "model") != 0 && strcmp(arg_mode, "session") != 0) {
+        return ntk_opt_usage_error(
+            &program, "unknown device profile mode '%s': use model or session", arg_mode);
+    }
+    environment_make();
+    fprintf(stderr, "INFO[0000] Running command \"");
+    for (int i = first; i < argc; i++) {
+        fprintf(stderr, "%s%s", i > first ? " " : "", argv[i]);
+    }
+    fprintf(stderr, "\" with profiling enabled\n");
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of files */
+    int code = command_run(argv + first);
+    if (code != 126 && code != 127) {
+        folders_print(&since);
+    }
+    return code;
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/output/output_system.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "profiler/output/text_table.h"
+#include "shared/base/json.h"
+#include "shared/base/str.h"
+#include "shared/base/units.h"
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The execution that a capture of one execution shows: the first of its model on its core. */
+static const struct ntk_system_execution *captured_find(const struct ntk_system_view *view,
+                                                        const struct ntk_system_capture *capture)
+{
+    for (size_t i = 0; i < view->tables->execution_count && !capture->is_session; i++) {
+        const struct ntk_system_execution *execution = &view->tables->executions[i];
+
+        if (execution->model_id == capture->model_id && execution->nc == capture->nc) {
+            return execution;
+        }
+    }
+    return NULL;
+}
+
+/* ---- text ---- */
+
+static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
+{
+    char time_text[32] = "-";
+    char duration[32];
+    char instance[64];
+    time_t second = (time_t)(trace->begin_ns / 1000000000U);
+    struct tm utc;
+
+    if (trace->begin_ns > 0 && gmtime_r(&second, &utc)) {
+        (void)strftime(time_text, sizeof time_text, "%Y-%m-%d %H:%M:%S", &utc);
+    }
+    ntk_buf_add_format(out, "Session   %s\n", trace->folder);
+    if (trace->info) {
+        ntk_str_copy_clean(instance, sizeof instance, trace->info->instance_type,
+                           strlen(trace->info->instance_type));
+        ntk_buf_add_format(out, "Process   %" PRIu64 " on %s, %s %" PRIu32, trace->info->process_id,
+                           instance, trace->info->core_count == 1 ? "core" : "cores",
+                           trace->info->first_core);
+        if (trace->info->core_count > 1) {
+            ntk_buf_add_format(out, " to %" PRIu32,
+                               trace->info->first_core + trace->info->core_count - 1);
+        }
+        ntk_buf_add_char(out, '\n');
+    }
+    ntk_buf_add_format(
+        out, "Time      %s UTC, %s\n", time_text,
+        ntk_units_duration(duration, sizeof duration,
+                           trace->end_ns > trace->begin_ns ? trace->end_ns - trace->begin_ns : 0));
+    ntk_buf_add_format(out,
+                       "Events    %zu spans and instants, %" PRIu64
+                       " without begin or end, %" PRIu64 " events overwritten\n",
+                       trace->span_count, trace->partial_count, trace->lost);
+}
+
+static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *out)
+{
+    static const char *const heads[] = { "THREAD",     "EVENT",     "SOURCE",   "COUNT",
+                                         "TOTAL (US)", "MEAN (US)", "P50 (US)", "MAX (US)" };
+    struct ntk_text_table table;
+
+    ntk_text_table_init(&table, 8, 1u << 1 | 1u << 2, heads);
+    for (size_t i = 0; i < tables->thread_row_count; i++) {
+        const struct ntk_system_thread_row *row = &tables->thread_rows[i];
+        uint64_t whole = row->count - row->partial_count;
+
+        ntk_text_table_format(&table, "%" PRIu32, row->thread_id);
+        ntk_text_table_text(&table, row->type);
+        ntk_text_table_text(&table, row->is_hardware ? "neuron_hw" : "neuron_rt");
+        ntk_text_table_format(&table, "%" PRIu64, row->count);
+        ntk_text_table_us(&table, row->total_ns, row->max_ns > 0);
+        ntk_text_table_us(&table, whole > 0 ? row->total_ns / whole : 0, row->max_ns > 0);
+        ntk_text_table_us(&table, row->median_ns, row->max_ns > 0);
+        ntk_text_table_us(&table, row->max_ns, row->max_ns > 0);
+    }
+    ntk_buf_add_char(out, '\n');
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+}
+
+static void executions_put(const struct ntk_system_view *view, size_t count_max,
+                           struct ntk_buf *out)
+{
+    static const char *const heads[] = { "EXEC",       "MODEL",     "NC",         "THREAD",
+                                         "START (US)", "HOST (US)", "CHECK",      "QUEUE",
+                                         "WAIT",       "AFTER",     "DEVICE (US)" };
+    const struct ntk_system_tables *tables = view->tables;
+    struct ntk_text_table table;
+
+    ntk_text_table_init(&table, 11, 1u << 1, heads);
+    for (size_t i = 0; i < tables->execution_count && i < count_max; i++) {
+        const struct ntk_system_execution *execution = &tables->executions[i];
+        bool is_whole = !execution->is_partial;
+
+        ntk_text_table_format(&table, "%" PRIu64, execution->exec_id);
+        ntk_text_table_text(&table, execution->model);
+        ntk_text_table_format(&table, "%" PRIu32, execution->nc);
+        ntk_text_table_format(&table, "%" PRIu32, execution->thread_id);
+        ntk_text_table_us(&table, execution->start_ns - view->trace->begin_ns,
+                          execution->start_ns >= view->trace->begin_ns);
+        ntk_text_table_us(&table, execution->host_ns, is_whole);
+        ntk_text_table_us(&table, execution->check_ns, execution->check_ns > 0);
+        ntk_text_table_us(&table, execution->queue_ns, execution->queue_ns > 0);
+        ntk_text_table_us(&table, execution->wait_ns, execution->wait_ns > 0);
+        ntk_text_table_us(&table, execution->after_ns, execution->after_ns > 0);
+        ntk_text_table_us(&table, execution->device_ns, execution->device_core_count > 0);
+    }
+    ntk_buf_add_char(out, '\n');
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+    if (tables->execution_count > count_max) {
+        ntk_buf_add_format(out, "(%zu more executions: --output-format summary-json has all)\n",
+                           tables->execution_count - count_max);
+    }
+}
+
+static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out)
+{
+    static const char *const heads[] = { "CAPTURE",     "MODEL ID",     "NC",         "EXECUTION",
+                                         "DEVICE (US)", "INSTRUCTIONS", "DMA PACKETS" };
+    struct ntk_text_table table;
+
+    ntk_text_table_init(&table, 7, 1u << 0, heads);
+    for (size_t i = 0; i < view->capture_count; i++) {
+        const struct ntk_system_capture *capture = &view->captures[i];
+        const struct ntk_system_execution *execution = captured_find(view, capture);
+
+        ntk_text_table_text(&table, base_name(capture->path));
+        ntk_text_table_format(&table, "%" PRIu32, capture->model_id);
+        ntk_text_table_format(&table, "%" PRId64,
+                              capture->nc == UINT32_MAX ? -1 : (int64_t)capture->nc);
+        if (execution) {
+            ntk_text_table_format(&table, "%" PRIu64, execution->exec_id);
+        } else {
+            ntk_text_table_text(&table, capture->is_session ? "all" : "-");
+        }
+        ntk_text_table_us(&table, capture->total_ns, capture->has_total);
+        ntk_text_table_format(&table, "%" PRIu64, capture->instruction_count);
+        ntk_text_table_format(&table, "%" PRIu64, capture->packet_count);
+    }
+    ntk_buf_add_char(out, '\n');
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+}
+
+void ntk_output_system_text(const struct ntk_system_view *view, size_t executions_max,
+                            struct ntk_buf *out)
+{
+    head_put(view->trace, out);
+    if (view->tables->thread_row_count > 0) {
+        threads_put(view->tables, out);
+    }
+    if (view->tables->execution_count > 0) {
+        executions_put(view, executions_max, out);
+    }
+    if (view->capture_count > 0) {
+        captures_put(view, out);
+    }
+}
+
+/* ---- summary JSON ---- */
+
+static void session_json(const struct ntk_system_trace *trace, struct ntk_json *json)
+{
+    ntk_json_key_text(json, "folder", trace->folder);
+    if (trace->info) {
+        ntk_json_key_text(json, "instance_id", trace->info->instance_id);
+        ntk_json_key_text(json, "instance_type", trace->info->instance_type);
+        ntk_json_key_text(json, "runtime_version", trace->info->runtime_version);
+        ntk_json_key_u64(json, "process_id", trace->info->process_id);
+        ntk_json_key_u64(json, "session_id", trace->info->session_id);
+        ntk_json_key_u64(json, "core_count", trace->info->core_count);
+        ntk_json_key_u64(json, "first_core", trace->info->first_core);
+        ntk_json_key_u64(json, "lnc", trace->info->lnc);
+    }
+    ntk_json_key_u64(json, "begin_ns", trace->begin_ns);
+    ntk_json_key_u64(json, "end_ns", trace->end_ns);
+    ntk_json_key_u64(json, "event_count", trace->span_count);
+    ntk_json_key_u64(json, "partial_count", trace->partial_count);
+    ntk_json_key_u64(json, "lost_count", trace->lost);
+}
+
+static void threads_json(const struct ntk_system_tables *tables, struct ntk_json *json)
+{
+    ntk_json_key_array_begin(json, "threads");
+    for (size_t i = 0; i < tables->thread_row_count; i++) {
+        const struct ntk_system_thread_row *row = &tables->thread_rows[i];
+
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "thread_id", row->thread_id);
+        ntk_json_key_text(json, "event_type", row->type);
+        ntk_json_key_text(json, "source", row->is_hardware ? "neuron_hw" : "neuron_rt");
+        ntk_json_key_u64(json, "count", row->count);
+        ntk_json_key_u64(json, "partial_count", row->partial_count);
+        ntk_json_key_u64(json, "total_ns", row->total_ns);
+        ntk_json_key_u64(json, "median_ns", row->median_ns);
+        ntk_json_key_u64(json, "max_ns", row->max_ns);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+}
+
+static void executions_json(const struct ntk_system_tables *tables, struct ntk_json *json)
+{
+    ntk_json_key_array_begin(json, "executions");
+    for (size_t i = 0; i < tables->execution_count; i++) {
+        const struct ntk_system_execution *execution = &tables->executions[i];
+
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "exec_id", execution->exec_id);
+        ntk_json_key_text(json, "model_name", execution->model);
+        ntk_json_key_u64(json, "model_id", execution->model_id);
+        ntk_json_key_u64(json, "nc_idx", execution->nc);
+        ntk_json_key_u64(json, "thread_id", execution->thread_id);
+        ntk_json_key_u64(json, "start_ns", execution->start_ns);
+        ntk_json_key_bool(json, "is_partial", execution->is_partial);
+        ntk_json_key_u64(json, "host_ns", execution->host_ns);
+        ntk_json_key_u64(json, "check_ns", execution->check_ns);
+        ntk_json_key_u64(json, "queue_ns", execution->queue_ns);
+        ntk_json_key_u64(json, "wait_ns", execution->wait_ns);
+        ntk_json_key_u64(json, "after_ns", execution->after_ns);
+        ntk_json_key_u64(json, "device_ns", execution->device_ns);
+        ntk_json_key_u64(json, "device_core_count", execution->device_core_count);
+        ntk_json_key_u64(json, "nc_timestamp_ns", execution->device_start_ns);
+        ntk_json_key_u64(json, "cpu_timestamp_ns", execution->sync_host_ns);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+}
+
+static void captures_json(const struct ntk_system_view *view, struct ntk_json *json)
+{
+    ntk_json_key_array_begin(json, "captures");
+    for (size_t i = 0; i < view->capture_count; i++) {
+        const struct ntk_system_capture *capture = &view->captures[i];
+        const struct ntk_system_execution *execution = captured_find(view, capture);
+
+        ntk_json_object_begin(json);
+        ntk_json_key_text(json, "file", base_name(capture->path));
+        ntk_json_key_u64(json, "model_id", capture->model_id);
+        if (capture->nc != UINT32_MAX) {
+            ntk_json_key_u64(json, "nc_idx", capture->nc);
+        }
+        if (execution) {
+            ntk_json_key_u64(json, "exec_id", execution->exec_id);
+        }
+        if (capture->has_total) {
+            ntk_json_key_u64(json, "device_ns", capture->total_ns);
+        }
+        ntk_json_key_u64(json, "instruction_count", capture->instruction_count);
+        ntk_json_key_u64(json, "packet_count", capture->packet_count);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+}
+
+void ntk_output_system_summary_json(const struct ntk_system_view *views, size_t count,
+                                    struct ntk_buf *out)
+{
+    struct ntk_json json;
+
+    ntk_json_init(&json, out, true);
+    ntk_json_object_begin(&json);
+    ntk_json_key_array_begin(&json, "sessions");
+    for (size_t i = 0; i < count; i++) {
+        ntk_json_object_begin(&json);
+        session_json(views[i].trace, &json);
+        threads_json(views[i].tables, &json);
+        executions_json(views[i].tables, &json);
+        captures_json(&views[i], &json);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(out, '\n');
+}
+
+/* ---- the vendor's JSON ---- */
+
+static const char *instance_of(const struct ntk_system_trace *trace)
+{
+    return trace->info ? trace->info->instance_id : "";
+}
+
+/* first_id: of the span with index 0; ids are of the document. */
+static void span_json(const struct ntk_system_trace *trace, size_t index, uint64_t first_id,
+                      struct ntk_json *json)
+{
+    const struct ntk_system_span *span = &trace->spans[index];
+    bool is_hardware = ntk_system_type_is_hardware(span->type);
+    bool is_tensor = strncmp(span->type, "nrt_tensor_", 11) == 0;
+    char group[32];
+
+    (void)snprintf(group, sizeof group, "nrt-nc-%03" PRIu32, span->nc);
+    ntk_json_object_begin(json);
+    ntk_json_key_u64(json, "id", first_id + index);
+    if (span->parent != NTK_SYSTEM_NO_PARENT) {
+        ntk_json_key_u64(json, "parent_id", first_id + span->parent);
+    }
+    ntk_json_key_text(json, "name", span->type);
+    ntk_json_key_text(json, "group", group);
+    ntk_json_key_u64(json, "timestamp", span->start_ns);
+    /* The device's own clock where there is one: both its ends are on it. */
+    ntk_json_key_u64(json, "duration",
+                     is_hardware && span->device_end_ns > span->device_start_ns
+                         ? span->device_end_ns - span->device_start_ns
+                         : span->end_ns - span->start_ns);
+    ntk_json_key_text(json, "instance_id", instance_of(trace));
+    ntk_json_key_u64(json, "process_id", trace->info ? trace->info->process_id : 0);
+    ntk_json_key_u64(json, "thread_id", span->thread_id);
+    ntk_json_key_u64(json, "worker_gid", span->worker);
+    ntk_json_key_u64(json, "lnc_idx", span->nc);
+    ntk_json_key_u64(json, "nc_idx", span->nc);
+    if (is_hardware) {
+        ntk_json_key_u64(json, "device_core_idx", span->device_core);
+    }
+    if (span->exec_id != 0) {
+        ntk_json_key_u64(json, "exec_id", span->exec_id);
+    }
+    if (span->model_id != 0) {
+        ntk_json_key_u64(json, "model_id", span->model_id);
+        ntk_json_key_text(json, "model_name", span->name);
+    }
+    if (is_tensor) {
+        ntk_json_key_text(json, "tensor_name", span->name);
+    }
+    if (span->bytes != 0) {
+        ntk_json_key_u64(json, "size", span->bytes);
+    }
+    ntk_json_object_end(json);
+}
+
+static uint64_t sample_duration(const NtkNtracePb__HostSamples *samples, size_t i)
+{
+    uint64_t next =
+        i + 1 < samples->n_timestamp_ns ? samples->timestamp_ns[i + 1] : samples->timestamp_ns[i];
+
+    return next > samples->timestamp_ns[i] ? next - samples->timestamp_ns[i] : 0;
+}
+
+static void memory_json(const struct ntk_system_trace *trace, struct ntk_json *json)
+{
+    const NtkNtracePb__HostSamples *samples = trace->memory;
+
+    for (size_t i = 0; samples && i < samples->n_total_bytes; i++) {
+        double total = (double)samples->total_bytes[i];
+
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "timestamp", samples->timestamp_ns[i]);
+        ntk_json_key_u64(json, "duration", sample_duration(samples, i));
+        ntk_json_key_text(json, "instance_id", instance_of(trace));
+        ntk_json_key_u64(json, "usage", samples->used_bytes[i]);
+        ntk_json_key_double(json, "percent_usage",
+                            total > 0.0 ? 100.0 * (double)samples->used_bytes[i] / total : 0.0);
+        ntk_json_object_end(json);
+    }
+}
+
+static void cpu_json(const struct ntk_system_trace *trace, struct ntk_json *json)
+{
+    const NtkNtracePb__HostSamples *samples = trace->cpu;
+
+    for (size_t c = 0; samples && c < samples->n_cpus; c++) {
+        for (size_t i = 0; i < samples->n_timestamp_ns; i++) {
+            ntk_json_object_begin(json);
+            ntk_json_key_u64(json, "timestamp", samples->timestamp_ns[i]);
+            ntk_json_key_u64(json, "duration", sample_duration(samples, i));
+            ntk_json_key_text(json, "instance_id", instance_of(trace));
+            ntk_json_key_u64(json, "cpu_id", c);
+            ntk_json_key_double(json, "util", samples->cpus[c]->percent[i]);
+            ntk_json_object_end(json);
+        }
+    }
+}
+
+void ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out)
+{
+    struct ntk_json json;
+    uint64_t first_id = 1;
+
+    ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_array_begin(&json, "trace_event");
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < views[i].trace->span_count; k++) {
+            span_json(views[i].trace, k, first_id, &json);
+        }
+        first_id += views[i].trace->span_count;
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "mem_usage");
+    for (size_t i = 0; i < count; i++) {
+        memory_json(views[i].trace, &json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "cpu_util");
+    for (size_t i = 0; i < count; i++) {
+        cpu_json(views[i].trace, &json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(out, '\n');
+}

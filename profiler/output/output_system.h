@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_system - what inspected processes did on the host, as text and as JSON.
+ *
+ * Every function appends to a buffer; an allocation that fails shows in ntk_buf_ok(). The same folder gives
+ * the same bytes.
+ */
+#ifndef NTK_PROFILER_OUTPUT_OUTPUT_SYSTEM_H
+#define NTK_PROFILER_OUTPUT_OUTPUT_SYSTEM_H
+
+#include "profiler/analysis/system_tables.h"
+#include "shared/base/buf.h"
+
+/* A device capture of the folder, as far as it can be read. */
+struct ntk_system_capture {
+    const char *path;
+    uint32_t model_id;
+    uint32_t nc; /* by the name of the file; UINT32_MAX when it does not say */
+    bool has_total;
+    uint64_t total_ns;
+    uint64_t instruction_count, packet_count;
+    bool is_session; /* all executions of the core, else the first one of its model */
+};
+
+struct ntk_system_view {
+    const struct ntk_system_trace *trace;
+    const struct ntk_system_tables *tables;
+    const struct ntk_system_capture *captures;
+    size_t capture_count;
+};
+
+/* The first lines of it, threads, executions (at most so many) and captures. */
+void ntk_output_system_text(const struct ntk_system_view *view, size_t executions_max,
+                            struct ntk_buf *out);
+/* {"sessions": [...]}: the same tables, whole. */
+void ntk_output_system_summary_json(const struct ntk_system_view *views, size_t count,
+                                    struct ntk_buf *out);
+/* {"trace_event": [...], "mem_usage": [...], "cpu_util": [...]}, the vendor's names of keys. */
+void ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/system/session_find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "shared/base/str.h"
+
+#define DEPTH_MAX 3 /* output folder, process, time */
+
+static int path_compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_session_file(const char *name)
+{
+    return strcmp(name, "ntrace.pb") == 0 || strcmp(name, "trace_info.pb") == 0 ||
+           ntk_str_ends_with(name, ".ntff");
+}
+
+static int path_add(struct ntk_vec *paths, const char *path)
+{
+    char *copy = strdup(path);
+
+    if (!copy || ntk_vec_push(paths, &copy) < 0) {
+        free(copy);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static int walk(const char *folder, int depth, struct ntk_vec *paths)
+{
+    DIR *dir = opendir(folder);
+    bool is_session = false;
+    int ret = 0;
+
+    if (!dir) {
+        return -errno;
+    }
+    for (struct dirent *entry = readdir(dir); entry && ret == 0; entry = readdir(dir)) {
+        struct stat status;
+        char *path = NULL;
+
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        is_session = is_session || is_session_file(entry->d_name);
+        if (depth == DEPTH_MAX || paths->count >= NTK_SESSION_FOLDERS_MAX) {
+            continue;
+        }
+        if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0) {
+            ret = -ENOMEM;
+        } else if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+            int below = walk(path, depth + 1, paths);
+
+            ret = below == -ENOMEM ? below : 0; /* one that cannot be read is left out */
+        }
+        free(path);
+    }
+    closedir(dir);
+    if (ret == 0 && is_session) {
+        ret = path_add(paths, folder);
+    }
+    return ret;
+}
+
+int ntk_session_find(const char *folder, struct ntk_vec *out_paths, struct ntk_err *err)
+{
+    ntk_vec_init(out_paths, sizeof(char *));
+    int ret = walk(folder, 0, out_paths);
+    if (ret < 0) {
+        ntk_session_paths_fini(out_paths);
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", folder,
+                           strerror(-ret));
+    }
+    if (out_paths->count == 0) {
+        ntk_session_paths_fini(out_paths);
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "%s has no folder of an inspection in it: no ntrace.pb, no capture",
+                           folder);
+    }
+    ntk_vec_sort(out_paths, path_compare);
+    return 0;
+}
+
+void ntk_session_paths_fini(struct ntk_vec *paths)
+{
+    ntk_vec_each(char *, path, paths) {
+        free(*path);
+    }
+    ntk_vec_fini(paths);
+}
+
+int ntk_session_files(const char *folder, const char *end, struct ntk_vec *out_paths)
+{
+    DIR *dir = opendir(folder);
+    int ret = 0;
+
+    ntk_vec_init(out_paths, sizeof(char *));
+    if (!dir) {
+        return -errno;
+    }
+    for (struct dirent *entry = readdir(dir); entry && ret == 0; entry = readdir(dir)) {
+        char *path = NULL;
+
+        if (entry->d_name[0] == '.' || !ntk_str_ends_with(entry->d_name, end)) {
+            continue;
+        }
+        ret = asprintf(&path, "%s/%s", folder, entry->d_name) < 0 ? -ENOMEM
+                                                                  : path_add(out_paths, path);
+        free(path);
+    }
+    closedir(dir);
+    ntk_vec_sort(out_paths, path_compare);
+    return ret;
+}

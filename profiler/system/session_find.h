@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_find - the folders of inspections below a folder.
+ *
+ * Given may be the folder of one inspection, that of a process, or the output folder of many: a folder
+ * is one of an inspection when it has a trace or a capture in it. Links are not followed.
+ *
+ * Owner:   the list is the caller's. Threads: any.
+ */
+#ifndef NTK_PROFILER_SYSTEM_SESSION_FIND_H
+#define NTK_PROFILER_SYSTEM_SESSION_FIND_H
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+
+#define NTK_SESSION_FOLDERS_MAX 4096U
+
+/* Adds paths (char *, malloc'ed) to *out_paths, sorted. -ENOENT with a sentence when there is none. */
+int ntk_session_find(const char *folder, struct ntk_vec *out_paths, struct ntk_err *err);
+void ntk_session_paths_fini(struct ntk_vec *paths);
+/* The files of a folder whose names end so, sorted; the same ownership. */
+int ntk_session_files(const char *folder, const char *end, struct ntk_vec *out_paths);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/system/system_trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/system/session_find.h"
+
+enum phase {
+    PHASE_START,
+    PHASE_STOP,
+    PHASE_INSTANT,
+};
+
+bool ntk_system_type_is_hardware(const char *type)
+{
+    static const char *const types[] = {
+        "nc_exec_running",  "cc_running",           "cc_exec_barrier", "numerical_err",
+        "nrt_model_switch", "timestamp_sync_point", "hw_notify",
+    };
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i], type) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- files ---- */
+
+static void warn(struct ntk_system_trace *trace, const struct ntk_err *err)
+{
+    char text[NTK_ERR_TEXT_BYTES + 64];
+    char *copy = strdup(ntk_err_format(err, text, sizeof text));
+
+    if (!copy || ntk_vec_push(&trace->warnings, &copy) < 0) {
+        free(copy);
+    }
+}
+
+/* NULL when the file is not there. */
+static char *file_of(const struct ntk_system_trace *trace, const char *name)
+{
+    char *path = NULL;
+
+    if (asprintf(&path, "%s/%s", trace->folder, name) < 0) {
+        return NULL;
+    }
+    if (access(path, F_OK) != 0) {
+        free(path);
+        return NULL;
+    }
+    return path;
+}
+
+#define READ(trace, name, function, out)                               \
+    do {                                                               \
+        struct ntk_err read_err = { 0 };                               \
+        char *read_path = file_of((trace), (name));                    \
+        if (read_path && function(read_path, (out), &read_err) != 0) { \
+            warn((trace), &read_err);                                  \
+        }                                                              \
+        free(read_path);                                               \
+    } while (0)
+
+/* ---- spans ---- */
+
+struct started {
+    uint64_t tracking_id;
+    size_t span;
+};
+
+static int started_compare(const void *a, const void *b)
+{
+    const struct started *x = a;
+    const struct started *y = b;
+
+    if (x->tracking_id != y->tracking_id) {
+        return x->tracking_id < y->tracking_id ? -1 : 1;
+    }
+    return x->span < y->span ? -1 : x->span > y->span;
+}
+
+static struct ntk_system_span span_of(const NtkNtracePb__Trace *file, const NtkNtracePb__Core *core,
+                                      size_t i)
+{
+    return (struct ntk_system_span){
+        .type = file->event_types[core->event_type[i]],
+        .name = core->name[i] > 0 ? file->names[core->name[i] - 1] : "",
+        .start_ns = core->timestamp_ns[i],
+        .end_ns = core->timestamp_ns[i],
+        .is_instant = core->phase[i] == PHASE_INSTANT,
+        .is_partial = core->phase[i] != PHASE_INSTANT, /* until its other end is found */
+        .tracking_id = core->tracking_id[i],
+        .exec_id = core->exec_id[i],
+        .device_start_ns = core->nc_timestamp_ns[i],
+        .device_end_ns = core->nc_timestamp_ns[i],
+        .bytes = core->size[i],
+        .model_id = core->model_id[i],
+        .thread_id = core->thread_id[i],
+        .nc = core->nc_idx,
+        .worker = core->worker_gid,
+        .device_core = core->device_core_idx[i],
+        .stack = core->hbm_idx[i],
+        .parent = NTK_SYSTEM_NO_PARENT,
+    };
+}
+
+/* The span that began with this number and has no end yet. */
+static struct ntk_system_span *started_find(struct ntk_system_span *spans,
+                                            const struct started *starts, size_t count,
+                                            uint64_t tracking_id)
+{
+    struct started key = { .tracking_id = tracking_id };
+    size_t low = 0;
+    size_t high = count;
+
+    while (low < high) { /* the first of that number */
+        size_t middle = low + (high - low) / 2;
+
+        if (started_compare(&starts[middle], &key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < count && starts[low].tracking_id == tracking_id &&
+        spans[starts[low].span].is_partial) {
+        return &spans[starts[low].span];
+    }
+    return NULL;
+}
+
+static void span_end(struct ntk_system_span *span, const struct ntk_system_span *stop)
+{
+    span->is_partial = false;
+    /* A clock that was set back in between is no negative time. */
+    span->end_ns = stop->end_ns > span->start_ns ? stop->end_ns : span->start_ns;
+    span->device_end_ns =
+        stop->device_end_ns > span->device_start_ns ? stop->device_end_ns : span->device_start_ns;
+    if (span->exec_id == 0) {
+        span->exec_id = stop->exec_id;
+    }
+    if (span->bytes == 0) {
+        span->bytes = stop->bytes;
+    }
+}
+
+static int spans_make(struct ntk_system_trace *trace)
+{
+    const NtkNtracePb__Trace *file = trace->file;
+    size_t event_count = 0;
+    size_t start_count = 0;
+
+    for (size_t c = 0; c < file->n_cores; c++) {
+        event_count += file->cores[c]->n_tracking_id;
+    }
+    trace->spans = calloc(event_count + 1, sizeof *trace->spans);
+    struct started *starts = calloc(event_count + 1, sizeof *starts);
+    if (!trace->spans || !starts) {
+        free(starts);
+        return -ENOMEM;
+    }
+    for (size_t c = 0; c < file->n_cores; c++) {
+        const NtkNtracePb__Core *core = file->cores[c];
+
+        for (size_t i = 0; i < core->n_tracking_id; i++) {
+            if (core->phase[i] == PHASE_STOP) {
+                continue;
+            }
+            if (core->phase[i] == PHASE_START) {
+                starts[start_count++] = (struct started){ core->tracking_id[i], trace->span_count };
+            }
+            trace->spans[trace->span_count++] = span_of(file, core, i);
+        }
+    }
+    qsort(starts, start_count, sizeof *starts, started_compare);
+    for (size_t c = 0; c < file->n_cores; c++) {
+        const NtkNtracePb__Core *core = file->cores[c];
+
+        for (size_t i = 0; i < core->n_tracking_id; i++) {
+            if (core->phase[i] != PHASE_STOP) {
+                continue;
+            }
+            struct ntk_system_span stop = span_of(file, core, i);
+            struct ntk_system_span *span =
+                started_find(trace->spans, starts, start_count, stop.tracking_id);
+
+            if (span) {
+                span_end(span, &stop);
+            } else { /* its start was overwritten */
+                trace->spans[trace->span_count++] = stop;
+            }
+        }
+    }
+    free(starts);
+    return 0;
+}
+
+static int span_compare(const void *a, const void *b)
+{
+    const struct ntk_system_span *x = a;
+    const struct ntk_system_span *y = b;
+
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
+}
+
+/* The spans that are open in one thread while we go through all by start. */
+struct open_spans {
+    uint32_t thread_id;
+    struct ntk_vec stack; /* of size_t */
+};
+
+static struct ntk_vec *stack_of(struct ntk_vec *threads, uint32_t thread_id)
+{
+    ntk_vec_each(struct open_spans, thread, threads) {
+        if (thread->thread_id == thread_id) {
+            return &thread->stack;
+        }
+    }
+    struct open_spans *added = ntk_vec_add(threads);
+    if (!added) {
+        return NULL;
+    }
+    added->thread_id = thread_id;
+    ntk_vec_init(&added->stack, sizeof(size_t));
+    return &added->stack;
+}
+
+#define THREADS_MAX 4096U /* a hostile file names no more */
+
+static int nest(struct ntk_system_trace *trace)
+{
+    struct ntk_vec threads = NTK_VEC_INIT(struct open_spans);
+    int ret = 0;
+
+    for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
+        struct ntk_system_span *span = &trace->spans[i];
+        struct ntk_vec *stack =
+            threads.count < THREADS_MAX ? stack_of(&threads, span->thread_id) : NULL;
+
+        if (!stack) {
+            ret = threads.count < THREADS_MAX ? -ENOMEM : 0;
+            continue;
+        }
+        while (stack->count > 0) {
+            const struct ntk_system_span *open =
+                &trace->spans[*(size_t *)ntk_vec_at(stack, stack->count - 1)];
+
+            if (open->end_ns >= span->end_ns) {
+                span->parent = *(size_t *)ntk_vec_at(stack, stack->count - 1);
+                break;
+            }
+            if (open->end_ns > span->start_ns) {
+                break; /* they overlap: the later one is nobody's child */
+            }
+            ntk_vec_remove(stack, stack->count - 1);
+        }
+        if (!span->is_instant && !span->is_partial) {
+            ret = ntk_vec_push(stack, &i) < 0 ? -ENOMEM : 0;
+        }
+    }
+    ntk_vec_each(struct open_spans, thread, &threads) {
+        ntk_vec_fini(&thread->stack);
+    }
+    ntk_vec_fini(&threads);
+    return ret;
+}
+
+static void bounds_find(struct ntk_system_trace *trace)
+{
+    if (trace->info) {
+        trace->begin_ns = trace->info->begin_ns;
+        trace->end_ns = trace->info->end_ns;
+        return;
+    }
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+
+        trace->begin_ns = i == 0 ? span->start_ns : trace->begin_ns;
+        trace->end_ns = span->end_ns > trace->end_ns ? span->end_ns : trace->end_ns;
+    }
+}
+
+/* Pieces of one core count on; the last says most. */
+static void lost_count(struct ntk_system_trace *trace)
+{
+    for (size_t c = 0; c < trace->file->n_cores; c++) {
+        const NtkNtracePb__Core *core = trace->file->cores[c];
+        bool is_last =
+            c + 1 == trace->file->n_cores || trace->file->cores[c + 1]->nc_idx != core->nc_idx;
+
+        trace->lost += is_last ? core->lost : 0;
+    }
+    for (size_t i = 0; i < trace->span_count; i++) {
+        trace->partial_count += trace->spans[i].is_partial;
+    }
+}
+
+int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trace,
+                          struct ntk_err *err)
+{
+    struct ntk_system_trace *trace = calloc(1, sizeof *trace);
+    int ret = 0;
+
+    if (!trace || !(trace->folder = strdup(folder))) {
+        free(trace);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    ntk_vec_init(&trace->warnings, sizeof(char *));
+    ret = ntk_session_files(folder, ".ntff", &trace->captures);
+    if (ret < 0) {
+        ntk_system_trace_close(trace);
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", folder,
+                           strerror(-ret));
+    }
+    READ(trace, "trace_info.pb", ntk_ntrace_read_info, &trace->info);
+    READ(trace, "ntrace.pb", ntk_ntrace_read, &trace->file);
+    READ(trace, "cpu_util.pb", ntk_ntrace_read_host, &trace->cpu);
+    READ(trace, "host_mem.pb", ntk_ntrace_read_host, &trace->memory);
+    if (trace->file) {
+        ret = spans_make(trace);
+        if (ret == 0) {
+            qsort(trace->spans, trace->span_count, sizeof *trace->spans, span_compare);
+            ret = nest(trace);
+        }
+        lost_count(trace);
+    }
+    if (ret < 0) {
+        ntk_system_trace_close(trace);
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    bounds_find(trace);
+    *out_trace = trace;
+    return 0;
+}
+
+void ntk_system_trace_close(struct ntk_system_trace *trace)
+{
+    if (!trace) {
+        return;
+    }
+    ntk_ntrace_pb__info__free_unpacked(trace->info, NULL);
+    ntk_ntrace_pb__trace__free_unpacked(trace->file, NULL);
+    ntk_ntrace_pb__host_samples__free_unpacked(trace->cpu, NULL);
+    ntk_ntrace_pb__host_samples__free_unpacked(trace->memory, NULL);
+    ntk_session_paths_fini(&trace->captures);
+    ntk_session_paths_fini(&trace->warnings);
+    free(trace->spans);
+    free(trace->folder);
+    free(trace);
+}

@@ -1,0 +1,103 @@
+#!/bin/bash
+# inspect - neuron-profile inspect around real programs, and what view and show-session say of the folders.
+set -u
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-inspect-XXXXXX")
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks
+unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+for name in $(compgen -e NEURON_RT_INSPECT_); do unset "$name"; done
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir -m 700 hooks
+failures=0
+complain() {
+    printf 'FAILED: %s\n' "$*"
+    sed 's/^/    | /' err
+    failures=$((failures + 1))
+}
+neuron-packager example memcpy -o m.neff -s 64 >/dev/null || exit 1
+
+# ---- a program with both kinds of profile ----
+neuron-profile inspect -o out --capture-system-profiles --capture-device-profiles --host-memory \
+    -- neuron-bench exec m.neff --count 5 --json >printed 2>err || complain "inspect: exit code $?"
+grep -q '^INFO\[0000\] Running command "neuron-bench exec m.neff --count 5 --json" with profiling enabled$' err ||
+    complain "inspect does not say what it runs"
+folder=$(tail -n 1 printed)
+[[ $folder == out/i-local_pid_*/*Z ]] && [ -d "$folder" ] || complain "no folder is named: $folder"
+for file in ntrace.pb trace_info.pb host_mem.pb; do
+    [ -s "$folder/$file" ] || complain "no $file"
+done
+[ ! -e "$folder/cpu_util.pb" ] || complain "cpu_util.pb, unasked"
+set -- "$folder"/*_instid_0_vnc_0.ntff
+[ -s "$1" ] || complain "no device profile"
+set -- "$folder"/neff_*_vnc_0.neff
+cmp -s "$1" m.neff || complain "no copy of the NEFF"
+
+# ---- what it says ----
+for place in out "$(dirname "$folder")" "$folder"; do
+    neuron-profile view -d "$place" >text 2>err || complain "view -d $place: exit code $?"
+    [ -s err ] && complain "view -d $place says something on stderr"
+done
+grep -Eq '^ *[0-9]+  nrt_execute +neuron_rt +5 ' text || complain "five executions are not in the table"
+grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +5 ' text || complain "nor on the device"
+grep -Eq '^ +1  memcpy +0 ' text || complain "execution 1 has no row"
+grep -Eq '_instid_0_vnc_0.ntff +10001 +0 +1 ' text || complain "the capture is not that of execution 1"
+# The device time of a row is that of the capture.
+row=$(awk '$1 == 1 && $2 == "memcpy" { print $NF }' text)
+capture=$(awk '/_vnc_0.ntff/ { print $5 }' text)
+[ -n "$row" ] && [ "$row" = "$capture" ] || complain "device time $row is not the capture's $capture"
+neuron-profile show-session -d out -j >json 2>err || complain "show-session -d -j: exit code $?"
+[ "$(grep -c '"is_partial": false' json)" = 5 ] || complain "the summary does not have five executions"
+neuron-profile view -d out --output-format json --output-file all.json >printed 2>err || complain "json: exit code $?"
+for key in trace_event mem_usage cpu_util parent_id exec_id nrt-nc-000 '"usage"'; do
+    grep -q -- "$key" all.json || complain "$key is not in the JSON"
+done
+neuron-profile view -d out --output-format json >again.json 2>err
+cmp -s all.json again.json || complain "the same folder gives other bytes"
+neuron-profile view -d out --ignore-device-profile >text 2>err
+grep -q ntff text && complain "captures, although ignored"
+neuron-profile view -d out --ignore-system-profile >text 2>err
+grep -q nrt_execute text && complain "events, although ignored"
+
+# ---- a cut trace: what is intact, one sentence, exit code 1 ----
+cp -r "$folder" cut
+head -c 700 "$folder/ntrace.pb" >cut/ntrace.pb
+neuron-profile view -d cut >text 2>err
+[ $? = 1 ] || complain "a cut trace: not exit code 1"
+[ "$(grep -c 'ntrace.pb is cut off' err)" = 1 ] && grep -q '^Session' text || complain "a cut trace"
+printf 'this is not a trace' >cut/ntrace.pb
+neuron-profile view -d cut >text 2>err
+[ $? = 1 ] && grep -q 'ntrace.pb is not a trace of an inspection' err || complain "a foreign trace"
+
+# ---- defaults: the system trace alone, every process its folder; sessions ----
+neuron-profile inspect -o two -- bash -c 'neuron-bench exec m.neff --count 2 --cores 0 & neuron-bench exec m.neff --count 3 --cores 1; wait' \
+    >printed 2>err || complain "two processes: exit code $?"
+[ "$(grep -c '^two/i-local_pid_' printed)" = 2 ] || complain "two processes leave two folders"
+[ -z "$(find two -name '*.ntff')" ] || complain "device profiles, unasked"
+neuron-profile view -d two >text 2>err || complain "two folders: exit code $?"
+[ "$(grep -c '^Session' text)" = 2 ] || complain "two folders are not shown as two"
+neuron-profile inspect -o all --capture-device-profiles --device-profile-mode session neuron-bench exec m.neff --count 4 \
+    >printed 2>err || complain "session mode: exit code $?"
+[ -z "$(find all -name ntrace.pb)" ] || complain "a system trace, unasked"
+neuron-profile view -d all >text 2>err || complain "session mode: view: exit code $?"
+grep -Eq '^profile_nc_0_session_1.ntff +10001 +0 +all ' text || complain "no session"
+
+# ---- wrong use, and the command's own fate ----
+code() { # WANTED PATTERN ARGUMENT...
+    local wanted=$1 pattern=$2
+    shift 2
+    neuron-profile "$@" >printed 2>err
+    local got=$?
+    [ $got = "$wanted" ] || complain "$*: exit code $got, not $wanted"
+    grep -q -- "$pattern" err || complain "$*: does not say '$pattern'"
+}
+code 2 "the command is missing" inspect -o out
+code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none true
+code 127 "cannot run no-such-program" inspect -o none no-such-program
+code 7 "left no profile in none" inspect -o none -- sh -c 'exit 7'
+code 143 "left no profile in none" inspect -o none -- sh -c 'kill -TERM $$'
+code 1 "has no folder of an inspection" view -d hooks
+code 1 "nowhere" view -d nowhere
+code 2 "goes without" view -d out -s x.ntff
+code 2 "unknown output format 'xml'" view -d out --output-format xml
+
+[ $failures = 0 ] || exit 1
