@@ -198,6 +198,7 @@ struct ntk_core_load_options {
         run_opaque; /* a vendor's engine code: zeros after an estimated time, instead of -ENOTSUP */
     uint64_t features_mask;        /* of the file that are accepted */
     uint64_t execution_timeout_ns; /* device time of one execution; 0 = none */
+    bool hangs_last; /* a hang takes that long on the host too; else it ends at once */
 };
 
 /* Copies what it needs of the file. */

@@ -161,12 +161,29 @@ static enum ntk_core_outcome outcome_worse(enum ntk_core_outcome a, enum ntk_cor
 
 static void pace(uint64_t start_ns, uint64_t device_ns)
 {
-    uint64_t until_ns = start_ns + device_ns;
+    uint64_t until_ns = device_ns < INT64_MAX / 2 ? start_ns + device_ns : INT64_MAX;
     struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
                               .tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND) };
 
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
     }
+}
+
+static uint64_t host_ns_since(uint64_t start_ticks)
+{
+    return ntk_hooks_ticks_to_ns(ntk_hooks_now() - start_ticks);
+}
+
+/* The core stands until the limit: nobody takes from it what it has not done. */
+static uint64_t hang_last(const struct ntk_core_model *model, const struct core_step *step,
+                          struct ntk_engine_result *results)
+{
+    for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        if (results[i].duration_ns < model->timeout_ns) {
+            results[i].duration_ns = model->timeout_ns;
+        }
+    }
+    return model->timeout_ns;
 }
 
 /* What the driver would count, for the device tree. The core is held. */
@@ -428,7 +445,10 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
         device_ns = results[i].duration_ns > device_ns ? results[i].duration_ns : device_ns;
     }
     core_step_record_end(&record, device_ns, outcome != NTK_CORE_COMPLETED);
-    if (core->is_paced) {
+    if (model->hangs_last && (outcome == NTK_CORE_TIMED_OUT || outcome == NTK_CORE_COLLECTIVES)) {
+        device_ns = hang_last(model, step, results);
+        pace(ntk_clock_monotonic_ns() - host_ns_since(exec.core_start_ticks), device_ns);
+    } else if (core->is_paced) {
         pace(start_ns, device_ns);
     }
     if (ntk_core_trace_is_on()) {

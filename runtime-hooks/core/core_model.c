@@ -893,6 +893,7 @@ static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
     }
     model->core = core;
     model->timeout_ns = options->execution_timeout_ns;
+    model->hangs_last = options->hangs_last || core->is_paced;
     model->nc = placement->nc + replica * placement->needed;
     model->nc_count = placement->needed;
     model->group_nc = placement->nc;

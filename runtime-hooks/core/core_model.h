@@ -96,6 +96,7 @@ struct ntk_core_model {
     _Atomic uint32_t turn;
     struct ntk_hooks_model_ref hook;
     uint64_t timeout_ns;
+    bool hangs_last;
     struct ntk_core_io *ios;
     uint32_t io_count, input_count;
     struct core_slot *slots;

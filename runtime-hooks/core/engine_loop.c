@@ -202,7 +202,8 @@ static void instr_start(struct run *run, uint32_t engine)
         if (!instr->is_transpose) {
             run->result->effective_flops += instr->flops;
         }
-    } else if (instr->kind >= NTK_ENGINE_KIND_REGISTER_LOAD) {
+    } else if (instr->kind >= NTK_ENGINE_KIND_REGISTER_LOAD &&
+               instr->kind <= NTK_ENGINE_KIND_REGISTER_ALU) {
         engine_flow_register(run, engine, instr);
     }
     run->result->instruction_count[engine]++;
@@ -214,6 +215,29 @@ static void instr_start(struct run *run, uint32_t engine)
     engine_pending_push(run, end_ps, NTK_ENGINE_PENDING_INSTR, engine);
 }
 
+/* What an instruction leads to when it has ended; false for a fault of the data. */
+static bool instr_follow(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr)
+{
+    switch (instr->kind) {
+    case NTK_ENGINE_KIND_DMA:
+        for (uint32_t s = 0; s < instr->count; s++) {
+            engine_dma_start(
+                run, *(const uint32_t *)ntk_vec_at(&run->program->starts, instr->first + s));
+        }
+        return true;
+    case NTK_ENGINE_KIND_EXCHANGE:
+        return engine_exchange_start(
+            run, *(const uint32_t *)ntk_vec_at(&run->program->starts, instr->first));
+    case NTK_ENGINE_KIND_BARRIER:
+        run->engines[engine].waits_for_cores = false;
+        return true;
+    default:
+        /* Last, so that all it did is done when a loop is looked at. */
+        engine_flow_jump(run, engine, instr);
+        return true;
+    }
+}
+
 /* False when it cannot go on: a fault of the data. */
 static bool instr_end(struct run *run, uint32_t engine)
 {
@@ -222,9 +246,9 @@ static bool instr_end(struct run *run, uint32_t engine)
 
     state->is_running = false;
     state->free_ps = run->now_ps;
-    if (instr->kind < NTK_ENGINE_KIND_BRANCH || instr->kind > NTK_ENGINE_KIND_RETURN) {
+    if (instr->kind < NTK_ENGINE_KIND_BRANCH) {
         state->next++;
-        if (state->next >= state->count && state->depth > 0) {
+        if (state->depth > 0 && state->next >= state->count) {
             engine_flow_return(run, state, engine);
         }
     }
@@ -238,28 +262,7 @@ static bool instr_end(struct run *run, uint32_t engine)
             engine_semaphore_add(run, engine, instr->signal_semaphore, instr->signal_value);
         }
     }
-    switch (instr->kind) {
-    case NTK_ENGINE_KIND_DMA:
-        for (uint32_t s = 0; s < instr->count; s++) {
-            engine_dma_start(
-                run, *(const uint32_t *)ntk_vec_at(&run->program->starts, instr->first + s));
-        }
-        return true;
-    case NTK_ENGINE_KIND_EXCHANGE:
-        return engine_exchange_start(
-            run, *(const uint32_t *)ntk_vec_at(&run->program->starts, instr->first));
-    case NTK_ENGINE_KIND_BARRIER:
-        state->waits_for_cores = false;
-        return true;
-    case NTK_ENGINE_KIND_BRANCH:
-    case NTK_ENGINE_KIND_CALL:
-    case NTK_ENGINE_KIND_RETURN:
-        /* Last, so that all it did is done when a loop is looked at. */
-        engine_flow_jump(run, engine, instr);
-        return true;
-    default:
-        return true;
-    }
+    return instr->kind < NTK_ENGINE_KIND_DMA || instr_follow(run, engine, instr);
 }
 
 /* Whether an engine that stands at a barrier may go on; *news when it has just come. */
@@ -435,12 +438,12 @@ static void timed_out(struct engine_group *group)
     }
 }
 
-/* When the next thing ends, on any core; UINT64_MAX with nothing under way. */
-static bool next_moment(const struct engine_group *group, uint64_t *out_ps)
+/* When the next thing ends, on any core; false with nothing under way. */
+static inline bool next_moment(const struct engine_group *group, uint32_t count, uint64_t *out_ps)
 {
     bool found = false;
 
-    for (uint32_t c = 0; c < group->count; c++) {
+    for (uint32_t c = 0; c < count; c++) {
         const struct run *run = &group->runs[c];
 
         if (run->pending_count > 0 && (!found || run->core->pending[0].time_ps < *out_ps)) {
@@ -494,16 +497,16 @@ static void others_stop(struct engine_group *group, uint32_t failed)
 }
 
 /* One core after the other; again while the arrival of one at a barrier lets another go on. */
-static void all_start_ready(struct engine_group *group)
+static inline void all_start_ready(struct engine_group *group, uint32_t count)
 {
     bool news = true;
 
     while (news) {
         news = false;
-        for (uint32_t c = 0; c < group->count; c++) {
+        for (uint32_t c = 0; c < count; c++) {
             news = start_ready(&group->runs[c]) || news;
         }
-        news = news && group->count > 1;
+        news = news && count > 1;
     }
 }
 
@@ -524,21 +527,22 @@ static void all_ended(struct engine_group *group)
     }
 }
 
-void engine_loop(struct engine_group *group)
+/* count is that of the group: a constant where there is one core, so that nothing is paid for the other. */
+static inline __attribute__((always_inline)) void loop(struct engine_group *group, uint32_t count)
 {
     uint64_t moment_ps = 0;
 
-    all_start_ready(group);
-    while (next_moment(group, &moment_ps)) {
+    all_start_ready(group, count);
+    while (next_moment(group, count, &moment_ps)) {
         if (moment_ps > group->limit_ps) {
             timed_out(group);
             return;
         }
-        for (uint32_t c = 0; c < group->count; c++) {
+        for (uint32_t c = 0; c < count; c++) {
             group->runs[c].now_ps = moment_ps;
         }
         /* All ends of one moment come before the starts they allow. */
-        for (uint32_t c = 0; c < group->count; c++) {
+        for (uint32_t c = 0; c < count; c++) {
             if (!moment_end(&group->runs[c])) {
                 others_stop(group, c);
                 return;
@@ -549,7 +553,16 @@ void engine_loop(struct engine_group *group)
                 return;
             }
         }
-        all_start_ready(group);
+        all_start_ready(group, count);
     }
     all_ended(group);
+}
+
+void engine_loop(struct engine_group *group)
+{
+    if (group->count == 1) {
+        loop(group, 1);
+    } else {
+        loop(group, group->count);
+    }
 }

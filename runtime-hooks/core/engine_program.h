@@ -136,17 +136,19 @@ struct ntk_engine_function {
 enum ntk_engine_kind {
     NTK_ENGINE_KIND_CONTROL, /* only wait, time and signal */
     NTK_ENGINE_KIND_SYNC,    /* event_semaphore with a mode */
-    NTK_ENGINE_KIND_DMA,
     NTK_ENGINE_KIND_COMPUTE,
-    NTK_ENGINE_KIND_EXCHANGE, /* sendrecv */
-    NTK_ENGINE_KIND_BARRIER,  /* core_barrier, its number in sync_number */
-    NTK_ENGINE_KIND_BRANCH,   /* to `first`, if sync_mode (a comparison) says so */
-    NTK_ENGINE_KIND_CALL,     /* of function `first` */
-    NTK_ENGINE_KIND_RETURN,
     NTK_ENGINE_KIND_REGISTER_LOAD, /* from scalar `first` */
     NTK_ENGINE_KIND_REGISTER_STORE,
     NTK_ENGINE_KIND_REGISTER_MOVE,
     NTK_ENGINE_KIND_REGISTER_ALU, /* sync_mode: the operator, sync_value: the number */
+    /* From here on something happens at the end, too. */
+    NTK_ENGINE_KIND_DMA,
+    NTK_ENGINE_KIND_EXCHANGE, /* sendrecv */
+    NTK_ENGINE_KIND_BARRIER,  /* core_barrier, its number in sync_number */
+    /* From here on the next instruction is another one. */
+    NTK_ENGINE_KIND_BRANCH, /* to `first`, if sync_mode (a comparison) says so */
+    NTK_ENGINE_KIND_CALL,   /* of function `first` */
+    NTK_ENGINE_KIND_RETURN,
 };
 
 struct ntk_engine_instr {

@@ -383,12 +383,15 @@ static void run_finish(struct run *run)
 int ntk_engine_run_together(const struct ntk_engine_member *members, size_t count,
                             struct ntk_engine_result *out_results, struct ntk_err *err)
 {
-    struct engine_group group = { .count = (uint32_t)count, .limit_ps = UINT64_MAX };
+    struct engine_group group;
     uint64_t timeout_ns = members[0].options->timeout_ns;
     bool is_opaque = true;
     int ret = 0;
 
     assert(count >= 1 && count <= NTK_ENGINE_PAIR_MAX);
+    memset(&group, 0, offsetof(struct engine_group, runs) + count * sizeof group.runs[0]);
+    group.count = (uint32_t)count;
+    group.limit_ps = UINT64_MAX;
     engine_pair_init(&group);
     if (timeout_ns > 0 && timeout_ns < UINT64_MAX / 1000) {
         group.limit_ps = timeout_ns * 1000;

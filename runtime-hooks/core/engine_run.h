@@ -49,7 +49,6 @@ struct run {
 
 /* Programs that run side by side: the cores of one logical core. */
 struct engine_group {
-    struct run runs[NTK_ENGINE_PAIR_MAX];
     uint32_t count;
     uint64_t limit_ps;
     /* How often something happened that a repeated state does not cover: a register took its value from
@@ -61,6 +60,7 @@ struct engine_group {
     struct ntk_vec offers;      /* engine_pair.c: struct engine_offer */
     struct ntk_vec exchanges;   /* engine_pair.c: struct engine_exchange */
     uint32_t exchanges_under_way;
+    struct run runs[NTK_ENGINE_PAIR_MAX]; /* last: only `count` of them are made */
 };
 
 static inline uint64_t later(uint64_t time_ps, uint64_t duration_ps)

@@ -207,6 +207,8 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
         timeout_s = UINT64_MAX / NTK_NS_PER_SECOND;
     }
     options.execution_timeout_ns = timeout_s * NTK_NS_PER_SECOND;
+    /* Nobody waits ten minutes for a limit that nobody has set: docs/decisions/0102. */
+    options.hangs_last = variable_get("NEURON_RT_EXEC_TIMEOUT") != NULL;
     ret = variable_get_bool("NEURON_RT_VALIDATE_HASH", &options.validate_hash, err);
     if (ret < 0) {
         return ret;

@@ -16,7 +16,8 @@ static const struct ntk_isa_operand *operand_of(const struct ntk_isa_instr *inst
 bool ntk_isa_ends_later(enum ntk_isa_op op)
 {
     return op == NTK_ISA_OP_DMA_COPY || op == NTK_ISA_OP_DMA_INDIRECT_COPY ||
-           op == NTK_ISA_OP_DMA_TRANSPOSE || op == NTK_ISA_OP_DMA_COMPUTE;
+           op == NTK_ISA_OP_DMA_TRANSPOSE || op == NTK_ISA_OP_DMA_COMPUTE ||
+           op == NTK_ISA_OP_SENDRECV;
 }
 
 unsigned ntk_isa_transpose_rank(const struct ntk_isa_operand *operand)

@@ -20,7 +20,8 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine
 cat >config.json <<'END'
 {"period": "200ms",
- "neuron_runtimes": [{"tag_filter": ".*", "metrics": [{"type": "execution_stats"}]}],
+ "neuron_runtimes": [{"tag_filter": ".*", "metrics": [{"type": "execution_stats"},
+                                                              {"type": "neuroncore_counters"}]}],
  "system_metrics": [{"type": "neuron_hw_counters"}]}
 END
 neuron-monitor -c config.json --max-line 0 --prometheus 127.0.0.1:0 --verbose 1 >out.jsonl 2>out.log &
@@ -42,3 +43,18 @@ wait_for is 1 in_errors hardware
 wait_for is 5 in_errors runtime
 wait_for is 60 metric hardware_ecc_events_total mem_ecc_corrected
 wait_for is 1 metric hardware_ecc_events_total mem_ecc_uncorrected
+
+# A core that hangs is busy for as long as the limit says, with one execution in it and none that ended; then
+# the execution has timed out.
+hangs() { # the utilization of core 1 while nothing has ended there yet
+    jq -s '[.[].neuron_runtime_data[].report
+            | select(.execution_stats.execution_summary.timed_out == 0)
+            | .neuroncore_counters.neuroncores_in_use["1"].neuroncore_utilization // 0] | max // 0 | . > 95' out.jsonl
+}
+timed_out() { jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.timed_out // 0] | add' out.jsonl; }
+SECONDS=0
+NEURON_RT_LOG_LEVEL=QUIET NEURON_RT_EXEC_TIMEOUT=3 NEURON_SOFT_FAULT='hang:at=1' \
+    neuron-bench exec memcpy.neff --cores 1 --count 1 >/dev/null 2>&1 && fail "a hang was no failure" || true
+[ $SECONDS -ge 2 ] || fail "a hang of 3 seconds took $SECONDS"
+wait_for is true hangs
+wait_for is 1 timed_out

@@ -129,6 +129,111 @@ static void both_subgraphs_of_a_pair_run_on_cores_of_their_own(void **state)
     loaded_fini(&loaded);
 }
 
+/* One physical core of a pair: its half of x goes to the other, which writes it as its half of y. */
+static void half_exchange(struct ntk_neff_kernel *kernel, uint64_t first_row)
+{
+    uint32_t queue =
+        ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
+    struct ntk_isa_instr exchange = ntk_isa_instr_make(NTK_ISA_OP_SENDRECV);
+
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, ntk_neff_kernel_var(kernel, "x"), first_row * ROW_BYTES,
+                             ROW_BYTES, 64, 0, ROW_BYTES, NTK_AFTER_NONE);
+    exchange.queue = (uint16_t)queue;
+    exchange.operand[NTK_ISA_DST] = ntk_isa_sbuf(ROW_BYTES, 64, COLUMNS, NTK_DTYPE_FLOAT32);
+    exchange.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 64, COLUMNS, NTK_DTYPE_FLOAT32);
+    ntk_neff_token there =
+        ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_SP, &exchange, NTK_AFTER(in));
+    (void)ntk_neff_kernel_store(kernel, queue, ntk_neff_kernel_var(kernel, "y"),
+                                first_row * ROW_BYTES, ROW_BYTES, 64, ROW_BYTES, ROW_BYTES,
+                                NTK_AFTER(there));
+}
+
+enum meeting { EXCHANGE, EXCHANGE_ALONE, BARRIER_OF_ONE };
+
+static uint8_t *meeting_model(enum meeting meeting, uint32_t lnc, size_t *out_bytes)
+{
+    struct ntk_neff_build_options options = { .name = "meeting", .lnc = lnc };
+    struct ntk_neff_build *build = ntk_neff_build_create(&options);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "meeting");
+    struct ntk_isa_instr barrier = ntk_isa_instr_make(NTK_ISA_OP_CORE_BARRIER);
+
+    (void)ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_FLOAT32, 2, shape);
+    (void)ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_FLOAT32, 2, shape);
+    half_exchange(kernel, 0);
+    if (meeting != EXCHANGE_ALONE) {
+        ntk_neff_kernel_subgraph(kernel, 1);
+        half_exchange(kernel, 64);
+    }
+    if (meeting == BARRIER_OF_ONE) {
+        (void)ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_POOL, &barrier, NTK_AFTER_NONE);
+    }
+    return build_finish(build, out_bytes);
+}
+
+static void the_cores_of_a_pair_exchange_what_they_loaded(void **state)
+{
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = meeting_model(EXCHANGE, 2, &bytes);
+    float y[128 * COLUMNS];
+
+    setenv("NEURON_SOFT_INSTANCE", "trn2.3xlarge", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 1);
+    free(neff);
+    x_fill(loaded.x);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    assert_int_equal(nrt_tensor_read(loaded.y, y, 0, sizeof y), NRT_SUCCESS);
+    for (size_t i = 0; i < 128 * COLUMNS; i++) {
+        size_t from = (i + 64 * COLUMNS) % (128 * COLUMNS);
+
+        if (y[i] != (float)(from % 31)) {
+            fail_msg("element %zu is %g, not %g", i, (double)y[i], (double)(from % 31));
+        }
+    }
+    struct ntk_soft_state *seen = state_read(*state);
+    for (size_t p = 0; p < 8; p++) {
+        assert_int_equal(seen->core[p].nc_time_in_use_ns.total > 0, p == 2 || p == 3);
+        assert_int_equal(seen->core[p].engine_busy_ns > 0, p == 2 || p == 3);
+    }
+    free(seen);
+    loaded_fini(&loaded);
+}
+
+static void cores_of_a_pair_that_miss_each_other_have_timed_out(void **state)
+{
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = meeting_model(BARRIER_OF_ONE, 2, &bytes);
+
+    setenv("NEURON_SOFT_INSTANCE", "trn2.3xlarge", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 1);
+    free(neff);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_TIMEOUT);
+    struct ntk_soft_state *seen = state_read(*state);
+    assert_int_equal(seen->core[2].status[ntk_status_counter_of_status(NRT_TIMEOUT)].total, 1);
+    assert_int_equal(seen->core[3].status[ntk_status_counter_of_status(NRT_TIMEOUT)].total, 0);
+    free(seen);
+    loaded_fini(&loaded);
+}
+
+static void half_a_pair_is_not_loaded(void **state)
+{
+    nrt_model_t *model = NULL;
+    size_t bytes;
+    uint8_t *neff = meeting_model(EXCHANGE_ALONE, 1, &bytes);
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn2.3xlarge", 1);
+    setenv("NEURON_LOGICAL_NC_CONFIG", "1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_load(neff, bytes, 0, 1, &model), NRT_INVALID);
+    free(neff);
+    unsetenv("NEURON_LOGICAL_NC_CONFIG");
+}
+
 static void logical_cores_of_another_size_are_refused(void **state)
 {
     struct test_model_options options = { 0 };
@@ -366,6 +471,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(both_subgraphs_of_a_pair_run_on_cores_of_their_own),
+        TEST(the_cores_of_a_pair_exchange_what_they_loaded),
+        TEST(cores_of_a_pair_that_miss_each_other_have_timed_out),
+        TEST(half_a_pair_is_not_loaded),
         TEST(logical_cores_of_another_size_are_refused),
         TEST(replicas_take_turns),
         TEST(a_model_of_two_cores_is_copied_whole),
