@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outbox - messages on their way to one peer: in order, one at a time, again after failures, and
+ * kept on disk while the peer is away.
+ *
+ * put() never waits for the network: a thread sends. A message that the peer takes is done; one it
+ * refuses for what it is is dropped and counted; anything else is tried again, with a pause that
+ * doubles up to a bound and is a little random. While the peer is away, messages wait in memory up to
+ * a bound; with a spool folder what does not fit there, and what is left at the end, waits in files
+ * and is sent first by the next run. Beyond both bounds the oldest goes, counted.
+ *
+ * The spool is docs/formats/spool.md; one outbox holds a folder at a time.
+ *
+ * Owner:   create / destroy.
+ * Threads: put, drain, counts_get, destroy from one thread; send() runs on the outbox's own.
+ */
+#ifndef NTK_EXPORTERS_TRANSPORT_OUTBOX_H
+#define NTK_EXPORTERS_TRANSPORT_OUTBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_OUTBOX_MEMORY_BYTES ((size_t)32 * 1024 * 1024)
+#define NTK_OUTBOX_SPOOL_BYTES UINT64_C(268435456)
+#define NTK_OUTBOX_MESSAGE_BYTES_MAX ((size_t)16 * 1024 * 1024)
+#define NTK_OUTBOX_PAUSE_MIN_NS UINT64_C(100000000)
+#define NTK_OUTBOX_PAUSE_MAX_NS UINT64_C(30000000000)
+#define NTK_OUTBOX_DRAIN_NS UINT64_C(5000000000)
+
+enum ntk_outbox_result {
+    NTK_OUTBOX_SENT,    /* the peer has it */
+    NTK_OUTBOX_REFUSED, /* and will refuse it again: dropped */
+    NTK_OUTBOX_RETRY,
+};
+
+struct ntk_outbox_answer {
+    enum ntk_outbox_result result;
+    uint64_t retry_after_ns; /* at least so long, when the peer said it; 0: as the outbox likes */
+    char text[256];          /* why, for all but SENT */
+};
+
+struct ntk_outbox_options {
+    const char *name; /* of the peer, in log lines; borrowed */
+    /* Sends one message; fills the zeroed answer. May wait; must end soon after cancel(). */
+    void (*send)(void *ctx, const void *bytes, size_t bytes_count,
+                 struct ntk_outbox_answer *answer);
+    void (*cancel)(void *ctx); /* from another thread; NULL when send() never waits long */
+    void *ctx;
+    size_t memory_bytes_max;  /* 0: NTK_OUTBOX_MEMORY_BYTES */
+    const char *spool_folder; /* made when missing, mode 0700; NULL: none */
+    uint64_t spool_bytes_max; /* 0: NTK_OUTBOX_SPOOL_BYTES */
+    uint64_t pause_min_ns;    /* 0: NTK_OUTBOX_PAUSE_MIN_NS */
+    uint64_t pause_max_ns;    /* 0: NTK_OUTBOX_PAUSE_MAX_NS */
+    uint64_t drain_ns;        /* how long drain() waits for the peer; 0: NTK_OUTBOX_DRAIN_NS */
+};
+
+/* Items are what the caller counts: samples, points. */
+struct ntk_outbox_counts {
+    uint64_t sent_items;
+    uint64_t refused_items;
+    uint64_t lost_items;    /* beyond the bounds, or of a spool file that cannot be read */
+    uint64_t waiting_items; /* in memory and in the spool */
+    uint64_t retry_count;   /* sendings that will be, or were, done again */
+};
+
+struct ntk_outbox;
+
+/* A sentence says what is wrong with the spool folder (-EBUSY: another program has it). */
+int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbox **out_outbox,
+                      struct ntk_err *err);
+/* Stops sending. What waits in memory goes to the spool, or is lost. NULL is fine. */
+void ntk_outbox_destroy(struct ntk_outbox *outbox);
+
+/* Takes the bytes of buf, which is empty afterwards. 0; -ENOMEM, -EMSGSIZE: the items are lost and
+ * counted so. */
+int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item_count,
+                   struct ntk_err *err);
+/* For the end of a program: 1 when nothing waits; 0 while it may still be sent; after drain_ns since
+ * the first call 1 when all that waits is safe in the spool, else -ETIMEDOUT with a sentence. */
+int ntk_outbox_drain(struct ntk_outbox *outbox, struct ntk_err *err);
+struct ntk_outbox_counts ntk_outbox_counts_get(struct ntk_outbox *outbox);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

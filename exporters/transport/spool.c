@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* spool - "<20 digits>.msg" files, oldest by name. */
+#include "exporters/transport/spool.h"
+
+#include <dirent.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "shared/base/fs.h"
+#include "shared/base/vec.h"
+
+#define NAME_BYTES 32
+#define DIGITS 20
+/* Of the first file in an empty folder: room for ones in front of it. */
+#define NUMBER_FIRST (UINT64_C(1) << 40)
+
+struct entry {
+    uint64_t number;
+    uint64_t file_bytes;
+    uint64_t item_count;
+};
+
+struct ntk_spool {
+    int folder_fd;
+    int lock_fd;
+    uint64_t bytes_max;
+    size_t message_bytes_max;
+    struct ntk_vec entries; /* struct entry, oldest first; [first, count) are there */
+    size_t first;
+    uint64_t bytes;
+    uint64_t items;
+};
+
+static void name_of(char name[NAME_BYTES], uint64_t number, const char *end)
+{
+    (void)snprintf(name, NAME_BYTES, "%0*llu.%s", DIGITS, (unsigned long long)number, end);
+}
+
+static bool number_of(const char *name, uint64_t *out_number)
+{
+    char *end;
+
+    if (strspn(name, "0123456789") != DIGITS || strcmp(name + DIGITS, ".msg") != 0) {
+        return false;
+    }
+    errno = 0;
+    *out_number = strtoull(name, &end, 10);
+    return errno == 0 && *out_number < UINT64_MAX;
+}
+
+static bool header_read(int fd, uint64_t file_bytes, size_t message_bytes_max,
+                        struct ntk_spool_header *header)
+{
+    if (pread(fd, header, sizeof *header, 0) != (ssize_t)sizeof *header) {
+        return false;
+    }
+    header->magic = le64toh(header->magic);
+    header->version = le32toh(header->version);
+    header->crc32 = le32toh(header->crc32);
+    header->item_count = le64toh(header->item_count);
+    header->bytes_count = le64toh(header->bytes_count);
+    return header->magic == NTK_SPOOL_MAGIC && header->version == NTK_SPOOL_VERSION &&
+           header->bytes_count <= message_bytes_max &&
+           header->bytes_count + sizeof *header == file_bytes && header->item_count < UINT32_MAX;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct entry *first = a;
+    const struct entry *second = b;
+
+    return first->number < second->number ? -1 : first->number > second->number;
+}
+
+/* Takes the file in when it is a message. A damaged one is removed when its turn comes. */
+static int add_file(struct ntk_spool *spool, const char *name)
+{
+    struct entry entry = { 0 };
+    struct ntk_spool_header header;
+    struct stat stat;
+
+    if (!number_of(name, &entry.number)) {
+        return 0;
+    }
+    int fd = openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return 0;
+    }
+    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
+        entry.file_bytes = (uint64_t)stat.st_size;
+        if (header_read(fd, entry.file_bytes, spool->message_bytes_max, &header)) {
+            entry.item_count = header.item_count;
+        }
+    }
+    close(fd);
+    spool->bytes += entry.file_bytes;
+    spool->items += entry.item_count;
+    return ntk_vec_push(&spool->entries, &entry);
+}
+
+static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_err *err)
+{
+    DIR *dir = opendir(folder);
+    int ret = 0;
+
+    if (!dir) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read the folder %s: %s", folder,
+                           strerror(errno));
+    }
+    for (struct dirent *entry = readdir(dir); entry && ret >= 0; entry = readdir(dir)) {
+        ret = add_file(spool, entry->d_name);
+    }
+    closedir(dir);
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (spool->entries.count) {
+        qsort(spool->entries.items, spool->entries.count, sizeof(struct entry), by_number);
+    }
+    return 0;
+}
+
+int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_max,
+                   struct ntk_spool **out_spool, struct ntk_err *err)
+{
+    int ret = ntk_fs_make_folders(folder, 0700, err);
+    if (ret < 0) {
+        return ret;
+    }
+    struct ntk_spool *spool = calloc(1, sizeof *spool);
+    if (!spool) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    spool->bytes_max = bytes_max;
+    spool->message_bytes_max = message_bytes_max;
+    ntk_vec_init(&spool->entries, sizeof(struct entry));
+    spool->lock_fd = -1;
+    spool->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (spool->folder_fd >= 0) {
+        spool->lock_fd =
+            openat(spool->folder_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    }
+    if (spool->lock_fd < 0) {
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot use the folder %s: %s", folder,
+                          strerror(errno));
+    } else if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+        ret = ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                          "another program has the folder %s; each needs its own", folder);
+    } else {
+        ret = read_folder(spool, folder, err);
+    }
+    if (ret < 0) {
+        ntk_spool_close(spool);
+        return ret;
+    }
+    *out_spool = spool;
+    return 0;
+}
+
+void ntk_spool_close(struct ntk_spool *spool)
+{
+    if (!spool) {
+        return;
+    }
+    if (spool->lock_fd >= 0) {
+        close(spool->lock_fd);
+    }
+    if (spool->folder_fd >= 0) {
+        close(spool->folder_fd);
+    }
+    ntk_vec_fini(&spool->entries);
+    free(spool);
+}
+
+static struct entry *first_get(const struct ntk_spool *spool)
+{
+    return spool->first < spool->entries.count ? (struct entry *)spool->entries.items + spool->first
+                                               : NULL;
+}
+
+static void remove_first(struct ntk_spool *spool)
+{
+    const struct entry *entry = first_get(spool);
+    char name[NAME_BYTES];
+
+    if (!entry) {
+        return;
+    }
+    name_of(name, entry->number, "msg");
+    (void)unlinkat(spool->folder_fd, name, 0);
+    spool->bytes -= entry->file_bytes;
+    spool->items -= entry->item_count;
+    spool->first++;
+    if (spool->first == spool->entries.count) {
+        spool->first = spool->entries.count = 0;
+    }
+}
+
+void ntk_spool_remove(struct ntk_spool *spool, uint64_t number)
+{
+    const struct entry *entry = first_get(spool);
+
+    if (entry && entry->number == number) {
+        remove_first(spool);
+    }
+}
+
+static int write_all(int fd, const void *bytes, size_t bytes_count)
+{
+    for (size_t at = 0; at < bytes_count;) {
+        ssize_t wrote = write(fd, (const char *)bytes + at, bytes_count - at);
+        if (wrote < 0 && errno != EINTR) {
+            return -errno;
+        }
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return 0;
+}
+
+static int write_file(struct ntk_spool *spool, uint64_t number, const void *bytes,
+                      size_t bytes_count, uint64_t item_count)
+{
+    const struct ntk_spool_header header = {
+        .magic = htole64(NTK_SPOOL_MAGIC),
+        .version = htole32(NTK_SPOOL_VERSION),
+        .crc32 = htole32((uint32_t)crc32(crc32(0, NULL, 0), bytes, (uInt)bytes_count)),
+        .item_count = htole64(item_count),
+        .bytes_count = htole64(bytes_count),
+    };
+    char temporary[NAME_BYTES];
+    char name[NAME_BYTES];
+
+    name_of(temporary, number, "new");
+    name_of(name, number, "msg");
+    int fd = openat(spool->folder_fd, temporary,
+                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return -errno;
+    }
+    int ret = write_all(fd, &header, sizeof header);
+    ret = ret < 0 ? ret : write_all(fd, bytes, bytes_count);
+    if (close(fd) < 0 && ret >= 0) {
+        ret = -errno;
+    }
+    if (ret >= 0 && renameat(spool->folder_fd, temporary, spool->folder_fd, name) < 0) {
+        ret = -errno;
+    }
+    if (ret < 0) {
+        (void)unlinkat(spool->folder_fd, temporary, 0);
+    }
+    return ret;
+}
+
+int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
+                  uint64_t item_count, uint64_t *out_lost_items, struct ntk_err *err)
+{
+    uint64_t file_bytes = bytes_count + sizeof(struct ntk_spool_header);
+    struct entry entry = { NUMBER_FIRST, file_bytes, item_count };
+
+    *out_lost_items = 0;
+    if (file_bytes > spool->bytes_max || bytes_count > spool->message_bytes_max) {
+        return ntk_err_set(err, -EMSGSIZE, NTK_ERR_NO_OFFSET,
+                           "a message of %zu bytes is larger than the spool may be", bytes_count);
+    }
+    while (spool->bytes + file_bytes > spool->bytes_max) {
+        *out_lost_items += first_get(spool)->item_count;
+        remove_first(spool);
+    }
+    if (spool->entries.count) {
+        entry.number = ((struct entry *)spool->entries.items)[spool->entries.count - 1].number + 1;
+    }
+    int ret = write_file(spool, entry.number, bytes, bytes_count, item_count);
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write to the spool: %s",
+                           strerror(-ret));
+    }
+    ret = ntk_vec_push(&spool->entries, &entry);
+    if (ret < 0) { /* the file is there for the next run */
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    spool->bytes += file_bytes;
+    spool->items += item_count;
+    return 0;
+}
+
+int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
+                        uint64_t item_count, struct ntk_err *err)
+{
+    const struct entry *first = first_get(spool);
+    uint64_t file_bytes = bytes_count + sizeof(struct ntk_spool_header);
+    struct entry entry = { first ? first->number - 1 : NUMBER_FIRST, file_bytes, item_count };
+
+    if (spool->bytes + file_bytes > spool->bytes_max || (first && first->number == 0)) {
+        return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "the spool is full");
+    }
+    int ret = write_file(spool, entry.number, bytes, bytes_count, item_count);
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write to the spool: %s",
+                           strerror(-ret));
+    }
+    if (spool->first == 0) { /* make a place */
+        ret = ntk_vec_push(&spool->entries, &entry);
+        if (ret < 0) {
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        }
+        struct entry *entries = spool->entries.items;
+        memmove(entries + 1, entries, (spool->entries.count - 1) * sizeof *entries);
+        spool->first = 1;
+    }
+    ((struct entry *)spool->entries.items)[--spool->first] = entry;
+    spool->bytes += file_bytes;
+    spool->items += item_count;
+    return 0;
+}
+
+/* The message of an entry behind what buf has; false when it is damaged or gone. */
+static bool read_message(struct ntk_spool *spool, const struct entry *entry, struct ntk_buf *buf)
+{
+    struct ntk_spool_header header;
+    struct stat stat;
+    char name[NAME_BYTES];
+    size_t before = buf->bytes_count;
+
+    name_of(name, entry->number, "msg");
+    int fd = openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return false;
+    }
+    bool ok = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+              header_read(fd, (uint64_t)stat.st_size, spool->message_bytes_max, &header);
+    if (ok) {
+        void *to = ntk_buf_extend(buf, header.bytes_count);
+        ok = to &&
+             pread(fd, to, header.bytes_count, sizeof header) == (ssize_t)header.bytes_count &&
+             crc32(crc32(0, NULL, 0), to, (uInt)header.bytes_count) == header.crc32;
+    }
+    close(fd);
+    if (!ok && buf->bytes_count > before) {
+        buf->bytes_count = before;
+    }
+    return ok;
+}
+
+int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
+                    struct ntk_spool_message *out_message, uint64_t *out_damaged_count)
+{
+    for (const struct entry *entry = first_get(spool); entry; entry = first_get(spool)) {
+        if (read_message(spool, entry, buf)) {
+            *out_message = (struct ntk_spool_message){ entry->number, entry->item_count };
+            return 1;
+        }
+        ++*out_damaged_count;
+        remove_first(spool);
+    }
+    return 0;
+}
+
+uint64_t ntk_spool_count(const struct ntk_spool *spool)
+{
+    return spool->entries.count - spool->first;
+}
+
+uint64_t ntk_spool_item_count(const struct ntk_spool *spool)
+{
+    return spool->items;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spool - messages as files of a folder, first in, first out; docs/formats/spool.md.
+ *
+ * Each message is written beside its place and renamed, so a file is whole or not there. Files that
+ * are none of ours are left alone, ones that are damaged are removed and counted.
+ *
+ * Owner:   open / close.
+ * Threads: the caller locks.
+ */
+#ifndef NTK_EXPORTERS_TRANSPORT_SPOOL_H
+#define NTK_EXPORTERS_TRANSPORT_SPOOL_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_SPOOL_MAGIC UINT64_C(0x314c4f4f50534b4e) /* "NKSPOOL1" */
+#define NTK_SPOOL_VERSION 1
+
+/* Little-endian, in front of the message's bytes. */
+struct ntk_spool_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t crc32; /* of the message's bytes, as zlib's crc32() */
+    uint64_t item_count;
+    uint64_t bytes_count;
+};
+static_assert(sizeof(struct ntk_spool_header) == 32, "the header of a spool file is 32 bytes");
+static_assert(offsetof(struct ntk_spool_header, item_count) == 16, "item_count stands at 16");
+
+struct ntk_spool;
+
+/* -EBUSY when another process has the folder. */
+int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_max,
+                   struct ntk_spool **out_spool, struct ntk_err *err);
+/* The files stay. NULL is fine. */
+void ntk_spool_close(struct ntk_spool *spool);
+
+/* Behind all others. The oldest go to make room: *out_lost_items is what that lost. */
+int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
+                  uint64_t item_count, uint64_t *out_lost_items, struct ntk_err *err);
+/* In front of all others; -ENOSPC when that would cost one of them. */
+int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
+                        uint64_t item_count, struct ntk_err *err);
+
+struct ntk_spool_message {
+    uint64_t number; /* of its file */
+    uint64_t item_count;
+};
+/* The oldest: 1 and its bytes appended to buf, 0 when there is none. Damaged ones are removed on the
+ * way and counted in *out_damaged_count. */
+int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
+                    struct ntk_spool_message *out_message, uint64_t *out_damaged_count);
+/* Removes what ntk_spool_first() gave, if it was not lost in the meantime. */
+void ntk_spool_remove(struct ntk_spool *spool, uint64_t number);
+uint64_t ntk_spool_count(const struct ntk_spool *spool);
+uint64_t ntk_spool_item_count(const struct ntk_spool *spool);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

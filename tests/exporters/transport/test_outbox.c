@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a peer that does what the test says with each message, and remembers what it took. */
+#include "exporters/transport/outbox.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+struct peer {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    atomic_int result;     /* enum ntk_outbox_result of each sending */
+    atomic_int send_count; /* sendings, done or not */
+    bool is_slow;          /* waits for cancel */
+    bool is_cancelled;
+    char taken[4096]; /* messages one after the other */
+};
+
+static void peer_send(void *ctx, const void *bytes, size_t bytes_count,
+                      struct ntk_outbox_answer *answer)
+{
+    struct peer *peer = ctx;
+
+    pthread_mutex_lock(&peer->lock);
+    atomic_fetch_add(&peer->send_count, 1);
+    while (peer->is_slow && !peer->is_cancelled) {
+        pthread_cond_wait(&peer->changed, &peer->lock);
+    }
+    answer->result = (enum ntk_outbox_result)atomic_load(&peer->result);
+    snprintf(answer->text, sizeof answer->text, "the peer says %d", (int)answer->result);
+    if (answer->result == NTK_OUTBOX_SENT) {
+        strncat(peer->taken, bytes, bytes_count);
+    }
+    pthread_mutex_unlock(&peer->lock);
+}
+
+static void peer_cancel(void *ctx)
+{
+    struct peer *peer = ctx;
+
+    pthread_mutex_lock(&peer->lock);
+    peer->is_cancelled = true;
+    pthread_cond_broadcast(&peer->changed);
+    pthread_mutex_unlock(&peer->lock);
+}
+
+struct fixture {
+    char *folder;
+    char *spool;
+    struct peer peer;
+    struct ntk_outbox_options options;
+    struct ntk_outbox *outbox;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->spool = test_scratch_path(f->folder, "spool");
+    pthread_mutex_init(&f->peer.lock, NULL);
+    pthread_cond_init(&f->peer.changed, NULL);
+    f->options = (struct ntk_outbox_options){ .name = "peer",
+                                              .send = peer_send,
+                                              .cancel = peer_cancel,
+                                              .ctx = &f->peer,
+                                              .pause_min_ns = 100000,
+                                              .pause_max_ns = 1000000,
+                                              .drain_ns = 50000000 };
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_outbox_destroy(f->outbox);
+    pthread_cond_destroy(&f->peer.changed);
+    pthread_mutex_destroy(&f->peer.lock);
+    free(f->spool);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static void create(struct fixture *f)
+{
+    struct ntk_err err = { 0 };
+
+    ntk_outbox_destroy(f->outbox);
+    f->peer.is_cancelled = false;
+    if (ntk_outbox_create(&f->options, &f->outbox, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void put(struct fixture *f, const char *text)
+{
+    struct ntk_err err = { 0 };
+    struct ntk_buf buf = { 0 };
+
+    ntk_buf_add_text(&buf, text);
+    assert_int_equal(ntk_outbox_put(f->outbox, &buf, strlen(text), &err), 0);
+}
+
+static int is_drained(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    return ntk_outbox_counts_get(f->outbox).waiting_items == 0;
+}
+
+static int was_tried(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    return atomic_load(&f->peer.send_count) >= 3;
+}
+
+static void test_in_order(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+
+    create(f);
+    for (int i = 0; i < 26; i++) {
+        put(f, (char[]){ (char)('a' + i), '\0' });
+    }
+    assert_true(test_wait_until(is_drained, f, 30));
+    assert_int_equal(ntk_outbox_drain(f->outbox, &err), 1);
+    assert_string_equal(f->peer.taken, "abcdefghijklmnopqrstuvwxyz");
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).sent_items, 26);
+}
+
+static void test_again_until_it_is_taken(void **state)
+{
+    struct fixture *f = *state;
+
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    create(f);
+    put(f, "a");
+    put(f, "b");
+    assert_true(test_wait_until(was_tried, f, 30));
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 2);
+    atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
+    assert_true(test_wait_until(is_drained, f, 30));
+    assert_string_equal(f->peer.taken, "ab");
+    struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
+    assert_true(counts.retry_count >= 2);
+    assert_int_equal(counts.lost_items, 0);
+}
+
+static void test_refused_is_dropped(void **state)
+{
+    struct fixture *f = *state;
+
+    atomic_store(&f->peer.result, NTK_OUTBOX_REFUSED);
+    create(f);
+    put(f, "abc");
+    assert_true(test_wait_until(is_drained, f, 30));
+    atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
+    put(f, "d");
+    assert_true(test_wait_until(is_drained, f, 30));
+    assert_string_equal(f->peer.taken, "d");
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).refused_items, 3);
+}
+
+static void test_memory_is_bounded(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    f->options.memory_bytes_max = 4;
+    create(f);
+    put(f, "a");
+    assert_true(test_wait_until(was_tried, f, 30)); /* it is being sent */
+    put(f, "bcd");
+    put(f, "ef");
+    struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
+    assert_int_equal(counts.lost_items, 3);
+    assert_int_equal(counts.waiting_items, 3);
+    int ret;
+    while ((ret = ntk_outbox_drain(f->outbox, &err)) == 0) {
+    }
+    assert_int_equal(ret, -ETIMEDOUT);
+    assert_non_null(strstr(err.text, "3 items are lost"));
+}
+
+/* Three runs with a peer that is away in the first two: everything comes, in order. */
+static void test_spool_over_runs(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+    int ret;
+
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    f->options.spool_folder = f->spool;
+    f->options.memory_bytes_max = 4;
+    create(f);
+    put(f, "a");
+    assert_true(test_wait_until(was_tried, f, 30));
+    put(f, "bb");
+    put(f, "ccc"); /* beyond the memory */
+    put(f, "d");   /* behind the spool */
+    while ((ret = ntk_outbox_drain(f->outbox, &err)) == 0) {
+    }
+    assert_int_equal(ret, 1); /* safe */
+    create(f);
+    put(f, "e");
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 8);
+    struct ntk_outbox *second = NULL;
+    assert_int_equal(ntk_outbox_create(&f->options, &second, &err), -EBUSY);
+    create(f);
+    atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
+    put(f, "f");
+    assert_true(test_wait_until(is_drained, f, 30));
+    assert_string_equal(f->peer.taken, "abbcccdef");
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 0);
+}
+
+/* A message that the peer took just when the outbox ended is not sent by the next run. */
+static void test_end_while_sending(void **state)
+{
+    struct fixture *f = *state;
+
+    f->options.spool_folder = f->spool;
+    f->peer.is_slow = true;
+    create(f);
+    put(f, "a");
+    put(f, "b");
+    f->options.spool_folder = f->spool;
+    create(f); /* ends the first: the peer takes "a" (or nothing, when it was not begun) */
+    peer_cancel(&f->peer);
+    assert_true(test_wait_until(is_drained, f, 30));
+    assert_string_equal(f->peer.taken, "ab");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_again_until_it_is_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refused_is_dropped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_is_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_spool_over_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a folder of the test's own, opened again and again, with files damaged in between. */
+#include "exporters/transport/spool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "tests/support/scratch.h"
+
+#define BYTES_MAX 4096
+
+struct fixture {
+    char *folder;
+    char *path;
+    struct ntk_spool *spool;
+};
+
+static void reopen(struct fixture *f)
+{
+    struct ntk_err err = { 0 };
+
+    ntk_spool_close(f->spool);
+    f->spool = NULL;
+    if (ntk_spool_open(f->path, BYTES_MAX, 1024, &f->spool, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "a/b");
+    reopen(f);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_spool_close(f->spool);
+    free(f->path);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static void put(struct fixture *f, const char *text, uint64_t items)
+{
+    struct ntk_err err = { 0 };
+    uint64_t lost;
+
+    assert_int_equal(ntk_spool_put(f->spool, text, strlen(text), items, &lost, &err), 0);
+    assert_int_equal(lost, 0);
+}
+
+/* The oldest message is this one; it is removed. */
+static void assert_first(struct fixture *f, const char *text, uint64_t items)
+{
+    struct ntk_buf buf = { 0 };
+    struct ntk_spool_message message;
+    uint64_t damaged = 0;
+
+    assert_int_equal(ntk_spool_first(f->spool, &buf, &message, &damaged), 1);
+    assert_string_equal(ntk_buf_text_get(&buf), text);
+    assert_int_equal(message.item_count, items);
+    assert_int_equal(damaged, 0);
+    ntk_spool_remove(f->spool, message.number + 1); /* another: nothing happens */
+    ntk_spool_remove(f->spool, message.number);
+    ntk_buf_fini(&buf);
+}
+
+static void test_order(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+
+    put(f, "c", 3);
+    put(f, "d", 4);
+    assert_int_equal(ntk_spool_put_front(f->spool, "b", 1, 2, &err), 0);
+    assert_int_equal(ntk_spool_put_front(f->spool, "a", 1, 1, &err), 0);
+    reopen(f);
+    assert_int_equal(ntk_spool_count(f->spool), 4);
+    assert_int_equal(ntk_spool_item_count(f->spool), 10);
+    assert_first(f, "a", 1);
+    put(f, "e", 5);
+    assert_first(f, "b", 2);
+    assert_int_equal(ntk_spool_put_front(f->spool, "B", 1, 6, &err), 0);
+    reopen(f);
+    assert_first(f, "B", 6);
+    assert_first(f, "c", 3);
+    assert_first(f, "d", 4);
+    assert_first(f, "e", 5);
+    assert_int_equal(ntk_spool_count(f->spool), 0);
+    assert_int_equal(ntk_spool_item_count(f->spool), 0);
+    reopen(f);
+    assert_int_equal(ntk_spool_count(f->spool), 0);
+}
+
+static void test_bound(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+    char kilobyte[1025];
+    uint64_t lost;
+
+    memset(kilobyte, 'x', 1024);
+    kilobyte[1024] = '\0';
+    put(f, kilobyte, 1);
+    put(f, kilobyte, 2);
+    put(f, kilobyte, 4);
+    assert_int_equal(ntk_spool_put_front(f->spool, kilobyte, 1024, 8, &err), -ENOSPC);
+    assert_int_equal(ntk_spool_put(f->spool, kilobyte, 1024, 8, &lost, &err), 0);
+    assert_int_equal(lost, 1);
+    assert_int_equal(ntk_spool_item_count(f->spool), 14);
+    assert_int_equal(ntk_spool_put(f->spool, kilobyte, 1025, 1, &lost, &err), -EMSGSIZE);
+}
+
+static void test_one_at_a_time(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_spool *second = NULL;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_spool_open(f->path, BYTES_MAX, 1024, &second, &err), -EBUSY);
+    assert_non_null(strstr(err.text, f->path));
+}
+
+/* Every way to damage the second of three files: the others come, the damaged one is counted. */
+static void test_damage(void **state)
+{
+    struct fixture *f = *state;
+
+    for (size_t at = 0; at < sizeof(struct ntk_spool_header) + 2; at++) {
+        for (int is_cut = 0; is_cut < 2; is_cut++) {
+            struct ntk_buf buf = { 0 };
+            struct ntk_spool_message message;
+            uint64_t damaged = 0;
+            char name[64];
+
+            if (!is_cut && at >= 16 && at < 24) {
+                continue; /* how many items there were is believed */
+            }
+            put(f, "a", 1);
+            put(f, "bb", 1);
+            put(f, "c", 1);
+            snprintf(name, sizeof name, "%020llu.msg", (1ULL << 40) + 1);
+            char *path = test_scratch_path(f->path, name);
+            FILE *file = fopen(path, "r+");
+            assert_non_null(file);
+            if (is_cut) {
+                assert_int_equal(ftruncate(fileno(file), (off_t)at), 0);
+            } else {
+                fseek(file, (long)at, SEEK_SET);
+                int byte = fgetc(file);
+                fseek(file, (long)at, SEEK_SET);
+                fputc(byte ^ 0x81, file);
+            }
+            fclose(file);
+            free(path);
+            reopen(f);
+            assert_int_equal(ntk_spool_count(f->spool), 3);
+            assert_first(f, "a", 1);
+            assert_int_equal(ntk_spool_first(f->spool, &buf, &message, &damaged), 1);
+            assert_string_equal(ntk_buf_text_get(&buf), "c");
+            assert_int_equal(damaged, 1);
+            ntk_spool_remove(f->spool, message.number);
+            assert_int_equal(ntk_spool_count(f->spool), 0);
+            ntk_buf_fini(&buf);
+        }
+    }
+}
+
+static void test_foreign_files(void **state)
+{
+    static const char *const names[] = { "1.msg", "notes", "00000000000000000001.new",
+                                         "99999999999999999999.msg", "0000000000000000000x.msg" };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = test_scratch_path(f->path, names[i]);
+        assert_int_equal(ntk_fs_write(path, "x", 1, NULL), 0);
+        free(path);
+    }
+    put(f, "a", 1);
+    reopen(f);
+    assert_int_equal(ntk_spool_count(f->spool), 1);
+    assert_first(f, "a", 1);
+    char *path = test_scratch_path(f->path, names[1]);
+    assert_int_equal(access(path, F_OK), 0);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_foreign_files, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
