@@ -363,15 +363,43 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
     out_ref->slot_plus_one = slot + 1;
 }
 
+/* What the event of a load or an unload says of its model. */
+struct model_facts {
+    uint16_t core;
+    uint32_t core_count;
+    uint32_t name; /* of the names table, 0 without events */
+};
+
+static struct model_facts model_facts_get(const struct ntk_segment_model *entry, uint32_t mask)
+{
+    struct model_facts facts = { .core = NTK_NO_CORE };
+
+    if (entry != NULL) {
+        facts.core = entry->core;
+        facts.core_count = entry->core_count;
+    }
+    if (entry != NULL && (mask & HOOKS_EVENTS) != 0) {
+        facts.name = ntk_hooks_name(entry->name);
+    }
+    return facts;
+}
+
+/* The memory rows of a model that is gone. */
+static void rows_give_back(uint32_t id)
+{
+    if (hooks_table_lock()) {
+        hooks_rows_release(id);
+        hooks_table_unlock();
+    }
+}
+
 void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
                             uint32_t nrt_status, uint64_t device_bytes)
 {
     struct ntk_segment_model *entry;
     uint32_t mask = ntk_abi_load(&hooks_mask);
-    uint16_t core = NTK_NO_CORE;
+    struct model_facts facts;
     uint32_t path_name = 0;
-    uint32_t core_count = 0;
-    uint32_t name = 0;
     uint64_t now;
 
     if (mask == 0) {
@@ -379,29 +407,26 @@ void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_tic
     }
     now = ntk_hooks_now();
     entry = model_entry(model);
+    facts = model_facts_get(entry, mask);
     if (entry != NULL) {
-        core = entry->core;
-        core_count = entry->core_count;
+        if ((mask & HOOKS_EVENTS) != 0) {
+            path_name = ntk_hooks_name(entry->neff_path);
+        }
         ntk_abi_store(&entry->load_ns, span_ns(start_ticks, now));
         ntk_abi_store(&entry->device_bytes, device_bytes);
-        if (nrt_status == 0 && core < NTK_SEGMENT_CORES) {
-            ntk_abi_add_shared(&hooks.segment.cores[core].model_load_count, 1);
+        if (nrt_status == 0 && facts.core < NTK_SEGMENT_CORES) {
+            ntk_abi_add_shared(&hooks.segment.cores[facts.core].model_load_count, 1);
         }
         ntk_abi_store_release(&entry->state,
                               (uint32_t)(nrt_status == 0 ? NTK_MODEL_LOADED : NTK_MODEL_UNLOADED));
-        if ((mask & HOOKS_EVENTS) != 0) {
-            name = ntk_hooks_name(entry->name);
-            path_name = ntk_hooks_name(entry->neff_path);
-        }
-        if (nrt_status != 0 && hooks_table_lock()) {
-            hooks_rows_release(model.id);
-            hooks_table_unlock();
+        if (nrt_status != 0) {
+            rows_give_back(model.id);
         }
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_MODEL_LOAD, 0, core, start_ticks, span_ticks(start_ticks, now),
-               NTK_WORD(model_id(model), nrt_status), device_bytes, NTK_WORD(name, path_name),
-               core_count);
+        record(NTK_EVENT_MODEL_LOAD, 0, facts.core, start_ticks, span_ticks(start_ticks, now),
+               NTK_WORD(model_id(model), nrt_status), device_bytes, NTK_WORD(facts.name, path_name),
+               facts.core_count);
     }
 }
 
@@ -410,10 +435,8 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
 {
     struct ntk_segment_model *entry;
     uint32_t mask = ntk_abi_load(&hooks_mask);
-    uint16_t core = NTK_NO_CORE;
-    uint32_t core_count = 0;
+    struct model_facts facts;
     uint64_t executions = 0;
-    uint32_t name = 0;
     uint64_t now;
 
     if (mask == 0) {
@@ -421,25 +444,21 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
     }
     now = ntk_hooks_now();
     entry = model_entry(model);
-    if (entry != NULL && entry->id == model.id) {
-        core = entry->core;
-        core_count = entry->core_count;
+    if (entry != NULL && entry->id != model.id) {
+        entry = NULL; /* the slot is another model's by now */
+    }
+    facts = model_facts_get(entry, mask);
+    if (entry != NULL) {
         executions = ntk_abi_load(&entry->executions);
-        if ((mask & HOOKS_EVENTS) != 0) {
-            name = ntk_hooks_name(entry->name);
+        if (facts.core < NTK_SEGMENT_CORES) {
+            ntk_abi_add_shared(&hooks.segment.cores[facts.core].model_unload_count, 1);
         }
-        if (core < NTK_SEGMENT_CORES) {
-            ntk_abi_add_shared(&hooks.segment.cores[core].model_unload_count, 1);
-        }
-        if (hooks_table_lock()) {
-            hooks_rows_release(model.id);
-            hooks_table_unlock();
-        }
+        rows_give_back(model.id);
         ntk_abi_store_release(&entry->state, (uint32_t)NTK_MODEL_UNLOADED);
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_MODEL_UNLOAD, 0, core, start_ticks, span_ticks(start_ticks, now),
-               NTK_WORD(model_id(model), nrt_status), executions, name, core_count);
+        record(NTK_EVENT_MODEL_UNLOAD, 0, facts.core, start_ticks, span_ticks(start_ticks, now),
+               NTK_WORD(model_id(model), nrt_status), executions, facts.name, facts.core_count);
     }
 }
 
