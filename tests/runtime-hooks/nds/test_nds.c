@@ -264,6 +264,56 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
     unsetenv("NEURON_PROCESS_TAG");
 }
 
+/* A logical core of two physical ones: counts on the first, time and code on both, a node on each. */
+static void the_cores_of_a_logical_core_are_told_apart(void **state)
+{
+    const struct test_model_options options = { .lnc = 2 };
+    nds_obj_handle_t *models = NULL;
+    nds_instance_t *inst = NULL;
+    struct loaded loaded;
+    uint64_t value = 0;
+    size_t count = 0;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn2.3xlarge", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 1);
+    free(neff);
+    for (int i = 0; i < EXECUTIONS; i++) {
+        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    }
+    assert_int_equal(nds_open(&device_0, 0, &inst), 0);
+    for (int core = 0; core < 8; core++) {
+        bool is_first = core == 2;
+        bool is_of_it = core == 2 || core == 3;
+
+        assert_int_equal(core_counter(inst, core, NDS_NC_COUNTER_INFER_COMPLETED),
+                         is_first ? EXECUTIONS : 0);
+        assert_int_equal(core_counter(inst, core, NDS_NC_COUNTER_MODEL_LOAD_COUNT), is_first);
+        assert_int_equal(core_counter(inst, core, NDS_NC_COUNTER_LATENCY_TOTAL) > 0, is_first);
+        assert_int_equal(core_counter(inst, core, NDS_NC_COUNTER_TIME_IN_USE) > 0, is_of_it);
+    }
+    assert_int_not_equal(nds_get_nc_counter(inst, 12, NDS_NC_COUNTER_TIME_IN_USE, &value), 0);
+
+    assert_int_equal(nds_read_all_model_nodes(inst, &models, &count), 0);
+    assert_int_equal(count, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        const nds_model_node_info_t *info = nds_obj_handle_to_model_node_info(models[i]);
+        const nds_model_node_mem_usage_info_t *memory =
+            nds_obj_handle_to_model_node_mem_usage(models[i]);
+
+        assert_int_equal(info->model_node_id, i);
+        assert_int_equal(info->nc_index, 2 + i);
+        assert_true(memory->model_mem_usage[1][NDS_DMA_MEM_USAGE_SLOT_CODE].total_size <=
+                    core_counter(inst, (int)(2 + i), NDS_NC_COUNTER_MEM_USAGE_CODE_DEVICE));
+    }
+    free(models);
+    assert_int_equal(nds_close(inst), 0);
+    loaded_fini(&loaded);
+}
+
 static int looks_at_itself(struct observed *parent, void *ctx)
 {
     nds_instance_t *inst = NULL;
@@ -458,6 +508,8 @@ int main(void)
                                         runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(looking_at_itself_does_not_drop_the_lock_that_says_it_lives,
                                         runtime_setup, runtime_teardown),
+        cmocka_unit_test_setup_teardown(the_cores_of_a_logical_core_are_told_apart, runtime_setup,
+                                        runtime_teardown),
         cmocka_unit_test_setup_teardown(objects_are_seen_from_their_commit_to_their_deletion,
                                         runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(a_thousand_objects_come_and_go, runtime_setup,
