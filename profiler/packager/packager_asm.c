@@ -111,6 +111,19 @@ static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
     return 0;
 }
 
+/* Bytes of the lines in front of the next one that starts with a point. */
+static size_t lines_before_directive(const char *text, size_t text_bytes)
+{
+    size_t at = 0;
+
+    while (at < text_bytes && text[at] != '.') {
+        const char *end = memchr(text + at, '\n', text_bytes - at);
+
+        at = end ? (size_t)(end - text) + 1 : text_bytes;
+    }
+    return at;
+}
+
 /* Runs of lines between directives go to the assembler as they are. */
 static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binaries,
                     struct ntk_err *err)
@@ -137,8 +150,15 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
                 ntk_err_prefix(err, "line %u", number);
             }
         } else if (last) {
+            /* All lines up to the next directive at once: labels are known in all of them. */
+            length = lines_before_directive(text + at, text_bytes - at);
             ret = ntk_isa_text_parse_program(text + at, length, number, last->engine, &last->code,
                                              err);
+            for (size_t i = 0; i < length; i++) {
+                number += text[at + i] == '\n';
+            }
+            end = NULL;
+            number--;
         } else if (line[0] == ';' || line[strspn(line, " \t\r")] == '\0') {
             ret = 0;
         } else {

@@ -109,6 +109,7 @@ struct label {
 
 struct assembler {
     enum ntk_isa_engine engine;
+    uint32_t first_slot; /* of the code: what the binary has already */
     struct ntk_buf code;
     struct ntk_vec labels, wanted; /* of struct label */
 };
@@ -206,7 +207,7 @@ static int labels_resolve(struct assembler *assembler, struct ntk_err *err)
             return BAD("line %u: no label %s", wanted->line, wanted->name);
         }
         ret = ntk_isa_decode(head, NTK_ISA_SLOT_BYTES, assembler->engine, &instr, &slots, err);
-        instr.target = found->slot;
+        instr.target = assembler->first_slot + found->slot;
         if (ret == 0) {
             ret = ntk_isa_encode(&instr, assembler->engine, head, &slots, err);
         }
@@ -220,7 +221,9 @@ static int labels_resolve(struct assembler *assembler, struct ntk_err *err)
 int ntk_isa_text_parse_program(const char *text, size_t text_bytes, unsigned first_line,
                                enum ntk_isa_engine engine, struct ntk_buf *out, struct ntk_err *err)
 {
-    struct assembler assembler = { .engine = engine };
+    struct assembler assembler = { .engine = engine,
+                                   .first_slot =
+                                       (uint32_t)(out->bytes_count / NTK_ISA_SLOT_BYTES) };
     char line[NTK_ISA_LINE_BYTES_MAX];
     size_t at = 0;
     int ret = 0;

@@ -40,7 +40,7 @@ typedef void ntk_isa_text_note(const struct ntk_isa_instr *instr, struct ntk_buf
 int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_isa_engine engine,
                                ntk_isa_text_note *note, void *ctx, struct ntk_buf *out,
                                struct ntk_err *err);
-/* Appends the binary of the lines of text up to its end. first_line is the number of its first line, for
+/* Appends the binary of the lines of text up to its end; labels count slots from the start of out. first_line is the number of its first line, for
  * sentences. -EINVAL, -EBADMSG, -ENOMEM. */
 int ntk_isa_text_parse_program(const char *text, size_t text_bytes, unsigned first_line,
                                enum ntk_isa_engine engine, struct ntk_buf *out,

@@ -283,6 +283,7 @@ static void a_listing_shows_names_groups_and_slots(void **state)
     char *file = test_scratch_path(*state, "shown.neff");
     char *folder = test_scratch_path(*state, "binaries");
     char *bad = test_scratch_path(*state, "bad.txt");
+    char *looping = test_scratch_path(*state, "looping.neff");
     char *sp = test_scratch_path(*state, "binaries/sg00/SP.bin");
     char *listing = test_scratch_path(*state, "shown.txt");
     struct test_run result = run(0, "example", "memcpy", "-o", file, NULL, NULL, NULL);
@@ -307,6 +308,23 @@ static void a_listing_shows_names_groups_and_slots(void **state)
     result = run(1, "asm", bad, "-o", folder, NULL, NULL, NULL);
     assert_non_null(strstr(result.err, "line 1: \"../PE.bin\" cannot be the name of a member"));
     test_run_fini(&result);
+    /* Labels are known up to the next .engine, in both directions, and no further. */
+    static const char loops[] = ".engine PE sg00/PE.bin\n nop\nback: nop\n compare_branch to=back\n"
+                                ".engine SP sg00/SP.bin\n compare_branch to=end\nback: nop\nend:\n";
+    static const char stranger[] = ".engine PE sg00/PE.bin\nback: nop\n"
+                                   ".engine SP sg00/SP.bin\n nop\n compare_branch to=back\n";
+    assert_int_equal(ntk_fs_write(bad, loops, sizeof loops - 1, NULL), 0);
+    result = run(0, "asm", "--into", file, "-o", looping, bad, NULL);
+    test_run_fini(&result);
+    result = run(0, "disasm", looping, NULL, NULL, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "\nL1:\n    nop ; 1\n    compare_branch to=L1 ; 2\n"));
+    assert_non_null(strstr(result.out, "    compare_branch to=L2 ; 0\n    nop ; 1\nL2:\n"));
+    test_run_fini(&result);
+    assert_int_equal(ntk_fs_write(bad, stranger, sizeof stranger - 1, NULL), 0);
+    result = run(1, "asm", bad, "-o", folder, NULL, NULL, NULL);
+    assert_non_null(strstr(result.err, "line 5: no label back"));
+    test_run_fini(&result);
+    free(looping);
     free(file);
     free(folder);
     free(bad);
