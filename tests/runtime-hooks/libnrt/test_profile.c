@@ -4,6 +4,7 @@
  * Method: small models whose instruction count is known from a plain capture.
  */
 #include <dirent.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -462,6 +463,60 @@ static void the_configuration_says_the_same_as_the_environment(void **state)
     assert_int_equal(entries_count(folder, "cpu_util.pb"), 1);
 }
 
+static _Atomic bool is_over;
+
+static void *execute_on(void *loaded)
+{
+    while (!is_over) {
+        run(loaded, 1);
+    }
+    return NULL;
+}
+
+static void recording_begins_and_ends_while_others_execute(void **state)
+{
+    struct runtime *runtime = *state;
+    nrt_profile_continuous_options_t *options = NULL;
+    struct loaded loaded[2];
+    pthread_t threads[2];
+    char path[PATH_BYTES];
+
+    (void)snprintf(path, sizeof path, "%s/session.ntff", runtime->folder);
+    start_runtime();
+    assert_int_equal(nrt_profile_continuous_options_allocate(&options), NRT_SUCCESS);
+    assert_int_equal(nrt_profile_continuous_options_set_output_dir(options, runtime->folder),
+                     NRT_SUCCESS);
+    load(&loaded[0], &(struct test_model_options){ 0 }, 0);
+    load(&loaded[1], &(struct test_model_options){ .name = "other" }, 0);
+    struct content once = reference(runtime, &loaded[0]);
+    is_over = false;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, execute_on, &loaded[i]), 0);
+    }
+    for (int i = 0; i < 20; i++) {
+        uint64_t id = 0;
+
+        assert_int_equal(nrt_profile_session_start(0), NRT_SUCCESS);
+        assert_int_equal(nrt_profile_continuous_start(options), NRT_SUCCESS);
+        run(&loaded[0], 1);
+        assert_int_equal(nrt_profile_continuous_save(0, options), NRT_SUCCESS);
+        assert_int_equal(nrt_profile_session_stop(0, &id), NRT_SUCCESS);
+        assert_int_equal(nrt_profile_continuous_stop(), NRT_SUCCESS);
+        assert_int_equal(nrt_profile_session_serialize(id, path), NRT_SUCCESS);
+        /* Executions are in it whole or not at all. */
+        struct content saved = content_of(path);
+        assert_true(saved.instructions > 0);
+        assert_int_equal(saved.instructions % once.instructions, 0);
+        assert_int_equal(nrt_profile_session_drop(id), NRT_SUCCESS);
+    }
+    is_over = true;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        loaded_fini(&loaded[i]);
+    }
+    assert_int_equal(nrt_profile_continuous_options_free(options), NRT_SUCCESS);
+}
+
 static void misuse_answers_by_the_table(void **state)
 {
     nrt_profile_continuous_options_t *options = NULL;
@@ -523,6 +578,7 @@ int main(void)
         TEST(a_session_holds_all_models_and_executions_of_a_core),
         TEST(so_many_sessions_wait_and_no_more),
         TEST(a_session_beyond_its_bound_keeps_its_first_records),
+        TEST(recording_begins_and_ends_while_others_execute),
         TEST(an_inspection_by_session_has_one_capture_per_core),
         TEST(on_failure_alone_a_good_job_leaves_nothing),
         TEST(a_failed_execution_leaves_its_capture_at_once),
