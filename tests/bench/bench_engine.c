@@ -4,7 +4,8 @@
  *
  * Tensor engine: programs of nc_matmul tiles against plain cblas_sgemm of the same shape on packed
  * matrices. DMA: transfers against memcpy of the same runs. Both sides touch the same amount of
- * memory, prefaulted; the core's side pays for its event loop. Ratio below 1: the core is slower.
+ * memory, prefaulted; the core's side pays for its event loop. Ratio above 1: the core is slower. Other
+ * operations: what an element costs, without a target.
  */
 #include <cblas.h>
 #include <stdio.h>
@@ -288,6 +289,110 @@ static void bench_dma(uint32_t row_bytes, int rows, int to_sbuf, int count)
     free(c.from);
 }
 
+/* --- other operations -------------------------------------------------------------------------------- */
+
+#define ROW_COUNT 512 /* elements of a partition */
+
+/* Tiles of 128 partitions side by side, dtype and elements as the operation wants them. */
+static struct ntk_isa_operand tile_at(unsigned place, unsigned partitions, uint32_t elements,
+                                      enum ntk_dtype dtype)
+{
+    return ntk_isa_sbuf((uint64_t)place * 8192, partitions, elements, dtype);
+}
+
+static struct ntk_isa_instr operation(enum ntk_isa_op op)
+{
+    struct ntk_isa_instr instr = ntk_isa_instr_make(op);
+    struct ntk_isa_operand *operand = instr.operand;
+
+    operand[NTK_ISA_DST] = tile_at(1, 128, ROW_COUNT, NTK_DTYPE_FLOAT32);
+    operand[NTK_ISA_SRC0] = tile_at(0, 128, ROW_COUNT, NTK_DTYPE_FLOAT32);
+    switch (op) {
+    case NTK_ISA_OP_ACTIVATE2:
+        instr.op0 = NTK_ISA_ALU_MULTIPLY;
+        instr.op1 = NTK_ISA_ALU_ADD;
+        instr.act = NTK_ISA_ACT_RELU;
+        instr.imm[0] = ntk_isa_float_bits(2.0F);
+        break;
+    case NTK_ISA_OP_TENSOR_COPY_DYNAMIC_SRC:
+        operand[NTK_ISA_SRC1] = tile_at(2, 1, 4, NTK_DTYPE_UINT16);
+        break;
+    case NTK_ISA_OP_DVE_TRANSPOSE:
+        operand[NTK_ISA_DST] = tile_at(1, 32, 32, NTK_DTYPE_FLOAT32);
+        operand[NTK_ISA_SRC0] = tile_at(0, 32, 32, NTK_DTYPE_FLOAT32);
+        break;
+    case NTK_ISA_OP_TOPK:
+        operand[NTK_ISA_DST] = tile_at(1, 128, 4, NTK_DTYPE_BFLOAT16);
+        operand[NTK_ISA_SRC0] = tile_at(0, 128, ROW_COUNT, NTK_DTYPE_BFLOAT16);
+        operand[NTK_ISA_DST2] = tile_at(2, 128, 4, NTK_DTYPE_UINT16);
+        instr.imm[0] = 64;
+        instr.imm[1] = 16 * ROW_COUNT;
+        break;
+    case NTK_ISA_OP_QUANTIZE_MX:
+        operand[NTK_ISA_DST] = tile_at(1, 128, ROW_COUNT, NTK_DTYPE_FLOAT8E4);
+        operand[NTK_ISA_SRC0] = tile_at(0, 128, ROW_COUNT, NTK_DTYPE_BFLOAT16);
+        operand[NTK_ISA_DST2] = tile_at(2, 16, ROW_COUNT / 4, NTK_DTYPE_UINT8);
+        break;
+    default:
+        break;
+    }
+    return instr;
+}
+
+/* ns per element of source 0, next to a memcpy of as many float32 in rows as far apart: the least that reading
+ * and writing once would cost. */
+static void bench_operations(void)
+{
+    static const struct {
+        enum ntk_isa_op op;
+        enum ntk_isa_engine engine;
+    } operations[] = { { NTK_ISA_OP_TENSOR_COPY, NTK_ISA_ENGINE_DVE },
+                       { NTK_ISA_OP_ACTIVATE2, NTK_ISA_ENGINE_ACT },
+                       { NTK_ISA_OP_TENSOR_COPY_DYNAMIC_SRC, NTK_ISA_ENGINE_DVE },
+                       { NTK_ISA_OP_DVE_TRANSPOSE, NTK_ISA_ENGINE_DVE },
+                       { NTK_ISA_OP_TOPK, NTK_ISA_ENGINE_POOL },
+                       { NTK_ISA_OP_QUANTIZE_MX, NTK_ISA_ENGINE_DVE } };
+    enum { KINDS = sizeof operations / sizeof operations[0], COUNT = 8 };
+    struct program programs[KINDS];
+    struct copying c = { .row_bytes = ROW_COUNT * 4, .rows = 128, .count = COUNT };
+    struct rounds_subject subjects[KINDS + 1] = {
+        { .name = "memcpy, 128 rows of 2 KiB", .measure = run_copying, .ctx = &c }
+    };
+
+    c.to_step = c.from_step = 196608 + 2112;
+    c.to = memory_of(c.to_step * 128);
+    c.from = memory_of(c.from_step * 128);
+    for (int k = 0; k < KINDS; k++) {
+        struct ntk_isa_instr instr = operation(operations[k].op);
+
+        init(&programs[k], 1,
+             (double)COUNT * (double)ntk_isa_operand_elements(&instr.operand[NTK_ISA_SRC0]));
+        for (int i = 0; i < COUNT; i++) {
+            emit(&programs[k], operations[k].engine, &instr);
+        }
+        make(&programs[k]);
+        fill_sbuf(&programs[k], 32768);
+        subjects[k + 1] = (struct rounds_subject){
+            .name = ntk_isa_op_info_get(operations[k].op)->name,
+            .measure = run,
+            .ctx = &programs[k],
+        };
+    }
+    rounds_run(subjects, KINDS + 1, ROUNDS);
+    for (int i = 0; i < subjects[0].count; i++) {
+        subjects[0].values[i] /= 128.0 * ROW_COUNT;
+    }
+    (void)printf("other operations, per element of their source\n");
+    for (int k = 0; k <= KINDS; k++) {
+        rounds_print(&subjects[k], "ns");
+    }
+    for (int k = 0; k < KINDS; k++) {
+        fini(&programs[k]);
+    }
+    free(c.to);
+    free(c.from);
+}
+
 /* --- the loop ---------------------------------------------------------------------------------------- */
 
 static void bench_loop(void)
@@ -328,6 +433,7 @@ int main(int argc, char **argv)
     bench_dma(65536, 128, 1, 2);
     bench_dma(4096, 128, 0, 16);
     bench_dma(1u << 20, 8, 0, 1);
+    bench_operations();
     bench_loop();
     return 0;
 }

@@ -214,7 +214,8 @@ static int parse_immediate(const char *text, uint32_t *out, struct ntk_err *err)
         *out = *text == '-' ? (uint32_t) - (int64_t)value : (uint32_t)value;
         return 0;
     }
-    if (!ntk_str_starts_with(text, "0x") && ntk_str_parse_double(text, &number) == 0) {
+    if (strpbrk(text, ".eE") && !ntk_str_starts_with(text, "0x") &&
+        ntk_str_parse_double(text, &number) == 0) {
         char *end;
         float nearest = strtof(text, &end);
 

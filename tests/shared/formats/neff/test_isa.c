@@ -848,6 +848,8 @@ static void a_line_says_what_is_wrong_with_it(void **state)
         { "nop imm0", "\"imm0\" is not of the form KEY=VALUE" },
         { "nop imm0=1 imm0=2", "imm0 stands twice" },
         { "nop speed=1", "no field \"speed\"" },
+        { "nop imm0=99999999999",
+          "\"99999999999\" is neither an integer of 32 bits nor a number with a point" },
         { "nop imm0=1x", "\"1x\" is neither an integer of 32 bits nor a number with a point" },
         { "nop wait=s5=1", "\"s5=1\" is no wait of the form s5>=1, s5==1 or e5>=1" },
         { "nop signal=s5", "\"s5\" is no signal of the form s5+1 or e5=1" },
