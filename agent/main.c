@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/collect/instance.h"
 #include "agent/monitor.h"
@@ -13,6 +14,7 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/http/http_address.h"
+#include "shared/report/report_schema.h"
 #include "shared/http/http_security.h"
 
 /* Without a configuration one report covers this much: a look, not a series. */
@@ -24,6 +26,7 @@ static uint64_t arg_count;
 static uint64_t arg_period_ns;
 static const char *arg_web_config;
 static bool arg_no_imds;
+static bool arg_schema;
 static struct ntk_monitor_options options = {
     .report = { .line_bytes_max = NTK_REPORT_LINE_BYTES_DEFAULT },
 };
@@ -110,6 +113,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
       "do not ask the instance metadata service of EC2 where the machine runs" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "schema", 0, NTK_OPT_FLAG, &arg_schema, "print the JSON Schema of a report and exit" },
     { 'v', "verbose", "LEVEL", NTK_OPT_CALL, CALL(call_verbose),
       "how much to say on stderr, 0 (default) to 4" },
     NTK_OPT_COMMON_COMPLETION,
@@ -155,6 +159,19 @@ static int fail(const struct ntk_err *err)
     return 1;
 }
 
+static int print_schema(void)
+{
+    struct ntk_err err = { 0 };
+    size_t bytes;
+    const char *schema = ntk_report_schema_get(&bytes);
+
+    if (fwrite(schema, 1, bytes, stdout) != bytes || fflush(stdout) != 0) {
+        ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
+        return fail(&err);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct ntk_monitor_config config; /* large */
@@ -168,6 +185,9 @@ int main(int argc, char **argv)
     }
     if (first < argc) {
         return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    }
+    if (arg_schema) {
+        return print_schema();
     }
     if (arg_once && arg_count) {
         return ntk_opt_usage_error(&program, "--once and --count exclude each other");

@@ -327,9 +327,10 @@ static void help_names_every_option_of_the_man_page(void **state)
 {
     struct test_run run = RUN((struct fixture *)*state, "--help");
     static const char *const options[] = {
-        "--config-file", "--period",   "--once", "--count",      "--pretty",  "--timestamps",
-        "--all-cores",   "--max-line", "--db",   "--prometheus", "--http",    "--sysfs-root",
-        "--no-imds",     "--quiet",    "--omit", "--verbose",    "--version", "--help",
+        "--config-file", "--period",        "--once",     "--count",   "--pretty",
+        "--timestamps",  "--all-cores",     "--max-line", "--db",      "--prometheus",
+        "--http",        "--sysfs-root",    "--no-imds",  "--quiet",   "--omit",
+        "--schema",      "--command-lines", "--verbose",  "--version", "--help",
     };
     char path[512];
     uint8_t *man;

@@ -33,3 +33,11 @@ wait_for() {
 completed_in_reports() {
     jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.completed] | add // 0' "$@"
 }
+
+# valid_reports FILE...: each line is what the schema of reports says; not looked at where its validator is missing.
+valid_reports() {
+    local code=0
+    python3 "$NTK_SOURCE_DIR/tests/support/valid_reports.py" "$NTK_SOURCE_DIR/shared/report/report.schema.json" "$@" >schema.out ||
+        code=$?
+    [ $code = 0 ] || [ $code = 77 ] || fail "$(head -5 schema.out)"
+}

@@ -20,6 +20,7 @@ has() {
     [ "$(readlink "$1/bin/neuron-monitor-prometheus.py")" = neuron-monitor-prometheus ] ||
         fail "$1 lacks the vendor's name of neuron-monitor-prometheus"
     [ -s "$1/include/nrt/nrt.h" ] || fail "$1/include/nrt/nrt.h is missing"
+    [ -s "$1/share/neuron-toolkit/neuron-monitor-report.schema.json" ] || fail "$1 has no schema of reports"
     grep -qx "ExecStart=$2/bin/neuron-monitor .*" "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 does not start $2/bin/neuron-monitor"
 }

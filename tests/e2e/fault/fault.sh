@@ -58,3 +58,4 @@ NEURON_RT_LOG_LEVEL=QUIET NEURON_RT_EXEC_TIMEOUT=3 NEURON_SOFT_FAULT='hang:at=1'
 [ $SECONDS -ge 2 ] || fail "a hang of 3 seconds took $SECONDS"
 wait_for is true hangs
 wait_for is 1 timed_out
+valid_reports out.jsonl

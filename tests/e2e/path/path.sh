@@ -62,3 +62,4 @@ run stored 400 --period 700ms --db stored.db
 rate=4 run few 3 --period 100ms
 # Shorter than the time between two looks of the agent into the folder.
 run silent 1 --period 100ms
+valid_reports ./*.jsonl

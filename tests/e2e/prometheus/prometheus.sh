@@ -53,3 +53,4 @@ wait_for answers 'neuron_hardware_info{neuron_device_count="1",neuroncore_per_de
 
 kill -TERM "$agent"
 wait "$agent" || fail "neuron-monitor ended with $?"
+valid_reports reports.jsonl

@@ -46,3 +46,4 @@ run TERM 1200
 [ "$(completed_in_reports TERM-?.jsonl)" = 1200 ] ||
     fail "1200 executions ran, the reports say $(completed_in_reports TERM-?.jsonl)"
 run KILL 1200
+valid_reports ./*.jsonl
