@@ -2,8 +2,9 @@
 /*
  * fuzz_program - an engine binary against a fixed definition, loaded and run.
  *
- * Input: one byte (low bits: engine, then core generation), then the bytes of that engine's binary. The
- * other engines are empty. What loads is run with a small limit of device time, so that an input cannot
+ * Input: one byte, then the bytes of one engine's binary. The byte counts, the fastest first: engine (5), core
+ * generation (4), whether two cores run the binary together (2), whether the last group belongs to the function
+ * "f" (2). The other engines are empty. What loads is run with a small limit of device time, so that an input cannot
  * keep the fuzzer busy with large but harmless tiles.
  */
 #include <stdint.h>
@@ -21,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct ntk_engine_core *cores[NTK_ENGINE_GENERATION_MAX + 1];
+    static struct ntk_engine_core *cores[NTK_ENGINE_GENERATION_MAX + 1][2];
     static uint8_t memory[3][VAR_BYTES];
     struct ntk_neff_var vars[] = {
         { .name = "SB", .type = NTK_NEFF_VAR_STATE_BUFFER },
@@ -40,12 +41,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                   .dim_count = 2,
                                                   .steps = { 1, 262144 },
                                                   .sizes = { 64, 16 } } };
-    struct ntk_neff_dma_group group = { .function_start = "",
-                                        .id = 3,
-                                        .transfer_count = 1,
-                                        .transfers = &transfer,
-                                        .semaphore = 8,
-                                        .event = NTK_NEFF_NONE };
+    struct ntk_neff_dma_group groups[2] = { { .function_start = "",
+                                              .id = 3,
+                                              .transfer_count = 1,
+                                              .transfers = &transfer,
+                                              .semaphore = 8,
+                                              .event = NTK_NEFF_NONE } };
+    const char *names[] = { "f", "g" };
     struct ntk_neff_subgraph subgraph = {
         .name = "sg00", .var_count = 3, .vars = vars, .queue_set_count = 2, .queue_sets = queues
     };
@@ -53,6 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ntk_err err = { 0 };
     unsigned generation;
     unsigned engine;
+    bool is_pair;
+    bool has_function;
     uint8_t *code;
 
     if (size < 1 || size > SIZE_MAX_BYTES) {
@@ -60,6 +64,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     engine = data[0] % NTK_ISA_ENGINE_COUNT;
     generation = data[0] / NTK_ISA_ENGINE_COUNT % NTK_ENGINE_GENERATION_MAX + 1;
+    is_pair = data[0] / 20 % 2;
+    has_function = data[0] / 40 % 2;
+    groups[1] = groups[0];
+    groups[1].function_start = "f";
     code = malloc(size); /* of its own, so that asan sees a read beyond its end */
     if (!code) {
         return 0;
@@ -68,10 +76,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     subgraph.engines[engine] = (struct ntk_neff_engine){ .code = code,
                                                          .code_bytes = size - 1,
                                                          .nsx_version = NTK_ISA_VERSION,
-                                                         .group_count = 1,
-                                                         .groups = &group };
-    if (!cores[generation]) {
-        ntk_engine_core_create(generation, &cores[generation], NULL);
+                                                         .group_count = has_function ? 2 : 1,
+                                                         .groups = groups,
+                                                         .name_count = 2,
+                                                         .names = names };
+    for (int c = 0; c < 2 && !cores[generation][c]; c++) {
+        ntk_engine_core_create(generation, &cores[generation][c], NULL);
     }
     if (ntk_engine_program_create(generation, &subgraph, &program, &err) == 0) {
         struct ntk_engine_binding bindings[] = { { 0 },
@@ -80,9 +90,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct ntk_engine_run_options options = { .bindings = bindings,
                                                   .binding_count = 3,
                                                   .timeout_ns = TIMEOUT_NS };
-        struct ntk_engine_result result;
+        const struct ntk_engine_member members[2] = { { cores[generation][0], program, &options },
+                                                      { cores[generation][1], program, &options } };
+        struct ntk_engine_result results[2];
 
-        ntk_engine_run(cores[generation], program, &options, &result, &err);
+        ntk_engine_run_together(members, is_pair ? 2 : 1, results, &err);
         ntk_engine_program_destroy(program);
     } else if (err.text[0] == 0) {
         abort(); /* refused without a sentence */
