@@ -239,8 +239,8 @@ void ntk_dma_cast(const struct ntk_dma_walk *to_walk, uint8_t *to,
     while (left > 0) {
         uint64_t n = smaller(a.left, b.left);
 
-        ntk_kernel_cast(from_walk->dtype, from + b.offset, from_walk->step[0], to_walk->dtype,
-                        to + a.offset, to_walk->step[0], n);
+        ntk_kernel_cast_by(to_walk->fp8, from_walk->dtype, from + b.offset, from_walk->step[0],
+                           to_walk->dtype, to + a.offset, to_walk->step[0], n);
         place_advance(&a, n);
         place_advance(&b, n);
         left -= n;
@@ -266,8 +266,8 @@ void ntk_dma_cast_part(const struct ntk_dma_walk *to_walk, uint8_t *to, uint64_t
             copy_elements(to + a.offset, to_walk->step[0], from + b.offset, from_walk->step[0], n,
                           width);
         } else {
-            ntk_kernel_cast(from_walk->dtype, from + b.offset, from_walk->step[0], to_walk->dtype,
-                            to + a.offset, to_walk->step[0], n);
+            ntk_kernel_cast_by(to_walk->fp8, from_walk->dtype, from + b.offset, from_walk->step[0],
+                               to_walk->dtype, to + a.offset, to_walk->step[0], n);
         }
         place_advance(&a, n);
         place_advance(&b, n);
@@ -313,8 +313,8 @@ static void gather(struct place *place, const uint8_t *from, uint64_t n, float *
         uint64_t part = smaller(place->left, n - done);
 
         if (f32) {
-            ntk_kernel_to_f32(place->walk->dtype, from + place->offset, place->walk->step[0], part,
-                              f32 + done);
+            ntk_kernel_to_f32_by(place->walk->dtype, place->walk->fp8, from + place->offset,
+                                 place->walk->step[0], part, f32 + done);
         } else {
             ntk_kernel_to_i64(place->walk->dtype, from + place->offset, place->walk->step[0], part,
                               i64 + done);
@@ -388,7 +388,8 @@ void ntk_dma_compute(enum ntk_dma_fold fold, const struct ntk_dma_walk *to_walk,
         if (integers) {
             ntk_kernel_from_i64(to_walk->dtype, i, n, to + target.offset, to_walk->step[0]);
         } else {
-            ntk_kernel_from_f32(to_walk->dtype, f, n, to + target.offset, to_walk->step[0]);
+            ntk_kernel_from_f32_by(to_walk->dtype, to_walk->fp8, f, n, to + target.offset,
+                                   to_walk->step[0]);
         }
         place_advance(&target, n);
         left -= n;

@@ -29,6 +29,7 @@ extern "C" {
 
 struct ntk_dma_walk {
     enum ntk_dtype dtype;
+    uint8_t fp8; /* enum ntk_kernel_fp8 */
     uint8_t dim_count;
     uint64_t count[NTK_DMA_DIMS_MAX]; /* elements, innermost first; at least 1 each */
     int64_t step[NTK_DMA_DIMS_MAX];   /* bytes */

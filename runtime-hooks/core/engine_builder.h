@@ -24,6 +24,7 @@ struct ntk_engine_builder {
     const struct ntk_neff_subgraph *subgraph;
     const struct ntk_engine_core_spec *spec;
     enum ntk_isa_engine engine;
+    uint8_t fp8; /* enum ntk_kernel_fp8: of all its tiles and walks */
     /* Group of the engine -> index into dmas + 1, filled as triggers ask. */
     uint32_t *group_dma;
     size_t first_function; /* of this engine, in program->functions */

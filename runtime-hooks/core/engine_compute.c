@@ -46,6 +46,7 @@ int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what
     out->offset = (size_t)(operand->partition_start * pitch) + (size_t)operand->offset;
     out->tile.pitch = operand->partition_step * pitch;
     out->tile.dtype = operand->dtype;
+    out->tile.fp8 = b->fp8;
     out->tile.partitions = operand->partition_count;
     out->tile.elements = (uint32_t)elements;
     out->tile.dim_count = walk.dim_count;

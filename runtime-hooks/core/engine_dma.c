@@ -150,7 +150,7 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
                                            [4] = NTK_DTYPE_UINT32,
                                            [8] = NTK_DTYPE_UINT64 };
     const struct ntk_neff_var *var;
-    struct ntk_dma_walk walk = { .dtype = width ? raw[width] : pattern->dtype };
+    struct ntk_dma_walk walk = { .dtype = width ? raw[width] : pattern->dtype, .fp8 = b->fp8 };
     uint64_t bytes = 0;
     uint64_t elements;
     int ret;
@@ -268,6 +268,7 @@ static int side_from_operand(struct ntk_engine_builder *b, const char *what,
 
     memset(out, 0, sizeof *out);
     out->walk.dtype = operand->dtype;
+    out->walk.fp8 = b->fp8;
     out->walk.dim_count = operand->dim_count;
     for (unsigned d = 0; d < operand->dim_count; d++) {
         out->walk.count[d] = operand->dim[d].count;

@@ -43,12 +43,13 @@ static void *bounce_take(struct memory *m, uint64_t bytes)
     return taken;
 }
 
-static struct ntk_dma_walk dense(enum ntk_dtype dtype, uint64_t elements)
+/* Elements of the same kind side by side. */
+static struct ntk_dma_walk dense(const struct ntk_dma_walk *like, uint64_t elements)
 {
-    struct ntk_dma_walk walk = { .dtype = dtype, .dim_count = 1 };
+    struct ntk_dma_walk walk = { .dtype = like->dtype, .fp8 = like->fp8, .dim_count = 1 };
 
     walk.count[0] = elements;
-    walk.step[0] = (int64_t)ntk_dtype_bytes(dtype);
+    walk.step[0] = (int64_t)ntk_dtype_bytes(like->dtype);
     return walk;
 }
 
@@ -60,7 +61,7 @@ static const uint8_t *bounce_side(struct memory *m, const struct ntk_engine_side
     uint8_t *copy;
 
     ntk_dma_walk_elements(&side->walk, &elements);
-    *out_walk = dense(side->walk.dtype, elements);
+    *out_walk = dense(&side->walk, elements);
     copy = bounce_take(m, elements * (uint64_t)out_walk->step[0]);
     ntk_dma_copy(out_walk, copy, &side->walk, side_memory(m, side));
     return copy;
@@ -112,7 +113,8 @@ static bool rows_resolve(struct memory *m, const struct ntk_engine_indirect *ind
                          const struct ntk_engine_index *index, const struct ntk_engine_side *side,
                          struct rows *rows)
 {
-    struct ntk_dma_walk wide = dense(NTK_DTYPE_INT64, indirect->rows);
+    const struct ntk_dma_walk integers = { .dtype = NTK_DTYPE_INT64 };
+    struct ntk_dma_walk wide = dense(&integers, indirect->rows);
     int64_t *values;
 
     rows->walk = &side->walk;
@@ -157,8 +159,8 @@ static void row_move(const struct rows *to, const struct rows *from, uint64_t r,
 static void row_add(const struct rows *to, const struct rows *from, uint64_t r, uint64_t elements,
                     uint8_t *fresh, uint8_t *sum)
 {
-    struct ntk_dma_walk fresh_walk = dense(from->walk->dtype, elements);
-    struct ntk_dma_walk sum_walk = dense(to->walk->dtype, elements);
+    struct ntk_dma_walk fresh_walk = dense(from->walk, elements);
+    struct ntk_dma_walk sum_walk = dense(to->walk, elements);
     struct ntk_dma_source source = { .walk = fresh_walk, .from = fresh, .scale = 1.0F };
     uint64_t to_first = to->at ? 0 : r * elements;
     uint8_t *target = to->at ? to->at[r] : to->base;
@@ -176,7 +178,7 @@ static bool indirect_move(struct memory *m, const struct ntk_engine_transfer *tr
     const struct ntk_engine_indirect *indirect =
         ntk_vec_at(&m->program->indirects, transfer->indirect);
     uint64_t elements = indirect->row_elements;
-    struct ntk_dma_walk copy_walk = dense(source->walk.dtype, indirect->rows * elements);
+    struct ntk_dma_walk copy_walk = dense(&source->walk, indirect->rows * elements);
     struct rows to;
     struct rows from;
     uint8_t *fresh = NULL;

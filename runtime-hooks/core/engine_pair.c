@@ -178,7 +178,9 @@ void engine_exchange_complete(struct run *run, uint32_t exchange_index)
     const struct ntk_engine_transfer *b = transfer_of(second, exchange->dma_index[1]);
     const struct ntk_engine_side *from_first = engine_sources_of(first, a);
     const struct ntk_engine_side *from_second = engine_sources_of(second, b);
-    struct ntk_dma_walk dense = { .dtype = from_first->walk.dtype, .dim_count = 1 };
+    struct ntk_dma_walk dense = { .dtype = from_first->walk.dtype,
+                                  .fp8 = from_first->walk.fp8,
+                                  .dim_count = 1 };
 
     /* Both sides are read before one is written: a core may receive into what it sends. */
     dense.count[0] = elements_of(from_first);

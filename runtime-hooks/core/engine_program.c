@@ -9,6 +9,7 @@
 #include "runtime-hooks/core/cost_model.h"
 #include "runtime-hooks/core/engine_builder.h"
 #include "runtime-hooks/core/engine_opaque.h"
+#include "runtime-hooks/core/kernel_dtype.h"
 
 static_assert((int)NTK_ENGINE_PE == NTK_ISA_ENGINE_PE && (int)NTK_ENGINE_SP == NTK_ISA_ENGINE_SP,
               "engine ids of the instruction set are those of the event ABI");
@@ -301,6 +302,30 @@ static void opaque_prepare(struct ntk_engine_builder *b)
     }
 }
 
+/* What the file says about fp8 elements, in our rules. */
+static int fp8_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
+{
+    const struct ntk_neff_fp8_config *fp8 = &b->subgraph->fp8;
+
+    if (!fp8->present) {
+        return 0;
+    }
+    if (fp8->emax_e5m2 != 15 || (fp8->emax_e4m3 != 7 && fp8->emax_e4m3 != 8)) {
+        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                           "fp8_conversion_config: greatest exponents %d of e4m3 and %d of e5m2, "
+                           "known are 7 or 8 and 15",
+                           fp8->emax_e4m3, fp8->emax_e5m2);
+    }
+    if (fp8->sis || fp8->sns) {
+        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                           "fp8_conversion_config: %s is set and not known",
+                           fp8->sis ? "fp8_sis" : "fp8_sns");
+    }
+    b->fp8 = (uint8_t)((fp8->ocp_saturation ? 0 : NTK_KERNEL_FP8_OVERFLOWS) |
+                       (fp8->emax_e4m3 == 7 ? NTK_KERNEL_FP8_E4_IEEE : 0));
+    return 0;
+}
+
 static int program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                           bool is_opaque, struct ntk_engine_program **out_program,
                           struct ntk_err *err)
@@ -338,7 +363,8 @@ static int program_create(unsigned generation, const struct ntk_neff_subgraph *s
     if (ret == 0 && is_opaque) {
         opaque_prepare(&b);
     } else if (ret == 0) {
-        ret = engines_prepare(&b, err);
+        ret = fp8_prepare(&b, err);
+        ret = ret < 0 ? ret : engines_prepare(&b, err);
     }
     if (ret == 0) {
         b.program->info.host_bytes = host_bytes(b.program);

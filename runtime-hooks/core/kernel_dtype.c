@@ -69,6 +69,7 @@ static inline uint32_t f32_to_narrow(float value, unsigned exponent_bits, unsign
     uint32_t largest = has_infinity ? special - 1 : special | ((1u << mantissa_bits) - 2);
     uint32_t nan = has_infinity ? special | (1u << (mantissa_bits - 1))
                                 : special | ((1u << mantissa_bits) - 1);
+    uint32_t beyond = has_infinity ? special : nan;
     uint32_t magic = (127u - bias + 1 + 23 - mantissa_bits) << 23;
     uint32_t small =
         f32_to_bits(bits_to_f32(magnitude) + bits_to_f32(magic)) - magic; /* subnormal or zero */
@@ -80,7 +81,7 @@ static inline uint32_t f32_to_narrow(float value, unsigned exponent_bits, unsign
     uint32_t limit = (largest << (23 - mantissa_bits)) + ((127u - bias) << 23);
 
     result =
-        rounded >= limit + (1u << (23 - mantissa_bits)) ? (saturates ? largest : special) : result;
+        rounded >= limit + (1u << (23 - mantissa_bits)) ? (saturates ? largest : beyond) : result;
     result = magnitude > 0x7f800000u ? nan : result;
     return result | sign;
 }
@@ -328,6 +329,62 @@ bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, 
     return ntk_kernel_has_nan(from, count);
 }
 
+/* --- rules of a program: rare, so a plain loop ------------------------------------------------------- */
+
+static bool is_fp8(enum ntk_dtype dtype)
+{
+    return dtype == NTK_DTYPE_FLOAT8E3 || dtype == NTK_DTYPE_FLOAT8E4 ||
+           dtype == NTK_DTYPE_FLOAT8E5;
+}
+
+static uint8_t f32_to_fp8_by(enum ntk_dtype dtype, unsigned fp8, float value)
+{
+    bool saturates = !(fp8 & NTK_KERNEL_FP8_OVERFLOWS);
+
+    if (dtype == NTK_DTYPE_FLOAT8E3) {
+        return (uint8_t)f32_to_narrow(value, 3, 4, true, saturates);
+    }
+    if (dtype == NTK_DTYPE_FLOAT8E5) {
+        return (uint8_t)f32_to_narrow(value, 5, 2, true, saturates);
+    }
+    return (uint8_t)f32_to_narrow(value, 4, 3, (fp8 & NTK_KERNEL_FP8_E4_IEEE) != 0, saturates);
+}
+
+void ntk_kernel_to_f32_by(enum ntk_dtype dtype, unsigned fp8, const void *from, ptrdiff_t step,
+                          size_t count, float *to)
+{
+    const uint8_t *at = from;
+
+    if (dtype != NTK_DTYPE_FLOAT8E4 || !(fp8 & NTK_KERNEL_FP8_E4_IEEE)) {
+        ntk_kernel_to_f32(dtype, from, step, count, to);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[i] = narrow_to_f32(at[(ptrdiff_t)i * step], 4, 3, true);
+    }
+}
+
+bool ntk_kernel_from_f32_by(enum ntk_dtype dtype, unsigned fp8, const float *from, size_t count,
+                            void *to, ptrdiff_t step)
+{
+    uint8_t *at = to;
+    bool nan = false;
+
+    if (fp8 == 0 || !is_fp8(dtype)) {
+        return ntk_kernel_from_f32(dtype, from, count, to, step);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint8_t code = f32_to_fp8_by(dtype, fp8, from[i]);
+        float back;
+
+        /* What is too large may have become a NaN. */
+        ntk_kernel_to_f32_by(dtype, fp8, &code, 1, 1, &back);
+        nan |= back != back;
+        at[(ptrdiff_t)i * step] = code;
+    }
+    return nan;
+}
+
 void ntk_kernel_to_i64(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        int64_t *to)
 {
@@ -423,6 +480,13 @@ void ntk_kernel_from_i64(enum ntk_dtype dtype, const int64_t *from, size_t count
 bool ntk_kernel_cast(enum ntk_dtype from_dtype, const void *from, ptrdiff_t from_step,
                      enum ntk_dtype to_dtype, void *to, ptrdiff_t to_step, size_t count)
 {
+    return ntk_kernel_cast_by(0, from_dtype, from, from_step, to_dtype, to, to_step, count);
+}
+
+bool ntk_kernel_cast_by(unsigned fp8, enum ntk_dtype from_dtype, const void *from,
+                        ptrdiff_t from_step, enum ntk_dtype to_dtype, void *to, ptrdiff_t to_step,
+                        size_t count)
+{
     size_t bytes = ntk_dtype_bytes(to_dtype);
     bool integers = !ntk_dtype_is_float(from_dtype) && !ntk_dtype_is_float(to_dtype);
     const uint8_t *source = from;
@@ -450,8 +514,8 @@ bool ntk_kernel_cast(enum ntk_dtype from_dtype, const void *from, ptrdiff_t from
         } else {
             float values[PIECE];
 
-            ntk_kernel_to_f32(from_dtype, source, from_step, n, values);
-            nan |= ntk_kernel_from_f32(to_dtype, values, n, target, to_step);
+            ntk_kernel_to_f32_by(from_dtype, fp8, source, from_step, n, values);
+            nan |= ntk_kernel_from_f32_by(to_dtype, fp8, values, n, target, to_step);
         }
         source += (ptrdiff_t)n * from_step;
         target += (ptrdiff_t)n * to_step;

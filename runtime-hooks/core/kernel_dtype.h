@@ -25,11 +25,22 @@
 extern "C" {
 #endif
 
+/* What a program may change about its fp8 elements (docs/decisions/0108); bits of a tile or a walk. */
+enum ntk_kernel_fp8 {
+    NTK_KERNEL_FP8_OVERFLOWS = 1, /* too large: infinity, or NaN where the format has none */
+    NTK_KERNEL_FP8_E4_IEEE = 2,   /* float8e4 ends at 240, then come infinity and NaN */
+};
+
 void ntk_kernel_to_f32(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        float *to);
 /* True when a NaN was written to a float dtype. */
 bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, void *to,
                          ptrdiff_t step);
+/* The same by a program's rules; 0 are those above. */
+void ntk_kernel_to_f32_by(enum ntk_dtype dtype, unsigned fp8, const void *from, ptrdiff_t step,
+                          size_t count, float *to);
+bool ntk_kernel_from_f32_by(enum ntk_dtype dtype, unsigned fp8, const float *from, size_t count,
+                            void *to, ptrdiff_t step);
 /* Integer dtypes give their value (uint64 saturates at INT64_MAX), float dtypes their bits. */
 void ntk_kernel_to_i64(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        int64_t *to);
@@ -43,6 +54,9 @@ void ntk_kernel_from_bits(enum ntk_dtype dtype, const int64_t *from, size_t coun
  * they are equal in place, step and width. True when a conversion wrote a NaN to a float dtype. */
 bool ntk_kernel_cast(enum ntk_dtype from_dtype, const void *from, ptrdiff_t from_step,
                      enum ntk_dtype to_dtype, void *to, ptrdiff_t to_step, size_t count);
+bool ntk_kernel_cast_by(unsigned fp8, enum ntk_dtype from_dtype, const void *from,
+                        ptrdiff_t from_step, enum ntk_dtype to_dtype, void *to, ptrdiff_t to_step,
+                        size_t count);
 bool ntk_kernel_has_nan(const float *values, size_t count);
 
 #ifdef __cplusplus

@@ -48,11 +48,13 @@ static unsigned to_e2m1(float value)
 static void unpack_lane(const struct ntk_tile *tile, const struct ntk_tile *scales, unsigned lane,
                         uint32_t columns, float *to, const struct ntk_tile_scratch *scratch)
 {
+    struct ntk_tile elements = *tile;
     bool is_e2m1 = !ntk_dtype_is_float(tile->dtype);
     float *values = scratch->row[0];
     int64_t *codes = scratch->row[1];
     float *powers = scratch->row[2];
 
+    elements.fp8 = 0; /* these formats have rules of their own */
     for (uint32_t p = 0; p < tile->partitions; p++) {
         float *row = to + (size_t)p * columns;
 
@@ -63,9 +65,9 @@ static void unpack_lane(const struct ntk_tile *tile, const struct ntk_tile *scal
             }
         }
         if (is_e2m1) {
-            ntk_tile_read_i64(tile, p, codes);
+            ntk_tile_read_i64(&elements, p, codes);
         } else {
-            ntk_tile_read_f32(tile, p, values);
+            ntk_tile_read_f32(&elements, p, values);
         }
         for (uint32_t c = 0; c < columns; c++) {
             float value = is_e2m1 ? from_e2m1((unsigned)codes[c] >> (4 * lane))
@@ -165,6 +167,7 @@ bool ntk_tile_quantize_mx(const struct ntk_tile *to, const struct ntk_tile *scal
                           const struct ntk_tile *from, const struct ntk_tile_scratch *scratch)
 {
     uint32_t columns = from->elements / NTK_MX_PACK;
+    struct ntk_tile elements = *to;
     bool is_e2m1 = !ntk_dtype_is_float(to->dtype);
     int emax = element_emax(to->dtype);
     float *values = scratch->row[0];
@@ -172,6 +175,7 @@ bool ntk_tile_quantize_mx(const struct ntk_tile *to, const struct ntk_tile *scal
     int64_t *codes = scratch->row[2];
     bool nan = false;
 
+    elements.fp8 = 0;
     for (uint32_t first = 0; first < from->partitions; first += NTK_MX_ROWS) {
         nan |= block_scales(from, first, emax, columns, codes, scratch);
         for (uint32_t p = first; p < first + NTK_MX_ROWS; p++) {
@@ -182,7 +186,7 @@ bool ntk_tile_quantize_mx(const struct ntk_tile *to, const struct ntk_tile *scal
                 values[i] = code == NTK_MX_NAN ? 0.0F : ldexpf(values[i], SCALE_BIAS - (int)code);
             }
             if (!is_e2m1) {
-                ntk_tile_write_f32(to, p, values);
+                ntk_tile_write_f32(&elements, p, values);
                 continue;
             }
             for (uint32_t c = 0; c < columns; c++) {

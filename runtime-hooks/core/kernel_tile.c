@@ -30,7 +30,8 @@
 
 void ntk_tile_read_f32(const struct ntk_tile *tile, uint32_t partition, float *to)
 {
-#define READ(at, step, index, n) ntk_kernel_to_f32(tile->dtype, at, step, n, to + (index))
+#define READ(at, step, index, n) \
+    ntk_kernel_to_f32_by(tile->dtype, tile->fp8, at, step, n, to + (index))
     EACH_RUN(tile, ntk_tile_row(tile, partition), READ);
 #undef READ
 }
@@ -53,7 +54,7 @@ bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const f
         return ntk_kernel_has_nan(from, tile->elements); /* computed in place */
     }
 #define WRITE(at, step, index, n) \
-    nan |= ntk_kernel_from_f32(tile->dtype, from + (index), n, at, step)
+    nan |= ntk_kernel_from_f32_by(tile->dtype, tile->fp8, from + (index), n, at, step)
     EACH_RUN(tile, ntk_tile_row(tile, partition), WRITE);
 #undef WRITE
     return nan;

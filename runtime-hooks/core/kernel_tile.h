@@ -28,6 +28,7 @@ struct ntk_tile {
     uint8_t *base;   /* first element of the first partition; NULL: the tile is absent */
     ptrdiff_t pitch; /* bytes to the next partition of the tile; 0 repeats */
     enum ntk_dtype dtype;
+    uint8_t fp8; /* enum ntk_kernel_fp8 */
     uint32_t partitions;
     uint32_t elements; /* per partition: product of the counts */
     uint8_t dim_count; /* normalised: dense dimensions are merged */

@@ -279,6 +279,7 @@ struct ntk_neff_reservation {
     uint64_t bytes_count;
 };
 
+/* What is left out is as in files of compilers: exponents 8 and 15, saturating. */
 struct ntk_neff_fp8_config {
     bool present;
     int32_t emax_e4m3;

@@ -617,7 +617,9 @@ static void read_fp8(const json_t *def, struct ntk_neff_fp8_config *fp8)
     if (!json_is_object(json)) {
         return;
     }
-    fp8->present = true;
+    *fp8 = (struct ntk_neff_fp8_config){
+        .present = true, .emax_e4m3 = 8, .emax_e5m2 = 15, .ocp_saturation = true
+    };
     if (neff_number_of(json_object_get(json, "emax_fp8_e4m3"), &number)) {
         fp8->emax_e4m3 = (int32_t)number;
     }
@@ -627,7 +629,9 @@ static void read_fp8(const json_t *def, struct ntk_neff_fp8_config *fp8)
     fp8->range_extension = neff_is_true(json_object_get(json, "fp8_range_extension"));
     fp8->sis = neff_is_true(json_object_get(json, "fp8_sis"));
     fp8->sns = neff_is_true(json_object_get(json, "fp8_sns"));
-    fp8->ocp_saturation = neff_is_true(json_object_get(json, "ocp_sat"));
+    if (json_object_get(json, "ocp_sat")) {
+        fp8->ocp_saturation = neff_is_true(json_object_get(json, "ocp_sat"));
+    }
 }
 
 int neff_read_subgraph(struct reader *r, const json_t *row, const char *where,

@@ -904,6 +904,77 @@ static void activate2_takes_two_steps_a_function_and_a_reduction(void **state)
     }
 }
 
+/* ---- rules of a file ---- */
+
+/* Method: numbers around the ends of the formats through an engine and through a transfer that casts, read
+ * back as bytes. */
+static void a_file_says_how_fp8_overflows(void **state)
+{
+    static const struct {
+        enum ntk_dtype dtype;
+        int emax_e4m3;
+        bool saturates;
+        uint8_t codes[5]; /* of 1, 240, 448, 1000, infinity */
+        bool writes_nan;
+    } cases[] = {
+        { NTK_DTYPE_FLOAT8E4, 8, true, { 0x38, 0x77, 0x7e, 0x7e, 0x7e }, false },
+        { NTK_DTYPE_FLOAT8E4, 8, false, { 0x38, 0x77, 0x7e, 0x7f, 0x7f }, true },
+        { NTK_DTYPE_FLOAT8E4, 7, true, { 0x38, 0x77, 0x77, 0x77, 0x77 }, false },
+        { NTK_DTYPE_FLOAT8E4, 7, false, { 0x38, 0x77, 0x78, 0x78, 0x78 }, false },
+        { NTK_DTYPE_FLOAT8E5, 8, false, { 0x3c, 0x5c, 0x5f, 0x64, 0x7c }, false },
+        { NTK_DTYPE_FLOAT8E5, 8, true, { 0x3c, 0x5c, 0x5f, 0x64, 0x7b }, false },
+    };
+    static const float numbers[5] = { 1.0F, 240.0F, 448.0F, 1000.0F, INFINITY };
+    struct setup *s = *state;
+
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct ntk_isa_instr cast = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_CAST);
+        struct ntk_isa_instr back = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_CAST);
+        struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+
+        memcpy(floats(s, A, 0), numbers, sizeof numbers);
+        s->f.subgraph.fp8 = (struct ntk_neff_fp8_config){ .present = true,
+                                                          .emax_e4m3 = cases[c].emax_e4m3,
+                                                          .emax_e5m2 = 15,
+                                                          .ocp_saturation = cases[c].saturates };
+        cast.operand[NTK_ISA_SRC0] = tile(A, 1, 5, NTK_DTYPE_FLOAT32);
+        cast.operand[NTK_ISA_DST] = tile(D, 1, 5, cases[c].dtype);
+        back.operand[NTK_ISA_SRC0] = cast.operand[NTK_ISA_DST];
+        back.operand[NTK_ISA_DST] = tile(D, 1, 5, NTK_DTYPE_FLOAT32);
+        back.operand[NTK_ISA_DST].offset += 64;
+        copy.operand[NTK_ISA_SRC0] = ntk_isa_var(s->var[A], 0, 1, 0, 5, NTK_DTYPE_FLOAT32);
+        copy.operand[NTK_ISA_DST] = tile(E, 1, 5, cases[c].dtype);
+        begin(s);
+        engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, cast);
+        engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, back);
+        engine_fixture_step(&s->f, NTK_ISA_ENGINE_SP, copy);
+        finish(s, cases[c].writes_nan ? NTK_RUN_NUMERICAL_ERROR : NTK_RUN_OK);
+        assert_memory_equal(octets(s, D, 0), cases[c].codes, 5);
+        assert_memory_equal(octets(s, E, 0), cases[c].codes, 5);
+        near((double)floats(s, D, 0)[17], 240, cases[c].dtype == NTK_DTYPE_FLOAT8E5 ? 16 : 0,
+             "back", 1);
+        assert_int_equal(isinf(floats(s, D, 0)[20]) != 0,
+                         !cases[c].saturates && !cases[c].writes_nan);
+    }
+}
+
+static void rules_of_fp8_that_nobody_knows_are_refused(void **state)
+{
+    struct setup *s = *state;
+
+    begin(s);
+    s->f.subgraph.fp8 =
+        (struct ntk_neff_fp8_config){ .present = true, .emax_e4m3 = 8, .emax_e5m2 = 16 };
+    assert_int_equal(engine_fixture_make(&s->f), -ENOTSUP);
+    assert_string_equal(s->f.err.text,
+                        "fp8_conversion_config: greatest exponents 8 of e4m3 and 16 of "
+                        "e5m2, known are 7 or 8 and 15");
+    s->f.subgraph.fp8.emax_e5m2 = 15;
+    s->f.subgraph.fp8.sns = true;
+    assert_int_equal(engine_fixture_make(&s->f), -ENOTSUP);
+    assert_string_equal(s->f.err.text, "fp8_conversion_config: fp8_sns is set and not known");
+}
+
 /* ---- engines ---- */
 
 static void only_pool_raises_tiles_to_powers(void **state)
@@ -978,6 +1049,8 @@ int main(void)
         TEST(a_loaded_mask_shuffles),
         TEST(loaded_values_are_found_and_replaced),
         TEST(activate2_takes_two_steps_a_function_and_a_reduction),
+        TEST(a_file_says_how_fp8_overflows),
+        TEST(rules_of_fp8_that_nobody_knows_are_refused),
         TEST(durations_follow_the_cost_model),
         TEST(only_pool_raises_tiles_to_powers),
     };
