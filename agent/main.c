@@ -8,6 +8,7 @@
 
 #include "agent/collect/instance.h"
 #include "agent/monitor.h"
+#include "agent/query/query.h"
 #include "agent/report/monitor_config.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -122,12 +123,16 @@ static const struct ntk_opt option_rows[] = {
     { 0 },
 };
 
+static const char *const subcommand_names[] = { "query", NULL };
+
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor",
-    .usage = "[OPTION]...",
+    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
     .options = option_rows,
+    .epilogue = "neuron-monitor query --help explains questions to a database.",
+    .subcommands = subcommand_names,
 };
 
 static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
@@ -178,6 +183,9 @@ int main(int argc, char **argv)
     struct ntk_monitor *monitor = NULL;
     struct ntk_err err = { 0 };
 
+    if (argc > 1 && strcmp(argv[1], "query") == 0) {
+        return ntk_query_main(argc - 1, argv + 1);
+    }
     ntk_log_set_program(program.name);
     int first = ntk_opt_parse(&program, argc, argv);
     if (first < 0) {

@@ -3,7 +3,11 @@
 #include "shared/store/store_reader.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared/store/store.h"
@@ -23,6 +27,66 @@ static const char totals_sql[] =
     "SELECT t.* FROM core_total t JOIN process p USING (process_id)"
     " WHERE p.boot_id = ?1 AND p.header_pid = ?2 AND p.start_time = ?3 ORDER BY t.core";
 
+/* "file:<path>?immutable=1" with what a URI would read otherwise escaped; freed with sqlite3_free(). */
+static char *make_immutable_uri(const char *path)
+{
+    sqlite3_str *uri = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendall(uri, "file:");
+    for (; *path; path++) {
+        if (strchr("%?#", *path)) {
+            sqlite3_str_appendf(uri, "%%%02x", (unsigned char)*path);
+        } else {
+            sqlite3_str_appendchar(uri, 1, *path);
+        }
+    }
+    sqlite3_str_appendall(uri, "?immutable=1");
+    return sqlite3_str_finish(uri);
+}
+
+static int open_file(struct ntk_store_reader *reader, const char *name, int flags,
+                     int64_t *out_version, struct ntk_err *err)
+{
+    flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(name, &reader->db, flags, NULL) != SQLITE_OK) {
+        return ntk_store_sql_error(reader->db, "cannot open", err);
+    }
+    sqlite3_extended_result_codes(reader->db, 1);
+    sqlite3_busy_timeout(reader->db, BUSY_TIMEOUT_MS);
+    return ntk_store_sql_check(reader->db, out_version, err);
+}
+
+/* Whether the file is all there is: no log of an agent at work beside it. */
+static bool is_alone(const char *path)
+{
+    char wal[PATH_MAX];
+    struct stat info;
+    int count = snprintf(wal, sizeof wal, "%s-wal", path);
+
+    return count > 0 && (size_t)count < sizeof wal && (stat(wal, &info) < 0 || info.st_size == 0);
+}
+
+/* A reader makes an index beside the file; where it cannot (a read-only disk, a folder of others) and
+ * no agent is at work, the file is read as it lies. */
+static int open_somehow(struct ntk_store_reader *reader, const char *path, int64_t *out_version,
+                        struct ntk_err *err)
+{
+    int ret = open_file(reader, path, 0, out_version, err);
+
+    if ((ret != -ENOENT && ret != -EROFS) || !is_alone(path)) {
+        return ret;
+    }
+    sqlite3_close(reader->db);
+    reader->db = NULL;
+    char *uri = make_immutable_uri(path);
+    if (!uri) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    ret = open_file(reader, uri, SQLITE_OPEN_URI, out_version, err);
+    sqlite3_free(uri);
+    return ret;
+}
+
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err)
 {
@@ -35,16 +99,7 @@ int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader
     if (!reader) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    int ret = 0;
-    if (sqlite3_open_v2(path, &reader->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
-        SQLITE_OK) {
-        ret = ntk_store_sql_error(reader->db, "cannot open", err);
-    }
-    if (ret == 0) {
-        sqlite3_extended_result_codes(reader->db, 1);
-        sqlite3_busy_timeout(reader->db, BUSY_TIMEOUT_MS);
-        ret = ntk_store_sql_check(reader->db, &version, err);
-    }
+    int ret = open_somehow(reader, path, &version, err);
     if (ret == 0 && version == 0) {
         ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "an empty database");
     } else if (ret == 0 && version < NTK_STORE_SCHEMA_VERSION) {

@@ -3,7 +3,8 @@
  * store_reader - the reading side of the database: series, latency, processes, past moments; what an
  * agent that starts again must know; and a plain way to ask in SQL.
  *
- * Readers never block the writer, and each call sees one moment of the file. Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes
+ * Readers never block the writer, and each call sees one moment of the file. A file that no agent
+ * writes can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes
  * bytes; cores are global physical ones. Errors: a sentence without the file's name (but of open).
  *
  * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their reader.

@@ -172,9 +172,9 @@ static void take_event(const struct ntk_replay *replay, sqlite3_stmt *statement,
     event->error_class = NTK_ERROR_CLASS_NONE;
     if (category == -1) {
         event->kind = NTK_EVENT_ERROR;
-        for (uint16_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
             if (word && strcmp(word, ntk_error_class_names[i]) == 0) {
-                event->error_class = i;
+                event->error_class = (uint16_t)i;
             }
         }
     } else if (category == -2) {

@@ -63,10 +63,12 @@ static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_runtime_sample *runtime = ntk_vec_add(&runtimes);
         int64_t id = sqlite3_column_int64(statement, 0);
-        ret = runtime && ntk_vec_push(&ids, &id) == 0 ? 0 : ntk_replay_out_of_memory(err);
-        if (ret == 0) {
-            take_runtime(replay, statement, runtime);
+        if (!runtime || ntk_vec_push(&ids, &id) < 0) {
+            ret = ntk_replay_out_of_memory(err);
+            break;
         }
+        take_runtime(replay, statement, runtime);
+        ret = 0;
     }
     sqlite3_finalize(statement);
     if (ret == 0 && runtimes.count > 0) {

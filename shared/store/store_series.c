@@ -110,7 +110,7 @@ static bool next_row(const struct query *query, sqlite3_stmt *statement, size_t 
 static int load_coverage(struct query *query, struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     size_t i;
 
     ntk_buf_add_text(&sql, "SELECT ");
@@ -189,7 +189,7 @@ static void widen(struct query *query)
 static int load_values(struct query *query, enum ntk_store_metric metric, struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     size_t i;
     const char *largest = forms[metric].largest ? forms[metric].largest : "NULL";
 
@@ -226,7 +226,7 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
                          struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
 
     ntk_buf_add_text(&sql, "SELECT min(first_seen_ns), max(last_seen_ns) FROM process WHERE 1");
     if (query->filter->process) {
@@ -293,9 +293,9 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
     ntk_store_reader_end(reader);
     if (ret == 0) {
         points = calloc(query.step_count, sizeof *points);
-        ret = points ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    if (ret < 0) {
+    if (!points) {
+        ret = ret < 0 ? ret : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
         fini(&query);
         return ret;
     }

@@ -141,7 +141,7 @@ static int skip_to_first(struct ntk_store_reader *reader, uint64_t *at_ns, struc
 int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store_window *window,
                          bool whole, struct ntk_vec *pieces, struct ntk_err *err)
 {
-    struct extent extents[NTK_STORE_TIER_COUNT];
+    struct extent extents[NTK_STORE_TIER_COUNT] = { 0 };
     enum ntk_store_tier coarsest = NTK_STORE_HOUR;
     uint64_t at_ns = window->from_ns;
     int ret = load_extents(reader, extents, err);

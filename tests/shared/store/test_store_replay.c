@@ -335,7 +335,7 @@ static void a_hostile_file_is_bounded(void **state)
         "UPDATE memory_log SET category = 70000, operation = ''",
         "UPDATE error_log SET error_class = 'none of ours'",
         "UPDATE machine_sample SET period_ns = 9223372036854775807",
-        "UPDATE memory_sample SET category = category + 900;"
+        "UPDATE memory_sample SET category = category + 900",
         "UPDATE memory_last SET category = category + 900",
     };
 

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* query - neuron-monitor query: options, the window, and the form of the answer. */
+#include "agent/query/query.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+
+static const char *arg_db;
+static const char *arg_from;
+static const char *arg_to;
+static uint64_t arg_last_ns;
+static bool arg_csv;
+static bool arg_json;
+static int64_t arg_core = -1;
+static int64_t arg_device = -1;
+static struct ntk_query query = {
+    .metric = NTK_STORE_METRIC_COUNT,
+    .percentiles = { 50, 90, 99, 100 },
+    .percentile_count = 4,
+};
+
+static int set_percentiles(const char *value, struct ntk_err *err)
+{
+    query.percentile_count = 0;
+    while (*value) {
+        char number[32];
+        size_t length = strcspn(value, ",");
+        double percent;
+        if (length >= sizeof number || query.percentile_count == NTK_QUERY_PERCENTILES_MAX) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "at most %d numbers expected",
+                               NTK_QUERY_PERCENTILES_MAX);
+        }
+        memcpy(number, value, length);
+        number[length] = '\0';
+        if (ntk_str_parse_double(number, &percent) < 0 || !(percent >= 0 && percent <= 100)) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "numbers from 0 to 100 with commas between expected");
+        }
+        if (query.percentile_count > 0 &&
+            percent <= query.percentiles[query.percentile_count - 1]) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "ascending numbers expected");
+        }
+        query.percentiles[query.percentile_count++] = percent;
+        value += length + (value[length] == ',');
+    }
+    return query.percentile_count > 0
+               ? 0
+               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number is missing");
+}
+
+static int set_metric(const char *value, struct ntk_err *err)
+{
+    query.metric = ntk_store_metric_find(value);
+    if (query.metric == NTK_STORE_METRIC_COUNT) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not known; --metric help lists them");
+    }
+    return 0;
+}
+
+static int (*const call_percentiles)(const char *, struct ntk_err *) = set_percentiles;
+static int (*const call_metric)(const char *, struct ntk_err *) = set_metric;
+#define CALL(function) ((void *)(uintptr_t) & (function))
+
+static const struct ntk_opt option_rows[] = {
+    { 0, "db", "FILE", NTK_OPT_TEXT, &arg_db, "the database that neuron-monitor --db writes" },
+    { 0, "Window", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "from", "TIME", NTK_OPT_TEXT, &arg_from,
+      "begin here: 2026-11-21T07:30:00Z, local time without the Z, or seconds since 1970; default "
+      "all that is stored" },
+    { 0, "to", "TIME", NTK_OPT_TEXT, &arg_to, "end here; default the last that is stored" },
+    { 0, "last", "TIME", NTK_OPT_DURATION, &arg_last_ns,
+      "begin this long before the end, such as 5m or 24h" },
+    { 0, "step", "TIME", NTK_OPT_DURATION, &query.window.step_ns,
+      "a row for each step of this length instead of one for the window" },
+    { 0, "Of what", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "process", "TAG", NTK_OPT_TEXT, &query.filter.process, "only this tag or process id" },
+    { 0, "model", "NAME", NTK_OPT_TEXT, &query.filter.model, "only models of this name" },
+    { 0, "core", "N", NTK_OPT_I64, &arg_core, "only this physical core of the machine" },
+    { 0, "device", "N", NTK_OPT_I64, &arg_device, "only this device" },
+    { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
+      "the figure of the question 'series'; 'help' lists them" },
+    { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),
+      "which percentiles of latency, default 50,90,99,100" },
+    { 0, "device-latency", 0, NTK_OPT_FLAG, &query.device_latency,
+      "latency on the device instead of the caller's" },
+    { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "comma-separated values" },
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON array of objects" },
+    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    NTK_OPT_COMMON_HELP,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor query",
+    .usage = "QUESTION --db FILE [OPTION]...",
+    .summary =
+        "Answers questions to a database of neuron-monitor, also while it is written: latency, "
+        "executions, errors, memory, cores, processes, series.",
+    .options = option_rows,
+    .epilogue = "Questions:\n"
+                "  latency      latency percentiles of each model\n"
+                "  executions   executions and how they ended\n"
+                "  errors       errors by class\n"
+                "  memory       the most memory of each process\n"
+                "  cores        how busy each core and its engines were\n"
+                "  processes    who was there\n"
+                "  series       any one figure, see --metric",
+};
+
+static const struct ntk_query_question *find_question(const char *name)
+{
+    for (const struct ntk_query_question *q = ntk_query_questions; q->name; q++) {
+        if (strcmp(q->name, name) == 0) {
+            return q;
+        }
+    }
+    return NULL;
+}
+
+/* "--metric help" is asked before anything else is needed. */
+static bool wants_metrics(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--metric=help") == 0 ||
+            (strcmp(argv[i], "--metric") == 0 && i + 1 < argc &&
+             strcmp(argv[i + 1], "help") == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_metrics(void)
+{
+    for (int i = 0; i < NTK_STORE_METRIC_COUNT; i++) {
+        printf("%-18s %-8s %s\n", ntk_store_metrics[i].name, ntk_store_metrics[i].unit,
+               ntk_store_metrics[i].help);
+    }
+}
+
+/* From the first to the last that is stored, in whatever tier; narrowed by the options. */
+static int set_window(struct ntk_err *err)
+{
+    static const uint64_t step_ns[NTK_STORE_TIER_COUNT] = {
+        NTK_NS_PER_SECOND,
+        60 * NTK_NS_PER_SECOND,
+        3600 * NTK_NS_PER_SECOND,
+    };
+    struct ntk_store_window *window = &query.window;
+    int ret = -ENODATA;
+
+    window->from_ns = UINT64_MAX;
+    window->to_ns = 0;
+    for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
+        uint64_t first_ns;
+        uint64_t last_ns;
+        int there = ntk_store_reader_span(query.reader, (enum ntk_store_tier)tier, &first_ns,
+                                          &last_ns, err);
+        if (there < 0 && there != -ENODATA) {
+            return there;
+        }
+        if (there == 0) {
+            uint64_t start_ns = first_ns - step_ns[tier];
+            window->from_ns = start_ns < window->from_ns ? start_ns : window->from_ns;
+            window->to_ns = last_ns > window->to_ns ? last_ns : window->to_ns;
+            ret = 0;
+        }
+    }
+    if (ret == 0 && arg_to) {
+        ret = ntk_query_time_parse(arg_to, &window->to_ns, err);
+    }
+    if (ret == 0 && arg_from) {
+        ret = ntk_query_time_parse(arg_from, &window->from_ns, err);
+    } else if (ret == 0 && arg_last_ns) {
+        window->from_ns = window->to_ns > arg_last_ns ? window->to_ns - arg_last_ns : 0;
+    }
+    if (ret == 0 && window->from_ns >= window->to_ns) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
+    }
+    return ret;
+}
+
+static int write_answer(const struct ntk_query_table *table, struct ntk_err *err)
+{
+    struct ntk_buf out = { 0 };
+    int ret = 0;
+
+    ntk_query_table_write(table,
+                          arg_csv    ? NTK_QUERY_FORM_CSV
+                          : arg_json ? NTK_QUERY_FORM_JSON
+                                     : NTK_QUERY_FORM_TABLE,
+                          &out);
+    if (table->failed || !ntk_buf_ok(&out)) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    } else if ((fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
+                fflush(stdout) != 0) &&
+               errno != EPIPE) {
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "standard output: %s", strerror(errno));
+    }
+    ntk_buf_fini(&out);
+    return ret;
+}
+
+static int answer(const struct ntk_query_question *question, struct ntk_err *err)
+{
+    struct ntk_query_table table;
+    int ret = ntk_store_reader_open(arg_db, &query.reader, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_query_table_init(&table);
+    ret = set_window(err);
+    if (ret == 0) {
+        ret = ntk_store_reader_check(query.reader, &query.filter, err);
+    }
+    if (ret == 0) {
+        ret = question->answer(&query, &table, err);
+    }
+    if (ret < 0) {
+        ntk_err_prefix(err, "%s", arg_db);
+    } else {
+        ret = write_answer(&table, err);
+    }
+    ntk_query_table_fini(&table);
+    ntk_store_reader_close(query.reader);
+    return ret;
+}
+
+static int check_options(const struct ntk_query_question *question)
+{
+    if (!arg_db) {
+        return ntk_opt_usage_error(&program, "the database is missing: --db FILE");
+    }
+    if (arg_from && arg_last_ns) {
+        return ntk_opt_usage_error(&program, "--from and --last exclude each other");
+    }
+    if (arg_csv && arg_json) {
+        return ntk_opt_usage_error(&program, "--csv and --json exclude each other");
+    }
+    if (arg_core < -1 || arg_core > UINT16_MAX || arg_device < -1 || arg_device > UINT16_MAX) {
+        return ntk_opt_usage_error(&program, "--core and --device are numbers from 0");
+    }
+    if (strcmp(question->name, "series") == 0 && query.metric == NTK_STORE_METRIC_COUNT) {
+        return ntk_opt_usage_error(&program, "the figure is missing: --metric NAME");
+    }
+    struct ntk_err err = { 0 };
+    uint64_t time_ns;
+    if ((arg_from && ntk_query_time_parse(arg_from, &time_ns, &err) < 0) ||
+        (arg_to && ntk_query_time_parse(arg_to, &time_ns, &err) < 0)) {
+        return ntk_opt_usage_error(&program, "%s", err.text);
+    }
+    query.filter.has_core = arg_core >= 0;
+    query.filter.core = (uint32_t)arg_core;
+    query.filter.has_device = arg_device >= 0;
+    query.filter.device = (uint32_t)arg_device;
+    return 0;
+}
+
+int ntk_query_main(int argc, char **argv)
+{
+    struct ntk_err err = { 0 };
+    char text[NTK_ERR_TEXT_BYTES + 32];
+
+    ntk_log_set_program(program.name);
+    if (wants_metrics(argc, argv)) {
+        print_metrics();
+        return 0;
+    }
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first >= argc) {
+        return ntk_opt_usage_error(&program, "the question is missing, such as 'latency'");
+    }
+    const struct ntk_query_question *question = find_question(argv[first]);
+    if (!question) {
+        return ntk_opt_usage_error(&program, "'%s' is no question", argv[first]);
+    }
+    if (first + 1 < argc) {
+        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first + 1]);
+    }
+    int code = check_options(question);
+    if (code) {
+        return code;
+    }
+    if (answer(question, &err) < 0) {
+        ntk_log_error(NULL, "%s", ntk_err_format(&err, text, sizeof text));
+        return 1;
+    }
+    return 0;
+}

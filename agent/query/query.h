@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query - neuron-monitor query: questions to a database of the agent, answered as a table, CSV or JSON.
+ *
+ * A question (query_questions.c) asks shared/store and fills a table (query_table.h); which window it is
+ * about and how the table is written is the same for all.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_AGENT_QUERY_QUERY_H
+#define NTK_AGENT_QUERY_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/query/query_table.h"
+#include "shared/base/err.h"
+#include "shared/store/store_reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_QUERY_PERCENTILES_MAX 16
+
+struct ntk_query {
+    struct ntk_store_reader *reader;
+    struct ntk_store_filter filter;
+    struct ntk_store_window window;
+    enum ntk_store_metric metric;
+    double percentiles[NTK_QUERY_PERCENTILES_MAX]; /* ascending */
+    size_t percentile_count;
+    bool device_latency;
+};
+
+struct ntk_query_question {
+    const char *name;
+    const char *help;
+    int (*answer)(const struct ntk_query *query, struct ntk_query_table *table,
+                  struct ntk_err *err);
+};
+/* Ended by a NULL name. */
+extern const struct ntk_query_question ntk_query_questions[];
+
+/*
+ * A moment: "2026-11-21T07:30:00Z", with "+02:00", or without a zone (local time); seconds and the
+ * time of day may be missing; or seconds since 1970. -EINVAL.
+ */
+int ntk_query_time_parse(const char *text, uint64_t *out_ns, struct ntk_err *err);
+
+/* The whole subcommand; argv[0] is "query". The exit code. */
+int ntk_query_main(int argc, char **argv);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* query_questions - what can be asked, and how each answer fills its table. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/query/query.h"
+#include "shared/base/clock.h"
+
+/* Cores that are listed one by one at most: those of the largest machine and more. */
+#define CORES_MAX 1024
+
+/* An answer while it is put together. */
+struct answer {
+    const struct ntk_query *query;
+    struct ntk_query_table *table;
+    struct ntk_store_filter filter;
+    const char *model; /* of the present rows */
+    struct ntk_err *err;
+};
+
+static int out_of_memory(struct ntk_err *err)
+{
+    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+}
+
+/* ---- steps ---- */
+
+static void add_step_columns(struct ntk_query_table *table)
+{
+    ntk_query_table_add_column(table, NTK_QUERY_TIME, "from");
+    ntk_query_table_add_column(table, NTK_QUERY_TIME, "to");
+    ntk_query_table_add_column(table, NTK_QUERY_SECONDS, "watched_seconds");
+}
+
+static void add_step(struct ntk_query_table *table, uint64_t start_ns, uint64_t end_ns,
+                     uint64_t covered_ns)
+{
+    ntk_query_table_add_count(table, true, start_ns);
+    ntk_query_table_add_count(table, true, end_ns);
+    ntk_query_table_add_count(table, true, covered_ns);
+}
+
+/* ---- latency ---- */
+
+static int add_latency(const struct ntk_store_executions *step, void *ctx)
+{
+    const struct answer *answer = ctx;
+    const struct ntk_query *query = answer->query;
+    const struct ntk_histogram *histogram =
+        query->device_latency ? &step->device_latency : &step->total_latency;
+    double values[NTK_QUERY_PERCENTILES_MAX] = { 0 };
+    bool watched = step->covered_ns > 0;
+    bool known =
+        ntk_histogram_percentiles(histogram, query->percentiles, query->percentile_count, values);
+
+    ntk_query_table_add_text(answer->table, answer->model);
+    add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
+    ntk_query_table_add_count(answer->table, watched, step->completed);
+    ntk_query_table_add_count(answer->table, watched, step->failed);
+    ntk_query_table_add_number(
+        answer->table, known,
+        known ? (double)(uint64_t)((double)histogram->sum_ns / (double)histogram->count) : 0);
+    for (size_t i = 0; i < query->percentile_count; i++) {
+        ntk_query_table_add_number(answer->table, known, (double)(uint64_t)values[i]);
+    }
+    return 0;
+}
+
+static int keep_name(const char *name, void *ctx)
+{
+    char *copy = strdup(name);
+
+    if (!copy || ntk_vec_push(ctx, &copy) < 0) {
+        free(copy);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Each model of the window by its name, over all processes that have it. */
+static int add_models(struct answer *answer)
+{
+    struct ntk_vec names = NTK_VEC_INIT(char *);
+    const struct ntk_query *query = answer->query;
+    int ret = ntk_store_reader_models(query->reader, &query->filter, &query->window, keep_name,
+                                      &names, answer->err);
+
+    if (ret == -ENOMEM) {
+        out_of_memory(answer->err);
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        char *name = *(char **)ntk_vec_at(&names, i);
+        answer->model = name;
+        answer->filter = query->filter;
+        answer->filter.model = name;
+        if (ret == 0) {
+            ret = ntk_store_reader_executions(query->reader, &answer->filter, &query->window,
+                                              add_latency, answer, answer->err);
+        }
+        free(name);
+    }
+    ntk_vec_fini(&names);
+    return ret;
+}
+
+static int answer_latency(const struct ntk_query *query, struct ntk_query_table *table,
+                          struct ntk_err *err)
+{
+    struct answer answer = { .query = query, .table = table, .err = err };
+    int ret = 0;
+
+    ntk_query_table_add_column(table, NTK_QUERY_TEXT, "model");
+    add_step_columns(table);
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "completed");
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "failed");
+    ntk_query_table_add_column(table, NTK_QUERY_NS, "mean_ns");
+    for (size_t i = 0; i < query->percentile_count; i++) {
+        char name[NTK_QUERY_NAME_BYTES];
+        snprintf(name, sizeof name, "p%g_ns", query->percentiles[i]);
+        ntk_query_table_add_column(table, NTK_QUERY_NS, name);
+    }
+    if (!query->filter.has_core) {
+        ret = add_models(&answer);
+    }
+    if (ret == 0 && !query->filter.model) {
+        answer.model = "(all)";
+        ret = ntk_store_reader_executions(query->reader, &query->filter, &query->window,
+                                          add_latency, &answer, err);
+    }
+    return ret;
+}
+
+/* ---- executions ---- */
+
+static int add_executions(const struct ntk_store_executions *step, void *ctx)
+{
+    const struct answer *answer = ctx;
+    bool watched = step->covered_ns > 0;
+    bool detailed = watched && step->has_outcomes;
+    uint64_t all = step->completed + step->failed;
+
+    add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
+    ntk_query_table_add_number(
+        answer->table, watched,
+        watched ? (double)all * (double)NTK_NS_PER_SECOND / (double)step->covered_ns : 0);
+    ntk_query_table_add_count(answer->table, watched, step->completed);
+    ntk_query_table_add_count(answer->table, watched, step->failed);
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        if (i != NTK_OUTCOME_COMPLETED) {
+            ntk_query_table_add_count(answer->table, detailed, step->outcome[i]);
+        }
+    }
+    return 0;
+}
+
+static int answer_executions(const struct ntk_query *query, struct ntk_query_table *table,
+                             struct ntk_err *err)
+{
+    struct answer answer = { .query = query, .table = table, .err = err };
+
+    add_step_columns(table);
+    ntk_query_table_add_column(table, NTK_QUERY_NUMBER, "per_second");
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "completed");
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "failed");
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        if (i != NTK_OUTCOME_COMPLETED) {
+            ntk_query_table_add_column(table, NTK_QUERY_COUNT, ntk_outcome_names[i]);
+        }
+    }
+    return ntk_store_reader_executions(query->reader, &query->filter, &query->window,
+                                       add_executions, &answer, err);
+}
+
+static int add_errors(const struct ntk_store_executions *step, void *ctx)
+{
+    const struct answer *answer = ctx;
+    bool known = step->covered_ns > 0 && step->has_outcomes;
+
+    add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        ntk_query_table_add_count(answer->table, known, step->error_class[i]);
+    }
+    return 0;
+}
+
+static int answer_errors(const struct ntk_query *query, struct ntk_query_table *table,
+                         struct ntk_err *err)
+{
+    struct answer answer = { .query = query, .table = table, .err = err };
+
+    add_step_columns(table);
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        ntk_query_table_add_column(table, NTK_QUERY_COUNT, ntk_error_class_names[i]);
+    }
+    return ntk_store_reader_executions(query->reader, &query->filter, &query->window, add_errors,
+                                       &answer, err);
+}
+
+/* ---- processes and their memory ---- */
+
+static int add_process(const struct ntk_store_process *process, void *ctx)
+{
+    const struct answer *answer = ctx;
+    struct ntk_query_table *table = answer->table;
+
+    ntk_query_table_add_text(table, process->tag);
+    ntk_query_table_add_count(table, true, process->pid);
+    ntk_query_table_add_count(table, true, process->first_seen_ns);
+    ntk_query_table_add_count(table, true, process->last_seen_ns);
+    ntk_query_table_add_count(table, process->ended_ns > 0, process->ended_ns);
+    ntk_query_table_add_count(table, true, process->core_count);
+    ntk_query_table_add_count(table, process->has_samples, process->completed);
+    ntk_query_table_add_count(table, process->has_samples, process->failed);
+    ntk_query_table_add_text(table, process->user);
+    ntk_query_table_add_text(table, process->container);
+    ntk_query_table_add_text(table, process->command);
+    return 0;
+}
+
+static int answer_processes(const struct ntk_query *query, struct ntk_query_table *table,
+                            struct ntk_err *err)
+{
+    struct answer answer = { .query = query, .table = table, .err = err };
+    static const struct {
+        enum ntk_query_kind kind;
+        const char *name;
+    } columns[] = {
+        { NTK_QUERY_TEXT, "process" },    { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_TIME, "first_seen" }, { NTK_QUERY_TIME, "last_seen" },
+        { NTK_QUERY_TIME, "ended" },      { NTK_QUERY_COUNT, "cores" },
+        { NTK_QUERY_COUNT, "completed" }, { NTK_QUERY_COUNT, "failed" },
+        { NTK_QUERY_TEXT, "user" },       { NTK_QUERY_TEXT, "container" },
+        { NTK_QUERY_TEXT, "command" },
+    };
+
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        ntk_query_table_add_column(table, columns[i].kind, columns[i].name);
+    }
+    return ntk_store_reader_processes(query->reader, &query->filter, &query->window, add_process,
+                                      &answer, err);
+}
+
+static int add_memory(const struct ntk_store_process *process, void *ctx)
+{
+    const struct answer *answer = ctx;
+    struct ntk_query_table *table = answer->table;
+
+    ntk_query_table_add_text(table, process->tag);
+    ntk_query_table_add_count(table, true, process->pid);
+    ntk_query_table_add_count(table, process->has_samples, process->device_bytes_max);
+    ntk_query_table_add_count(table, process->has_samples, process->host_bytes_max);
+    ntk_query_table_add_count(table, process->has_rss, process->rss_bytes_max);
+    return 0;
+}
+
+static int answer_memory(const struct ntk_query *query, struct ntk_query_table *table,
+                         struct ntk_err *err)
+{
+    struct answer answer = { .query = query, .table = table, .err = err };
+
+    ntk_query_table_add_column(table, NTK_QUERY_TEXT, "process");
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "pid");
+    ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_device_bytes");
+    ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_host_bytes");
+    ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_rss_bytes");
+    return ntk_store_reader_processes(query->reader, &query->filter, &query->window, add_memory,
+                                      &answer, err);
+}
+
+/* ---- cores ---- */
+
+static const struct {
+    enum ntk_store_metric metric;
+    enum ntk_query_kind kind;
+    const char *name;
+} core_columns[] = {
+    { NTK_STORE_UTILIZATION, NTK_QUERY_RATIO, "busy_ratio" },
+    { NTK_STORE_PE_SHARE, NTK_QUERY_RATIO, "pe_ratio" },
+    { NTK_STORE_ACT_SHARE, NTK_QUERY_RATIO, "act_ratio" },
+    { NTK_STORE_POOL_SHARE, NTK_QUERY_RATIO, "pool_ratio" },
+    { NTK_STORE_DVE_SHARE, NTK_QUERY_RATIO, "dve_ratio" },
+    { NTK_STORE_SP_SHARE, NTK_QUERY_RATIO, "sp_ratio" },
+    { NTK_STORE_DMA_SHARE, NTK_QUERY_RATIO, "dma_ratio" },
+    { NTK_STORE_FLOPS, NTK_QUERY_NUMBER, "flops_per_second" },
+};
+#define CORE_COLUMNS (sizeof core_columns / sizeof *core_columns)
+
+static int add_core(const struct ntk_query *query, uint32_t core, struct ntk_query_table *table,
+                    struct ntk_err *err)
+{
+    struct ntk_store_point *points[CORE_COLUMNS] = { NULL };
+    struct ntk_store_filter filter = query->filter;
+    size_t count = 0;
+    int ret = 0;
+
+    filter.has_core = true;
+    filter.core = core;
+    for (size_t c = 0; ret == 0 && c < CORE_COLUMNS; c++) {
+        ret = ntk_store_reader_series(query->reader, core_columns[c].metric, &filter,
+                                      &query->window, &points[c], &count, err);
+    }
+    for (size_t i = 0; ret == 0 && i < count; i++) {
+        const struct ntk_store_point *busy = &points[0][i];
+        ntk_query_table_add_count(table, true, core);
+        add_step(table, busy->start_ns, busy->end_ns, busy->covered_ns);
+        ntk_query_table_add_number(table, busy->has_value, busy->value);
+        ntk_query_table_add_number(table, busy->has_largest, busy->largest);
+        for (size_t c = 1; c < CORE_COLUMNS; c++) {
+            ntk_query_table_add_number(table, points[c][i].has_value, points[c][i].value);
+        }
+    }
+    for (size_t c = 0; c < CORE_COLUMNS; c++) {
+        free(points[c]);
+    }
+    return ret;
+}
+
+struct core_list {
+    uint32_t cores[CORES_MAX];
+    size_t count;
+};
+
+static int take_core(size_t column_count, const char *const *names, const char *const *values,
+                     void *ctx)
+{
+    struct core_list *list = ctx;
+    (void)column_count;
+    (void)names;
+
+    if (list->count < CORES_MAX && values[0]) {
+        list->cores[list->count++] = (uint32_t)strtoul(values[0], NULL, 10);
+    }
+    return 0;
+}
+
+static int answer_cores(const struct ntk_query *query, struct ntk_query_table *table,
+                        struct ntk_err *err)
+{
+    struct core_list list = { .cores = { query->filter.core }, .count = 1 };
+    int ret = 0;
+
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "core");
+    add_step_columns(table);
+    for (size_t c = 0; c < CORE_COLUMNS; c++) {
+        ntk_query_table_add_column(table, core_columns[c].kind, core_columns[c].name);
+        if (c == 0) {
+            ntk_query_table_add_column(table, NTK_QUERY_RATIO, "busiest_second_ratio");
+        }
+    }
+    if (!query->filter.has_core) {
+        list.count = 0;
+        ret = ntk_store_reader_query(query->reader,
+                                     "SELECT DISTINCT core FROM core_total ORDER BY core",
+                                     take_core, &list, err);
+    }
+    for (size_t i = 0; ret == 0 && i < list.count; i++) {
+        ret = add_core(query, list.cores[i], table, err);
+    }
+    return ret;
+}
+
+/* ---- any figure ---- */
+
+static enum ntk_query_kind kind_of(const char *unit)
+{
+    return strcmp(unit, "ratio") == 0   ? NTK_QUERY_RATIO
+           : strcmp(unit, "bytes") == 0 ? NTK_QUERY_BYTES
+                                        : NTK_QUERY_NUMBER;
+}
+
+static int answer_series(const struct ntk_query *query, struct ntk_query_table *table,
+                         struct ntk_err *err)
+{
+    const struct ntk_store_metric_info *info = &ntk_store_metrics[query->metric];
+    struct ntk_store_point *points;
+    char name[NTK_QUERY_NAME_BYTES];
+    size_t count;
+
+    add_step_columns(table);
+    ntk_query_table_add_column(table, kind_of(info->unit), info->name);
+    snprintf(name, sizeof name, "largest_%s", info->name);
+    ntk_query_table_add_column(table, kind_of(info->unit), name);
+    int ret = ntk_store_reader_series(query->reader, query->metric, &query->filter, &query->window,
+                                      &points, &count, err);
+    if (ret < 0) {
+        return ret;
+    }
+    for (size_t i = 0; i < count; i++) {
+        add_step(table, points[i].start_ns, points[i].end_ns, points[i].covered_ns);
+        ntk_query_table_add_number(table, points[i].has_value, points[i].value);
+        ntk_query_table_add_number(table, points[i].has_largest, points[i].largest);
+    }
+    free(points);
+    return 0;
+}
+
+const struct ntk_query_question ntk_query_questions[] = {
+    { "latency", "latency percentiles of each model", answer_latency },
+    { "executions", "executions and how they ended", answer_executions },
+    { "errors", "errors by class", answer_errors },
+    { "memory", "the most memory of each process", answer_memory },
+    { "cores", "how busy each core and its engines were", answer_cores },
+    { "processes", "who was there", answer_processes },
+    { "series", "any one figure, see --metric", answer_series },
+    { NULL, NULL, NULL },
+};

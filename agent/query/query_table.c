@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* query_table - rows of an answer, and the three forms in which they are written. */
+#include "agent/query/query_table.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/json.h"
+#include "shared/base/str.h"
+#include "shared/base/units.h"
+
+#define CELL_BYTES 256
+
+struct cell {
+    bool known;
+    bool is_count;
+    uint64_t count;
+    double number;
+    const char *text;
+};
+
+void ntk_query_table_init(struct ntk_query_table *table)
+{
+    *table = (struct ntk_query_table){ 0 };
+    ntk_vec_init(&table->cells, sizeof(struct cell));
+    ntk_vec_init(&table->texts, sizeof(char *));
+}
+
+void ntk_query_table_fini(struct ntk_query_table *table)
+{
+    for (size_t i = 0; i < table->texts.count; i++) {
+        free(*(char **)ntk_vec_at(&table->texts, i));
+    }
+    ntk_vec_fini(&table->cells);
+    ntk_vec_fini(&table->texts);
+}
+
+void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_kind kind,
+                                const char *name)
+{
+    assert(table->column_count < NTK_QUERY_COLUMNS_MAX && table->cells.count == 0);
+    struct ntk_query_column *column = &table->columns[table->column_count++];
+    column->kind = kind;
+    ntk_str_copy(column->name, sizeof column->name, name);
+}
+
+static void add(struct ntk_query_table *table, struct cell cell)
+{
+    if (ntk_vec_push(&table->cells, &cell) < 0) {
+        table->failed = true;
+    }
+}
+
+void ntk_query_table_add_number(struct ntk_query_table *table, bool known, double value)
+{
+    add(table, (struct cell){ .known = known, .number = value });
+}
+
+void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64_t value)
+{
+    add(table,
+        (struct cell){ .known = known, .is_count = true, .count = value, .number = (double)value });
+}
+
+void ntk_query_table_add_text(struct ntk_query_table *table, const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+
+    if (text && (!copy || ntk_vec_push(&table->texts, &copy) < 0)) {
+        free(copy);
+        table->failed = true;
+        return;
+    }
+    add(table, (struct cell){ .known = text != NULL, .text = copy });
+}
+
+/* ---- single cells ---- */
+
+/* "2026-11-21T07:30:00Z", with milliseconds where there are any. */
+static void format_time(uint64_t time_ns, char *buf, size_t buf_bytes)
+{
+    time_t seconds = (time_t)(time_ns / NTK_NS_PER_SECOND);
+    unsigned int ms = (unsigned int)(time_ns % NTK_NS_PER_SECOND / NTK_NS_PER_MS);
+    struct tm utc;
+    size_t count = strftime(buf, buf_bytes, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &utc));
+
+    snprintf(buf + count, buf_bytes - count, ms ? ".%03uZ" : "Z", ms);
+}
+
+/* The value as programs read it. */
+static void format_plain(const struct cell *cell, enum ntk_query_kind kind, char *buf,
+                         size_t buf_bytes)
+{
+    if (kind == NTK_QUERY_TIME) {
+        format_time(cell->count, buf, buf_bytes);
+    } else if (kind == NTK_QUERY_SECONDS) {
+        ntk_json_format_double(buf, buf_bytes, cell->number / (double)NTK_NS_PER_SECOND);
+    } else if (cell->is_count) {
+        snprintf(buf, buf_bytes, "%llu", (unsigned long long)cell->count);
+    } else {
+        ntk_json_format_double(buf, buf_bytes, cell->number);
+    }
+}
+
+/* The value as people read it; texts lose their control characters. */
+static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char *buf,
+                        size_t buf_bytes)
+{
+    if (!cell->known) {
+        snprintf(buf, buf_bytes, "-");
+        return;
+    }
+    switch (kind) {
+    case NTK_QUERY_TEXT:
+        ntk_str_copy_clean(buf, buf_bytes, cell->text, strlen(cell->text));
+        return;
+    case NTK_QUERY_NS:
+        ntk_units_duration(buf, buf_bytes, (uint64_t)cell->number);
+        return;
+    case NTK_QUERY_BYTES:
+        ntk_units_bytes(buf, buf_bytes, (uint64_t)cell->number);
+        return;
+    case NTK_QUERY_RATIO:
+        snprintf(buf, buf_bytes, "%.1f%%", 100 * cell->number);
+        return;
+    case NTK_QUERY_SECONDS:
+        snprintf(buf, buf_bytes, "%.0fs", cell->number / (double)NTK_NS_PER_SECOND);
+        return;
+    case NTK_QUERY_NUMBER:
+        ntk_units_count(buf, buf_bytes, cell->number);
+        return;
+    default:
+        format_plain(cell, kind, buf, buf_bytes);
+    }
+}
+
+/* ---- forms ---- */
+
+static const struct cell *cell_at(const struct ntk_query_table *table, size_t row, size_t column)
+{
+    return ntk_vec_at(&table->cells, row * table->column_count + column);
+}
+
+static size_t count_rows(const struct ntk_query_table *table)
+{
+    return table->column_count > 0 ? table->cells.count / table->column_count : 0;
+}
+
+/* Terminal cells of UTF-8 text without wide characters. */
+static size_t text_width(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text; text++) {
+        width += (*text & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+/* Texts to the left, numbers to the right; nothing behind the last column. */
+static void add_padded(struct ntk_buf *out, const struct ntk_query_table *table, size_t column,
+                       const char *text, size_t width)
+{
+    enum ntk_query_kind kind = table->columns[column].kind;
+    bool left = kind == NTK_QUERY_TEXT || kind == NTK_QUERY_TIME;
+    size_t blanks = width - text_width(text);
+    bool last = column + 1 == table->column_count;
+
+    if (!left) {
+        ntk_buf_add_fill(out, ' ', blanks);
+    }
+    ntk_buf_add_text(out, text);
+    if (left && !last) {
+        ntk_buf_add_fill(out, ' ', blanks);
+    }
+    ntk_buf_add_text(out, last ? "\n" : "  ");
+}
+
+static void add_heading(char *buf, size_t buf_bytes, const char *name)
+{
+    static const char *const units[] = { "_ns", "_seconds", "_bytes", "_ratio" };
+
+    ntk_str_copy(buf, buf_bytes, name);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (ntk_str_ends_with(buf, units[i])) {
+            buf[strlen(buf) - strlen(units[i])] = '\0'; /* each value says its unit */
+        }
+    }
+    for (char *c = buf; *c; c++) {
+        *c = *c == '_' ? ' ' : *c;
+    }
+}
+
+static void write_table(const struct ntk_query_table *table, struct ntk_buf *out)
+{
+    size_t widths[NTK_QUERY_COLUMNS_MAX];
+    char text[CELL_BYTES];
+    size_t row_count = count_rows(table);
+
+    for (size_t c = 0; c < table->column_count; c++) {
+        add_heading(text, sizeof text, table->columns[c].name);
+        widths[c] = text_width(text);
+        for (size_t r = 0; r < row_count; r++) {
+            format_cell(cell_at(table, r, c), table->columns[c].kind, text, sizeof text);
+            size_t width = text_width(text);
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+    }
+    for (size_t c = 0; c < table->column_count; c++) {
+        add_heading(text, sizeof text, table->columns[c].name);
+        add_padded(out, table, c, text, widths[c]);
+    }
+    for (size_t r = 0; r < row_count; r++) {
+        for (size_t c = 0; c < table->column_count; c++) {
+            format_cell(cell_at(table, r, c), table->columns[c].kind, text, sizeof text);
+            add_padded(out, table, c, text, widths[c]);
+        }
+    }
+}
+
+static void add_csv_text(struct ntk_buf *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        ntk_buf_add_text(out, text);
+        return;
+    }
+    ntk_buf_add_char(out, '"');
+    for (; *text; text++) {
+        if (*text == '"') {
+            ntk_buf_add_char(out, '"');
+        }
+        ntk_buf_add_char(out, *text);
+    }
+    ntk_buf_add_char(out, '"');
+}
+
+static void write_csv(const struct ntk_query_table *table, struct ntk_buf *out)
+{
+    char text[CELL_BYTES];
+
+    for (size_t c = 0; c < table->column_count; c++) {
+        ntk_buf_add_text(out, c > 0 ? "," : "");
+        add_csv_text(out, table->columns[c].name);
+    }
+    ntk_buf_add_text(out, "\r\n");
+    for (size_t r = 0; r < count_rows(table); r++) {
+        for (size_t c = 0; c < table->column_count; c++) {
+            const struct cell *cell = cell_at(table, r, c);
+            ntk_buf_add_text(out, c > 0 ? "," : "");
+            if (cell->known && table->columns[c].kind == NTK_QUERY_TEXT) {
+                add_csv_text(out, cell->text);
+            } else if (cell->known) {
+                format_plain(cell, table->columns[c].kind, text, sizeof text);
+                ntk_buf_add_text(out, text);
+            }
+        }
+        ntk_buf_add_text(out, "\r\n");
+    }
+}
+
+static void add_json_cell(struct ntk_json *json, const struct cell *cell, enum ntk_query_kind kind)
+{
+    char text[CELL_BYTES];
+
+    if (!cell->known) {
+        ntk_json_null(json);
+    } else if (kind == NTK_QUERY_TEXT) {
+        ntk_json_text(json, cell->text);
+    } else {
+        format_plain(cell, kind, text, sizeof text);
+        if (kind == NTK_QUERY_TIME) {
+            ntk_json_text(json, text);
+        } else {
+            ntk_json_raw(json, text, strlen(text));
+        }
+    }
+}
+
+static void write_json(const struct ntk_query_table *table, struct ntk_buf *out)
+{
+    struct ntk_json json;
+
+    ntk_json_init(&json, out, true);
+    ntk_json_array_begin(&json);
+    for (size_t r = 0; r < count_rows(table); r++) {
+        ntk_json_object_begin(&json);
+        for (size_t c = 0; c < table->column_count; c++) {
+            ntk_json_key(&json, table->columns[c].name);
+            add_json_cell(&json, cell_at(table, r, c), table->columns[c].kind);
+        }
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_buf_add_char(out, '\n');
+}
+
+void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_form form,
+                           struct ntk_buf *out)
+{
+    static void (*const writers[])(const struct ntk_query_table *, struct ntk_buf *) = {
+        [NTK_QUERY_FORM_TABLE] = write_table,
+        [NTK_QUERY_FORM_CSV] = write_csv,
+        [NTK_QUERY_FORM_JSON] = write_json,
+    };
+
+    assert(count_rows(table) * table->column_count == table->cells.count);
+    writers[form](table, out);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query_table - rows of an answer, and the three forms in which they are written.
+ *
+ * For people: columns with units, "-" where a value is not known. CSV (RFC 4180) and JSON (an array of
+ * objects): plain numbers in the unit that ends the column's name, nothing or null where not known.
+ *
+ * Owner:   init/fini; texts are copied. Threads: plain data.
+ */
+#ifndef NTK_AGENT_QUERY_QUERY_TABLE_H
+#define NTK_AGENT_QUERY_QUERY_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_QUERY_COLUMNS_MAX 32
+#define NTK_QUERY_NAME_BYTES 32
+
+enum ntk_query_kind {
+    NTK_QUERY_TEXT,
+    NTK_QUERY_TIME,    /* ns since 1970; written as UTC */
+    NTK_QUERY_COUNT,   /* a whole number */
+    NTK_QUERY_NS,      /* a duration */
+    NTK_QUERY_SECONDS, /* a duration in ns, written in seconds */
+    NTK_QUERY_BYTES,
+    NTK_QUERY_RATIO, /* 0..1; for people in percent */
+    NTK_QUERY_NUMBER,
+};
+
+enum ntk_query_form { NTK_QUERY_FORM_TABLE, NTK_QUERY_FORM_CSV, NTK_QUERY_FORM_JSON };
+
+struct ntk_query_column {
+    char name[NTK_QUERY_NAME_BYTES];
+    enum ntk_query_kind kind;
+};
+
+struct ntk_query_table {
+    struct ntk_query_column columns[NTK_QUERY_COLUMNS_MAX];
+    size_t column_count;
+    struct ntk_vec cells; /* row by row */
+    struct ntk_vec texts; /* char *, owned */
+    bool failed;          /* out of memory, sticky */
+};
+
+void ntk_query_table_init(struct ntk_query_table *table);
+void ntk_query_table_fini(struct ntk_query_table *table);
+/* All columns before the first cell. */
+void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_kind kind,
+                                const char *name);
+/* The next cell of the row; a row is full after column_count cells. */
+void ntk_query_table_add_number(struct ntk_query_table *table, bool known, double value);
+void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64_t value);
+void ntk_query_table_add_text(struct ntk_query_table *table,
+                              const char *text); /* NULL: not known */
+
+void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_form form,
+                           struct ntk_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* query_time - a moment as people write it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/query/query.h"
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+
+/* Beyond it, nanoseconds do not fit: the year 2262. */
+#define SECONDS_MAX 9223372036.0
+
+static int bad(const char *text, struct ntk_err *err)
+{
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                       "'%s' is no time: 2026-11-21T07:30:00Z, or seconds since 1970", text);
+}
+
+/* Digits of a fraction behind the point as ns; the rest of the text. */
+static const char *take_fraction(const char *text, uint64_t *out_ns)
+{
+    uint64_t unit_ns = NTK_NS_PER_SECOND / 10;
+
+    *out_ns = 0;
+    if (text[0] != '.' || text[1] < '0' || text[1] > '9') {
+        return text;
+    }
+    for (text++; *text >= '0' && *text <= '9'; text++) {
+        *out_ns += (uint64_t)(*text - '0') * unit_ns;
+        unit_ns /= 10;
+    }
+    return text;
+}
+
+/* "Z", "+02:00", "-0330": seconds east of Greenwich; false when it is none. */
+static bool take_zone(const char *text, long *out_seconds)
+{
+    unsigned int hours;
+    unsigned int minutes;
+    char rest;
+
+    if (strcmp(text, "Z") == 0 || strcmp(text, "z") == 0) {
+        *out_seconds = 0;
+        return true;
+    }
+    if ((text[0] != '+' && text[0] != '-') ||
+        (sscanf(text + 1, "%2u:%2u%c", &hours, &minutes, &rest) != 2 &&
+         sscanf(text + 1, "%2u%2u%c", &hours, &minutes, &rest) != 2) ||
+        hours > 23 || minutes > 59) {
+        return false;
+    }
+    *out_seconds = (long)(hours * 3600 + minutes * 60) * (text[0] == '-' ? -1 : 1);
+    return true;
+}
+
+static const char *take_date(const char *text, struct tm *date)
+{
+    static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M",
+                                         "%Y-%m-%d %H:%M", "%Y-%m-%d" };
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        *date = (struct tm){ .tm_isdst = -1 };
+        const char *rest = strptime(text, forms[i], date);
+        if (rest) {
+            return rest;
+        }
+    }
+    return NULL;
+}
+
+int ntk_query_time_parse(const char *text, uint64_t *out_ns, struct ntk_err *err)
+{
+    struct tm date;
+    uint64_t fraction_ns;
+    long zone = 0;
+    double seconds;
+    time_t time;
+
+    if (ntk_str_parse_double(text, &seconds) == 0) {
+        if (!(seconds >= 0 && seconds <= SECONDS_MAX)) {
+            return bad(text, err);
+        }
+        *out_ns = (uint64_t)(seconds * (double)NTK_NS_PER_SECOND);
+        return 0;
+    }
+    const char *rest = take_date(text, &date);
+    if (!rest) {
+        return bad(text, err);
+    }
+    rest = take_fraction(rest, &fraction_ns);
+    if (*rest == '\0') {
+        time = mktime(&date);
+    } else if (take_zone(rest, &zone)) {
+        time = timegm(&date) - zone;
+    } else {
+        return bad(text, err);
+    }
+    if (time < 0 || (double)time > SECONDS_MAX) {
+        return bad(text, err);
+    }
+    *out_ns = (uint64_t)time * NTK_NS_PER_SECOND + fraction_ns;
+    return 0;
+}

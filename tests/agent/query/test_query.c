@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of neuron-monitor query: the program against a database of the test, all three forms, times,
+ * and what it says when the question is wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/query/query.h"
+#include "shared/base/fs.h"
+#include "shared/store/store.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define SECOND UINT64_C(1000000000)
+#define T0 UINT64_C(1700000040000000000) /* 2023-11-14T22:14:00Z */
+#define TRY "Try 'neuron-monitor query --help'.\n"
+
+struct fixture {
+    char *folder;
+    char *path;
+};
+
+/* 150 s of work, 60 s without an agent, 30 s of idling. */
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 20000000 };
+    struct test_period period = { .latency_ns = 2000000, .memory_bytes = 5 << 20 };
+    struct ntk_store *store = NULL;
+    struct ntk_store_status status;
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "store.db");
+    assert_int_equal(ntk_store_open(f->path, &options, &store, NULL), 0);
+    for (uint64_t i = 1; i <= 240; i += i == 150 ? 61 : 1) {
+        period.time_ns = T0 + i * SECOND;
+        period.completed = i <= 150 ? 2 : 0;
+        period.memory_bytes = i == 100 ? 9 << 20 : 5 << 20;
+        struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+        ntk_store_put(store, snapshot);
+        ntk_snapshot_destroy(snapshot);
+        do {
+            ntk_store_status_get(store, &status);
+        } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+#define RUN(...) \
+    test_run_program((const char *const[]){ "neuron-monitor", "query", __VA_ARGS__, NULL }, NULL)
+
+#define EXPECT(expected, ...)                   \
+    do {                                        \
+        struct test_run run = RUN(__VA_ARGS__); \
+        assert_string_equal(run.err, "");       \
+        assert_string_equal(run.out, expected); \
+        assert_int_equal(run.exit_code, 0);     \
+        test_run_fini(&run);                    \
+    } while (0)
+
+#define EXPECT_ERROR(code, expected, ...)       \
+    do {                                        \
+        struct test_run run = RUN(__VA_ARGS__); \
+        assert_string_equal(run.out, "");       \
+        assert_string_equal(run.err, expected); \
+        assert_int_equal(run.exit_code, code);  \
+        test_run_fini(&run);                    \
+    } while (0)
+
+static void people_read_a_table(void **state)
+{
+    const struct fixture *f = *state;
+
+    EXPECT(
+        "model     from                  to                    watched  completed  failed    mean "
+        "    p50     p99\n"
+        "mlp.neff  2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        300       0  2.00ms "
+        " 2.01ms  2.01ms\n"
+        "(all)     2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        600       0  2.00ms "
+        " 2.01ms  2.01ms\n",
+        "latency", "--db", f->path, "--percentiles", "50,99");
+    EXPECT("process   pid  peak device  peak host  peak rss\n"
+           "trainer  1077        9.0MB         0B         -\n",
+           "memory", "--db", f->path);
+    EXPECT("process   pid  first seen            last seen             ended  cores  completed  "
+           "failed  user  container  command\n"
+           "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -          2        600  "
+           "     0                   python train.py\n",
+           "processes", "--db", f->path);
+}
+
+static void a_gap_is_shown_as_a_gap(void **state)
+{
+    const struct fixture *f = *state;
+
+    EXPECT("core,from,to,watched_seconds,busy_ratio,busiest_second_ratio,pe_ratio,act_ratio,"
+           "pool_ratio,dve_ratio,sp_ratio,dma_ratio,flops_per_second\r\n"
+           "4,2023-11-14T22:16:00Z,2023-11-14T22:16:30Z,30,0.5,0.5,,,,,,,\r\n"
+           "4,2023-11-14T22:16:30Z,2023-11-14T22:17:00Z,0,,,,,,,,,\r\n"
+           "4,2023-11-14T22:17:00Z,2023-11-14T22:17:30Z,0,,,,,,,,,\r\n"
+           "4,2023-11-14T22:17:30Z,2023-11-14T22:18:00Z,30,0.5,0.5,,,,,,,\r\n",
+           "cores", "--db", f->path, "--csv", "--core", "4", "--last", "2m", "--step", "30s");
+    /* Idle is zero, unwatched is nothing. */
+    EXPECT("from                  to                    watched  executions  largest executions\n"
+           "2023-11-14T22:15:00Z  2023-11-14T22:16:00Z      60s           4                   -\n"
+           "2023-11-14T22:16:00Z  2023-11-14T22:17:00Z      30s           4                   -\n"
+           "2023-11-14T22:17:00Z  2023-11-14T22:18:00Z      30s           0                   -\n",
+           "series", "--metric", "executions", "--db", f->path, "--from", "2023-11-14T22:15:00Z",
+           "--step", "1m");
+}
+
+static void programs_read_json(void **state)
+{
+    const struct fixture *f = *state;
+    struct test_run run = RUN("executions", "--json", "--db", f->path, "--step", "60", "--from",
+                              "1700000160", "--to", "2023-11-15T00:18:00+02:00");
+
+    assert_int_equal(run.exit_code, 0);
+    json_t *rows = json_loads(run.out, 0, NULL);
+    assert_int_equal(json_array_size(rows), 2);
+    json_t *row = json_array_get(rows, 0);
+    assert_string_equal(json_string_value(json_object_get(row, "from")), "2023-11-14T22:16:00Z");
+    assert_true(json_number_value(json_object_get(row, "watched_seconds")) == 30);
+    assert_int_equal(json_integer_value(json_object_get(row, "completed")), 120);
+    assert_true(json_number_value(json_object_get(row, "per_second")) == 4);
+    assert_int_equal(json_integer_value(json_object_get(row, "timed_out")), 0);
+    json_decref(rows);
+    test_run_fini(&run);
+
+    run = RUN("latency", "--json", "--db", f->path, "--from", "2023-11-14T22:17:10Z", "--to",
+              "2023-11-14T22:17:20Z");
+    rows = json_loads(run.out, 0, NULL);
+    row = json_array_get(rows, 0);
+    assert_true(json_is_null(json_object_get(row, "completed")));
+    assert_true(json_is_null(json_object_get(row, "p99_ns")));
+    json_decref(rows);
+    test_run_fini(&run);
+}
+
+static void wrong_questions_get_one_sentence(void **state)
+{
+    const struct fixture *f = *state;
+    char text[600];
+
+    EXPECT_ERROR(2, "neuron-monitor query: the question is missing, such as 'latency'\n" TRY,
+                 "--db", f->path);
+    EXPECT_ERROR(2, "neuron-monitor query: 'weather' is no question\n" TRY, "weather", "--db",
+                 f->path);
+    EXPECT_ERROR(2, "neuron-monitor query: the database is missing: --db FILE\n" TRY, "latency");
+    EXPECT_ERROR(2, "neuron-monitor query: unexpected operand 'x'\n" TRY, "latency", "x", "--db",
+                 f->path);
+    EXPECT_ERROR(2, "neuron-monitor query: --csv and --json exclude each other\n" TRY, "latency",
+                 "--csv", "--json", "--db", f->path);
+    EXPECT_ERROR(2,
+                 "neuron-monitor query: 'noon' is no time: 2026-11-21T07:30:00Z, or seconds since "
+                 "1970\n" TRY,
+                 "latency", "--from", "noon", "--db", f->path);
+    EXPECT_ERROR(2, "neuron-monitor query: the figure is missing: --metric NAME\n" TRY, "series",
+                 "--db", f->path);
+    snprintf(text, sizeof text, "neuron-monitor query: %s: no model 'gpt' was ever stored\n",
+             f->path);
+    EXPECT_ERROR(1, text, "latency", "--model", "gpt", "--db", f->path);
+    snprintf(text, sizeof text, "neuron-monitor query: %s: the window ends before it begins\n",
+             f->path);
+    EXPECT_ERROR(1, text, "latency", "--from", "2033-01-01", "--db", f->path);
+    EXPECT_ERROR(1, "neuron-monitor query: no database /nonexistent.db\n", "latency", "--db",
+                 "/nonexistent.db");
+    char *other = test_scratch_path(f->folder, "other.db");
+    ntk_fs_write(other, "this is a text file, not a database, and longer than a header", 61, NULL);
+    snprintf(text, sizeof text, "neuron-monitor query: %s: database: file is not a database\n",
+             other);
+    EXPECT_ERROR(1, text, "latency", "--db", other);
+    free(other);
+}
+
+static void every_metric_is_listed_and_can_be_asked(void **state)
+{
+    const struct fixture *f = *state;
+    struct test_run run = RUN("--metric", "help");
+
+    assert_int_equal(run.exit_code, 0);
+    for (int i = 0; i < NTK_STORE_METRIC_COUNT; i++) {
+        assert_non_null(strstr(run.out, ntk_store_metrics[i].name));
+        struct test_run asked =
+            RUN("series", "--metric", ntk_store_metrics[i].name, "--db", f->path);
+        assert_int_equal(asked.exit_code, 0);
+        assert_string_equal(asked.err, "");
+        test_run_fini(&asked);
+    }
+    test_run_fini(&run);
+}
+
+static void times_are_read_in_every_usual_form(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } good[] = {
+        { "2023-11-14T22:14:00Z", T0 },
+        { "2023-11-14 22:14:00Z", T0 },
+        { "2023-11-14T22:14Z", T0 },
+        { "2023-11-14T22:14:00.25Z", T0 + SECOND / 4 },
+        { "2023-11-15T00:14:00+02:00", T0 },
+        { "2023-11-14T18:44:00-0330", T0 },
+        { "1700000040", T0 },
+        { "1700000040.5", T0 + SECOND / 2 },
+        { "2023-11-14T23:14:00", T0 }, /* TZ below */
+        { "0", 0 },
+    };
+    static const char *const bad[] = {
+        "",
+        "now",
+        "-5",
+        "2023-13-01",
+        "2023-11-14T22:14:00X",
+        "2023-11-14T22:14:00+25:00",
+        "1e300",
+        "nan",
+        "1960-01-01",
+        "9999-01-01",
+        "2023-11-14T22:14:00Zzz",
+    };
+    uint64_t ns;
+    (void)state;
+
+    setenv("TZ", "XYZ-1", 1);
+    tzset();
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(ntk_query_time_parse(good[i].text, &ns, NULL), 0);
+        assert_int_equal(ns, good[i].ns);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(ntk_query_time_parse(bad[i], &ns, NULL), -EINVAL);
+    }
+}
+
+static void texts_of_strangers_stay_texts(void **state)
+{
+    struct ntk_query_table table;
+    struct ntk_buf out = { 0 };
+    (void)state;
+
+    ntk_query_table_init(&table);
+    ntk_query_table_add_column(&table, NTK_QUERY_TEXT, "tag");
+    ntk_query_table_add_column(&table, NTK_QUERY_BYTES, "size_bytes");
+    ntk_query_table_add_text(&table, "a\x1b[2J,\"b\"\n");
+    ntk_query_table_add_count(&table, true, UINT64_MAX);
+    ntk_query_table_add_text(&table, NULL);
+    ntk_query_table_add_number(&table, false, 0);
+    ntk_query_table_write(&table, NTK_QUERY_FORM_CSV, &out);
+    assert_string_equal(ntk_buf_text_get(&out),
+                        "tag,size_bytes\r\n\"a\x1b[2J,\"\"b\"\"\n\",18446744073709551615\r\n,\r\n");
+    ntk_buf_reset(&out);
+    ntk_query_table_write(&table, NTK_QUERY_FORM_JSON, &out);
+    json_t *rows = json_loads(ntk_buf_text_get(&out), JSON_DECODE_INT_AS_REAL, NULL);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "tag")),
+                        "a\x1b[2J,\"b\"\n");
+    assert_true(json_is_null(json_object_get(json_array_get(rows, 1), "size_bytes")));
+    json_decref(rows);
+    ntk_buf_reset(&out);
+    ntk_query_table_write(&table, NTK_QUERY_FORM_TABLE, &out);
+    assert_null(strchr(ntk_buf_text_get(&out), '\x1b'));
+    ntk_buf_fini(&out);
+    ntk_query_table_fini(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(people_read_a_table),
+        cmocka_unit_test(a_gap_is_shown_as_a_gap),
+        cmocka_unit_test(programs_read_json),
+        cmocka_unit_test(wrong_questions_get_one_sentence),
+        cmocka_unit_test(every_metric_is_listed_and_can_be_asked),
+        cmocka_unit_test(times_are_read_in_every_usual_form),
+        cmocka_unit_test(texts_of_strangers_stay_texts),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
