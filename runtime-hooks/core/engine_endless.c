@@ -2,9 +2,10 @@
 /*
  * Loops that can never end. The timeline depends on nothing but the state of the sequencers and what they
  * take from memory. So when an engine jumps back and finds program counters, registers, semaphores, events
- * and everything under way exactly as at an earlier such moment, and nothing came from memory between the
- * two, then this will go on for ever, and the time until the limit need not be played. What changes from
- * round to round (a counter, a value that is loaded) is no such loop; the limit ends it, or its own end.
+ * and everything under way exactly as at an earlier such moment, and between the two nothing was taken from
+ * memory, or nothing in it may have changed, then this will go on for ever, and the time until the limit need
+ * not be played. What changes from round to round (a counter, a value that is loaded) is no such loop; the
+ * limit ends it, or its own end.
  *
  * The earlier moment is taken anew each time the number of jumps has doubled (after Brent), so a loop of any
  * length is found after at most three times as many rounds as it takes, at the cost of a comparison that
@@ -41,7 +42,7 @@ struct engine_watch {
     uint32_t core, engine; /* who jumped back */
     bool is_set;
     uint64_t power, jumps;
-    uint64_t surprises;
+    uint64_t meetings, looks, changes;
     uint64_t time_ps;
     struct core_view cores[NTK_ENGINE_PAIR_MAX];
 };
@@ -90,7 +91,9 @@ static void remember(struct engine_group *group, uint32_t core, uint32_t engine)
 
     watch->core = core;
     watch->engine = engine;
-    watch->surprises = group->surprises;
+    watch->meetings = group->meetings;
+    watch->looks = group->looks;
+    watch->changes = group->changes;
     watch->time_ps = group->runs[core].now_ps;
     watch->jumps = 0;
     watch->is_set = true;
@@ -148,6 +151,16 @@ static bool same(const struct run *run, const struct core_view *view)
     return views_same(now, view->engines) && frames_same(run, view);
 }
 
+/* Whether the state of the sequencers is all that matters: what they took from memory they would take again
+ * where it has not changed. */
+static bool may_repeat(const struct engine_group *group)
+{
+    const struct engine_watch *watch = group->watch;
+
+    return watch->meetings == group->meetings &&
+           (watch->looks == group->looks || watch->changes == group->changes);
+}
+
 void engine_endless_look(struct run *run, uint32_t engine)
 {
     struct engine_group *group = run->group;
@@ -166,8 +179,8 @@ void engine_endless_look(struct run *run, uint32_t engine)
         watch->power = FIRST_LOOK;
     }
     watch->jumps++;
-    if (watch->is_set && watch->core == core && watch->engine == engine &&
-        watch->surprises == group->surprises && watch->time_ps < run->now_ps) {
+    if (watch->is_set && watch->core == core && watch->engine == engine && may_repeat(group) &&
+        watch->time_ps < run->now_ps) {
         for (uint32_t c = 0; c < group->count && is_same; c++) {
             is_same = same(&group->runs[c], &watch->cores[c]);
         }

@@ -112,17 +112,18 @@ static int32_t scalar_load(struct run *run, const struct ntk_engine_tile *tile)
 {
     int64_t value = 0;
 
-    run->group->surprises++;
+    run->group->looks++;
     ntk_kernel_to_i64(tile->tile.dtype, scalar_memory(run, tile), 0, 1, &value);
     return (int32_t)(uint32_t)value;
 }
 
 /* The low bytes. */
-static void scalar_store(const struct run *run, const struct ntk_engine_tile *tile, int32_t value)
+static void scalar_store(struct run *run, const struct ntk_engine_tile *tile, int32_t value)
 {
     uint32_t bits = (uint32_t)value;
     uint8_t bytes[4];
 
+    run->group->changes++;
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(bits >> (8 * i));
     }

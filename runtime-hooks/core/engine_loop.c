@@ -191,6 +191,7 @@ static void instr_start(struct run *run, uint32_t engine)
         run->trace->instruction(&event, run->trace->ctx);
     }
     if (instr->kind == NTK_ENGINE_KIND_COMPUTE) {
+        run->group->changes++;
         if (ntk_engine_compute(run->core, engine,
                                ntk_vec_at(&run->program->computes, instr->first)) &&
             !run->has_nan) {

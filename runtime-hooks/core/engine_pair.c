@@ -38,7 +38,7 @@ bool engine_barrier_arrive(struct run *run, uint32_t engine)
     }
     state->waits_for_cores = true;
     state->ticket = ++run->arrivals[number];
-    run->group->surprises++;
+    run->group->meetings++;
     return true;
 }
 
@@ -117,7 +117,7 @@ bool engine_exchange_start(struct run *run, uint32_t dma_index)
     const struct ntk_engine_transfer *there;
     uint64_t done_ps;
 
-    group->surprises++;
+    group->meetings++;
     if (!offer) {
         struct engine_offer fresh = { mine, dma_index, dma->pipe };
 

@@ -175,7 +175,7 @@ static uint64_t ring_ready(struct run *run, const struct ntk_engine_dma *dma)
     if (dma->instance != NTK_NEFF_NONE) {
         *ring = wanted;
     }
-    run->group->surprises += swaps;
+    run->group->meetings += swaps;
     return swaps ? larger(run->now_ps, run->core->queue_done_ps[dma->queue_set]) : run->now_ps;
 }
 
@@ -243,7 +243,8 @@ bool engine_dma_complete(struct run *run, uint32_t dma_index)
         const struct ntk_engine_transfer *transfer =
             ntk_vec_at(&run->program->transfers, dma->first_transfer + t);
 
-        run->group->surprises += transfer->move == NTK_ENGINE_MOVE_INDIRECT;
+        run->group->looks += transfer->move == NTK_ENGINE_MOVE_INDIRECT;
+        run->group->changes++;
         if (!ntk_engine_move(run->core, run->program, run->options->bindings, transfer)) {
             return false;
         }

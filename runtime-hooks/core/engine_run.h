@@ -51,9 +51,9 @@ struct run {
 struct engine_group {
     uint32_t count;
     uint64_t limit_ps;
-    /* How often something happened that a repeated state does not cover: a register took its value from
-     * memory, an index was followed, cores met. */
-    uint64_t surprises;
+    /* How often something happened that a repeated state of the sequencers does not cover: cores met or a
+     * ring was swapped; a register or an address came from memory; memory may have changed. */
+    uint64_t meetings, looks, changes;
     bool is_endless; /* the state of all repeats: it will never end */
     uint64_t back_branches;
     struct engine_watch *watch; /* NULL until a program jumps back often */

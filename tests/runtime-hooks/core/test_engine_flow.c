@@ -381,6 +381,30 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
     }
 }
 
+/* It looks at memory each time, which nobody changes: for ever. With somebody who does it is played. */
+static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **state)
+{
+    struct engine_fixture *f = *state;
+
+    assemble(f, NTK_ISA_ENGINE_SP,
+             "l: register_load rd=r1 A=sbuf(0:1):int32[1]\n"
+             "compare_branch op0=equal ra=r1 imm0=0 to=l\n");
+    assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_TIMEOUT);
+    assert_int_equal(f->result.duration_ns, HOURS_NS);
+    assert_true(f->result.busy_ns[NTK_ENGINE_SP] > HOURS_NS / 10 * 9);
+    /* The loop itself counts in memory, up to the value it waits for; its registers are the same each time. */
+    engine_fixture_clear(f);
+    assemble(f, NTK_ISA_ENGINE_SP,
+             "l: register_load rd=r1 A=sbuf(0:1)+64:int32[1]\n"
+             "register_alu op0=add rd=r1 ra=r1 imm0=1\n"
+             "register_store ra=r1 D=sbuf(0:1)+64:int32[1]\n"
+             "register_alu op0=less rd=r2 ra=r1 imm0=5000\n"
+             "register_move rd=r1 imm0=0\n"
+             "compare_branch op0=not_equal ra=r2 imm0=0 to=l\n");
+    assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_OK);
+    assert_int_equal(f->result.instruction_count[NTK_ENGINE_SP], 6 * 5000);
+}
+
 /* By hand: a branch of 64 cycles at 1.4 GHz, an hour. */
 static void what_an_endless_loop_would_have_done_is_counted(void **state)
 {
@@ -624,6 +648,7 @@ int main(void)
         TEST(a_loop_may_start_any_number_of_transfers),
         TEST(jumps_that_lead_nowhere_are_refused),
         TEST(a_loop_that_changes_nothing_is_ended_at_the_limit),
+        TEST(a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit),
         TEST(what_an_endless_loop_would_have_done_is_counted),
         TEST(two_engines_that_play_ball_for_ever_are_seen_through),
         TEST(a_loop_that_waits_for_something_ends_when_it_comes),
