@@ -99,6 +99,12 @@ static const struct ntk_opt option_rows[] = {
       "store each second in this SQLite database; it is made when there is none" },
     { 0, "prometheus", "[ADDR]:PORT", NTK_OPT_CALL, CALL(call_prometheus),
       "serve metrics for Prometheus on / and /metrics" },
+    { 0, "remote-write", "URL", NTK_OPT_TEXT, &options.remote_write,
+      "push metrics to a receiver of Prometheus remote write" },
+    { 0, "remote-write-token-file", "FILE", NTK_OPT_TEXT, &options.remote_write_token_file,
+      "bearer token for the receiver, read again for each request" },
+    { 0, "remote-write-spool", "DIR", NTK_OPT_TEXT, &options.remote_write_spool,
+      "keep there what the receiver did not take yet; else in memory" },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
       "TLS, users and headers of both ports, in the form of the Prometheus family" },
     { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &options.vendor_metrics_only,
@@ -199,6 +205,9 @@ int main(int argc, char **argv)
     }
     if (arg_once && arg_count) {
         return ntk_opt_usage_error(&program, "--once and --count exclude each other");
+    }
+    if (!options.remote_write && (options.remote_write_token_file || options.remote_write_spool)) {
+        return ntk_opt_usage_error(&program, "--remote-write-... needs --remote-write");
     }
     if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
         return ntk_opt_usage_error(&program, "--period is longer than a day");

@@ -13,10 +13,10 @@
 #include "agent/collect/instance.h"
 #include "agent/http/routes.h"
 #include "agent/loop.h"
+#include "agent/outputs.h"
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"
 #include "agent/service_notify.h"
-#include "exporters/exporter.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
@@ -41,8 +41,7 @@ struct ntk_monitor {
     struct ntk_monitor_schedule *schedule;
     struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
     struct ntk_monitor_stream *stream;
-    const struct ntk_exporter *exporter; /* Prometheus, for --prometheus and --http */
-    void *exporter_state;
+    struct ntk_outputs outputs;
     struct ntk_routes *routes;
     struct ntk_buf line;
     uint64_t reports;
@@ -52,8 +51,7 @@ struct ntk_monitor {
     uint64_t said_set_aside;
     bool said_collect;
     char said_note[NTK_ERR_TEXT_BYTES]; /* what the collector last could not see */
-    bool said_export;
-    struct ntk_err err; /* what ends the loop */
+    struct ntk_err err;                 /* what ends the loop */
 };
 
 static void finish(struct ntk_monitor *monitor, int code)
@@ -132,17 +130,10 @@ static void flush_stdout(struct ntk_monitor *monitor)
 static void publish(struct ntk_monitor *monitor, const struct ntk_snapshot *report)
 {
     const struct ntk_monitor_options *options = monitor->options;
-    struct ntk_err err = { 0 };
     bool cut = false;
 
     monitor->reports++;
-    if (monitor->exporter_state) {
-        int ret = monitor->exporter->put(monitor->exporter_state, report, &err);
-        if (ret < 0 && !monitor->said_export) {
-            ntk_log_warn(monitor->exporter->name, "%s", err.text);
-        }
-        monitor->said_export = ret < 0;
-    }
+    ntk_outputs_put(&monitor->outputs, report);
     if (monitor->routes && options->report.pretty) { /* the stream is lines for programs */
         struct ntk_report_options plain = options->report;
         plain.pretty = false;
@@ -366,21 +357,24 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     struct ntk_exporter_options exporter = { .target = options->prometheus,
                                              .vendor_only = options->vendor_metrics_only,
                                              .security = options->security };
+    const struct ntk_output *page = NULL;
     int ret = 0;
 
     if (options->prometheus || options->http) {
-        monitor->exporter = ntk_exporter_find("prometheus");
-        ret = monitor->exporter->create(&exporter, &monitor->exporter_state, err);
-        if (ret < 0) {
-            return ret;
-        }
+        ret = ntk_outputs_add(&monitor->outputs, "prometheus", &exporter, &page, err);
     }
-    if (options->http) {
-        ret = ntk_routes_create(options->http, options->security, monitor->exporter,
-                                monitor->exporter_state, &monitor->routes, err);
-        if (ret < 0) {
-            return ret;
-        }
+    if (ret >= 0 && options->http) {
+        ret = ntk_routes_create(options->http, options->security, page->exporter, page->state,
+                                &monitor->routes, err);
+    }
+    if (ret >= 0 && options->remote_write) {
+        exporter.target = options->remote_write;
+        exporter.token_file = options->remote_write_token_file;
+        exporter.spool_folder = options->remote_write_spool;
+        ret = ntk_outputs_add(&monitor->outputs, "remote-write", &exporter, NULL, err);
+    }
+    if (ret < 0) {
+        return ret;
     }
     return options->quiet ? 0 : ntk_monitor_stream_create(STDOUT_FILENO, &monitor->stream, err);
 }
@@ -460,7 +454,7 @@ int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
     if (monitor->stream) {
         flush_stdout(monitor);
     }
-    return 0;
+    return ntk_outputs_drain(&monitor->outputs, err);
 }
 
 int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
@@ -469,9 +463,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
         return 0;
     }
     ntk_routes_destroy(monitor->routes);
-    if (monitor->exporter_state) {
-        monitor->exporter->destroy(monitor->exporter_state);
-    }
+    ntk_outputs_fini(&monitor->outputs);
     ntk_monitor_schedule_destroy(monitor->schedule);
     if (monitor->config) {
         ntk_monitor_config_fini(monitor->config);

@@ -38,10 +38,13 @@ struct ntk_http_security;
 struct ntk_monitor_options {
     const struct ntk_monitor_config *config;
     struct ntk_report_options report;
-    const char *sysfs_root;             /* NULL: found */
-    const char *db_path;                /* NULL: no store */
-    const char *prometheus;             /* address, NULL: none */
-    const char *http;                   /* address, NULL: none */
+    const char *sysfs_root;   /* NULL: found */
+    const char *db_path;      /* NULL: no store */
+    const char *prometheus;   /* address, NULL: none */
+    const char *http;         /* address, NULL: none */
+    const char *remote_write; /* URL, NULL: none */
+    const char *remote_write_token_file;
+    const char *remote_write_spool;
     struct ntk_http_security *security; /* of both ports; borrowed; NULL: none */
     bool vendor_metrics_only;
     const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */

@@ -208,6 +208,10 @@ function(ntk_proto name file)
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}
                OUTPUT_VARIABLE folder)
     get_filename_component(stem ${file} NAME_WE)
+    get_filename_component(below ${file} DIRECTORY)
+    if(below)
+        set(folder ${folder}/${below})
+    endif()
     set(out ${CMAKE_BINARY_DIR}/generated)
     file(MAKE_DIRECTORY ${out}/${folder})
     add_custom_command(OUTPUT ${out}/${folder}/${stem}.pb-c.c ${out}/${folder}/${stem}.pb-c.h

@@ -31,6 +31,8 @@ struct ntk_exporter_options {
     const char *target;
     bool vendor_only;                   /* only what the vendor's exporter has */
     struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
+    const char *token_file;             /* a bearer token for the target; NULL: none */
+    const char *spool_folder;           /* what the target did not take yet; NULL: memory only */
 };
 
 struct ntk_exporter {
@@ -42,6 +44,9 @@ struct ntk_exporter {
      * NULL when there is nothing to fetch. */
     void (*answer)(void *state, const struct ntk_http_request *request,
                    struct ntk_http_response *response);
+    /* After the last put: 1 when nothing is left to send, 0 when to ask again soon, negative with a
+     * sentence when something is lost. NULL: nothing is ever left. */
+    int (*drain)(void *state, struct ntk_err *err);
     /* The port of its own server, 0 without one. NULL where there never is one. */
     unsigned (*port_get)(void *state);
     void (*destroy)(void *state);
@@ -53,6 +58,7 @@ const struct ntk_exporter *ntk_exporter_find(const char *name);
 const struct ntk_exporter *const *ntk_exporter_list_get(size_t *out_count);
 
 extern const struct ntk_exporter ntk_exporter_prometheus;
+extern const struct ntk_exporter ntk_exporter_remote_write;
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 
 static const struct ntk_exporter *const exporters[] = {
     &ntk_exporter_prometheus,
+    &ntk_exporter_remote_write,
 };
 
 const struct ntk_exporter *const *ntk_exporter_list_get(size_t *out_count)

@@ -462,7 +462,8 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     if (page->instance_type[0] == '\0') {
         clean(page->instance_type, hardware->instance_type); /* the machine came later */
     }
-    if (page->device_count == 0 && hardware->device_count > 0) {
+    /* The last word counts: a machine that is just being set up may show a part of itself first. */
+    if (hardware->device_count > 0 && hardware->cores_per_device > 0) {
         page->device_count = hardware->device_count;
         page->cores_per_device = hardware->cores_per_device / (hardware->lnc ? hardware->lnc : 1);
     }

@@ -288,9 +288,18 @@ static const struct {
     { CURLE_OUT_OF_MEMORY, -ENOMEM },
 };
 
+/* Behind a name and a password that stand in it. */
+static const char *shown_url(const char *url)
+{
+    const char *host = strstr(url, "://");
+    const char *at = host ? memchr(host + 3, '@', strcspn(host + 3, "/?#")) : NULL;
+
+    return at ? at + 1 : url;
+}
+
 static int fail(const struct transfer *transfer, CURLcode code, struct ntk_err *err)
 {
-    const char *url = transfer->question->url;
+    const char *url = shown_url(transfer->question->url);
     const char *said = transfer->client->error;
     int length = (int)strcspn(url, "?#");
     int error = -EIO;

@@ -4,6 +4,14 @@
 . "$(dirname "$0")/../lib.sh"
 needs prometheus promtool jq curl
 
+# What the server last heard from the agent, when something is waited for in vain.
+fail() {
+    echo "prometheus: $*" >&2
+    curl -s "http://127.0.0.1:$(server_port)/api/v1/targets" |
+        jq -c '.data.activeTargets[] | [.health, .lastError, .lastScrapeDuration]' >&2 || true
+    curl -s "http://127.0.0.1:$port/metrics" | grep '^neuron_hardware_info' >&2 || true
+    exit 1
+}
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
 server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }

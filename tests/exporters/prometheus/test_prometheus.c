@@ -393,6 +393,26 @@ static void openmetrics_says_the_same(void **state)
     free(open);
 }
 
+static void the_machine_may_come_in_parts(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    uint32_t core_count = snapshot->hardware.cores_per_device;
+
+    (void)state;
+    snapshot->hardware.cores_per_device = 0;
+    assert_int_equal(ntk_prometheus_page_update(&page, snapshot), 0);
+    char *text = encode(false);
+    assert_no(text, "neuron_hardware_info");
+    free(text);
+    snapshot->hardware.cores_per_device = core_count;
+    update(snapshot);
+    text = encode(false);
+    if (!strstr(text, "neuroncore_per_device_count=\"4\"")) {
+        fail_msg("the machine is not told:\n%s", text);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +428,7 @@ int main(void)
         CASE(ended_tags_are_forgotten_oldest_first),
         CASE(the_checker_of_prometheus_finds_nothing),
         CASE(openmetrics_says_the_same),
+        CASE(the_machine_may_come_in_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

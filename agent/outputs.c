@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* outputs - the exporters that are fed. */
+#include "agent/outputs.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "shared/base/log.h"
+
+/* Between two looks at what is left. */
+static const struct timespec drain_step = { .tv_nsec = 20000000 };
+
+int ntk_outputs_add(struct ntk_outputs *outputs, const char *name,
+                    const struct ntk_exporter_options *options,
+                    const struct ntk_output **out_output, struct ntk_err *err)
+{
+    struct ntk_output *output = &outputs->rows[outputs->count];
+
+    if (outputs->count == NTK_OUTPUTS_MAX) {
+        return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "too many exporters");
+    }
+    output->exporter = ntk_exporter_find(name);
+    if (!output->exporter) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "there is no exporter '%s'", name);
+    }
+    int ret = output->exporter->create(options, &output->state, err);
+    if (ret < 0) {
+        return ret;
+    }
+    outputs->count++;
+    if (out_output) {
+        *out_output = output;
+    }
+    return 0;
+}
+
+void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        struct ntk_output *output = &outputs->rows[i];
+        struct ntk_err err = { 0 };
+        int ret = output->exporter->put(output->state, snapshot, &err);
+        if (ret < 0 && !output->said) {
+            ntk_log_warn(output->exporter->name, "%s", err.text);
+        }
+        output->said = ret < 0;
+    }
+}
+
+int ntk_outputs_drain(struct ntk_outputs *outputs, struct ntk_err *err)
+{
+    int first = 0;
+
+    for (size_t i = 0; i < outputs->count; i++) {
+        struct ntk_output *output = &outputs->rows[i];
+        struct ntk_err cause = { 0 };
+        int ret = 1;
+        while (output->exporter->drain &&
+               (ret = output->exporter->drain(output->state, &cause)) == 0) {
+            nanosleep(&drain_step, NULL);
+        }
+        if (ret < 0 && first == 0) {
+            first = ret;
+            *err = cause;
+        }
+    }
+    return first;
+}
+
+void ntk_outputs_fini(struct ntk_outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        outputs->rows[i].exporter->destroy(outputs->rows[i].state);
+    }
+    outputs->count = 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outputs - the exporters that an agent or a program behind the pipe feeds, as one.
+ *
+ * Owner:   caller's storage, zeroed is empty; ntk_outputs_fini() ends them all.
+ * Threads: one.
+ */
+#ifndef NTK_AGENT_OUTPUTS_H
+#define NTK_AGENT_OUTPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "exporters/exporter.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_OUTPUTS_MAX 4
+
+struct ntk_output {
+    const struct ntk_exporter *exporter;
+    void *state;
+    bool said; /* that put() fails, once per spell */
+};
+
+struct ntk_outputs {
+    struct ntk_output rows[NTK_OUTPUTS_MAX];
+    size_t count;
+};
+
+/* By the name of the exporter. *out_output (may be NULL) lasts until fini. */
+int ntk_outputs_add(struct ntk_outputs *outputs, const char *name,
+                    const struct ntk_exporter_options *options,
+                    const struct ntk_output **out_output, struct ntk_err *err);
+/* A failure is logged once and hides nothing from the others. */
+void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot);
+/* Waits, within what each exporter allows itself, until nothing is left to send. 0, or the first
+ * failure with its sentence. */
+int ntk_outputs_drain(struct ntk_outputs *outputs, struct ntk_err *err);
+void ntk_outputs_fini(struct ntk_outputs *outputs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote_write - when and where to: each snapshot becomes samples of its time, pushed in order to a
+ * receiver of Prometheus remote write 1.0.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporters/exporter.h"
+#include "exporters/prometheus/prometheus_encode.h"
+#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/remote_write/remote_write_encode.h"
+#include "exporters/transport/outbox.h"
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+#include "shared/http/http_client.h"
+
+#define JOB "neuron-monitor"
+#define HOST_BYTES 256
+#define TOKEN_BYTES 4096
+#define HEADER_BYTES (TOKEN_BYTES + 64)
+/* A receiver that takes longer is asked again: it knows samples that it has. */
+#define TIMEOUT_NS (10 * NTK_NS_PER_SECOND)
+
+struct remote_write {
+    struct ntk_prometheus_page page;
+    bool vendor_only;
+    char *url;
+    char *token_file; /* NULL: none */
+    char instance[HOST_BYTES];
+    struct ntk_remote_write *encoder;
+    struct ntk_http_client *client;
+    struct ntk_http_answer answer;
+    struct ntk_outbox *outbox;
+};
+
+/* -- sending, on the outbox's thread ------------------------------------------------------------ */
+
+/* "Authorization: Bearer ..." of the file as it is now; false when it cannot be read. */
+static bool read_token(const struct remote_write *state, char header[HEADER_BYTES])
+{
+    char token[TOKEN_BYTES];
+    ssize_t got = ntk_fs_read_text(state->token_file, token, sizeof token);
+
+    if (got < 0) {
+        return false;
+    }
+    token[strcspn(token, "\r\n")] = '\0';
+    (void)snprintf(header, HEADER_BYTES, "Authorization: Bearer %s", token);
+    return true;
+}
+
+/* Seconds of Retry-After; a date counts as none. */
+static uint64_t retry_after_ns(const struct ntk_http_answer *answer)
+{
+    char text[32];
+    uint64_t seconds;
+
+    return ntk_http_answer_header_get(answer, "retry-after", text, sizeof text) &&
+                   ntk_str_parse_u64(text, &seconds) >= 0 && seconds <= 3600
+               ? seconds * NTK_NS_PER_SECOND
+               : 0;
+}
+
+static void judge(const struct remote_write *state, struct ntk_outbox_answer *answer)
+{
+    long status = state->answer.status;
+    const char *body = ntk_buf_text_get(&state->answer.body);
+
+    if (status >= 200 && status < 300) {
+        answer->result = NTK_OUTBOX_SENT;
+        return;
+    }
+    answer->result = status >= 500 || status == 429 ? NTK_OUTBOX_RETRY : NTK_OUTBOX_REFUSED;
+    answer->retry_after_ns = retry_after_ns(&state->answer);
+    (void)snprintf(answer->text, sizeof answer->text, "status %ld: %.*s", status,
+                   (int)strcspn(body, "\r\n"), body);
+}
+
+static void send_request(void *ctx, const void *bytes, size_t bytes_count,
+                         struct ntk_outbox_answer *answer)
+{
+    struct remote_write *state = ctx;
+    char authorization[HEADER_BYTES];
+    const char *headers[] = { "Content-Encoding: snappy", "Content-Type: application/x-protobuf",
+                              "X-Prometheus-Remote-Write-Version: 0.1.0", NULL, NULL };
+    const struct ntk_http_question question = { .url = state->url,
+                                                .headers = headers,
+                                                .body = bytes,
+                                                .body_bytes = bytes_count,
+                                                .timeout_ns = TIMEOUT_NS,
+                                                .answer_bytes_max = 64 * 1024 };
+    struct ntk_err err = { 0 };
+
+    answer->result = NTK_OUTBOX_RETRY;
+    if (state->token_file) {
+        if (!read_token(state, authorization)) {
+            (void)snprintf(answer->text, sizeof answer->text,
+                           "the token cannot be read from %.200s", state->token_file);
+            return;
+        }
+        headers[3] = authorization;
+    }
+    if (ntk_http_client_ask(state->client, &question, &state->answer, &err) < 0) {
+        (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
+    } else {
+        judge(state, answer);
+    }
+    explicit_bzero(authorization, sizeof authorization);
+}
+
+static void cancel(void *ctx)
+{
+    struct remote_write *state = ctx;
+
+    ntk_http_client_cancel(state->client);
+}
+
+/* -- the exporter ------------------------------------------------------------------------------- */
+
+static void destroy(void *ctx)
+{
+    struct remote_write *state = ctx;
+
+    if (!state) {
+        return;
+    }
+    ntk_outbox_destroy(state->outbox);
+    ntk_http_client_destroy(state->client);
+    ntk_http_answer_fini(&state->answer);
+    ntk_remote_write_destroy(state->encoder);
+    ntk_prometheus_page_fini(&state->page);
+    free(state->url);
+    free(state->token_file);
+    free(state);
+}
+
+static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
+{
+    struct ntk_outbox_options outbox = { .name = "remote write",
+                                         .send = send_request,
+                                         .cancel = cancel,
+                                         .spool_folder = options->spool_folder };
+    struct remote_write *state;
+
+    if (strncmp(options->target, "http://", 7) != 0 &&
+        strncmp(options->target, "https://", 8) != 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "remote write needs a URL with http:// or https://");
+    }
+    state = calloc(1, sizeof *state);
+    if (!state) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    state->vendor_only = options->vendor_only;
+    state->url = strdup(options->target);
+    state->token_file = options->token_file ? strdup(options->token_file) : NULL;
+    if (gethostname(state->instance, sizeof state->instance - 1) < 0 || !state->instance[0]) {
+        ntk_str_copy(state->instance, sizeof state->instance, "localhost");
+    }
+    state->encoder = ntk_remote_write_create(JOB, state->instance);
+    state->client = ntk_http_client_create();
+    int ret = 0;
+    if (!state->url || !state->encoder || !state->client ||
+        (options->token_file && !state->token_file)) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    outbox.ctx = state;
+    ret = ret < 0 ? ret : ntk_outbox_create(&outbox, &state->outbox, err);
+    if (ret < 0) {
+        destroy(state);
+        return ret;
+    }
+    *out_state = state;
+    return 0;
+}
+
+static int emit(struct ntk_buf *request, uint64_t sample_count, void *ctx, struct ntk_err *err)
+{
+    struct remote_write *state = ctx;
+
+    return ntk_outbox_put(state->outbox, request, sample_count, err);
+}
+
+static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    struct remote_write *state = ctx;
+    uint64_t realtime_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
+    struct ntk_buf text = { 0 };
+
+    int updated = ntk_prometheus_page_update(&state->page, snapshot);
+    ntk_prometheus_page_update_process(&state->page);
+    ntk_prometheus_encode(&state->page, NTK_PROMETHEUS_TEXT_0_0_4, state->vendor_only, &text);
+    int ret = -ENOMEM;
+    if (ntk_buf_ok(&text)) {
+        ret = ntk_remote_write_encode(state->encoder, text.bytes, text.bytes_count,
+                                      (int64_t)(realtime_ns / NTK_NS_PER_MS), emit, state, err);
+    }
+    ntk_buf_fini(&text);
+    return ret < 0       ? ret
+           : updated < 0 ? ntk_err_set(err, updated, NTK_ERR_NO_OFFSET,
+                                       "no room for all runtimes; some are missing")
+                         : 0;
+}
+
+static int drain(void *ctx, struct ntk_err *err)
+{
+    struct remote_write *state = ctx;
+
+    return ntk_outbox_drain(state->outbox, err);
+}
+
+const struct ntk_exporter ntk_exporter_remote_write = {
+    .name = "remote-write",
+    .create = create,
+    .put = put,
+    .drain = drain,
+    .destroy = destroy,
+};

@@ -1,0 +1,62 @@
+# remote_write.sh - the real Prometheus receives: what it answers is what the reports say, also after an
+# outage with a spool over two runs of the agent.
+. "$(dirname "$0")/../../e2e/lib.sh"
+needs prometheus neuron-monitor jq curl
+
+start_server() { # the port is free again when the last server has ended
+    prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:${port:-0}" \
+        --web.enable-remote-write-receiver --log.level=info >server.log 2>&1 &
+    server=$!
+    pids+=("$server")
+    wait_for server_is_up
+    port=$(server_port)
+}
+server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
+server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
+query() {
+    curl -sfG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1] // "none"'
+}
+answers() { [ "$(query "$1")" = "$2" ] && echo yes; }
+
+echo 'global: { scrape_interval: 1h }' >server.yml
+start_server
+neuron-packager example memcpy -o memcpy.neff
+push="--remote-write http://127.0.0.1:$port/api/v1/write --remote-write-spool spool"
+
+neuron-monitor --period 200ms $push >first.jsonl 2>first.log &
+agent=$!
+pids+=("$agent")
+NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count 500 --rate 500 >/dev/null
+wait_for answers 'neuron_executions_total{job="neuron-monitor",status_type="completed"}' 500
+wait_for answers 'count({runtime_tag="pushed"})' none # it ended, and its series say so
+[ "$(query 'max(max_over_time(execution_status_total{runtime_tag="pushed",status_type="completed"}[5m]))')" = 500 ] ||
+    fail "the counter of the application is not there"
+[ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
+    fail "memory of the machine differs"
+
+# An outage: the agent says it once and goes on; what it could not push waits in files.
+kill "$server" && wait "$server" 2>/dev/null || true
+said() { grep -q 'trying again' first.log && echo yes; }
+wait_for said
+neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 1000 >/dev/null
+seen() { [ "$(completed_in_reports first.jsonl)" = 800 ] && echo yes; }
+wait_for seen
+kill "$agent" && wait "$agent" || fail "the agent fails with a spool: $(cat first.log)"
+ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
+[ "$(grep -c 'trying again' first.log)" = 1 ] || fail "the outage is not told once: $(cat first.log)"
+
+start_server
+neuron-monitor --period 200ms --quiet $push 2>second.log &
+agent=$!
+pids+=("$agent")
+empty() { ls spool/*.msg >/dev/null 2>&1 || echo yes; }
+wait_for empty
+wait_for answers 'max(max_over_time(neuron_executions_total{status_type="completed"}[5m]))' 800
+kill "$agent" && wait "$agent" || fail "the agent fails: $(cat second.log)"
+
+# Without a spool what is lost is told.
+kill "$server" && wait "$server" 2>/dev/null || true
+code=0
+neuron-monitor --count 2 --period 100ms --quiet --remote-write "http://me:s3cret@127.0.0.1:$port/" 2>lost.log || code=$?
+[ $code = 1 ] && grep -q 'items are lost' lost.log || fail "code $code, said: $(cat lost.log)"
+! grep -q s3cret lost.log || fail "the password is told"
