@@ -396,6 +396,30 @@ static void programs_of_zero_bytes_are_empty_and_nobodys(void **state)
     free(a);
 }
 
+static void fp8_keys_that_are_left_out_have_their_usual_values(void **state)
+{
+    struct archive *a = calloc(1, sizeof *a);
+    const struct ntk_neff_fp8_config *fp8;
+    struct ntk_neff *neff = NULL;
+
+    (void)state;
+    make(a);
+    replace(a, "sg00/def.json", "\"emax_fp8_e4m3\":8,\"emax_fp8_e5m2\":15,", "");
+    replace(a, "sg00/def.json", ",\"ocp_sat\":true", "");
+    assert_int_equal(open_archive(a, &neff, NULL), 0);
+    fp8 = &neff->kelfs[0].subgraphs[0].fp8;
+    assert_true(fp8->present && fp8->ocp_saturation);
+    assert_int_equal(fp8->emax_e4m3, 8);
+    assert_int_equal(fp8->emax_e5m2, 15);
+    ntk_neff_close(neff);
+    make(a);
+    replace(a, "sg00/def.json", "\"ocp_sat\":true", "\"ocp_sat\":false");
+    assert_int_equal(open_archive(a, &neff, NULL), 0);
+    assert_false(neff->kelfs[0].subgraphs[0].fp8.ocp_saturation);
+    ntk_neff_close(neff);
+    free(a);
+}
+
 /* ---- the header ---- */
 
 static void put64(uint8_t *at, uint64_t value)
@@ -609,6 +633,7 @@ int main(void)
         cmocka_unit_test(a_lie_in_a_member_is_named),
         cmocka_unit_test(a_missing_member_is_refused_unless_it_is_optional),
         cmocka_unit_test(programs_of_zero_bytes_are_empty_and_nobodys),
+        cmocka_unit_test(fp8_keys_that_are_left_out_have_their_usual_values),
         cmocka_unit_test(other_readers_find_the_header_fields),
         cmocka_unit_test(header_lies_are_told_apart),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
