@@ -35,14 +35,17 @@ bool ntk_select_place(const struct ntk_select_work *w, uint32_t partition, uint3
     if (is_integers(w)) {
         int64_t *values = (void *)w->x;
         int64_t *out = (void *)w->out;
+        int64_t whole;
 
+        ntk_kernel_cast(NTK_DTYPE_FLOAT32, &fill, sizeof fill, NTK_DTYPE_INT64, &whole,
+                        sizeof whole, 1);
         ntk_tile_read_i64(w->a, from, values);
         ntk_tile_read_i64(w->to, partition, out);
         for (uint32_t i = 0; i < w->to->elements; i++) {
             if (w->map[i] >= 0) {
                 out[i] = values[w->map[i]];
             } else if (w->map[i] == NTK_SELECT_FILL) {
-                out[i] = (int64_t)fill;
+                out[i] = whole;
             }
         }
         ntk_tile_write_i64(w->to, partition, out);

@@ -759,6 +759,40 @@ static void dynamic_copies_follow_indices(void **state)
     }
 }
 
+/* What fills an integer is converted like any other number: nearest even, saturated. */
+static void what_fills_integers_is_rounded(void **state)
+{
+    static const struct {
+        float fill;
+        int32_t expected;
+    } cases[] = {
+        { 2.7F, 3 }, { -2.5F, -2 }, { INFINITY, INT32_MAX }, { -3e38F, INT32_MIN }, { NAN, 0 }
+    };
+    struct setup *s = *state;
+
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_AFFINE_SELECT);
+        int32_t values[4];
+
+        instr.operand[NTK_ISA_DST] = tile(D, 1, 4, NTK_DTYPE_INT32);
+        instr.operand[NTK_ISA_SRC0] = tile(A, 1, 4, NTK_DTYPE_INT32);
+        instr.operand[NTK_ISA_SRC1] = (struct ntk_isa_operand){ .space = NTK_ISA_SPACE_PATTERN,
+                                                                .dtype = NTK_DTYPE_INT32,
+                                                                .var_id = NTK_ISA_NO_VAR,
+                                                                .dim_count = 1,
+                                                                .dim = { { 1, 4 } } };
+        instr.op0 = NTK_ISA_ALU_EQUAL;
+        instr.imm[2] = ntk_isa_float_bits(cases[c].fill);
+        memcpy(octets(s, A, 0), &(int32_t){ 1234567891 }, 4);
+        begin(s);
+        engine_fixture_step(&s->f, NTK_ISA_ENGINE_POOL, instr);
+        finish(s, NTK_RUN_OK);
+        memcpy(values, octets(s, D, 0), sizeof values);
+        assert_int_equal(values[0], 1234567891); /* every bit of what is kept */
+        assert_int_equal(values[3], cases[c].expected);
+    }
+}
+
 /* ---- registers ---- */
 
 static void a_loaded_mask_shuffles(void **state)
@@ -1046,6 +1080,7 @@ int main(void)
         TEST(topk_sorts_a_list_that_goes_through_16_partitions),
         TEST(topk_puts_nan_first_and_keeps_to_its_list),
         TEST(dynamic_copies_follow_indices),
+        TEST(what_fills_integers_is_rounded),
         TEST(a_loaded_mask_shuffles),
         TEST(loaded_values_are_found_and_replaced),
         TEST(activate2_takes_two_steps_a_function_and_a_reduction),
