@@ -428,6 +428,7 @@ void ntk_core_forget_after_fork(struct ntk_core *core)
         return;
     }
     open_core = NULL;
+    core_tensor_forget();
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
         munmap((*stack)->bytes, (*stack)->size);
     }

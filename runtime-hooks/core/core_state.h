@@ -177,6 +177,8 @@ struct core_tensor_view {
 };
 void core_tensor_view_take(struct ntk_core_tensor *tensor, struct core_tensor_view *out_view);
 void core_tensor_view_drop(struct core_tensor_view *view);
+/* In a child after fork: nobody waits. */
+void core_tensor_forget(void);
 /* An execution wrote it. */
 void core_tensor_written(struct ntk_core_tensor *tensor);
 

@@ -37,6 +37,16 @@ static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t written = PTHREAD_COND_INITIALIZER;
 static _Atomic uint32_t waiter_count;
 
+void core_tensor_forget(void)
+{
+    static const pthread_mutex_t fresh_lock = PTHREAD_MUTEX_INITIALIZER;
+    static const pthread_cond_t fresh_condition = PTHREAD_COND_INITIALIZER;
+
+    written_lock = fresh_lock;
+    written = fresh_condition;
+    atomic_store(&waiter_count, 0);
+}
+
 /* Memory without a core is told on the first one. */
 static void trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
                         uint32_t nc, uint64_t bytes, const char *name)

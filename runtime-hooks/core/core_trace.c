@@ -70,13 +70,16 @@ static void fork_parent(void)
 
 static void fork_child(void)
 {
+    static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
     for (size_t i = 0; i < NTK_CORE_TRACE_SINKS; i++) {
         sink_fini(&sinks[i]);
     }
     ntk_map_fini(&names);
     atomic_store_explicit(&ntk_core_trace_sinks_on, 0, memory_order_relaxed);
     thread_id = 0;
-    pthread_rwlock_unlock(&gate);
+    /* Not unlocked: it counts the parent's threads that wait for it, and they are not here. */
+    gate = fresh;
 }
 
 static void fork_handler_install(void)

@@ -76,6 +76,7 @@ static void child_after_fork(void)
     lifecycle = fresh_lifecycle;
     nrt_inspect_forget();
     nrt_profile_forget();
+    nrt_sys_trace_forget();
     if (state == STATE_OPEN) {
         nrt_request_forget_after_fork();
         nrt_sendrecv_forget_after_fork();

@@ -70,6 +70,9 @@ NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err 
 void nrt_front_execution_failed(const char *function, const struct nrt_model *model,
                                 NRT_STATUS status, const struct ntk_err *err);
 
+/* In the child of a fork, of nrt_sys_trace.c: its lock is free again. */
+void nrt_sys_trace_forget(void);
+
 /* The tensor of that name with one more reference; NULL when there is none or it is gone. */
 struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name);
 

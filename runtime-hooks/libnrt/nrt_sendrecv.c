@@ -348,9 +348,7 @@ static NRT_STATUS request_post(nrt_tensor_t *tensor, size_t offset, size_t lengt
     } else {
         /* With the lock no close comes between the take above and the one of the request. */
         pthread_mutex_lock(&lock);
-        status = ntk_core_channel_is_connected(taken_comm->channel)
-                     ? request_create(taken, offset, length, taken_comm, request)
-                     : NRT_INVALID;
+        status = request_create(taken, offset, length, taken_comm, request);
         pthread_mutex_unlock(&lock);
     }
     if (taken_comm) {

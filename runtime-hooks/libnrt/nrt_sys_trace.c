@@ -27,6 +27,13 @@ struct nrt_sys_trace_fetch_options {
 /* One start, fetch or stop at a time. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+void nrt_sys_trace_forget(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+    lock = fresh;
+}
+
 void nrt_sys_trace_config_set_defaults(nrt_sys_trace_config_t *options)
 {
     if (options) {

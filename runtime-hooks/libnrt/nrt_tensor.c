@@ -211,14 +211,14 @@ NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset
 /* The first operation that fails ends the batch. */
 static NRT_STATUS batch_run(const nrt_tensor_batch_t *batches, uint64_t num_batches, bool is_write)
 {
-    if (!batches && num_batches > 0) {
-        NRT_STATUS status = nrt_front_enter();
+    NRT_STATUS open = nrt_front_enter(); /* an empty batch wants an open runtime too */
 
-        if (status == NRT_SUCCESS) {
-            nrt_front_leave();
-            status = NRT_INVALID;
-        }
-        return status;
+    if (open != NRT_SUCCESS) {
+        return open;
+    }
+    nrt_front_leave();
+    if (!batches && num_batches > 0) {
+        return NRT_INVALID;
     }
     for (uint64_t i = 0; i < num_batches; i++) {
         const nrt_tensor_batch_t *batch = &batches[i];

@@ -75,6 +75,13 @@ static void calls_answer(NRT_STATUS expected)
     ANSWERS(nrt_tensor_reset_output_completion((nrt_tensor_t *)somewhere));
     ANSWERS(nrt_tensor_read_batch(NULL, 1, false));
     ANSWERS(nrt_tensor_write_batch(NULL, 1, false));
+    ANSWERS(nrt_tensor_write_batch(NULL, 0, false));
+    ANSWERS(
+        nrta_cc_prepare(NULL, NULL, NULL, NRT_DTYPE_FLOAT32, NRT_OP_ADD, NRT_CC_ALLREDUCE, NULL));
+    ANSWERS(nrta_cc_schedule(NULL, 0, NULL, &seq));
+    ANSWERS(nrt_cc_create_stream(0));
+    ANSWERS(nrt_debug_log_oom_report());
+    ANSWERS(nrt_dump_device_allocation_info());
     ANSWERS(nrt_allocate_tensor_set(&set));
     ANSWERS(nrt_add_tensor_to_tensor_set(somewhere, "t", (nrt_tensor_t *)somewhere));
     ANSWERS(nrt_get_tensor_from_tensor_set(somewhere, "t", &tensor));

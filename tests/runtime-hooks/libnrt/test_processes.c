@@ -3,9 +3,11 @@
  * Several processes on one software machine: whose cores, what dead ones leave, what a fork inherits.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "nrt/ndebug_stream.h"
+#include "nrt/nrt_sys_trace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
 
@@ -164,6 +168,116 @@ static void a_forked_child_starts_anew_and_leaves_the_parent_alone(void **state)
     assert_int_equal(observed_finish(&other, 0), 0);
 }
 
+#define FORKS 6
+#define CHILD_SECONDS 30
+
+static _Atomic bool is_over;
+
+static void *trace_on_and_off(void *ctx)
+{
+    (void)ctx;
+    while (!atomic_load(&is_over)) {
+        char *json = NULL;
+        size_t bytes = 0;
+
+        (void)nrt_sys_trace_start(NULL);
+        (void)nrt_sys_trace_fetch_events(&json, &bytes, NULL);
+        nrt_sys_trace_buffer_free(json);
+        (void)nrt_sys_trace_stop();
+    }
+    return NULL;
+}
+
+static void *execute_on(void *ctx)
+{
+    const struct loaded *loaded = ctx;
+
+    while (!atomic_load(&is_over)) {
+        (void)nrt_execute(loaded->model, loaded->inputs, loaded->outputs);
+    }
+    return NULL;
+}
+
+static void *wait_on(void *ctx)
+{
+    const struct loaded *loaded = ctx;
+
+    while (!atomic_load(&is_over)) {
+        (void)nrt_tensor_check_output_completion(loaded->y, 1000, UINT64_MAX);
+    }
+    return NULL;
+}
+
+/* In the child: everything that a lock of the parent could hold up. 0 when it went well. */
+static int child_works(const uint8_t *neff, size_t bytes)
+{
+    nrt_model_t *model = NULL;
+    char *json = NULL;
+    size_t written = 0;
+    int fd = -1;
+    int bad = 0;
+
+    (void)alarm(CHILD_SECONDS); /* a lock that nobody frees is a signal, not a hang */
+    setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
+    bad |= (nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_SUCCESS) << 0;
+    bad |= (nrt_sys_trace_start(NULL) != NRT_SUCCESS) << 1;
+    bad |= (nrt_debug_client_connect(0, &fd) != NRT_SUCCESS) << 2;
+    struct loaded loaded = { 0 };
+    bad |= (nrt_load(neff, bytes, 0, 1, &model) != NRT_SUCCESS) << 3;
+    (void)nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "x", &loaded.x);
+    (void)nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "y", &loaded.y);
+    (void)nrt_allocate_tensor_set(&loaded.inputs);
+    (void)nrt_allocate_tensor_set(&loaded.outputs);
+    (void)nrt_add_tensor_to_tensor_set(loaded.inputs, "x", loaded.x);
+    (void)nrt_add_tensor_to_tensor_set(loaded.outputs, "y", loaded.y);
+    bad |= (nrt_execute(model, loaded.inputs, loaded.outputs) != NRT_SUCCESS) << 4;
+    bad |= (nrt_tensor_check_output_completion(loaded.y, 0, 1) != NRT_SUCCESS) << 5;
+    bad |= (nrt_sys_trace_fetch_events(&json, &written, NULL) != NRT_SUCCESS) << 6;
+    nrt_sys_trace_buffer_free(json);
+    nrt_close();
+    return bad;
+}
+
+/* Whatever the parent's threads hold at the moment of the fork, the child is free of it. */
+static void a_child_of_a_busy_parent_can_do_all_that_the_parent_can(void **state)
+{
+    static void *(*const busy[])(void *) = { trace_on_and_off, execute_on, wait_on };
+    pthread_t threads[sizeof busy / sizeof *busy];
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = NULL;
+
+    (void)state;
+    if (getenv("NTK_SANITIZE") && strcmp(getenv("NTK_SANITIZE"), "thread") == 0) {
+        skip(); /* it knows no threads that begin in a forked child */
+    }
+    neff = test_model_smallest(&bytes);
+    setenv("NEURON_RT_VISIBLE_CORES", "0", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    atomic_store(&is_over, false);
+    for (size_t i = 0; i < sizeof busy / sizeof *busy; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, busy[i], &loaded), 0);
+    }
+    int status = 0;
+    for (int i = 0; i < FORKS && status == 0; i++) {
+        pid_t child = fork();
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            _exit(child_works(neff, bytes));
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+    }
+    atomic_store(&is_over, true);
+    for (size_t i = 0; i < sizeof busy / sizeof *busy; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(status, 0);
+    loaded_fini(&loaded);
+    free(neff);
+}
+
 static void counts_work_before_init_and_honour_the_environment(void **state)
 {
     nrt_instance_info_t info;
@@ -197,6 +311,7 @@ int main(void)
         TEST(num_cores_takes_what_is_free),
         TEST(another_instance_is_refused_while_the_machine_is_used),
         TEST(a_forked_child_starts_anew_and_leaves_the_parent_alone),
+        TEST(a_child_of_a_busy_parent_can_do_all_that_the_parent_can),
         TEST(counts_work_before_init_and_honour_the_environment),
     };
 
