@@ -13,6 +13,9 @@
 /* Deflate cannot make more than 1032 bytes of one; so no member may claim more. */
 #define INFLATION_MAX 1100
 
+/* What is handed to libarchive at a time when somebody looks at it too: it stays in the cache. */
+#define BLOCK_BYTES (64U << 10)
+
 bool ntk_tar_name_is_inside(const char *name)
 {
     const char *part = name;
@@ -50,7 +53,10 @@ static void members_free(struct ntk_tar_member *members, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         free(members[i].name);
-        free(members[i].bytes);
+        free(members[i].head);
+        if (!members[i].is_landed) {
+            free(members[i].bytes);
+        }
     }
     free(members);
 }
@@ -63,37 +69,104 @@ void ntk_tar_fini(struct ntk_tar *tar)
     }
 }
 
-static int read_data(struct archive *archive, struct ntk_tar_member *member, uint64_t size,
-                     struct ntk_err *err)
-{
-    size_t done = 0;
+/* What reading a member carries along. */
+struct tar_reader {
+    struct archive *archive;
+    const struct ntk_tar_limits *limits;
+    const struct ntk_tar_hooks *hooks; /* NULL: none */
+    const uint8_t *bytes;              /* of the input */
+    size_t bytes_count;
+    size_t given; /* of them, to libarchive */
+    uint64_t left;
+    struct ntk_vec members;
+    struct ntk_err *err;
+};
 
-    member->bytes = malloc((size_t)size + 1);
-    if (!member->bytes) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "no memory for %s of %llu bytes",
-                           member->name, (unsigned long long)size);
-    }
-    while (done < size) {
-        la_ssize_t got = archive_read_data(archive, member->bytes + done, (size_t)size - done);
+/* bytes_count bytes of the member, whose first `done` bytes were read, to `to`. */
+static int read_exactly(struct tar_reader *r, const char *name, uint64_t size, uint64_t done,
+                        uint8_t *to, size_t bytes_count)
+{
+    size_t filled = 0;
+
+    while (filled < bytes_count) {
+        la_ssize_t got = archive_read_data(r->archive, to + filled, bytes_count - filled);
 
         if (got < 0) {
-            return archive_failed(archive, err);
+            return archive_failed(r->archive, r->err);
         }
         if (got == 0) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s ends after %zu of %llu bytes",
-                               member->name, done, (unsigned long long)size);
+            return ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                               "%s ends after %llu of %llu bytes", name,
+                               (unsigned long long)done + filled, (unsigned long long)size);
         }
-        done += (size_t)got;
+        filled += (size_t)got;
     }
-    member->bytes[done] = 0;
-    member->bytes_count = done;
     return 0;
 }
 
-static int read_member(struct archive *archive, struct archive_entry *entry,
-                       const struct ntk_tar_limits *limits, uint64_t *left, struct ntk_vec *members,
-                       struct ntk_err *err)
+/* A member that the caller wants in memory of its own. */
+static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
+                       const struct ntk_tar_landing *landing)
 {
+    size_t ready = landing->start_bytes - landing->head_bytes;
+
+    member->bytes = landing->bytes;
+    member->bytes_count = (size_t)landing->bytes_count - landing->head_bytes;
+    member->is_landed = true;
+    member->head_bytes = landing->head_bytes;
+    member->head = malloc(landing->head_bytes + 1);
+    if (!member->head) {
+        return ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    memcpy(member->head, landing->start, landing->head_bytes);
+    if (landing->is_there) {
+        return archive_read_data_skip(r->archive) == ARCHIVE_OK
+                   ? 0
+                   : archive_failed(r->archive, r->err);
+    }
+    memcpy(member->bytes, landing->start + landing->head_bytes, ready);
+    return read_exactly(r, member->name, landing->bytes_count, landing->start_bytes,
+                        member->bytes + ready, member->bytes_count - ready);
+}
+
+static int read_data(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
+{
+    uint8_t start[NTK_TAR_START_BYTES];
+    struct ntk_tar_landing landing = { .name = member->name, .bytes_count = size, .start = start };
+    int ret;
+
+    if (r->hooks && r->hooks->land && size >= r->hooks->land_bytes_min) {
+        landing.start_bytes = size < sizeof start ? (size_t)size : sizeof start;
+        ret = read_exactly(r, member->name, size, 0, start, landing.start_bytes);
+        if (ret < 0) {
+            return ret;
+        }
+        /* The member itself is not of those before it. */
+        r->hooks->land(r->hooks->ctx, r->members.items, r->members.count - 1, &landing);
+        if (landing.bytes) {
+            return read_landed(r, member, &landing);
+        }
+    }
+    member->bytes = malloc((size_t)size + 1);
+    if (!member->bytes) {
+        return ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET, "no memory for %s of %llu bytes",
+                           member->name, (unsigned long long)size);
+    }
+    memcpy(member->bytes, start, landing.start_bytes);
+    ret = read_exactly(r, member->name, size, landing.start_bytes,
+                       member->bytes + landing.start_bytes, (size_t)size - landing.start_bytes);
+    if (ret < 0) {
+        return ret;
+    }
+    member->bytes[size] = 0;
+    member->bytes_count = (size_t)size;
+    return 0;
+}
+
+static int read_member(struct tar_reader *r, struct archive_entry *entry)
+{
+    const struct ntk_tar_limits *limits = r->limits;
+    struct ntk_err *err = r->err;
     const char *name = archive_entry_pathname(entry);
     struct ntk_tar_member *member;
     int64_t size = archive_entry_size(entry);
@@ -120,81 +193,119 @@ static int read_member(struct archive *archive, struct archive_entry *entry,
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry)) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "member \"%s\" is not a file", name);
     }
-    if (members->count >= limits->member_count) {
+    if (r->members.count >= limits->member_count) {
         return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "more than %zu members",
                            limits->member_count);
     }
-    if (size < 0 || (uint64_t)size > *left) {
+    if (size < 0 || (uint64_t)size > r->left) {
         return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
                            "member \"%s\" claims %lld bytes, more than the archive can hold", name,
                            (long long)size);
     }
-    *left -= (uint64_t)size;
+    r->left -= (uint64_t)size;
 
-    member = ntk_vec_add(members);
+    member = ntk_vec_add(&r->members);
     if (member) {
         member->name = strdup(name);
     }
     if (!member || !member->name) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    return read_data(archive, member, (uint64_t)size, err);
+    return read_data(r, member, (uint64_t)size);
+}
+
+/* libarchive's read callback: one block of the input. */
+static la_ssize_t give_block(struct archive *archive, void *ctx, const void **out_block)
+{
+    struct tar_reader *r = ctx;
+    size_t count = r->bytes_count - r->given;
+
+    (void)archive;
+    if (count > BLOCK_BYTES) {
+        count = BLOCK_BYTES;
+    }
+    *out_block = r->bytes + r->given;
+    r->given += count;
+    r->hooks->consume(r->hooks->ctx, r->given);
+    return (la_ssize_t)count;
+}
+
+static int open_input(struct tar_reader *r)
+{
+    return r->hooks && r->hooks->consume
+               ? archive_read_open(r->archive, r, NULL, give_block, NULL)
+               : archive_read_open_memory(r->archive, r->bytes, r->bytes_count);
+}
+
+int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
+                      const struct ntk_tar_hooks *hooks, struct ntk_tar *out_tar,
+                      struct ntk_err *err)
+{
+    const uint8_t *start = bytes;
+    bool is_compressed = bytes_count >= 2 && start[0] == 0x1f && start[1] == 0x8b;
+    struct tar_reader r = { .archive = archive_read_new(),
+                            .limits = limits,
+                            .hooks = hooks,
+                            .bytes = bytes,
+                            .bytes_count = bytes_count,
+                            .left = bytes_count,
+                            .members = NTK_VEC_INIT(struct ntk_tar_member),
+                            .err = err };
+    struct archive_entry *entry;
+    int ret;
+
+    if (!r.archive) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    if (is_compressed) {
+        r.left *= INFLATION_MAX;
+    }
+    if (r.left > limits->total_bytes) {
+        r.left = limits->total_bytes;
+    }
+    /* One format, one filter: no other of libarchive's parsers ever sees the bytes. */
+    archive_read_support_format_tar(r.archive);
+    if (is_compressed) {
+        archive_read_support_filter_gzip(r.archive);
+    }
+    if (open_input(&r) != ARCHIVE_OK) {
+        ret = archive_failed(r.archive, err);
+        goto out;
+    }
+
+    for (;;) {
+        ret = archive_read_next_header(r.archive, &entry);
+        if (ret == ARCHIVE_EOF) {
+            break;
+        }
+        if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN) {
+            ret = archive_failed(r.archive, err);
+            goto out;
+        }
+        ret = read_member(&r, entry);
+        if (ret < 0) {
+            goto out;
+        }
+    }
+    if (r.members.count == 0) {
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is empty");
+        goto out;
+    }
+
+    *out_tar = (struct ntk_tar){ r.members.items, r.members.count, is_compressed };
+    r.members = (struct ntk_vec)NTK_VEC_INIT(struct ntk_tar_member);
+    ret = 0;
+
+out:
+    members_free(r.members.items, r.members.count);
+    archive_read_free(r.archive);
+    return ret;
 }
 
 int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
                  struct ntk_tar *out_tar, struct ntk_err *err)
 {
-    const uint8_t *start = bytes;
-    bool is_compressed = bytes_count >= 2 && start[0] == 0x1f && start[1] == 0x8b;
-    uint64_t left = is_compressed ? (uint64_t)bytes_count * INFLATION_MAX : bytes_count;
-    struct ntk_vec members = NTK_VEC_INIT(struct ntk_tar_member);
-    struct archive_entry *entry;
-    struct archive *archive = archive_read_new();
-    int ret;
-
-    if (!archive) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-    }
-    if (left > limits->total_bytes) {
-        left = limits->total_bytes;
-    }
-    /* One format, one filter: no other of libarchive's parsers ever sees the bytes. */
-    archive_read_support_format_tar(archive);
-    if (is_compressed) {
-        archive_read_support_filter_gzip(archive);
-    }
-    if (archive_read_open_memory(archive, bytes, bytes_count) != ARCHIVE_OK) {
-        ret = archive_failed(archive, err);
-        goto out;
-    }
-
-    for (;;) {
-        ret = archive_read_next_header(archive, &entry);
-        if (ret == ARCHIVE_EOF) {
-            break;
-        }
-        if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN) {
-            ret = archive_failed(archive, err);
-            goto out;
-        }
-        ret = read_member(archive, entry, limits, &left, &members, err);
-        if (ret < 0) {
-            goto out;
-        }
-    }
-    if (members.count == 0) {
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is empty");
-        goto out;
-    }
-
-    *out_tar = (struct ntk_tar){ members.items, members.count, is_compressed };
-    members = (struct ntk_vec)NTK_VEC_INIT(struct ntk_tar_member);
-    ret = 0;
-
-out:
-    members_free(members.items, members.count);
-    archive_read_free(archive);
-    return ret;
+    return ntk_tar_read_with(bytes, bytes_count, limits, NULL, out_tar, err);
 }
 
 /* ---- writing ---- */

@@ -24,8 +24,12 @@ extern "C" {
 
 struct ntk_tar_member {
     char *name;     /* without a leading "./" */
-    uint8_t *bytes; /* followed by a NUL that does not count */
+    uint8_t *bytes; /* followed by a NUL that does not count, unless it landed */
     size_t bytes_count;
+    /* Of a member that landed (struct ntk_tar_hooks): what came before bytes, else NULL and 0. */
+    uint8_t *head;
+    size_t head_bytes;
+    bool is_landed; /* bytes lie in the caller's memory */
 };
 
 struct ntk_tar {
@@ -40,10 +44,37 @@ struct ntk_tar_limits {
     size_t name_bytes;
 };
 
+/* What ntk_tar_hooks.land sees and decides about one member. */
+struct ntk_tar_landing {
+    const char *name;
+    uint64_t bytes_count;
+    const uint8_t *start; /* its first start_bytes bytes: all, or NTK_TAR_START_BYTES of them */
+    size_t start_bytes;
+    size_t head_bytes; /* answer, at most start_bytes: these stay apart */
+    uint8_t *bytes;    /* answer: where the others go; NULL: nowhere, it is a member as ever */
+    bool is_there;     /* answer: bytes holds them already, they are passed over */
+};
+
+#define NTK_TAR_START_BYTES 4224
+
+/* Who wants to see members before they are there. All are optional. */
+struct ntk_tar_hooks {
+    /* Members of at least land_bytes_min bytes come here; members holds those before it. */
+    void (*land)(void *ctx, const struct ntk_tar_member *members, size_t member_count,
+                 struct ntk_tar_landing *landing);
+    uint64_t land_bytes_min;
+    /* Every byte of the input up to bytes[count) is needed next: the time to hash them. */
+    void (*consume)(void *ctx, size_t count);
+    void *ctx;
+};
+
 /* -EBADMSG: not such an archive, cut off, or a name or kind of member that is refused; -EFBIG: beyond
  * a limit; -ENOMEM. */
 int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
                  struct ntk_tar *out_tar, struct ntk_err *err);
+int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
+                      const struct ntk_tar_hooks *hooks, struct ntk_tar *out_tar,
+                      struct ntk_err *err);
 void ntk_tar_fini(struct ntk_tar *tar);
 
 /* True for a relative path without "..", empty or "." parts. */

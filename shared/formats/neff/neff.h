@@ -68,8 +68,11 @@ struct ntk_neff_header {
 
 struct ntk_neff_member {
     char *name;     /* without a leading "./" */
-    uint8_t *bytes; /* followed by a NUL that does not count */
+    uint8_t *bytes; /* followed by a NUL that does not count, unless it landed */
     size_t bytes_count;
+    uint8_t *head; /* of a constant that landed: its NumPy header, which is not in bytes */
+    size_t head_bytes;
+    bool is_landed; /* bytes lie where struct ntk_neff_landing said */
 };
 
 struct ntk_neff_info { /* info.json; "" and zeros when absent */
@@ -146,6 +149,7 @@ struct ntk_neff_var {
     uint64_t alignment;
     bool alt_fabric;            /* fabric_path "alt" */
     const char *file_name;      /* FILE */
+    const char *member;         /* FILE: its name in the archive */
     const uint8_t *data;        /* FILE: array bytes of a .npy, all bytes of any other member */
     uint64_t data_bytes;        /* FILE: equal to bytes_count */
     uint64_t backing_offset;    /* VIRTUAL */
@@ -321,6 +325,11 @@ struct ntk_neff_kelf { /* kelf-N.json: the subgraphs of one core node, one per p
     struct ntk_neff_subgraph *subgraphs;
 };
 
+enum ntk_neff_hash {
+    NTK_NEFF_HASH_MATCHES,
+    NTK_NEFF_HASH_DIFFERS,
+};
+
 struct ntk_neff {
     struct ntk_neff_header header;
     bool is_compressed; /* the payload is gzip */
@@ -335,7 +344,8 @@ struct ntk_neff {
     struct ntk_neff_io *inputs;
     uint32_t output_count;
     struct ntk_neff_io *outputs;
-    bool is_vendor; /* an engine binary that is not empty has no nsx key */
+    bool is_vendor;          /* an engine binary that is not empty has no nsx key */
+    enum ntk_neff_hash hash; /* with options.check_hash */
     void *private_data;
 };
 
@@ -343,6 +353,30 @@ int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *
 int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff **out_neff,
                         struct ntk_err *err);
 void ntk_neff_close(struct ntk_neff *neff);
+
+/*
+ * Where constants go, so that they are inflated to the place where they are needed instead of being
+ * copied there. Constants that are small, or that stand before the def.json which names them without
+ * being .npy files, are not asked for.
+ */
+struct ntk_neff_landing {
+    /* Memory for the array of a member; NULL: the reader uses its own. It stays the caller's, whatever
+     * becomes of the file, and must outlast the NEFF. alignment is 0 when it is not known. *out_is_there:
+     * it holds this array already and is not written. */
+    void *(*take)(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
+                  bool *out_is_there);
+    uint64_t bytes_min; /* of a member: smaller ones are not asked for */
+    void *ctx;
+};
+
+struct ntk_neff_open_options {
+    const struct ntk_neff_landing *landing; /* NULL: all bytes are the reader's */
+    bool check_hash;                        /* in the same pass; the result is neff->hash */
+};
+
+int ntk_neff_open_with(const void *bytes, size_t bytes_count,
+                       const struct ntk_neff_open_options *options, struct ntk_neff **out_neff,
+                       struct ntk_err *err);
 
 /* The header alone, with the checks that need nothing else. */
 int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
@@ -353,15 +387,14 @@ int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_
 int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t supported_features,
                             struct ntk_err *err);
 
-enum ntk_neff_hash {
-    NTK_NEFF_HASH_MATCHES,
-    NTK_NEFF_HASH_DIFFERS,
-};
-
 /* Compares the stored hash with MD5 (package 2) or SHA-256 (package 1) of the payload, or of its gzip
  * stream without the zero tail. bytes are those of the whole file. */
 int ntk_neff_hash_check(const void *bytes, size_t bytes_count, enum ntk_neff_hash *out_hash,
                         struct ntk_err *err);
+
+/* SHA-256 of the header and payload: equal for equal files. bytes are those of the whole file. */
+int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32],
+                    struct ntk_err *err);
 
 /* Borrowed; NULL when the archive has no such member. */
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
@@ -402,6 +435,10 @@ struct ntk_neff_npy {
     uint64_t dims[NTK_NEFF_DIMS_MAX];
 };
 
+/* The same from the first start_bytes bytes of a file of bytes_count; data is NULL, the array begins at
+ * *out_offset. */
+int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t bytes_count,
+                            struct ntk_neff_npy *out_npy, size_t *out_offset, struct ntk_err *err);
 int ntk_neff_npy_read(const void *bytes, size_t bytes_count, struct ntk_neff_npy *out_npy,
                       struct ntk_err *err);
 

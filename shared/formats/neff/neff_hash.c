@@ -5,7 +5,7 @@
 
 #include <openssl/evp.h>
 
-#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_read_private.h"
 
 static int crypto_failed(struct ntk_err *err)
 {
@@ -25,70 +25,105 @@ static int compare_here(const EVP_MD_CTX *ctx, EVP_MD_CTX *scratch, const uint8_
     return 0;
 }
 
+int neff_hasher_init(struct neff_hasher *hasher, const struct ntk_neff_header *header,
+                     const uint8_t *payload, struct ntk_err *err)
+{
+    *hasher = (struct neff_hasher){ .context = EVP_MD_CTX_new(),
+                                    .header = header,
+                                    .payload = payload,
+                                    .count = (size_t)header->data_size };
+    if (!hasher->context ||
+        !EVP_DigestInit_ex(hasher->context, header->pkg_version == 1 ? EVP_sha256() : EVP_md5(),
+                           NULL)) {
+        neff_hasher_fini(hasher);
+        return crypto_failed(err);
+    }
+    hasher->end = hasher->count;
+    while (hasher->end > 0 && payload[hasher->end - 1] == 0) {
+        hasher->end--;
+    }
+    return 0;
+}
+
+void neff_hasher_fini(struct neff_hasher *hasher)
+{
+    EVP_MD_CTX_free(hasher->context);
+    hasher->context = NULL;
+}
+
+void neff_hasher_continue(struct neff_hasher *hasher, size_t count)
+{
+    if (count > hasher->end) {
+        count = hasher->end;
+    }
+    /* Cannot fail: the context is sound and nothing is allocated. */
+    if (count > hasher->done) {
+        (void)EVP_DigestUpdate(hasher->context, hasher->payload + hasher->done,
+                               count - hasher->done);
+        hasher->done = count;
+    }
+}
+
+int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
+                       struct ntk_err *err)
+{
+    size_t stored_bytes = hasher->header->pkg_version == 1 ? 32 : 16;
+    EVP_MD_CTX *scratch = EVP_MD_CTX_new();
+    bool equal = false;
+    int ret = 0;
+
+    if (!scratch) {
+        return crypto_failed(err);
+    }
+    neff_hasher_continue(hasher, hasher->end);
+    /* A gzip stream may end in zero bytes of its own (the high bytes of its size), so each length
+     * from the last other byte on, its trailer's 8 bytes at most, is a candidate; then all bytes. */
+    for (int i = 0; !equal && ret == 0; i++) {
+        ret = compare_here(hasher->context, scratch, hasher->header->hash, stored_bytes, &equal);
+        if (hasher->end == hasher->count) {
+            break;
+        }
+        hasher->end = i < 8 ? hasher->end + 1 : hasher->count;
+        if (!equal) {
+            neff_hasher_continue(hasher, hasher->end);
+        }
+    }
+    EVP_MD_CTX_free(scratch);
+    if (ret < 0) {
+        return crypto_failed(err);
+    }
+    *out_hash = equal ? NTK_NEFF_HASH_MATCHES : NTK_NEFF_HASH_DIFFERS;
+    return 0;
+}
+
 int ntk_neff_hash_check(const void *bytes, size_t bytes_count, enum ntk_neff_hash *out_hash,
                         struct ntk_err *err)
 {
     struct ntk_neff_header header;
-    const uint8_t *payload;
-    EVP_MD_CTX *ctx = NULL;
-    EVP_MD_CTX *scratch = NULL;
-    size_t stored_bytes;
-    size_t count;
-    size_t end;
-    bool equal = false;
+    struct neff_hasher hasher;
+    int ret = ntk_neff_read_header(bytes, bytes_count, &header, err);
+
+    if (ret == 0) {
+        ret = neff_hasher_init(&hasher, &header, (const uint8_t *)bytes + header.header_size, err);
+    }
+    if (ret == 0) {
+        ret = neff_hasher_finish(&hasher, out_hash, err);
+        neff_hasher_fini(&hasher);
+    }
+    return ret;
+}
+
+int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32],
+                    struct ntk_err *err)
+{
+    struct ntk_neff_header header;
     int ret = ntk_neff_read_header(bytes, bytes_count, &header, err);
 
     if (ret < 0) {
         return ret;
     }
-    payload = (const uint8_t *)bytes + header.header_size;
-    count = (size_t)header.data_size;
-    stored_bytes = header.pkg_version == 1 ? 32 : 16;
-
-    ctx = EVP_MD_CTX_new();
-    scratch = EVP_MD_CTX_new();
-    if (!ctx || !scratch ||
-        !EVP_DigestInit_ex(ctx, header.pkg_version == 1 ? EVP_sha256() : EVP_md5(), NULL)) {
-        ret = crypto_failed(err);
-        goto out;
-    }
-
-    /* A gzip stream may end in zero bytes of its own (the high bytes of its size), so each length
-     * from the last other byte on, its trailer's 8 bytes at most, is a candidate. */
-    end = count;
-    while (end > 0 && payload[end - 1] == 0) {
-        end--;
-    }
-    if (!EVP_DigestUpdate(ctx, payload, end)) {
-        ret = crypto_failed(err);
-        goto out;
-    }
-    for (int i = 0; i <= 8 && !equal; i++) {
-        ret = compare_here(ctx, scratch, header.hash, stored_bytes, &equal);
-        if (ret < 0) {
-            ret = crypto_failed(err);
-            goto out;
-        }
-        if (end == count) {
-            break;
-        }
-        if (!equal) {
-            EVP_DigestUpdate(ctx, payload + end, 1);
-            end++;
-        }
-    }
-    if (!equal && end < count) {
-        if (!EVP_DigestUpdate(ctx, payload + end, count - end) ||
-            compare_here(ctx, scratch, header.hash, stored_bytes, &equal) < 0) {
-            ret = crypto_failed(err);
-            goto out;
-        }
-    }
-    *out_hash = equal ? NTK_NEFF_HASH_MATCHES : NTK_NEFF_HASH_DIFFERS;
-    ret = 0;
-
-out:
-    EVP_MD_CTX_free(ctx);
-    EVP_MD_CTX_free(scratch);
-    return ret;
+    return EVP_Digest(bytes, (size_t)(header.header_size + header.data_size), out_digest, NULL,
+                      EVP_sha256(), NULL)
+               ? 0
+               : crypto_failed(err);
 }

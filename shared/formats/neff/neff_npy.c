@@ -83,8 +83,8 @@ static uint64_t element_bytes(const char *descr)
     return *descr == '\0' ? bytes : 0;
 }
 
-int ntk_neff_npy_read(const void *bytes, size_t bytes_count, struct ntk_neff_npy *out_npy,
-                      struct ntk_err *err)
+int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t bytes_count,
+                            struct ntk_neff_npy *out_npy, size_t *out_offset, struct ntk_err *err)
 {
     struct ntk_neff_npy npy = { 0 };
     struct ntk_cursor cursor;
@@ -98,7 +98,7 @@ int ntk_neff_npy_read(const void *bytes, size_t bytes_count, struct ntk_neff_npy
     uint8_t version;
     int ret;
 
-    ntk_cursor_init(&cursor, bytes, bytes_count);
+    ntk_cursor_init(&cursor, bytes, start_bytes);
     magic = ntk_cursor_take(&cursor, 6);
     if (!magic || memcmp(magic, "\x93NUMPY", 6) != 0) {
         return BAD("not a NumPy array file");
@@ -143,11 +143,24 @@ int ntk_neff_npy_read(const void *bytes, size_t bytes_count, struct ntk_neff_npy
             return BAD("the array is too large");
         }
     }
-    if (total > ntk_cursor_left(&cursor)) {
-        return BAD("the array has %zu of its bytes", ntk_cursor_left(&cursor));
+    if (total > bytes_count - cursor.position) {
+        return BAD("the array has %llu of its bytes",
+                   (unsigned long long)(bytes_count - cursor.position));
     }
-    npy.data = (const uint8_t *)bytes + cursor.position;
     npy.data_bytes = (size_t)total;
     *out_npy = npy;
+    *out_offset = cursor.position;
     return 0;
+}
+
+int ntk_neff_npy_read(const void *bytes, size_t bytes_count, struct ntk_neff_npy *out_npy,
+                      struct ntk_err *err)
+{
+    size_t offset = 0;
+    int ret = ntk_neff_npy_read_start(bytes, bytes_count, bytes_count, out_npy, &offset, err);
+
+    if (ret == 0) {
+        out_npy->data = (const uint8_t *)bytes + offset;
+    }
+    return ret;
 }

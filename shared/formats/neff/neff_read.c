@@ -17,6 +17,9 @@ static_assert(sizeof(struct ntk_neff_member) == sizeof(struct ntk_tar_member), "
 static_assert(offsetof(struct ntk_neff_member, bytes_count) ==
                   offsetof(struct ntk_tar_member, bytes_count),
               "same struct");
+static_assert(offsetof(struct ntk_neff_member, is_landed) ==
+                  offsetof(struct ntk_tar_member, is_landed),
+              "same struct");
 
 #define SUBGRAPHS_MAX 256
 
@@ -500,6 +503,14 @@ out:
 
 /* ---- open and close ---- */
 
+static void parsed_drop(struct neff_private *data)
+{
+    ntk_map_each(entry, &data->parsed) {
+        json_decref(entry->value);
+    }
+    ntk_map_fini(&data->parsed);
+}
+
 void ntk_neff_close(struct ntk_neff *neff)
 {
     struct neff_private *data;
@@ -511,6 +522,7 @@ void ntk_neff_close(struct ntk_neff *neff)
     if (data) {
         ntk_tar_fini(&data->tar);
         ntk_map_fini(&data->members);
+        parsed_drop(data);
         for (size_t i = 0; i < data->blocks.count; i++) {
             free(*(void **)ntk_vec_at(&data->blocks, i));
         }
@@ -520,11 +532,57 @@ void ntk_neff_close(struct ntk_neff *neff)
     free(neff);
 }
 
-int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff **out_neff,
-                        struct ntk_err *err)
+/* What the hooks of the archive work with. */
+struct archive_hooks {
+    struct neff_hasher *hasher;
+    struct neff_lander *lander;
+};
+
+static void hash_consumed(void *ctx, size_t count)
+{
+    neff_hasher_continue(((struct archive_hooks *)ctx)->hasher, count);
+}
+
+static void archive_land(void *ctx, const struct ntk_tar_member *members, size_t member_count,
+                         struct ntk_tar_landing *landing)
+{
+    neff_lander_land(((struct archive_hooks *)ctx)->lander, members, member_count, landing);
+}
+
+/* The members, hashed and landed on the way as the options say. */
+static int read_archive(struct reader *r, const uint8_t *payload,
+                        const struct ntk_neff_open_options *options)
 {
     static const struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
                                                   NTK_NEFF_MEMBER_NAME_MAX };
+    struct neff_lander lander = { .r = r, .landing = options->landing };
+    struct neff_hasher hasher = { 0 };
+    struct archive_hooks ctx = { &hasher, &lander };
+    struct ntk_tar_hooks hooks = { .land = options->landing ? archive_land : NULL,
+                                   .land_bytes_min =
+                                       options->landing ? options->landing->bytes_min : 0,
+                                   .consume = options->check_hash ? hash_consumed : NULL,
+                                   .ctx = &ctx };
+    int ret =
+        options->check_hash ? neff_hasher_init(&hasher, &r->neff->header, payload, r->err) : 0;
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_tar_read_with(payload, (size_t)r->neff->header.data_size, &limits, &hooks,
+                            &r->data->tar, r->err);
+    if (ret == 0 && options->check_hash) {
+        ret = neff_hasher_finish(&hasher, &r->neff->hash, r->err);
+    }
+    neff_lander_fini(&lander);
+    neff_hasher_fini(&hasher);
+    return ret;
+}
+
+int ntk_neff_open_with(const void *bytes, size_t bytes_count,
+                       const struct ntk_neff_open_options *options, struct ntk_neff **out_neff,
+                       struct ntk_err *err)
+{
     struct reader r = { .err = err };
     struct ntk_neff_header header = { 0 };
     struct ntk_neff *neff;
@@ -545,8 +603,7 @@ int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff *
     r.neff = neff;
     neff->header = header;
 
-    ret = ntk_tar_read((const uint8_t *)bytes + header.header_size, (size_t)header.data_size,
-                       &limits, &r.data->tar, err);
+    ret = read_archive(&r, (const uint8_t *)bytes + header.header_size, options);
     if (ret < 0) {
         goto out;
     }
@@ -562,6 +619,7 @@ int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff *
     if ((ret = read_info(&r)) < 0 || (ret = read_graph(&r)) < 0) {
         goto out;
     }
+    parsed_drop(r.data);
 
     *out_neff = neff;
     neff = NULL;
@@ -570,6 +628,13 @@ int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff *
 out:
     ntk_neff_close(neff);
     return ret;
+}
+
+int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff **out_neff,
+                        struct ntk_err *err)
+{
+    return ntk_neff_open_with(bytes, bytes_count, &(struct ntk_neff_open_options){ 0 }, out_neff,
+                              err);
 }
 
 int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *err)

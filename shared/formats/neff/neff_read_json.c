@@ -196,6 +196,10 @@ int neff_load_json(struct reader *r, const char *name, json_t **out)
     if (!member) {
         return BAD(r, "the archive has no %s", name);
     }
+    *out = ntk_map_remove_number(&r->data->parsed, (uintptr_t)member->bytes);
+    if (*out) {
+        return 0;
+    }
     if (member->bytes_count > NTK_NEFF_JSON_BYTES_MAX) {
         (void)ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is too large for JSON", name);
         return -EFBIG;

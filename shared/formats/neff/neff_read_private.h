@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include <jansson.h>
+#include <openssl/evp.h>
 
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
@@ -23,6 +24,7 @@
 struct neff_private {
     struct ntk_tar tar;
     struct ntk_map members;
+    struct ntk_map parsed; /* json_t * of members that were parsed early, by their bytes */
     struct ntk_vec blocks; /* void *: what strings and arrays lie in */
     size_t block_used;     /* of the last block */
     size_t block_bytes;
@@ -76,6 +78,38 @@ const char *neff_join(struct reader *r, const char *folder, const char *name);
 int neff_lookup(const char *text, const char *const *names, size_t count);
 /* Dimensions of a shape; 0 and not ok when they are none or too many. */
 uint32_t neff_read_dims(const json_t *list, uint64_t *dims, bool *out_ok);
+
+/* neff_hash.c: the hash of the payload, step by step. */
+struct neff_hasher {
+    EVP_MD_CTX *context;
+    const struct ntk_neff_header *header;
+    const uint8_t *payload;
+    size_t count;
+    size_t end;  /* behind the last byte that is not zero */
+    size_t done; /* of end */
+};
+
+/* Borrows header and payload. */
+int neff_hasher_init(struct neff_hasher *hasher, const struct ntk_neff_header *header,
+                     const uint8_t *payload, struct ntk_err *err);
+/* The payload up to count is in the cache: hashes what is left of that. */
+void neff_hasher_continue(struct neff_hasher *hasher, size_t count);
+int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
+                       struct ntk_err *err);
+void neff_hasher_fini(struct neff_hasher *hasher);
+
+/* neff_read_landing.c: members that go straight to where they are needed. */
+struct neff_lander {
+    struct reader *r;
+    const struct ntk_neff_landing *landing;
+    size_t looked;            /* members that were looked at for definitions */
+    struct ntk_map folders;   /* whose def.json is there */
+    struct ntk_map constants; /* path to struct neff_lander_constant * */
+};
+
+void neff_lander_land(void *ctx, const struct ntk_tar_member *members, size_t member_count,
+                      struct ntk_tar_landing *landing);
+void neff_lander_fini(struct neff_lander *lander);
 
 /* neff_read_dma.c: one descriptor group of an engine JSON. */
 int neff_read_group(struct group_reader *g, const json_t *json, struct ntk_neff_dma_group *group);

@@ -56,9 +56,11 @@ static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgr
     if (!member) {
         return BAD(r, "%s: the archive has no %s for constant %s", subgraph->name, path, var->name);
     }
+    var->member = path;
     var->data = member->bytes;
     var->data_bytes = member->bytes_count;
-    if (ntk_str_ends_with(var->file_name, ".npy")) {
+    /* The header of one that landed was read when it did. */
+    if (ntk_str_ends_with(var->file_name, ".npy") && !member->is_landed) {
         ret = ntk_neff_npy_read(member->bytes, member->bytes_count, &npy, r->err);
         if (ret < 0) {
             ntk_err_prefix(r->err, "%s", path);

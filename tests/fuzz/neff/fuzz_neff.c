@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a NEFF, as the archive of one, as instructions, or as a constant: the first byte chooses.
+ * A file is opened twice, the second time with constants that land elsewhere: both must agree.
  * Seeds are uncompressed, so that a changed byte reaches the parsers.
  */
 #include <stdint.h>
@@ -42,21 +43,62 @@ static uint64_t walk(const struct ntk_neff *neff)
     return sum;
 }
 
+/* Memory of exactly the size that is asked for; freed when the file is closed. */
+struct landed {
+    void *blocks[64];
+    size_t count;
+};
+
+static void *land(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
+                  bool *out_is_there)
+{
+    struct landed *landed = ctx;
+
+    (void)member;
+    (void)alignment;
+    (void)out_is_there;
+    if (landed->count == sizeof landed->blocks / sizeof *landed->blocks || bytes_count > 1 << 20) {
+        return NULL;
+    }
+    landed->blocks[landed->count] = malloc(bytes_count);
+    return landed->blocks[landed->count++];
+}
+
+static void try_landing(const uint8_t *bytes, size_t count, int expected, uint64_t expected_sum)
+{
+    struct landed landed = { .count = 0 };
+    struct ntk_neff_landing landing = { .take = land, .ctx = &landed };
+    struct ntk_neff_open_options options = { .landing = &landing, .check_hash = true };
+    enum ntk_neff_hash hash;
+    struct ntk_neff *neff = NULL;
+
+    if (ntk_neff_open_with(bytes, count, &options, &neff, NULL) != expected ||
+        (neff && (walk(neff) != expected_sum ||
+                  ntk_neff_hash_check(bytes, count, &hash, NULL) != 0 || hash != neff->hash))) {
+        abort();
+    }
+    ntk_neff_close(neff);
+    while (landed.count > 0) {
+        free(landed.blocks[--landed.count]);
+    }
+}
+
 static void try_file(const uint8_t *bytes, size_t count)
 {
     struct ntk_neff *neff = NULL;
     enum ntk_neff_hash hash;
     struct ntk_err err = { 0 };
+    uint64_t sum = 0;
+    int ret = ntk_neff_open_bytes(bytes, count, &neff, &err);
 
-    if (ntk_neff_open_bytes(bytes, count, &neff, &err) == 0) {
-        volatile uint64_t sum = walk(neff);
-
-        (void)sum;
+    if (ret == 0) {
+        sum = walk(neff);
         ntk_neff_close(neff);
     } else if (err.text[0] == '\0') {
         abort(); /* every refusal has a sentence */
     }
     (void)ntk_neff_hash_check(bytes, count, &hash, NULL);
+    try_landing(bytes, count, ret, sum);
 }
 
 static void try_archive(const uint8_t *bytes, size_t count)

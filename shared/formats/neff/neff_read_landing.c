@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which members of the archive are constants, told while it is inflated: by the def.json of their
+ * folder when it came before them, as compilers write it; else a NumPy file is taken for one.
+ */
+#include "shared/formats/neff/neff_read_private.h"
+
+#include <string.h>
+
+#include "shared/base/str.h"
+
+struct neff_lander_constant {
+    uint64_t bytes_count;
+    uint64_t alignment;
+};
+
+/* "sg00" of "sg00/def.json", kept; "" of "def.json". */
+static const char *folder_of(struct reader *r, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = neff_keep(r, slash ? (size_t)(slash - path) + 1 : 1, 1);
+
+    if (folder && slash) {
+        memcpy(folder, path, (size_t)(slash - path));
+    }
+    return folder;
+}
+
+/* Notes the constants of a definition. What is wrong with it is said by whoever reads it in earnest,
+ * and without memory the constants are copied later. */
+static void definition_note(struct neff_lander *lander, const struct ntk_tar_member *member)
+{
+    struct reader *r = lander->r;
+    const char *folder = folder_of(r, member->name);
+    json_error_t error;
+    json_t *def;
+    json_t *var;
+    const char *name;
+
+    if (!folder || member->bytes_count > NTK_NEFF_JSON_BYTES_MAX) {
+        return;
+    }
+    def = json_loadb((const char *)member->bytes, member->bytes_count, 0, &error);
+    if (!json_is_object(def) ||
+        ntk_map_put_number(&r->data->parsed, (uintptr_t)member->bytes, def) < 0) {
+        json_decref(def);
+        return;
+    }
+    json_object_foreach(json_object_get(def, "var"), name, var)
+    {
+        const char *type = json_string_value(json_object_get(var, "type"));
+        const char *file = json_string_value(json_object_get(var, "file_name"));
+        struct neff_lander_constant *constant;
+        const char *path;
+        int64_t number;
+
+        if (!type || !file || strcmp(type, "file") != 0) {
+            continue;
+        }
+        constant = neff_keep(r, 1, sizeof *constant);
+        path = neff_join(r, folder, file);
+        if (!constant || !path || ntk_map_put(&lander->constants, path, constant) < 0) {
+            continue;
+        }
+        if (neff_number_of(json_object_get(var, "size"), &number) && number > 0) {
+            constant->bytes_count = (uint64_t)number;
+        }
+        if (neff_number_of(json_object_get(var, "alignment"), &number) && number > 0) {
+            constant->alignment = (uint64_t)number;
+        }
+    }
+    (void)ntk_map_put(&lander->folders, folder, lander);
+}
+
+void neff_lander_land(void *ctx, const struct ntk_tar_member *members, size_t member_count,
+                      struct ntk_tar_landing *landing)
+{
+    struct neff_lander *lander = ctx;
+    bool is_array = ntk_str_ends_with(landing->name, ".npy");
+    const struct neff_lander_constant *constant;
+    struct ntk_neff_npy npy = { 0 };
+    uint64_t bytes_count = landing->bytes_count;
+    size_t head_bytes = 0;
+    const char *folder;
+
+    for (; lander->looked < member_count; lander->looked++) {
+        const char *name = members[lander->looked].name;
+
+        if (strcmp(name, "def.json") == 0 || ntk_str_ends_with(name, "/def.json")) {
+            definition_note(lander, &members[lander->looked]);
+        }
+    }
+    if (ntk_str_ends_with(landing->name, ".json")) {
+        return;
+    }
+    constant = ntk_map_get(&lander->constants, landing->name);
+    folder = folder_of(lander->r, landing->name);
+    if (!constant && (!is_array || !folder || ntk_map_get(&lander->folders, folder))) {
+        return;
+    }
+    if (is_array) {
+        if (ntk_neff_npy_read_start(landing->start, landing->start_bytes, bytes_count, &npy,
+                                    &head_bytes, NULL) < 0) {
+            return;
+        }
+        bytes_count -= head_bytes;
+    }
+    /* What follows an array, or does not fit its variable, is looked at in peace. */
+    if ((is_array && bytes_count != npy.data_bytes) ||
+        (constant && bytes_count != constant->bytes_count) || bytes_count == 0) {
+        return;
+    }
+    landing->head_bytes = head_bytes;
+    landing->bytes = lander->landing->take(lander->landing->ctx, landing->name, bytes_count,
+                                           constant ? constant->alignment : 0, &landing->is_there);
+}
+
+void neff_lander_fini(struct neff_lander *lander)
+{
+    ntk_map_fini(&lander->folders);
+    ntk_map_fini(&lander->constants);
+}
