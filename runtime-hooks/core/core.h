@@ -192,6 +192,7 @@ struct ntk_core_load_options {
      * tensors may lie on any core of them. */
     uint32_t core_count;
     bool validate_hash;
+    bool share_weights;   /* models of one file on a device hold its constants once */
     bool allow_legacy;    /* files of another generation */
     bool allow_cpu_nodes; /* open the shared objects inside the file */
     bool

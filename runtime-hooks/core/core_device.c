@@ -340,6 +340,8 @@ static void core_free(struct ntk_core *core)
     ntk_core_faults_destroy(core->faults);
     pthread_mutex_destroy(&core->lock);
     pthread_mutex_destroy(&core->comm_lock);
+    ntk_vec_fini(&core->weights);
+    pthread_mutex_destroy(&core->weights_lock);
     ntk_core_soft_close(core->soft); /* last: frees the cores for others */
     free(core);
 }
@@ -360,6 +362,8 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     core->is_paced = variable_is_on("NEURON_SOFT_PACE");
     pthread_mutex_init(&core->lock, NULL);
     pthread_mutex_init(&core->comm_lock, NULL);
+    pthread_mutex_init(&core->weights_lock, NULL);
+    ntk_vec_init(&core->weights, sizeof(struct core_weight *));
     ntk_vec_init(&core->stacks, sizeof(struct core_stack *));
     ntk_vec_init(&core->models, sizeof(struct ntk_core_model *));
     ntk_vec_init(&core->captures, sizeof(struct core_capture *));

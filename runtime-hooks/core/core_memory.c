@@ -103,36 +103,63 @@ static int shortage(struct ntk_core *core, const struct core_memory_request *req
                        ntk_units_bytes(limit, sizeof limit, stack->size));
 }
 
-static int device_take(struct ntk_core *core, const struct core_memory_request *request,
-                       struct core_allocation *allocation, struct ntk_err *err)
+int core_memory_reserve(struct ntk_core *core, uint32_t physical_core, uint64_t bytes,
+                        uint64_t align, struct core_allocation *out_allocation)
 {
-    struct core_stack *stack = stack_find(core, request->physical_core);
+    struct core_stack *stack = stack_find(core, physical_core);
     uint64_t offset = 0;
     int ret = -ENOMEM;
 
     if (!stack) {
+        return -EINVAL;
+    }
+    if (ntk_core_soft_stack_reserve(core->soft, stack->device, stack->index, bytes, stack->size)) {
+        pthread_mutex_lock(&stack->lock);
+        ret = ntk_core_heap_take(&stack->heap, bytes, align, &offset);
+        pthread_mutex_unlock(&stack->lock);
+        if (ret < 0) {
+            ntk_core_soft_stack_release(core->soft, stack->device, stack->index, bytes);
+        }
+    }
+    if (ret == 0) {
+        *out_allocation = (struct core_allocation){
+            .address = stack->bytes + offset, .bytes = bytes, .offset = offset, .stack = stack
+        };
+    }
+    return ret;
+}
+
+void core_memory_unreserve(struct ntk_core *core, struct core_allocation *allocation)
+{
+    struct core_stack *stack = allocation->stack;
+
+    /* Ranges without bytes behind them (rings, microcode) were never touched: a range of that size
+     * costs one madvise(). */
+    stack_zero(allocation->address, allocation->bytes);
+    pthread_mutex_lock(&stack->lock);
+    ntk_core_heap_give_back(&stack->heap, allocation->offset, allocation->bytes);
+    pthread_mutex_unlock(&stack->lock);
+    ntk_core_soft_stack_release(core->soft, stack->device, stack->index, allocation->bytes);
+    *allocation = (struct core_allocation){ 0 };
+}
+
+bool core_memory_is_beside(struct ntk_core *core, const struct core_allocation *allocation,
+                           uint32_t physical_core)
+{
+    return allocation->stack && allocation->stack == stack_find(core, physical_core);
+}
+
+static int device_take(struct ntk_core *core, const struct core_memory_request *request,
+                       struct core_allocation *allocation, struct ntk_err *err)
+{
+    int ret = core_memory_reserve(core, request->physical_core, request->bytes, request->align,
+                                  allocation);
+
+    if (ret == -EINVAL) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "core %u is not of this process",
                            request->physical_core);
     }
-    if (ntk_core_soft_stack_reserve(core->soft, stack->device, stack->index, request->bytes,
-                                    stack->size)) {
-        pthread_mutex_lock(&stack->lock);
-        ret = ntk_core_heap_take(&stack->heap, request->bytes, request->align, &offset);
-        pthread_mutex_unlock(&stack->lock);
-        if (ret < 0) {
-            ntk_core_soft_stack_release(core->soft, stack->device, stack->index, request->bytes);
-        }
-    }
-    if (ret < 0) {
-        return shortage(core, request, stack, err);
-    }
-    struct core_usage_holder holder = { request->physical_core, request->model.id,
-                                        request->category };
-    core_usage_take(core->usage, &holder, request->bytes, request->model_name);
-    allocation->stack = stack;
-    allocation->offset = offset;
-    allocation->address = stack->bytes + offset;
-    return 0;
+    return ret < 0 ? shortage(core, request, stack_find(core, request->physical_core), err) : 0;
 }
 
 static int host_take(const struct core_memory_request *request, struct core_allocation *allocation,
@@ -159,6 +186,12 @@ static void count_in(struct ntk_core *core, const struct core_memory_request *re
 {
     struct core_stack *stack = allocation->stack;
 
+    if (stack) {
+        struct core_usage_holder holder = { request->physical_core, request->model.id,
+                                            request->category };
+
+        core_usage_take(core->usage, &holder, request->bytes, request->model_name);
+    }
     allocation->hook = (struct ntk_hooks_memory){
         .address = stack ? stack->index * stack->size + allocation->offset
                          : (uint64_t)(uintptr_t)allocation->address,
@@ -202,12 +235,18 @@ int core_memory_take(struct ntk_core *core, const struct core_memory_request *re
     if (ret < 0) {
         return ret;
     }
-    count_in(core, request, &allocation);
-    if (ntk_core_trace_is_on()) {
-        trace_memory(core, NTK_CORE_TRACE_MEMORY_ALLOC, &allocation);
-    }
+    core_memory_adopt(core, request, &allocation);
     *out_allocation = allocation;
     return 0;
+}
+
+void core_memory_adopt(struct ntk_core *core, const struct core_memory_request *request,
+                       struct core_allocation *allocation)
+{
+    count_in(core, request, allocation);
+    if (ntk_core_trace_is_on()) {
+        trace_memory(core, NTK_CORE_TRACE_MEMORY_ALLOC, allocation);
+    }
 }
 
 void core_memory_count(struct ntk_core *core, const struct core_memory_request *request,
@@ -219,13 +258,10 @@ void core_memory_count(struct ntk_core *core, const struct core_memory_request *
     count_in(core, request, out_allocation);
 }
 
-void core_memory_release(struct ntk_core *core, struct core_allocation *allocation)
+void core_memory_disown(struct ntk_core *core, struct core_allocation *allocation)
 {
     struct core_stack *stack = allocation->stack;
 
-    if (!allocation->address) {
-        return;
-    }
     if (ntk_core_trace_is_on()) {
         trace_memory(core, NTK_CORE_TRACE_MEMORY_FREE, allocation);
     }
@@ -241,13 +277,17 @@ void core_memory_release(struct ntk_core *core, struct core_allocation *allocati
                                             (enum ntk_memory_category)allocation->hook.category };
 
         core_usage_give_back(core->usage, &holder, allocation->bytes);
-        /* Ranges without bytes behind them (rings, microcode) were never touched: a range of that
-         * size costs one madvise(). */
-        stack_zero(allocation->address, allocation->bytes);
-        pthread_mutex_lock(&stack->lock);
-        ntk_core_heap_give_back(&stack->heap, allocation->offset, allocation->bytes);
-        pthread_mutex_unlock(&stack->lock);
-        ntk_core_soft_stack_release(core->soft, stack->device, stack->index, allocation->bytes);
+    }
+}
+
+void core_memory_release(struct ntk_core *core, struct core_allocation *allocation)
+{
+    if (!allocation->address) {
+        return;
+    }
+    core_memory_disown(core, allocation);
+    if (allocation->stack) {
+        core_memory_unreserve(core, allocation);
     } else if (!allocation->counted_only) {
         free(allocation->address);
     }

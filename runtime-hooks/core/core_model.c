@@ -27,26 +27,18 @@ static int out_of_memory(struct ntk_err *err)
 
 /* --- what the file says ------------------------------------------------------------------------- */
 
-static int file_check(const struct ntk_core *core, const struct ntk_neff *neff, const void *file,
-                      size_t file_bytes, const struct ntk_core_load_options *options,
-                      struct ntk_err *err)
+static int file_check(const struct ntk_core *core, const struct ntk_neff *neff,
+                      const struct ntk_core_load_options *options, struct ntk_err *err)
 {
     static const char *const targets[] = { "", "", "sunda", "cayman", "mariana" };
-    enum ntk_neff_hash hash = NTK_NEFF_HASH_MATCHES;
     int ret = ntk_neff_check_versions(&neff->header, options->features_mask, err);
 
     if (ret < 0) {
         return ret;
     }
-    if (options->validate_hash) {
-        ret = ntk_neff_hash_check(file, file_bytes, &hash, err);
-        if (ret < 0) {
-            return ret;
-        }
-        if (hash == NTK_NEFF_HASH_DIFFERS) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "the NEFF's hash does not match its content");
-        }
+    if (options->validate_hash && neff->hash == NTK_NEFF_HASH_DIFFERS) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                           "the NEFF's hash does not match its content");
     }
     if (neff->is_vendor && !options->run_opaque) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
@@ -237,12 +229,9 @@ static int variable_make(struct ntk_core_model *model, const struct ntk_neff *ne
         break;
     case NTK_NEFF_VAR_FILE:
         variable->kind = CORE_VARIABLE_FIXED;
-        ret = memory_take(model, physical, NTK_MEMORY_CONSTANTS, var->bytes_count, var->alignment,
-                          var->name, &variable->allocation, err);
-        if (ret == 0 && var->data_bytes > 0) {
-            memcpy(variable->allocation.address, var->data,
-                   var->data_bytes < var->bytes_count ? var->data_bytes : var->bytes_count);
-        }
+        variable->physical_core = physical;
+        ret = core_constant_place(model->constants, model, physical, var, &variable->allocation,
+                                  &variable->weight, err);
         break;
     case NTK_NEFF_VAR_TMP_BUF:
         variable->kind = CORE_VARIABLE_FIXED;
@@ -683,10 +672,18 @@ static void models_remove(struct ntk_core_model *model)
     pthread_mutex_unlock(&core->lock);
 }
 
-static void subgraph_fini(struct ntk_core *core, struct core_subgraph *subgraph)
+static void subgraph_fini(const struct ntk_core_model *model, struct core_subgraph *subgraph)
 {
+    struct ntk_core *core = model->core;
+
     for (uint32_t i = 0; subgraph->variables && i < subgraph->variable_count; i++) {
-        core_memory_release(core, &subgraph->variables[i].allocation);
+        struct core_variable *variable = &subgraph->variables[i];
+
+        if (variable->weight) {
+            core_weight_drop(core, variable->weight, model, variable->physical_core);
+        } else {
+            core_memory_release(core, &variable->allocation);
+        }
     }
     core_memory_release(core, &subgraph->code);
     core_memory_release(core, &subgraph->rings_io);
@@ -710,7 +707,7 @@ static void model_free(struct ntk_core_model *model)
         struct core_step *step = &model->steps[s];
 
         for (uint32_t i = 0; i < step->subgraph_count; i++) {
-            subgraph_fini(core, &step->subgraphs[i]);
+            subgraph_fini(model, &step->subgraphs[i]);
         }
         free(step->inputs);
         free(step->outputs);
@@ -755,6 +752,16 @@ struct placement {
     uint32_t needed;
     uint32_t count;
 };
+
+/* The core that the model will get, unless it needs more cores than the options say, or another one is
+ * loaded meanwhile: a guess made before the file is read. */
+static uint32_t nc_expect(const struct ntk_core *core, const struct ntk_core_load_options *options)
+{
+    if (options->nc < core->core_count) {
+        return options->nc;
+    }
+    return nc_choose(core, options->core_count > 1 ? options->core_count : 1);
+}
 
 static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff,
                         const struct ntk_core_load_options *options,
@@ -878,11 +885,12 @@ static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
 }
 
 /* One copy of the model on the cores from nc on. */
-static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
+static int model_load_at(struct core_constants *constants, const struct ntk_neff *neff,
                          const struct ntk_core_load_options *options,
                          const struct placement *placement, uint32_t replica,
                          struct ntk_core_model **out_model, struct ntk_err *err)
 {
+    struct ntk_core *core = constants->core;
     uint64_t start = ntk_hooks_now();
     struct ntk_core_trace_span span = { 0 };
     bool is_listed = false;
@@ -892,6 +900,7 @@ static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
         return out_of_memory(err);
     }
     model->core = core;
+    model->constants = constants;
     model->timeout_ns = options->execution_timeout_ns;
     model->hangs_last = options->hangs_last || core->is_paced;
     model->nc = placement->nc + replica * placement->needed;
@@ -921,6 +930,7 @@ static int model_load_at(struct ntk_core *core, const struct ntk_neff *neff,
         ntk_hooks_model_loaded(hook, start, ntk_core_status(ret), 0);
         return ret;
     }
+    model->constants = NULL;
     model_counts_add(model, 1);
     for (uint32_t p = 0; p < model->nc_count * core->lnc; p += core->lnc) {
         ntk_core_soft_count_add(
@@ -957,27 +967,41 @@ int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_byt
     struct ntk_core_model *first = NULL;
     struct placement placement = { 0 };
     struct ntk_neff *neff = NULL;
-    int ret = ntk_neff_open_bytes(file, file_bytes, &neff, err);
+    const struct core_nc *expected = &core->ncs[nc_expect(core, options)];
+    struct core_constants constants = { .core = core,
+                                        .physical_core = expected->first_physical,
+                                        .is_shared = options->share_weights };
+    struct ntk_neff_landing landing = { core_constants_take, CORE_LANDING_BYTES_MIN, &constants };
+    struct ntk_neff_open_options open_options = { &landing, options->validate_hash };
+    int ret = 0;
 
-    if (ret < 0) {
+    if (constants.is_shared) {
+        ret = ntk_neff_digest(file, file_bytes, constants.digest, err);
+    }
+    if (ret == 0) {
+        ret = ntk_neff_open_with(file, file_bytes, &open_options, &neff, err);
+    }
+    if (ret < 0 || !neff) {
+        core_constants_fini(&constants);
         return ret;
     }
-    ret = file_check(core, neff, file, file_bytes, options, err);
+    ret = file_check(core, neff, options, err);
     if (ret == 0) {
         ret = place_choose(core, neff, options, &placement, err);
     }
     if (ret == 0) {
-        ret = model_load_at(core, neff, options, &placement, 0, &first, err);
+        ret = model_load_at(&constants, neff, options, &placement, 0, &first, err);
     }
     struct ntk_core_model **end = first ? &first->next_replica : NULL;
     for (uint32_t i = 1; i < placement.count && ret == 0; i++) {
-        ret = model_load_at(core, neff, options, &placement, i, end, err);
+        ret = model_load_at(&constants, neff, options, &placement, i, end, err);
         if (ret == 0) {
             end = &(*end)->next_replica;
             first->replica_count++;
         }
     }
     ntk_neff_close(neff);
+    core_constants_fini(&constants);
     if (ret < 0) {
         ntk_core_model_unload(first);
         return ret;

@@ -6,6 +6,7 @@
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
 
+#include "runtime-hooks/core/core_constants.h"
 #include "runtime-hooks/core/core_state.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/neff_cpu.h"
@@ -32,6 +33,8 @@ struct core_variable {
     uint64_t offset;
     uint64_t bytes;
     struct core_allocation allocation;
+    struct core_weight *weight; /* whose memory it is, when models share it */
+    uint32_t physical_core;     /* on which they do */
 };
 
 struct core_queue_set {
@@ -84,6 +87,7 @@ struct core_capture;
 
 struct ntk_core_model {
     struct ntk_core *core;
+    struct core_constants *constants; /* while it is loaded */
     uint32_t id;
     char name[NTK_CORE_NAME_BYTES];
     uint8_t uuid[16];

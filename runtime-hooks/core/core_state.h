@@ -3,8 +3,8 @@
  * core_state - what the files of this module share: the open machine, memory, tensors, models.
  *
  * Locks, in the order in which they are taken: a logical core's execution lock, core->lock (lists of
- * models, scratchpads), a stack's lock, a tensor's lock. Nothing is locked while a hook is called but
- * the execution lock.
+ * models, scratchpads), weights_lock, a stack's lock, a tensor's lock. Nothing is locked while a hook is
+ * called but the execution lock and weights_lock.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
@@ -88,6 +88,8 @@ struct ntk_core {
     struct ntk_core_faults *faults; /* NULL: none are asked for */
     pthread_mutex_t comm_lock;
     struct ntk_core_comm *comms; /* of this process; under comm_lock */
+    pthread_mutex_t weights_lock;
+    struct ntk_vec weights; /* of struct core_weight *; under weights_lock */
 };
 
 /* Model ids go on over closes: never reused in a process. */
@@ -108,6 +110,18 @@ struct core_memory_request {
 /* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a sentence. */
 int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *out_allocation, struct ntk_err *err);
+/* Room in the stack of a core before it is known whom it is for; -ENOMEM, which nobody is told of. It is
+ * accounted for by _adopt (bytes and core of the request are those of the allocation), no longer by
+ * _disown, and given back by _unreserve. */
+int core_memory_reserve(struct ntk_core *core, uint32_t physical_core, uint64_t bytes,
+                        uint64_t align, struct core_allocation *out_allocation);
+void core_memory_adopt(struct ntk_core *core, const struct core_memory_request *request,
+                       struct core_allocation *allocation);
+void core_memory_disown(struct ntk_core *core, struct core_allocation *allocation);
+void core_memory_unreserve(struct ntk_core *core, struct core_allocation *allocation);
+/* Does it lie in the stack of this core? */
+bool core_memory_is_beside(struct ntk_core *core, const struct core_allocation *allocation,
+                           uint32_t physical_core);
 /* Counts host memory that the caller got itself and frees after core_memory_release(); cannot fail. */
 void core_memory_count(struct ntk_core *core, const struct core_memory_request *request,
                        void *address, struct core_allocation *out_allocation);

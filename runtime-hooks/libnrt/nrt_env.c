@@ -213,6 +213,10 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
+    ret = variable_get_bool("NEURON_RT_MULTI_INSTANCE_SHARED_WEIGHTS", &options.share_weights, err);
+    if (ret < 0) {
+        return ret;
+    }
     ret = variable_get_bool("NEURON_RT_ALLOW_LEGACY_NEFF", &options.allow_legacy, err);
     if (ret < 0) {
         return ret;

@@ -13,14 +13,23 @@
 int runtime_setup(void **state)
 {
     static const char *const unset[] = {
-        "NEURON_RT_NUM_CORES",         "NEURON_RT_VISIBLE_CORES",
-        "NEURON_RT_VIRTUAL_CORE_SIZE", "NEURON_LOGICAL_NC_CONFIG",
-        "NEURON_RT_EXEC_TIMEOUT",      "NEURON_RT_VALIDATE_HASH",
-        "NEURON_RT_LOG_LOCATION",      "NEURON_SOFT_PACE",
-        "NEURON_SOFT_LEGACY_DTYPE",    "NEURON_HOOKS",
-        "NEURON_PROCESS_TAG",          "NEURON_SOFT_SYSFS",
-        "NEURON_SOFT_CPU_NODES",       "NEURON_SOFT_OPAQUE",
-        "NEURON_SOFT_FAULT",           "NEURON_RT_LOG_LEVEL_TDRV",
+        "NEURON_RT_NUM_CORES",
+        "NEURON_RT_VISIBLE_CORES",
+        "NEURON_RT_VIRTUAL_CORE_SIZE",
+        "NEURON_LOGICAL_NC_CONFIG",
+        "NEURON_RT_EXEC_TIMEOUT",
+        "NEURON_RT_VALIDATE_HASH",
+        "NEURON_RT_LOG_LOCATION",
+        "NEURON_SOFT_PACE",
+        "NEURON_SOFT_LEGACY_DTYPE",
+        "NEURON_HOOKS",
+        "NEURON_PROCESS_TAG",
+        "NEURON_SOFT_SYSFS",
+        "NEURON_SOFT_CPU_NODES",
+        "NEURON_SOFT_OPAQUE",
+        "NEURON_SOFT_FAULT",
+        "NEURON_RT_LOG_LEVEL_TDRV",
+        "NEURON_RT_MULTI_INSTANCE_SHARED_WEIGHTS",
     };
     struct runtime *runtime = calloc(1, sizeof *runtime);
 
