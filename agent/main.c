@@ -65,10 +65,31 @@ static int set_omit(const char *value, struct ntk_err *err)
     return ntk_report_omit_parse(value, &options.report.omit, err);
 }
 
+/* How long to keep seconds, then minutes, then hours. */
+static int set_db_keep(const char *value, struct ntk_err *err)
+{
+    for (size_t tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
+        char text[32];
+        size_t length = strcspn(value, ",");
+        snprintf(text, sizeof text, "%.*s", (int)length, value);
+        uint64_t *keep_ns = &options.store.keep_ns[tier];
+        if (length >= sizeof text || ntk_str_parse_duration_ns(text, keep_ns) < 0 || !*keep_ns) {
+            break;
+        }
+        if (value[length] == '\0') {
+            return 0;
+        }
+        value += length + 1;
+    }
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                       "one to three times with commas between expected, such as 24h,720h");
+}
+
 static int (*const call_verbose)(const char *, struct ntk_err *) = set_verbose;
 static int (*const call_prometheus)(const char *, struct ntk_err *) = set_prometheus;
 static int (*const call_http)(const char *, struct ntk_err *) = set_http;
 static int (*const call_omit)(const char *, struct ntk_err *) = set_omit;
+static int (*const call_db_keep)(const char *, struct ntk_err *) = set_db_keep;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
 static const struct ntk_opt option_rows[] = {
@@ -97,6 +118,10 @@ static const struct ntk_opt option_rows[] = {
     { 0, "quiet", 0, NTK_OPT_FLAG, &options.quiet, "nothing on stdout" },
     { 0, "db", "FILE", NTK_OPT_TEXT, &options.db_path,
       "store each second in this SQLite database; it is made when there is none" },
+    { 0, "db-keep", "LIST", NTK_OPT_CALL, CALL(call_db_keep),
+      "how long it keeps seconds, minutes and hours; default 168h,2160h,26280h" },
+    { 0, "db-size", "BYTES", NTK_OPT_BYTES, &options.store.keep_bytes,
+      "how large it may grow, the oldest goes first; default 1G" },
     { 0, "prometheus", "[ADDR]:PORT", NTK_OPT_CALL, CALL(call_prometheus),
       "serve metrics for Prometheus on / and /metrics" },
     { 0, "remote-write", "URL", NTK_OPT_TEXT, &options.remote_write,

@@ -314,12 +314,11 @@ static void on_service(uint32_t times, void *ctx)
 static int open_store(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     const char *path = monitor->options->db_path;
-    struct ntk_store_options options = { 0 };
 
     if (!path) {
         return 0;
     }
-    int ret = ntk_store_open(path, &options, &monitor->store, err);
+    int ret = ntk_store_open(path, &monitor->options->store, &monitor->store, err);
     if (ret < 0) {
         return ret;
     }

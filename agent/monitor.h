@@ -21,6 +21,7 @@
 #include "agent/report/monitor_config.h"
 #include "shared/base/err.h"
 #include "shared/report/report_json.h"
+#include "shared/store/store.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,11 +39,12 @@ struct ntk_http_security;
 struct ntk_monitor_options {
     const struct ntk_monitor_config *config;
     struct ntk_report_options report;
-    const char *sysfs_root;   /* NULL: found */
-    const char *db_path;      /* NULL: no store */
-    const char *prometheus;   /* address, NULL: none */
-    const char *http;         /* address, NULL: none */
-    const char *remote_write; /* URL, NULL: none */
+    const char *sysfs_root;         /* NULL: found */
+    const char *db_path;            /* NULL: no store */
+    struct ntk_store_options store; /* zeroed: the defaults */
+    const char *prometheus;         /* address, NULL: none */
+    const char *http;               /* address, NULL: none */
+    const char *remote_write;       /* URL, NULL: none */
     const char *remote_write_token_file;
     const char *remote_write_spool;
     struct ntk_http_security *security; /* of both ports; borrowed; NULL: none */

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench_store - what storing costs on the largest machine (128 cores, 32 runtimes, each core at work):
+ * CPU time per stored second against a bare loop of INSERTs into the same schema, bytes on the disk, and
+ * what questions over a day take.
+ *
+ * Method: the writer's parts in this thread, a transaction per second as in the agent; time is the
+ * thread's CPU time, so the disk's syncs do not count. The day has seconds at its ends, where a question
+ * reads them, and a sample per minute between.
+ */
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "shared/metrics/snapshot.h"
+#include "shared/store/rollup.h"
+#include "shared/store/store_reader.h"
+#include "shared/store/store_rows.h"
+#include "shared/store/store_schema.h"
+#include "shared/store/tier.h"
+#include "tests/bench/rounds.h"
+#include "tests/support/scratch.h"
+
+#define SECOND UINT64_C(1000000000)
+#define T0 UINT64_C(1699999200000000000) /* on the hour */
+#define RUNTIMES 32u
+#define CORES_EACH 4u
+#define DEVICES 16u
+#define MEMORY_ROWS 12u
+#define LATENCIES 64u /* executions of a core in a period */
+#define BATCH 20      /* seconds in a round */
+#define ROUNDS 7
+#define DISK_SECONDS 900
+#define SPEED_TARGET (1 / 0.7) /* at least 0.7 of the bare loop's speed */
+#define ROWS_TARGET 200000
+#define VALUE_BYTES_TARGET 6
+
+static void must(int code)
+{
+    if (code < 0) {
+        fprintf(stderr, "bench_store: the store fails\n");
+        exit(1);
+    }
+}
+
+/* ---- snapshots ---- */
+
+static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *core, uint32_t number,
+                      uint64_t sequence, struct ntk_histogram_dense *dense)
+{
+    ntk_histogram_dense_reset(dense);
+    for (uint64_t i = 0; i < LATENCIES; i++) {
+        /* Spread like latencies are: most near 2 ms, a tail up to 8. */
+        uint64_t mix = (sequence * 64 + i + number) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+        ntk_histogram_dense_record(dense,
+                                   2000000 + mix % 400000 + (i % 16 == 0 ? mix % 6000000 : 0));
+    }
+    core->core = number;
+    core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
+                NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS |
+                NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY | NTK_CORE_HAS_TRANSFERS;
+    struct ntk_count *const counts[] = { &core->busy_ns,
+                                         &core->flops,
+                                         &core->effective_flops,
+                                         &core->hbm_bytes_read,
+                                         &core->hbm_bytes_written,
+                                         &core->dma_bytes,
+                                         &core->host_to_device_bytes,
+                                         &core->device_to_host_bytes };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint64_t period = 700000000 + (sequence * 7919 + number * 104729 + i) % 200000000;
+        *counts[i] = (struct ntk_count){ period, period * sequence };
+    }
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        core->engine_busy_ns[i].period = 100000000 + (sequence * 31 + number + i) % 50000000;
+    }
+    core->outcome[NTK_OUTCOME_COMPLETED] = (struct ntk_count){ LATENCIES, LATENCIES * sequence };
+    core->total_latency = ntk_snapshot_histogram(snapshot, dense);
+    core->device_latency = core->total_latency;
+}
+
+static void fill_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                         uint32_t index, uint64_t sequence, struct ntk_histogram_dense *dense)
+{
+    runtime->pid = 1000 + index;
+    runtime->header_pid = 1000 + index;
+    runtime->start_time = 5000 + index;
+    runtime->tag = ntk_snapshot_format(snapshot, "worker-%u", index);
+    runtime->command = ntk_snapshot_text(snapshot, "python");
+    runtime->lnc = 1;
+    runtime->has = NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS;
+    runtime->cpu_user = 0.02;
+    runtime->cpu_system = 0.001;
+    runtime->rss_bytes = 3000000000u + sequence * 4096;
+    runtime->cores = ntk_snapshot_alloc(snapshot, CORES_EACH, sizeof *runtime->cores);
+    runtime->core_count = CORES_EACH;
+    for (uint32_t c = 0; c < CORES_EACH; c++) {
+        fill_core(snapshot, &runtime->cores[c], index * CORES_EACH + c, sequence, dense);
+    }
+    runtime->memory = ntk_snapshot_alloc(snapshot, MEMORY_ROWS, sizeof *runtime->memory);
+    runtime->memory_count = MEMORY_ROWS;
+    for (uint32_t m = 0; m < MEMORY_ROWS; m++) {
+        /* One of them moves. */
+        uint64_t bytes = 1000000 * (m + 1) + (m == 0 ? sequence * 4096 : 0);
+        runtime->memory[m] = (struct ntk_memory_sample){ .location = NTK_MEMORY_DEVICE,
+                                                         .core = (uint16_t)(index * CORES_EACH),
+                                                         .category = NTK_MEMORY_TENSORS,
+                                                         .model_id = m,
+                                                         .current_bytes = bytes,
+                                                         .peak_bytes = bytes };
+    }
+    struct ntk_model_sample *model = ntk_snapshot_alloc_models(snapshot, runtime, 1);
+    model->id = 10001;
+    model->name = ntk_snapshot_text(snapshot, "resnet.neff");
+    model->loaded = true;
+    model->core = index * CORES_EACH;
+    model->core_count = CORES_EACH;
+    model->executions = (struct ntk_count){ LATENCIES, LATENCIES * sequence };
+    model->total_latency = runtime->cores[0].total_latency;
+    model->device_latency = runtime->cores[0].total_latency;
+}
+
+static struct ntk_snapshot *make_snapshot(uint64_t time_ns, uint64_t period_ns, uint64_t sequence)
+{
+    static struct ntk_histogram_dense dense;
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+
+    snapshot->realtime_ns = time_ns;
+    snapshot->period_ns = period_ns;
+    snapshot->sequence = sequence;
+    snapshot->boot_id = ntk_snapshot_text(snapshot, "11111111-2222-3333-4444-555555555555");
+    snapshot->system.has = NTK_SYSTEM_HAS_CPU | NTK_SYSTEM_HAS_MEMORY;
+    snapshot->system.memory_total_bytes = 2000000000000;
+    snapshot->system.memory_used_bytes = 300000000000 + sequence * 4096;
+    struct ntk_device_sample *devices = ntk_snapshot_alloc_devices(snapshot, DEVICES);
+    for (uint32_t d = 0; d < DEVICES; d++) {
+        devices[d].index = d;
+        devices[d].has = NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_MEMORY_USED;
+        devices[d].ecc_has = (1u << NTK_ECC_COUNT) - 1;
+        devices[d].stack_count = NTK_SNAPSHOT_STACKS_MAX;
+        devices[d].stack_used_bytes[0] = 20000000000 + sequence * 4096;
+    }
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, RUNTIMES);
+    for (uint32_t r = 0; r < RUNTIMES; r++) {
+        fill_runtime(snapshot, &runtimes[r], r, sequence, &dense);
+    }
+    return snapshot;
+}
+
+/* ---- the writer ---- */
+
+struct writer {
+    char *path;
+    sqlite3 *db;
+    struct ntk_store_rows *rows;
+    struct ntk_rollup *rollup;
+    uint64_t time_ns;
+    uint64_t sequence;
+    uint64_t row_count;
+    struct ntk_snapshot *batch[BATCH];
+};
+
+static sqlite3 *open_database(const char *path)
+{
+    sqlite3 *db;
+
+    if (sqlite3_open(path, &db) != SQLITE_OK) {
+        must(-1);
+    }
+    must(ntk_store_schema_update(db, 0, NULL));
+    must(ntk_tier_add_functions(db, NULL));
+    sqlite3_exec(db, "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096", NULL, NULL, NULL);
+    return db;
+}
+
+static void open_writer(struct writer *writer, const char *folder, const char *name)
+{
+    *writer = (struct writer){ .path = test_scratch_path(folder, name), .time_ns = T0 };
+    writer->db = open_database(writer->path);
+    must(ntk_store_rows_create(writer->db, &writer->rows, NULL));
+    must(ntk_rollup_create(writer->db, &writer->rollup, NULL));
+}
+
+static void close_writer(struct writer *writer)
+{
+    ntk_store_rows_destroy(writer->rows);
+    ntk_rollup_destroy(writer->rollup);
+    sqlite3_close(writer->db);
+    free(writer->path);
+}
+
+static void store_one(struct writer *writer, const struct ntk_snapshot *snapshot)
+{
+    must(sqlite3_exec(writer->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK ? 0 : -1);
+    must(ntk_rollup_see(writer->rollup, snapshot->realtime_ns, snapshot->period_ns, NULL));
+    must(ntk_store_rows_write(writer->rows, snapshot, &writer->row_count, NULL));
+    must(sqlite3_exec(writer->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK ? 0 : -1);
+    must(ntk_rollup_run(writer->rollup, SECOND, NULL));
+}
+
+static void make_and_store(struct writer *writer, uint64_t period_ns)
+{
+    writer->time_ns += period_ns;
+    struct ntk_snapshot *snapshot = make_snapshot(writer->time_ns, period_ns, ++writer->sequence);
+
+    store_one(writer, snapshot);
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* CPU time of BATCH seconds, merging included, per row. */
+static double measure_writer(void *ctx)
+{
+    struct writer *writer = ctx;
+
+    for (int i = 0; i < BATCH; i++) {
+        writer->time_ns += SECOND;
+        writer->batch[i] = make_snapshot(writer->time_ns, SECOND, ++writer->sequence);
+    }
+    uint64_t rows_before = writer->row_count;
+    uint64_t before_ns = rounds_cpu_ns();
+    for (int i = 0; i < BATCH; i++) {
+        store_one(writer, writer->batch[i]);
+    }
+    double cpu_ns = (double)(rounds_cpu_ns() - before_ns);
+    for (int i = 0; i < BATCH; i++) {
+        ntk_snapshot_destroy(writer->batch[i]);
+    }
+    return cpu_ns / (double)(writer->row_count - rows_before);
+}
+
+/* ---- the bare loop ---- */
+
+struct bare {
+    sqlite3 *db;
+    uint64_t time_ns;
+};
+
+/* The statements of a stored second with values of the same size; blob columns count from 1. */
+static const struct {
+    const char *sql;
+    int rows;
+    int blobs[2];
+} bare_tables[] = {
+    { "INSERT INTO machine_sample VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", 1, { 0 } },
+    { "INSERT INTO device_sample VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", DEVICES, { 0 } },
+    { "INSERT INTO process_sample VALUES (?,?,?,?,?,?,?,?,?,?)", RUNTIMES, { 0 } },
+    { "UPDATE process SET last_seen_ns = ?1 WHERE process_id = ?2", RUNTIMES, { 0 } },
+    { "INSERT INTO core_sample VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      RUNTIMES *CORES_EACH,
+      { 0 } },
+    { "INSERT INTO execution_sample VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      RUNTIMES *CORES_EACH,
+      { 23, 24 } },
+    { "INSERT OR REPLACE INTO core_total VALUES "
+      "(?2,?3,?1,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"
+      "?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31)",
+      RUNTIMES *CORES_EACH,
+      { 30, 31 } },
+    { "INSERT INTO model_sample VALUES (?,?,?,?,?,?,?,?,?,?)", RUNTIMES, { 9, 10 } },
+    { "INSERT INTO memory_sample VALUES (?,?,?,?,?,?,?)", RUNTIMES, { 0 } },
+};
+#define BARE_TABLES (sizeof bare_tables / sizeof *bare_tables)
+
+static void insert_bare(sqlite3_stmt *statement, size_t table, uint64_t time_ns, int row)
+{
+    static unsigned char blob[200]; /* as long as a histogram of LATENCIES values */
+    int count = sqlite3_bind_parameter_count(statement);
+
+    for (int p = 1; p <= count; p++) {
+        if (p == bare_tables[table].blobs[0] || p == bare_tables[table].blobs[1]) {
+            sqlite3_bind_blob(statement, p, blob, sizeof blob, SQLITE_STATIC);
+        } else {
+            sqlite3_bind_int64(statement, p,
+                               p == 1             ? (sqlite3_int64)time_ns
+                               : p == 2 || p == 3 ? row
+                                                  : 700000000 + row * 104729);
+        }
+    }
+    must(sqlite3_step(statement) == SQLITE_DONE ? 0 : -1);
+    sqlite3_reset(statement);
+}
+
+static double measure_bare(void *ctx)
+{
+    struct bare *bare = ctx;
+    sqlite3_stmt *statements[BARE_TABLES];
+    uint64_t rows = 0;
+
+    for (size_t t = 0; t < BARE_TABLES; t++) {
+        must(sqlite3_prepare_v2(bare->db, bare_tables[t].sql, -1, &statements[t], NULL) == SQLITE_OK
+                 ? 0
+                 : -1);
+    }
+    uint64_t before_ns = rounds_cpu_ns();
+    for (int i = 0; i < BATCH; i++) {
+        bare->time_ns += SECOND;
+        sqlite3_exec(bare->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+        for (size_t t = 0; t < BARE_TABLES; t++) {
+            for (int r = 0; r < bare_tables[t].rows; r++) {
+                insert_bare(statements[t], t, bare->time_ns, r);
+                rows++;
+            }
+        }
+        sqlite3_exec(bare->db, "COMMIT", NULL, NULL, NULL);
+    }
+    double cpu_ns = (double)(rounds_cpu_ns() - before_ns);
+    for (size_t t = 0; t < BARE_TABLES; t++) {
+        sqlite3_finalize(statements[t]);
+    }
+    return cpu_ns / (double)rows;
+}
+
+static int bench_writing(const char *folder)
+{
+    struct writer writer;
+    struct bare bare = { .time_ns = T0 };
+    char *bare_path = test_scratch_path(folder, "bare.db");
+    struct rounds_subject subjects[2] = { { .name = "store, per row", .measure = measure_writer },
+                                          { .name = "bare loop, per row",
+                                            .measure = measure_bare } };
+
+    open_writer(&writer, folder, "writer.db");
+    bare.db = open_database(bare_path);
+    subjects[0].ctx = &writer;
+    subjects[1].ctx = &bare;
+    rounds_run(subjects, 2, ROUNDS);
+    rounds_print(&subjects[0], "ns");
+    rounds_print(&subjects[1], "ns");
+    int good =
+        rounds_print_ratio("A3 store vs bare loop", &subjects[0], &subjects[1], SPEED_TARGET);
+    good &= rounds_print_value("A3 rows written", 1e9 / rounds_median(&subjects[0]), "rows/s",
+                               ROWS_TARGET, 1);
+    double rows_per_second = (double)writer.row_count / (double)writer.sequence;
+    rounds_print_value("rows of a second", rows_per_second, "rows", 0, 0);
+    rounds_print_value("CPU to store a second, merging included",
+                       rows_per_second * rounds_median(&subjects[0]) / 1e6, "ms", 0, 0);
+    sqlite3_close(bare.db);
+    free(bare_path);
+    close_writer(&writer);
+    return good;
+}
+
+/* ---- the disk ---- */
+
+static double ask(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement;
+    double value = 0;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        value = sqlite3_column_double(statement, 0);
+    }
+    sqlite3_finalize(statement);
+    return value;
+}
+
+/* Known values of all rows of a table. */
+static double count_values(sqlite3 *db, const char *table)
+{
+    char sql[2048];
+    char *list = NULL;
+    sqlite3_stmt *statement;
+
+    snprintf(
+        sql, sizeof sql,
+        "SELECT group_concat('(' || name || ' IS NOT NULL)', '+') FROM pragma_table_info('%s')",
+        table);
+    must(sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK ? 0 : -1);
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        list = sqlite3_mprintf("SELECT sum(%s) FROM %s", sqlite3_column_text(statement, 0), table);
+    }
+    sqlite3_finalize(statement);
+    double values = list ? ask(db, list) : 0;
+    sqlite3_free(list);
+    return values;
+}
+
+static int bench_disk(const char *folder)
+{
+    static const char *const tables[] = { "core_sample", "core_minute", "process_sample",
+                                          "device_sample" };
+    static const char *const blob_tables[] = { "execution_sample", "execution_minute" };
+    struct writer writer;
+    char name[96];
+    char sql[256];
+    int good = 1;
+
+    open_writer(&writer, folder, "disk.db");
+    for (int i = 0; i < DISK_SECONDS; i++) {
+        make_and_store(&writer, SECOND);
+    }
+    sqlite3_exec(writer.db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+    struct stat info;
+    must(stat(writer.path, &info));
+    rounds_print_value("file of an hour, every core at work",
+                       (double)info.st_size * 3600 / DISK_SECONDS / 1e6, "MB", 0, 0);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        snprintf(sql, sizeof sql, "SELECT sum(pgsize) FROM dbstat('main', 1) WHERE name = '%s'",
+                 tables[i]);
+        double bytes = ask(writer.db, sql);
+        snprintf(name, sizeof name, "A4 %s, per value", tables[i]);
+        good &= rounds_print_value(name, bytes / count_values(writer.db, tables[i]), "bytes",
+                                   VALUE_BYTES_TARGET, 0);
+    }
+    for (size_t i = 0; i < sizeof blob_tables / sizeof *blob_tables; i++) {
+        snprintf(sql, sizeof sql,
+                 "SELECT (SELECT sum(pgsize) FROM dbstat('main', 1) WHERE name = '%s') * 1.0"
+                 " / (SELECT count(*) FROM %s)",
+                 blob_tables[i], blob_tables[i]);
+        snprintf(name, sizeof name, "%s, a row with two histograms", blob_tables[i]);
+        rounds_print_value(name, ask(writer.db, sql), "bytes", 0, 0);
+    }
+    close_writer(&writer);
+    return good;
+}
+
+/* ---- questions ---- */
+
+static int ignore_step(const struct ntk_store_executions *step, void *ctx)
+{
+    *(uint64_t *)ctx += step->total_latency.count;
+    return 0;
+}
+
+static void bench_questions(const char *folder)
+{
+    struct writer writer;
+    struct ntk_store_reader *reader;
+    static const struct {
+        const char *name;
+        const char *model;
+        uint64_t step_ns;
+    } questions[] = {
+        { "24 h of latency, a model of 32 processes", "resnet", 0 },
+        { "the same in steps of an hour", "resnet", 3600 * SECOND },
+        { "the same in steps of a minute", "resnet", 60 * SECOND },
+        { "24 h of latency, all 128 cores", NULL, 0 },
+    };
+
+    open_writer(&writer, folder, "day.db");
+    for (int i = 0; i < 120; i++) {
+        make_and_store(&writer, SECOND);
+    }
+    for (int i = 0; i < 24 * 60 - 4; i++) {
+        make_and_store(&writer, 60 * SECOND);
+    }
+    for (int i = 0; i < 120; i++) {
+        make_and_store(&writer, SECOND);
+    }
+    must(ntk_store_reader_open(writer.path, &reader, NULL));
+    for (size_t q = 0; q < sizeof questions / sizeof *questions; q++) {
+        /* Not on the minute: both ends are read from the seconds. */
+        struct ntk_store_window window = { T0 + 17 * SECOND, writer.time_ns - 13 * SECOND,
+                                           questions[q].step_ns };
+        struct ntk_store_filter filter = { .model = questions[q].model };
+        double best_ms = 1e9;
+        for (int i = 0; i < ROUNDS; i++) {
+            uint64_t count = 0;
+            uint64_t before_ns = rounds_cpu_ns();
+            must(ntk_store_reader_executions(reader, &filter, &window, ignore_step, &count, NULL));
+            double ms = (double)(rounds_cpu_ns() - before_ns) / 1e6;
+            best_ms = ms < best_ms ? ms : best_ms;
+            must(count > 0 ? 0 : -1);
+        }
+        rounds_print_value(questions[q].name, best_ms, "ms", 0, 0);
+    }
+    ntk_store_reader_close(reader);
+    close_writer(&writer);
+}
+
+int main(int argc, char **argv)
+{
+    rounds_options(argc, argv);
+    char *folder = test_scratch_create();
+    int good = bench_writing(folder);
+    good &= bench_disk(folder);
+    bench_questions(folder);
+    test_scratch_destroy(folder);
+    return good ? 0 : 1;
+}

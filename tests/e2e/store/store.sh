@@ -1,0 +1,63 @@
+#!/bin/bash
+# store - the database as a user meets it: questions while it is written, a second agent, a damaged and a
+# newer file, how long it keeps what.
+. "$(dirname "$0")/../lib.sh"
+needs jq sqlite3
+
+stored() { sqlite3 -readonly "$1" 'SELECT coalesce(sum(completed), 0) FROM execution_sample' 2>/dev/null; }
+has_stored() { [ "$(stored "$1")" -ge "$2" ] && echo yes; }
+one_line() { [ "$(wc -l <"$1")" = 1 ] || fail "not one sentence: $(cat "$1")"; }
+
+neuron-packager example memcpy -o memcpy.neff
+neuron-monitor --quiet --db a.db 2>agent.txt &
+agent=$!
+pids+=("$agent")
+wait_for sh -c "sqlite3 -readonly a.db 'SELECT 1 FROM machine_sample LIMIT 1' 2>/dev/null | sed s/1/yes/"
+neuron-bench exec memcpy.neff --count 300 --rate 300 >bench.txt
+wait_for has_stored a.db 300
+
+# Asked while the agent writes: the same as the file says, and the same in every form.
+[ "$(neuron-monitor query latency --db a.db --json --model memcpy | jq '.[0].completed')" = 300 ] ||
+    fail "latency does not count 300 executions"
+[ "$(neuron-monitor query executions --db a.db --json --step 1s | jq '[.[].completed // 0] | add')" = 300 ] ||
+    fail "the steps do not add up to 300 executions"
+neuron-monitor query executions --db a.db --csv | grep -q ',300,0,' || fail "CSV lacks 300 executions"
+neuron-monitor query latency --db a.db | grep -q '^memcpy ' || fail "the table lacks the model"
+
+# A second agent is refused in one sentence and leaves the first alone.
+code=0
+neuron-monitor --quiet --db a.db --count 1 2>second.txt || code=$?
+[ $code = 1 ] || fail "a second agent exits with $code"
+one_line second.txt
+grep -q 'another neuron-monitor writes to it' second.txt || fail "$(cat second.txt)"
+kill "$agent"
+wait "$agent" || fail "the agent failed: $(cat agent.txt)"
+[ ! -s agent.txt ] || fail "the agent complains: $(cat agent.txt)"
+
+# A damaged file: one sentence, the agent goes on, the file is still there.
+cp a.db damaged.db
+page=$(sqlite3 damaged.db "SELECT rootpage FROM sqlite_schema WHERE name = 'machine_sample'")
+dd if=/dev/zero of=damaged.db bs=4096 seek=$((page - 1)) count=1 conv=notrunc status=none
+before=$(sha256sum <damaged.db)
+neuron-monitor --quiet --db damaged.db --period 1s --count 2 2>damaged.txt || fail "the agent stops: $(cat damaged.txt)"
+one_line damaged.txt
+grep -q 'damaged.db is damaged (.*): set aside as damaged.db.damaged-' damaged.txt || fail "$(cat damaged.txt)"
+[ "$(sha256sum <damaged.db.damaged-*Z)" = "$before" ] || fail "the damaged file was changed"
+[ "$(sqlite3 damaged.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "nothing was stored"
+
+# How long to keep what is said in one option; a wrong list is a usage error.
+neuron-monitor --quiet --db a.db --db-keep 1s,1h --db-size 64M --count 1 || fail "--db-keep stops the agent"
+code=0
+neuron-monitor --quiet --db a.db --db-keep 1h,x --count 1 2>keep.txt || code=$?
+[ $code = 2 ] || fail "a wrong --db-keep exits with $code"
+grep -q 'one to three times' keep.txt || fail "$(cat keep.txt)"
+
+# A newer schema is refused in one sentence, the file untouched.
+sqlite3 a.db 'PRAGMA user_version = 99'
+for command in "neuron-monitor --quiet --count 1" "neuron-monitor query latency"; do
+    code=0
+    $command --db a.db 2>newer.txt || code=$?
+    [ $code = 1 ] || fail "$command exits with $code for a newer file"
+    one_line newer.txt
+    grep -q 'a.db: schema version 99 of a newer neuron-monitor' newer.txt || fail "$(cat newer.txt)"
+done
