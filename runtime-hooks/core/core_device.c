@@ -324,6 +324,7 @@ static void core_free(struct ntk_core *core)
         }
         free(core->ncs);
     }
+    core_memlog_finish(core->memlog);
     ntk_hooks_detach();
     ntk_core_publisher_stop(core->publisher);
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {

@@ -36,7 +36,9 @@ struct core_memlog {
     struct entry *entries; /* a ring; grows to its capacity on use */
     uint64_t capacity;
     uint64_t allocated;
-    uint64_t count; /* ever added */
+    uint64_t count;                  /* ever added */
+    struct ntk_hooks_memory counted; /* the ring itself, as host memory of the process */
+    ntk_hooks_row row;
 };
 
 struct core_memlog *core_memlog_create(uint64_t entries)
@@ -59,6 +61,38 @@ void core_memlog_destroy(struct core_memlog *memlog)
     }
 }
 
+static void ring_uncount(struct core_memlog *memlog)
+{
+    if (memlog->counted.bytes > 0) {
+        ntk_hooks_memory_free(&memlog->counted, memlog->row);
+        memlog->counted.bytes = 0;
+    }
+}
+
+/* The ring is memory of the runtime like any other. */
+static void ring_count(struct core_memlog *memlog)
+{
+    ring_uncount(memlog);
+    memlog->counted = (struct ntk_hooks_memory){
+        .address = (uint64_t)(uintptr_t)memlog->entries,
+        .bytes = memlog->allocated * sizeof *memlog->entries,
+        .core = NTK_NO_CORE,
+        .category = NTK_MEMORY_HOST_APPLICATION,
+        .name = ntk_hooks_name("memory log"),
+    };
+    memlog->row = ntk_hooks_memory_alloc(&memlog->counted);
+}
+
+void core_memlog_finish(struct core_memlog *memlog)
+{
+    if (memlog) {
+        pthread_mutex_lock(&memlog->lock);
+        ring_uncount(memlog);
+        memlog->capacity = memlog->allocated;
+        pthread_mutex_unlock(&memlog->lock);
+    }
+}
+
 /* Room for one more entry, or the ring stays as large as it is. memlog->lock is held. */
 static void ring_grow(struct core_memlog *memlog)
 {
@@ -74,6 +108,7 @@ static void ring_grow(struct core_memlog *memlog)
     }
     memlog->entries = entries;
     memlog->allocated = wanted;
+    ring_count(memlog);
 }
 
 void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, uint32_t stack,

@@ -727,6 +727,7 @@ static void model_free(struct ntk_core_model *model)
     }
     ntk_vec_fini(&model->libraries);
     pthread_mutex_destroy(&model->context_lock);
+    core_memory_release(core, &model->host);
     free(model->node_slots);
     free(model->slots);
     free(model->ios);
@@ -860,6 +861,28 @@ static void trace_load_end(const struct ntk_core_trace_span *span,
 }
 
 /* Everything of a model that hangs on its file and place; the caller frees it on failure. */
+/* What the model is made of besides the programs of its subgraphs, which count themselves. */
+static void model_count(struct ntk_core_model *model, uint32_t node_count)
+{
+    uint64_t bytes = sizeof *model + model->io_count * sizeof *model->ios +
+                     model->slot_count * sizeof *model->slots +
+                     node_count * (sizeof *model->node_slots + sizeof *model->steps);
+
+    for (uint32_t s = 0; s < model->step_count; s++) {
+        const struct core_step *step = &model->steps[s];
+        bytes += step->input_count * sizeof *step->inputs;
+        bytes += step->output_count * sizeof *step->outputs;
+    }
+    const struct core_memory_request request = {
+        .physical_core = model->core->ncs[model->nc].first_physical,
+        .category = NTK_MEMORY_HOST_APPLICATION,
+        .bytes = bytes,
+        .name = model->name,
+        .model = model->hook,
+    };
+    core_memory_count(model->core, &request, model, &model->host);
+}
+
 static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
                       const struct ntk_core_load_options *options, bool *out_is_listed,
                       struct ntk_err *err)
@@ -876,6 +899,7 @@ static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
     if (ret < 0) {
         return ret;
     }
+    model_count(model, neff->node_count);
     context_plan(model);
     pthread_mutex_lock(&core->lock);
     ret = ntk_vec_push(&core->models, &model);

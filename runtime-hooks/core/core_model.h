@@ -108,8 +108,9 @@ struct ntk_core_model {
     uint32_t *node_slots; /* first slot of each node of the file */
     struct core_step *steps;
     uint32_t step_count;
-    struct ntk_vec libraries; /* of struct core_library */
-    uint64_t context_bytes;   /* 0: nothing lies between steps */
+    struct core_allocation host; /* this struct and its arrays, as host memory */
+    struct ntk_vec libraries;    /* of struct core_library */
+    uint64_t context_bytes;      /* 0: nothing lies between steps */
     pthread_mutex_t context_lock;
     struct core_context *contexts;          /* free ones; under context_lock */
     _Atomic(struct core_capture *) capture; /* taken by the execution that records */

@@ -148,6 +148,8 @@ enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc 
 
 struct core_memlog;
 struct core_memlog *core_memlog_create(uint64_t entries); /* NULL without memory: no log */
+/* It grows no more and counts as freed: before the hooks go. NULL is fine. */
+void core_memlog_finish(struct core_memlog *memlog);
 void core_memlog_destroy(struct core_memlog *memlog);
 void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, uint32_t stack,
                      const struct core_allocation *allocation, const char *name);

@@ -24,7 +24,8 @@ on() {
     neuron-packager example memcpy --lnc "$2" -o "$machine.neff"
     local tag benches=()
     for tag in 0 1; do
-        NEURON_PROCESS_TAG=app-$tag neuron-bench exec "$machine.neff" --cores $tag --duration 60s --rate 50 >/dev/null 2>&1 &
+        # Only the first keeps a log of its memory, which is memory too.
+        NEURON_PROCESS_TAG=app-$tag NEURON_RT_DEBUG_MEMLOG_MAX_SIZE=$((1000 * (1 - tag))) neuron-bench exec "$machine.neff" --cores $tag --duration 60s --rate 50 >/dev/null 2>&1 &
         benches+=($!)
     done
     pids+=("${benches[@]}")
@@ -46,6 +47,8 @@ on() {
     holds plain.json '[.neuron_runtime_data[].neuron_runtime_tag] == ["app-0", "app-1"]'
     holds plain.json 'keys_unsorted == ["neuron_runtime_data", "system_data", "instance_info", "neuron_hardware_info", "neuron_ext"]'
     holds vendor.jsonl 'keys_unsorted == ["neuron_runtime_data", "system_data", "instance_info", "neuron_hardware_info"]'
+    holds plain.json '[.neuron_runtime_data[].report.neuron_ext.memory | map(select(.category == "host_application" and (has("core") | not)) | .bytes) | add // 0] |
+        .[0] > 0 and .[1] == 0'
     holds vendor.jsonl '.neuron_runtime_data[0].report | keys_unsorted == ["execution_stats", "memory_used", "neuron_runtime_vcpu_usage", "neuroncore_counters"]'
     holds plain.json '.instance_info | .instance_type == "'"$machine"'" and .error == ""'
     holds plain.json ".neuron_hardware_info.logical_neuroncore_config == $2"
