@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_capture - runs a NEFF and records one of its executions. */
+/*
+ * cmd_capture - runs a NEFF and records one of its executions; with several workers, in a process each.
+ */
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "profiler/capture/session.h"
 #include "profiler/cmd.h"
 #include "profiler/progress.h"
+#include "shared/base/fs.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 
 static const char *arg_neff = "file.neff";
-static const char *arg_session = "profile.ntff";
+static const char *arg_session;
 static const char *arg_nth;
 static const char *arg_type = "profile";
 static const char *arg_mode = "sync";
@@ -23,18 +31,44 @@ static bool arg_disable_profile;
 static bool arg_save_output;
 static bool arg_save_output_npy;
 static bool arg_check_determinism;
+static bool arg_dge;
+static bool arg_single_io;
+static uint64_t arg_single_io_threshold;
+static uint64_t arg_workers;
+static uint64_t arg_worker_count;
+static uint64_t arg_worker_start;
+static const char *arg_profile_id = "all";
+static const char *arg_multi_input;
+static bool arg_list_types;
+
+/* --systrace-event-filter, as often as given. */
+#define TYPES_MAX 64
+static const char *arg_types[TYPES_MAX + 1];
+static size_t arg_type_count;
+
+static int type_add(const char *value, struct ntk_err *err)
+{
+    if (arg_type_count == TYPES_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d event types", TYPES_MAX);
+    }
+    arg_types[arg_type_count++] = value;
+    return 0;
+}
+static int (*const type_adder)(const char *value, struct ntk_err *err) = type_add;
 
 static const struct ntk_opt options[] = {
     { 'n', "neff", "FILE", NTK_OPT_TEXT, &arg_neff, "the NEFF to run (default file.neff)" },
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
-      "the capture to write (default profile.ntff)" },
+      "the file to write (default profile.ntff, of a systrace profile.json)" },
     { 0, "num-exec", "N", NTK_OPT_U64, &arg_executions, "how often to execute (default 1)" },
     { 0, "profile-nth-exec", "N", NTK_OPT_TEXT, &arg_nth,
       "record the Nth execution, into FILE_exec_N.ntff; 0 records none" },
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "executions before the counted ones (default 0)" },
-    { 't', "capture-type", "TYPE", NTK_OPT_TEXT, &arg_type, "profile" },
-    { 0, "exec-mode", "MODE", NTK_OPT_TEXT, &arg_mode, "sync" },
+    { 't', "capture-type", "TYPE", NTK_OPT_TEXT, &arg_type,
+      "profile (default): what the core does; systrace: what the host does, as JSON" },
+    { 0, "exec-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
+      "sync (default); async: executions queue up; async-wait: queued and waited for" },
     { 0, "ignore-exec-errors", NULL, NTK_OPT_FLAG, &arg_ignore_errors,
       "go on when an execution fails" },
     { 0, "disable-profile", NULL, NTK_OPT_FLAG, &arg_disable_profile, "execute, record nothing" },
@@ -43,6 +77,27 @@ static const struct ntk_opt options[] = {
       "write each output to NAME.npy" },
     { 0, "check-output-determinism", NULL, NTK_OPT_FLAG, &arg_check_determinism,
       "fail when two executions give different outputs" },
+    { 0, "enable-dge-notifs", NULL, NTK_OPT_FLAG, &arg_dge,
+      "have hardware name the transfers of its descriptor engines; slower" },
+    { 0, "single-io", NULL, NTK_OPT_FLAG, &arg_single_io,
+      "one buffer for all inputs and outputs: saves memory, values mean nothing" },
+    { 0, "single-io-threshold", "BYTES", NTK_OPT_BYTES, &arg_single_io_threshold,
+      "with --single-io: smaller tensors keep their own" },
+    { 0, "systrace-get-event-types", NULL, NTK_OPT_FLAG, &arg_list_types,
+      "list the event types of a systrace and exit" },
+    { 0, "systrace-event-filter", "TYPE", NTK_OPT_CALL, (void *)&type_adder,
+      "only this type, hardware or software, or with ^ all but it; repeatable" },
+    { 0, "Several workers, a process each:", NULL, NTK_OPT_HEADING, NULL, NULL },
+    { 'r', "collectives-workers-per-node", "N", NTK_OPT_U64, &arg_workers,
+      "so many here; files are named FILE_rank_ID.ntff" },
+    { 0, "collectives-worker-count", "N", NTK_OPT_U64, &arg_worker_count,
+      "so many on all nodes (default: those here)" },
+    { 0, "collectives-worker-start-id", "ID", NTK_OPT_U64, &arg_worker_start,
+      "rank of the first one here (default 0)" },
+    { 'i', "collectives-profile-id", "ID", NTK_OPT_TEXT, &arg_profile_id,
+      "all (default) or the one rank that records" },
+    { 'm', "multi-input", "FILE", NTK_OPT_TEXT, &arg_multi_input,
+      "a line of NAME FILE ... for each worker here" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -60,18 +115,20 @@ static const struct ntk_opt_program program = {
 struct plan {
     uint64_t executions; /* counted ones */
     uint64_t recorded;   /* which of them, from 1; 0 none */
+    bool is_systrace;
+    bool is_first; /* worker here: shows how far it is */
     char *path;
 };
 
-/* "run_exec_2.ntff" for "run.ntff". */
-static char *numbered_path(const char *path, uint64_t number)
+/* "run_exec_2.ntff" for "run.ntff", what is "exec". */
+static char *numbered_path(const char *path, const char *what, uint64_t number)
 {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash : path, '.');
     char *numbered = NULL;
     int stem = dot ? (int)(dot - path) : (int)strlen(path);
 
-    if (asprintf(&numbered, "%.*s_exec_%llu%s", stem, path, (unsigned long long)number,
+    if (asprintf(&numbered, "%.*s_%s_%llu%s", stem, path, what, (unsigned long long)number,
                  dot ? dot : ".ntff") < 0) {
         return NULL;
     }
@@ -83,11 +140,15 @@ static int make_plan(struct plan *plan)
 {
     uint64_t nth = 1;
 
-    if (strcmp(arg_type, "profile") != 0) {
-        return ntk_opt_usage_error(&program, "unknown capture type '%s': use profile", arg_type);
+    plan->is_systrace = strcmp(arg_type, "systrace") == 0;
+    if (!plan->is_systrace && strcmp(arg_type, "profile") != 0) {
+        return ntk_opt_usage_error(&program, "unknown capture type '%s': use profile or systrace",
+                                   arg_type);
     }
-    if (strcmp(arg_mode, "sync") != 0) {
-        return ntk_opt_usage_error(&program, "unknown execution mode '%s': use sync", arg_mode);
+    if (strcmp(arg_mode, "sync") != 0 && strcmp(arg_mode, "async") != 0 &&
+        strcmp(arg_mode, "async-wait") != 0) {
+        return ntk_opt_usage_error(
+            &program, "unknown execution mode '%s': use sync, async or async-wait", arg_mode);
     }
     if (arg_executions == 0) {
         return ntk_opt_usage_error(&program, "--num-exec must be at least 1");
@@ -98,15 +159,23 @@ static int make_plan(struct plan *plan)
     }
     plan->recorded = arg_disable_profile ? 0 : nth;
     plan->executions = arg_executions > plan->recorded ? arg_executions : plan->recorded;
-    plan->path = arg_nth && plan->recorded ? numbered_path(arg_session, nth) : strdup(arg_session);
+    const char *session = plan->is_systrace ? "profile.json" : "profile.ntff";
+    session = arg_session ? arg_session : session;
+    plan->path = arg_nth && plan->recorded ? numbered_path(session, "exec", nth) : strdup(session);
     return plan->path ? 0 : 1;
 }
 
-static int execute(struct ntk_session *session, struct ntk_err *err)
+/* is_waited: until it is over, also when executions are queued. */
+static int execute(struct ntk_session *session, bool is_waited, struct ntk_err *err)
 {
     char text[NTK_ERR_TEXT_BYTES + 64];
     int ret = ntk_session_execute(session, err);
 
+    if (ret >= 0 && is_waited && strcmp(arg_mode, "sync") != 0) {
+        int drained = ntk_session_drain(session, err);
+
+        ret = drained != 0 ? drained : ret;
+    }
     if (ret > 0 || (ret < 0 && arg_ignore_errors)) {
         fprintf(stderr, "neuron-profile: %s; going on\n", ntk_err_format(err, text, sizeof text));
         *err = (struct ntk_err){ 0 };
@@ -122,14 +191,23 @@ static int run(struct ntk_session *session, const struct plan *plan, struct ntk_
     uint64_t total = arg_warmup + plan->executions;
     int ret = 0;
 
+    bool is_queued = strcmp(arg_mode, "async") == 0 && !arg_check_determinism;
+
     ntk_progress_begin(&progress, "executing");
     for (uint64_t i = 0; i < total && ret == 0; i++) {
-        bool is_recorded = plan->recorded && i + 1 == arg_warmup + plan->recorded;
+        bool is_recorded =
+            !plan->is_systrace && plan->recorded && i + 1 == arg_warmup + plan->recorded;
+        /* What was queued before it is none of the record's business. */
+        bool is_before =
+            !plan->is_systrace && plan->recorded && i + 2 == arg_warmup + plan->recorded;
+        if (plan->is_systrace && plan->recorded && i == arg_warmup) {
+            ret = ntk_session_trace_start(session, arg_types, err);
+        }
         if (is_recorded) {
             ret = ntk_session_record_start(session, plan->path, err);
         }
         if (ret == 0) {
-            ret = execute(session, err);
+            ret = execute(session, !is_queued || is_recorded || is_before || i + 1 == total, err);
         }
         if (is_recorded) {
             /* An execution that failed is recorded as well: that is when one wants to see it. */
@@ -147,47 +225,295 @@ static int run(struct ntk_session *session, const struct plan *plan, struct ntk_
             }
             first_crc = i == 0 ? crc : first_crc;
         }
-        ntk_progress_show(&progress, (double)(i + 1) / (double)total);
+        if (plan->is_first) {
+            ntk_progress_show(&progress, (double)(i + 1) / (double)total);
+        }
     }
     ntk_progress_end(&progress);
+    if (ret == 0 && plan->is_systrace && plan->recorded) {
+        ret = ntk_session_trace_stop(session, plan->path, err);
+    }
     return ret;
+}
+
+/* Pairs of name and file. */
+static int inputs_set(struct ntk_session *session, char *const *inputs, int count,
+                      struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (int i = 0; i + 1 < count && ret == 0; i += 2) {
+        ret = ntk_session_set_input(session, inputs[i], inputs[i + 1], err);
+    }
+    return ret;
+}
+
+#define LINE_WORDS_MAX 512
+#define LINES_BYTES_MAX ((size_t)16 << 20)
+
+/* The line of worker number index of --multi-input. */
+static int inputs_from_line(struct ntk_session *session, uint64_t index, struct ntk_err *err)
+{
+    char *words[LINE_WORDS_MAX];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    int count = 0;
+    char *rest = NULL;
+    int ret = ntk_fs_read(arg_multi_input, LINES_BYTES_MAX, &bytes, &size, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    char *line = (char *)bytes;
+    for (uint64_t i = 0; i < index && line; i++) {
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    if (!line || !*line) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s has no line %" PRIu64,
+                          arg_multi_input, index + 1);
+    } else {
+        line[strcspn(line, "\n")] = '\0';
+        for (char *word = strtok_r(line, " \t\r", &rest); word && count < LINE_WORDS_MAX;
+             word = strtok_r(NULL, " \t\r", &rest)) {
+            words[count++] = word;
+        }
+        ret = count % 2 ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                                      "%s, line %" PRIu64 ": input '%s' has no file",
+                                      arg_multi_input, index + 1, words[count - 1])
+                        : inputs_set(session, words, count, err);
+    }
+    free(bytes);
+    return ret;
+}
+
+/* One worker from begin to end. index: among those here. */
+static int work(struct plan *plan, uint64_t index, char *const *inputs, int input_count,
+                struct ntk_err *err)
+{
+    struct ntk_session_options wanted = { .has_single_io = arg_single_io,
+                                          .single_io_threshold_bytes = arg_single_io_threshold,
+                                          .is_async = strcmp(arg_mode, "sync") != 0 };
+    struct ntk_session *session = NULL;
+
+    if (arg_workers > 0) {
+        wanted.rank_count = (uint32_t)arg_worker_count;
+        wanted.rank = (uint32_t)(arg_worker_start + index);
+    }
+    int ret = ntk_session_open(arg_neff, &wanted, &session, err);
+    if (ret == 0) {
+        ret = inputs_set(session, inputs, input_count, err);
+    }
+    if (ret == 0 && arg_multi_input) {
+        ret = inputs_from_line(session, index, err);
+    }
+    if (ret == 0) {
+        ret = ntk_session_meet(session, err);
+    }
+    if (ret == 0) {
+        ret = run(session, plan, err);
+    }
+    if (ret == 0 && arg_save_output) {
+        ret = ntk_session_save_outputs(session, false, err);
+    }
+    if (ret == 0 && arg_save_output_npy) {
+        ret = ntk_session_save_outputs(session, true, err);
+    }
+    ntk_session_close(session);
+    return ret;
+}
+
+/* ---- several workers ---- */
+
+/* Where they meet, and a core for each, when the user did not say. */
+static void worker_environment(uint64_t index, pid_t parent)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "127.0.0.1:%d", 20000 + (int)parent % 40000);
+    (void)setenv("NEURON_RT_ROOT_COMM_ID", text, 0);
+    if (!getenv("NEURON_RT_VISIBLE_CORES") && !getenv("NEURON_RT_NUM_CORES")) {
+        (void)snprintf(text, sizeof text, "%llu", (unsigned long long)index);
+        (void)setenv("NEURON_RT_VISIBLE_CORES", text, 1);
+    }
+}
+
+/* Whether this rank records. */
+static bool is_recording(uint64_t rank)
+{
+    uint64_t wanted = 0;
+
+    return strcmp(arg_profile_id, "all") == 0 ||
+           (ntk_str_parse_u64(arg_profile_id, &wanted) == 0 && wanted == rank);
+}
+
+static int worker_plan(const struct plan *plan, uint64_t index, struct plan *to)
+{
+    uint64_t rank = arg_worker_start + index;
+
+    *to = *plan;
+    to->is_first = index == 0;
+    to->recorded = is_recording(rank) ? plan->recorded : 0;
+    to->path = numbered_path(plan->path, "rank", rank);
+    return to->path ? 0 : -ENOMEM;
+}
+
+/* In the child. */
+static int worker_main(const struct plan *plan, uint64_t index, pid_t parent, char *const *inputs,
+                       int input_count)
+{
+    struct ntk_err err = { 0 };
+    struct plan mine;
+
+    worker_environment(index, parent);
+    int ret = worker_plan(plan, index, &mine);
+    if (ret == 0) {
+        ret = work(&mine, index, inputs, input_count, &err);
+        free(mine.path);
+    }
+    if (ret < 0) {
+        ntk_err_prefix(&err, "rank %" PRIu64, arg_worker_start + index);
+        return ntk_profile_fail(&err);
+    }
+    return 0;
+}
+
+/* Waits for all; when one fails, the others would wait for it in vain and are ended. */
+static int workers_wait(pid_t *workers, uint64_t count)
+{
+    int code = 0;
+    int status = 0;
+    pid_t ended;
+
+    while ((ended = wait(&status)) > 0 || errno == EINTR) {
+        bool is_good = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+
+        for (uint64_t i = 0; i < count && ended > 0; i++) {
+            if (workers[i] == ended) {
+                workers[i] = 0;
+            } else if (!is_good && code == 0 && workers[i] > 0) {
+                (void)kill(workers[i], SIGTERM);
+            }
+        }
+        code = ended > 0 && !is_good ? 1 : code;
+    }
+    return code;
+}
+
+/* Names the files when all have succeeded. */
+static int workers_run(const struct plan *plan, char *const *inputs, int input_count)
+{
+    pid_t *workers = calloc(arg_workers, sizeof *workers);
+    pid_t parent = getpid();
+    struct ntk_err err = { 0 };
+    int code = 0;
+
+    if (!workers) {
+        ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_profile_fail(&err);
+    }
+    for (uint64_t i = 0; i < arg_workers && code == 0; i++) {
+        workers[i] = fork();
+        if (workers[i] == 0) {
+            free(workers);
+            exit(worker_main(plan, i, parent, inputs, input_count));
+        }
+        if (workers[i] < 0) {
+            workers[i] = 0;
+            ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot start worker %llu: %s",
+                        (unsigned long long)i, strerror(errno));
+            code = ntk_profile_fail(&err);
+            for (uint64_t k = 0; k < i; k++) {
+                (void)kill(workers[k], SIGTERM);
+            }
+        }
+    }
+    int waited = workers_wait(workers, arg_workers);
+    code = code ? code : waited;
+    for (uint64_t i = 0; i < arg_workers && code == 0; i++) {
+        struct plan of = { 0 };
+
+        if (worker_plan(plan, i, &of) == 0 && of.recorded) {
+            printf("%s\n", of.path);
+        }
+        free(of.path);
+    }
+    free(workers);
+    return code;
+}
+
+#define WORKERS_MAX 1024U
+
+/* 0, or the exit code with the usage error printed. */
+static int check_workers(void)
+{
+    uint64_t id = 0;
+
+    if (arg_workers == 0 && (arg_worker_count || arg_worker_start || arg_multi_input)) {
+        return ntk_opt_usage_error(&program, "workers need --collectives-workers-per-node");
+    }
+    arg_worker_count = arg_worker_count ? arg_worker_count : arg_worker_start + arg_workers;
+    if (arg_workers > WORKERS_MAX || arg_worker_count > WORKERS_MAX ||
+        arg_worker_start > arg_worker_count || arg_workers > arg_worker_count - arg_worker_start) {
+        return ntk_opt_usage_error(&program, "ranks %llu to %llu are not among %llu workers",
+                                   (unsigned long long)arg_worker_start,
+                                   (unsigned long long)(arg_worker_start + arg_workers - 1),
+                                   (unsigned long long)arg_worker_count);
+    }
+    if (strcmp(arg_profile_id, "all") != 0 && ntk_str_parse_u64(arg_profile_id, &id) < 0) {
+        return ntk_opt_usage_error(
+            &program, "--collectives-profile-id takes all or a rank, not '%s'", arg_profile_id);
+    }
+    return 0;
+}
+
+static int types_print(void)
+{
+    struct ntk_buf text = { 0 };
+    struct ntk_err err = { 0 };
+    int code = ntk_session_trace_types(&text, &err) < 0 ? ntk_profile_fail(&err)
+                                                        : ntk_profile_put(&text, NULL);
+
+    ntk_buf_fini(&text);
+    return code;
 }
 
 int ntk_cmd_capture(int argc, char **argv)
 {
-    struct ntk_session *session = NULL;
-    struct plan plan = { 0 };
+    struct plan plan = { .is_first = true };
     struct ntk_err err = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
-    int ret;
 
     if (first < 0) {
         return ntk_opt_exit_code(first);
+    }
+    if (arg_list_types) {
+        return types_print();
     }
     if ((argc - first) % 2) {
         return ntk_opt_usage_error(&program, "input '%s' has no file", argv[argc - 1]);
     }
     int code = make_plan(&plan);
+    if (code == 0) {
+        code = check_workers();
+    }
     if (code) {
+        free(plan.path);
         return code;
     }
-    ret = ntk_session_open(arg_neff, &session, &err);
-    for (int i = first; i + 1 < argc && ret == 0; i += 2) {
-        ret = ntk_session_set_input(session, argv[i], argv[i + 1], &err);
+    if (arg_dge) {
+        (void)setenv("NEURON_RT_ENABLE_DGE_NOTIFICATIONS", "1", 1);
     }
-    if (ret == 0) {
-        ret = run(session, &plan, &err);
-    }
-    if (ret == 0 && arg_save_output) {
-        ret = ntk_session_save_outputs(session, false, &err);
-    }
-    if (ret == 0 && arg_save_output_npy) {
-        ret = ntk_session_save_outputs(session, true, &err);
-    }
-    ntk_session_close(session);
-    if (ret == 0 && plan.recorded) {
-        printf("%s\n", plan.path);
+    if (arg_workers > 0) {
+        code = workers_run(&plan, argv + first, argc - first);
+    } else {
+        int ret = work(&plan, 0, argv + first, argc - first, &err);
+
+        code = ret < 0 ? ntk_profile_fail(&err) : 0;
+        if (ret >= 0 && plan.recorded) {
+            printf("%s\n", plan.path);
+        }
     }
     free(plan.path);
-    return ret < 0 ? ntk_profile_fail(&err) : 0;
+    return code;
 }

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "nrt/nrt.h"
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrt_profile.h"
+#include "nrt/nrt_sys_trace.h"
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -19,6 +21,7 @@
 
 #define NEFF_BYTES_MAX ((size_t)64 << 30)
 #define INPUT_BYTES_MAX ((size_t)64 << 30)
+#define ASYNC_DEPTH "8"
 #define LIBRARY_NAME "libnrt.so.1"
 
 /* One row per call: the table is the struct and the list of symbols. */
@@ -41,6 +44,22 @@
     X(nrt_profile_stop)             \
     X(nrt_get_status_as_str)
 
+/* Not in every release; asked for when needed. */
+#define OPTIONAL_CALLS(X)                                      \
+    X(nrt_load_collectives)                                    \
+    X(nrt_barrier)                                             \
+    X(nrt_register_async_exec_callback)                        \
+    X(nrt_tensor_allocate_slice)                               \
+    X(nrt_sys_trace_config_allocate)                           \
+    X(nrt_sys_trace_config_free)                               \
+    X(nrt_sys_trace_config_set_capture_enabled_for_event_type) \
+    X(nrt_sys_trace_get_event_types)                           \
+    X(nrt_sys_trace_free_event_types)                          \
+    X(nrt_sys_trace_start)                                     \
+    X(nrt_sys_trace_stop)                                      \
+    X(nrt_sys_trace_fetch_events)                              \
+    X(nrt_sys_trace_buffer_free)
+
 struct tensor {
     nrt_tensor_t *tensor;
     const nrt_tensor_info_t *info;
@@ -50,7 +69,10 @@ struct ntk_session {
     void *library;
 #define MEMBER(name) __typeof__(name) *name;
     CALLS(MEMBER)
+    OPTIONAL_CALLS(MEMBER)
 #undef MEMBER
+    struct ntk_session_options options;
+    nrt_tensor_t *shared; /* what all large tensors are slices of */
     bool is_initialised;
     nrt_model_t *model;
     nrt_tensor_info_array_t *infos;
@@ -59,6 +81,31 @@ struct ntk_session {
     nrt_tensor_set_t *inputs, *outputs;
     char *recording; /* the file, while recording */
 };
+
+/* What the callback of the one session of the process counts. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t submitted; /* by the session's thread alone */
+    uint64_t done;
+    NRT_STATUS first_failure;
+} queue = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static void execution_done(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_id,
+                           NRT_STATUS status)
+{
+    (void)params;
+    (void)model_id;
+    (void)vnc;
+    (void)job_id;
+    pthread_mutex_lock(&queue.lock);
+    queue.done++;
+    if (queue.first_failure == NRT_SUCCESS) {
+        queue.first_failure = status;
+    }
+    pthread_cond_broadcast(&queue.changed);
+    pthread_mutex_unlock(&queue.lock);
+}
 
 static int fail(struct ntk_session *s, struct ntk_err *err, NRT_STATUS status, const char *what)
 {
@@ -118,10 +165,44 @@ static int find_calls(struct ntk_session *s, struct ntk_err *err)
     }
     CALLS(FIND)
 #undef FIND
+#define LOOK(name) *(void **)&s->name = dlsym(s->library, #name);
+    OPTIONAL_CALLS(LOOK)
+#undef LOOK
     return 0;
 }
 
+static int lacks(struct ntk_err *err, const char *name)
+{
+    return ntk_err_set(err, -ENOSYS, NTK_ERR_NO_OFFSET, "the runtime has no %s", name);
+}
+
 /* ---- tensors ---- */
+
+static bool is_shared(const struct ntk_session *s, const nrt_tensor_info_t *info)
+{
+    return s->options.has_single_io && info->size > s->options.single_io_threshold_bytes;
+}
+
+/* As large as the largest tensor that shares it; none when no tensor does. */
+static int make_shared(struct ntk_session *s, struct ntk_err *err)
+{
+    size_t largest = 0;
+
+    for (size_t i = 0; i < s->infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &s->infos->tensor_array[i];
+
+        largest = is_shared(s, info) && info->size > largest ? info->size : largest;
+    }
+    if (largest == 0) {
+        return 0;
+    }
+    if (!s->nrt_tensor_allocate_slice) {
+        return lacks(err, "nrt_tensor_allocate_slice");
+    }
+    NRT_STATUS status =
+        s->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, largest, "single_io", &s->shared);
+    return status == NRT_SUCCESS ? 0 : fail(s, err, status, "nrt_tensor_allocate");
+}
 
 static int make_tensors(struct ntk_session *s, struct ntk_err *err)
 {
@@ -134,6 +215,10 @@ static int make_tensors(struct ntk_session *s, struct ntk_err *err)
     if (!s->tensors) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
+    int shared = make_shared(s, err);
+    if (shared < 0) {
+        return shared;
+    }
     status = s->nrt_allocate_tensor_set(&s->inputs);
     if (status == NRT_SUCCESS) {
         status = s->nrt_allocate_tensor_set(&s->outputs);
@@ -144,8 +229,11 @@ static int make_tensors(struct ntk_session *s, struct ntk_err *err)
     for (size_t i = 0; i < s->infos->tensor_count; i++) {
         const nrt_tensor_info_t *info = &s->infos->tensor_array[i];
         struct tensor *tensor = &s->tensors[s->tensor_count];
-        status = s->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, info->size, info->name,
-                                        &tensor->tensor);
+        status = is_shared(s, info)
+                     ? s->nrt_tensor_allocate_slice(s->shared, 0, info->size, info->name,
+                                                    &tensor->tensor)
+                     : s->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, info->size,
+                                              info->name, &tensor->tensor);
         if (status != NRT_SUCCESS) {
             ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot allocate %zu bytes for %s: %s",
                         info->size, info->name, s->nrt_get_status_as_str(status));
@@ -174,7 +262,32 @@ static int make_tensors(struct ntk_session *s, struct ntk_err *err)
     return 0;
 }
 
-int ntk_session_open(const char *neff_path, struct ntk_session **out_session, struct ntk_err *err)
+/* A library with its calls; zeroed but for that. NULL with the sentence in err. */
+static struct ntk_session *library_session(struct ntk_err *err)
+{
+    struct ntk_session *s = calloc(1, sizeof *s);
+
+    if (!s) {
+        ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return NULL;
+    }
+    s->library = open_library(err);
+    if (!s->library || find_calls(s, err) < 0) {
+        free(s);
+        return NULL;
+    }
+    return s;
+}
+
+static NRT_STATUS load(struct ntk_session *s, const void *neff, size_t bytes)
+{
+    return s->options.rank_count > 0 ? s->nrt_load_collectives(neff, bytes, 0, -1, s->options.rank,
+                                                               s->options.rank_count, &s->model)
+                                     : s->nrt_load(neff, bytes, 0, -1, &s->model);
+}
+
+int ntk_session_open(const char *neff_path, const struct ntk_session_options *options,
+                     struct ntk_session **out_session, struct ntk_err *err)
 {
     struct ntk_session *s = NULL;
     uint8_t *neff = NULL;
@@ -195,19 +308,22 @@ int ntk_session_open(const char *neff_path, struct ntk_session **out_session, st
         ntk_err_prefix(err, "%s", neff_path);
         goto out;
     }
-    s = calloc(1, sizeof *s);
+    s = library_session(err);
     if (!s) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = err->code;
         goto out;
     }
-    s->library = open_library(err);
-    if (!s->library) {
-        ret = -ELIBACC;
+    s->options = *options;
+    if (options->rank_count > 0 && (!s->nrt_load_collectives || !s->nrt_barrier)) {
+        ret = lacks(err, "nrt_load_collectives");
         goto out;
     }
-    ret = find_calls(s, err);
-    if (ret < 0) {
-        goto out;
+    if (options->is_async) {
+        if (!s->nrt_register_async_exec_callback) {
+            ret = lacks(err, "nrt_register_async_exec_callback");
+            goto out;
+        }
+        setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", ASYNC_DEPTH, 0);
     }
     /* As few cores as possible, when the user did not say which. */
     if (!getenv("NEURON_RT_VISIBLE_CORES")) {
@@ -219,10 +335,17 @@ int ntk_session_open(const char *neff_path, struct ntk_session **out_session, st
         goto out;
     }
     s->is_initialised = true;
-    status = s->nrt_load(neff, neff_bytes, 0, -1, &s->model);
+    if (options->is_async) {
+        status = s->nrt_register_async_exec_callback(execution_done, &queue);
+        if (status != NRT_SUCCESS) {
+            ret = fail(s, err, status, "nrt_register_async_exec_callback");
+            goto out;
+        }
+    }
+    status = load(s, neff, neff_bytes);
     if (status != NRT_SUCCESS) {
         s->model = NULL;
-        ret = fail(s, err, status, "nrt_load");
+        ret = fail(s, err, status, options->rank_count > 0 ? "nrt_load_collectives" : "nrt_load");
         ntk_err_prefix(err, "%s", neff_path);
         goto out;
     }
@@ -258,6 +381,9 @@ void ntk_session_close(struct ntk_session *session)
         session->nrt_tensor_free(&session->tensors[i].tensor);
     }
     free(session->tensors);
+    if (session->shared) {
+        session->nrt_tensor_free(&session->shared);
+    }
     if (session->infos) {
         session->nrt_free_model_tensor_info(session->infos);
     }
@@ -328,15 +454,57 @@ out:
     return ret;
 }
 
-int ntk_session_execute(struct ntk_session *session, struct ntk_err *err)
+int ntk_session_meet(struct ntk_session *session, struct ntk_err *err)
 {
-    NRT_STATUS status = session->nrt_execute(session->model, session->inputs, session->outputs);
+    if (session->options.rank_count == 0) {
+        return 0;
+    }
+    NRT_STATUS status = session->nrt_barrier(0, session->options.rank, session->options.rank_count);
+    return status == NRT_SUCCESS ? 0 : fail(session, err, status, "nrt_barrier");
+}
 
+static int executed(struct ntk_session *session, NRT_STATUS status, struct ntk_err *err)
+{
     if (status == NRT_SUCCESS) {
         return 0;
     }
     int ret = fail(session, err, status, "nrt_execute");
     return status == NRT_EXEC_COMPLETED_WITH_NUM_ERR ? 1 : ret;
+}
+
+int ntk_session_execute(struct ntk_session *session, struct ntk_err *err)
+{
+    if (!session->options.is_async) {
+        return executed(
+            session, session->nrt_execute(session->model, session->inputs, session->outputs), err);
+    }
+    for (;;) {
+        pthread_mutex_lock(&queue.lock);
+        uint64_t done = queue.done;
+        pthread_mutex_unlock(&queue.lock);
+        NRT_STATUS status = session->nrt_execute(session->model, session->inputs, session->outputs);
+        if (status != NRT_QUEUE_FULL) {
+            queue.submitted += status == NRT_SUCCESS;
+            return executed(session, status, err);
+        }
+        pthread_mutex_lock(&queue.lock);
+        while (queue.done == done && queue.done < queue.submitted) {
+            pthread_cond_wait(&queue.changed, &queue.lock);
+        }
+        pthread_mutex_unlock(&queue.lock);
+    }
+}
+
+int ntk_session_drain(struct ntk_session *session, struct ntk_err *err)
+{
+    pthread_mutex_lock(&queue.lock);
+    while (queue.done < queue.submitted) {
+        pthread_cond_wait(&queue.changed, &queue.lock);
+    }
+    NRT_STATUS status = queue.first_failure;
+    queue.first_failure = NRT_SUCCESS;
+    pthread_mutex_unlock(&queue.lock);
+    return executed(session, status, err);
 }
 
 int ntk_session_record_start(struct ntk_session *session, const char *ntff_path,
@@ -373,6 +541,100 @@ int ntk_session_record_stop(struct ntk_session *session, struct ntk_err *err)
         ntk_err_prefix(err, "%s", path);
     }
     free(path);
+    return ret;
+}
+
+/* ---- system trace ---- */
+
+static int trace_types_set(struct ntk_session *s, nrt_sys_trace_config_t *config,
+                           const char *const *types, struct ntk_err *err)
+{
+    bool is_first = true;
+
+    for (; *types; types++) {
+        bool is_removed = **types == '^';
+        const char *word = *types + is_removed;
+        NRT_STATUS status = NRT_SUCCESS;
+
+        /* The first word that is kept takes the place of all. */
+        if (is_first && !is_removed) {
+            s->nrt_sys_trace_config_set_capture_enabled_for_event_type(config, "hardware", false);
+            s->nrt_sys_trace_config_set_capture_enabled_for_event_type(config, "software", false);
+        }
+        is_first = false;
+        status =
+            s->nrt_sys_trace_config_set_capture_enabled_for_event_type(config, word, !is_removed);
+        if (status != NRT_SUCCESS) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "the runtime knows no event type '%s'", word);
+        }
+    }
+    return 0;
+}
+
+int ntk_session_trace_start(struct ntk_session *session, const char *const *types,
+                            struct ntk_err *err)
+{
+    nrt_sys_trace_config_t *config = NULL;
+
+    if (!session->nrt_sys_trace_config_allocate || !session->nrt_sys_trace_start ||
+        !session->nrt_sys_trace_fetch_events || !session->nrt_sys_trace_buffer_free ||
+        !session->nrt_sys_trace_config_set_capture_enabled_for_event_type) {
+        return lacks(err, "nrt_sys_trace_start");
+    }
+    NRT_STATUS status = session->nrt_sys_trace_config_allocate(&config);
+    if (status != NRT_SUCCESS) {
+        return fail(session, err, status, "nrt_sys_trace_config_allocate");
+    }
+    int ret = trace_types_set(session, config, types, err);
+    if (ret == 0) {
+        status = session->nrt_sys_trace_start(config);
+        ret = status == NRT_SUCCESS ? 0 : fail(session, err, status, "nrt_sys_trace_start");
+    }
+    session->nrt_sys_trace_config_free(config);
+    return ret;
+}
+
+int ntk_session_trace_stop(struct ntk_session *session, const char *path, struct ntk_err *err)
+{
+    char *json = NULL;
+    size_t bytes = 0;
+    NRT_STATUS status = session->nrt_sys_trace_fetch_events(&json, &bytes, NULL);
+
+    if (status != NRT_SUCCESS) {
+        return fail(session, err, status, "nrt_sys_trace_fetch_events");
+    }
+    /* The text ends where it ends, whatever the runtime counts. */
+    int ret = ntk_fs_write(path, json, strlen(json), err);
+    session->nrt_sys_trace_buffer_free(json);
+    session->nrt_sys_trace_stop();
+    return ret;
+}
+
+int ntk_session_trace_types(struct ntk_buf *out, struct ntk_err *err)
+{
+    struct ntk_session *s = library_session(err);
+    const char **types = NULL;
+    size_t count = 0;
+    int ret = 0;
+
+    if (!s) {
+        return err->code;
+    }
+    if (!s->nrt_sys_trace_get_event_types || !s->nrt_sys_trace_free_event_types) {
+        ret = lacks(err, "nrt_sys_trace_get_event_types");
+    } else {
+        NRT_STATUS status = s->nrt_sys_trace_get_event_types(&types, &count);
+
+        ret = status == NRT_SUCCESS ? 0 : fail(s, err, status, "nrt_sys_trace_get_event_types");
+        for (size_t i = 0; i < count && ret == 0; i++) {
+            ntk_buf_add_format(out, "%s\n", types[i]);
+        }
+        if (ret == 0) {
+            s->nrt_sys_trace_free_event_types(types, count);
+        }
+    }
+    free(s);
     return ret;
 }
 
@@ -488,7 +750,7 @@ int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, struct nt
 {
     for (size_t i = 0; i < session->tensor_count; i++) {
         const struct tensor *tensor = &session->tensors[i];
-        char name[NRT_TENSOR_NAME_MAX + 8];
+        char name[NRT_TENSOR_NAME_MAX + 32];
         struct ntk_buf file = { 0 };
         uint8_t *bytes = NULL;
         int ret;
@@ -500,7 +762,12 @@ int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, struct nt
             ret = read_output(session, tensor, &bytes, err);
         }
         if (ret == 0) {
-            snprintf(name, sizeof name, "%s.%s", tensor->info->name, as_npy ? "npy" : "out");
+            char rank[24] = "";
+            if (session->options.rank_count > 0) {
+                snprintf(rank, sizeof rank, "_rank_%u", session->options.rank);
+            }
+            snprintf(name, sizeof name, "%s%s.%s", tensor->info->name, rank,
+                     as_npy ? "npy" : "out");
             for (char *c = name; *c; c++) {
                 *c = *c == '/' ? '_' : *c;
             }

@@ -15,12 +15,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/base/buf.h"
 #include "shared/base/err.h"
 
 struct ntk_session;
 
+/* Zeroed: one worker that waits for each execution. */
+struct ntk_session_options {
+    uint32_t rank_count; /* of all workers; 0: the NEFF is loaded without collectives */
+    uint32_t rank;
+    /* All tensors of more than so many bytes share one buffer: their values mean nothing, room is saved. */
+    bool has_single_io;
+    uint64_t single_io_threshold_bytes;
+    bool is_async; /* executions are queued: ntk_session_drain() waits for them */
+};
+
 /* Loads the NEFF and makes its tensors, all zero. */
-int ntk_session_open(const char *neff_path, struct ntk_session **out_session, struct ntk_err *err);
+int ntk_session_open(const char *neff_path, const struct ntk_session_options *options,
+                     struct ntk_session **out_session, struct ntk_err *err);
 void ntk_session_close(struct ntk_session *session);
 
 /* Fills an input from a file: the array of a .npy, the bytes of any other. -ENOENT for an unknown
@@ -28,16 +40,30 @@ void ntk_session_close(struct ntk_session *session);
 int ntk_session_set_input(struct ntk_session *session, const char *name, const char *path,
                           struct ntk_err *err);
 
+/* Waits until every worker is here; at once without collectives. */
+int ntk_session_meet(struct ntk_session *session, struct ntk_err *err);
+
 /* 0; 1 when it ran to its end with NaN among its results (err says so); negative when it failed. */
 int ntk_session_execute(struct ntk_session *session, struct ntk_err *err);
+/* Waits for what is queued; the first failure since the last call, as ntk_session_execute(). */
+int ntk_session_drain(struct ntk_session *session, struct ntk_err *err);
 
 int ntk_session_record_start(struct ntk_session *session, const char *ntff_path,
                              struct ntk_err *err);
 int ntk_session_record_stop(struct ntk_session *session, struct ntk_err *err);
 
+/* The system trace instead of a capture: what the host does. types: NULL-ended, each a name or a group; with ^
+ * before it all but it; empty: all. -EINVAL for a name the runtime does not know. */
+int ntk_session_trace_start(struct ntk_session *session, const char *const *types,
+                            struct ntk_err *err);
+/* Its events as JSON, into a file; ends it. */
+int ntk_session_trace_stop(struct ntk_session *session, const char *path, struct ntk_err *err);
+/* The names, a line each, without a session. */
+int ntk_session_trace_types(struct ntk_buf *out, struct ntk_err *err);
+
 /* CRC-32 over all outputs, in their order. */
 int ntk_session_output_crc(struct ntk_session *session, uint32_t *out_crc, struct ntk_err *err);
-/* Each output as <name>.out, or <name>.npy, in the current folder. */
+/* Each output as <name>.out, or <name>.npy, in the current folder; <name>_rank_<rank> of several workers. */
 int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, struct ntk_err *err);
 
 #endif

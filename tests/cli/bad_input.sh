@@ -38,7 +38,7 @@ row() {
     said=$(grep -Ec "$sentence" err)
     [ "$said" = 1 ] || complain "$*: $said sentences"
     grep -Eq -- "$sentence.*$pattern" err || complain "$*: does not say '$pattern'"
-    grep -Evq "$sentence|^Try '|^[0-9]{4}-[A-Z][a-z]{2}-[0-9]{2} .*NRT:" err && complain "$*: says more"
+    grep -Evq "$sentence|^Try '|^[0-9]{4}-[A-Z][a-z]{2}-[0-9]{2} .* (NRT|NMGR|TDRV|KMGR):" err && complain "$*: says more"
 }
 
 neuron-packager example mlp -o good.neff >/dev/null || exit 1

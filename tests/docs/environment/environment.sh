@@ -33,6 +33,7 @@ missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort -u names.txt) <(printf '%s\n%s\n' "$
 
 # Those of the log are found by their endings, NEURON_LIBNRT by our programs.
 read_here=$(grep -rhE '"NEURON_' --include='*.c' --include='*.h' "$root/runtime-hooks" "$root/shared/abi" "$root/profiler" |
+    grep -v '(void)setenv(' |
     names '"NEURON_[A-Z0-9_]*[A-Z0-9]"')
 same "act by the table (<) and are read by the code (>)" "$(echo "$honoured" | grep -v 'NEURON_RT_LOG_')" \
     "$(echo "$read_here" | grep -vxE 'NEURON_RT_LOG_.*|NEURON_ENV_.*')"

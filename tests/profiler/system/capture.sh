@@ -1,0 +1,100 @@
+#!/bin/bash
+# capture - the ways to run a NEFF for a capture: several workers, queued executions, one buffer for all tensors, and
+# the system trace instead.
+set -u
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-capture-XXXXXX")
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks
+export NEURON_RT_LOG_LEVEL=QUIET
+unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_RT_ROOT_COMM_ID \
+    NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir -m 700 hooks
+failures=0
+complain() {
+    printf 'FAILED: %s\n' "$*"
+    sed 's/^/    | /' err
+    failures=$((failures + 1))
+}
+capture() { # EXIT-CODE ARGUMENT...
+    local wanted=$1
+    shift
+    timeout 60 neuron-profile capture -n m.neff "$@" >printed 2>err </dev/null
+    local got=$?
+    [ $got = "$wanted" ] || complain "capture $*: exit code $got, not $wanted"
+}
+says() { grep -q -- "$1" err || complain "does not say '$1'"; }
+time_of() { neuron-profile view -s "$1" | awk '$1 == "total_time" { print $2 }'; }
+neuron-packager example memcpy -o m.neff -s 64 >/dev/null || exit 1
+capture 0 -s one.ntff
+time=$(time_of one.ntff)
+[ -n "$time" ] || complain "no time"
+
+# ---- workers: a core and a file each, inputs of their own ----
+head -c 32768 /dev/zero | tr '\0' 'a' >a.raw
+head -c 32768 /dev/zero | tr '\0' 'b' >b.raw
+input=in
+printf '%s a.raw\n%s b.raw\n' $input $input >lines
+capture 0 -s w.ntff -r 2 --num-exec 2 -m lines --save-output
+[ "$(cat printed)" = "$(printf 'w_rank_0.ntff\nw_rank_1.ntff')" ] || complain "names of two workers: $(cat printed)"
+for rank in 0 1; do
+    neuron-profile show-session -s w_rank_$rank.ntff >text 2>err || complain "rank $rank: show-session"
+    grep -Eq "^ +0 +[0-9]+  NC $rank " text || complain "rank $rank did not run on core $rank"
+    [ "$(time_of w_rank_$rank.ntff)" = "$time" ] || complain "rank $rank took another time"
+done
+set -- *_rank_0.out
+cmp -s "$1" a.raw || complain "rank 0 has not the input of line 1"
+set -- *_rank_1.out
+cmp -s "$1" b.raw || complain "rank 1 has not the input of line 2"
+rm -f w_rank_*
+capture 0 -s w.ntff -r 2 -i 1
+[ "$(ls w_rank_*)" = w_rank_1.ntff ] && [ "$(cat printed)" = w_rank_1.ntff ] || complain "only rank 1 records"
+# Two nodes of one worker each: a world of two, met from two commands.
+export NEURON_RT_ROOT_COMM_ID=127.0.0.1:46820
+timeout 60 env NEURON_RT_VISIBLE_CORES=0 neuron-profile capture -n m.neff -s n.ntff -r 1 --collectives-worker-count 2 \
+    >other 2>&1 </dev/null &
+export NEURON_RT_VISIBLE_CORES=1
+capture 0 -s n.ntff -r 1 --collectives-worker-count 2 --collectives-worker-start-id 1
+wait $! || complain "the other node: $(cat other)"
+[ -s n_rank_0.ntff ] && [ -s n_rank_1.ntff ] || complain "two nodes"
+unset NEURON_RT_ROOT_COMM_ID NEURON_RT_VISIBLE_CORES
+# One that fails takes the others with it: the machine has two cores.
+capture 1 -s f.ntff -r 3
+says 'rank 2: nrt_init failed'
+capture 1 -s f.ntff -r 2 -m m.neff
+printf '%s a.raw\n' $input >lines
+capture 1 -s f.ntff -r 2 -m lines
+says 'rank 1: lines has no line 2'
+capture 2 -m lines
+says 'need --collectives-workers-per-node'
+capture 2 -r 2 --collectives-worker-count 1
+says 'ranks 0 to 1 are not among 1 workers'
+capture 2 -r 2 -i none
+says "takes all or a rank, not 'none'"
+
+# ---- queued executions ----
+for mode in async async-wait; do
+    capture 0 -s $mode.ntff --exec-mode $mode --num-exec 30 --profile-nth-exec 20
+    [ "$(time_of ${mode}_exec_20.ntff)" = "$time" ] || complain "$mode took another time"
+done
+capture 2 --exec-mode now
+says "unknown execution mode 'now'"
+
+# ---- one buffer ----
+capture 0 -s io.ntff --single-io "$input" a.raw --save-output
+[ "$(time_of io.ntff)" = "$time" ] || complain "one buffer took another time"
+capture 0 -s io.ntff --single-io --single-io-threshold 1M "$input" a.raw --save-output
+cmp -s out.out a.raw || complain "small tensors share a buffer"
+
+# ---- the system trace instead ----
+capture 0 -t systrace --num-exec 3 -s t.json --systrace-event-filter nrt_execute
+[ "$(grep -o '"event_type":"[a-z_]*","phase":"stop"' t.json | sort | uniq -c | tr -s ' ')" = \
+    ' 3 "event_type":"nrt_execute","phase":"stop"' ] || complain "three executions and nothing else"
+capture 0 -t systrace -s t.json --systrace-event-filter ^software
+grep -q nc_exec_running t.json && ! grep -q nrt_execute t.json || complain "all but software"
+capture 1 -t systrace -s t.json --systrace-event-filter nothing
+says "no event type 'nothing'"
+timeout 60 neuron-profile capture --systrace-get-event-types >types 2>err || complain "no list of types"
+grep -qx nrt_execute types && grep -qx nc_exec_running types || complain "types are missing"
+
+[ $failures = 0 ] || exit 1
