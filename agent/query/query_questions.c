@@ -59,9 +59,8 @@ static int add_latency(const struct ntk_store_executions *step, void *ctx)
     add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
     ntk_query_table_add_count(answer->table, watched, step->completed);
     ntk_query_table_add_count(answer->table, watched, step->failed);
-    ntk_query_table_add_number(
-        answer->table, known,
-        known ? (double)(uint64_t)((double)histogram->sum_ns / (double)histogram->count) : 0);
+    ntk_query_table_add_count(answer->table, known,
+                              known ? histogram->sum_ns / histogram->count : 0);
     for (size_t i = 0; i < query->percentile_count; i++) {
         ntk_query_table_add_number(answer->table, known, (double)(uint64_t)values[i]);
     }

@@ -106,6 +106,17 @@ static void format_plain(const struct cell *cell, enum ntk_query_kind kind, char
     }
 }
 
+/* A value that is written without a fraction; what no 64 bits hold is the largest that they do. */
+static uint64_t whole(const struct cell *cell)
+{
+    if (cell->is_count) {
+        return cell->count;
+    }
+    return cell->number >= (double)UINT64_MAX ? UINT64_MAX
+           : cell->number > 0                 ? (uint64_t)cell->number
+                                              : 0;
+}
+
 /* The value as people read it; texts lose their control characters. */
 static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char *buf,
                         size_t buf_bytes)
@@ -119,10 +130,10 @@ static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char 
         ntk_str_copy_clean(buf, buf_bytes, cell->text, strlen(cell->text));
         return;
     case NTK_QUERY_NS:
-        ntk_units_duration(buf, buf_bytes, (uint64_t)cell->number);
+        ntk_units_duration(buf, buf_bytes, whole(cell));
         return;
     case NTK_QUERY_BYTES:
-        ntk_units_bytes(buf, buf_bytes, (uint64_t)cell->number);
+        ntk_units_bytes(buf, buf_bytes, whole(cell));
         return;
     case NTK_QUERY_RATIO:
         snprintf(buf, buf_bytes, "%.1f%%", 100 * cell->number);
