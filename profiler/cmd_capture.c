@@ -2,6 +2,7 @@
 /*
  * cmd_capture - runs a NEFF and records one of its executions; with several workers, in a process each.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -351,6 +352,7 @@ static int worker_plan(const struct plan *plan, uint64_t index, struct plan *to)
 {
     uint64_t rank = arg_worker_start + index;
 
+    assert(plan->path); /* make_plan() came to its end */
     *to = *plan;
     to->is_first = index == 0;
     to->recorded = is_recording(rank) ? plan->recorded : 0;
