@@ -8,6 +8,9 @@
 /* A new folder below $TMPDIR or /tmp; free with test_scratch_destroy(). Aborts when it cannot. */
 char *test_scratch_create(void);
 void test_scratch_destroy(char *folder);
+/* Scratch folders of this process lie in memory where there is some to spare: for device trees of tens of
+ * thousands of small files, which disks make slowly. */
+void test_scratch_in_memory(void);
 /* "<folder>/<name>", freed with free(). */
 char *test_scratch_path(const char *folder, const char *name);
 

@@ -8,16 +8,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "runtime-hooks/core/core.h"
 #include "shared/device/device.h"
 #include "tests/support/scratch.h"
-
-#define SHM_BYTES_MIN (UINT64_C(1) << 30)
 
 enum topology { NONE, CHAIN, RING, TORUS, SWITCH };
 
@@ -48,6 +44,134 @@ static const struct machine machines[] = {
     { instance, #family, devices, topology, ultraserver },
 #include "shared/abi/machine.def"
 };
+
+/* The same machines, written down once more: what a person would look up, by hand. */
+enum link { ALONE, RISING, FALLING, AROUND, AROUND_FALLING, TORUS_TRN1, TORUS_TRN2, SWITCHED };
+
+static const struct {
+    const char *instance;
+    uint32_t devices, cores, logical_cores, gib;
+    enum link link;
+} facts[] = {
+    { "inf1.xlarge", 1, 4, 4, 8, ALONE },
+    { "inf1.2xlarge", 1, 4, 4, 8, ALONE },
+    { "inf1.6xlarge", 4, 4, 4, 8, FALLING },
+    { "inf1.24xlarge", 16, 4, 4, 8, AROUND_FALLING },
+    { "inf2.xlarge", 1, 2, 2, 32, ALONE },
+    { "inf2.8xlarge", 1, 2, 2, 32, ALONE },
+    { "inf2.24xlarge", 6, 2, 2, 32, RISING },
+    { "inf2.48xlarge", 12, 2, 2, 32, AROUND },
+    { "trn1.2xlarge", 1, 2, 2, 32, ALONE },
+    { "trn1.32xlarge", 16, 2, 2, 32, TORUS_TRN1 },
+    { "trn1n.32xlarge", 16, 2, 2, 32, TORUS_TRN1 },
+    { "trn2.3xlarge", 1, 8, 4, 96, ALONE },
+    { "trn2.48xlarge", 16, 8, 4, 96, TORUS_TRN2 },
+    { "trn2n.48xlarge", 16, 8, 4, 96, TORUS_TRN2 },
+    { "trn2u.48xlarge", 16, 8, 4, 96, TORUS_TRN2 },
+    { "trn3.48xlarge", 16, 8, 4, 144, SWITCHED },
+    { "trn3pds98.48xlarge", 4, 8, 4, 144, SWITCHED },
+};
+
+/* In the order of the driver. */
+static const uint32_t torus[2][16][4] = {
+    { { 12, 3, 4, 1 },
+      { 13, 0, 5, 2 },
+      { 14, 1, 6, 3 },
+      { 15, 2, 7, 0 },
+      { 0, 7, 8, 5 },
+      { 1, 4, 9, 6 },
+      { 2, 5, 10, 7 },
+      { 3, 6, 11, 4 },
+      { 4, 11, 12, 9 },
+      { 5, 8, 13, 10 },
+      { 6, 9, 14, 11 },
+      { 7, 10, 15, 8 },
+      { 8, 15, 0, 13 },
+      { 9, 12, 1, 14 },
+      { 10, 13, 2, 15 },
+      { 11, 14, 3, 12 } },
+    { { 12, 1, 3, 4 },
+      { 0, 13, 5, 2 },
+      { 14, 3, 1, 6 },
+      { 2, 15, 7, 0 },
+      { 8, 5, 7, 0 },
+      { 4, 9, 1, 6 },
+      { 10, 7, 5, 2 },
+      { 6, 11, 3, 4 },
+      { 4, 9, 11, 12 },
+      { 8, 5, 13, 10 },
+      { 6, 11, 9, 14 },
+      { 10, 7, 15, 8 },
+      { 0, 13, 15, 8 },
+      { 12, 1, 9, 14 },
+      { 2, 15, 13, 10 },
+      { 14, 3, 11, 12 } },
+};
+
+static void links_check(enum link link, const struct ntk_device_tree *tree, uint32_t d)
+{
+    const struct ntk_device_info *device = &tree->devices[d];
+    uint32_t n = (uint32_t)tree->device_count;
+    uint32_t expected[4];
+    uint32_t count = 0;
+
+    switch (link) {
+    case ALONE:
+    case SWITCHED:
+        break;
+    case RISING:
+    case FALLING:
+        if (link == RISING && d > 0) {
+            expected[count++] = d - 1;
+        }
+        if (d + 1 < n) {
+            expected[count++] = d + 1;
+        }
+        if (link == FALLING && d > 0) {
+            expected[count++] = d - 1;
+        }
+        break;
+    case AROUND:
+        expected[count++] = (d + n - 1) % n;
+        expected[count++] = (d + 1) % n;
+        break;
+    case AROUND_FALLING:
+        expected[count++] = (d + 1) % n;
+        expected[count++] = (d + n - 1) % n;
+        break;
+    case TORUS_TRN1:
+    case TORUS_TRN2:
+        memcpy(expected, torus[link == TORUS_TRN2][d], sizeof expected);
+        count = 4;
+        break;
+    }
+    assert_int_equal(device->neighbour_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(device->neighbours[i], expected[i]);
+    }
+}
+
+static void facts_check(const struct ntk_device_tree *tree)
+{
+    struct ntk_core_machine machine;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_core_machine_find(&machine, &err), 0);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        if (strcmp(facts[i].instance, machine.instance) != 0) {
+            continue;
+        }
+        assert_int_equal(machine.device_count, facts[i].devices);
+        assert_int_equal(machine.cores_per_device, facts[i].cores);
+        assert_int_equal(machine.cores_per_device / machine.default_lnc, facts[i].logical_cores);
+        assert_int_equal(machine.stacks_per_device * machine.stack_bytes >> 30, facts[i].gib);
+        for (uint32_t d = 0; d < tree->device_count; d++) {
+            links_check(facts[i].link, tree, d);
+        }
+        return;
+    }
+    fail_msg("nothing is known of %s", machine.instance);
+}
 
 static const struct family *family_of(const struct machine *machine)
 {
@@ -124,6 +248,7 @@ static void machine_check(const char *folder, const struct machine *machine, boo
     for (size_t d = 0; d < tree->device_count; d++) {
         device_check(machine, tree, d);
     }
+    facts_check(tree);
     size_t count = ntk_device_source_read(source, NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_CORES,
                                           readings, NTK_DEVICES_MAX);
     assert_int_equal(count, machine->devices);
@@ -164,13 +289,7 @@ static void every_machine_reads_back_in_the_new_layout(void **state)
 
 int main(void)
 {
-    struct statvfs shm;
-
-    /* Trees of tens of thousands of small files: in memory where there is some, as in life. */
-    if (access("/dev/shm", W_OK) == 0 && statvfs("/dev/shm", &shm) == 0 &&
-        shm.f_bavail * shm.f_frsize > SHM_BYTES_MIN) {
-        (void)setenv("TMPDIR", "/dev/shm", 1);
-    }
+    test_scratch_in_memory();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_machine_reads_back_in_the_old_layout),
         cmocka_unit_test(every_machine_reads_back_in_the_new_layout),

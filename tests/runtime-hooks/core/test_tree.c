@@ -223,6 +223,143 @@ static void the_next_process_takes_over_when_the_publisher_is_killed(void **stat
     assert_int_equal(observed_finish(&second, 0), 0);
 }
 
+/* --- what users write -------------------------------------------------------------------------------- */
+
+static void leaf_put(const char *path, const char *text)
+{
+    char full[1024];
+    FILE *file;
+
+    (void)snprintf(full, sizeof full, "%s/soft/sys/%s", folder, path);
+    file = fopen(full, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+struct expected {
+    const char *path;
+    uint64_t value;
+};
+
+static int shows(void *ctx)
+{
+    const struct expected *expected = ctx;
+
+    return leaf(expected->path)[0] != '\0' && number(expected->path) == expected->value;
+}
+
+static bool will_show(const char *path, uint64_t value)
+{
+    struct expected expected = { path, value };
+
+    return test_wait_until(shows, &expected, 30.0);
+}
+
+#define TENSORS DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/tensors/"
+
+/* Method: another process holds 4,096 bytes and publishes; this one writes. */
+static void a_write_clears_one_counter_and_nothing_else(void **state)
+{
+    uint32_t core = 1;
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    struct observed other = observed_start(folder, holder, &core);
+    assert_int_equal(observed_receive(&other), 1);
+    observed_send(&other, 1);
+    assert_int_equal(observed_receive(&other), 1);
+    assert_true(will_show(TENSORS "peak", 4096));
+    leaf_put(TENSORS "peak", "anything");
+    assert_true(will_show(TENSORS "peak", 0));
+    assert_int_equal(number(TENSORS "total"), 4096);
+    assert_int_equal(number(TENSORS "present"), 4096);
+    leaf_put(TENSORS "present", "1\n");
+    assert_true(will_show(TENSORS "present", 0));
+    assert_int_equal(number(TENSORS "total"), 4096);
+    /* The sum over all categories has a peak of its own. */
+    assert_true(number(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak") > 4096);
+    leaf_put(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak", "0\n");
+    assert_true(will_show(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak", 0));
+    /* No counter: the text comes back. */
+    leaf_put(DEVICES "neuron0/stats/hardware/sram_ecc_corrected", "77\n");
+    assert_true(will_show(DEVICES "neuron0/stats/hardware/sram_ecc_corrected", 0));
+    leaf_put(DEVICES "neuron0/core_count", "9");
+    assert_true(will_show(DEVICES "neuron0/core_count", 2));
+    leaf_put(DEVICES "neuron0/info/notify_delay", "0\n");
+    leaf_put(DEVICES "neuron0/info/serial_number", "1\n"); /* looked at after notify_delay */
+    assert_true(will_show(DEVICES "neuron0/info/serial_number", 0)); /* and letters */
+    assert_string_equal(leaf(DEVICES "neuron0/info/notify_delay"), "0");
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+}
+
+#define RESETS(device, core) \
+    DEVICES "neuron" #device "/neuron_core" #core "/stats/other_info/reset_req_count/total"
+
+static void a_reset_counts_on_every_core_of_a_device_that_nobody_uses(void **state)
+{
+    uint32_t core = 1;
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn1.32xlarge", 1);
+    struct observed other = observed_start(folder, holder, &core);
+    assert_int_equal(observed_receive(&other), 1);
+    assert_true(will_show(RESETS(15, 1), 0));
+    leaf_put(DEVICES "neuron0/reset", "1\n"); /* in use: ignored */
+    leaf_put(DEVICES "neuron3/reset", "1\n"); /* the text that stands there */
+    assert_true(will_show(RESETS(3, 0), 1));
+    assert_true(will_show(RESETS(3, 1), 1));
+    assert_int_equal(number(RESETS(0, 0)), 0);
+    assert_int_equal(number(RESETS(0, 1)), 0);
+    assert_int_equal(number(RESETS(2, 0)), 0);
+    leaf_put(DEVICES "neuron3/reset", "1\n");
+    assert_true(will_show(RESETS(3, 1), 2));
+    assert_int_equal(number(RESETS(0, 0)), 0);
+    assert_string_equal(leaf(DEVICES "neuron3/reset"), "1");
+    leaf_put(RESETS(3, 1), "0\n");
+    assert_true(will_show(RESETS(3, 1), 0));
+    assert_int_equal(number(RESETS(3, 0)), 2);
+    observed_send(&other, 1);
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+}
+
+static void what_is_written_while_no_process_runs_is_taken_by_the_next(void **state)
+{
+    (void)state;
+    build("trn1.2xlarge");
+    leaf_put(DEVICES "neuron0/reset", "1\n");
+    leaf_put(DEVICES "neuron0/info/architecture/device_name", "Abacus\n");
+    build("trn1.2xlarge");
+    assert_int_equal(number(RESETS(0, 0)), 1);
+    assert_int_equal(number(RESETS(0, 1)), 1);
+    assert_string_equal(leaf(DEVICES "neuron0/info/architecture/device_name"), "Trainium1");
+    build("trn1.2xlarge");
+    assert_int_equal(number(RESETS(0, 1)), 1);
+}
+
+/* Method: the tree goes away under its publisher. */
+static void a_tree_that_was_removed_comes_back(void **state)
+{
+    uint32_t core = 1;
+    char root[512];
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    struct observed other = observed_start(folder, holder, &core);
+    assert_int_equal(observed_receive(&other), 1);
+    observed_send(&other, 1);
+    assert_int_equal(observed_receive(&other), 1);
+    assert_true(will_show(TENSORS "total", 4096));
+    (void)snprintf(root, sizeof root, "%s/soft/sys", folder);
+    (void)ntk_fs_remove_tree(root, NULL); /* the publisher may be faster */
+    assert_true(will_show(TENSORS "total", 4096));
+    assert_true(will_show(DEVICES "neuron0/core_count", 2));
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+}
+
 static void removal_is_refused_while_the_machine_is_used(void **state)
 {
     struct ntk_err err = { 0 };
@@ -246,6 +383,8 @@ static void removal_is_refused_while_the_machine_is_used(void **state)
 
 int main(void)
 {
+    test_scratch_in_memory();
+
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_built_machine_shows_what_it_is),
@@ -253,6 +392,10 @@ int main(void)
         TEST(the_new_layout_moves_stats),
         TEST(memory_shows_at_close_of_a_round_and_sums_hold),
         TEST(the_next_process_takes_over_when_the_publisher_is_killed),
+        TEST(a_write_clears_one_counter_and_nothing_else),
+        TEST(a_reset_counts_on_every_core_of_a_device_that_nobody_uses),
+        TEST(what_is_written_while_no_process_runs_is_taken_by_the_next),
+        TEST(a_tree_that_was_removed_comes_back),
         TEST(removal_is_refused_while_the_machine_is_used),
     };
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_tree - the device tree of the software machine as a list of files, each with where its text comes
+ * from (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c says when.
+ *
+ * Every file of the tree carries one time of modification, a second before the machine was made. Another
+ * time says that somebody else has written to it, which asks for something: a counter is cleared, a
+ * device reset. The publisher is told by inotify; where that is not to be had it looks at a part of the
+ * files each round.
+ *
+ * Owner:   the publisher; ntk_core_tree_init() and _fini().
+ * Threads: one at a time.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_TREE_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_TREE_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "runtime-hooks/core/core_machine.h"
+#include "runtime-hooks/core/core_soft.h"
+#include "shared/base/vec.h"
+
+#define CORE_TREE_TEXT_BYTES 256
+#define CORE_TREE_PATH_BYTES 192
+#define CORE_TREE_NONE UINT32_MAX
+
+struct core_tree_leaf;
+typedef void core_tree_format(const struct core_tree_leaf *leaf, char *text, size_t bytes);
+
+/* What writing to a leaf does, besides that its text comes back. */
+enum core_tree_effect {
+    CORE_TREE_EFFECT_NONE,
+    CORE_TREE_EFFECT_CLEAR,       /* source becomes 0 */
+    CORE_TREE_EFFECT_CLEAR_GROUP, /* so does that field of all members of the group */
+    CORE_TREE_EFFECT_RESET,
+    CORE_TREE_EFFECT_NOTIFY, /* 0 and -1 are taken over */
+};
+
+struct core_tree_leaf {
+    char path[CORE_TREE_PATH_BYTES]; /* below the root */
+    core_tree_format *format;
+    void *source; /* in soft.state, or static text, which is never written to */
+    char *last;   /* as it stands in the file; NULL: not known */
+    uint32_t folder;
+    uint32_t next; /* of the same folder; CORE_TREE_NONE: the last */
+    uint16_t name; /* where it begins in path */
+    uint8_t effect;
+    uint32_t index; /* of the group or device */
+};
+
+/* Several categories that share a folder. */
+struct core_tree_group {
+    struct ntk_soft_memory *memory; /* table by category */
+    const char *folder;
+    bool is_host;
+    struct ntk_soft_memory shown;
+    uint64_t last_total[NTK_SOFT_CATEGORIES];
+};
+
+struct core_tree_folder {
+    uint32_t first, last; /* leaves */
+};
+
+struct core_tree {
+    struct ntk_core_soft *soft;
+    const struct ntk_core_machine_row *row;
+    char root[NTK_PATH_BYTES];
+    struct ntk_vec leaves;  /* of struct core_tree_leaf */
+    struct ntk_vec folders; /* of struct core_tree_folder */
+    struct ntk_vec texts;   /* of char *, what leaves show */
+    struct core_tree_group *groups;
+    size_t group_count, group_limit;
+    struct ntk_soft_memory nothing; /* a folder that is always 0 */
+    bool is_short;                  /* the list is not whole */
+    /* on disk */
+    int root_fd, folder_fd; /* -1: not open; never from round to round: see watch_fd */
+    dev_t root_device;
+    ino_t root_file;
+    uint32_t open_folder;
+    struct timespec mark; /* time of modification of what we wrote */
+    bool is_new;          /* files and folders are made, not looked for */
+    bool listens;         /* watch_fd has been tried */
+    /* inotify, -1: none. A program may close all descriptors and use their numbers: looked at before each
+     * use. */
+    int watch_fd;
+    struct ntk_vec watches; /* of uint32_t by watch descriptor: folder */
+    uint32_t next_look;     /* without inotify: leaf to look at next */
+};
+
+/* The list for the machine. */
+int ntk_core_tree_init(struct core_tree *tree, struct ntk_core_soft *soft,
+                       const struct ntk_core_machine_row *row, struct ntk_err *err);
+void ntk_core_tree_fini(struct core_tree *tree);
+/* Whether the text of the leaf can change. */
+bool ntk_core_tree_is_counter(const struct core_tree_leaf *leaf);
+/* The sums that folders of several categories show. */
+void ntk_core_tree_sum(struct core_tree *tree);
+/* Does what writing to the leaf asks for; text is what was written. */
+void ntk_core_tree_take(struct core_tree *tree, const struct core_tree_leaf *leaf,
+                        const char *text);
+
+/* Whether there is a tree: tools find the machine by its devices. */
+bool ntk_core_tree_exists(const struct core_tree *tree);
+/* Opens the root. A tree of this machine that is there already is adopted: texts that are up to date stay,
+ * what others wrote meanwhile is taken. What stands there and does not belong is removed. */
+int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err);
+/* Writes the leaves whose text has changed; with counters false only the others. The first error ends
+ * it. */
+int ntk_core_tree_write(struct core_tree *tree, bool counters);
+/* Opens the root once more for a round, after ntk_core_tree_leave(). -ESTALE: it is another folder now. */
+int ntk_core_tree_enter(struct core_tree *tree);
+void ntk_core_tree_leave(struct core_tree *tree);
+/* Makes the links of class/neuron_device and tells readers that the tree has changed. */
+int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err);
+/* Takes what others have written since the last call. The first call begins to watch. */
+void ntk_core_tree_listen(struct core_tree *tree);
+/* Closes the root: the next open starts from what is there. */
+void ntk_core_tree_close(struct core_tree *tree);
+
+#endif

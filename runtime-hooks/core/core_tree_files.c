@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/core/core_tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/map.h"
+
+#define LOOKS_PER_ROUND 1024 /* without inotify */
+#define VERSION_PATH "module/neuron/version"
+#define DEVICES_PATH "devices/virtual/neuron_device"
+#define SWEEP_DEPTH_MAX 16
+#define ROOT_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+
+static struct core_tree_leaf *leaf_at(const struct core_tree *tree, uint32_t index)
+{
+    return ntk_vec_at(&tree->leaves, index);
+}
+
+static bool is_ours(const struct core_tree *tree, const struct stat *status)
+{
+    return status->st_mtim.tv_sec == tree->mark.tv_sec &&
+           status->st_mtim.tv_nsec == tree->mark.tv_nsec;
+}
+
+/* --- folders --------------------------------------------------------------------------------------- */
+
+/* The folder, and what is missing above it: from below, because mostly one is missing. */
+static int folder_make(int root_fd, char *path)
+{
+    char *slash;
+    int ret;
+
+    if (mkdirat(root_fd, path, 0755) == 0 || errno == EEXIST) {
+        return 0;
+    }
+    slash = strrchr(path, '/');
+    if (errno != ENOENT || !slash) {
+        return -errno;
+    }
+    *slash = '\0';
+    ret = folder_make(root_fd, path);
+    *slash = '/';
+    if (ret == 0 && mkdirat(root_fd, path, 0755) < 0 && errno != EEXIST) {
+        ret = -errno;
+    }
+    return ret;
+}
+
+/* Makes folder_fd that of the leaf. */
+static int folder_open(struct core_tree *tree, const struct core_tree_leaf *leaf)
+{
+    char path[CORE_TREE_PATH_BYTES];
+    int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+    int ret;
+
+    if (tree->folder_fd >= 0 && tree->open_folder == leaf->folder) {
+        return 0;
+    }
+    if (tree->folder_fd >= 0) {
+        close(tree->folder_fd);
+        tree->folder_fd = -1;
+    }
+    memcpy(path, leaf->path, (size_t)leaf->name - 1);
+    path[leaf->name - 1] = '\0';
+    if (!tree->is_new) {
+        tree->folder_fd = openat(tree->root_fd, path, flags);
+    }
+    if (tree->folder_fd < 0) {
+        ret = folder_make(tree->root_fd, path);
+        if (ret < 0) {
+            return ret;
+        }
+        tree->folder_fd = openat(tree->root_fd, path, flags);
+    }
+    if (tree->folder_fd < 0) {
+        return -errno;
+    }
+    tree->open_folder = leaf->folder;
+    return 0;
+}
+
+/* --- leaves ---------------------------------------------------------------------------------------- */
+
+static int text_put(const struct core_tree *tree, int fd, const char *text, bool is_fresh)
+{
+    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, tree->mark };
+    size_t bytes = strlen(text);
+
+    /* In place: a reader between the two sees the new text, or it and the end of a longer old one. */
+    return pwrite(fd, text, bytes, 0) == (ssize_t)bytes &&
+                   (is_fresh || ftruncate(fd, (off_t)bytes) == 0) && futimens(fd, times) == 0
+               ? 0
+               : -errno;
+}
+
+static int leaf_write(struct core_tree *tree, const struct core_tree_leaf *leaf, const char *text)
+{
+    const char *name = leaf->path + leaf->name;
+    int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
+    int ret = folder_open(tree, leaf);
+    int fd = -1;
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (tree->is_new) {
+        fd = openat(tree->folder_fd, name, flags | O_CREAT | O_EXCL, 0644);
+        if (fd >= 0) {
+            ret = text_put(tree, fd, text, true);
+            close(fd);
+            return ret;
+        }
+    }
+    fd = openat(tree->folder_fd, name, flags | O_CREAT, 0644);
+    if (fd < 0) {
+        return -errno;
+    }
+    ret = text_put(tree, fd, text, false);
+    close(fd);
+    return ret;
+}
+
+int ntk_core_tree_write(struct core_tree *tree, bool counters)
+{
+    char text[CORE_TREE_TEXT_BYTES];
+    int ret = 0;
+
+    ntk_vec_each(struct core_tree_leaf, leaf, &tree->leaves) {
+        if (!counters && ntk_core_tree_is_counter(leaf)) {
+            continue;
+        }
+        leaf->format(leaf, text, sizeof text);
+        if (leaf->last && strcmp(leaf->last, text) == 0) {
+            continue;
+        }
+        ret = leaf_write(tree, leaf, text);
+        if (ret < 0) {
+            break;
+        }
+        char *copy = strdup(text);
+        free(leaf->last);
+        leaf->last = copy;
+    }
+    tree->is_new = tree->is_new && (ret < 0 || !counters);
+    return ret;
+}
+
+/* --- what others write ------------------------------------------------------------------------------ */
+
+/* The text of a file without its end of line; false when it cannot be read. */
+static bool text_get(const struct core_tree *tree, const char *path, char *text, size_t bytes,
+                     struct stat *status)
+{
+    int fd = openat(tree->root_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t got = -1;
+
+    if (fd < 0) {
+        return false;
+    }
+    if (fstat(fd, status) == 0 && S_ISREG(status->st_mode)) {
+        got = pread(fd, text, bytes - 1, 0);
+    }
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return got >= 0;
+}
+
+/* Looks whether somebody else has written to the leaf, and does what that asks for. */
+static void leaf_look(struct core_tree *tree, struct core_tree_leaf *leaf)
+{
+    char text[CORE_TREE_TEXT_BYTES];
+    struct stat status;
+
+    if (!leaf->last || (fstatat(tree->root_fd, leaf->path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                        is_ours(tree, &status))) {
+        return;
+    }
+    if (text_get(tree, leaf->path, text, sizeof text, &status)) {
+        text[strcspn(text, "\n")] = '\0';
+        ntk_core_tree_take(tree, leaf, text);
+    }
+    free(leaf->last); /* its own text comes back with the next round */
+    leaf->last = NULL;
+}
+
+static void look_at_some(struct core_tree *tree, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && i < tree->leaves.count; i++) {
+        tree->next_look = tree->next_look + 1 < tree->leaves.count ? tree->next_look + 1 : 0;
+        leaf_look(tree, leaf_at(tree, tree->next_look));
+    }
+}
+
+static void watch_begin(struct core_tree *tree)
+{
+    char path[NTK_PATH_BYTES + CORE_TREE_PATH_BYTES];
+
+    tree->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    for (uint32_t i = 0; tree->watch_fd >= 0 && i < tree->folders.count; i++) {
+        const struct core_tree_folder *folder = ntk_vec_at(&tree->folders, i);
+        const struct core_tree_leaf *leaf = leaf_at(tree, folder->first);
+        uint32_t none = CORE_TREE_NONE;
+        int watch;
+
+        (void)snprintf(path, sizeof path, "%s/%.*s", tree->root, leaf->name - 1, leaf->path);
+        watch = inotify_add_watch(tree->watch_fd, path, IN_MODIFY | IN_ONLYDIR | IN_DONT_FOLLOW);
+        while (watch >= 0 && tree->watches.count <= (size_t)watch) {
+            if (ntk_vec_push(&tree->watches, &none) < 0) {
+                watch = -1;
+            }
+        }
+        if (watch < 0) { /* the limit of the user, for example */
+            close(tree->watch_fd);
+            tree->watch_fd = -1;
+            break;
+        }
+        *(uint32_t *)ntk_vec_at(&tree->watches, (size_t)watch) = i;
+    }
+}
+
+static bool watch_is_ours(const struct core_tree *tree)
+{
+    static const char inotify[] = "anon_inode:inotify";
+    char path[64];
+    char link[64];
+    ssize_t bytes;
+
+    if (tree->watch_fd < 0) {
+        return false;
+    }
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", tree->watch_fd);
+    bytes = readlink(path, link, sizeof link);
+    return bytes == (ssize_t)strlen(inotify) && memcmp(link, inotify, (size_t)bytes) == 0;
+}
+
+static void event_take(struct core_tree *tree, const struct inotify_event *event)
+{
+    uint32_t folder = CORE_TREE_NONE;
+
+    if (event->mask & IN_Q_OVERFLOW) {
+        look_at_some(tree, (uint32_t)tree->leaves.count);
+        return;
+    }
+    if (event->wd >= 0 && (size_t)event->wd < tree->watches.count) {
+        folder = *(uint32_t *)ntk_vec_at(&tree->watches, (size_t)event->wd);
+    }
+    if (folder == CORE_TREE_NONE || event->len == 0 || !(event->mask & IN_MODIFY)) {
+        return;
+    }
+    uint32_t at = ((struct core_tree_folder *)ntk_vec_at(&tree->folders, folder))->first;
+    while (at != CORE_TREE_NONE) {
+        struct core_tree_leaf *leaf = leaf_at(tree, at);
+
+        if (strcmp(leaf->path + leaf->name, event->name) == 0) {
+            leaf_look(tree, leaf);
+            return;
+        }
+        at = leaf->next;
+    }
+}
+
+void ntk_core_tree_listen(struct core_tree *tree)
+{
+    _Alignas(struct inotify_event) char events[16384];
+    ssize_t got;
+
+    if (tree->root_fd < 0) {
+        return;
+    }
+    if (!tree->listens) {
+        tree->listens = true;
+        watch_begin(tree);
+        look_at_some(tree, (uint32_t)tree->leaves.count); /* before the watch began */
+        return;
+    }
+    if (!watch_is_ours(tree)) {
+        tree->watch_fd = -1; /* not ours to close */
+        look_at_some(tree, LOOKS_PER_ROUND);
+        return;
+    }
+    /* Our own writing makes events too, at most a few for each leaf; so does a user in a loop, whom the
+     * next round serves. */
+    for (size_t round = 0; round <= tree->leaves.count; round++) {
+        got = read(tree->watch_fd, events, sizeof events);
+        if (got <= 0) {
+            return;
+        }
+        for (ssize_t at = 0; at < got;) {
+            const struct inotify_event *event = (const struct inotify_event *)(events + at);
+
+            event_take(tree, event);
+            at += (ssize_t)(sizeof *event + event->len);
+        }
+    }
+}
+
+/* --- opening ---------------------------------------------------------------------------------------- */
+
+/* The folder above the root must be ours: the default place lies in /tmp. */
+static int root_prepare(struct core_tree *tree, struct ntk_err *err)
+{
+    char folder[NTK_PATH_BYTES];
+    struct stat status;
+
+    (void)snprintf(folder, sizeof folder, "%s", tree->root);
+    *strrchr(folder, '/') = '\0';
+    int ret = ntk_fs_make_folders(folder, 0700, err);
+    if (ret < 0) {
+        return ret;
+    }
+    if (lstat(folder, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {
+        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
+                           "%s is no folder of this user; the device tree is not published",
+                           folder);
+    }
+    tree->is_new = mkdir(tree->root, 0755) == 0;
+    tree->root_fd = open(tree->root, ROOT_FLAGS);
+    if (tree->root_fd < 0 || fstat(tree->root_fd, &status) < 0) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open the device tree %s: %s",
+                           tree->root, strerror(errno));
+    }
+    tree->root_device = status.st_dev;
+    tree->root_file = status.st_ino;
+    return 0;
+}
+
+int ntk_core_tree_enter(struct core_tree *tree)
+{
+    struct stat status;
+
+    if (tree->root_fd >= 0) {
+        return 0;
+    }
+    tree->root_fd = open(tree->root, ROOT_FLAGS);
+    if (tree->root_fd < 0) {
+        return -errno;
+    }
+    return fstat(tree->root_fd, &status) == 0 && status.st_dev == tree->root_device &&
+                   status.st_ino == tree->root_file
+               ? 0
+               : -ESTALE;
+}
+
+void ntk_core_tree_leave(struct core_tree *tree)
+{
+    int *fds[] = { &tree->root_fd, &tree->folder_fd };
+
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        if (*fds[i] >= 0) {
+            close(*fds[i]);
+            *fds[i] = -1;
+        }
+    }
+}
+
+/* Whether a file of the machine or a folder on the way to one has this path. */
+struct known {
+    const struct core_tree *tree;
+    struct ntk_map paths;
+};
+
+static int known_fill(struct known *known)
+{
+    char path[CORE_TREE_PATH_BYTES];
+    int ret = 0;
+
+    ntk_vec_each(struct core_tree_leaf, leaf, &known->tree->leaves) {
+        (void)snprintf(path, sizeof path, "%s", leaf->path);
+        ret = ntk_map_put(&known->paths, path, leaf);
+        for (char *slash = strrchr(path, '/'); slash && ret == 0; slash = strrchr(path, '/')) {
+            *slash = '\0';
+            if (ntk_map_get(&known->paths, path)) {
+                break;
+            }
+            ret = ntk_map_put(&known->paths, path, leaf);
+        }
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+/* Removes what is below the folder and is not known. Takes the descriptor. */
+static void sweep(const struct known *known, int fd, const char *path, int depth)
+{
+    DIR *dir = fdopendir(fd);
+    const struct dirent *entry;
+
+    if (!dir) {
+        close(fd);
+        return;
+    }
+    while (depth < SWEEP_DEPTH_MAX && (entry = readdir(dir))) {
+        char inner[CORE_TREE_PATH_BYTES];
+        char full[NTK_PATH_BYTES + CORE_TREE_PATH_BYTES];
+        struct stat status;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        int length =
+            snprintf(inner, sizeof inner, "%s%s%s", path, path[0] ? "/" : "", entry->d_name);
+        bool is_known = length > 0 && (size_t)length < sizeof inner &&
+                        ntk_map_get(&known->paths, inner) != NULL;
+        bool is_folder = fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         S_ISDIR(status.st_mode);
+
+        if (!is_folder) {
+            if (!is_known || !S_ISREG(status.st_mode)) { /* links are made anew */
+                (void)unlinkat(dirfd(dir), entry->d_name, 0);
+            }
+        } else if (is_known) {
+            int next =
+                openat(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+            if (next >= 0) {
+                sweep(known, next, inner, depth + 1);
+            }
+        } else {
+            (void)snprintf(full, sizeof full, "%s/%s%s%s", known->tree->root, path,
+                           path[0] ? "/" : "", entry->d_name);
+            (void)ntk_fs_remove_tree(full, NULL);
+        }
+    }
+    closedir(dir);
+}
+
+/* Another machine's tree: what both have stays, which is far cheaper than making it anew. */
+static int tree_clean(struct core_tree *tree, struct ntk_err *err)
+{
+    struct known known = { .tree = tree };
+    int fd = openat(tree->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int ret = fd < 0 ? -errno : known_fill(&known);
+
+    if (ret == 0) {
+        sweep(&known, fd, "", 0);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    ntk_map_fini(&known.paths);
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot clean the device tree %s: %s",
+                                 tree->root, strerror(-ret))
+                   : 0;
+}
+
+/* This machine's tree, left by an earlier publisher. */
+static void tree_adopt(struct core_tree *tree)
+{
+    char text[CORE_TREE_TEXT_BYTES];
+    struct stat status;
+
+    if (!text_get(tree, VERSION_PATH, text, sizeof text, &status) || !is_ours(tree, &status)) {
+        return; /* of a version that did not mark its files */
+    }
+    ntk_vec_each(struct core_tree_leaf, leaf, &tree->leaves) {
+        if (!text_get(tree, leaf->path, text, sizeof text, &status)) {
+            continue;
+        }
+        if (is_ours(tree, &status)) {
+            leaf->last = strdup(text);
+        } else {
+            text[strcspn(text, "\n")] = '\0';
+            ntk_core_tree_take(tree, leaf, text);
+        }
+    }
+}
+
+bool ntk_core_tree_exists(const struct core_tree *tree)
+{
+    char path[NTK_PATH_BYTES + 64];
+
+    (void)snprintf(path, sizeof path, "%s/" DEVICES_PATH "/neuron0/core_count", tree->root);
+    return access(path, F_OK) == 0;
+}
+
+int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err)
+{
+    int ret = root_prepare(tree, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    /* No write of anybody has that time. */
+    tree->mark.tv_sec =
+        (time_t)(tree->soft->state->header.created_realtime_ns / NTK_NS_PER_SECOND) - 1;
+    tree->mark.tv_nsec = 0;
+    if (tree->soft->is_new && !tree->is_new) {
+        ret = tree_clean(tree, err);
+    } else if (!tree->is_new) {
+        tree_adopt(tree);
+    }
+    tree->soft->is_new = false;
+    return ret;
+}
+
+int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err)
+{
+    char path[CORE_TREE_PATH_BYTES];
+    char target[CORE_TREE_PATH_BYTES];
+
+    for (uint32_t d = 0; d < tree->row->facts.device_count; d++) {
+        (void)snprintf(path, sizeof path, "class/neuron_device/neuron%u", d);
+        (void)snprintf(target, sizeof target, "../../" DEVICES_PATH "/neuron%u", d);
+        if (symlinkat(target, tree->root_fd, path) < 0 && errno != EEXIST) {
+            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s/%s: %s", tree->root,
+                               path, strerror(errno));
+        }
+    }
+    /* Who has looked meanwhile looks again. */
+    (void)utimensat(tree->root_fd, DEVICES_PATH, NULL, 0);
+    return 0;
+}
+
+void ntk_core_tree_close(struct core_tree *tree)
+{
+    ntk_core_tree_leave(tree);
+    if (watch_is_ours(tree)) {
+        close(tree->watch_fd);
+    }
+    tree->watch_fd = -1;
+    ntk_vec_each(struct core_tree_leaf, leaf, &tree->leaves) {
+        free(leaf->last);
+        leaf->last = NULL;
+    }
+    tree->watches.count = 0;
+    tree->listens = false;
+}
