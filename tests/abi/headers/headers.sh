@@ -14,13 +14,14 @@ check() { # header, compiler, flags...
     case $header in # of one architecture only
     *_x86_64.h | *_aarch64.h) [[ $header == *"_${machine%%-*}.h" ]] || return ;;
     esac
-    # Without protobuf there are no headers made of .proto files.
-    local made
-    for made in $(sed -n 's/^#include "\(.*\.pb-c\.h\)"$/\1/p' "$header"); do
-        [ -e "$generated/$made" ] || return
-    done
     if ! out=$(printf '#include "%s"\n' "$header" |
         "$@" -fsyntax-only -Wall -Wextra -Werror -I. -Iruntime-hooks/include -I"$generated" - 2>&1); then
+        # Cross-compiled with few packages, what includes a header of another one is left out.
+        local missing
+        missing=$(sed -n 's/.*fatal error: \(.*\): No such file.*/\1/p' <<<"$out")
+        if [ -n "${NTK_EMULATED:-}" ] && [ -n "$missing" ] && [ ! -e "$missing" ]; then
+            return
+        fi
         printf 'header %s alone with: %s\n%s\n' "$header" "$*" "$out"
         failed=1
     fi
