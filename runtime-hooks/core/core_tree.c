@@ -564,7 +564,8 @@ static bool device_is_open(const struct core_tree *tree, uint32_t device)
 
     for (uint32_t core = device * cores; core < (device + 1) * cores; core++) {
         if (ntk_core_soft_holder(tree->soft, core) != 0 ||
-            ntk_abi_load(&tree->soft->state->core[core].owner_pid) == (uint64_t)getpid()) {
+            (!tree->adopts &&
+             ntk_abi_load(&tree->soft->state->core[core].owner_pid) == (uint64_t)getpid())) {
             return true;
         }
     }

@@ -463,6 +463,7 @@ static void tree_adopt(struct core_tree *tree)
     if (!text_get(tree, VERSION_PATH, text, sizeof text, &status) || !is_ours(tree, &status)) {
         return; /* of a version that did not mark its files */
     }
+    tree->adopts = true;
     ntk_vec_each(struct core_tree_leaf, leaf, &tree->leaves) {
         if (!text_get(tree, leaf->path, text, sizeof text, &status)) {
             continue;
@@ -474,6 +475,7 @@ static void tree_adopt(struct core_tree *tree)
             ntk_core_tree_take(tree, leaf, text);
         }
     }
+    tree->adopts = false;
 }
 
 bool ntk_core_tree_exists(const struct core_tree *tree)

@@ -327,6 +327,9 @@ static void a_reset_counts_on_every_core_of_a_device_that_nobody_uses(void **sta
 
 static void what_is_written_while_no_process_runs_is_taken_by_the_next(void **state)
 {
+    struct ntk_core_options options = { 0 };
+    struct ntk_core *core = NULL;
+
     (void)state;
     build("trn1.2xlarge");
     leaf_put(DEVICES "neuron0/reset", "1\n");
@@ -337,6 +340,12 @@ static void what_is_written_while_no_process_runs_is_taken_by_the_next(void **st
     assert_string_equal(leaf(DEVICES "neuron0/info/architecture/device_name"), "Trainium1");
     build("trn1.2xlarge");
     assert_int_equal(number(RESETS(0, 1)), 1);
+    /* The next that opens the device was not there when it was asked for. */
+    leaf_put(DEVICES "neuron0/reset", "1\n");
+    assert_int_equal(ntk_core_open(&options, &core, NULL), 0);
+    ntk_core_close(core);
+    assert_int_equal(number(RESETS(0, 0)), 2);
+    assert_int_equal(number(RESETS(0, 1)), 2);
 }
 
 /* Method: the tree goes away under its publisher. */
