@@ -1,0 +1,60 @@
+# dashboards.sh - every query of every dashboard, every variable and every recording rule returns data from
+# a live machine in a real Prometheus; the dashboards are what make.jq makes of their tables; rules pass
+# promtool's unit tests.
+. "$(dirname "$0")/../../../e2e/lib.sh"
+here=$(dirname "$(readlink -f "$BASH_SOURCE")")
+source=$NTK_SOURCE_DIR/exporters/prometheus
+needs prometheus promtool jq curl neuron-monitor neuron-bench neuron-packager
+
+for panels in "$source"/dashboards/*.panels.json; do
+    name=neuron-$(basename "$panels" .panels.json).json
+    jq -f "$source/dashboards/make.jq" "$panels" | cmp - "$source/dashboards/$name" ||
+        fail "$name is not what make.jq makes of $(basename "$panels")"
+    jq -es '.[0] | [.panels[].id] | length == (unique | length)' "$source/dashboards/$name" >/dev/null || fail "$name: ids"
+    jq -e '[.panels[].gridPos | .x + .w] | max <= 24' "$source/dashboards/$name" >/dev/null || fail "$name: too wide"
+done
+
+cp "$source/rules/neuron.rules.yml" "$here/../rules/neuron.test.yml" .
+promtool check rules neuron.rules.yml >check.log 2>&1 || fail "$(cat check.log)"
+promtool test rules neuron.test.yml >check.log 2>&1 || fail "$(cat check.log)"
+# Every alert has a case in which it fires.
+for alert in $(sed -n 's/ *- alert: //p' neuron.rules.yml); do
+    grep -A 3 "alertname: $alert" neuron.test.yml | grep -q exp_labels || fail "no case in which $alert fires"
+done
+
+agent_is_up() { grep -q 'serving metrics at port' agent.log && echo yes; }
+server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
+server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
+# Whether a query has at least one value that is a number.
+has_data() {
+    [ "$(curl -sG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" |
+        jq '[.data.result[]? | select(.value[1] != "NaN")] | length')" -gt 0 ] && echo yes
+}
+
+neuron-monitor --period 500ms --prometheus 127.0.0.1:0 --verbose 1 --quiet 2>agent.log &
+pids+=($!)
+wait_for agent_is_up
+cat >server.yml <<END
+global: { scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms }
+rule_files: [ neuron.rules.yml ]
+scrape_configs:
+  - { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log)" ] } ] }
+END
+prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 \
+    --log.level=info >server.log 2>&1 &
+pids+=($!)
+wait_for server_is_up
+neuron-packager example mlp -o mlp.neff
+NEURON_PROCESS_TAG=shown neuron-bench exec mlp.neff --cores 0-1 --rate 50 --duration 10m >/dev/null &
+pids+=($!)
+wait_for has_data 'rate(neuron_execution_latency_seconds_count{latency_type="device"}[10s]) > 0'
+
+count=0
+while IFS= read -r query; do
+    wait_for has_data "$query"
+    count=$((count + 1))
+done < <(jq -r '(.panels[].targets[].expr), (.templating.list[] | select(.type == "query") |
+    "count by (\(.name)) (\(.query.query | capture("label_values\\((?<of>[^,]*),").of))")' "$source"/dashboards/neuron-*.json |
+    sed 's/\$__rate_interval/10s/g; s/\$[a-z_]*/.*/g' | sort -u)
+[ $count -ge 40 ] || fail "only $count queries were tried"
+for record in $(sed -n 's/ *- record: //p' neuron.rules.yml); do wait_for has_data "$record"; done
