@@ -20,10 +20,36 @@ static void clean(char to[NTK_PROMETHEUS_LABEL_BYTES], const char *from)
     ntk_str_copy_clean(to, NTK_PROMETHEUS_LABEL_BYTES, from, strlen(from));
 }
 
+/* The end of a snapshot's period, and its length. */
+struct moment {
+    uint64_t now_ns; /* Unix time */
+    uint64_t period_ns;
+};
+
+static double seconds_of(const struct moment *moment)
+{
+    return (double)moment->now_ns / (double)NTK_NS_PER_SECOND;
+}
+
+/* Since when a group counts that is seen for the first time. */
+static uint64_t began_ns(const struct moment *moment, uint64_t group_period_ns)
+{
+    uint64_t period_ns = group_period_ns == 0 || group_period_ns == NTK_GROUP_ABSENT
+                             ? moment->period_ns
+                             : group_period_ns;
+
+    return period_ns < moment->now_ns ? moment->now_ns - period_ns : moment->now_ns;
+}
+
 /* -- tags --------------------------------------------------------------------------------------- */
 
-static void tag_clear(struct ntk_prometheus_tag *tag)
+static void tag_clear(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag)
 {
+    ntk_vec_each(struct ntk_prometheus_latency, latency, &tag->latencies) {
+        page->fine_count -= (latency->total.fine != NULL) + (latency->device.fine != NULL);
+        free(latency->total.fine);
+        free(latency->device.fine);
+    }
     ntk_vec_fini(&tag->cores);
     ntk_vec_fini(&tag->memory);
     ntk_vec_fini(&tag->models);
@@ -35,10 +61,10 @@ static void tag_clear(struct ntk_prometheus_tag *tag)
     tag->has_cpu = tag->has_memory = tag->has_percentiles = false;
 }
 
-static void tag_destroy(struct ntk_prometheus_tag *tag)
+static void tag_destroy(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag)
 {
     if (tag) {
-        tag_clear(tag);
+        tag_clear(page, tag);
         free(tag);
     }
 }
@@ -56,13 +82,13 @@ static void forget_oldest(struct ntk_prometheus_page *page)
     }
     if (oldest) {
         ntk_map_remove(&page->tags, oldest->tag);
-        tag_destroy(oldest);
+        tag_destroy(page, oldest);
     }
 }
 
 /* NULL when there is no room. */
 static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page, const char *text,
-                                           double now_seconds)
+                                           uint64_t group_period_ns, const struct moment *moment)
 {
     char name[NTK_PROMETHEUS_LABEL_BYTES];
 
@@ -82,8 +108,9 @@ static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page, con
         return NULL;
     }
     memcpy(tag->tag, name, sizeof name);
-    tag->created_seconds = now_seconds;
-    tag_clear(tag);
+    tag->created_seconds = seconds_of(moment);
+    tag->began_ns = began_ns(moment, group_period_ns);
+    tag_clear(page, tag);
     if (ntk_map_put(&page->tags, name, tag) < 0) {
         free(tag);
         return NULL;
@@ -164,9 +191,33 @@ static const char *name_of(const struct ntk_model_sample *model)
     return model->name[0] ? model->name : model->neff_path;
 }
 
-/* Histograms of models go with the executions. */
-static void add_latencies(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+static void add_latency(struct ntk_prometheus_page *page,
+                        struct ntk_prometheus_latency_series *series,
+                        const struct ntk_histogram *period, uint64_t period_began_ns)
 {
+    if (period->entry_count == 0) {
+        return;
+    }
+    if (!series->began_ns) {
+        series->began_ns = period_began_ns;
+        if (page->keeps_fine_latencies && page->fine_count < NTK_PROMETHEUS_FINE_MAX) {
+            series->fine = calloc(1, sizeof *series->fine);
+            page->fine_count += series->fine != NULL;
+        }
+    }
+    ntk_latency_series_add(&series->edges, period);
+    if (series->fine) {
+        ntk_histogram_dense_merge(series->fine, period);
+    }
+}
+
+/* Histograms of models go with the executions. */
+static void add_latencies(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag,
+                          const struct ntk_runtime_sample *runtime, const struct moment *moment)
+{
+    uint64_t period_began_ns =
+        began_ns(moment, runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS]);
+
     for (size_t i = 0; i < runtime->model_count; i++) {
         const struct ntk_model_sample *model = &runtime->models[i];
         if (!(model->has & (NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_DEVICE_LATENCY))) {
@@ -174,8 +225,8 @@ static void add_latencies(struct ntk_prometheus_tag *tag, const struct ntk_runti
         }
         struct ntk_prometheus_latency *latency = tag_latency(tag, name_of(model));
         if (latency) {
-            ntk_latency_series_add(&latency->total, &model->total_latency);
-            ntk_latency_series_add(&latency->device, &model->device_latency);
+            add_latency(page, &latency->total, &model->total_latency, period_began_ns);
+            add_latency(page, &latency->device, &model->device_latency, period_began_ns);
         }
     }
 }
@@ -270,13 +321,14 @@ static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
 }
 
 /* What the groups of this snapshot replace is emptied before the first runtime of the tag adds. */
-static void begin_tag(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag,
+                      const struct ntk_runtime_sample *runtime)
 {
     bool memory = is_due(runtime, NTK_RUNTIME_GROUP_MEMORY, NTK_RUNTIME_HAS_MEMORY);
     bool cores = is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES);
 
     if (!tag->is_live) {
-        tag_clear(tag);
+        tag_clear(page, tag);
         tag->is_live = true;
     }
     ntk_vec_each(struct ntk_prometheus_core, core, &tag->cores) {
@@ -304,20 +356,21 @@ static void begin_tag(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
 }
 
 static int update_runtime(struct ntk_prometheus_page *page,
-                          const struct ntk_runtime_sample *runtime, double now_seconds)
+                          const struct ntk_runtime_sample *runtime, const struct moment *moment)
 {
-    struct ntk_prometheus_tag *tag = find_tag(page, runtime->tag, now_seconds);
+    struct ntk_prometheus_tag *tag = find_tag(
+        page, runtime->tag, runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS], moment);
 
     if (!tag) {
         return -ENOMEM;
     }
     if (tag->last_sequence != page->sequence || !tag->is_live) {
-        begin_tag(tag, runtime);
+        begin_tag(page, tag, runtime);
         tag->last_sequence = page->sequence;
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         add_executions(tag, runtime);
-        add_latencies(tag, runtime);
+        add_latencies(page, tag, runtime, moment);
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_MEMORY, NTK_RUNTIME_HAS_MEMORY)) {
         add_memory(tag, runtime);
@@ -448,13 +501,15 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot)
 {
     const struct ntk_hardware *hardware = &snapshot->hardware;
-    double now_seconds =
-        (double)(snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns()) /
-        (double)NTK_NS_PER_SECOND;
+    const struct moment moment = {
+        .now_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns(),
+        .period_ns = snapshot->period_ns,
+    };
     int ret = 0;
 
     if (page->sequence++ == 0) {
-        page->created_seconds = now_seconds;
+        page->created_seconds = seconds_of(&moment);
+        page->began_ns = began_ns(&moment, 0);
     }
     if (page->instance_id[0] == '\0' || page->zone[0] == '\0') {
         take_instance(page, snapshot);
@@ -468,13 +523,13 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
         page->cores_per_device = hardware->cores_per_device / (hardware->lnc ? hardware->lnc : 1);
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        int added = update_runtime(page, &snapshot->runtimes[i], now_seconds);
+        int added = update_runtime(page, &snapshot->runtimes[i], &moment);
         ret = added < 0 ? added : ret;
     }
     ntk_map_each(entry, &page->tags) {
         struct ntk_prometheus_tag *tag = entry->value;
         if (tag->is_live && tag->last_sequence != page->sequence) {
-            tag_clear(tag); /* its last runtime is gone; the totals stay */
+            tag_clear(page, tag); /* its last runtime is gone; the totals stay */
             tag->is_live = false;
         }
     }
@@ -496,7 +551,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
 void ntk_prometheus_page_fini(struct ntk_prometheus_page *page)
 {
     ntk_map_each(entry, &page->tags) {
-        tag_destroy(entry->value);
+        tag_destroy(page, entry->value);
     }
     ntk_map_fini(&page->tags);
     memset(page, 0, sizeof *page);

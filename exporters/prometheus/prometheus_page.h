@@ -29,6 +29,7 @@ extern "C" {
  * out (models). */
 #define NTK_PROMETHEUS_TAGS_MAX 4096
 #define NTK_PROMETHEUS_MODELS_MAX 256
+#define NTK_PROMETHEUS_FINE_MAX 4096 /* whole histograms; further series have none */
 #define NTK_PROMETHEUS_LABEL_BYTES 256
 #define NTK_PROMETHEUS_CORES_MAX 1024
 
@@ -54,10 +55,16 @@ struct ntk_prometheus_model { /* of a tag: one that is loaded */
     char name[NTK_PROMETHEUS_LABEL_BYTES];
 };
 
+struct ntk_prometheus_latency_series {
+    uint64_t began_ns; /* Unix time since when it counts; 0: nothing was counted yet */
+    struct ntk_latency_series edges;
+    struct ntk_histogram_dense *fine; /* NULL unless the page keeps them */
+};
+
 struct ntk_prometheus_latency { /* of a tag: all models of a name */
     char model_name[NTK_PROMETHEUS_LABEL_BYTES];
-    struct ntk_latency_series total;
-    struct ntk_latency_series device;
+    struct ntk_prometheus_latency_series total;
+    struct ntk_prometheus_latency_series device;
 };
 
 struct ntk_prometheus_tag {
@@ -65,6 +72,7 @@ struct ntk_prometheus_tag {
     bool is_live;           /* on the page */
     uint64_t last_sequence; /* of the update that had it */
     double created_seconds; /* Unix time of its first snapshot */
+    uint64_t began_ns;      /* Unix time since when it counts: the begin of that period */
     bool has_executions;
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
@@ -111,8 +119,11 @@ struct ntk_prometheus_process { /* the exporter itself */
 };
 
 struct ntk_prometheus_page {
-    uint64_t sequence; /* updates so far */
+    bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
+    size_t fine_count;         /* of these */
+    uint64_t sequence;         /* updates so far */
     double created_seconds;
+    uint64_t began_ns;   /* Unix time since when it counts */
     struct ntk_map tags; /* by tag: struct ntk_prometheus_tag */
 
     /* Values of the instance, those of the first snapshot. */

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT */
+/* prometheus_walk - the page as points. */
+#include "exporters/prometheus/prometheus_walk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+
+#define NS (double)NTK_NS_PER_SECOND
+
+struct walk {
+    const struct ntk_prometheus_page *page;
+    const struct ntk_metric_row *row; /* of the family */
+    void (*visit)(const struct ntk_prometheus_point *point, void *ctx);
+    void *ctx;
+};
+
+/* -- pieces ------------------------------------------------------------------------------------- */
+
+#define LABELS(...)                       \
+    (const struct ntk_prometheus_label[]) \
+    {                                     \
+        __VA_ARGS__,                      \
+        {                                 \
+            NULL, NULL                    \
+        }                                 \
+    }
+#define NO_LABELS ((const struct ntk_prometheus_label[]){ { NULL, NULL } })
+
+static void visit(const struct walk *e, struct ntk_prometheus_point point)
+{
+    if (e->row->kind == NTK_METRIC_KIND_COUNTER && point.began_ns == 0) {
+        point.began_ns = e->page->began_ns;
+    }
+    e->visit(&point, e->ctx);
+}
+
+static void sample(const struct walk *e, const struct ntk_prometheus_label *labels, double value)
+{
+    visit(e, (struct ntk_prometheus_point){
+                 .has_instance_labels = true, .labels = labels, .number = value });
+}
+
+static void sample_u64(const struct walk *e, const struct ntk_prometheus_label *labels,
+                       uint64_t value)
+{
+    visit(e, (struct ntk_prometheus_point){ .has_instance_labels = true,
+                                            .labels = labels,
+                                            .is_integer = true,
+                                            .integer = value,
+                                            .number = (double)value });
+}
+
+/* A counter whose beginning the vendor's page shows. */
+static void counter(const struct walk *e, const struct ntk_prometheus_label *labels, uint64_t value,
+                    double created_seconds, uint64_t began_ns)
+{
+    visit(e, (struct ntk_prometheus_point){ .has_instance_labels = true,
+                                            .labels = labels,
+                                            .is_integer = true,
+                                            .integer = value,
+                                            .number = (double)value,
+                                            .created_seconds = created_seconds,
+                                            .began_ns = began_ns });
+}
+
+struct number {
+    char text[16];
+};
+
+static struct number number_text(uint32_t value)
+{
+    struct number number;
+
+    snprintf(number.text, sizeof number.text, "%u", value);
+    return number;
+}
+
+#define each_live_tag(name)                                                                  \
+    ntk_map_each(name##_entry, &e->page->tags)                                               \
+        for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
+            if (name->is_live)
+
+/* -- the vendor's families ---------------------------------------------------------------------- */
+
+static void core_utilization(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
+            if (core->has_utilization) {
+                struct number number = number_text(core->core);
+                sample(e, LABELS({ "neuroncore", number.text }, { "runtime_tag", tag->tag }),
+                       core->utilization);
+            }
+        }
+    }
+}
+
+static void runtime_cpu(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        if (tag->has_cpu) {
+            sample(e, LABELS({ "runtime_tag", tag->tag }, { "usage_type", "system" }),
+                   tag->cpu_system);
+            sample(e, LABELS({ "runtime_tag", tag->tag }, { "usage_type", "user" }), tag->cpu_user);
+        }
+    }
+}
+
+static void runtime_memory(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        if (tag->has_memory) {
+            sample_u64(e, LABELS({ "memory_location", "host" }, { "runtime_tag", tag->tag }),
+                       tag->host_bytes);
+            sample_u64(e,
+                       LABELS({ "memory_location", "neuron_device" }, { "runtime_tag", tag->tag }),
+                       tag->device_bytes);
+        }
+    }
+}
+
+static void core_memory(struct walk *e, enum ntk_memory_group group)
+{
+    each_live_tag(tag)
+    {
+        ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
+            if (core->has_memory) {
+                struct number number = number_text(core->core);
+                sample_u64(e,
+                           LABELS({ "memory_location", "None" }, { "neuroncore", number.text },
+                                  { "runtime_tag", tag->tag }),
+                           core->group_bytes[group]);
+            }
+        }
+    }
+}
+
+static void core_memory_constants(struct walk *e)
+{
+    core_memory(e, NTK_GROUP_CONSTANTS);
+}
+
+static void core_memory_model_code(struct walk *e)
+{
+    core_memory(e, NTK_GROUP_MODEL_CODE);
+}
+
+static void core_memory_scratchpad(struct walk *e)
+{
+    core_memory(e, NTK_GROUP_SCRATCHPAD);
+}
+
+static void core_memory_runtime(struct walk *e)
+{
+    core_memory(e, NTK_GROUP_RUNTIME);
+}
+
+static void core_memory_tensors(struct walk *e)
+{
+    core_memory(e, NTK_GROUP_TENSORS);
+}
+
+static void execution_errors(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions; i++) {
+            counter(e,
+                    LABELS({ "error_type", ntk_error_class_names[i] }, { "runtime_tag", tag->tag }),
+                    tag->error_class[i], tag->created_seconds, tag->began_ns);
+        }
+    }
+}
+
+static void execution_status(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions; i++) {
+            counter(e, LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
+                    tag->outcome[i], tag->created_seconds, tag->began_ns);
+        }
+    }
+}
+
+static void execution_latency(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        for (int i = 0; i < NTK_PERCENTILE_COUNT && tag->has_percentiles; i++) {
+            sample(e,
+                   LABELS({ "percentile", ntk_percentile_names[i] }, { "runtime_tag", tag->tag }),
+                   tag->percentile_seconds[i]);
+        }
+    }
+}
+
+static void ecc_events(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        struct number number = number_text(device->index);
+        for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
+            counter(
+                e,
+                LABELS({ "event_type", ntk_ecc_names[k] }, { "neuron_device_index", number.text }),
+                device->ecc[k], e->page->created_seconds, e->page->began_ns);
+        }
+    }
+}
+
+static void system_cpu_count(struct walk *e)
+{
+    if (e->page->has_cpu) {
+        sample_u64(e, NO_LABELS, e->page->cpu_count);
+    }
+}
+
+static void system_cpu(struct walk *e)
+{
+    if (e->page->has_cpu) {
+        sample(e, LABELS({ "usage_type", "system" }), e->page->cpu_system);
+        sample(e, LABELS({ "usage_type", "user" }), e->page->cpu_user);
+    }
+}
+
+static void system_memory_total(struct walk *e)
+{
+    if (e->page->has_memory) {
+        sample_u64(e, NO_LABELS, e->page->memory_total_bytes);
+    }
+}
+
+static void system_memory_used(struct walk *e)
+{
+    if (e->page->has_memory) {
+        sample_u64(e, NO_LABELS, e->page->memory_used_bytes);
+    }
+}
+
+static void system_swap_total(struct walk *e)
+{
+    if (e->page->has_memory) {
+        sample_u64(e, NO_LABELS, e->page->swap_total_bytes);
+    }
+}
+
+static void system_swap_used(struct walk *e)
+{
+    if (e->page->has_memory) {
+        sample_u64(e, NO_LABELS, e->page->swap_used_bytes);
+    }
+}
+
+static void instance_info(struct walk *e)
+{
+    sample_u64(e, NO_LABELS, 1);
+}
+
+static void hardware_info(struct walk *e)
+{
+    if (e->page->device_count > 0) {
+        struct number devices = number_text(e->page->device_count);
+        struct number cores = number_text(e->page->cores_per_device);
+        sample_u64(e,
+                   LABELS({ "neuron_device_count", devices.text },
+                          { "neuroncore_per_device_count", cores.text }),
+                   1);
+    }
+}
+
+/* -- ours --------------------------------------------------------------------------------------- */
+
+static void latency_series(struct walk *e, const struct ntk_prometheus_tag *tag,
+                           const char *model_name, const char *type,
+                           const struct ntk_prometheus_latency_series *series)
+{
+    if (series->edges.count > 0) {
+        visit(e, (struct ntk_prometheus_point){ .has_instance_labels = true,
+                                                .labels = LABELS({ "latency_type", type },
+                                                                 { "model_name", model_name },
+                                                                 { "runtime_tag", tag->tag }),
+                                                .latency = series,
+                                                .began_ns = series->began_ns });
+    }
+}
+
+static void latency_histogram(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        ntk_vec_each(const struct ntk_prometheus_latency, latency, &tag->latencies) {
+            latency_series(e, tag, latency->model_name, "total", &latency->total);
+            latency_series(e, tag, latency->model_name, "device", &latency->device);
+        }
+    }
+}
+
+static void machine_executions(struct walk *e)
+{
+    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        sample_u64(e, LABELS({ "status_type", ntk_outcome_names[i] }), e->page->outcome[i]);
+    }
+}
+
+static void machine_errors(struct walk *e)
+{
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        sample_u64(e, LABELS({ "error_type", ntk_error_class_names[i] }), e->page->error_class[i]);
+    }
+}
+
+static void machine_utilization(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->core_count; i++) {
+        struct number number = number_text((uint32_t)i);
+        sample(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].utilization);
+    }
+}
+
+static void machine_busy(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->core_count; i++) {
+        struct number number = number_text((uint32_t)i);
+        sample(e, LABELS({ "neuroncore", number.text }), (double)e->page->cores[i].busy_ns / NS);
+    }
+}
+
+static void machine_engines(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->core_count; i++) {
+        const struct ntk_prometheus_machine_core *core = &e->page->cores[i];
+        struct number number = number_text((uint32_t)i);
+        for (int k = 0; k < NTK_ENGINE_COUNT && core->has & NTK_CORE_HAS_ENGINES; k++) {
+            sample(e, LABELS({ "engine", ntk_engine_labels[k] }, { "neuroncore", number.text }),
+                   (double)core->engine_busy_ns[k] / NS);
+        }
+    }
+}
+
+static void machine_flops(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->core_count; i++) {
+        struct number number = number_text((uint32_t)i);
+        if (e->page->cores[i].has & NTK_CORE_HAS_FLOPS) {
+            sample_u64(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].flops);
+        }
+    }
+}
+
+static void machine_effective_flops(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->core_count; i++) {
+        struct number number = number_text((uint32_t)i);
+        if (e->page->cores[i].has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
+            sample_u64(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].effective_flops);
+        }
+    }
+}
+
+static void fine_memory(struct walk *e, bool peak)
+{
+    each_live_tag(tag)
+    {
+        ntk_vec_each(const struct ntk_prometheus_memory, row, &tag->memory) {
+            struct number number = number_text(row->core);
+            sample_u64(e,
+                       LABELS({ "category", ntk_memory_category_names[row->category] },
+                              { "memory_location",
+                                row->location == NTK_MEMORY_DEVICE ? "neuron_device" : "host" },
+                              { "neuroncore", row->core == NTK_NO_CORE ? "" : number.text },
+                              { "runtime_tag", tag->tag }),
+                       peak ? row->peak_bytes : row->bytes);
+        }
+    }
+}
+
+static void memory_used(struct walk *e)
+{
+    fine_memory(e, false);
+}
+
+static void memory_peak(struct walk *e)
+{
+    fine_memory(e, true);
+}
+
+static void device_memory(struct walk *e, uint32_t has)
+{
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        struct number number = number_text(device->index);
+        for (uint32_t k = 0; k < device->stack_count && device->has & has; k++) {
+            struct number stack = number_text(k);
+            sample_u64(e, LABELS({ "hbm", stack.text }, { "neuron_device_index", number.text }),
+                       has == NTK_DEVICE_HAS_MEMORY_USED ? device->stack_used_bytes[k]
+                                                         : device->stack_capacity_bytes[k]);
+        }
+    }
+}
+
+static void device_memory_used(struct walk *e)
+{
+    device_memory(e, NTK_DEVICE_HAS_MEMORY_USED);
+}
+
+static void device_memory_capacity(struct walk *e)
+{
+    device_memory(e, NTK_DEVICE_HAS_MEMORY_CAPACITY);
+}
+
+static void model_loaded(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        ntk_vec_each(const struct ntk_prometheus_model, model, &tag->models) {
+            bool doubled = false; /* two runtimes of a tag may have the same id and name */
+            for (const struct ntk_prometheus_model *before = tag->models.items;
+                 before < model && !doubled; before++) {
+                doubled = before->id == model->id && before->core == model->core &&
+                          !strcmp(before->name, model->name);
+            }
+            struct number core = number_text(model->core);
+            struct number id = number_text(model->id);
+            if (!doubled) {
+                sample_u64(e,
+                           LABELS({ "model_id", id.text }, { "model_name", model->name },
+                                  { "neuroncore", core.text }, { "runtime_tag", tag->tag }),
+                           1);
+            }
+        }
+    }
+}
+
+static void events_lost(struct walk *e)
+{
+    sample_u64(e, NO_LABELS, e->page->events_lost);
+}
+
+static void events_read(struct walk *e)
+{
+    sample_u64(e, NO_LABELS, e->page->events_read);
+}
+
+static void build_info(struct walk *e)
+{
+    visit(e, (struct ntk_prometheus_point){ .labels = LABELS({ "version", NTK_VERSION }),
+                                            .is_integer = true,
+                                            .integer = 1,
+                                            .number = 1 });
+}
+
+static void collect_duration(struct walk *e)
+{
+    sample(e, NO_LABELS, e->page->collect_seconds);
+}
+
+/* Families that are not here are not on a page. */
+static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
+    [NTK_METRIC_NEURONCORE_UTILIZATION] = core_utilization,
+    [NTK_METRIC_RUNTIME_VCPU_USAGE] = runtime_cpu,
+    [NTK_METRIC_RUNTIME_MEMORY_USED] = runtime_memory,
+    [NTK_METRIC_CORE_MEMORY_CONSTANTS] = core_memory_constants,
+    [NTK_METRIC_CORE_MEMORY_MODEL_CODE] = core_memory_model_code,
+    [NTK_METRIC_CORE_MEMORY_SCRATCHPAD] = core_memory_scratchpad,
+    [NTK_METRIC_CORE_MEMORY_RUNTIME] = core_memory_runtime,
+    [NTK_METRIC_CORE_MEMORY_TENSORS] = core_memory_tensors,
+    [NTK_METRIC_EXECUTION_ERRORS] = execution_errors,
+    [NTK_METRIC_EXECUTION_STATUS] = execution_status,
+    [NTK_METRIC_EXECUTION_LATENCY] = execution_latency,
+    [NTK_METRIC_HARDWARE_ECC_EVENTS] = ecc_events,
+    [NTK_METRIC_SYSTEM_VCPU_COUNT] = system_cpu_count,
+    [NTK_METRIC_SYSTEM_VCPU_USAGE] = system_cpu,
+    [NTK_METRIC_SYSTEM_MEMORY_TOTAL] = system_memory_total,
+    [NTK_METRIC_SYSTEM_MEMORY_USED] = system_memory_used,
+    [NTK_METRIC_SYSTEM_SWAP_TOTAL] = system_swap_total,
+    [NTK_METRIC_SYSTEM_SWAP_USED] = system_swap_used,
+    [NTK_METRIC_INSTANCE_INFO] = instance_info,
+    [NTK_METRIC_HARDWARE_INFO] = hardware_info,
+    [NTK_METRIC_LATENCY_HISTOGRAM] = latency_histogram,
+    [NTK_METRIC_EXECUTIONS] = machine_executions,
+    [NTK_METRIC_ERRORS] = machine_errors,
+    [NTK_METRIC_CORE_TOTAL_UTILIZATION] = machine_utilization,
+    [NTK_METRIC_CORE_BUSY] = machine_busy,
+    [NTK_METRIC_CORE_ENGINE_BUSY] = machine_engines,
+    [NTK_METRIC_CORE_FLOPS_TOTAL] = machine_flops,
+    [NTK_METRIC_CORE_EFFECTIVE_FLOPS_TOTAL] = machine_effective_flops,
+    [NTK_METRIC_MEMORY_USED] = memory_used,
+    [NTK_METRIC_MEMORY_PEAK] = memory_peak,
+    [NTK_METRIC_DEVICE_MEMORY_USED] = device_memory_used,
+    [NTK_METRIC_DEVICE_MEMORY_CAPACITY] = device_memory_capacity,
+    [NTK_METRIC_MODEL_LOADED] = model_loaded,
+    [NTK_METRIC_EVENTS_LOST] = events_lost,
+    [NTK_METRIC_EVENTS_READ] = events_read,
+    [NTK_METRIC_BUILD_INFO] = build_info,
+    [NTK_METRIC_COLLECT_DURATION] = collect_duration,
+};
+
+/* -- the exporter's own process ----------------------------------------------------------------- */
+
+#define PROCESS_ROW(unit, kind, name, help)                                                     \
+    {                                                                                           \
+        NTK_METRIC_ORIGIN_VENDOR, NTK_METRIC_UNIT_##unit, NTK_METRIC_KIND_##kind, "", name, "", \
+            help                                                                                \
+    }
+
+/* The names that every client library gives its own process. */
+static const struct ntk_metric_row process_rows[NTK_PROMETHEUS_PROCESS_FAMILIES] = {
+    PROCESS_ROW(SECONDS, COUNTER, "process_cpu_seconds_total",
+                "Total user and system CPU time spent in seconds."),
+    PROCESS_ROW(COUNT, GAUGE, "process_max_fds", "Maximum number of open file descriptors."),
+    PROCESS_ROW(COUNT, GAUGE, "process_open_fds", "Number of open file descriptors."),
+    PROCESS_ROW(BYTES, GAUGE, "process_resident_memory_bytes", "Resident memory size in bytes."),
+    PROCESS_ROW(SECONDS, GAUGE, "process_start_time_seconds",
+                "Start time of the process since unix epoch in seconds."),
+    PROCESS_ROW(BYTES, GAUGE, "process_virtual_memory_bytes", "Virtual memory size in bytes."),
+};
+
+static void walk_process(const struct walk *e, size_t index)
+{
+    const struct ntk_prometheus_process *process = &e->page->process;
+    const double values[NTK_PROMETHEUS_PROCESS_FAMILIES] = {
+        process->cpu_seconds,      (double)process->max_fds,
+        (double)process->open_fds, (double)process->resident_bytes,
+        process->start_seconds,    (double)process->virtual_bytes,
+    };
+
+    if (process->present) {
+        visit(e, (struct ntk_prometheus_point){ .labels = NO_LABELS,
+                                                .number = values[index],
+                                                .began_ns =
+                                                    e->row->kind == NTK_METRIC_KIND_COUNTER
+                                                        ? (uint64_t)(process->start_seconds * NS)
+                                                        : 0 });
+    }
+}
+
+const struct ntk_metric_row *ntk_prometheus_family_get(size_t family)
+{
+    return family < NTK_METRIC_COUNT ? &ntk_metrics[family]
+                                     : &process_rows[family - NTK_METRIC_COUNT];
+}
+
+void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
+                         void (*visit_point)(const struct ntk_prometheus_point *point, void *ctx),
+                         void *ctx)
+{
+    struct walk walk = {
+        .page = page, .row = ntk_prometheus_family_get(family), .visit = visit_point, .ctx = ctx
+    };
+
+    if (family >= NTK_METRIC_COUNT) {
+        walk_process(&walk, family - NTK_METRIC_COUNT);
+    } else if (walk_family[family]) {
+        walk_family[family](&walk);
+    }
+}

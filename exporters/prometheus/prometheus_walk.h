@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prometheus_walk - the page as points: which series each family has, with labels and values, for
+ * whoever writes them down.
+ *
+ * Families are the rows of shared/metrics/catalogue.def in their order, then what the exporter tells
+ * of its own process.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_WALK_H
+#define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/prometheus/prometheus_page.h"
+#include "shared/metrics/catalogue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_PROMETHEUS_PROCESS_FAMILIES 6
+#define NTK_PROMETHEUS_FAMILIES (NTK_METRIC_COUNT + NTK_PROMETHEUS_PROCESS_FAMILIES)
+/* Of one point, those of the instance not counted. */
+#define NTK_PROMETHEUS_LABELS_MAX 6
+
+struct ntk_prometheus_label {
+    const char *name;
+    const char *value;
+};
+
+struct ntk_prometheus_point {
+    bool has_instance_labels;                  /* those of the page come with it */
+    const struct ntk_prometheus_label *labels; /* sorted by name, ended by a NULL name */
+    bool is_integer;
+    uint64_t integer;
+    double number; /* also of an integer */
+    const struct ntk_prometheus_latency_series
+        *latency;           /* of a histogram; NULL for everything else */
+    double created_seconds; /* where the vendor's page shows it; else 0 */
+    uint64_t began_ns;      /* since when a counter or histogram counts, Unix time; 0: a gauge */
+};
+
+/* The row of a family, below NTK_PROMETHEUS_FAMILIES. Static. */
+const struct ntk_metric_row *ntk_prometheus_family_get(size_t family);
+/* Calls visit with each point of the family; the point is borrowed during the call. */
+void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
+                         void (*visit)(const struct ntk_prometheus_point *point, void *ctx),
+                         void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
