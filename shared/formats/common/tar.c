@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "shared/base/buf.h"
 #include "shared/base/vec.h"
@@ -13,7 +14,7 @@
 /* Deflate cannot make more than 1032 bytes of one; so no member may claim more. */
 #define INFLATION_MAX 1100
 
-/* What is handed to libarchive at a time when somebody looks at it too: it stays in the cache. */
+/* What is inflated, hashed and handed to libarchive at a time: it stays in the cache. */
 #define BLOCK_BYTES (64U << 10)
 
 bool ntk_tar_name_is_inside(const char *name)
@@ -76,8 +77,12 @@ struct tar_reader {
     const struct ntk_tar_hooks *hooks; /* NULL: none */
     const uint8_t *bytes;              /* of the input */
     size_t bytes_count;
-    size_t given; /* of them, to libarchive */
+    size_t given; /* of them, to libarchive or zlib */
     uint64_t left;
+    /* Of a compressed archive; libarchive's own filter does not look at the sums of a stream. */
+    z_stream gzip;
+    bool is_gzip_begun, is_gzip_ended;
+    uint8_t *inflated; /* BLOCK_BYTES */
     struct ntk_vec members;
     struct ntk_err *err;
 };
@@ -214,27 +219,111 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
     return read_data(r, member, (uint64_t)size);
 }
 
-/* libarchive's read callback: one block of the input. */
-static la_ssize_t give_block(struct archive *archive, void *ctx, const void **out_block)
+/* The next block of the input, at most BLOCK_BYTES. */
+static size_t next_block(struct tar_reader *r, const uint8_t **out_block)
 {
-    struct tar_reader *r = ctx;
     size_t count = r->bytes_count - r->given;
 
-    (void)archive;
     if (count > BLOCK_BYTES) {
         count = BLOCK_BYTES;
     }
     *out_block = r->bytes + r->given;
     r->given += count;
-    r->hooks->consume(r->hooks->ctx, r->given);
+    if (r->hooks && r->hooks->consume) {
+        r->hooks->consume(r->hooks->ctx, r->given);
+    }
+    return count;
+}
+
+static la_ssize_t give_block(struct archive *archive, void *ctx, const void **out_block)
+{
+    const uint8_t *block;
+    size_t count = next_block(ctx, &block);
+
+    (void)archive;
+    *out_block = block;
     return (la_ssize_t)count;
 }
 
-static int open_input(struct tar_reader *r)
+/* A stream has ended: another one may follow at once, everything else is not ours. */
+static bool another_stream(struct tar_reader *r)
 {
-    return r->hooks && r->hooks->consume
-               ? archive_read_open(r->archive, r, NULL, give_block, NULL)
-               : archive_read_open_memory(r->archive, r->bytes, r->bytes_count);
+    size_t next = r->given - r->gzip.avail_in;
+
+    return r->bytes_count - next >= 2 && r->bytes[next] == 0x1f && r->bytes[next + 1] == 0x8b &&
+           inflateReset(&r->gzip) == Z_OK;
+}
+
+/* Up to BLOCK_BYTES inflated bytes, 0 at the end; zlib compares checksum and length of each stream. */
+static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void **out_block)
+{
+    struct tar_reader *r = ctx;
+    z_stream *gzip = &r->gzip;
+
+    *out_block = r->inflated;
+    gzip->next_out = r->inflated;
+    gzip->avail_out = BLOCK_BYTES;
+    while (!r->is_gzip_ended && gzip->avail_out > 0) {
+        int ret;
+
+        if (gzip->avail_in == 0) {
+            const uint8_t *block;
+
+            gzip->avail_in = (uInt)next_block(r, &block);
+            gzip->next_in = (Bytef *)(uintptr_t)block;
+        }
+        ret = inflate(gzip, Z_NO_FLUSH);
+        if (ret == Z_STREAM_END) {
+            r->is_gzip_ended = !another_stream(r);
+        } else if (ret != Z_OK) {
+            archive_set_error(archive, ret == Z_MEM_ERROR ? ENOMEM : EINVAL, "gzip: %s",
+                              ret == Z_BUF_ERROR ? "the stream is cut off"
+                              : gzip->msg        ? gzip->msg
+                                                 : "damaged stream");
+            return -1;
+        }
+    }
+    return (la_ssize_t)(BLOCK_BYTES - gzip->avail_out);
+}
+
+/* What libarchive did not ask for, behind the last member: the sums stand at the very end. */
+static int inflate_rest(struct tar_reader *r)
+{
+    const void *block;
+    uint64_t rest = 0;
+    la_ssize_t count = 0;
+
+    do {
+        count = inflate_block(r->archive, r, &block);
+        rest += count > 0 ? (uint64_t)count : 0;
+        if (rest > r->limits->total_bytes) {
+            return ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET,
+                               "more than %llu bytes follow the last member",
+                               (unsigned long long)r->limits->total_bytes);
+        }
+    } while (count > 0);
+    return count < 0 ? archive_failed(r->archive, r->err) : 0;
+}
+
+static int open_input(struct tar_reader *r, bool is_compressed)
+{
+    int ret;
+
+    /* One format, no filter: no other of libarchive's parsers ever sees the bytes. */
+    archive_read_support_format_tar(r->archive);
+    if (is_compressed) {
+        r->inflated = malloc(BLOCK_BYTES);
+        if (!r->inflated || inflateInit2(&r->gzip, MAX_WBITS + 16) != Z_OK) {
+            return ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        }
+        r->is_gzip_begun = true;
+        ret = archive_read_open(r->archive, r, NULL, inflate_block, NULL);
+    } else if (r->hooks && r->hooks->consume) {
+        ret = archive_read_open(r->archive, r, NULL, give_block, NULL);
+    } else {
+        ret = archive_read_open_memory(r->archive, r->bytes, r->bytes_count);
+    }
+    return ret == ARCHIVE_OK ? 0 : archive_failed(r->archive, r->err);
 }
 
 int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
@@ -263,13 +352,8 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
     if (r.left > limits->total_bytes) {
         r.left = limits->total_bytes;
     }
-    /* One format, one filter: no other of libarchive's parsers ever sees the bytes. */
-    archive_read_support_format_tar(r.archive);
-    if (is_compressed) {
-        archive_read_support_filter_gzip(r.archive);
-    }
-    if (open_input(&r) != ARCHIVE_OK) {
-        ret = archive_failed(r.archive, err);
+    ret = open_input(&r, is_compressed);
+    if (ret < 0) {
         goto out;
     }
 
@@ -291,6 +375,12 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
         ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is empty");
         goto out;
     }
+    if (is_compressed) {
+        ret = inflate_rest(&r);
+        if (ret < 0) {
+            goto out;
+        }
+    }
 
     *out_tar = (struct ntk_tar){ r.members.items, r.members.count, is_compressed };
     r.members = (struct ntk_vec)NTK_VEC_INIT(struct ntk_tar_member);
@@ -299,6 +389,10 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
 out:
     members_free(r.members.items, r.members.count);
     archive_read_free(r.archive);
+    if (r.is_gzip_begun) {
+        (void)inflateEnd(&r.gzip);
+    }
+    free(r.inflated);
     return ret;
 }
 
