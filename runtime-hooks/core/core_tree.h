@@ -80,6 +80,7 @@ struct core_tree {
     uint32_t open_folder;
     struct timespec mark; /* time of modification of what we wrote */
     bool is_new;          /* files and folders are made, not looked for */
+    bool is_wider;        /* files were made that readers may not know */
     bool adopts;          /* what is taken was written before this process was there */
     bool listens;         /* watch_fd has been tried */
     /* inotify, -1: none. A program may close all descriptors and use their numbers: looked at before each

@@ -116,18 +116,31 @@ static int leaf_write(struct core_tree *tree, const struct core_tree_leaf *leaf,
     if (tree->is_new) {
         fd = openat(tree->folder_fd, name, flags | O_CREAT | O_EXCL, 0644);
         if (fd >= 0) {
+            tree->is_wider = true;
             ret = text_put(tree, fd, text, true);
             close(fd);
             return ret;
         }
     }
-    fd = openat(tree->folder_fd, name, flags | O_CREAT, 0644);
+    fd = openat(tree->folder_fd, name, flags);
+    if (fd < 0 && errno == ENOENT) {
+        tree->is_wider = true;
+        fd = openat(tree->folder_fd, name, flags | O_CREAT, 0644);
+    }
     if (fd < 0) {
         return -errno;
     }
     ret = text_put(tree, fd, text, false);
     close(fd);
     return ret;
+}
+
+/* Readers keep what they found; the time of the folder of devices tells them that there is more. */
+static void tell_readers(struct core_tree *tree)
+{
+    if (tree->is_wider && utimensat(tree->root_fd, DEVICES_PATH, NULL, 0) == 0) {
+        tree->is_wider = false;
+    }
 }
 
 int ntk_core_tree_write(struct core_tree *tree, bool counters)
@@ -152,6 +165,7 @@ int ntk_core_tree_write(struct core_tree *tree, bool counters)
         leaf->last = copy;
     }
     tree->is_new = tree->is_new && (ret < 0 || !counters);
+    tell_readers(tree);
     return ret;
 }
 

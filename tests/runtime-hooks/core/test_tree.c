@@ -369,6 +369,43 @@ static void a_tree_that_was_removed_comes_back(void **state)
     assert_int_equal(observed_finish(&other, 0), 0);
 }
 
+/* The folder of devices is younger than the last counter of a large tree. */
+static int folder_is_the_youngest(void *ctx)
+{
+    struct stat devices;
+    struct stat counter;
+    char path[512];
+
+    (void)ctx;
+    (void)snprintf(path, sizeof path, "%s/soft/sys/%s", folder, DEVICES);
+    if (stat(path, &devices) < 0) {
+        return 0;
+    }
+    (void)snprintf(path, sizeof path, "%s/soft/sys/%s", folder, RESETS(15, 1));
+    if (stat(path, &counter) < 0) {
+        return 0;
+    }
+    return devices.st_mtim.tv_sec != counter.st_ctim.tv_sec
+               ? devices.st_mtim.tv_sec > counter.st_ctim.tv_sec
+               : devices.st_mtim.tv_nsec >= counter.st_ctim.tv_nsec;
+}
+
+/* Readers walk a tree anew when the time of its folder of devices is another one; the counters of a large
+ * machine come after its devices. */
+static void counters_that_come_later_change_the_time_of_the_folder(void **state)
+{
+    uint32_t core = 1;
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "trn1.32xlarge", 1);
+    struct observed other = observed_start(folder, holder, &core);
+    assert_int_equal(observed_receive(&other), 1);
+    assert_true(test_wait_until(folder_is_the_youngest, NULL, 30.0));
+    observed_send(&other, 1);
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+}
+
 static void removal_is_refused_while_the_machine_is_used(void **state)
 {
     struct ntk_err err = { 0 };
@@ -405,6 +442,7 @@ int main(void)
         TEST(a_reset_counts_on_every_core_of_a_device_that_nobody_uses),
         TEST(what_is_written_while_no_process_runs_is_taken_by_the_next),
         TEST(a_tree_that_was_removed_comes_back),
+        TEST(counters_that_come_later_change_the_time_of_the_folder),
         TEST(removal_is_refused_while_the_machine_is_used),
     };
 
