@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* neuron-top - options, signals and the loop between keys, snapshots and the screen. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -32,6 +33,8 @@ static bool arg_once;
 static bool arg_expand;
 static uint64_t arg_count;
 static const char *arg_sysfs_root;
+static bool arg_stdin;
+static struct ntk_top_remote arg_remote;
 
 static const struct ntk_opt options[] = {
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
@@ -40,6 +43,13 @@ static const struct ntk_opt options[] = {
     { 'n', "count", "N", NTK_OPT_U64, &arg_count, "end after N frames of --batch" },
     { 0, "once", NULL, NTK_OPT_FLAG, &arg_once, "print one frame as text: --batch -n 1" },
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
+    { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
+      "show what neuron-monitor reports on stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
+    { 0, "connect", "URL", NTK_OPT_TEXT, &arg_remote.url,
+      "show the machine whose neuron-monitor serves http://HOST:PORT" },
+    { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file, "bearer token for --connect" },
+    { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
+      "PEM of who signed the server's certificate, not the system's" },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root, "read devices below DIR, not /sys" },
     NTK_OPT_COMMON,
     { 0 },
@@ -59,6 +69,7 @@ struct run {
     struct ntk_top_model *model;
     struct ntk_screen *screen;
     int signal_fd;
+    int key_fd;       /* the terminal, when stdin is something else */
     uint64_t next_ns; /* when the source is asked again */
 };
 
@@ -104,7 +115,18 @@ static int feed(struct run *run, struct ntk_err *err)
 
         ret = status < 0 ? status : 1;
     }
+    ntk_top_model_set_note(run->model, ntk_top_source_note(run->source));
     return ret;
+}
+
+/* Before the first frame there is nothing to show but what is wrong. */
+static int check_first(const struct run *run, bool has_frame, struct ntk_err *err)
+{
+    const char *note = ntk_top_source_note(run->source);
+
+    return has_frame || run->source->fd < 0 || !note[0]
+               ? 0
+               : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s", note);
 }
 
 /* Waits until `until_ns`, a key or a signal. 1 to go on, 0 to end. */
@@ -136,6 +158,9 @@ static int first_sample(struct run *run, struct ntk_err *err)
     int ret;
 
     run->next_ns = ntk_clock_monotonic_ns() + FIRST_DELAY_NS;
+    if (run->source->fd >= 0) {
+        return 0; /* others compared already */
+    }
     ret = feed(run, err);
     return ret < 0 ? ret : 0;
 }
@@ -194,6 +219,10 @@ static int run_batch(struct run *run, struct ntk_err *err)
         }
         run->next_ns = ntk_clock_monotonic_ns() + arg_delay_ns;
         ret = feed(run, err);
+        if (ret == -ENODATA && frame > 0) {
+            return 0;
+        }
+        ret = ret < 0 ? ret : ret == 0 ? check_first(run, frame > 0, err) : ret;
         if (ret < 0) {
             return ret;
         }
@@ -217,8 +246,7 @@ static bool handle_keys(struct run *run)
     int pending = 0;
     int key = ntk_screen_key_take(run->screen);
 
-    if (key == NTK_SCREEN_KEY_NONE && ioctl(STDIN_FILENO, FIONREAD, &pending) == 0 &&
-        pending == 0) {
+    if (key == NTK_SCREEN_KEY_NONE && ioctl(run->key_fd, FIONREAD, &pending) == 0 && pending == 0) {
         return false; /* readable and empty: the end of the terminal */
     }
     for (; key != NTK_SCREEN_KEY_NONE; key = ntk_screen_key_take(run->screen)) {
@@ -238,19 +266,25 @@ static int run_screen(struct run *run, struct ntk_err *err)
     bool has_frame = false;
     int ret;
 
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+    run->key_fd = STDIN_FILENO;
+    if (arg_stdin) {
+        run->key_fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);
+    }
+    if (!isatty(run->key_fd) || !isatty(STDOUT_FILENO)) {
         return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
                            "%s is no terminal; --once or --batch print the screen as text",
-                           isatty(STDOUT_FILENO) ? "stdin" : "stdout");
+                           !isatty(STDOUT_FILENO) ? "stdout"
+                           : arg_stdin            ? "/dev/tty"
+                                                  : "stdin");
     }
-    ret = ntk_screen_curses_create(!no_color || !no_color[0], &run->screen, err);
+    ret = ntk_screen_curses_create(!no_color || !no_color[0], run->key_fd, &run->screen, err);
     if (ret < 0) {
         return ret;
     }
     for (;;) {
         bool has_key;
 
-        if (!wait_until(run, run->next_ns, STDIN_FILENO, &has_key)) {
+        if (!wait_until(run, run->next_ns, run->key_fd, &has_key)) {
             return 0;
         }
         if (has_key && !handle_keys(run)) {
@@ -259,10 +293,14 @@ static int run_screen(struct run *run, struct ntk_err *err)
         if (run->source->fd >= 0 || ntk_clock_monotonic_ns() >= run->next_ns) {
             run->next_ns = ntk_clock_monotonic_ns() + arg_delay_ns;
             ret = feed(run, err);
+            if (ret == -ENODATA && has_frame) {
+                return 0; /* the note says why */
+            }
+            has_frame = has_frame || ret > 0;
+            ret = ret < 0 ? ret : check_first(run, has_frame, err);
             if (ret < 0) {
                 return ret;
             }
-            has_frame = has_frame || ret > 0;
         }
         if (has_frame) {
             ntk_top_view_draw(run->model, run->screen, true);
@@ -278,6 +316,13 @@ static int check_arguments(void)
     if (arg_count > 0 && !arg_batch && !arg_once) {
         return ntk_opt_usage_error(&program, "--count needs --batch");
     }
+    if (arg_stdin + (arg_remote.url != NULL) + (arg_sysfs_root != NULL) > 1) {
+        return ntk_opt_usage_error(&program,
+                                   "--stdin, --connect and --sysfs-root exclude each other");
+    }
+    if (!arg_remote.url && (arg_remote.token_file || arg_remote.ca_file)) {
+        return ntk_opt_usage_error(&program, "--token-file and --ca-file need --connect");
+    }
     if (arg_once) {
         arg_batch = true;
         arg_count = 1;
@@ -285,9 +330,20 @@ static int check_arguments(void)
     return 0;
 }
 
+static int open_source(struct ntk_top_source **out_source, struct ntk_err *err)
+{
+    if (arg_remote.url) {
+        return ntk_top_source_connect_open(&arg_remote, out_source, err);
+    }
+    if (arg_stdin) {
+        return ntk_top_source_stream_open(STDIN_FILENO, out_source, err);
+    }
+    return ntk_top_source_live_open(arg_sysfs_root, out_source, err);
+}
+
 int main(int argc, char **argv)
 {
-    struct run run = { .signal_fd = -1 };
+    struct run run = { .signal_fd = -1, .key_fd = -1 };
     struct ntk_err err = { 0 };
     int first;
     int ret;
@@ -317,7 +373,7 @@ int main(int argc, char **argv)
         goto out;
     }
     ntk_top_model_expand_all(run.model, arg_expand);
-    ret = ntk_top_source_live_open(arg_sysfs_root, &run.source, &err);
+    ret = open_source(&run.source, &err);
     if (ret < 0) {
         goto out;
     }
@@ -329,7 +385,7 @@ int main(int argc, char **argv)
 
 out:
     ntk_screen_destroy(run.screen); /* the terminal first, then sentences */
-    if (run.source && ntk_top_source_note(run.source)[0]) {
+    if (ret >= 0 && run.source && ntk_top_source_note(run.source)[0]) {
         ntk_log_warn("", "%s", ntk_top_source_note(run.source));
     }
     ntk_top_source_close(run.source);

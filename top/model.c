@@ -272,6 +272,10 @@ static void project_notice(struct ntk_top_model *model)
     size_t count = 0;
 
     model->notice[0] = '\0';
+    if (model->note[0]) {
+        ntk_str_copy(model->notice, sizeof model->notice, model->note);
+        return;
+    }
     if (snapshot->hardware.error[0]) {
         ntk_str_copy(model->notice, sizeof model->notice, snapshot->hardware.error);
         return;
@@ -341,6 +345,16 @@ static int update_tabs(struct ntk_top_model *model)
         }
     }
     return 0;
+}
+
+void ntk_top_model_set_note(struct ntk_top_model *model, const char *note)
+{
+    if (strncmp(model->note, note, sizeof model->note - 1) != 0) {
+        ntk_str_copy(model->note, sizeof model->note, note);
+        if (model->snapshot) {
+            project_notice(model);
+        }
+    }
 }
 
 int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,

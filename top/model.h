@@ -113,6 +113,7 @@ struct ntk_top_model {
     uint32_t device_count;
     uint32_t lnc;                      /* physical cores of a logical one */
     uint32_t cores_per_device;         /* logical */
+    char note[NTK_TOP_NOTICE_BYTES];   /* of the source */
     char notice[NTK_TOP_NOTICE_BYTES]; /* why something is missing, "" when nothing is */
 
     /* the selected tab */
@@ -154,6 +155,8 @@ enum ntk_top_result {
 
 int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err);
 void ntk_top_model_destroy(struct ntk_top_model *model);
+/* Why what is shown may not be as it is now, "" for nothing; before all other notices. */
+void ntk_top_model_set_note(struct ntk_top_model *model, const char *note);
 /* Takes the snapshot, whatever happens. -ENOMEM: parts of the picture are missing. */
 int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                          struct ntk_err *err);

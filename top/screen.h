@@ -112,7 +112,8 @@ void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf)
  * tab), k ey, w arning. */
 void ntk_screen_text_write_styles(const struct ntk_screen *screen, struct ntk_buf *buf);
 
-/* The terminal of stdout and stdin. */
-int ntk_screen_curses_create(bool with_colour, struct ntk_screen **out_screen, struct ntk_err *err);
+/* The terminal of stdout; keys come from key_fd, which stays the caller's. */
+int ntk_screen_curses_create(bool with_colour, int key_fd, struct ntk_screen **out_screen,
+                             struct ntk_err *err);
 
 #endif

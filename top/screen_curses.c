@@ -7,6 +7,7 @@
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 struct curses_screen {
     struct ntk_screen base;
     SCREEN *terminal;
+    FILE *keys;
 };
 
 /* Colours of the vendor's screen, so that its users find their way; what a terminal without colours
@@ -128,6 +130,7 @@ static void curses_destroy(struct ntk_screen *base)
 
     endwin();
     delscreen(screen->terminal);
+    (void)fclose(screen->keys);
     free(screen);
 }
 
@@ -158,7 +161,8 @@ static void set_up_colours(struct curses_screen *screen)
     screen->base.has_colour = true;
 }
 
-int ntk_screen_curses_create(bool with_colour, struct ntk_screen **out_screen, struct ntk_err *err)
+int ntk_screen_curses_create(bool with_colour, int key_fd, struct ntk_screen **out_screen,
+                             struct ntk_err *err)
 {
     struct curses_screen *screen;
 
@@ -166,10 +170,14 @@ int ntk_screen_curses_create(bool with_colour, struct ntk_screen **out_screen, s
     if (!screen) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    screen->terminal = newterm(NULL, stdout, stdin);
+    screen->keys = fdopen(fcntl(key_fd, F_DUPFD_CLOEXEC, 0), "r");
+    screen->terminal = screen->keys ? newterm(NULL, stdout, screen->keys) : NULL;
     if (!screen->terminal) {
         const char *name = getenv("TERM");
 
+        if (screen->keys) {
+            (void)fclose(screen->keys);
+        }
         free(screen);
         return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
                            "the terminal type \"%s\" is not known or cannot do it",

@@ -41,4 +41,17 @@ void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err);
 
+/* Lines of neuron-monitor from fd, which is the source's from then on. -ENODATA at its end. */
+int ntk_top_source_stream_open(int fd, struct ntk_top_source **out_source, struct ntk_err *err);
+
+/* A neuron-monitor that serves HTTP; texts are borrowed for the life of the source. */
+struct ntk_top_remote {
+    const char *url;        /* http://host:port, or of the stream itself */
+    const char *token_file; /* a bearer token; NULL: none */
+    const char *ca_file;    /* PEM; NULL: the system's */
+};
+/* A connection that cannot be made or breaks is tried again; the note says so meanwhile. */
+int ntk_top_source_connect_open(const struct ntk_top_remote *remote,
+                                struct ntk_top_source **out_source, struct ntk_err *err);
+
 #endif

@@ -63,7 +63,8 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
                              struct ntk_err *err)
 {
     /* Events explain why; this screen shows how much, which the counters know. */
-    struct ntk_collector_options options = { .sysfs_root = sysfs_root, .no_events = true,
+    struct ntk_collector_options options = { .sysfs_root = sysfs_root,
+                                             .no_events = true,
                                              .command_lines = true };
     struct live_source *source = calloc(1, sizeof *source);
     int ret;

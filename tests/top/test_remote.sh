@@ -1,0 +1,68 @@
+# test_remote - neuron-top shows what neuron-monitor says, from a pipe and over HTTP, in text and in a
+# terminal; a connection that breaks and comes back; ends and errors.
+. "$(dirname "$0")/../e2e/lib.sh"
+needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux
+export COLUMNS=120 LC_ALL=C.UTF-8
+unset TMUX
+tmx() { tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
+trap 'tmx kill-server 2>/dev/null; kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+
+neuron-packager example mlp -o mlp.neff
+NEURON_PROCESS_TAG=faraway neuron-bench exec mlp.neff --cores 0 --rate 50 --duration 10m >/dev/null &
+pids+=($!)
+runs() { neuron-monitor --once --period 100ms | jq -e '.neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0' >/dev/null && echo yes; }
+wait_for runs
+
+# A pipe: each report is a frame with its numbers; the end ends it.
+neuron-monitor --count 2 --period 300ms >reports
+neuron-top --stdin --batch --count 1 <reports >frame || fail "--stdin fails"
+grep -q 'faraway' frame || fail "the application is not shown: $(cat frame)"
+expected=$(jq -rs '.[1].neuron_runtime_data[0].report.neuroncore_counters.neuroncores_in_use["0"].neuroncore_utilization' reports)
+grep -qF "$(printf '[%.2f%%]' "$expected")" frame || fail "utilization is not $expected: $(cat frame)"
+(cat reports; sleep 0.2; cat reports) | neuron-top --stdin --batch >frames || fail "the end of the input is no failure"
+code=0
+echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
+[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a report' err || fail "code $code: $(cat err)"
+
+# HTTP.
+port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }
+neuron-monitor --period 200ms --quiet --verbose 1 --http 127.0.0.1:0 2>agent.log &
+agent=$!
+pids+=("$agent")
+is_up() { [ -n "$(port_of agent.log)" ] && echo yes; }
+wait_for is_up
+port=$(port_of agent.log)
+neuron-top --connect "http://127.0.0.1:$port" --once | grep -q faraway || fail "--connect shows nothing"
+neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | grep -q faraway || fail "a whole URL shows nothing"
+code=0
+neuron-top --connect "http://127.0.0.1:$port/nothing" --once >/dev/null 2>err || code=$?
+[ $code = 1 ] && grep -q 'status 404' err || fail "a wrong path: code $code: $(cat err)"
+code=0
+neuron-top --connect nonsense --once >/dev/null 2>err || code=$?
+[ $code = 1 ] && grep -q 'is no URL' err || fail "no URL: code $code: $(cat err)"
+code=0
+neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$?
+[ $code = 2 ] || fail "two sources: code $code"
+
+# A terminal: keys work, a lost connection is told, a new one is taken.
+tmx new-session -d -s top -x 120 -y 40 "neuron-top --connect http://127.0.0.1:$port; echo status=\$?; exec cat"
+shows() { tmx capture-pane -p -t top | grep -q -e "$1" && echo yes; }
+wait_for shows faraway
+tmx send-keys -t top f
+wait_for shows 'Total: .*TF'
+kill "$agent" && wait "$agent" || true
+wait_for shows "http://127.0.0.1:$port/api/v1/stream"
+neuron-monitor --period 200ms --quiet --http "127.0.0.1:$port" &
+pids+=($!)
+is_back() { [ "$(shows "http://127.0.0.1:$port")" = yes ] || echo yes; }
+wait_for is_back
+wait_for shows faraway
+tmx send-keys -t top q
+wait_for shows status=0
+
+# stdin is the stream, keys come from the terminal.
+tmx kill-session -t top
+tmx new-session -d -s top -x 120 -y 40 "neuron-monitor --period 200ms | neuron-top --stdin; echo status=\$?; exec cat"
+wait_for shows faraway
+tmx send-keys -t top q
+wait_for shows status=0

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* source_stream - snapshots out of neuron-monitor's lines, from whatever descriptor they come. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shared/report/report_stream.h"
+#include "top/source.h"
+
+struct stream_source {
+    struct ntk_top_source base;
+    struct ntk_report_stream *stream;
+    bool has_ended;
+    char note[NTK_ERR_TEXT_BYTES];
+};
+
+/* The newest whole report that has come; lines before it were true once. */
+static void take_newest(struct stream_source *source, struct ntk_snapshot **newest)
+{
+    struct ntk_snapshot *snapshot;
+    struct ntk_err err = { 0 };
+    int ret;
+
+    while ((ret = ntk_report_stream_next(source->stream, &snapshot, &err)) != 0) {
+        if (ret < 0) {
+            (void)snprintf(source->note, sizeof source->note, "%s", err.text);
+            continue;
+        }
+        ntk_snapshot_destroy(*newest);
+        *newest = snapshot;
+        source->note[0] = '\0';
+    }
+}
+
+static bool is_readable(int fd)
+{
+    struct pollfd poll_fd = { fd, POLLIN, 0 };
+
+    return poll(&poll_fd, 1, 0) > 0;
+}
+
+static int stream_take(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot,
+                       struct ntk_err *err)
+{
+    struct stream_source *source = (struct stream_source *)base;
+    struct ntk_snapshot *newest = NULL;
+
+    while (!source->has_ended && is_readable(base->fd)) {
+        ssize_t got = ntk_report_stream_fill(source->stream, base->fd, err);
+        if (got == -EAGAIN || got == -EINTR) {
+            break;
+        }
+        if (got < 0) {
+            ntk_snapshot_destroy(newest);
+            return (int)got;
+        }
+        if (got == 0) {
+            source->has_ended = true;
+            ntk_report_stream_end(source->stream);
+        }
+        take_newest(source, &newest);
+    }
+    if (newest) {
+        *out_snapshot = newest;
+        return 1;
+    }
+    if (!source->has_ended) {
+        return 0;
+    }
+    if (ntk_report_stream_counts_get(source->stream).report_count == 0) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                           "the stream ended without a report of neuron-monitor%s%s",
+                           source->note[0] ? ": " : "", source->note);
+    }
+    (void)snprintf(source->note, sizeof source->note, "the stream ended");
+    return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "the stream ended");
+}
+
+static const char *stream_note(const struct ntk_top_source *base)
+{
+    return ((const struct stream_source *)base)->note;
+}
+
+static void stream_close(struct ntk_top_source *base)
+{
+    struct stream_source *source = (struct stream_source *)base;
+
+    ntk_report_stream_destroy(source->stream);
+    close(base->fd);
+    free(source);
+}
+
+static const struct ntk_top_source_ops stream_ops = { stream_take, stream_close, stream_note };
+
+int ntk_top_source_stream_open(int fd, struct ntk_top_source **out_source, struct ntk_err *err)
+{
+    struct stream_source *source = calloc(1, sizeof *source);
+
+    if (source) {
+        source->stream = ntk_report_stream_create();
+    }
+    if (!source || !source->stream) {
+        free(source);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    source->base.ops = &stream_ops;
+    source->base.fd = fd;
+    *out_source = &source->base;
+    return 0;
+}
