@@ -2,6 +2,7 @@
 /* spool - "<20 digits>.msg" files, oldest by name. */
 #include "exporters/transport/spool.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <endian.h>
 #include <errno.h>
@@ -36,6 +37,7 @@ struct ntk_spool {
     size_t message_bytes_max;
     struct ntk_vec entries; /* struct entry, oldest first; [first, count) are there */
     size_t first;
+    uint64_t next_number; /* of the next file behind all others; never one that was used */
     uint64_t bytes;
     uint64_t items;
 };
@@ -45,16 +47,16 @@ static void name_of(char name[NAME_BYTES], uint64_t number, const char *end)
     (void)snprintf(name, NAME_BYTES, "%0*llu.%s", DIGITS, (unsigned long long)number, end);
 }
 
-static bool number_of(const char *name, uint64_t *out_number)
+static bool number_of(const char *name, const char *end_of_name, uint64_t *out_number)
 {
     char *end;
 
-    if (strspn(name, "0123456789") != DIGITS || strcmp(name + DIGITS, ".msg") != 0) {
+    if (strspn(name, "0123456789") != DIGITS || strcmp(name + DIGITS, end_of_name) != 0) {
         return false;
     }
     errno = 0;
     *out_number = strtoull(name, &end, 10);
-    return errno == 0 && *out_number < UINT64_MAX;
+    return errno == 0 && *out_number < UINT64_MAX / 2; /* there is always a next one */
 }
 
 static bool header_read(int fd, uint64_t file_bytes, size_t message_bytes_max,
@@ -81,17 +83,27 @@ static int by_number(const void *a, const void *b)
     return first->number < second->number ? -1 : first->number > second->number;
 }
 
-/* Takes the file in when it is a message. A damaged one is removed when its turn comes. */
+/* O_NONBLOCK: a FIFO of that name does not hold us up; it is damaged like all that is no file. */
+static int open_to_read(const struct ntk_spool *spool, const char *name)
+{
+    return openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/* Takes the file in when it is a message. A damaged one is removed when its turn comes; one whose
+ * writing was cut off is removed at once. */
 static int add_file(struct ntk_spool *spool, const char *name)
 {
     struct entry entry = { 0 };
     struct ntk_spool_header header;
     struct stat stat;
 
-    if (!number_of(name, &entry.number)) {
+    if (number_of(name, ".new", &entry.number)) {
+        (void)unlinkat(spool->folder_fd, name, 0);
+    }
+    if (!number_of(name, ".msg", &entry.number)) {
         return 0;
     }
-    int fd = openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open_to_read(spool, name);
     if (fd < 0) {
         return 0;
     }
@@ -123,8 +135,11 @@ static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_e
     if (ret < 0) {
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
     }
+    spool->next_number = NUMBER_FIRST;
     if (spool->entries.count) {
+        const struct entry *entries = spool->entries.items;
         qsort(spool->entries.items, spool->entries.count, sizeof(struct entry), by_number);
+        spool->next_number = entries[spool->entries.count - 1].number + 1;
     }
     return 0;
 }
@@ -200,8 +215,11 @@ static void remove_first(struct ntk_spool *spool)
     spool->bytes -= entry->file_bytes;
     spool->items -= entry->item_count;
     spool->first++;
-    if (spool->first == spool->entries.count) {
-        spool->first = spool->entries.count = 0;
+    if (spool->first * 2 >= spool->entries.count) { /* the places of those that are gone */
+        struct entry *entries = spool->entries.items;
+        spool->entries.count -= spool->first;
+        memmove(entries, entries + spool->first, spool->entries.count * sizeof *entries);
+        spool->first = 0;
     }
 }
 
@@ -264,7 +282,7 @@ int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count
                   uint64_t item_count, uint64_t *out_lost_items, struct ntk_err *err)
 {
     uint64_t file_bytes = bytes_count + sizeof(struct ntk_spool_header);
-    struct entry entry = { NUMBER_FIRST, file_bytes, item_count };
+    const struct entry entry = { spool->next_number, file_bytes, item_count };
 
     *out_lost_items = 0;
     if (file_bytes > spool->bytes_max || bytes_count > spool->message_bytes_max) {
@@ -275,14 +293,12 @@ int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count
         *out_lost_items += first_get(spool)->item_count;
         remove_first(spool);
     }
-    if (spool->entries.count) {
-        entry.number = ((struct entry *)spool->entries.items)[spool->entries.count - 1].number + 1;
-    }
     int ret = write_file(spool, entry.number, bytes, bytes_count, item_count);
     if (ret < 0) {
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write to the spool: %s",
                            strerror(-ret));
     }
+    spool->next_number++;
     ret = ntk_vec_push(&spool->entries, &entry);
     if (ret < 0) { /* the file is there for the next run */
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
@@ -297,7 +313,8 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
 {
     const struct entry *first = first_get(spool);
     uint64_t file_bytes = bytes_count + sizeof(struct ntk_spool_header);
-    struct entry entry = { first ? first->number - 1 : NUMBER_FIRST, file_bytes, item_count };
+    const struct entry entry = { first ? first->number - 1 : spool->next_number, file_bytes,
+                                 item_count };
 
     if (spool->bytes + file_bytes > spool->bytes_max || (first && first->number == 0)) {
         return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "the spool is full");
@@ -307,16 +324,19 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write to the spool: %s",
                            strerror(-ret));
     }
+    spool->next_number += first == NULL;
     if (spool->first == 0) { /* make a place */
         ret = ntk_vec_push(&spool->entries, &entry);
         if (ret < 0) {
             return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
         }
-        struct entry *entries = spool->entries.items;
-        memmove(entries + 1, entries, (spool->entries.count - 1) * sizeof *entries);
+        struct entry *all = spool->entries.items;
+        memmove(all + 1, all, (spool->entries.count - 1) * sizeof *all);
         spool->first = 1;
     }
-    ((struct entry *)spool->entries.items)[--spool->first] = entry;
+    struct entry *entries = spool->entries.items;
+    assert(entries); /* there is a place, so there is memory */
+    entries[--spool->first] = entry;
     spool->bytes += file_bytes;
     spool->items += item_count;
     return 0;
@@ -331,7 +351,7 @@ static bool read_message(struct ntk_spool *spool, const struct entry *entry, str
     size_t before = buf->bytes_count;
 
     name_of(name, entry->number, "msg");
-    int fd = openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open_to_read(spool, name);
     if (fd < 0) {
         return false;
     }

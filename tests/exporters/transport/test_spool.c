@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared/base/fs.h"
@@ -152,6 +154,7 @@ static void test_damage(void **state)
             if (!is_cut && at >= 16 && at < 24) {
                 continue; /* how many items there were is believed */
             }
+            reopen(f); /* an empty folder: numbers begin again */
             put(f, "a", 1);
             put(f, "bb", 1);
             put(f, "c", 1);
@@ -197,9 +200,85 @@ static void test_foreign_files(void **state)
     reopen(f);
     assert_int_equal(ntk_spool_count(f->spool), 1);
     assert_first(f, "a", 1);
-    char *path = test_scratch_path(f->path, names[1]);
-    assert_int_equal(access(path, F_OK), 0);
-    free(path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = test_scratch_path(f->path, names[i]);
+        bool is_cut_off = strstr(names[i], ".new") != NULL; /* ours, of a run that was killed */
+        assert_int_equal(access(path, F_OK), is_cut_off ? -1 : 0);
+        free(path);
+    }
+}
+
+/* Somebody else may have made the folder: neither a FIFO nor a link nor a folder is a message. */
+static void test_no_plain_files(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf buf = { 0 };
+    struct ntk_spool_message message;
+    uint64_t damaged = 0;
+    char *fifo = test_scratch_path(f->path, "00000000000000000001.msg");
+    char *link = test_scratch_path(f->path, "00000000000000000002.msg");
+    char *below = test_scratch_path(f->path, "00000000000000000003.msg");
+    char *outside = test_scratch_path(f->folder, "outside");
+
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(ntk_fs_write(outside, "x", 1, NULL), 0);
+    assert_int_equal(symlink(outside, link), 0);
+    assert_int_equal(mkdir(below, 0700), 0);
+    reopen(f);
+    put(f, "a", 1);
+    assert_int_equal(ntk_spool_first(f->spool, &buf, &message, &damaged), 1);
+    assert_string_equal(ntk_buf_text_get(&buf), "a");
+    assert_int_equal(damaged, 2); /* a link is not even looked at */
+    assert_int_equal(access(outside, F_OK), 0);
+    ntk_buf_fini(&buf);
+    free(fifo);
+    free(link);
+    free(below);
+    free(outside);
+}
+
+/* The oldest is being sent while newer ones push all out: what was sent is not one of those. */
+static void test_sent_while_pushed_out(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf buf = { 0 };
+    struct ntk_spool_message message;
+    struct ntk_err err = { 0 };
+    uint64_t damaged = 0;
+    uint64_t lost = 0;
+
+    put(f, "a", 1);
+    assert_int_equal(ntk_spool_first(f->spool, &buf, &message, &damaged), 1);
+    ntk_buf_fini(&buf);
+    ntk_spool_remove(f->spool, message.number);
+    put(f, "b", 2);
+    ntk_spool_remove(f->spool, message.number);
+    assert_first(f, "b", 2);
+    assert_int_equal(ntk_spool_put_front(f->spool, "c", 1, 3, &err), 0);
+    assert_int_equal(ntk_spool_put(f->spool, "d", 1, 4, &lost, &err), 0);
+    reopen(f);
+    assert_first(f, "c", 3);
+    assert_first(f, "d", 4);
+}
+
+/* A peer that is always a little behind: messages come and go, and their order stays. */
+static void test_never_empty(void **state)
+{
+    struct fixture *f = *state;
+    char text[16];
+
+    for (unsigned i = 0; i < 200; i++) {
+        (void)snprintf(text, sizeof text, "%u", i);
+        put(f, text, i);
+        if (i % 7 > 2) {
+            (void)snprintf(text, sizeof text, "%u", i / 7 * 4 + i % 7 - 3);
+            assert_first(f, text, i / 7 * 4 + i % 7 - 3);
+        }
+        if (i % 50 == 49) {
+            reopen(f);
+        }
+    }
+    assert_true(ntk_spool_count(f->spool) > 0);
 }
 
 int main(void)
@@ -210,6 +289,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_plain_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sent_while_pushed_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_never_empty, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
