@@ -185,36 +185,43 @@ static int load_config(struct ntk_http_security *security, struct ntk_err *err)
     return config.has_tls ? load_tls(security, err) : 0;
 }
 
-/* Reads again what changed. The lock is held. */
-static void look_again(struct ntk_http_security *security)
+static bool has_changed(const char *path, const struct stamp *before)
+{
+    struct stamp now = stamp_of(path);
+
+    return path[0] && !is_same(&now, before);
+}
+
+static void read_config_again(struct ntk_http_security *security)
 {
     struct ntk_err err = { 0 };
 
-    if (security->config_path[0]) {
-        struct stamp now = stamp_of(security->config_path);
-        if (!is_same(&now, &security->config_stamp)) {
-            security->is_broken = load_config(security, &err) < 0;
-            if (!security->is_broken && security->config.has_tls != security->has_tls) {
-                security->is_broken = true;
-                ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                            "%s: TLS can be turned on and off at the start only",
-                            security->config_path);
-            }
-            if (security->is_broken) {
-                ntk_log_warn(MODULE, "%s; requests are answered with 500", err.text);
-            } else {
-                ntk_log_info(MODULE, "%s is read again", security->config_path);
-            }
-            return;
-        }
+    security->is_broken = load_config(security, &err) < 0;
+    if (!security->is_broken && security->config.has_tls != security->has_tls) {
+        security->is_broken = true;
+        ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
+                    "%s: TLS can be turned on and off at the start only", security->config_path);
     }
-    if (security->cert_path[0] || security->key_path[0]) {
-        struct stamp cert = stamp_of(security->cert_path);
-        struct stamp key = stamp_of(security->key_path);
-        if ((!is_same(&cert, &security->cert_stamp) || !is_same(&key, &security->key_stamp)) &&
-            load_tls(security, &err) < 0) {
-            ntk_log_warn(MODULE, "%s; the certificate before it stays", err.text);
-        }
+    if (security->is_broken) {
+        ntk_log_warn(MODULE, "%s; requests are answered with 500", err.text);
+    } else {
+        ntk_log_info(MODULE, "%s is read again", security->config_path);
+    }
+}
+
+/* Reads again what changed: the configuration also when it could not be used for the sake of its
+ * certificate or key. The lock is held. */
+static void look_again(struct ntk_http_security *security)
+{
+    struct ntk_err err = { 0 };
+    bool has_new_pair = has_changed(security->cert_path, &security->cert_stamp) ||
+                        has_changed(security->key_path, &security->key_stamp);
+
+    if (has_changed(security->config_path, &security->config_stamp) ||
+        (has_new_pair && security->is_broken)) {
+        read_config_again(security);
+    } else if (has_new_pair && load_tls(security, &err) < 0) {
+        ntk_log_warn(MODULE, "%s; the certificate before it stays", err.text);
     }
 }
 

@@ -99,6 +99,10 @@ grep -qi '^x-frame-options: deny' web.head || fail "the header is missing: $(cat
 sed -i 's/scraper:/other:/' web.yml
 [ "$(status $all -u scraper:s3cret)" = 401 ] || fail "a user who was taken away is let in"
 [ "$(status $all -u other:s3cret)" = 200 ] || fail "a new user is not let in"
+sed -i 's/one\.\(pem\|key\)/three.\1/' web.yml # files that come a moment later
+[ "$(status $all -u other:s3cret)" = 500 ] || fail "a configuration without its certificate is used"
+cp one.key three.key && cp one.pem three.pem
+[ "$(status $all -u other:s3cret)" = 200 ] || fail "the certificate came and the server stays broken"
 echo 'nonsense: 1' >>web.yml
 [ "$(status $all -u other:s3cret)" = 500 ] || fail "a configuration that cannot be used is used"
 exec 7>&-
