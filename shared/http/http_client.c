@@ -288,11 +288,11 @@ static const struct {
     { CURLE_OUT_OF_MEMORY, -ENOMEM },
 };
 
-/* Behind a name and a password that stand in it. */
+/* Behind a name and a password that stand in it; a wrong one may have an @ too. */
 static const char *shown_url(const char *url)
 {
     const char *host = strstr(url, "://");
-    const char *at = host ? memchr(host + 3, '@', strcspn(host + 3, "/?#")) : NULL;
+    const char *at = host ? memrchr(host + 3, '@', strcspn(host + 3, "/?#")) : NULL;
 
     return at ? at + 1 : url;
 }

@@ -287,6 +287,8 @@ static void test_wrong_addresses(void **state)
     assert_error(f, &question, -ECONNREFUSED, 0, "http://127.0.0.1:1/");
     question.url = "http://me:secret@127.0.0.1:1/";
     assert_error(f, &question, -ECONNREFUSED, 0, "127.0.0.1:1/");
+    question.url = "http://me:my@secret@127.0.0.1:1/"; /* an @ in a password is written %40 */
+    assert_error(f, &question, -EINVAL, 0, "127.0.0.1:1/: ");
 }
 
 struct gathered {
