@@ -74,6 +74,9 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
         size_t room = sizeof line - at - 2;
         at += (size_t)more < room ? (size_t)more : room;
     }
+    for (size_t i = 0; i < at; i++) { /* a peer's words stay within their line and the terminal */
+        line[i] = (unsigned char)line[i] < ' ' || line[i] == '\x7f' ? '?' : line[i];
+    }
     line[at++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, at);
     (void)written; /* nowhere left to say it */

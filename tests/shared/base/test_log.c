@@ -64,8 +64,29 @@ static void test_lines(void **state)
                              "<7>test: store: it is at it\n");
 }
 
+/* What a peer says may hold anything: it stays one line without control characters. */
+static void test_control_characters(void **state)
+{
+    char out[512];
+    FILE *file = tmpfile();
+    int saved = dup(STDERR_FILENO);
+
+    (void)state;
+    assert_non_null(file);
+    ntk_log_set_program("test");
+    dup2(fileno(file), STDERR_FILENO);
+    ntk_log_error("peer", "status 400: %s", "a\x1b[2Jb\nroot: c\r\x7f\td\xc3\xa9");
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(file);
+    out[fread(out, 1, sizeof out - 1, file)] = '\0';
+    (void)fclose(file);
+    assert_string_equal(out, "test: peer: status 400: a?[2Jb?root: c???d\xc3\xa9\n");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines),
+                                        cmocka_unit_test(test_control_characters) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
