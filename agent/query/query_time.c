@@ -71,6 +71,16 @@ static const char *take_date(const char *text, struct tm *date)
     return NULL;
 }
 
+/* strptime() takes the 31st of every month. */
+static bool is_day(const struct tm *date)
+{
+    struct tm noon = {
+        .tm_year = date->tm_year, .tm_mon = date->tm_mon, .tm_mday = date->tm_mday, .tm_hour = 12
+    };
+
+    return timegm(&noon) != -1 && noon.tm_mday == date->tm_mday;
+}
+
 int ntk_query_time_parse(const char *text, uint64_t *out_ns, struct ntk_err *err)
 {
     struct tm date;
@@ -87,7 +97,7 @@ int ntk_query_time_parse(const char *text, uint64_t *out_ns, struct ntk_err *err
         return 0;
     }
     const char *rest = take_date(text, &date);
-    if (!rest) {
+    if (!rest || !is_day(&date)) {
         return bad(text, err);
     }
     rest = take_fraction(rest, &fraction_ns);

@@ -229,6 +229,7 @@ static void times_are_read_in_every_usual_form(void **state)
         { "1700000040", T0 },
         { "1700000040.5", T0 + SECOND / 2 },
         { "2023-11-14T23:14:00", T0 }, /* TZ below */
+        { "2024-02-29T00:00:00Z", UINT64_C(1709164800) * SECOND },
         { "0", 0 },
     };
     static const char *const bad[] = {
@@ -236,6 +237,8 @@ static void times_are_read_in_every_usual_form(void **state)
         "now",
         "-5",
         "2023-13-01",
+        "2023-02-29", /* no such day, and not the first of March */
+        "2023-11-31T00:00:00Z",
         "2023-11-14T22:14:00X",
         "2023-11-14T22:14:00+25:00",
         "1e300",
