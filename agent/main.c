@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/collect/instance.h"
+#include "agent/collect/pods.h"
 #include "agent/monitor.h"
 #include "agent/query/query.h"
 #include "agent/report/monitor_config.h"
@@ -28,6 +29,10 @@ static uint64_t arg_period_ns;
 static const char *arg_web_config;
 static bool arg_no_imds;
 static bool arg_schema;
+static bool arg_k8s_info;
+static struct ntk_pods_options pod_options;
+/* Those of --k8s-resource behind the known ones. */
+static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
 static struct ntk_monitor_options options = {
     .report = { .line_bytes_max = NTK_REPORT_LINE_BYTES_DEFAULT },
 };
@@ -65,6 +70,17 @@ static int set_omit(const char *value, struct ntk_err *err)
     return ntk_report_omit_parse(value, &options.report.omit, err);
 }
 
+static int set_k8s_resource(const char *value, struct ntk_err *err)
+{
+    const struct ntk_pod_resource *known = ntk_pod_resource_default_get();
+
+    for (size_t i = 0; !pod_options.resources && known[i].name[0]; i++) {
+        pod_resources[i] = known[i];
+    }
+    pod_options.resources = pod_resources;
+    return ntk_pod_resource_add(pod_resources, value, err);
+}
+
 /* How long to keep seconds, then minutes, then hours. */
 static int set_db_keep(const char *value, struct ntk_err *err)
 {
@@ -90,6 +106,7 @@ static int (*const call_prometheus)(const char *, struct ntk_err *) = set_promet
 static int (*const call_http)(const char *, struct ntk_err *) = set_http;
 static int (*const call_omit)(const char *, struct ntk_err *) = set_omit;
 static int (*const call_db_keep)(const char *, struct ntk_err *) = set_db_keep;
+static int (*const call_k8s_resource)(const char *, struct ntk_err *) = set_k8s_resource;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
 static const struct ntk_opt option_rows[] = {
@@ -144,6 +161,19 @@ static const struct ntk_opt option_rows[] = {
       "secrets" },
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
       "do not ask the instance metadata service of EC2 where the machine runs" },
+    { 0, "host-root", "DIR", NTK_OPT_TEXT, &options.host_root,
+      "where the host's root folder is mounted in a container: its /proc (and with --k8s-info "
+      "/var/log/containers) is read below it" },
+    { 0, "Kubernetes", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "k8s-info", 0, NTK_OPT_FLAG, &arg_k8s_info,
+      "ask the kubelet which pod has which core and device: neuron_k8s_info, and labels" },
+    { 0, "k8s-socket", "FILE", NTK_OPT_TEXT, &pod_options.socket_path,
+      "the kubelet's pod-resources socket; default " NTK_PODS_SOCKET },
+    { 0, "k8s-period", "TIME", NTK_OPT_DURATION, &pod_options.period_ns,
+      "how often it is asked; default 15s, at least 1s" },
+    { 0, "k8s-resource", "NAME=KIND", NTK_OPT_CALL, CALL(call_k8s_resource),
+      "a resource of another device plug-in, whose devices are a core or a device each; may be "
+      "repeated" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "schema", 0, NTK_OPT_FLAG, &arg_schema, "print the JSON Schema of a report and exit" },
     { 'v', "verbose", "LEVEL", NTK_OPT_CALL, CALL(call_verbose),
@@ -237,6 +267,13 @@ int main(int argc, char **argv)
     if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
         return ntk_opt_usage_error(&program, "--period is longer than a day");
     }
+    if (!arg_k8s_info &&
+        (pod_options.socket_path || pod_options.period_ns || pod_options.resources)) {
+        return ntk_opt_usage_error(&program, "--k8s-... needs --k8s-info");
+    }
+    if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
+        return ntk_opt_usage_error(&program, "--k8s-period is below one second");
+    }
     signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */
     if (read_config(&config, &err) < 0) {
         return fail(&err);
@@ -245,6 +282,7 @@ int main(int argc, char **argv)
         options.instance_endpoint = ntk_instance_endpoint_get(&options.instance_is_certain);
     }
     options.config = &config;
+    options.pods = arg_k8s_info ? &pod_options : NULL;
     options.reload = arg_config ? read_config : NULL;
     options.report.line_bytes_max = (size_t)arg_max_line;
     options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */

@@ -3,14 +3,17 @@
 #include "agent/monitor.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "agent/collect/instance.h"
+#include "agent/collect/pods.h"
 #include "agent/http/routes.h"
 #include "agent/loop.h"
 #include "agent/outputs.h"
@@ -37,6 +40,7 @@ struct ntk_monitor {
     struct ntk_store_reader *totals;     /* what the store knew before us; NULL without --db */
     struct ntk_store *store;
     struct ntk_instance_source *instance;
+    struct ntk_pods *pods; /* NULL: nobody is asked */
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
     struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
@@ -328,7 +332,9 @@ static int open_store(struct ntk_monitor *monitor, struct ntk_err *err)
 
 static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
 {
+    char proc_root[PATH_MAX];
     struct ntk_collector_options options = {
+        .proc_root = monitor->options->host_root ? proc_root : NULL,
         .sysfs_root = monitor->options->sysfs_root,
         .reap = true,
         .command_lines = monitor->options->command_lines,
@@ -347,6 +353,18 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
     }
     options.instance_get = ntk_instance_source_get;
     options.instance_ctx = monitor->instance;
+    if (monitor->options->pods) {
+        struct ntk_pods_options pods = *monitor->options->pods;
+        pods.host_root = monitor->options->host_root;
+        ret = ntk_pods_create(&pods, &monitor->pods, err);
+        if (ret < 0) {
+            return ret;
+        }
+        options.pods_get = ntk_pods_get;
+        options.pods_ctx = monitor->pods;
+    }
+    snprintf(proc_root, sizeof proc_root, "%s/proc",
+             monitor->options->host_root ? monitor->options->host_root : "");
     return ntk_collector_create(&options, &monitor->collector, err);
 }
 
@@ -470,6 +488,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     }
     ntk_collector_destroy(monitor->collector);
     ntk_instance_source_destroy(monitor->instance);
+    ntk_pods_destroy(monitor->pods);
     ntk_store_reader_close(monitor->totals);
     int ret = ntk_store_close(monitor->store, err);
     ntk_monitor_stream_destroy(monitor->stream);

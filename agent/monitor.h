@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 struct ntk_http_security;
+struct ntk_pods_options;
 
 #define NTK_MONITOR_DRAIN_MIN_NS (10 * NTK_NS_PER_MS)
 #define NTK_MONITOR_DRAIN_MAX_NS (100 * NTK_NS_PER_MS)
@@ -51,10 +52,12 @@ struct ntk_monitor_options {
     bool vendor_metrics_only;
     const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */
     bool instance_is_certain;      /* see struct ntk_instance_options */
-    bool command_lines;            /* with arguments: report, store and HTTP have them then */
-    bool quiet;                    /* nothing on stdout */
-    bool skip_first;               /* the first report after a period, not at once */
-    uint64_t report_count;         /* reports until it ends; 0: until it is stopped */
+    const struct ntk_pods_options *pods; /* NULL: nobody is asked which pod has what */
+    const char *host_root; /* where the host's root folder is mounted, for its /proc; NULL: "/" */
+    bool command_lines;    /* with arguments: report, store and HTTP have them then */
+    bool quiet;            /* nothing on stdout */
+    bool skip_first;       /* the first report after a period, not at once */
+    uint64_t report_count; /* reports until it ends; 0: until it is stopped */
     /* Reads the configuration again, for SIGHUP: fills *config or says why not. NULL: there is none. */
     int (*reload)(struct ntk_monitor_config *config, struct ntk_err *err);
 };

@@ -215,6 +215,9 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
     }
     fill_instance(collector, snapshot);
+    if (collector->options.pods_get) {
+        collector->options.pods_get(snapshot, collector->options.pods_ctx);
+    }
     if (!ntk_snapshot_ok(snapshot)) {
         ntk_snapshot_destroy(snapshot);
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");

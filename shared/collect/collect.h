@@ -45,7 +45,7 @@ extern "C" {
 
 struct ntk_collector_options {
     const struct ntk_clock *clock; /* NULL: the system's */
-    const char *proc_root;         /* NULL: "/proc" */
+    const char *proc_root;         /* NULL: "/proc"; may be another pid namespace's: the host's */
     const char *sysfs_root;        /* explicit tree, stands for /sys; NULL: found */
     const char *driver_sysfs;      /* NULL: "/sys" (tests) */
     const char *hooks_dir;         /* NULL: as shared/abi/paths.h says */
@@ -67,6 +67,10 @@ struct ntk_collector_options {
      * wait. May be NULL. On a software machine the type is the machine's and there is no error. */
     void (*instance_get)(struct ntk_snapshot *snapshot, void *ctx);
     void *instance_ctx;
+    /* Fills snapshot->k8s and the pods of its runtimes, at each poll, when all else is known; it does not
+     * wait. May be NULL. */
+    void (*pods_get)(struct ntk_snapshot *snapshot, void *ctx);
+    void *pods_ctx;
 };
 
 struct ntk_collector;

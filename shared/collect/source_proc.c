@@ -11,6 +11,7 @@
 
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
+#include "shared/collect/cgroup.h"
 #include "shared/collect/source.h"
 
 #define STAT_BYTES (1024u * 1024u) /* of /proc/stat: 4,096 CPUs and their interrupts */
@@ -284,21 +285,6 @@ static ssize_t read_small(const struct source_proc *source, uint32_t pid, const 
     return got;
 }
 
-/* 64 hexadecimal digits in a cgroup path are a container's id. */
-static const char *find_container(char *text)
-{
-    size_t digits = 0;
-
-    for (char *at = text; *at; at++) {
-        digits = strchr("0123456789abcdef", *at) ? digits + 1 : 0;
-        if (digits == 64 && !(at[1] && strchr("0123456789abcdef", at[1]))) {
-            at[1] = '\0';
-            return at - 63;
-        }
-    }
-    return NULL;
-}
-
 static void describe(const struct source_proc *source, struct ntk_aggregate *aggregate,
                      size_t index, uint32_t pid)
 {
@@ -309,6 +295,7 @@ static void describe(const struct source_proc *source, struct ntk_aggregate *agg
     char user_text[1024];
     struct passwd entry;
     struct passwd *found = NULL;
+    struct ntk_cgroup_place place;
     const char *container = NULL;
     const char *user = NULL;
     struct stat status;
@@ -326,8 +313,10 @@ static void describe(const struct source_proc *source, struct ntk_aggregate *agg
         }
         ntk_str_copy_clean(clean, sizeof clean, command, (size_t)got);
     }
-    if (read_small(source, pid, "cgroup", cgroup, sizeof cgroup) > 0) {
-        container = find_container(cgroup);
+    ssize_t cgroup_bytes = read_small(source, pid, "cgroup", cgroup, sizeof cgroup);
+    if (cgroup_bytes > 0 && ntk_cgroup_parse(cgroup, (size_t)cgroup_bytes, &place) &&
+        place.container_id[0]) {
+        container = place.container_id;
     }
     snprintf(path, sizeof path, "%s/%u", source->root, pid);
     if (stat(path, &status) == 0) {

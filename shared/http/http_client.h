@@ -41,6 +41,7 @@ struct ntk_http_question {
     uint64_t timeout_ns;          /* in all; 0: NTK_HTTP_TIMEOUT_NS; UINT64_MAX: none (a feed) */
     size_t answer_bytes_max;      /* 0: NTK_HTTP_ANSWER_BYTES; not for on_bytes */
     const char *unix_socket_path; /* NULL: TCP; the URL's host is then only a name */
+    bool closes;                  /* a connection of its own, not kept for the next question */
     bool http2;                   /* HTTP/2 from the first byte on, without TLS (gRPC) */
     const char *user_password;    /* "user:password" of basic authentication; NULL: none */
     const char *ca_file;          /* PEM; NULL: the system's */

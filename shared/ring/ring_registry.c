@@ -48,6 +48,7 @@ struct ntk_ring_registry {
     struct ntk_vec marks;    /* struct mark; reapers only */
     char *made_folder;       /* made by us, ours to remove while it is empty; NULL */
     uint64_t poll_count;
+    bool is_foreign_proc; /* proc_root shows another pid namespace than ours: the host's */
     uint64_t own_pid_namespace;
     uint64_t own_start_time;
     uint32_t own_pid;
@@ -100,6 +101,74 @@ static uint64_t pid_namespace_of(const char *proc_root)
     return (uint64_t)status.st_ino;
 }
 
+/* Whether proc_root belongs to another pid namespace: "self" is not called as we are. */
+static bool is_foreign_proc(const char *proc_root)
+{
+    char path[NTK_PATH_BYTES];
+    char self[32];
+
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/self", proc_root), path, sizeof path) <
+        0) {
+        return false;
+    }
+    ssize_t bytes = readlink(path, self, sizeof self - 1);
+    if (bytes <= 0) {
+        return false; /* not mounted, or a test's folder */
+    }
+    self[bytes] = '\0';
+    return strtoul(self, NULL, 10) != (unsigned long)getpid();
+}
+
+/* The pid a process has in its own namespace: the last of "NSpid:" in its status; 0 unknown. */
+static uint32_t innermost_pid_of(const char *proc_root, const char *pid)
+{
+    char path[NTK_PATH_BYTES];
+    char text[4096];
+
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s/status", proc_root, pid), path,
+                          sizeof path) < 0) {
+        return 0;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+    ssize_t bytes = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (bytes <= 0) {
+        return 0;
+    }
+    text[bytes] = '\0';
+    char *at = strstr(text, "\nNSpid:");
+    if (at == NULL) {
+        return 0;
+    }
+    at += sizeof "\nNSpid:" - 1;
+    at[strcspn(at, "\n")] = '\0';
+    const char *last = strrchr(at, '\t');
+    return last != NULL ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
+}
+
+/* The pid that proc_root knows the process by; 0 when it does not. */
+static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_process *process)
+{
+    DIR *folder = opendir(proc_root);
+    const struct dirent *entry;
+    uint32_t found = 0;
+
+    while (folder != NULL && found == 0 && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            start_time_of(proc_root, entry->d_name) == process->start_time &&
+            innermost_pid_of(proc_root, entry->d_name) == process->own_pid) {
+            found = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return found;
+}
+
 static struct flock lock_of_byte(short type, off_t byte)
 {
     struct flock lock;
@@ -141,15 +210,25 @@ static bool has_ended(const struct ntk_ring_registry *registry, struct ntk_ring_
     if (ntk_ring_segment_said_goodbye(segment)) {
         return true;
     }
+    if (registry->is_foreign_proc && !segment->is_host_pid_sought) {
+        segment->is_host_pid_sought = true;
+        segment->host_pid = translate_pid(registry->proc_root, &segment->process);
+    }
     holder = lock_holder(segment->fd);
     if (holder != 0) {
         segment->free_lock_polls = 0;
-        segment->process.pid = holder > 0 ? (uint32_t)holder : segment->process.own_pid;
+        segment->process.pid = segment->host_pid != 0 ? segment->host_pid
+                               : holder > 0 && !registry->is_foreign_proc
+                                   ? (uint32_t)holder
+                                   : segment->process.own_pid;
         return false;
     }
     /* Perhaps it only closed its descriptors. */
-    if (segment->pid_namespace != 0 && segment->pid_namespace == registry->own_pid_namespace) {
-        (void)snprintf(pid, sizeof pid, "%" PRIu32, segment->process.own_pid);
+    if (registry->is_foreign_proc ? segment->host_pid != 0
+                                  : segment->pid_namespace != 0 &&
+                                        segment->pid_namespace == registry->own_pid_namespace) {
+        (void)snprintf(pid, sizeof pid, "%" PRIu32,
+                       registry->is_foreign_proc ? segment->host_pid : segment->process.own_pid);
         return start_time_of(registry->proc_root, pid) != segment->process.start_time;
     }
     if (segment->free_lock_poll != registry->poll_count) {
@@ -589,6 +668,7 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
     registry->own_pid = (uint32_t)getpid();
     registry->clock_kind = ntk_raw_clock_kind();
     registry->own_start_time = start_time_of("/proc", "self");
+    registry->is_foreign_proc = is_foreign_proc(registry->proc_root);
     registry->own_pid_namespace = pid_namespace_of(registry->proc_root);
     *out_registry = registry;
     return 0;

@@ -39,9 +39,11 @@ struct ntk_ring_segment;
 #define NTK_RING_REGISTRY_SEGMENTS 1024 /* more are counted in `ignored` */
 
 struct ntk_ring_options {
-    const char *folder;    /* instead of the folders of paths.h; NULL: those */
-    const char *proc_root; /* instead of "/proc"; NULL: that */
-    bool hold;             /* holds byte 1: files of clean exits wait until they are reaped */
+    const char *folder; /* instead of the folders of paths.h; NULL: those */
+    /* Instead of "/proc"; NULL: that. When it is of another pid namespace (the host's, mounted in a
+     * container), pids are those that it shows. */
+    const char *proc_root;
+    bool hold; /* holds byte 1: files of clean exits wait until they are reaped */
     /* Removes the files of processes that ended (the agent; implies hold), and marks the folders, so that
      * processes that end before they were seen leave theirs too. The folder of the own user (or `folder`)
      * is made when missing, and removed at _close() when it is still empty. */

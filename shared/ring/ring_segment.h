@@ -42,6 +42,8 @@ struct ntk_ring_segment {
     char *path;
     const char *name;
     enum ntk_segment_state state;
+    uint32_t host_pid;        /* of a proc_root of another pid namespace; 0 unknown */
+    bool is_host_pid_sought;  /* it does not appear later */
     uint32_t free_lock_polls; /* polls in a row that found byte 0 free */
     uint64_t free_lock_poll;  /* the last of them */
     uint64_t seen_in_poll;

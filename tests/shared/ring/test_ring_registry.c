@@ -487,9 +487,45 @@ static void buckets_meet_without_gaps_and_the_middle_is_within_one_percent(void 
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* A proc folder that calls us by another number is the host's: the child is found there by when it began
+ * and by its number in its own namespace. */
+static void a_process_is_known_by_the_number_of_a_hosts_proc(void **state)
+{
+    struct fixture *f = *state;
+    char *root = test_scratch_create();
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    char command[1024];
+    struct ntk_ring_process process;
+    struct ntk_ring_registry *registry = NULL;
+    const struct ntk_ring_options options = { .folder = f->folder,
+                                              .proc_root = root,
+                                              .from = NTK_RING_FROM_OLDEST };
+
+    (void)observed_receive(&child);
+    snprintf(command, sizeof command,
+             "cd %s && ln -s 999999999 self && mkdir 4241 4242 && cp /proc/self/stat 4241/stat &&"
+             "cp /proc/%d/stat 4242/stat && printf 'Name:\tx\nNSpid:\t4242\t77\t%d\nVmRSS:\t1 kB\n'"
+             " >4242/status",
+             root, (int)child.pid, (int)child.pid);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(ntk_ring_registry_open(&options, &registry, NULL), 0);
+    poll_once(registry);
+    assert_int_equal(ntk_ring_registry_count(registry), 1);
+    ntk_ring_segment_process(ntk_ring_registry_get(registry, 0), &process);
+    assert_int_equal(process.pid, 4242);
+    assert_int_equal(process.own_pid, child.pid);
+    poll_once(registry);
+    assert_int_equal(ntk_ring_segment_state(ntk_ring_registry_get(registry, 0)), NTK_SEGMENT_ALIVE);
+    ntk_ring_registry_close(registry);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    test_scratch_destroy(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_process_is_known_by_the_number_of_a_hosts_proc),
         TEST(two_readers_get_every_event_each),
         TEST(a_killed_process_is_shown_once_drained_and_removed),
         TEST(what_died_before_it_was_seen_matters_to_the_one_who_cleans_up),

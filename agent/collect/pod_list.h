@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pod_list - the kubelet's answer about pods as rows: this core or device was given to that container.
+ *
+ * What a resource is follows from its name: struct ntk_pod_resource. How the plug-in names single
+ * devices is documented nowhere; the decimal number at the end of an id counts ("7", "neuron7",
+ * "neuroncore-7"), an id without one is passed over. A device of dynamic resource allocation counts when
+ * its driver's name has "neuron" in it.
+ *
+ * Owner:   caller's storage, zeroed or ntk_pod_list_fini()ed before first use; rows last as long.
+ * Threads: any; pure.
+ */
+#ifndef NTK_AGENT_COLLECT_POD_LIST_H
+#define NTK_AGENT_COLLECT_POD_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_POD_CORES_MAX 1024u
+#define NTK_POD_DEVICES_MAX 64u
+#define NTK_POD_ROWS_MAX 8192u /* beyond them rows are left out */
+/* Of one answer: what gRPC takes by default. */
+#define NTK_POD_LIST_BYTES_MAX ((size_t)4 * 1024 * 1024)
+#define NTK_POD_RESOURCES_MAX 16
+#define NTK_POD_RESOURCE_BYTES 320
+
+enum ntk_pod_kind {
+    NTK_POD_CORE = 0,
+    NTK_POD_DEVICE = 1,
+};
+
+struct ntk_pod_resource {
+    char name[NTK_POD_RESOURCE_BYTES]; /* "aws.amazon.com/neuroncore"; "" ends a table */
+    enum ntk_pod_kind kind;
+};
+
+struct ntk_pod_row {
+    enum ntk_pod_kind kind;
+    uint32_t index;
+    const char *pod;
+    const char *namespace_name;
+    const char *container;
+};
+
+struct ntk_pod_list {
+    struct ntk_vec
+        rows;      /* struct ntk_pod_row, by kind, index, namespace, pod, container; no doubles */
+    void *message; /* has the texts */
+};
+
+/* The names of the vendor's plug-ins; ended by an empty name. Static. */
+const struct ntk_pod_resource *ntk_pod_resource_default_get(void);
+/* Adds "NAME=core" or "NAME=device" to a zeroed or ended table of NTK_POD_RESOURCES_MAX rows and its
+ * end; 0, or -EINVAL or -E2BIG with a sentence. */
+int ntk_pod_resource_add(struct ntk_pod_resource *table, const char *text, struct ntk_err *err);
+
+/* Reads a message in gRPC's frame: 0, -EBADMSG with a sentence, -ENOMEM. resources ends with an
+ * empty name. */
+int ntk_pod_list_read(struct ntk_pod_list *list, const struct ntk_pod_resource *resources,
+                      const uint8_t *bytes, size_t bytes_count, struct ntk_err *err);
+void ntk_pod_list_fini(struct ntk_pod_list *list);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a fake kubelet on a socket in a scratch folder, names of log files, and made snapshots. */
+#include "agent/collect/pods.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/fake_kubelet.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define CORE "aws.amazon.com/neuroncore"
+#define DEVICE "aws.amazon.com/neurondevice"
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define IDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define PERIOD_NS (20 * NTK_NS_PER_MS)
+
+#define TIMEOUT_NS (200 * NTK_NS_PER_MS)
+
+struct fixture {
+    char *folder;
+    char *socket_path;
+    struct fake_kubelet kubelet;
+    struct ntk_pods *pods;
+    uint64_t rounds;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->socket_path = test_scratch_path(f->folder, "kubelet.sock");
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_pods_destroy(f->pods);
+    if (f->kubelet.path[0]) {
+        fake_kubelet_stop(&f->kubelet);
+    }
+    test_scratch_destroy(f->folder);
+    free(f->socket_path);
+    free(f);
+    return 0;
+}
+
+static void start(struct fixture *f)
+{
+    const struct ntk_pods_options options = { .socket_path = f->socket_path,
+                                              .host_root = f->folder,
+                                              .period_ns = PERIOD_NS,
+                                              .timeout_ns = TIMEOUT_NS };
+
+    assert_int_equal(ntk_pods_create(&options, &f->pods, NULL), 0);
+}
+
+static int has_two_more_rounds(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    return ntk_pods_rounds(f->pods) >= f->rounds + 2;
+}
+
+/* Until a question that began later is answered and its answer taken. */
+static void wait_for_round(struct fixture *f)
+{
+    f->rounds = ntk_pods_rounds(f->pods);
+    assert_true(test_wait_until(has_two_more_rounds, f, 30));
+}
+
+static void set_pods(struct fixture *f, struct ntk_buf *message)
+{
+    struct ntk_buf framed = { 0 };
+
+    fake_kubelet_frame(&framed, message);
+    fake_kubelet_set(&f->kubelet, FAKE_KUBELET_ANSWERS, framed.bytes, framed.bytes_count);
+    ntk_buf_fini(&framed);
+}
+
+/* Two devices of four logical cores each; a runtime on the physical cores of a range. */
+static struct ntk_snapshot *machine(uint32_t lnc, uint32_t first, uint32_t count)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+
+    snapshot->hardware.lnc = lnc;
+    snapshot->hardware.cores_per_device = 4 * lnc;
+    snapshot->hardware.device_count = 2;
+    struct ntk_runtime_sample *runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
+    runtime->lnc = lnc;
+    runtime->core_count = count;
+    runtime->cores = ntk_snapshot_alloc(snapshot, count, sizeof *runtime->cores);
+    for (uint32_t i = 0; i < count; i++) {
+        runtime->cores[i].core = first + i;
+    }
+    return snapshot;
+}
+
+static void assert_pod(const struct ntk_snapshot *snapshot, const char *namespace_name,
+                       const char *pod, const char *container)
+{
+    assert_string_equal(snapshot->runtimes[0].pod.namespace_name, namespace_name);
+    assert_string_equal(snapshot->runtimes[0].pod.name, pod);
+    assert_string_equal(snapshot->runtimes[0].pod.container, container);
+}
+
+/* An error is a sentence that names the socket and has these words. */
+static void assert_error(struct fixture *f, const char *words)
+{
+    struct ntk_snapshot *snapshot = machine(1, 0, 1);
+
+    ntk_pods_get(snapshot, f->pods);
+    if (!strstr(snapshot->k8s.error, f->socket_path) || !strstr(snapshot->k8s.error, words)) {
+        fail_msg("'%s' does not say '%s'", snapshot->k8s.error, words);
+    }
+    assert_int_equal(snapshot->k8s.core_count, 0);
+    assert_int_equal(snapshot->k8s.device_count, 0);
+    assert_pod(snapshot, "", "", "");
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* -- what is known ------------------------------------------------------------------------------ */
+
+static void an_application_is_in_the_pod_of_all_its_cores(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf message = { 0 };
+
+    fake_kubelet_start(&f->kubelet, f->socket_path);
+    fake_kubelet_pod(&message, "ml", "bert-0", "serve", CORE, IDS("2", "3"));
+    fake_kubelet_pod(&message, "ml", "train-0", "main", DEVICE, IDS("1"));
+    set_pods(f, &message);
+    start(f);
+    wait_for_round(f);
+
+    /* Logical cores 2 and 3 are the physical ones 4 to 7. */
+    struct ntk_snapshot *snapshot = machine(2, 4, 4);
+    ntk_pods_get(snapshot, f->pods);
+    assert_string_equal(snapshot->k8s.error, "");
+    assert_int_equal(snapshot->k8s.period_ns, PERIOD_NS);
+    assert_pod(snapshot, "ml", "bert-0", "serve");
+    /* A device's cores are its pod's. */
+    assert_int_equal(snapshot->k8s.core_count, 6);
+    assert_int_equal(snapshot->k8s.cores[0].index, 2);
+    assert_int_equal(snapshot->k8s.cores[2].index, 4);
+    assert_string_equal(snapshot->k8s.cores[2].pod_name, "train-0");
+    assert_int_equal(snapshot->k8s.cores[5].index, 7);
+    assert_int_equal(snapshot->k8s.device_count, 1);
+    assert_int_equal(snapshot->k8s.devices[0].index, 1);
+    assert_string_equal(snapshot->k8s.devices[0].containers[0], "main");
+    ntk_snapshot_destroy(snapshot);
+
+    /* Cores of two pods, or one that nobody was given, are no pod. */
+    snapshot = machine(1, 3, 2);
+    ntk_pods_get(snapshot, f->pods);
+    assert_pod(snapshot, "", "", "");
+    ntk_snapshot_destroy(snapshot);
+    snapshot = machine(1, 1, 2);
+    ntk_pods_get(snapshot, f->pods);
+    assert_pod(snapshot, "", "", "");
+    ntk_snapshot_destroy(snapshot);
+    snapshot = machine(1, 0, 0);
+    ntk_pods_get(snapshot, f->pods);
+    assert_pod(snapshot, "", "", "");
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void containers_of_a_pod_that_share_a_core_are_joined(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf message = { 0 };
+
+    fake_kubelet_start(&f->kubelet, f->socket_path);
+    fake_kubelet_pod(&message, "ml", "bert-0", "serve", CORE, IDS("0"));
+    fake_kubelet_pod(&message, "ml", "bert-0", "side\ncar", CORE, IDS("0"));
+    fake_kubelet_pod(&message, "zz", "late", "main", CORE, IDS("0"));
+    set_pods(f, &message);
+    start(f);
+    wait_for_round(f);
+    struct ntk_snapshot *snapshot = machine(1, 0, 1);
+    ntk_pods_get(snapshot, f->pods);
+    assert_int_equal(snapshot->k8s.core_count, 1);
+    assert_int_equal(snapshot->k8s.cores[0].container_count, 2);
+    assert_string_equal(snapshot->runtimes[0].pod.name, "bert-0");
+    assert_null(strchr(snapshot->runtimes[0].pod.container, '\n'));
+    assert_memory_equal(snapshot->runtimes[0].pod.container, "serve,side", 10);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void the_name_of_its_container_says_more_than_its_cores(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf message = { 0 };
+    char path[1024];
+
+    snprintf(path, sizeof path, "%s/var/log/containers", f->folder);
+    char command[1200];
+    snprintf(command, sizeof command, "mkdir -p %s && touch %s/bert-0_ml_serve-fast-" ID ".log",
+             path, path);
+    assert_int_equal(system(command), 0);
+    fake_kubelet_start(&f->kubelet, f->socket_path);
+    fake_kubelet_pod(&message, "ml", "other-0", "main", CORE, IDS("0"));
+    set_pods(f, &message);
+    start(f);
+    wait_for_round(f);
+    struct ntk_snapshot *snapshot = machine(1, 0, 1);
+    snapshot->runtimes[0].container = ID;
+    ntk_pods_get(snapshot, f->pods);
+    assert_pod(snapshot, "ml", "bert-0", "serve-fast");
+    ntk_snapshot_destroy(snapshot);
+
+    /* Names are known also where there is no kubelet (they are all there is with DRA on old ones). */
+    fake_kubelet_set(&f->kubelet, FAKE_KUBELET_REFUSES, "", 0);
+    wait_for_round(f);
+    snapshot = machine(1, 0, 1);
+    snapshot->runtimes[0].container = ID;
+    ntk_pods_get(snapshot, f->pods);
+    assert_pod(snapshot, "ml", "bert-0", "serve-fast");
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void names_of_log_files_are_taken_apart_or_refused(void **state)
+{
+    static const char *const others[] = {
+        "",
+        "x.log",
+        "-" ID ".log",
+        "pod_ns-" ID ".log",
+        "pod_ns_-" ID ".log",
+        "_ns_c-" ID ".log",
+        "pod__c-" ID ".log",
+        "pod_ns_c" ID ".log",
+        "pod_ns_c-" ID ".txt",
+        "pod_ns_c-" ID,
+        "pod_ns_c-g123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde.log",
+    };
+    struct ntk_container_name name;
+    char hostile[2000];
+
+    (void)state;
+    assert_true(ntk_container_name_parse("a-b.c_n-1_x-y-" ID ".log", &name));
+    assert_string_equal(name.pod, "a-b.c");
+    assert_string_equal(name.namespace_name, "n-1");
+    assert_string_equal(name.container, "x-y");
+    assert_string_equal(name.id, ID);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_false(ntk_container_name_parse(others[i], &name));
+    }
+    memset(hostile, 'p', sizeof hostile);
+    snprintf(hostile + 1000, 500, "_n_c-" ID ".log");
+    assert_false(ntk_container_name_parse(hostile, &name)); /* longer than a pod's name can be */
+}
+
+/* -- what goes wrong ---------------------------------------------------------------------------- */
+
+static void a_kubelet_that_is_away_is_a_sentence_and_may_come_later(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf message = { 0 };
+
+    start(f);
+    wait_for_round(f);
+    assert_error(f, ": No such file or directory");
+    fake_kubelet_start(&f->kubelet, f->socket_path);
+    fake_kubelet_pod(&message, "ml", "bert-0", "serve", CORE, IDS("0"));
+    set_pods(f, &message);
+    wait_for_round(f);
+    struct ntk_snapshot *snapshot = machine(1, 0, 1);
+    ntk_pods_get(snapshot, f->pods);
+    assert_string_equal(snapshot->k8s.error, "");
+    assert_pod(snapshot, "ml", "bert-0", "serve");
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void every_wrong_answer_is_a_sentence_without_pods(void **state)
+{
+    static const char garbage[] = "\0\0\0\0\4\xff\xff\xff\xff";
+    static const struct {
+        enum fake_kubelet_manner manner;
+        const char *body;
+        size_t body_bytes;
+        const char *words;
+    } rows[] = {
+        { FAKE_KUBELET_REFUSES, "", 0, "grpc-status 12 (unimplemented): not here" },
+        { FAKE_KUBELET_FORGETS, garbage, 9, "no grpc-status" },
+        { FAKE_KUBELET_ANSWERS, garbage, 9, "no list of pods that can be read" },
+        { FAKE_KUBELET_ANSWERS, "", 0, "ends inside its frame's head" },
+        { FAKE_KUBELET_CUTS, garbage, 9, "no pods from the kubelet" },
+        { FAKE_KUBELET_BABBLES, "", 0, "no pods from the kubelet" },
+        { FAKE_KUBELET_SILENT, "", 0, "no pods from the kubelet" },
+    };
+    struct fixture *f = *state;
+    struct ntk_buf message = { 0 };
+
+    fake_kubelet_start(&f->kubelet, f->socket_path);
+    fake_kubelet_pod(&message, "ml", "bert-0", "serve", CORE, IDS("0"));
+    set_pods(f, &message);
+    start(f);
+    wait_for_round(f); /* pods that were known are forgotten: they may have gone */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fake_kubelet_set(&f->kubelet, rows[i].manner, rows[i].body, rows[i].body_bytes);
+        wait_for_round(f);
+        assert_error(f, rows[i].words);
+    }
+}
+
+static void an_endless_answer_is_given_up(void **state)
+{
+    struct fixture *f = *state;
+    size_t bytes = NTK_POD_LIST_BYTES_MAX + 100000;
+    char *body = calloc(1, bytes);
+
+    fake_kubelet_start(&f->kubelet, f->socket_path);
+    fake_kubelet_set(&f->kubelet, FAKE_KUBELET_ANSWERS, body, bytes);
+    free(body);
+    start(f);
+    wait_for_round(f);
+    assert_error(f, "no pods from the kubelet");
+}
+
+static int was_asked(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    pthread_mutex_lock(&f->kubelet.lock);
+    bool asked = f->kubelet.questions > 0;
+    pthread_mutex_unlock(&f->kubelet.lock);
+    return asked;
+}
+
+/* The thread sits in a question that is never answered, with ten minutes to wait. */
+static void neither_a_report_nor_the_end_waits_for_a_silent_kubelet(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_pods_options options = { .socket_path = f->socket_path,
+                                              .host_root = f->folder,
+                                              .timeout_ns = 600 * NTK_NS_PER_SECOND };
+
+    fake_kubelet_start(&f->kubelet, f->socket_path);
+    fake_kubelet_set(&f->kubelet, FAKE_KUBELET_SILENT, "", 0);
+    assert_int_equal(ntk_pods_create(&options, &f->pods, NULL), 0);
+    assert_true(test_wait_until(was_asked, f, 30));
+    struct ntk_snapshot *snapshot = machine(1, 0, 1);
+    ntk_pods_get(snapshot, f->pods);
+    assert_pod(snapshot, "", "", "");
+    assert_int_equal(snapshot->k8s.period_ns, NTK_PODS_PERIOD_NS);
+    ntk_snapshot_destroy(snapshot);
+    ntk_pods_destroy(f->pods);
+    f->pods = NULL;
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(an_application_is_in_the_pod_of_all_its_cores),
+        T(containers_of_a_pod_that_share_a_core_are_joined),
+        T(the_name_of_its_container_says_more_than_its_cores),
+        T(names_of_log_files_are_taken_apart_or_refused),
+        T(a_kubelet_that_is_away_is_a_sentence_and_may_come_later),
+        T(every_wrong_answer_is_a_sentence_without_pods),
+        T(an_endless_answer_is_given_up),
+        T(neither_a_report_nor_the_end_waits_for_a_silent_kubelet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
