@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "shared/http/http_crowd.h"
 #include "shared/http/http_security.h"
 #include "shared/http/http_tls.h"
 
@@ -56,6 +57,7 @@ struct ntk_http_server {
     struct ntk_http_security *security; /* NULL: everybody may ask, in the clear */
     const struct ntk_http_route *routes;
     struct ntk_http_feed *feeds;
+    struct ntk_http_crowd crowd;
     uint16_t port;
 };
 
@@ -318,11 +320,36 @@ static _Thread_local struct ntk_http_server *thread_server;
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **state,
                           enum MHD_ConnectionNotificationCode code)
 {
-    (void)connection;
-    (void)state;
+    struct ntk_http_server *server = ctx;
+
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        thread_server = ctx;
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+        thread_server = server;
+        *state = info ? ntk_http_crowd_enter(&server->crowd, info->connect_fd) : NULL;
+    } else {
+        ntk_http_crowd_leave(&server->crowd, *state);
+        *state = NULL;
     }
+}
+
+static struct ntk_http_crowd_row *crowd_row_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info ? info->socket_context : NULL;
+}
+
+static void on_answered(void *ctx, struct MHD_Connection *connection, void **state,
+                        enum MHD_RequestTerminationCode code)
+{
+    struct ntk_http_server *server = ctx;
+
+    (void)state;
+    (void)code;
+    ntk_http_crowd_answered(&server->crowd, crowd_row_of(connection));
 }
 
 static int give_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
@@ -417,6 +444,7 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
 
     (void)version;
     (void)upload;
+    ntk_http_crowd_asked(crowd_row_of(connection));
     if (!*state) {
         *state = &head_seen; /* the first call has the head only */
         return MHD_YES;
@@ -579,12 +607,13 @@ static struct MHD_Daemon *start_daemon(struct ntk_http_server *server, int fd)
         }
         tls[count] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
     }
-    return MHD_start_daemon(
-        flags, server->port, NULL, NULL, answer_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)NTK_HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)NTK_HTTP_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)NTK_HTTP_CONNECTION_BYTES, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+    return MHD_start_daemon(flags, server->port, NULL, NULL, answer_request, server,
+                            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION,
+                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_answered, server,
+                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)NTK_HTTP_CROWD_ROWS,
+                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)NTK_HTTP_IDLE_SECONDS,
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)NTK_HTTP_CONNECTION_BYTES,
+                            MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 }
 
 int ntk_http_server_create(const struct ntk_http_options *options,

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /* Bounds, each with what happens there. */
-#define NTK_HTTP_CONNECTIONS_MAX 256          /* more: accepted only when one closes */
+#define NTK_HTTP_CONNECTIONS_MAX 256          /* more: who has waited longest to ask is cut off */
 #define NTK_HTTP_IDLE_SECONDS 15              /* a silent connection is closed */
 #define NTK_HTTP_CONNECTION_BYTES (32 * 1024) /* a larger request head is answered 431 */
 #define NTK_HTTP_FEED_LINES 16                /* waiting per reader of a feed; more are dropped */

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,6 +288,135 @@ static void a_slow_reader_of_a_feed_loses_whole_lines_only(void **state)
     close(fd);
 }
 
+/* ---- many clients, and bad ones ---- */
+
+#define PAGE_REQUEST "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+static void send_text(int fd, const char *text, size_t bytes)
+{
+    assert_int_equal(send(fd, text, bytes, MSG_NOSIGNAL), (ssize_t)bytes);
+}
+
+static void assert_page(int fd)
+{
+    char *answer = read_until(fd, NULL);
+
+    assert_contains(answer, "HTTP/1.1 200 ");
+    assert_contains(answer, "\r\n\r\n<p>hello</p>");
+    free(answer);
+    close(fd);
+}
+
+/* Method: all have asked before the first one reads; a megabyte fills the socket of each. */
+static void a_hundred_clients_at_once_get_the_whole_page(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf buf = { 0 };
+    const size_t page_bytes = 1024 * 1024;
+    int fds[100];
+
+    ntk_http_body_unref(f->page);
+    ntk_buf_add_fill(&buf, 'x', page_bytes);
+    f->page = ntk_http_body_create(&buf);
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        fds[i] = connect_to(f);
+        send_text(fds[i], PAGE_REQUEST, sizeof PAGE_REQUEST - 1);
+    }
+    for (size_t i = sizeof fds / sizeof *fds; i-- > 0;) {
+        char *answer = read_until(fds[i], NULL);
+        const char *body = strstr(answer, "\r\n\r\n");
+
+        assert_contains(answer, "HTTP/1.1 200 ");
+        assert_non_null(body);
+        assert_int_equal(strlen(body + 4), page_bytes);
+        assert_int_equal(strspn(body + 4, "x"), page_bytes);
+        free(answer);
+        close(fds[i]);
+    }
+}
+
+static void clients_that_send_a_byte_at_a_time_hold_up_nobody(void **state)
+{
+    struct fixture *f = *state;
+    int slow[50];
+
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        slow[i] = connect_to(f);
+    }
+    for (size_t at = 0; at < sizeof PAGE_REQUEST - 1; at++) {
+        for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+            send_text(slow[i], PAGE_REQUEST + at, 1);
+        }
+        int fd = connect_to(f);
+        send_text(fd, PAGE_REQUEST, sizeof PAGE_REQUEST - 1);
+        assert_page(fd);
+    }
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        assert_page(slow[i]);
+    }
+}
+
+/* Waits, while the slow ones go on slowly, so that they are never idle. */
+static bool becomes_readable(int fd, const int *slow, size_t slow_count)
+{
+    for (int i = 0; i < 300; i++) {
+        struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+        if (poll(&ready, 1, 100) > 0) {
+            return true;
+        }
+        for (size_t k = 0; k < slow_count; k++) {
+            (void)send(slow[k], "a", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+    }
+    return false;
+}
+
+/* Method: more half requests than there may be connections, each of which goes on with a byte at a time,
+ * so that none is ever idle; those who ask are answered, each at the cost of the half request that has
+ * waited longest. */
+static void half_requests_that_fill_all_connections_make_room_for_whole_ones(void **state)
+{
+    enum { HALF = NTK_HTTP_CONNECTIONS_MAX + 40, WHOLE = 60, FEEDS = 10 };
+    static const char feed_request[] = "GET /feed HTTP/1.1\r\nHost: x\r\n\r\n";
+    struct fixture *f = *state;
+    static const char half_request[] = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Slow: ";
+    struct ntk_http_body *line = body_of("{\"n\":1}\n");
+    int feeds[FEEDS];
+    int half[HALF];
+    char byte;
+
+    for (size_t i = 0; i < FEEDS; i++) { /* the oldest of all, and never cut off */
+        feeds[i] = connect_to(f);
+        send_text(feeds[i], feed_request, sizeof feed_request - 1);
+        free(read_until(feeds[i], "\r\n\r\n"));
+    }
+    for (size_t i = 0; i < HALF; i++) {
+        half[i] = connect_to(f);
+        send_text(half[i], half_request, sizeof half_request - 1);
+    }
+    for (size_t i = 0; i < WHOLE; i++) {
+        int fd = connect_to(f);
+        send_text(fd, PAGE_REQUEST, sizeof PAGE_REQUEST - 1);
+        assert_true(becomes_readable(fd, half, HALF));
+        assert_page(fd);
+    }
+    assert_true(read(half[0], &byte, 1) <= 0); /* it is gone, it does not wait */
+    send_text(half[HALF - 1], "\r\n\r\n", 4);
+    assert_page(half[HALF - 1]);
+    ntk_http_feed_publish(f->feed, line, false);
+    for (size_t i = 0; i < FEEDS; i++) {
+        char *answer = read_until(feeds[i], "{\"n\":1}");
+        assert_contains(answer, "{\"n\":1}");
+        free(answer);
+        close(feeds[i]);
+    }
+    for (size_t i = 0; i + 1 < HALF; i++) {
+        close(half[i]);
+    }
+    ntk_http_body_unref(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +430,9 @@ int main(void)
         CASE(an_unknown_host_is_one_sentence),
         CASE(a_feed_gives_the_last_line_and_all_that_follow),
         CASE(a_slow_reader_of_a_feed_loses_whole_lines_only),
+        CASE(a_hundred_clients_at_once_get_the_whole_page),
+        CASE(clients_that_send_a_byte_at_a_time_hold_up_nobody),
+        CASE(half_requests_that_fill_all_connections_make_room_for_whole_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
