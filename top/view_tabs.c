@@ -8,6 +8,8 @@
 #define TAB_MIN 13 /* ">[1]:7286<" and a blank; names stay visible in any width */
 #define TAB_TEXT_BYTES (NTK_TOP_TAB_TEXT_BYTES + 32)
 #define LABEL "Neuron Apps"
+#define KEY_GAP_MIN 2
+#define KEY_GAP_MAX 6
 
 static void tab_text(const struct ntk_top_model *model, size_t index, char *out)
 {
@@ -68,30 +70,37 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
     }
 }
 
+/* Cells of an action of the bar; 0 when it is not in it. */
+static int key_cells(const struct ntk_top_action_text *text)
+{
+    return text->bar[0] ? (int)(strlen(text->keys) + strlen(": ") + strlen(text->bar)) : 0;
+}
+
+/* As many of the keys as fit whole; ? lists them all. */
 void ntk_top_view_keys(struct ntk_screen *screen, int row)
 {
     int count = 0;
     int width = 0;
-    int gap;
-    int column;
+    int end = 0; /* behind the last action that fits */
 
-    for (int i = 0; i < NTK_TOP_ACTION_COUNT; i++) {
-        const struct ntk_top_action_text *text = ntk_top_keys_text_get((enum ntk_top_action)i);
+    for (; end < NTK_TOP_ACTION_COUNT; end++) {
+        int cells = key_cells(ntk_top_keys_text_get((enum ntk_top_action)end));
 
-        if (text->bar[0]) {
-            count++;
-            width += (int)(strlen(text->keys) + 2 + strlen(text->bar));
+        if (cells && width + cells + KEY_GAP_MIN * count > screen->columns - 1) {
+            break;
         }
+        width += cells;
+        count += cells > 0;
     }
-    gap = count > 1 ? (screen->columns - 2 - width) / (count - 1) : 2;
-    gap = gap < 2 ? 2 : gap > 6 ? 6 : gap;
-    column = (screen->columns - width - gap * (count - 1)) / 2;
+    int gap = count > 1 ? (screen->columns - 2 - width) / (count - 1) : KEY_GAP_MIN;
+    gap = gap < KEY_GAP_MIN ? KEY_GAP_MIN : gap > KEY_GAP_MAX ? KEY_GAP_MAX : gap;
+    int column = (screen->columns - width - gap * (count - 1)) / 2;
     column = column < 1 ? 1 : column;
     ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
-    for (int i = 0; i < NTK_TOP_ACTION_COUNT; i++) {
+    for (int i = 0; i < end; i++) {
         const struct ntk_top_action_text *text = ntk_top_keys_text_get((enum ntk_top_action)i);
 
-        if (text->bar[0]) {
+        if (key_cells(text)) {
             column +=
                 ntk_screen_put(screen, row, column, screen->columns, NTK_STYLE_KEY, text->keys);
             column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_TITLE,
