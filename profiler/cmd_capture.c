@@ -107,7 +107,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-profile capture",
     .usage = "-n FILE.neff -s FILE.ntff [OPTION]... [NAME FILE]...",
     .summary =
-        "Executes a NEFF on a NeuronCore and records what the core does. Inputs are zero, or\n"
+        "Executes a NEFF on a NeuronCore and records what the core does. Inputs are zero, or "
         "read from the FILE given for their NAME (raw bytes, or .npy).",
     .options = options,
     .epilogue = "NEURON_LIBNRT names another libnrt.so.1 than the one beside this program.",

@@ -48,7 +48,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-profile inspect",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
     .summary =
-        "Runs a program and has the Neuron runtime in it, and in the processes it starts, leave\n"
+        "Runs a program and has the Neuron runtime in it, and in the processes it starts, leave "
         "profiles: a folder for each process. Prints these folders at the end.",
     .options = options,
     .stop_at_operand = true,

@@ -39,9 +39,8 @@ static const struct ntk_opt_program program = {
              "-d FOLDER [OPTION]...",
     .summary = "Shows what a capture says: times, utilization, traffic, operations.",
     .options = options,
-    .epilogue =
-        "Fields called percent are fractions, 0 to 1. A metric that the files do not yield\n"
-        "is left out.",
+    .epilogue = "Fields called percent are fractions, 0 to 1. A metric that the files do not\n"
+                "yield is left out.",
 };
 
 /* "run" for "/tmp/run.ntff". */

@@ -82,9 +82,8 @@ static const struct ntk_opt_program main_program = {
     .summary = "Runs NEFFs on NeuronCores through libnrt.so.1 as a load generator.",
     .options = main_options,
     .stop_at_operand = true,
-    .epilogue =
-        "The library is $NEURON_LIBNRT, else ../lib/libnrt.so.1 beside this program, else the "
-        "loader's.",
+    .epilogue = "The library is $NEURON_LIBNRT, else ../lib/libnrt.so.1 beside this program, else\n"
+                "the loader's.",
     .subcommands = subcommands,
 };
 

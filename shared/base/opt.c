@@ -37,24 +37,23 @@ int ntk_opt_exit_code(int parsed)
 static void print_wrapped(const char *text, int column, int at)
 {
     while (*text) {
-        size_t word = strcspn(text, " ");
-        if (at + (int)word > HELP_WIDTH && at > column) {
+        int word = (int)strcspn(text, " \n");
+        bool fits = at + (at > column) + word <= HELP_WIDTH;
+        if (at > column && fits) {
+            putchar(' ');
+            at++;
+        } else if (at > column) {
             printf("\n%*s", column, "");
             at = column;
         }
-        printf("%.*s", (int)word, text);
-        at += (int)word;
+        printf("%.*s", word, text);
+        at += word;
         text += word;
-        if (*text == ' ') {
-            text++;
-            if (at < HELP_WIDTH && *text && at + 1 + (int)strcspn(text, " ") <= HELP_WIDTH) {
-                putchar(' ');
-                at++;
-            } else if (*text) {
-                printf("\n%*s", column, "");
-                at = column;
-            }
+        if (*text == '\n') {
+            printf("\n%*s", column, "");
+            at = column;
         }
+        text += *text != '\0';
     }
     putchar('\n');
 }
@@ -85,13 +84,34 @@ static void print_option(const struct ntk_opt *option)
     print_wrapped(option->help, HELP_COLUMN, HELP_COLUMN);
 }
 
+/* One form of the command line, broken before what may be left out. */
+static void print_form(const char *lead, const char *name, const char *form, size_t length)
+{
+    int column = printf("%s %s", lead, name);
+    int at = column;
+
+    for (size_t start = 0; start < length;) {
+        size_t end = start + 1;
+        while (end < length && strncmp(form + end, " [", 2) != 0) {
+            end++;
+        }
+        if (at + 1 + (int)(end - start) > HELP_WIDTH && at > column) {
+            printf("\n%*s", column, "");
+            at = column;
+        }
+        at += printf(" %.*s", (int)(end - start), form + start);
+        start = end + (end < length); /* its blank */
+    }
+    putchar('\n');
+}
+
 void ntk_opt_print_help(const struct ntk_opt_program *program)
 {
     const char *lead = "Usage:";
 
     for (const char *form = program->usage; *form;) {
         size_t length = strcspn(form, "\n");
-        printf("%s %s %.*s\n", lead, program->name, (int)length, form);
+        print_form(lead, program->name, form, length);
         form += length + (form[length] == '\n');
         lead = "      ";
     }
