@@ -4,6 +4,7 @@
  * models share them.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -286,6 +287,103 @@ static void shared_weights_outlive_the_load_that_brought_them(void **state)
     free(neff);
 }
 
+/* One of the threads that load, run and unload at once. cmocka does not assert in threads. */
+struct sharer {
+    const struct sharer_file *files; /* two */
+    unsigned int rounds;
+    int core;
+    const char *failure; /* NULL: none */
+};
+
+struct sharer_file {
+    uint8_t *bytes;
+    size_t bytes_count;
+    uint8_t seed;
+};
+
+#define TRY(call)                    \
+    do {                             \
+        if ((call) != NRT_SUCCESS) { \
+            sharer->failure = #call; \
+            return NULL;             \
+        }                            \
+    } while (0)
+
+static void *shares(void *ctx)
+{
+    struct sharer *sharer = ctx;
+
+    for (unsigned int round = 0; round < sharer->rounds; round++) {
+        const struct sharer_file *file = &sharer->files[(round + (unsigned int)sharer->core) % 2];
+        nrt_tensor_set_t *inputs = NULL;
+        nrt_tensor_set_t *outputs = NULL;
+        uint8_t result[CONSTANT_BYTES];
+        nrt_model_t *model = NULL;
+        nrt_tensor_t *x = NULL;
+        nrt_tensor_t *y = NULL;
+
+        TRY(nrt_load(file->bytes, file->bytes_count, sharer->core, 1, &model));
+        TRY(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, sharer->core, CONSTANT_BYTES, "x",
+                                &x));
+        TRY(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, sharer->core, CONSTANT_BYTES, "y",
+                                &y));
+        TRY(nrt_allocate_tensor_set(&inputs));
+        TRY(nrt_allocate_tensor_set(&outputs));
+        TRY(nrt_add_tensor_to_tensor_set(inputs, "x", x));
+        TRY(nrt_add_tensor_to_tensor_set(outputs, "y", y));
+        TRY(nrt_execute(model, inputs, outputs));
+        TRY(nrt_tensor_read(y, result, 0, sizeof result));
+        for (size_t i = 0; i < sizeof result; i++) {
+            if (result[i] != (uint8_t)(i * file->seed >> 3)) {
+                sharer->failure = "weights of another file";
+                return NULL;
+            }
+        }
+        nrt_tensor_free(&x);
+        nrt_tensor_free(&y);
+        nrt_destroy_tensor_set(&inputs);
+        nrt_destroy_tensor_set(&outputs);
+        TRY(nrt_unload(model));
+    }
+    return NULL;
+}
+
+/* Method: two files under the same names, loaded, run and unloaded by threads on both cores. Whoever comes first
+ * brings the weights, whoever is last takes them away. */
+static void threads_may_share_weights(void **state)
+{
+    enum { THREADS = 4 };
+    const struct runtime *runtime = *state;
+    struct sharer sharers[THREADS];
+    struct sharer_file files[2] = { { .seed = 3 }, { .seed = 5 } };
+    pthread_t threads[THREADS];
+
+    for (int f = 0; f < 2; f++) {
+        files[f].bytes = model_make(files[f].seed, 3, MIB / 4, &files[f].bytes_count);
+    }
+    setenv("NEURON_RT_MULTI_INSTANCE_SHARED_WEIGHTS", "1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    struct seen before = look(runtime);
+    for (int t = 0; t < THREADS; t++) {
+        sharers[t] = (struct sharer){ .files = files, .rounds = 25, .core = t % 2 };
+        assert_int_equal(pthread_create(&threads[t], NULL, shares, &sharers[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        assert_int_equal(pthread_join(threads[t], NULL), 0);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        if (sharers[t].failure) {
+            fail_msg("thread %d: %s", t, sharers[t].failure);
+        }
+    }
+    struct seen after = look(runtime);
+    assert_memory_equal(&before, &after, sizeof before);
+    unsetenv("NEURON_RT_MULTI_INSTANCE_SHARED_WEIGHTS");
+    for (int f = 0; f < 2; f++) {
+        free(files[f].bytes);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -295,6 +393,7 @@ int main(void)
         TEST(constants_of_every_node_lie_beside_its_core),
         TEST(copies_share_their_weights_when_they_may),
         TEST(shared_weights_outlive_the_load_that_brought_them),
+        TEST(threads_may_share_weights),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
