@@ -166,8 +166,9 @@ static long ms_of(uint64_t ns, uint64_t default_ns)
 /* Link-local services and sockets of this machine are never behind a proxy. */
 static bool is_local(const struct ntk_http_question *question)
 {
-    return question->unix_socket_path || strstr(question->url, "://169.254.") ||
-           strstr(question->url, "://[fe80:") || strstr(question->url, "://[fd00:ec2:");
+    return question->no_proxy || question->unix_socket_path ||
+           strstr(question->url, "://169.254.") || strstr(question->url, "://[fe80:") ||
+           strstr(question->url, "://[fd00:ec2:");
 }
 
 static void set_body(CURL *easy, struct transfer *transfer)

@@ -46,6 +46,7 @@ struct ntk_http_question {
     const char *user_password;    /* "user:password" of basic authentication; NULL: none */
     const char *ca_file;          /* PEM; NULL: the system's */
     bool is_insecure;             /* whoever answers is believed */
+    bool no_proxy;                /* straight to the host, whatever the environment says */
     /* Gets the body of a 2xx answer piece by piece instead of answer.body; false ends the question
      * with -ECANCELED. */
     bool (*on_bytes)(const void *bytes, size_t bytes_count, void *ctx);
