@@ -2,7 +2,7 @@
 # from there. Nothing outside the scratch folder is touched.
 build=$1
 . "$(dirname "$0")/../e2e/lib.sh"
-programs="neuron-bench neuron-monitor neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
+programs="neuron-bench neuron-monitor neuron-monitor-cloudwatch neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
 
 # has ROOT: every file that users, shells, linkers and the service manager look for.
 has() {
@@ -17,8 +17,9 @@ has() {
         done
     done
     [ "$(readlink "$1/lib/libnrt.so.1")" != "" ] || fail "$1/lib/libnrt.so.1 is no link"
-    [ "$(readlink "$1/bin/neuron-monitor-prometheus.py")" = neuron-monitor-prometheus ] ||
-        fail "$1 lacks the vendor's name of neuron-monitor-prometheus"
+    for program in neuron-monitor-cloudwatch neuron-monitor-prometheus; do
+        [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"
+    done
     [ -s "$1/include/nrt/nrt.h" ] || fail "$1/include/nrt/nrt.h is missing"
     [ -s "$1/share/neuron-toolkit/neuron-monitor-report.schema.json" ] || fail "$1 has no schema of reports"
     grep -qx "ExecStart=$2/bin/neuron-monitor .*" "$1/lib/systemd/system/neuron-monitor.service" ||

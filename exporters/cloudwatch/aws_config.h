@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aws_config - one profile out of a shared credentials file or a config file. Pure: bytes in.
+ *
+ *   ~/.aws/credentials   [name]
+ *   ~/.aws/config        [default], [profile name]
+ *
+ * A line is a section, "key = value", a comment (# or ;, also behind a blank), or empty; indented
+ * "key = value" lines belong to the key before them and are nothing to us. Source: "Shared config and credentials
+ * files" of the AWS SDKs and Tools Reference Guide. A file with any other line is refused as a whole.
+ *
+ * Owner:   ntk_aws_profile_fini() frees; a zeroed struct is an empty profile.
+ * Threads: plain data.
+ */
+#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_CONFIG_H
+#define NTK_EXPORTERS_CLOUDWATCH_AWS_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_AWS_CONFIG_BYTES_MAX ((size_t)1024 * 1024)
+#define NTK_AWS_VALUE_BYTES_MAX ((size_t)16 * 1024)
+
+enum ntk_aws_file { NTK_AWS_FILE_CREDENTIALS, NTK_AWS_FILE_CONFIG };
+
+enum ntk_aws_key {
+    NTK_AWS_ACCESS_KEY_ID,
+    NTK_AWS_SECRET_ACCESS_KEY,
+    NTK_AWS_SESSION_TOKEN,
+    NTK_AWS_REGION,
+    NTK_AWS_ENDPOINT_URL,
+    NTK_AWS_UNSUPPORTED, /* role_arn and others that we do not follow: the name of the key */
+    NTK_AWS_KEY_COUNT
+};
+
+struct ntk_aws_profile {
+    bool is_found;
+    char *value[NTK_AWS_KEY_COUNT]; /* NULL: not there. Printable ASCII. */
+};
+
+/* What the section of the name says, of a key that stands twice the last. The profile is emptied
+ * first; it is left unfound when there is no such section. -EBADMSG with the line, -ENOMEM. */
+int ntk_aws_config_parse(const char *text, size_t bytes_count, enum ntk_aws_file file,
+                         const char *name, struct ntk_aws_profile *out_profile,
+                         struct ntk_err *err);
+/* Of a file; one that is not there is an empty one. */
+int ntk_aws_config_read(const char *path, enum ntk_aws_file file, const char *name,
+                        struct ntk_aws_profile *out_profile, struct ntk_err *err);
+void ntk_aws_profile_fini(struct ntk_aws_profile *profile);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aws_credentials - finds keys the way the AWS SDKs do, and renews them before they end.
+ *
+ * In this order, the first place that has any: AWS_ACCESS_KEY_ID and its companions (not with a profile that was asked
+ * for), AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN, the profile in the shared credentials file and in the config
+ * file, the container's endpoint, the instance metadata service (IMDSv2 only). A place that is set up and
+ * does not work is an error, but for the metadata service, which is just not there.
+ *
+ * Keys that end are renewed from 15 minutes before; when that fails they are used to their end, and those of the
+ * instance beyond it. Files are read again each time.
+ * Source: "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
+ *
+ * Owner:   create / destroy. Threads: one.
+ */
+#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_CREDENTIALS_H
+#define NTK_EXPORTERS_CLOUDWATCH_AWS_CREDENTIALS_H
+
+#include "exporters/cloudwatch/aws_answer.h"
+#include "exporters/cloudwatch/aws_config.h"
+#include "shared/base/clock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_http_answer;
+struct ntk_http_question;
+
+#define NTK_AWS_RENEW_SECONDS 900u
+#define NTK_AWS_RETRY_SECONDS 60u
+/* Of an endpoint's answer. */
+#define NTK_AWS_ANSWER_BYTES_MAX ((size_t)128 * 1024)
+
+/* What the finder asks of the outside. */
+struct ntk_aws_world {
+    const char *(*environment)(void *ctx, const char *name); /* NULL: not set */
+    /* As ntk_http_client_ask(). */
+    int (*ask)(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,
+               struct ntk_err *err);
+    void *ctx;
+    const struct ntk_clock *clock;
+};
+
+struct ntk_aws_credentials;
+
+/* profile: NULL for AWS_PROFILE or "default". NULL without memory. world is copied. */
+struct ntk_aws_credentials *ntk_aws_credentials_create(const struct ntk_aws_world *world,
+                                                       const char *profile);
+void ntk_aws_credentials_destroy(struct ntk_aws_credentials *credentials);
+
+/* Borrowed until the next call; may ask services and take seconds. -ENOENT when there are none
+ * anywhere, else why not. */
+int ntk_aws_credentials_get(struct ntk_aws_credentials *credentials,
+                            const struct ntk_aws_keys **out_keys, struct ntk_err *err);
+/* The service refused them: the next get() looks for others. */
+void ntk_aws_credentials_forget(struct ntk_aws_credentials *credentials);
+
+/* Copied text, freed with free(); NULL when nobody says it. Region: AWS_REGION, AWS_DEFAULT_REGION, the
+ * profile. Endpoint of "CLOUDWATCH", "STS": AWS_ENDPOINT_URL_<service>, AWS_ENDPOINT_URL, the profile. */
+int ntk_aws_region_find(const struct ntk_aws_credentials *credentials, char **out_region,
+                        struct ntk_err *err);
+int ntk_aws_endpoint_find(const struct ntk_aws_credentials *credentials, const char *service,
+                          char **out_url, struct ntk_err *err);
+/* The region of the instance that this is, from its metadata service. */
+int ntk_aws_region_ask(struct ntk_aws_credentials *credentials, char **out_region,
+                       struct ntk_err *err);
+/* "https://monitoring.eu-west-1.amazonaws.com": prefix "monitoring" or "sts"; with AWS_USE_FIPS_ENDPOINT and
+ * AWS_USE_DUALSTACK_ENDPOINT as they are set. NULL without memory. */
+char *ntk_aws_endpoint_make(const struct ntk_aws_credentials *credentials, const char *prefix,
+                            const char *region);
+/* Whether it is one to three dozens of lower-case letters, digits and '-'. */
+bool ntk_aws_region_is_good(const char *region);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aws_sigv4 - Signature Version 4: proves who sends a request, and that nobody changed it. Pure.
+ *
+ * Source: "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The path
+ * is encoded twice there; so only paths of unreserved characters and '/' are taken, and no query.
+ * decision: docs/decisions/0145-requests-are-signed-here.md
+ *
+ * Threads: any.
+ */
+#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_SIGV4_H
+#define NTK_EXPORTERS_CLOUDWATCH_AWS_SIGV4_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_AWS_HEADERS_MAX 16u
+#define NTK_AWS_DATE_BYTES 17u /* "20150830T123600Z" */
+
+struct ntk_aws_header {
+    const char *name; /* lower case */
+    const char *value;
+};
+
+struct ntk_aws_request {
+    const char *method;
+    const char *path; /* "/" or more; see above */
+    /* In the order of their names. All that are sent and shall be safe, with host and x-amz-date (and
+     * x-amz-security-token), at most NTK_AWS_HEADERS_MAX. */
+    const struct ntk_aws_header *headers;
+    size_t header_count;
+    const void *body;
+    size_t body_bytes;
+};
+
+struct ntk_aws_scope {
+    const char *access_key;
+    const char *secret_key;
+    const char *region;
+    const char *service;
+    char date[NTK_AWS_DATE_BYTES]; /* the value of x-amz-date */
+};
+
+/* "20150830T123600Z" of seconds since 1970. */
+void ntk_aws_date(char date[NTK_AWS_DATE_BYTES], uint64_t seconds);
+/* Appends the value of the header "Authorization"; ntk_buf_ok(out) tells whether it did. */
+void ntk_aws_sign(const struct ntk_aws_request *request, const struct ntk_aws_scope *scope,
+                  struct ntk_buf *out);
+/* -1 unless the path can be signed as it is. */
+int ntk_aws_path_check(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

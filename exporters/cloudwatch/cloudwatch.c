@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/* cloudwatch - one request after the other to one endpoint, on the outbox's thread. */
+#include "exporters/cloudwatch/cloudwatch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <zlib.h>
+
+#include "exporters/cloudwatch/aws_credentials.h"
+#include "exporters/cloudwatch/aws_sigv4.h"
+#include "exporters/cloudwatch/cloudwatch_gather.h"
+#include "exporters/cloudwatch/cloudwatch_request.h"
+#include "shared/base/str.h"
+#include "shared/http/http_client.h"
+#include "shared/metrics/snapshot.h"
+
+#define SERVICE "monitoring"
+#define MINUTE_MS 60000u
+#define SECOND_MS 1000u
+#define TIMEOUT_NS (20 * NTK_NS_PER_SECOND)
+#define ANSWER_BYTES_MAX ((size_t)64 * 1024)
+/* The service's own limit is 5 minutes; a clock that is further off is corrected in signatures. */
+#define SKEW_SECONDS_MAX 240
+/* As the SDKs do, unless AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES says another. */
+#define GZIP_BYTES_MIN 10240u
+#define GZIP_WINDOW_BITS (15 + 16)
+#define HEADERS_MAX 8
+#define RETRY_AFTER_MS_MAX 3600000u
+#define REGION_BYTES 64
+
+struct ntk_cloudwatch {
+    struct ntk_cloudwatch_gather gather;
+    char *namespace_name;
+    bool is_high_resolution;
+    bool is_flushed;
+    const char *ca_file;     /* of the environment */
+    uint64_t gzip_bytes_min; /* UINT64_MAX: never */
+    struct ntk_outbox *outbox;
+    struct ntk_http_client *client;
+    atomic_bool is_stopping;
+    pthread_mutex_t lock;
+    char report_region[REGION_BYTES]; /* under the lock; "" until a report says it */
+    /* Of the sending thread, after create(). */
+    struct ntk_aws_credentials *credentials;
+    struct ntk_http_answer answer;
+    char *region;         /* NULL until known */
+    char *url;            /* without a '/' at its end; NULL until the region is known */
+    int64_t skew_seconds; /* the service's clock minus ours, when they differ too much */
+};
+
+/* -- what an answer means ----------------------------------------------------------------------- */
+
+static const struct {
+    const char *code; /* without "Exception" at its end */
+    enum ntk_cloudwatch_verdict verdict;
+} verdicts[] = {
+    { "Throttling", NTK_CLOUDWATCH_AGAIN },
+    { "Throttled", NTK_CLOUDWATCH_AGAIN },
+    { "RequestThrottled", NTK_CLOUDWATCH_AGAIN },
+    { "TooManyRequests", NTK_CLOUDWATCH_AGAIN },
+    { "RequestLimitExceeded", NTK_CLOUDWATCH_AGAIN },
+    { "BandwidthLimitExceeded", NTK_CLOUDWATCH_AGAIN },
+    { "LimitExceeded", NTK_CLOUDWATCH_AGAIN },
+    { "SlowDown", NTK_CLOUDWATCH_AGAIN },
+    { "PriorRequestNotComplete", NTK_CLOUDWATCH_AGAIN },
+    { "RequestTimeout", NTK_CLOUDWATCH_AGAIN },
+    { "InternalServiceFault", NTK_CLOUDWATCH_AGAIN },
+    { "InternalServiceError", NTK_CLOUDWATCH_AGAIN },
+    { "InternalFailure", NTK_CLOUDWATCH_AGAIN },
+    { "ServiceUnavailable", NTK_CLOUDWATCH_AGAIN },
+    { "ExpiredToken", NTK_CLOUDWATCH_RENEW },
+    { "RequestExpired", NTK_CLOUDWATCH_RENEW },
+    { "RequestTimeTooSkewed", NTK_CLOUDWATCH_RENEW },
+    { "SignatureDoesNotMatch", NTK_CLOUDWATCH_RENEW },
+    { "InvalidSignature", NTK_CLOUDWATCH_RENEW },
+    { "IncompleteSignature", NTK_CLOUDWATCH_RENEW },
+    { "InvalidClientTokenId", NTK_CLOUDWATCH_RENEW },
+    { "UnrecognizedClient", NTK_CLOUDWATCH_RENEW },
+    { "MissingAuthenticationToken", NTK_CLOUDWATCH_RENEW },
+    { "AccessDenied", NTK_CLOUDWATCH_RENEW },
+    { "OptInRequired", NTK_CLOUDWATCH_RENEW },
+};
+
+enum ntk_cloudwatch_verdict ntk_cloudwatch_judge(long status, const struct ntk_aws_error *error)
+{
+    static const char end[] = "Exception";
+    size_t bytes = strlen(error->code);
+
+    if (status >= 200 && status < 300) {
+        return NTK_CLOUDWATCH_TAKEN;
+    }
+    if (ntk_str_ends_with(error->code, end)) {
+        bytes -= sizeof end - 1;
+    }
+    for (size_t i = 0; bytes && i < sizeof verdicts / sizeof *verdicts; i++) {
+        if (strlen(verdicts[i].code) == bytes && !memcmp(verdicts[i].code, error->code, bytes)) {
+            return verdicts[i].verdict;
+        }
+    }
+    if (status == 401 || status == 403) {
+        return NTK_CLOUDWATCH_RENEW;
+    }
+    /* Only what is said about the content of a request is final: a proxy's 404 may be gone soon. */
+    return status == 400 || status == 413 ? NTK_CLOUDWATCH_REFUSED : NTK_CLOUDWATCH_AGAIN;
+}
+
+/* The pause that the service asks for, 0 without. */
+static uint64_t retry_after_ns(const struct ntk_http_answer *answer)
+{
+    char text[32];
+    uint64_t count;
+
+    if (ntk_http_answer_header_get(answer, "x-amz-retry-after", text, sizeof text) &&
+        ntk_str_parse_u64(text, &count) >= 0 && count <= RETRY_AFTER_MS_MAX) {
+        return count * NTK_NS_PER_MS;
+    }
+    if (ntk_http_answer_header_get(answer, "retry-after", text, sizeof text) &&
+        ntk_str_parse_u64(text, &count) >= 0 && count <= RETRY_AFTER_MS_MAX / SECOND_MS) {
+        return count * NTK_NS_PER_SECOND;
+    }
+    return 0;
+}
+
+/* -- sending, on the outbox's thread ------------------------------------------------------------ */
+
+static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,
+               struct ntk_err *err)
+{
+    struct ntk_cloudwatch *c = ctx;
+
+    if (atomic_load(&c->is_stopping)) {
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "the program ends");
+    }
+    return ntk_http_client_ask(c->client, question, answer, err);
+}
+
+/* Region and address, from wherever they are known by now. */
+static int find_place(struct ntk_cloudwatch *c, struct ntk_err *err)
+{
+    if (!c->region) {
+        pthread_mutex_lock(&c->lock);
+        c->region = c->report_region[0] ? strdup(c->report_region) : NULL;
+        pthread_mutex_unlock(&c->lock);
+    }
+    if (!c->region) {
+        struct ntk_err ignored = { 0 };
+        (void)ntk_aws_region_ask(c->credentials, &c->region, &ignored);
+    }
+    if (!c->region) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "nobody says the region; give --region");
+    }
+    if (!c->url) {
+        c->url = ntk_aws_endpoint_make(c->credentials, SERVICE, c->region);
+    }
+    return c->url ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+}
+
+/* The body as gzip when that is worth it; out stays empty otherwise. */
+static void zip(const struct ntk_cloudwatch *c, const void *bytes, size_t bytes_count,
+                struct ntk_buf *out)
+{
+    z_stream stream = { 0 };
+
+    if (bytes_count < c->gzip_bytes_min || bytes_count > UINT32_MAX / 2 ||
+        deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+        return;
+    }
+    size_t room = deflateBound(&stream, (uLong)bytes_count);
+    void *to = ntk_buf_extend(out, room);
+    if (to) {
+        stream.next_in = (Bytef *)(uintptr_t)bytes;
+        stream.avail_in = (uInt)bytes_count;
+        stream.next_out = to;
+        stream.avail_out = (uInt)room;
+    }
+    if (!to || deflate(&stream, Z_FINISH) != Z_STREAM_END) {
+        ntk_buf_reset(out);
+    } else {
+        out->bytes_count = stream.total_out;
+    }
+    deflateEnd(&stream);
+}
+
+/* Signs and asks once. */
+static int post(struct ntk_cloudwatch *c, const struct ntk_aws_keys *keys, const void *bytes,
+                size_t bytes_count, bool is_zipped, struct ntk_err *err)
+{
+    struct ntk_aws_scope scope = { keys->access_key, keys->secret_key, c->region, SERVICE, "" };
+    const char *host = strstr(c->url, "://") + 3;
+    const char *path = strchr(host, '/');
+    struct ntk_buf host_text = { 0 };
+    struct ntk_buf line[HEADERS_MAX] = { 0 };
+    const char *lines[HEADERS_MAX + 1] = { 0 };
+    struct ntk_aws_header headers[HEADERS_MAX];
+    size_t count = 0;
+
+    ntk_aws_date(scope.date,
+                 ntk_clock_realtime_ns() / NTK_NS_PER_SECOND + (uint64_t)c->skew_seconds);
+    ntk_buf_add(&host_text, host, path ? (size_t)(path - host) : strlen(host));
+    if (is_zipped) {
+        headers[count++] = (struct ntk_aws_header){ "content-encoding", "gzip" };
+    }
+    headers[count++] = (struct ntk_aws_header){ "content-type", NTK_CLOUDWATCH_CONTENT_TYPE };
+    headers[count++] = (struct ntk_aws_header){ "host", ntk_buf_text_get(&host_text) };
+    headers[count++] = (struct ntk_aws_header){ "x-amz-date", scope.date };
+    if (keys->session_token) {
+        headers[count++] = (struct ntk_aws_header){ "x-amz-security-token", keys->session_token };
+    }
+    headers[count++] = (struct ntk_aws_header){ "x-amz-target", NTK_CLOUDWATCH_TARGET };
+    const struct ntk_aws_request request = { .method = "POST",
+                                             .path = path ? path : "/",
+                                             .headers = headers,
+                                             .header_count = count,
+                                             .body = bytes,
+                                             .body_bytes = bytes_count };
+    bool is_ok = ntk_buf_ok(&host_text);
+    for (size_t i = 0; i < count; i++) {
+        ntk_buf_add_format(&line[i], "%s: %s", headers[i].name, headers[i].value);
+    }
+    ntk_buf_add_text(&line[count], "authorization: ");
+    ntk_aws_sign(&request, &scope, &line[count]);
+    for (size_t i = 0; i <= count; i++) {
+        is_ok = is_ok && ntk_buf_ok(&line[i]);
+        lines[i] = ntk_buf_text_get(&line[i]);
+    }
+    const struct ntk_http_question question = { .method = "POST",
+                                                .url = c->url,
+                                                .headers = lines,
+                                                .body = bytes,
+                                                .body_bytes = bytes_count,
+                                                .timeout_ns = TIMEOUT_NS,
+                                                .ca_file = c->ca_file,
+                                                .answer_bytes_max = ANSWER_BYTES_MAX };
+    int ret = is_ok ? ask(c, &question, &c->answer, err)
+                    : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "the request is not signed");
+    for (size_t i = 0; i <= count; i++) {
+        if (line[i].bytes) {
+            explicit_bzero(line[i].bytes, line[i].bytes_count);
+        }
+        ntk_buf_fini(&line[i]);
+    }
+    ntk_buf_fini(&host_text);
+    return ret;
+}
+
+/* Learns the service's clock from an answer that did not like ours. */
+static void take_skew(struct ntk_cloudwatch *c)
+{
+    int64_t now = (int64_t)(ntk_clock_realtime_ns() / NTK_NS_PER_SECOND);
+    uint64_t said;
+    char text[64];
+
+    if (ntk_http_answer_header_get(&c->answer, "date", text, sizeof text) &&
+        ntk_aws_http_date_parse(text, &said) >= 0) {
+        int64_t skew = (int64_t)said - now;
+        c->skew_seconds = skew > SKEW_SECONDS_MAX || skew < -SKEW_SECONDS_MAX ? skew : 0;
+    }
+}
+
+/* One try; whether another one with other keys is worth it at once. */
+static bool try_send(struct ntk_cloudwatch *c, const void *bytes, size_t bytes_count,
+                     bool is_zipped, struct ntk_outbox_answer *answer)
+{
+    const struct ntk_aws_keys *keys;
+    struct ntk_aws_error said;
+    struct ntk_err err = { 0 };
+
+    answer->result = NTK_OUTBOX_RETRY;
+    int ret = find_place(c, &err);
+    ret = ret < 0 ? ret : ntk_aws_credentials_get(c->credentials, &keys, &err);
+    ret = ret < 0 ? ret : post(c, keys, bytes, bytes_count, is_zipped, &err);
+    if (ret < 0) {
+        (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
+        return false;
+    }
+    ntk_aws_error_parse(ntk_buf_text_get(&c->answer.body), c->answer.body.bytes_count, &said);
+    enum ntk_cloudwatch_verdict verdict = ntk_cloudwatch_judge(c->answer.status, &said);
+    if (verdict == NTK_CLOUDWATCH_TAKEN) {
+        answer->result = NTK_OUTBOX_SENT;
+        return false;
+    }
+    (void)snprintf(answer->text, sizeof answer->text, "status %ld%s%.80s%s%.140s", c->answer.status,
+                   said.code[0] ? ", " : "", said.code, said.text[0] ? ": " : "", said.text);
+    answer->retry_after_ns = retry_after_ns(&c->answer);
+    if (verdict == NTK_CLOUDWATCH_REFUSED) {
+        answer->result = NTK_OUTBOX_REFUSED;
+    } else if (verdict == NTK_CLOUDWATCH_RENEW) {
+        ntk_aws_credentials_forget(c->credentials);
+        take_skew(c);
+    }
+    return verdict == NTK_CLOUDWATCH_RENEW;
+}
+
+static void send_request(void *ctx, const void *bytes, size_t bytes_count,
+                         struct ntk_outbox_answer *answer)
+{
+    struct ntk_cloudwatch *c = ctx;
+    struct ntk_buf zipped = { 0 };
+
+    zip(c, bytes, bytes_count, &zipped);
+    bool is_zipped = zipped.bytes_count > 0;
+    const void *body = is_zipped ? zipped.bytes : bytes;
+    size_t body_bytes = is_zipped ? zipped.bytes_count : bytes_count;
+    if (try_send(c, body, body_bytes, is_zipped, answer)) {
+        (void)try_send(c, body, body_bytes, is_zipped, answer);
+    }
+    ntk_buf_fini(&zipped);
+}
+
+static void cancel(void *ctx)
+{
+    struct ntk_cloudwatch *c = ctx;
+
+    atomic_store(&c->is_stopping, true);
+    ntk_http_client_cancel(c->client);
+}
+
+/* -- putting ------------------------------------------------------------------------------------ */
+
+static int emit(struct ntk_buf *body, uint64_t metric_count, void *ctx, struct ntk_err *err)
+{
+    struct ntk_cloudwatch *c = ctx;
+
+    return ntk_outbox_put(c->outbox, body, metric_count, err);
+}
+
+static int deliver(struct ntk_cloudwatch_data *data, uint64_t time_ms, void *ctx,
+                   struct ntk_err *err)
+{
+    struct ntk_cloudwatch *c = ctx;
+    const struct ntk_cloudwatch_request_options options = {
+        .namespace_name = c->namespace_name,
+        .time_ms = time_ms,
+        .is_high_resolution = c->is_high_resolution,
+        .emit = emit,
+        .ctx = c,
+    };
+
+    ntk_cloudwatch_data_sort(data);
+    return ntk_cloudwatch_request(data, &options, err);
+}
+
+int ntk_cloudwatch_put(struct ntk_cloudwatch *c, const struct ntk_snapshot *snapshot,
+                       struct ntk_err *err)
+{
+    if (ntk_aws_region_is_good(snapshot->instance.region)) {
+        pthread_mutex_lock(&c->lock);
+        ntk_str_copy(c->report_region, sizeof c->report_region, snapshot->instance.region);
+        pthread_mutex_unlock(&c->lock);
+    }
+    return ntk_cloudwatch_gather_put(&c->gather, snapshot, err);
+}
+
+int ntk_cloudwatch_drain(struct ntk_cloudwatch *c, struct ntk_err *err)
+{
+    if (!c->is_flushed) {
+        c->is_flushed = true;
+        int ret = ntk_cloudwatch_gather_flush(&c->gather, err);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    return ntk_outbox_drain(c->outbox, err);
+}
+
+/* -- open, close -------------------------------------------------------------------------------- */
+
+static const char *environment(void *ctx, const char *name)
+{
+    (void)ctx;
+    return getenv(name); /* nobody changes it while the program runs */
+}
+
+void ntk_cloudwatch_destroy(struct ntk_cloudwatch *c)
+{
+    if (!c) {
+        return;
+    }
+    if (c->outbox) {
+        ntk_outbox_destroy(c->outbox);
+    }
+    ntk_aws_credentials_destroy(c->credentials);
+    ntk_http_client_destroy(c->client);
+    ntk_http_answer_fini(&c->answer);
+    ntk_cloudwatch_gather_fini(&c->gather);
+    pthread_mutex_destroy(&c->lock);
+    free(c->namespace_name);
+    free(c->region);
+    free(c->url);
+    free(c);
+}
+
+/* An address that requests can be signed for; a '/' at its end is taken away. */
+static int check_url(char *url, struct ntk_err *err)
+{
+    size_t scheme = ntk_str_starts_with(url, "https://") ? 8 : 7;
+    bool is_http = scheme == 8 || ntk_str_starts_with(url, "http://");
+    char *host = is_http ? url + scheme : url;
+    size_t host_bytes = strcspn(host, "/");
+    size_t bytes = strlen(url);
+
+    if (!is_http || host_bytes == 0 || strpbrk(host, "@?# \t\r\n") ||
+        (host[host_bytes] && ntk_aws_path_check(host + host_bytes) < 0)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "'%.200s' is no address of an endpoint: http:// or https://, a host and "
+                           "perhaps a plain path",
+                           url);
+    }
+    if (host[host_bytes] == '/' && host[host_bytes + 1] == '\0') {
+        url[bytes - 1] = '\0';
+    }
+    return 0;
+}
+
+static int take_text(const char *text, char **out, struct ntk_err *err)
+{
+    *out = text ? strdup(text) : NULL;
+    return !text || *out ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+}
+
+/* From options, environment and files; what is left unknown is looked for when sending. */
+static int configure(struct ntk_cloudwatch *c, const struct ntk_cloudwatch_options *options,
+                     struct ntk_err *err)
+{
+    const char *disabled = getenv("AWS_DISABLE_REQUEST_COMPRESSION");
+    const char *minimum = getenv("AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES");
+    int ret = take_text(options->namespace_name, &c->namespace_name, err);
+
+    c->ca_file = getenv("AWS_CA_BUNDLE");
+    c->ca_file = c->ca_file && *c->ca_file ? c->ca_file : NULL;
+    c->gzip_bytes_min = GZIP_BYTES_MIN;
+    if (disabled && !strcasecmp(disabled, "true")) {
+        c->gzip_bytes_min = UINT64_MAX;
+    } else if (minimum && *minimum && ntk_str_parse_u64(minimum, &c->gzip_bytes_min) < 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES is no number");
+    }
+    if (options->region && !ntk_aws_region_is_good(options->region)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.100s' is no region",
+                           options->region);
+    }
+    ret = ret < 0           ? ret
+          : options->region ? take_text(options->region, &c->region, err)
+                            : ntk_aws_region_find(c->credentials, &c->region, err);
+    ret = ret < 0 ? ret
+          : options->endpoint_url
+              ? take_text(options->endpoint_url, &c->url, err)
+              : ntk_aws_endpoint_find(c->credentials, "CLOUDWATCH", &c->url, err);
+    return ret < 0 || !c->url ? ret : check_url(c->url, err);
+}
+
+int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
+                          struct ntk_cloudwatch **out_cloudwatch, struct ntk_err *err)
+{
+    struct ntk_cloudwatch *c = calloc(1, sizeof *c);
+
+    if (!c) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    const struct ntk_aws_world world = { environment, ask, c, ntk_clock_system_get() };
+    const struct ntk_outbox_options outbox = { .name = "cloudwatch",
+                                               .send = send_request,
+                                               .cancel = cancel,
+                                               .ctx = c,
+                                               .spool_folder = options->spool_folder,
+                                               .spool_bytes_max = options->spool_bytes_max };
+    pthread_mutex_init(&c->lock, NULL);
+    c->is_high_resolution = options->is_high_resolution;
+    c->gather.step_ms = options->is_high_resolution ? SECOND_MS : MINUTE_MS;
+    c->gather.metric_mask = options->metric_mask;
+    c->gather.deliver = deliver;
+    c->gather.ctx = c;
+    c->credentials = ntk_aws_credentials_create(&world, options->profile);
+    c->client = ntk_http_client_create();
+    int ret = c->credentials && c->client
+                  ? configure(c, options, err)
+                  : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    ret = ret < 0 ? ret : ntk_outbox_create(&outbox, &c->outbox, err);
+    if (ret < 0) {
+        ntk_cloudwatch_destroy(c);
+        return ret;
+    }
+    *out_cloudwatch = c;
+    return 0;
+}

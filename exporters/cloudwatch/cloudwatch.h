@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cloudwatch - snapshots to CloudWatch: gathered by the minute, signed, sent again after failures and kept on
+ * disk while the service is away. The one file with a network.
+ *
+ * A request that the service refuses for its content is dropped and counted; everything else is
+ * sent until it is taken. It may be counted twice only when the connection broke after the whole
+ * request was written: decision 0147.
+ *
+ * Owner:   create / destroy. Threads: one; a second one of its own sends.
+ */
+#ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_H
+#define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exporters/cloudwatch/aws_answer.h"
+#include "exporters/transport/outbox.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_snapshot;
+struct ntk_cloudwatch;
+
+#define NTK_CLOUDWATCH_NAMESPACE "Neuron"
+
+struct ntk_cloudwatch_options {
+    const char *namespace_name; /* all texts are copied */
+    const char *region;         /* NULL: as the SDKs find it, then the reports' */
+    const char *profile;        /* NULL: AWS_PROFILE, "default" */
+    const char *endpoint_url;   /* NULL: as the SDKs find it */
+    const char *spool_folder;   /* NULL: memory only */
+    uint64_t spool_bytes_max;   /* 0: the outbox's */
+    uint32_t metric_mask;
+    bool is_high_resolution;
+};
+
+/* A sentence says which option, variable or file is wrong. Keys are looked for when sending. */
+int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
+                          struct ntk_cloudwatch **out_cloudwatch, struct ntk_err *err);
+void ntk_cloudwatch_destroy(struct ntk_cloudwatch *cloudwatch);
+/* Never waits for the network. */
+int ntk_cloudwatch_put(struct ntk_cloudwatch *cloudwatch, const struct ntk_snapshot *snapshot,
+                       struct ntk_err *err);
+/* As ntk_outbox_drain(); the minute that has begun is sent, too. */
+int ntk_cloudwatch_drain(struct ntk_cloudwatch *cloudwatch, struct ntk_err *err);
+
+/* What an answer of the service means. */
+enum ntk_cloudwatch_verdict {
+    NTK_CLOUDWATCH_TAKEN,
+    NTK_CLOUDWATCH_AGAIN,   /* later */
+    NTK_CLOUDWATCH_RENEW,   /* with other keys, or another time in the signature */
+    NTK_CLOUDWATCH_REFUSED, /* for what it is */
+};
+enum ntk_cloudwatch_verdict ntk_cloudwatch_judge(long status, const struct ntk_aws_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

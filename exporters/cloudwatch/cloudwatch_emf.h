@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cloudwatch_emf - gathered metrics as lines of CloudWatch's Embedded Metric Format. Pure.
+ *
+ * One line per set of dimensions with all metrics that have it. The format has no values with counts:
+ * latencies of single executions are left out, their percentiles are there.
+ */
+#ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H
+#define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H
+
+#include <stdint.h>
+
+#include "exporters/cloudwatch/cloudwatch_encode.h"
+#include "shared/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a metric in a line; more go to further lines. */
+#define NTK_CLOUDWATCH_EMF_VALUES_MAX 100u
+
+struct ntk_cloudwatch_emf_options {
+    const char *namespace_name;
+    const char *log_group; /* for the agent; NULL: its own choice */
+    uint64_t time_ms;
+    bool is_high_resolution;
+};
+
+/* Appends the lines to out. data as encode() leaves it, not sorted. -ENOMEM. */
+int ntk_cloudwatch_emf(const struct ntk_cloudwatch_data *data,
+                       const struct ntk_cloudwatch_emf_options *options, struct ntk_buf *out,
+                       uint64_t *out_line_count, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emf_output - lines of Embedded Metric Format to where an agent takes them.
+ *
+ *   -                  standard output, at once
+ *   PATH               appended to a file, which is opened anew when it was moved away
+ *   tcp://HOST:PORT    a connection of lines
+ *   udp://HOST:PORT    a datagram for each line
+ *
+ * All but standard output go through an outbox: what cannot be written now is written later, from the line on
+ * that was not written whole.
+ *
+ * Owner:   create / destroy. Threads: one; a second one of its own writes.
+ */
+#ifndef NTK_EXPORTERS_CLOUDWATCH_EMF_OUTPUT_H
+#define NTK_EXPORTERS_CLOUDWATCH_EMF_OUTPUT_H
+
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the CloudWatch agent listens, when AWS_EMF_AGENT_ENDPOINT does not say. */
+#define NTK_EMF_AGENT "tcp://127.0.0.1:25888"
+
+struct ntk_emf_output;
+
+/* spool_folder: NULL for memory only. A sentence says what is wrong with the target. */
+int ntk_emf_output_create(const char *target, const char *spool_folder,
+                          struct ntk_emf_output **out_output, struct ntk_err *err);
+void ntk_emf_output_destroy(struct ntk_emf_output *output);
+/* Takes the lines. -EPIPE when nobody reads standard output any more. */
+int ntk_emf_output_put(struct ntk_emf_output *output, struct ntk_buf *lines, uint64_t line_count,
+                       struct ntk_err *err);
+/* As ntk_outbox_drain(). */
+int ntk_emf_output_drain(struct ntk_emf_output *output, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

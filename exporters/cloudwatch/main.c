@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-monitor-cloudwatch - options and wiring: reports from a pipe to CloudWatch. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporters/cloudwatch/cloudwatch.h"
+#include "exporters/cloudwatch/cloudwatch_emf.h"
+#include "exporters/cloudwatch/cloudwatch_gather.h"
+#include "exporters/cloudwatch/cloudwatch_request.h"
+#include "exporters/cloudwatch/emf_output.h"
+#include "exporters/pipe/pipe.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+
+#define MINUTE_MS 60000u
+#define SECOND_MS 1000u
+
+static const char *arg_namespace = NTK_CLOUDWATCH_NAMESPACE;
+static const char *arg_region;
+static const char *arg_profile;
+static const char *arg_endpoint;
+static const char *arg_metrics;
+static const char *arg_spool;
+static const char *arg_emf_output;
+static const char *arg_log_group;
+static uint64_t arg_spool_bytes;
+static bool arg_high_resolution;
+static bool arg_dry_run;
+static bool arg_emf;
+
+static const struct ntk_opt option_rows[] = {
+    { 'n', "namespace", "NAME", NTK_OPT_TEXT, &arg_namespace,
+      "namespace of the metrics; default " NTK_CLOUDWATCH_NAMESPACE },
+    { 'r', "region", "REGION", NTK_OPT_TEXT, &arg_region,
+      "default: AWS_REGION, the profile's, the reports', the instance's" },
+    { 0, "profile", "NAME", NTK_OPT_TEXT, &arg_profile,
+      "profile of the credentials and config files, and no keys of the environment" },
+    { 0, "endpoint-url", "URL", NTK_OPT_TEXT, &arg_endpoint,
+      "instead of the region's; default: AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL" },
+    { 0, "metrics", "LIST", NTK_OPT_TEXT, &arg_metrics,
+      "only these, with commas between the names; each dimension of each is billed" },
+    { 0, "high-resolution-metrics", 0, NTK_OPT_FLAG, &arg_high_resolution,
+      "keep values by the second; without it a request per minute carries them all" },
+    { 0, "spool", "FOLDER", NTK_OPT_TEXT, &arg_spool,
+      "keep there what could not be sent yet, also for the next start" },
+    { 0, "spool-bytes", "BYTES", NTK_OPT_BYTES, &arg_spool_bytes,
+      "bound of the folder; default 256M" },
+    { 0, "dry-run", 0, NTK_OPT_FLAG, &arg_dry_run,
+      "print the requests, a line of JSON each, instead of sending them" },
+    { 0, "Embedded Metric Format", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "emf", 0, NTK_OPT_FLAG, &arg_emf,
+      "write lines for a CloudWatch agent instead of sending; needs no keys" },
+    { 0, "emf-output", "TARGET", NTK_OPT_TEXT, &arg_emf_output,
+      "- for standard output (default), a file, tcp://HOST:PORT, udp://HOST:PORT, or 'agent'" },
+    { 0, "log-group", "NAME", NTK_OPT_TEXT, &arg_log_group,
+      "log group that the agent shall use for the lines" },
+    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor-cloudwatch",
+    .usage = "[OPTION]... < REPORTS",
+    .summary = "Sends what neuron-monitor reports on standard input to Amazon CloudWatch:\n"
+               "neuron-monitor | neuron-monitor-cloudwatch --namespace NAME --region REGION",
+    .options = option_rows,
+};
+
+/* -- sending ------------------------------------------------------------------------------------ */
+
+static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    return ntk_cloudwatch_put(ctx, snapshot, err);
+}
+
+static int drain(void *ctx, struct ntk_err *err)
+{
+    return ntk_cloudwatch_drain(ctx, err);
+}
+
+static int run_sending(struct ntk_pipe *pipe, uint32_t metric_mask, struct ntk_err *err)
+{
+    const struct ntk_cloudwatch_options options = { .namespace_name = arg_namespace,
+                                                    .region = arg_region,
+                                                    .profile = arg_profile,
+                                                    .endpoint_url = arg_endpoint,
+                                                    .spool_folder = arg_spool,
+                                                    .spool_bytes_max = arg_spool_bytes,
+                                                    .metric_mask = metric_mask,
+                                                    .is_high_resolution = arg_high_resolution };
+    struct ntk_cloudwatch *cloudwatch;
+
+    int ret = ntk_cloudwatch_create(&options, &cloudwatch, err);
+    if (ret < 0) {
+        return ret;
+    }
+    const struct ntk_pipe_sink sink = { .put = put, .drain = drain, .ctx = cloudwatch };
+    ret = ntk_pipe_run(pipe, STDIN_FILENO, &sink, err);
+    ntk_cloudwatch_destroy(cloudwatch);
+    return ret;
+}
+
+/* -- lines instead of requests ------------------------------------------------------------------ */
+
+struct lines {
+    struct ntk_cloudwatch_gather gather;
+    struct ntk_emf_output *output;
+    bool is_flushed;
+    bool is_closed; /* nobody reads standard output */
+};
+
+static int emit_line(struct ntk_buf *body, uint64_t metric_count, void *ctx, struct ntk_err *err)
+{
+    struct lines *lines = ctx;
+
+    (void)metric_count;
+    ntk_buf_add_char(body, '\n');
+    return ntk_emf_output_put(lines->output, body, 1, err);
+}
+
+static int deliver_requests(struct ntk_cloudwatch_data *data, uint64_t time_ms, void *ctx,
+                            struct ntk_err *err)
+{
+    const struct ntk_cloudwatch_request_options options = { .namespace_name = arg_namespace,
+                                                            .time_ms = time_ms,
+                                                            .is_high_resolution =
+                                                                arg_high_resolution,
+                                                            .emit = emit_line,
+                                                            .ctx = ctx };
+
+    ntk_cloudwatch_data_sort(data);
+    return ntk_cloudwatch_request(data, &options, err);
+}
+
+static int deliver_emf(struct ntk_cloudwatch_data *data, uint64_t time_ms, void *ctx,
+                       struct ntk_err *err)
+{
+    const struct ntk_cloudwatch_emf_options options = { .namespace_name = arg_namespace,
+                                                        .log_group = arg_log_group,
+                                                        .time_ms = time_ms,
+                                                        .is_high_resolution = arg_high_resolution };
+    struct lines *lines = ctx;
+    struct ntk_buf buf = { 0 };
+    uint64_t line_count;
+
+    int ret = ntk_cloudwatch_emf(data, &options, &buf, &line_count, err);
+    ret = ret < 0 || !line_count ? ret : ntk_emf_output_put(lines->output, &buf, line_count, err);
+    ntk_buf_fini(&buf);
+    return ret;
+}
+
+/* Ends the program in order when nobody reads it any more. */
+static int stop_at_closed_pipe(struct lines *lines, int ret)
+{
+    if (ret == -EPIPE && !lines->is_closed) {
+        lines->is_closed = true;
+        (void)raise(SIGTERM); /* blocked: the pipe's loop reads it */
+    }
+    return lines->is_closed ? 0 : ret;
+}
+
+static int put_lines(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    struct lines *lines = ctx;
+
+    return lines->is_closed ? 0
+                            : stop_at_closed_pipe(
+                                  lines, ntk_cloudwatch_gather_put(&lines->gather, snapshot, err));
+}
+
+static int drain_lines(void *ctx, struct ntk_err *err)
+{
+    struct lines *lines = ctx;
+    int ret = 0;
+
+    if (!lines->is_flushed) {
+        lines->is_flushed = true;
+        ret = lines->is_closed
+                  ? 0
+                  : stop_at_closed_pipe(lines, ntk_cloudwatch_gather_flush(&lines->gather, err));
+    }
+    return ret < 0 ? ret : ntk_emf_output_drain(lines->output, err);
+}
+
+static int run_lines(struct ntk_pipe *pipe, const char *target, uint32_t metric_mask,
+                     struct ntk_err *err)
+{
+    uint64_t request_step_ms = arg_high_resolution ? SECOND_MS : MINUTE_MS;
+    struct lines lines = { .gather = { .step_ms = arg_emf ? 0 : request_step_ms,
+                                       .metric_mask = metric_mask,
+                                       .deliver = arg_emf ? deliver_emf : deliver_requests,
+                                       .ctx = &lines } };
+    const struct ntk_pipe_sink sink = { .put = put_lines, .drain = drain_lines, .ctx = &lines };
+
+    int ret = ntk_emf_output_create(target, arg_spool, &lines.output, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_pipe_run(pipe, STDIN_FILENO, &sink, err);
+    ntk_cloudwatch_gather_fini(&lines.gather);
+    ntk_emf_output_destroy(lines.output);
+    return ret;
+}
+
+/* -- start -------------------------------------------------------------------------------------- */
+
+/* 'agent' stands for where the environment says that it listens. */
+static const char *emf_target(void)
+{
+    const char *agent = getenv("AWS_EMF_AGENT_ENDPOINT");
+
+    if (!arg_emf_output) {
+        return "-";
+    }
+    if (strcmp(arg_emf_output, "agent") != 0) {
+        return arg_emf_output;
+    }
+    return agent && *agent ? agent : NTK_EMF_AGENT;
+}
+
+static int run(uint32_t metric_mask, struct ntk_err *err)
+{
+    struct ntk_pipe pipe;
+
+    int ret = ntk_pipe_begin(&pipe, err);
+    if (ret < 0) {
+        return ret;
+    }
+    if (arg_emf || arg_dry_run) {
+        ret = run_lines(&pipe, arg_emf ? emf_target() : "-", metric_mask, err);
+    } else {
+        ret = run_sending(&pipe, metric_mask, err);
+    }
+    ntk_pipe_end(&pipe);
+    return ret;
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t metric_mask = NTK_CLOUDWATCH_ALL;
+    struct ntk_err err = { 0 };
+    char text[NTK_ERR_TEXT_BYTES + 32];
+
+    ntk_log_set_program(program.name);
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    }
+    if (ntk_cloudwatch_namespace_check(arg_namespace, &err) < 0 ||
+        (arg_metrics && ntk_cloudwatch_metrics_parse(arg_metrics, &metric_mask, &err) < 0)) {
+        return ntk_opt_usage_error(&program, "%s", err.text);
+    }
+    if ((arg_emf_output || arg_log_group) && !arg_emf) {
+        return ntk_opt_usage_error(&program, "--emf-output and --log-group need --emf");
+    }
+    if (arg_emf && arg_dry_run) {
+        return ntk_opt_usage_error(&program, "--emf and --dry-run exclude each other");
+    }
+    if (run(metric_mask, &err) < 0) {
+        ntk_log_error(NULL, "%s", ntk_err_format(&err, text, sizeof text));
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,200 @@
+# cloudwatch.sh - neuron-monitor-cloudwatch against a fake of the service that computes signatures anew with
+# botocore, checks requests by its model of the service, throttles, fails and cuts connections: every request is
+# taken, once, but where the answer was cut off.
+. "$(dirname "$0")/../../e2e/lib.sh"
+here=$(dirname "$(readlink -f "$BASH_SOURCE")")
+needs neuron-monitor-cloudwatch neuron-bench jq
+/usr/bin/python3 -c 'import botocore' 2>/dev/null || exit 77
+unset "${!AWS_@}" http_proxy https_proxy all_proxy
+export HOME=$scratch AWS_EC2_METADATA_DISABLED=true
+
+neuron-packager example memcpy -o memcpy.neff
+neuron-monitor --period 200ms >base.jsonl 2>/dev/null &
+agent=$!
+pids+=("$agent")
+NEURON_PROCESS_TAG=mine neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 600 >/dev/null
+seen() { [ "$(completed_in_reports base.jsonl)" = 300 ] && echo yes; }
+wait_for seen
+kill "$agent" && wait "$agent"
+
+start_fake() { # NAME [PORT]: its folder; the port is in $port
+    mkdir -p "$1"
+    /usr/bin/python3 "$here/fake_aws.py" "$1" ${2:-} >"$1/port" 2>"$1/err" &
+    fake=$!
+    pids+=("$fake")
+    wait_for has_port "$1/port"
+    port=$(cat "$1/port")
+    export AWS_ENDPOINT_URL=http://127.0.0.1:$port
+}
+has_port() { [ -s "$1" ] && echo yes; }
+taken() { [ "$(cat "$1/taken" 2>/dev/null | wc -l)" = "$2" ] && echo yes; }
+clean() { [ ! -e "$1/wrong" ] || fail "$1: $(head -c 2000 "$1/wrong")"; }
+cw() { neuron-monitor-cloudwatch --region eu-west-1 "$@"; }
+
+# What is to be sent: ten minutes of three reports.
+/usr/bin/python3 "$here/reports.py" base.jsonl 30 20 >reports
+cw --dry-run <reports >expected
+requests=$(wc -l <expected)
+[ "$requests" -ge 10 ] && [ "$requests" -le 11 ] || fail "$requests requests"
+all() { jq -s "[.[].MetricData[] | select($1) | $2] | add" expected; }
+number='(if .Value != null then .Value else ([.Values, .Counts] | transpose | map(.[0] * .[1]) | add) end)'
+count='(if .Value != null then 1 else (.Counts | add) end)'
+is_completed='.MetricName == "ExecutionStatus" and any(.Dimensions[]?; .Value == "completed")'
+is_weighted='.MetricName == "ExecutionLatency" and any(.Dimensions[]?; .Value == "total_latency") and all(.Dimensions[]?; .Name != "Percentile")'
+completed=$(completed_in_reports reports)
+[ "$completed" -ge 600 ] && [ "$(all "$is_completed" "$number")" = "$completed" ] || fail "executions are missing"
+[ "$(all "$is_weighted" "$count")" = "$completed" ] || fail "latencies of executions are missing"
+[ "$(all '.MetricName == "SystemMemoryUsed"' "$count")" = 30 ] || fail "samples are missing"
+[ "$(jq -s '[.[].MetricData[] | select(.StorageResolution != 60 or .Timestamp % 60 != 0)] | length' expected)" = 0 ] || fail "times"
+cw --dry-run --high-resolution-metrics <reports >high
+[ "$(jq -s '[length, (.[].MetricData[] | select(.StorageResolution != 1))] | length' high)" = 1 ] || fail "high resolution"
+[ "$(wc -l <high)" = 30 ] || fail "$(wc -l <high) requests of seconds"
+cw --dry-run --metrics SystemMemoryUsed,ExecutionErrors <reports | jq -r '.MetricData[].MetricName' | sort -u | tr '\n' ' ' >names
+[ "$(cat names)" = 'ExecutionErrors SystemMemoryUsed ' ] || fail "other metrics: $(cat names)"
+
+# All that can go wrong on the way.
+start_fake bad
+echo 'AKIDEXAMPLE wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY a+session/token==' >bad/keys
+echo 'take throttle throttle fail take early early take late lost take deny deny expire take late' >bad/plan
+env AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY AWS_SESSION_TOKEN=a+session/token== \
+    neuron-monitor-cloudwatch --region eu-west-1 <reports 2>bad.err || fail "code $?: $(cat bad.err)"
+clean bad
+[ ! -s bad/plan ] || fail "not all went wrong that shall: $(cat bad/plan)"
+/usr/bin/python3 "$here/same.py" expected bad/taken 2 || fail "$(cat bad.err)"
+grep -q 'Rate exceeded' bad.err || fail "throttling is not told: $(cat bad.err)"
+grep -q gzip bad/taken || fail "no request is compressed"
+! grep -q 'wJalr\|session/token' bad.err || fail "keys are told"
+
+# What is refused for itself is dropped and told; the rest goes on. Keys of a profile.
+mkdir .aws
+printf '[default]\naws_access_key_id = NOT\naws_secret_access_key = this\n[prod]\naws_access_key_id=AKPROD\naws_secret_access_key=sEcret # old\n' >.aws/credentials
+echo 'AKPROD sEcret' >bad/keys
+rm bad/taken && echo 'take refuse take' >bad/plan
+cw --profile prod <reports 2>refused.err || fail "code $?: $(cat refused.err)"
+clean bad
+[ "$(taken bad $((requests - 1)))" = yes ] || fail "$(cat bad/log)"
+grep -q 'refused, and dropped: status 400, InvalidParameterValueException' refused.err || fail "$(cat refused.err)"
+# The clock of the service is an hour ahead.
+rm bad/taken bad/log && echo 3600 >bad/skew
+cw --profile prod <reports 2>skew.err || fail "code $?: $(cat skew.err)"
+/usr/bin/python3 "$here/same.py" expected bad/taken 0
+[ "$(grep -c skewed bad/log)" = 1 ] || fail "the clock is not learnt: $(cat bad/log)"
+rm bad/skew
+# Keys that end while it runs: the file has new ones when the service says so.
+rm bad/taken && mkfifo in
+cw --profile prod --high-resolution-metrics <in 2>renewed.err &
+last=$!
+pids+=("$last")
+exec 7>in
+head -1 reports >&7 && wait_for taken bad 1
+printf '[prod]\naws_access_key_id=AKNEW\naws_secret_access_key=other\naws_session_token=tok\n' >.aws/credentials
+echo 'AKNEW other tok' >bad/keys
+sed -n 2p reports >&7 && wait_for taken bad 2
+exec 7>&-
+wait "$last" || fail "code $?: $(cat renewed.err)"
+clean bad
+[ ! -s renewed.err ] || fail "renewed keys are told: $(cat renewed.err)"
+
+# Other places of keys: a container, a web identity, the instance, which tells its region too.
+later=$(date -u -d '+6 hours' +%Y-%m-%dT%H:%M:%SZ)
+object="\"AccessKeyId\":\"AKTEMP\",\"SecretAccessKey\":\"temp\",\"Token\":\"tok\",\"Expiration\":\"$later\""
+echo "{$object}" >bad/container.json
+echo "{\"Code\":\"Success\",$object}" >bad/imds.json
+echo "<R><Credentials><AccessKeyId>AKTEMP</AccessKeyId><SecretAccessKey>temp</SecretAccessKey><SessionToken>tok</SessionToken><Expiration>$later</Expiration></Credentials></R>" >bad/sts.xml
+echo 'AKTEMP temp tok' >bad/keys
+echo web-token >web.token
+mv .aws .none
+one() { # NAME REGION VARIABLE...: one request with keys of that place
+    rm -f bad/taken
+    head -1 reports | env "${@:3}" neuron-monitor-cloudwatch 2>one.err || fail "$1: code $?: $(cat one.err)"
+    clean bad
+    [ "$(jq -r .Authorization bad/taken | cut -d/ -f3)" = "$2" ] || fail "$1: region $(cat bad/taken)"
+}
+one container eu-north-1 AWS_REGION=eu-north-1 AWS_CONTAINER_CREDENTIALS_FULL_URI="$AWS_ENDPOINT_URL/container" \
+    AWS_CONTAINER_AUTHORIZATION_TOKEN='Bearer pod'
+one identity us-west-2 AWS_DEFAULT_REGION=us-west-2 AWS_WEB_IDENTITY_TOKEN_FILE=web.token AWS_ROLE_ARN=arn:aws:iam::1:role/x
+grep -qx 'STS arn:aws:iam::1:role/x web-token' bad/log || fail "$(cat bad/log)"
+one instance eu-south-2 AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE_ENDPOINT="$AWS_ENDPOINT_URL/"
+
+# An outage: what could not be sent waits in files and goes first the next time.
+kill "$fake" && wait "$fake" 2>/dev/null || true
+export AWS_ACCESS_KEY_ID=AKTEMP AWS_SECRET_ACCESS_KEY=temp AWS_SESSION_TOKEN=tok
+cw --spool spool <reports 2>outage.err || fail "code $?: $(cat outage.err)"
+[ "$(ls spool/*.msg | wc -l)" = "$requests" ] || fail "$(ls spool)"
+[ "$(grep -c 'trying again' outage.err)" = 1 ] || fail "$(cat outage.err)"
+rm -f bad/taken bad/port
+start_fake bad "$port"
+cat expected >both && cw --dry-run <base.jsonl >>both
+cw --spool spool <base.jsonl 2>after.err || fail "code $?: $(cat after.err)"
+clean bad
+head -n "$requests" bad/taken >first && /usr/bin/python3 "$here/same.py" expected first 0
+[ "$(cat bad/taken | wc -l)" -gt "$requests" ] || fail "the new reports are not sent"
+
+# Lines for an agent: standard output, a file that is moved away, datagrams, connections that end.
+cw --emf <reports >lines
+[ "$(jq -s "[.[] | select(.StatusType == \"completed\") | .ExecutionStatus] | add" lines)" = "$completed" ] || fail "EMF loses"
+jq -es 'all(._aws.Timestamp > 1e12 and (._aws.CloudWatchMetrics | length == 1) and
+    (. as $line | ._aws.CloudWatchMetrics[0] | (.Namespace == "Neuron") and (.Metrics | length > 0) and
+        all(.Dimensions[0][]; $line[.] | type == "string") and all(.Metrics[]; $line[.Name] | type == "number")))' lines >/dev/null ||
+    fail "no Embedded Metric Format"
+mkfifo emf.in
+agent_of() { # NAME TARGET
+    rm -f got
+    neuron-monitor-cloudwatch --emf --emf-output "$2" <emf.in 2>"$1.err" &
+    last=$!
+    pids+=("$last")
+    exec 7>emf.in
+}
+lines_are() { [ "$(cat "$@" 2>/dev/null | wc -l)" = "$total" ] && echo yes; }
+total=$(wc -l <lines)
+agent_of file got
+half=$(head -15 reports | cw --emf | wc -l)
+head -15 reports >&7
+first_half() { [ "$(wc -l <got)" = "$half" ] && echo yes; }
+wait_for first_half
+mv got moved
+tail -15 reports >&7 && exec 7>&-
+wait "$last" || fail "code $?: $(cat file.err)"
+cat moved got | cmp - lines || fail "lines of the files differ"
+for kind in udp tcp; do
+    /usr/bin/python3 "$here/emf_agent.py" $kind got.$kind >$kind.port &
+    pids+=($!)
+    wait_for has_port $kind.port
+    export AWS_EMF_AGENT_ENDPOINT=$kind://127.0.0.1:$(cat $kind.port)
+    agent_of $kind agent
+    while read -r report; do
+        echo "$report" >&7
+        total=$(($(cat got.want 2>/dev/null | wc -l) + $(echo "$report" | cw --emf | tee -a got.want | wc -l)))
+        wait_for lines_are got.$kind
+    done < <(head -6 reports)
+    exec 7>&-
+    wait "$last" || fail "code $?: $(cat $kind.err)"
+    cmp got.$kind got.want || fail "lines over $kind differ"
+    rm got.want
+done
+
+# Wrong use, with one sentence each.
+wrong() { # CODE SENTENCE OPTION...
+    local code=0
+    neuron-monitor-cloudwatch "${@:3}" <reports >wrong.out 2>wrong.err || code=$?
+    [ $code = "$1" ] && grep -q "$2" wrong.err && [ "$(grep -vc "^Try '" wrong.err)" = 1 ] ||
+        fail "${*:3}: code $code: $(cat wrong.err)"
+}
+wrong 2 "there is no metric 'Nope'" --metrics SystemVcpuUsage,Nope
+wrong 2 "a namespace has" --namespace ''
+wrong 2 "printable ASCII" --namespace "$(printf 'a\tb')"
+wrong 2 "need --emf" --emf-output -
+wrong 2 "exclude each other" --emf --dry-run
+wrong 1 "'EU WEST' is no region" --region 'EU WEST'
+wrong 1 "is no address of an endpoint" --endpoint-url 'http://user@host/'
+wrong 1 "is no address: tcp" --emf --emf-output tcp://host
+wrong 1 "No such file or directory" --emf --emf-output none/such
+mkdir -p .aws && printf '[default]\nregion = eu-west-1\nnonsense\n' >.aws/config
+unset AWS_ACCESS_KEY_ID AWS_ENDPOINT_URL
+wrong 1 '.aws/config: line 3 is neither' --profile other
+code=0
+neuron-monitor-cloudwatch --dry-run </dev/null 2>wrong.err || code=$?
+[ $code = 1 ] && grep -q 'ended without a report' wrong.err || fail "code $code: $(cat wrong.err)"
+# Nobody reads its output any more: it ends, and that is no failure.
+cat reports reports reports 2>/dev/null | { code=0; cw --emf 2>closed.err || code=$?; echo $code >closed.code; } | head -1 >/dev/null || true
+[ "$(cat closed.code)" = 0 ] && [ ! -s closed.err ] || fail "a closed pipe: $(cat closed.code closed.err)"

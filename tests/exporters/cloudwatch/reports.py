@@ -1,0 +1,15 @@
+"""reports.py FILE COUNT STEP - COUNT reports out of those in FILE, over and over, STEP seconds apart, the last
+one a minute ago; on standard output."""
+import json
+import sys
+import time
+
+with open(sys.argv[1]) as file:
+    reports = [json.loads(line) for line in file]
+count, step = int(sys.argv[2]), float(sys.argv[3])
+first = time.time() - 60 - count * step
+for i in range(count):
+    report = reports[i % len(reports)]
+    report["timestamp_ns"] = int((first + i * step) * 1e9)
+    report["neuron_ext"]["period_ns"] = int(step * 1e9)
+    print(json.dumps(report), flush=True)

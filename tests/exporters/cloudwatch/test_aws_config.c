@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: files as text, well-formed and not, and which values a profile has then. */
+#include "exporters/cloudwatch/aws_config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct ntk_aws_profile parse(const char *text, enum ntk_aws_file file, const char *name)
+{
+    struct ntk_aws_profile profile;
+    struct ntk_err err = { 0 };
+
+    if (ntk_aws_config_parse(text, strlen(text), file, name, &profile, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    return profile;
+}
+
+static void assert_value(const char *text, enum ntk_aws_file file, const char *name,
+                         enum ntk_aws_key key, const char *value)
+{
+    struct ntk_aws_profile profile = parse(text, file, name);
+
+    if (value) {
+        assert_non_null(profile.value[key]);
+        assert_string_equal(profile.value[key], value);
+    } else {
+        assert_null(profile.value[key]);
+    }
+    ntk_aws_profile_fini(&profile);
+}
+
+static void sections_are_named_by_the_rules_of_their_file(void **state)
+{
+    static const char config[] = "[default]\nregion=d\n[profile a b]\nregion = ab\n"
+                                 "[profile  \"q\"]\nregion = q\n[plain]\nregion = no\n"
+                                 "[sso-session x]\nregion = no\n[profiles]\nregion = no\n";
+
+    (void)state;
+    assert_value(config, NTK_AWS_FILE_CONFIG, "default", NTK_AWS_REGION, "d");
+    assert_value(config, NTK_AWS_FILE_CONFIG, "a b", NTK_AWS_REGION, "ab");
+    assert_value(config, NTK_AWS_FILE_CONFIG, "q", NTK_AWS_REGION, "q");
+    assert_value(config, NTK_AWS_FILE_CONFIG, "plain", NTK_AWS_REGION, NULL);
+    assert_value(config, NTK_AWS_FILE_CONFIG, "x", NTK_AWS_REGION, NULL);
+    assert_value(config, NTK_AWS_FILE_CONFIG, "", NTK_AWS_REGION, NULL);
+    assert_value(config, NTK_AWS_FILE_CREDENTIALS, "plain", NTK_AWS_REGION, "no");
+    assert_value(config, NTK_AWS_FILE_CREDENTIALS, "profile a b", NTK_AWS_REGION, "ab");
+}
+
+static void blanks_comments_and_nested_lines_are_no_values(void **state)
+{
+    static const char text[] = "\xef\xbb\xbf# first\r\n\r\n [ default ] ; why not\r\n"
+                               "aws_access_key_id\t=  AKID \r\n"
+                               "s3 =\r\n  region = nested\r\n\taws_session_token = nested\r\n"
+                               "aws_secret_access_key = a/b+c=#d # old\n"
+                               "endpoint_url = http://h/#x\n"
+                               "aws_security_token =\n"
+                               "region = one\nregion = two";
+    static const enum ntk_aws_file file = NTK_AWS_FILE_CREDENTIALS;
+
+    (void)state;
+    assert_value(text, file, "default", NTK_AWS_ACCESS_KEY_ID, "AKID");
+    assert_value(text, file, "default", NTK_AWS_SECRET_ACCESS_KEY, "a/b+c=#d");
+    assert_value(text, file, "default", NTK_AWS_SESSION_TOKEN, NULL);
+    assert_value(text, file, "default", NTK_AWS_ENDPOINT_URL, "http://h/#x");
+    assert_value(text, file, "default", NTK_AWS_REGION, "two");
+    assert_value(text, file, "default", NTK_AWS_UNSUPPORTED, NULL);
+}
+
+static void sections_of_one_name_are_one(void **state)
+{
+    struct ntk_aws_profile profile =
+        parse("[a]\nregion=x\n[b]\nregion=y\n[a]\naws_access_key_id=k\nrole_arn=r\n",
+              NTK_AWS_FILE_CREDENTIALS, "a");
+
+    (void)state;
+    assert_true(profile.is_found);
+    assert_string_equal(profile.value[NTK_AWS_REGION], "x");
+    assert_string_equal(profile.value[NTK_AWS_ACCESS_KEY_ID], "k");
+    assert_string_equal(profile.value[NTK_AWS_UNSUPPORTED], "role_arn");
+    ntk_aws_profile_fini(&profile);
+    profile = parse("", NTK_AWS_FILE_CONFIG, "default");
+    assert_false(profile.is_found);
+}
+
+static void bad_lines_are_refused_with_their_number(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *said;
+        uint64_t offset;
+    } rows[] = {
+        { "[a]\n[b\n", "line 2 is a section without ']'", 4 },
+        { "[a] x\n", "line 1 has something behind a section", 4 },
+        { "region = x\n[a]\n", "line 1 stands before any section", 0 },
+        { "  region = x\n", "line 1 stands before any section", 2 },
+        { "[a]\n\nnonsense\n", "line 3 is neither a section nor 'key = value'", 5 },
+        { "[a]\n= x\n", "line 2 is neither a section nor 'key = value'", 4 },
+        { "[b]\nregion = \x01\n[a]\nregion = \xc3\xa4\n",
+          "line 4 has a value with characters beyond ASCII", 28 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_aws_profile profile;
+        struct ntk_err err = { 0 };
+        assert_int_equal(ntk_aws_config_parse(rows[i].text, strlen(rows[i].text),
+                                              NTK_AWS_FILE_CREDENTIALS, "a", &profile, &err),
+                         -EBADMSG);
+        assert_string_equal(err.text, rows[i].said);
+        assert_int_equal(err.offset, rows[i].offset);
+        assert_false(profile.is_found);
+    }
+}
+
+static void huge_and_binary_files_are_refused(void **state)
+{
+    static const char nul[] = "[a]\nregion = x\0y\n";
+    static const char begin[] = "[a]\nregion=";
+    struct ntk_aws_profile profile;
+    struct ntk_err err = { 0 };
+    size_t bytes = NTK_AWS_VALUE_BYTES_MAX + 100;
+    char *text = malloc(bytes);
+
+    (void)state;
+    assert_int_equal(
+        ntk_aws_config_parse(nul, sizeof nul - 1, NTK_AWS_FILE_CREDENTIALS, "a", &profile, &err),
+        -EBADMSG);
+    assert_string_equal(err.text, "line 2 has a NUL");
+    memset(text, 'x', bytes);
+    for (size_t i = 0; i < sizeof begin - 1; i++) {
+        text[i] = begin[i];
+    }
+    assert_int_equal(
+        ntk_aws_config_parse(text, bytes, NTK_AWS_FILE_CREDENTIALS, "a", &profile, &err), -EBADMSG);
+    assert_string_equal(err.text, "line 2 has a value that is too long");
+    /* Cut anywhere, a sound file is a sound file or a refused one. */
+    for (size_t cut = 0; cut < 40; cut++) {
+        static const char sound[] = "[a]\naws_access_key_id = k # c\n[b]\nx = y\n";
+        if (ntk_aws_config_parse(sound, cut, NTK_AWS_FILE_CREDENTIALS, "a", &profile, &err) >= 0) {
+            ntk_aws_profile_fini(&profile);
+        }
+    }
+    free(text);
+}
+
+static void a_file_that_is_not_there_is_empty(void **state)
+{
+    struct ntk_aws_profile profile;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_aws_config_read("/nonexistent/credentials", NTK_AWS_FILE_CREDENTIALS, "a",
+                                         &profile, &err),
+                     0);
+    assert_false(profile.is_found);
+    assert_true(ntk_aws_config_read("/", NTK_AWS_FILE_CREDENTIALS, "a", &profile, &err) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sections_are_named_by_the_rules_of_their_file),
+        cmocka_unit_test(blanks_comments_and_nested_lines_are_no_values),
+        cmocka_unit_test(sections_of_one_name_are_one),
+        cmocka_unit_test(bad_lines_are_refused_with_their_number),
+        cmocka_unit_test(huge_and_binary_files_are_refused),
+        cmocka_unit_test(a_file_that_is_not_there_is_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: an environment, services and a clock that are tables, and which keys are found. */
+#include "exporters/cloudwatch/aws_credentials.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/fs.h"
+#include "shared/http/http_client.h"
+#include "tests/support/scratch.h"
+
+#define NOW UINT64_C(1700000000) /* 2023-11-14T22:13:20Z */
+#define SOON "2023-11-14T22:23:20Z"
+#define LATER "2023-11-15T22:13:20Z"
+#define KEYS(id, end)                                                             \
+    "{\"Code\":\"Success\",\"AccessKeyId\":\"" id "\",\"SecretAccessKey\":\"s\"," \
+    "\"Token\":\"t\",\"Expiration\":\"" end "\"}"
+#define IMDS "http://169.254.169.254/latest/"
+#define ROLES IMDS "meta-data/iam/security-credentials/"
+
+struct service {
+    const char *url;
+    const char *body;   /* NULL: nobody answers */
+    const char *header; /* that must be there */
+};
+
+struct world {
+    const char *variables[8]; /* "NAME=value" */
+    struct service services[4];
+    uint64_t now;
+    int asked;
+    char last_body[512];
+};
+
+static const char *environment(void *ctx, const char *name)
+{
+    struct world *world = ctx;
+    size_t bytes = strlen(name);
+
+    for (size_t i = 0; i < sizeof world->variables / sizeof *world->variables; i++) {
+        const char *at = world->variables[i];
+        if (at && !strncmp(at, name, bytes) && at[bytes] == '=') {
+            return at + bytes + 1;
+        }
+    }
+    return NULL;
+}
+
+static bool has_header(const struct ntk_http_question *question, const char *header)
+{
+    for (const char *const *at = question->headers; at && *at; at++) {
+        if (!strcmp(*at, header)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,
+               struct ntk_err *err)
+{
+    struct world *world = ctx;
+
+    world->asked++;
+    ntk_buf_reset(&answer->body);
+    if (question->body) {
+        memcpy(world->last_body, question->body, question->body_bytes);
+        world->last_body[question->body_bytes] = '\0';
+    }
+    for (size_t i = 0; i < sizeof world->services / sizeof *world->services; i++) {
+        const struct service *service = &world->services[i];
+        if (!service->url || strcmp(service->url, question->url) != 0) {
+            continue;
+        }
+        if (!service->body) {
+            return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET, "nobody answers");
+        }
+        answer->status = service->header && !has_header(question, service->header) ? 401 : 200;
+        ntk_buf_add_text(&answer->body, service->body);
+        return 0;
+    }
+    return ntk_err_set(err, -ECONNREFUSED, NTK_ERR_NO_OFFSET, "there is no %s", question->url);
+}
+
+static uint64_t realtime_ns(void *ctx)
+{
+    return ((struct world *)ctx)->now * NTK_NS_PER_SECOND;
+}
+
+static struct ntk_clock clock_of(struct world *world)
+{
+    world->now = world->now ? world->now : NOW;
+    return (struct ntk_clock){ NULL, realtime_ns, world };
+}
+
+static struct ntk_aws_credentials *create(struct world *world, const struct ntk_clock *clock,
+                                          const char *profile)
+{
+    const struct ntk_aws_world outside = { environment, ask, world, clock };
+
+    return ntk_aws_credentials_create(&outside, profile);
+}
+
+/* The id of the keys, or the sentence without them. */
+static void assert_found(struct world *world, const char *profile, const char *expected)
+{
+    struct ntk_clock clock = clock_of(world);
+    struct ntk_aws_credentials *credentials = create(world, &clock, profile);
+    const struct ntk_aws_keys *keys;
+    struct ntk_err err = { 0 };
+
+    int ret = ntk_aws_credentials_get(credentials, &keys, &err);
+    assert_string_equal(ret < 0 ? err.text : keys->access_key, expected);
+    ntk_aws_credentials_destroy(credentials);
+}
+
+static void keys_of_the_environment_come_first(void **state)
+{
+    struct world world = { .variables = { "AWS_ACCESS_KEY_ID=A", "AWS_SECRET_ACCESS_KEY=s",
+                                          "AWS_WEB_IDENTITY_TOKEN_FILE=/none" } };
+    struct world half = { .variables = { "AWS_ACCESS_KEY_ID=A",
+                                         "AWS_EC2_METADATA_DISABLED=true" } };
+    struct world bad = { .variables = { "AWS_ACCESS_KEY_ID=A\r\nx: y",
+                                        "AWS_SECRET_ACCESS_KEY=s" } };
+
+    (void)state;
+    assert_found(&world, NULL, "A");
+    assert_int_equal(world.asked, 0);
+    assert_found(&half, NULL, "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not");
+    assert_found(&bad, NULL, "environment: the access key id is none");
+}
+
+static void profiles_of_files(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "credentials");
+    char *config = test_scratch_path(folder, "config");
+    char variable[2][300];
+    struct world world = { .variables = { variable[0], variable[1], "AWS_ACCESS_KEY_ID=A",
+                                          "AWS_SECRET_ACCESS_KEY=s",
+                                          "AWS_EC2_METADATA_DISABLED=true" } };
+    static const char text[] = "[default]\naws_access_key_id=D\naws_secret_access_key=s\n"
+                               "[half]\naws_access_key_id=H\n[role]\nrole_arn=r\n";
+    static const char more[] = "[profile c]\naws_access_key_id=C\naws_secret_access_key=s\n"
+                               "region=eu-west-3\nendpoint_url=http://e\n";
+    struct ntk_err err = { 0 };
+    char said[400];
+
+    (void)state;
+    snprintf(variable[0], sizeof variable[0], "AWS_SHARED_CREDENTIALS_FILE=%s", path);
+    snprintf(variable[1], sizeof variable[1], "AWS_CONFIG_FILE=%s", config);
+    assert_int_equal(ntk_fs_write(path, text, sizeof text - 1, &err), 0);
+    assert_int_equal(ntk_fs_write(config, more, sizeof more - 1, &err), 0);
+    assert_found(&world, "default", "D"); /* a profile that is asked for beats the environment */
+    assert_found(&world, NULL, "A");
+    assert_found(&world, "c", "C");
+    assert_found(&world, "none", "there is no profile 'none'");
+    assert_found(&world, "role",
+                 "profile 'role' gets its keys by role_arn, which is not supported");
+    snprintf(said, sizeof said,
+             "%s: the profile has aws_access_key_id and no aws_secret_access_key", path);
+    assert_found(&world, "half", said);
+    world.variables[2] = "AWS_PROFILE=c";
+    assert_found(&world, NULL, "C");
+
+    struct ntk_clock clock = clock_of(&world);
+    struct ntk_aws_credentials *credentials = create(&world, &clock, "c");
+    char *value = NULL;
+    assert_int_equal(ntk_aws_region_find(credentials, &value, &err), 0);
+    assert_string_equal(value, "eu-west-3");
+    free(value);
+    assert_int_equal(ntk_aws_endpoint_find(credentials, "CLOUDWATCH", &value, &err), 0);
+    assert_string_equal(value, "http://e");
+    free(value);
+    world.variables[3] = "AWS_ENDPOINT_URL_STS=http://sts";
+    assert_int_equal(ntk_aws_endpoint_find(credentials, "STS", &value, &err), 0);
+    assert_string_equal(value, "http://sts");
+    free(value);
+    world.variables[4] = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true";
+    assert_int_equal(ntk_aws_endpoint_find(credentials, "STS", &value, &err), 0);
+    assert_null(value);
+    ntk_aws_credentials_destroy(credentials);
+    free(path);
+    free(config);
+    test_scratch_destroy(folder);
+}
+
+static void a_container_has_them(void **state)
+{
+    struct world world = { .variables = { "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/v2/x",
+                                          "AWS_CONTAINER_AUTHORIZATION_TOKEN=Basic abc" },
+                           .services = { { "http://169.254.170.2/v2/x", KEYS("C", LATER),
+                                           "Authorization: Basic abc" } } };
+    struct world pod = {
+        .variables = { "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://[fd00:ec2::23]/v1/credentials" },
+        .services = { { "http://[fd00:ec2::23]/v1/credentials", KEYS("P", LATER), NULL } }
+    };
+
+    (void)state;
+    assert_found(&world, NULL, "C");
+    assert_found(&pod, NULL, "P");
+    world.variables[1] = "AWS_CONTAINER_AUTHORIZATION_TOKEN=a\r\nHost: b";
+    assert_found(&world, NULL, "AWS_CONTAINER_AUTHORIZATION_TOKEN is no token");
+    world.variables[1] = "AWS_CONTAINER_AUTHORIZATION_TOKEN=other";
+    assert_found(&world, NULL, "http://169.254.170.2/v2/x: status 401");
+}
+
+static void a_token_goes_to_no_other_host(void **state)
+{
+    static const char *const urls[] = {
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://example.org/",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1.example.org/",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1@example.org/",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://localhost:x@example.org/",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://169.254.170.20/",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI=ftp://127.0.0.1/",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        struct world world = { .variables = { urls[i] } };
+        assert_found(&world, NULL,
+                     "AWS_CONTAINER_CREDENTIALS_FULL_URI is neither HTTPS nor on this machine");
+        assert_int_equal(world.asked, 0);
+    }
+}
+
+static void hostile_answers_are_refused(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *said;
+    } rows[] = {
+        { "", "http://localhost/k: the answer is no JSON object" },
+        { "[]", "http://localhost/k: the answer is no JSON object" },
+        { "{\"AccessKeyId\":\"A\"}", "http://localhost/k: the answer has no keys" },
+        { "{\"AccessKeyId\":1,\"SecretAccessKey\":\"s\"}",
+          "http://localhost/k: the answer has no keys" },
+        { "{\"Code\":\"Failed\"}", "http://localhost/k: the answer says 'Failed'" },
+        { "{\"AccessKeyId\":\"A\\r\\nB\",\"SecretAccessKey\":\"s\"}",
+          "http://localhost/k: the access key id is none" },
+        { "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\",\"Token\":\"a\\nb\"}",
+          "http://localhost/k: the session token is none" },
+        { KEYS("A", "tomorrow"),
+          "http://localhost/k: the answer has keys with an end that is no time" },
+        { KEYS("A", "2023-13-01T00:00:00Z"),
+          "http://localhost/k: the answer has keys with an end that is no time" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world = {
+            .variables = { "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://localhost/k" },
+            .services = { { "http://localhost/k", rows[i].body, NULL } }
+        };
+        assert_found(&world, NULL, rows[i].said);
+    }
+}
+
+static void a_web_identity_is_exchanged(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "token");
+    char variable[300];
+    struct world world = {
+        .variables = { variable, "AWS_ROLE_ARN=arn:aws:iam::1:role/a b", "AWS_REGION=cn-north-1" },
+        .services = { { "https://sts.cn-north-1.amazonaws.com.cn",
+                        "<X><AccessKeyId>no</AccessKeyId><Credentials>\n<AccessKeyId> W "
+                        "</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t"
+                        "</SessionToken><Expiration>" LATER "</Expiration></Credentials></X>",
+                        NULL } }
+    };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    snprintf(variable, sizeof variable, "AWS_WEB_IDENTITY_TOKEN_FILE=%s", path);
+    assert_int_equal(ntk_fs_write(path, "to+ken\n", 7, &err), 0);
+    assert_found(&world, NULL, "W");
+    assert_string_equal(world.last_body,
+                        "Action=AssumeRoleWithWebIdentity&Version=2011-06-15"
+                        "&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fa%20b"
+                        "&RoleSessionName=neuron-monitor-cloudwatch&WebIdentityToken=to%2Bken");
+    world.services[0].body = "<X><Credentials><AccessKeyId>W</AccessKeyId></X>";
+    assert_found(&world, NULL, "https://sts.cn-north-1.amazonaws.com.cn: the answer has no keys");
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+static void an_instance_has_them(void **state)
+{
+    struct world world = {
+        .services = { { IMDS "api/token", "tok", "X-aws-ec2-metadata-token-ttl-seconds: 60" },
+                      { ROLES, "my-role\n", "X-aws-ec2-metadata-token: tok" },
+                      { ROLES "my-role", KEYS("I", LATER), "X-aws-ec2-metadata-token: tok" },
+                      { IMDS "meta-data/placement/region", "ap-east-1", NULL } }
+    };
+    static const char none[] =
+        "no AWS credentials in the environment, in files, of a container or of the instance";
+    char *region = NULL;
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_found(&world, NULL, "I");
+    struct ntk_clock clock = clock_of(&world);
+    struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
+    assert_true(ntk_aws_region_ask(credentials, &region, &err) >= 0);
+    assert_string_equal(region, "ap-east-1");
+    free(region);
+    ntk_aws_credentials_destroy(credentials);
+    world.services[0].body = "a\r\nb"; /* a token that would be two headers */
+    assert_found(&world, NULL,
+                 "no AWS credentials in the environment, in files, of a container or of the "
+                 "instance (" IMDS "api/token: is no token)");
+    world.variables[0] = "AWS_EC2_METADATA_DISABLED=true";
+    world.asked = 0;
+    assert_found(&world, NULL, none);
+    assert_int_equal(world.asked, 0);
+}
+
+static void assert_now(struct ntk_aws_credentials *credentials, const char *expected)
+{
+    const struct ntk_aws_keys *keys;
+    struct ntk_err err = { 0 };
+
+    int ret = ntk_aws_credentials_get(credentials, &keys, &err);
+    assert_string_equal(ret < 0 ? "none" : keys->access_key, expected);
+}
+
+static void keys_are_renewed_before_they_end(void **state)
+{
+    struct world world = { .variables = { "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://localhost/k" },
+                           .services = { { "http://localhost/k", KEYS("ONE", LATER), NULL } } };
+    struct ntk_clock clock = clock_of(&world);
+    struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
+
+    (void)state;
+    assert_now(credentials, "ONE");
+    world.services[0].body = KEYS("TWO", SOON); /* ends 10 minutes after NOW */
+    assert_now(credentials, "ONE");
+    assert_int_equal(world.asked, 1);
+    ntk_aws_credentials_forget(credentials);
+    assert_now(credentials, "TWO");
+    assert_now(credentials, "TWO"); /* ends soon, but it was just asked for */
+    assert_int_equal(world.asked, 2);
+    world.now = NOW + NTK_AWS_RETRY_SECONDS;
+    world.services[0].body = NULL;
+    assert_now(credentials, "TWO"); /* good to its end while nobody has newer ones */
+    assert_int_equal(world.asked, 3);
+    world.now = NOW + 600;
+    assert_now(credentials, "none");
+    world.services[0].body = KEYS("THREE", LATER);
+    assert_now(credentials, "THREE");
+    ntk_aws_credentials_forget(credentials);
+    world.services[0].body = NULL;
+    assert_now(credentials, "none"); /* refused ones are not used again */
+    ntk_aws_credentials_destroy(credentials);
+}
+
+static void keys_of_the_instance_outlive_an_outage(void **state)
+{
+    struct world world = { .services = { { IMDS "api/token", "tok", NULL },
+                                         { ROLES, "r", NULL },
+                                         { ROLES "r", KEYS("I", SOON), NULL } } };
+    struct ntk_clock clock = clock_of(&world);
+    struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
+
+    (void)state;
+    assert_now(credentials, "I");
+    world.services[0].body = NULL;
+    world.now = NOW + 100000;
+    assert_now(credentials, "I");
+    ntk_aws_credentials_destroy(credentials);
+}
+
+static void endpoints_by_region(void **state)
+{
+    static const struct {
+        const char *region;
+        const char *url;
+    } rows[] = { { "eu-west-1", "https://monitoring.eu-west-1.amazonaws.com" },
+                 { "us-gov-west-1", "https://monitoring.us-gov-west-1.amazonaws.com" },
+                 { "cn-north-1", "https://monitoring.cn-north-1.amazonaws.com.cn" },
+                 { "eusc-de-east-1", "https://monitoring.eusc-de-east-1.amazonaws.eu" },
+                 { "us-iso-east-1", "https://monitoring.us-iso-east-1.c2s.ic.gov" },
+                 { "us-isob-east-1", "https://monitoring.us-isob-east-1.sc2s.sgov.gov" } };
+    struct world world = { .variables = { NULL } };
+    struct ntk_clock clock = clock_of(&world);
+    struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *url = ntk_aws_endpoint_make(credentials, "monitoring", rows[i].region);
+        assert_string_equal(url, rows[i].url);
+        free(url);
+    }
+    world.variables[0] = "AWS_USE_FIPS_ENDPOINT=true";
+    world.variables[1] = "AWS_USE_DUALSTACK_ENDPOINT=true";
+    char *url = ntk_aws_endpoint_make(credentials, "monitoring", "us-east-1");
+    assert_string_equal(url, "https://monitoring-fips.us-east-1.api.aws");
+    free(url);
+    ntk_aws_credentials_destroy(credentials);
+    assert_false(ntk_aws_region_is_good(""));
+    assert_false(ntk_aws_region_is_good("us-east-1.example.org/"));
+    assert_false(ntk_aws_region_is_good("US"));
+}
+
+static void times_and_errors_are_read(void **state)
+{
+    static const char *const bad[] = { "",
+                                       "2023-11-14",
+                                       "2023-11-14T22:13:20",
+                                       "x",
+                                       "2023-11-14T22:13:20+01:00",
+                                       "1969-12-31T00:00:00Z",
+                                       "2023-11-14T25:13:20Z" };
+    struct ntk_aws_error said;
+    uint64_t seconds = 0;
+
+    (void)state;
+    assert_int_equal(ntk_aws_time_parse("2023-11-14T22:13:20Z", &seconds), 0);
+    assert_int_equal(seconds, NOW);
+    assert_int_equal(ntk_aws_time_parse("2023-11-14T22:13:20.999Z", &seconds), 0);
+    assert_int_equal(ntk_aws_http_date_parse("Tue, 14 Nov 2023 22:13:20 GMT", &seconds), 0);
+    assert_int_equal(seconds, NOW);
+    assert_int_equal(ntk_aws_http_date_parse("Tue, 14 ovD 2023 22:13:20 GMT", &seconds), -EBADMSG);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(ntk_aws_time_parse(bad[i], &seconds), -EBADMSG);
+    }
+    ntk_aws_error_parse("{\"__type\":\"a.b#Bad:http\",\"Message\":\"m\"}", 39, &said);
+    assert_string_equal(said.code, "Bad");
+    assert_string_equal(said.text, "m");
+    ntk_aws_error_parse("<E><Code>Throttling</Code><Message>r\x1b[2J</Message></E>", 54, &said);
+    assert_string_equal(said.code, "Throttling");
+    assert_null(strchr(said.text, '\x1b'));
+    ntk_aws_error_parse("", 0, &said);
+    assert_string_equal(said.code, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_of_the_environment_come_first),
+        cmocka_unit_test(profiles_of_files),
+        cmocka_unit_test(a_container_has_them),
+        cmocka_unit_test(a_token_goes_to_no_other_host),
+        cmocka_unit_test(hostile_answers_are_refused),
+        cmocka_unit_test(a_web_identity_is_exchanged),
+        cmocka_unit_test(an_instance_has_them),
+        cmocka_unit_test(keys_are_renewed_before_they_end),
+        cmocka_unit_test(keys_of_the_instance_outlive_an_outage),
+        cmocka_unit_test(endpoints_by_region),
+        cmocka_unit_test(times_and_errors_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: snapshots to requests and lines, parsed again; bounds of the service; what answers mean. */
+#include "exporters/cloudwatch/cloudwatch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exporters/cloudwatch/cloudwatch_emf.h"
+#include "exporters/cloudwatch/cloudwatch_gather.h"
+#include "exporters/cloudwatch/cloudwatch_request.h"
+#include "shared/metrics/snapshot.h"
+#include "tests/support/sample_snapshot.h"
+
+#define MINUTE_MS UINT64_C(1700000040000) /* a full minute */
+#define TEXT_BYTES 400
+
+/* All requests of a test as one list of metrics. */
+struct sent {
+    json_t *metrics;
+    size_t request_count;
+    size_t largest_bytes;
+    size_t most_metrics;
+};
+
+static int keep(struct ntk_buf *body, uint64_t metric_count, void *ctx, struct ntk_err *err)
+{
+    struct sent *sent = ctx;
+    json_error_t said;
+    json_t *root = json_loadb(body->bytes, body->bytes_count, 0, &said);
+
+    (void)err;
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "Namespace")), "N/\"1");
+    json_t *metrics = json_object_get(root, "MetricData");
+    assert_int_equal(json_array_size(metrics), metric_count);
+    sent->request_count++;
+    sent->largest_bytes =
+        body->bytes_count > sent->largest_bytes ? body->bytes_count : sent->largest_bytes;
+    sent->most_metrics = metric_count > sent->most_metrics ? metric_count : sent->most_metrics;
+    sent->metrics = sent->metrics ? sent->metrics : json_array();
+    json_array_extend(sent->metrics, metrics);
+    json_decref(root);
+    return 0;
+}
+
+static struct sent request(struct ntk_cloudwatch_data *data)
+{
+    struct sent sent = { 0 };
+    const struct ntk_cloudwatch_request_options options = {
+        .namespace_name = "N/\"1", .time_ms = MINUTE_MS, .emit = keep, .ctx = &sent
+    };
+    struct ntk_err err = { 0 };
+
+    ntk_cloudwatch_data_sort(data);
+    assert_int_equal(ntk_cloudwatch_request(data, &options, &err), 0);
+    return sent;
+}
+
+static struct ntk_snapshot *sample(uint32_t lnc)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(lnc);
+
+    snapshot->instance.id = "i-1";
+    snapshot->instance.type = "trn2.3xlarge";
+    return snapshot;
+}
+
+static void encode(struct ntk_cloudwatch_data *data, const struct ntk_snapshot *snapshot)
+{
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_cloudwatch_encode(data, snapshot, NTK_CLOUDWATCH_ALL, &err), 0);
+}
+
+/* "InstanceId=i;..." of a metric. */
+static void dimensions_of(const json_t *metric, char text[TEXT_BYTES])
+{
+    const json_t *list = json_object_get(metric, "Dimensions");
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < json_array_size(list) && length < TEXT_BYTES; i++) {
+        const json_t *pair = json_array_get(list, i);
+        length += (size_t)snprintf(text + length, TEXT_BYTES - length, "%s=%s;",
+                                   json_string_value(json_object_get(pair, "Name")),
+                                   json_string_value(json_object_get(pair, "Value")));
+    }
+}
+
+/* Sum and number of what was sent under the name and dimensions. */
+static double sum_of(const struct sent *sent, const char *name, const char *dimensions,
+                     double *out_count)
+{
+    double sum = 0;
+    *out_count = 0;
+
+    for (size_t i = 0; i < json_array_size(sent->metrics); i++) {
+        const json_t *metric = json_array_get(sent->metrics, i);
+        char text[TEXT_BYTES];
+        dimensions_of(metric, text);
+        if (strcmp(json_string_value(json_object_get(metric, "MetricName")), name) != 0 ||
+            strcmp(text, dimensions) != 0) {
+            continue;
+        }
+        const json_t *value = json_object_get(metric, "Value");
+        const json_t *values = json_object_get(metric, "Values");
+        const json_t *counts = json_object_get(metric, "Counts");
+        assert_true(!value != !values);
+        assert_int_equal(json_array_size(values), json_array_size(counts));
+        assert_true(json_array_size(values) <= NTK_CLOUDWATCH_VALUES_MAX);
+        sum += value ? json_number_value(value) : 0;
+        *out_count += value ? 1 : 0;
+        for (size_t k = 0; k < json_array_size(values); k++) {
+            double count = json_number_value(json_array_get(counts, k));
+            sum += json_number_value(json_array_get(values, k)) * count;
+            *out_count += count;
+        }
+    }
+    return sum;
+}
+
+static void assert_sum(const struct sent *sent, const char *name, const char *dimensions,
+                       double sum, double count)
+{
+    double got_count;
+    double got = sum_of(sent, name, dimensions, &got_count);
+
+    if (fabs(got - sum) > 1e-9 * fabs(sum) || got_count != count) {
+        fail_msg("%s{%s}: %.17g of %g values, not %.17g of %g", name, dimensions, got, got_count,
+                 sum, count);
+    }
+}
+
+static void every_group_has_its_metrics(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+    const struct ntk_runtime_sample *runtime = &snapshot->runtimes[0];
+    const struct ntk_core_sample *core = &runtime->cores[0];
+    double seconds = (double)snapshot->period_ns / 1e9;
+    uint64_t host;
+    uint64_t device;
+    char base[200];
+    char tagged[250];
+    char text[TEXT_BYTES];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        encode(&data, snapshot);
+    }
+    struct sent sent = request(&data);
+    snprintf(base, sizeof base, "InstanceId=i-1;InstanceType=trn2.3xlarge;");
+    snprintf(tagged, sizeof tagged, "%sRuntimeTag=%s;", base, runtime->tag);
+    snprintf(text, sizeof text, "%sNeuronCore=%u;", tagged, core->core);
+    assert_sum(&sent, "NeuronCoreUtilization", text, 3 * core->utilization * 100, 3);
+    assert_sum(&sent, "NeuronCoreFlops", text, 3 * (double)core->effective_flops.period / seconds,
+               3);
+    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
+    snprintf(text, sizeof text, "%sMemoryLocation=neuron_device;", tagged);
+    assert_sum(&sent, "RuntimeMemoryUsed", text, 3 * (double)device, 3);
+    snprintf(text, sizeof text, "%sNeuronCore=0;MemoryType=constants;", tagged);
+    assert_sum(&sent, "NeuronCoreMemoryUsed", text, 3 * 65536, 3);
+    snprintf(text, sizeof text, "%sUsageType=user;", tagged);
+    assert_sum(&sent, "RuntimeVcpuUsage", text, 3 * runtime->cpu_user * 100, 3);
+    snprintf(text, sizeof text, "%sStatusType=completed;", tagged);
+    assert_sum(&sent, "ExecutionStatus", text,
+               3 * (double)runtime->outcome[NTK_OUTCOME_COMPLETED].period, 3);
+    snprintf(text, sizeof text, "%sErrorType=hardware;", tagged);
+    assert_sum(&sent, "ExecutionErrors", text,
+               3 * (double)runtime->error_class[NTK_ERROR_HARDWARE].period, 3);
+    assert_sum(&sent, "SystemMemoryTotal", base, 3 * (double)snapshot->system.memory_total_bytes,
+               3);
+    /* Each execution counts once in the series without a percentile. */
+    double count;
+    snprintf(text, sizeof text, "%sLatencyType=total_latency;", tagged);
+    (void)sum_of(&sent, "ExecutionLatency", text, &count);
+    assert_true(count > 0);
+    assert_true(count == 3 * (double)runtime->total_latency.count);
+    snprintf(text, sizeof text, "%sLatencyType=total_latency;Percentile=p99;", tagged);
+    (void)sum_of(&sent, "ExecutionLatency", text, &count);
+    assert_true(count == 3);
+    snprintf(text, sizeof text, "%sNeuronDevice=0;EventType=mem_ecc_corrected;", base);
+    assert_sum(&sent, "HardwareEccEvents", text,
+               3 * (double)snapshot->devices[0].ecc[NTK_ECC_MEM_CORRECTED].period, 3);
+    json_decref(sent.metrics);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void runtimes_of_one_tag_are_one_series(void **state)
+{
+    struct ntk_cloudwatch_data one = { 0 };
+    struct ntk_cloudwatch_data two = { 0 };
+    struct ntk_snapshot *snapshot = sample(2);
+    double count[2];
+    char text[TEXT_BYTES];
+
+    (void)state;
+    encode(&one, snapshot);
+    snapshot->runtimes[1] = snapshot->runtimes[0];
+    encode(&two, snapshot);
+    struct sent first = request(&one);
+    struct sent second = request(&two);
+    const char *names[] = { "ExecutionStatus", "StatusType=completed;", "NeuronCoreUtilization",
+                            "NeuronCore=0;" };
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "InstanceId=%s;InstanceType=%s;RuntimeTag=%s;%s",
+                 snapshot->instance.id, snapshot->instance.type, snapshot->runtimes[0].tag,
+                 names[2 * i + 1]);
+        double alone = sum_of(&first, names[2 * i], text, &count[0]);
+        double both = sum_of(&second, names[2 * i], text, &count[1]);
+        assert_true(alone > 0 && count[0] == 1 && count[1] == 1);
+        assert_true(both == (i == 0 ? 2 : 1) * alone); /* counts add up, shares do not */
+    }
+    json_decref(first.metrics);
+    json_decref(second.metrics);
+    ntk_cloudwatch_data_fini(&one);
+    ntk_cloudwatch_data_fini(&two);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void what_the_service_does_not_take_is_left_out(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+    char text[TEXT_BYTES];
+    double count;
+
+    (void)state;
+    snapshot->instance.id = "";
+    snapshot->instance.type = "  ";
+    snapshot->runtimes[0].tag = "t\xc3\xa4g\n";
+    snapshot->runtimes[0].cpu_user = (double)NAN;
+    snapshot->runtimes[0].cpu_system = (double)INFINITY;
+    snapshot->runtimes[0].cores[0].utilization = 0x1p360;
+    encode(&data, snapshot);
+    struct sent sent = request(&data);
+    (void)sum_of(&sent, "RuntimeVcpuUsage", "RuntimeTag=t??g?;UsageType=user;", &count);
+    assert_true(count == 0);
+    (void)sum_of(&sent, "RuntimeVcpuUsage", "RuntimeTag=t??g?;UsageType=system;", &count);
+    assert_true(count == 0);
+    (void)sum_of(&sent, "NeuronCoreUtilization", "RuntimeTag=t??g?;NeuronCore=0;", &count);
+    assert_true(count == 0);
+    snprintf(text, sizeof text, "RuntimeTag=t??g?;StatusType=completed;");
+    (void)sum_of(&sent, "ExecutionStatus", text, &count);
+    assert_true(count == 1);
+    json_decref(sent.metrics);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void requests_stay_within_the_limits_and_lose_nothing(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = test_idle_snapshot();
+    double bytes_sum = 0;
+    enum { TAGS = 700, ROUNDS = 400 };
+    static struct ntk_runtime_sample runtimes[TAGS];
+    static char tags[TAGS][1500];
+    double count;
+
+    (void)state;
+    for (int i = 0; i < TAGS; i++) {
+        memset(tags[i], 'x', sizeof tags[i] - 1);
+        snprintf(tags[i], sizeof tags[i], "%d", i);
+        tags[i][strlen(tags[i])] = '"'; /* long, and longer as JSON */
+        runtimes[i] = (struct ntk_runtime_sample){ .has = NTK_RUNTIME_HAS_CPU, .tag = tags[i] };
+        for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
+            runtimes[i].group_period_ns[k] = NTK_GROUP_ABSENT;
+        }
+        runtimes[i].group_period_ns[NTK_RUNTIME_GROUP_CPU] = 0;
+    }
+    snapshot->runtimes = runtimes;
+    snapshot->runtime_count = TAGS;
+    encode(&data, snapshot);
+    snapshot->runtime_count = 0;
+    snapshot->system.has = NTK_SYSTEM_HAS_MEMORY;
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY] = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        snapshot->system.memory_used_bytes = 1000 + (uint64_t)i;
+        bytes_sum += 1000.0 + i;
+        encode(&data, snapshot);
+    }
+    struct sent sent = request(&data);
+    assert_true(sent.most_metrics <= NTK_CLOUDWATCH_REQUEST_METRICS_MAX);
+    assert_true(sent.largest_bytes <= NTK_CLOUDWATCH_REQUEST_BYTES_MAX);
+    assert_true(sent.request_count >= 2);
+    assert_true(json_array_size(sent.metrics) >= 2 * TAGS);
+    for (size_t i = 0; i < json_array_size(sent.metrics); i++) {
+        const json_t *list = json_object_get(json_array_get(sent.metrics, i), "Dimensions");
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            assert_true(json_string_length(json_object_get(json_array_get(list, k), "Value")) <=
+                        NTK_CLOUDWATCH_DIMENSION_BYTES_MAX);
+        }
+    }
+    char base[TEXT_BYTES];
+    dimensions_of(json_array_get(sent.metrics, json_array_size(sent.metrics) - 1), base);
+    double sum = sum_of(&sent, "SystemMemoryUsed", base, &count);
+    assert_true(count >= ROUNDS && count <= ROUNDS + 1);
+    assert_true(sum >= bytes_sum);
+    json_decref(sent.metrics);
+    ntk_cloudwatch_data_fini(&data);
+    snapshot->runtimes = NULL;
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* -- gathering ---------------------------------------------------------------------------------- */
+
+struct steps {
+    uint64_t time_ms[8];
+    size_t value_count[8]; /* of the series with the most */
+    size_t count;
+};
+
+static int take_step(struct ntk_cloudwatch_data *data, uint64_t time_ms, void *ctx,
+                     struct ntk_err *err)
+{
+    struct steps *steps = ctx;
+
+    (void)err;
+    assert_true(steps->count < 8);
+    steps->time_ms[steps->count] = time_ms;
+    ntk_map_each(entry, &data->series) {
+        const struct ntk_cloudwatch_series *series = entry->value;
+        if (!series->is_weighted && series->values.count > steps->value_count[steps->count]) {
+            steps->value_count[steps->count] = series->values.count;
+        }
+    }
+    steps->count++;
+    return 0;
+}
+
+static void put_at(struct ntk_cloudwatch_gather *gather, uint64_t ms)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+    struct ntk_err err = { 0 };
+
+    snapshot->realtime_ns = ms * 1000000;
+    snapshot->period_ns = UINT64_C(5000000000);
+    assert_int_equal(ntk_cloudwatch_gather_put(gather, snapshot, &err), 0);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void a_minute_goes_when_the_next_report_is_beyond_it(void **state)
+{
+    struct steps steps = { 0 };
+    struct ntk_cloudwatch_gather gather = {
+        .step_ms = 60000, .metric_mask = NTK_CLOUDWATCH_ALL, .deliver = take_step, .ctx = &steps
+    };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    put_at(&gather, MINUTE_MS + 40000);
+    put_at(&gather, MINUTE_MS + 50000);
+    assert_int_equal(steps.count, 0);
+    put_at(&gather, MINUTE_MS + 55000); /* the next one is expected in the next minute */
+    assert_int_equal(steps.count, 1);
+    assert_int_equal(steps.time_ms[0], MINUTE_MS);
+    assert_int_equal(steps.value_count[0], 3);
+    put_at(&gather, MINUTE_MS + 61000);
+    put_at(&gather, MINUTE_MS + 121000); /* it came late */
+    assert_int_equal(steps.count, 2);
+    assert_int_equal(steps.time_ms[1], MINUTE_MS + 60000);
+    put_at(&gather, MINUTE_MS + 1000); /* the clock went back */
+    assert_int_equal(steps.count, 3);
+    assert_int_equal(ntk_cloudwatch_gather_flush(&gather, &err), 0);
+    assert_int_equal(ntk_cloudwatch_gather_flush(&gather, &err), 0);
+    assert_int_equal(steps.count, 4);
+    assert_int_equal(steps.time_ms[3], MINUTE_MS);
+    ntk_cloudwatch_gather_fini(&gather);
+}
+
+static void without_a_step_each_report_goes_by_itself(void **state)
+{
+    struct steps steps = { 0 };
+    struct ntk_cloudwatch_gather gather = { .metric_mask = NTK_CLOUDWATCH_ALL,
+                                            .deliver = take_step,
+                                            .ctx = &steps };
+
+    (void)state;
+    put_at(&gather, MINUTE_MS + 123);
+    assert_int_equal(steps.count, 1);
+    assert_int_equal(steps.time_ms[0], MINUTE_MS + 123);
+    ntk_cloudwatch_gather_fini(&gather);
+}
+
+/* -- lines -------------------------------------------------------------------------------------- */
+
+static void a_line_has_at_most_100_values_of_a_metric(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+    const struct ntk_cloudwatch_emf_options options = { "N", "group", MINUTE_MS, true };
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+    uint64_t lines = 0;
+    size_t values = 0;
+    size_t seen = 0;
+
+    (void)state;
+    for (int i = 0; i < 250; i++) {
+        encode(&data, snapshot);
+    }
+    assert_int_equal(ntk_cloudwatch_emf(&data, &options, &out, &lines, &err), 0);
+    for (char *line = out.bytes; line && *line; line = strchr(line, '\n') + 1) {
+        json_error_t said;
+        json_t *root = json_loads(line, JSON_DISABLE_EOF_CHECK, &said);
+        assert_non_null(root);
+        const json_t *aws = json_object_get(root, "_aws");
+        assert_int_equal(json_integer_value(json_object_get(aws, "Timestamp")), MINUTE_MS);
+        assert_string_equal(json_string_value(json_object_get(aws, "LogGroupName")), "group");
+        const json_t *used = json_object_get(root, "SystemMemoryUsed");
+        assert_true(json_array_size(used) <= NTK_CLOUDWATCH_EMF_VALUES_MAX);
+        values += json_array_size(used);
+        seen++;
+        json_decref(root);
+    }
+    assert_int_equal(seen, lines);
+    assert_int_equal(values, 250);
+    ntk_buf_fini(&out);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* -- small things ------------------------------------------------------------------------------- */
+
+static void answers_have_their_meaning(void **state)
+{
+    static const struct {
+        long status;
+        const char *code;
+        enum ntk_cloudwatch_verdict verdict;
+    } rows[] = {
+        { 200, "", NTK_CLOUDWATCH_TAKEN },
+        { 400, "Throttling", NTK_CLOUDWATCH_AGAIN },
+        { 400, "ThrottlingException", NTK_CLOUDWATCH_AGAIN },
+        { 429, "", NTK_CLOUDWATCH_AGAIN },
+        { 500, "InternalServiceFault", NTK_CLOUDWATCH_AGAIN },
+        { 503, "", NTK_CLOUDWATCH_AGAIN },
+        { 302, "", NTK_CLOUDWATCH_AGAIN },
+        { 404, "", NTK_CLOUDWATCH_AGAIN },
+        { 400, "ExpiredTokenException", NTK_CLOUDWATCH_RENEW },
+        { 403, "AccessDenied", NTK_CLOUDWATCH_RENEW },
+        { 403, "", NTK_CLOUDWATCH_RENEW },
+        { 400, "InvalidParameterValueException", NTK_CLOUDWATCH_REFUSED },
+        { 400, "Exception", NTK_CLOUDWATCH_REFUSED },
+        { 400, "", NTK_CLOUDWATCH_REFUSED },
+        { 413, "", NTK_CLOUDWATCH_REFUSED },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_aws_error error = { 0 };
+        snprintf(error.code, sizeof error.code, "%s", rows[i].code);
+        if (ntk_cloudwatch_judge(rows[i].status, &error) != rows[i].verdict) {
+            fail_msg("%ld %s", rows[i].status, rows[i].code);
+        }
+    }
+}
+
+static void options_are_checked(void **state)
+{
+    struct ntk_err err = { 0 };
+    uint32_t mask = 0;
+    char name[300];
+
+    (void)state;
+    assert_int_equal(ntk_cloudwatch_metrics_parse("SystemVcpuUsage,ExecutionErrors", &mask, &err),
+                     0);
+    assert_int_equal(mask, 1u << NTK_CLOUDWATCH_SYSTEM_VCPU_USAGE |
+                               1u << NTK_CLOUDWATCH_EXECUTION_ERRORS);
+    assert_int_equal(ntk_cloudwatch_metrics_parse("", &mask, &err), -EINVAL);
+    assert_int_equal(ntk_cloudwatch_metrics_parse("SystemVcpuUsage,", &mask, &err), -EINVAL);
+    assert_int_equal(ntk_cloudwatch_namespace_check("My/App", &err), 0);
+    assert_int_equal(ntk_cloudwatch_namespace_check(":x", &err), -EINVAL);
+    memset(name, 'x', sizeof name);
+    name[255] = '\0';
+    assert_int_equal(ntk_cloudwatch_namespace_check(name, &err), 0);
+    name[255] = 'x';
+    name[256] = '\0';
+    assert_int_equal(ntk_cloudwatch_namespace_check(name, &err), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_group_has_its_metrics),
+        cmocka_unit_test(runtimes_of_one_tag_are_one_series),
+        cmocka_unit_test(what_the_service_does_not_take_is_left_out),
+        cmocka_unit_test(requests_stay_within_the_limits_and_lose_nothing),
+        cmocka_unit_test(a_minute_goes_when_the_next_report_is_beyond_it),
+        cmocka_unit_test(without_a_step_each_report_goes_by_itself),
+        cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
+        cmocka_unit_test(answers_have_their_meaning),
+        cmocka_unit_test(options_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
