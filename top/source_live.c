@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* source_live - snapshots of this machine, straight from shared/collect: no agent is needed. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/base/fs.h"
-#include "shared/base/str.h"
 #include "shared/collect/collect.h"
+#include "shared/device/device.h"
 #include "top/source.h"
 
 struct live_source {
@@ -46,19 +44,6 @@ static const char *live_note(const struct ntk_top_source *base)
 
 static const struct ntk_top_source_ops live_ops = { live_take, live_close, live_note };
 
-/* EC2 says the instance's id in the firmware's asset tag; elsewhere anything may stand there. */
-static void read_instance_id(const char *sysfs_root, char *out_id, size_t out_bytes)
-{
-    char path[4096];
-    char text[64];
-
-    if (snprintf(path, sizeof path, "%s/devices/virtual/dmi/id/board_asset_tag",
-                 sysfs_root ? sysfs_root : "/sys") < (int)sizeof path &&
-        ntk_fs_read_text(path, text, sizeof text) > 0 && ntk_str_starts_with(text, "i-")) {
-        ntk_str_copy(out_id, out_bytes, text);
-    }
-}
-
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)
 {
@@ -74,7 +59,7 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
     }
     source->base.ops = &live_ops;
     source->base.fd = -1;
-    read_instance_id(sysfs_root, source->instance_id, sizeof source->instance_id);
+    ntk_device_firmware_instance_id(sysfs_root, source->instance_id, sizeof source->instance_id);
     ret = ntk_collector_create(&options, &source->collector, err);
     if (ret < 0) {
         free(source);

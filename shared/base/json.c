@@ -10,14 +10,14 @@
 
 void ntk_json_init(struct ntk_json *json, struct ntk_buf *buf, bool pretty)
 {
-    *json = (struct ntk_json){ .buf = buf, .pretty = pretty };
+    *json = (struct ntk_json){ .buf = buf, .pretty = pretty, .indent = 2 };
 }
 
 static void new_line(struct ntk_json *json)
 {
     if (json->pretty) {
         ntk_buf_add_char(json->buf, '\n');
-        ntk_buf_add_fill(json->buf, ' ', 2 * (size_t)json->depth);
+        ntk_buf_add_fill(json->buf, ' ', (size_t)json->indent * (size_t)json->depth);
     }
 }
 

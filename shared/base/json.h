@@ -30,7 +30,8 @@ extern "C" {
 
 struct ntk_json {
     struct ntk_buf *buf;
-    bool pretty;    /* two blanks per level */
+    bool pretty;    /* a line per value */
+    int indent;     /* blanks per level when pretty: 2, or as the owner sets it after _init */
     int depth;      /* assert()ed below NTK_JSON_DEPTH_MAX */
     bool after_key; /* a value must follow */
     bool has_item[NTK_JSON_DEPTH_MAX];

@@ -147,8 +147,6 @@ static const struct ntk_machine *find_machine(const struct ntk_aggregate *aggreg
  * family's default. */
 static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct ntk_machine *machine)
 {
-    static const char *const variables[] = { "NEURON_RT_VIRTUAL_CORE_SIZE",
-                                             "NEURON_LOGICAL_NC_CONFIG" };
     uint32_t agreed = 0;
     bool differ = false;
 
@@ -163,15 +161,7 @@ static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct n
     if (agreed != 0 && !differ) {
         return agreed;
     }
-    for (size_t i = 0; i < 2; i++) {
-        const char *text = getenv(variables[i]);
-        uint64_t lnc;
-
-        if (text && ntk_str_parse_u64(text, &lnc) == 0 && (lnc == 1 || lnc == 2)) {
-            return machine && lnc > machine->lnc_max ? machine->lnc_max : (uint32_t)lnc;
-        }
-    }
-    return machine ? machine->lnc_default : 1;
+    return ntk_machine_lnc(machine);
 }
 
 void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)

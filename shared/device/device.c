@@ -15,6 +15,7 @@ struct ntk_device_source {
     char *sysfs_root;
     char *driver_sysfs;
     char *hooks_dir;
+    bool infos_only;
     struct ntk_sysfs *sysfs; /* NULL while there is no tree */
     struct ntk_device_tree tree;
 };
@@ -40,6 +41,7 @@ int ntk_device_source_open(const struct ntk_device_options *options,
         ntk_device_source_close(source);
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
+    source->infos_only = options->infos_only;
     int ret = ntk_device_source_refresh(source, err);
 
     if (ret < 0) {
@@ -106,7 +108,7 @@ int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *
             strcmp(root, source->tree.root) == 0 && !ntk_sysfs_changed(source->sysfs)) {
             return 0;
         }
-        ret = ntk_sysfs_open(root, &sysfs, &tree);
+        ret = ntk_sysfs_open(root, source->infos_only, &sysfs, &tree);
         if (ret == -ENOMEM) {
             return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
         }
@@ -143,4 +145,37 @@ size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int rea
     }
     ntk_sysfs_read(source->sysfs, read, readings, count);
     return count;
+}
+
+/* The tree may be the software machine's also when someone named it. */
+static bool is_software(const struct ntk_device_source *source)
+{
+    char root[sizeof source->tree.root];
+    struct stat tree;
+    struct stat soft;
+
+    return source->tree.origin == NTK_DEVICE_ORIGIN_SOFTWARE ||
+           (source->tree.origin == NTK_DEVICE_ORIGIN_EXPLICIT &&
+            ntk_device_soft_root(source->hooks_dir, root, sizeof root) == 0 &&
+            stat(source->tree.root, &tree) == 0 && stat(root, &soft) == 0 &&
+            tree.st_dev == soft.st_dev && tree.st_ino == soft.st_ino);
+}
+
+size_t ntk_device_source_places(const struct ntk_device_source *source,
+                                struct ntk_device_place *places, size_t capacity)
+{
+    if (source->tree.origin == NTK_DEVICE_ORIGIN_NONE) {
+        return 0;
+    }
+    return ntk_sysfs_places(source->tree.root, is_software(source), &source->tree, places,
+                            capacity);
+}
+
+void ntk_device_source_server(const struct ntk_device_source *source,
+                              struct ntk_device_server *out_server)
+{
+    memset(out_server, 0, sizeof *out_server);
+    if (source->tree.origin != NTK_DEVICE_ORIGIN_NONE) {
+        ntk_sysfs_server(source->tree.root, out_server);
+    }
 }

@@ -110,6 +110,8 @@ struct ntk_device_options {
     const char *sysfs_root;   /* explicit, stands for /sys; NULL: find one */
     const char *driver_sysfs; /* NULL: "/sys" (tests) */
     const char *hooks_dir;    /* NULL: $NEURON_HOOKS_DIR or the default, see shared/abi/paths.h */
+    bool infos_only; /* the tree's infos are wanted, no reading: folders of counters are not walked,
+                        which is most of a tree; readings then lack what lies there */
 };
 
 struct ntk_device_source;
@@ -130,6 +132,41 @@ const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_sou
  * number of readings, at most capacity. What could not be read is not present. */
 size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int read,
                               struct ntk_device_reading *readings, size_t capacity);
+
+/* Where a device is plugged in. */
+struct ntk_device_place {
+    char bdf[16];       /* "0000:10:1c.0"; "" unknown */
+    char cpu_list[256]; /* CPUs that are near: "0-31,64-95"; "" unknown */
+    bool has_numa_node;
+    int32_t numa_node; /* -1: the machine has none */
+};
+
+/*
+ * Reads places[i] of device i of the tree; returns how many, at most capacity. A tree does not say which PCI
+ * device is which: on the software machine the order of addresses is that of the devices, and one PCI
+ * device is the one Neuron device. Else only what is the same for all of them is told.
+ */
+size_t ntk_device_source_places(const struct ntk_device_source *source,
+                                struct ntk_device_place *places, size_t capacity);
+
+/* A server among others: the class files of the tree. */
+struct ntk_device_server {
+    bool is_ultraserver;               /* it has modes; the rest is all zero otherwise */
+    char modes[NTK_DEVICE_TEXT_BYTES]; /* "1,2,3,4" */
+    struct {
+        bool present;
+        uint32_t size;      /* servers of the set: 2 or 4 */
+        uint32_t node;      /* position in it */
+        char server_id[17]; /* 16 hexadecimal digits */
+    } sets[2];
+};
+void ntk_device_source_server(const struct ntk_device_source *source,
+                              struct ntk_device_server *out_server);
+
+/* What the firmware says below a root that stands for /sys (NULL: /sys) when it is EC2's: "trn1.32xlarge"
+ * and "i-0123456789abcdef0". Elsewhere anything may stand there, and the text is "". */
+void ntk_device_firmware_instance_type(const char *root, char *buf, size_t buf_bytes);
+void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_bytes);
 
 /* The folder that stands for /sys of the software machine of this hooks folder (NULL: the
  * environment's), whether it exists or not. -ENAMETOOLONG when it does not fit. */

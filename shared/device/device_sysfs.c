@@ -75,6 +75,7 @@ struct ntk_sysfs {
     size_t device_count;
     size_t open_count;
     struct signature signature;
+    bool infos_only;
     bool young; /* walked while it may still have been in the making */
 };
 
@@ -84,6 +85,8 @@ struct walk {
     uint16_t device;
     size_t *entries;
     unsigned int cores_seen; /* bit per core folder */
+    bool infos_only;
+    bool has_core_arch;
     const char *component[NTK_SYSFS_DEPTH_MAX + 1];
     char path[PATH_BYTES];
     int ret;
@@ -258,6 +261,13 @@ static bool recognise(const struct walk *walk, size_t depth, struct leaf *leaf)
 
 /* ---- the walk ---- */
 
+/* Where counters lie in the layouts we know, and nothing else. */
+static bool holds_counters(const char *name)
+{
+    return strcmp(name, "stats") == 0 || strcmp(name, "telemetry") == 0 ||
+           strcmp(name, "power") == 0;
+}
+
 static void add_leaf(struct walk *walk, size_t depth)
 {
     struct leaf leaf = { .fd = -1, .device = walk->device };
@@ -266,6 +276,7 @@ static void add_leaf(struct walk *walk, size_t depth)
     if (!recognise(walk, depth, &leaf)) {
         return;
     }
+    walk->has_core_arch = walk->has_core_arch || leaf.kind == LEAF_CORE_ARCH;
     added = ntk_vec_add(&walk->sysfs->leaves);
     if (added) {
         leaf.path = strdup(walk->path);
@@ -324,6 +335,10 @@ static void walk_folder(struct walk *walk, int parent, const char *name, size_t 
 
             if (core >= 0) {
                 walk->cores_seen |= 1u << core;
+            }
+            if (walk->infos_only &&
+                (holds_counters(entry->d_name) || (core >= 0 && walk->has_core_arch))) {
+                continue; /* one core tells the generation of all */
             }
             if (depth < NTK_SYSFS_DEPTH_MAX) {
                 walk_folder(walk, dirfd(dir), entry->d_name, depth + 1);
@@ -601,7 +616,7 @@ void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_devic
 
 /* ---- opening ---- */
 
-static void read_root_text(const char *root, const char *name, char *buf, size_t buf_bytes)
+void ntk_sysfs_read_root_text(const char *root, const char *name, char *buf, size_t buf_bytes)
 {
     char path[PATH_BYTES + 64];
     char text[LEAF_BYTES];
@@ -661,7 +676,8 @@ static bool take_signature(struct ntk_sysfs *sysfs, struct signature *out)
             read_text(sysfs, name, out->name, sizeof out->name);
         }
     }
-    read_root_text(sysfs->root, "module/neuron/version", out->version, sizeof out->version);
+    ntk_sysfs_read_root_text(sysfs->root, "module/neuron/version", out->version,
+                             sizeof out->version);
     return true;
 }
 
@@ -720,25 +736,49 @@ static int list_devices(struct ntk_sysfs *sysfs)
     return 0;
 }
 
+static int walk_device(struct ntk_sysfs *sysfs, size_t device, bool infos_only, size_t *entries)
+{
+    struct walk walk = {
+        .sysfs = sysfs, .device = (uint16_t)device, .entries = entries, .infos_only = infos_only
+    };
+    struct ntk_device_info *info = &sysfs->devices[device];
+
+    snprintf(walk.path, sizeof walk.path, "neuron%u", (unsigned)info->index);
+    walk_folder(&walk, sysfs->folder, walk.path, 0);
+    if (walk.ret < 0) {
+        return walk.ret;
+    }
+    ntk_vec_each(struct leaf, leaf, &sysfs->leaves) {
+        if (leaf->device == device) {
+            read_info(sysfs, leaf);
+        }
+    }
+    if (info->core_count == 0 && walk.cores_seen != 0) {
+        info->core_count = 32u - (uint32_t)__builtin_clz(walk.cores_seen);
+    }
+    return 0;
+}
+
 static int walk_devices(struct ntk_sysfs *sysfs)
 {
     size_t entries = 0;
 
     for (size_t i = 0; i < sysfs->device_count; i++) {
-        struct walk walk = { .sysfs = sysfs, .device = (uint16_t)i, .entries = &entries };
+        struct ntk_device_info *info = &sysfs->devices[i];
+        size_t leaf_count = sysfs->leaves.count;
+        int ret = walk_device(sysfs, i, sysfs->infos_only, &entries);
 
-        snprintf(walk.path, sizeof walk.path, "neuron%u", (unsigned)sysfs->devices[i].index);
-        walk_folder(&walk, sysfs->folder, walk.path, 0);
-        if (walk.ret < 0) {
-            return walk.ret;
-        }
-        ntk_vec_each(struct leaf, leaf, &sysfs->leaves) {
-            if (leaf->device == i) {
-                read_info(sysfs, leaf);
+        if (ret == 0 && sysfs->infos_only && (info->core_count == 0 || !info->name[0])) {
+            /* A layout that keeps its infos elsewhere: all of it, then. */
+            while (sysfs->leaves.count > leaf_count) {
+                sysfs->leaves.count--;
+                free(((struct leaf *)sysfs->leaves.items)[sysfs->leaves.count].path);
             }
+            *info = (struct ntk_device_info){ .index = info->index };
+            ret = walk_device(sysfs, i, false, &entries);
         }
-        if (sysfs->devices[i].core_count == 0 && walk.cores_seen != 0) {
-            sysfs->devices[i].core_count = 32u - (uint32_t)__builtin_clz(walk.cores_seen);
+        if (ret < 0) {
+            return ret;
         }
     }
     return 0;
@@ -753,7 +793,8 @@ static bool is_new_layout(const char *version)
            (major > 2 || (major == 2 && minor >= 31));
 }
 
-int ntk_sysfs_open(const char *root, struct ntk_sysfs **out_sysfs, struct ntk_device_tree *out_tree)
+int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
+                   struct ntk_device_tree *out_tree)
 {
     struct ntk_sysfs *sysfs = calloc(1, sizeof *sysfs);
     char path[PATH_BYTES + 64];
@@ -764,6 +805,7 @@ int ntk_sysfs_open(const char *root, struct ntk_sysfs **out_sysfs, struct ntk_de
         return -ENOMEM;
     }
     sysfs->folder = -1;
+    sysfs->infos_only = infos_only;
     ntk_vec_init(&sysfs->leaves, sizeof(struct leaf));
     sysfs->devices = calloc(NTK_DEVICES_MAX, sizeof *sysfs->devices);
     if (!sysfs->devices) {
@@ -799,8 +841,8 @@ int ntk_sysfs_open(const char *root, struct ntk_sysfs **out_sysfs, struct ntk_de
     ntk_str_copy(out_tree->driver_version, sizeof out_tree->driver_version,
                  sysfs->signature.version);
     out_tree->new_layout = is_new_layout(out_tree->driver_version);
-    read_root_text(root, "class/neuron_device/ultraserver_mode", out_tree->ultraserver_mode,
-                   sizeof out_tree->ultraserver_mode);
+    ntk_sysfs_read_root_text(root, "class/neuron_device/ultraserver_mode",
+                             out_tree->ultraserver_mode, sizeof out_tree->ultraserver_mode);
     out_tree->devices = sysfs->devices;
     out_tree->device_count = sysfs->device_count;
     for (size_t i = 0; i < sysfs->device_count; i++) {

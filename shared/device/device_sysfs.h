@@ -21,8 +21,8 @@
 struct ntk_sysfs;
 
 /* -ENOENT when root has no devices/virtual/neuron_device, -ENOMEM. Fills the parts of *out_tree that
- * the tree tells (devices is freed with ntk_sysfs_close). */
-int ntk_sysfs_open(const char *root, struct ntk_sysfs **out_sysfs,
+ * the tree tells (devices is freed with ntk_sysfs_close). infos_only: see device.h. */
+int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
                    struct ntk_device_tree *out_tree);
 void ntk_sysfs_close(struct ntk_sysfs *sysfs);
 /* Whether the folders under root are other ones than those that were walked, or so young at that time
@@ -32,7 +32,15 @@ bool ntk_sysfs_changed(struct ntk_sysfs *sysfs);
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
                     size_t capacity);
 
-/* Inside the module, of device_soft.c. */
+/* Inside the module: the first line of <root>/<name>, clean; "" when it cannot be read. */
+void ntk_sysfs_read_root_text(const char *root, const char *name, char *buf, size_t buf_bytes);
+
+/* Of device_machine.c. */
+size_t ntk_sysfs_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
+                        struct ntk_device_place *places, size_t capacity);
+void ntk_sysfs_server(const char *root, struct ntk_device_server *out_server);
+
+/* Of device_soft.c. */
 bool ntk_device_soft_trusted(const char *hooks_dir);
 void ntk_device_soft_machine_type(const char *hooks_dir, char *buf, size_t buf_bytes);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalogue of machines as rows that a tool can look up. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/str.h"
 #include "shared/metrics/snapshot.h"
 
 enum generation {
@@ -125,4 +127,20 @@ const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name)
         }
     }
     return NULL;
+}
+
+uint32_t ntk_machine_lnc(const struct ntk_machine *machine)
+{
+    static const char *const variables[] = { "NEURON_RT_VIRTUAL_CORE_SIZE",
+                                             "NEURON_LOGICAL_NC_CONFIG" };
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = getenv(variables[i]);
+        uint64_t lnc;
+
+        if (text && ntk_str_parse_u64(text, &lnc) == 0 && (lnc == 1 || lnc == 2)) {
+            return machine && lnc > machine->lnc_max ? machine->lnc_max : (uint32_t)lnc;
+        }
+    }
+    return machine ? machine->lnc_default : 1;
 }

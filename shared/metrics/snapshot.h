@@ -546,6 +546,9 @@ struct ntk_machine {
 const struct ntk_machine *ntk_machine_find(const char *instance_type);
 /* Any machine of the family whose device tree says this device_name ("Trainium2"). */
 const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name);
+/* The LNC that a tool shows where the running processes do not say one: NEURON_RT_VIRTUAL_CORE_SIZE,
+ * NEURON_LOGICAL_NC_CONFIG, the family's default; 1 for an unknown machine (NULL). */
+uint32_t ntk_machine_lnc(const struct ntk_machine *machine);
 
 #ifdef __cplusplus
 }

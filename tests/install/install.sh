@@ -2,7 +2,7 @@
 # from there. Nothing outside the scratch folder is touched.
 build=$1
 . "$(dirname "$0")/../e2e/lib.sh"
-programs="neuron-bench neuron-monitor neuron-monitor-cloudwatch neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
+programs="neuron-bench neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
 
 # has ROOT: every file that users, shells, linkers and the service manager look for.
 has() {
@@ -31,6 +31,7 @@ runs() {
     env -u NTK_LIB_DIR LD_LIBRARY_PATH="$1/lib" PATH="$1/bin:/usr/bin:/bin" bash -euc '
         neuron-monitor --once --period 100ms | jq -e .neuron_hardware_info >/dev/null
         neuron-bench --help >/dev/null
+        neuron-ls --version
         neuron-top --version' || fail "what is installed in $1 does not run"
 }
 

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* What a tree tells of the machine around its devices: PCI places, the set of servers, the firmware. */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/str.h"
+#include "shared/device/device_sysfs.h"
+
+#define PCI_FOLDER "bus/pci/devices"
+#define PCI_ENTRIES_MAX 65536
+#define PCI_VENDOR "0x1d0f"
+#define NAME_BYTES 320
+
+/* The PCI device id of a family, by its device_name; other families: 0. */
+static unsigned int pci_device_id(const char *device_name)
+{
+    static const struct {
+        const char *name;
+        unsigned int id;
+    } families[] = {
+#define NTK_FAMILY(symbol, generation, cores, stacks, stack_bytes, cores_per_stack, lnc, lnc_max, \
+                   arch, instance, device_name, type, version, version_1, version_2, pci_id, ...) \
+    { device_name, pci_id },
+#include "shared/abi/machine.def"
+    };
+
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (strcmp(families[i].name, device_name) == 0) {
+            return families[i].id;
+        }
+    }
+    return 0;
+}
+
+/* "0000:10:1c.0" */
+static bool is_address(const char *name)
+{
+    static const char form[] = "xxxx:xx:xx.x";
+
+    for (size_t i = 0; i < sizeof form - 1; i++) {
+        if (form[i] == 'x' ? !isxdigit((unsigned char)name[i]) : name[i] != form[i]) {
+            return false;
+        }
+    }
+    return name[sizeof form - 1] == '\0';
+}
+
+static void read_pci_text(const char *root, const char *address, const char *leaf, char *buf,
+                          size_t buf_bytes)
+{
+    char name[NAME_BYTES];
+
+    (void)snprintf(name, sizeof name, PCI_FOLDER "/%s/%s", address, leaf);
+    ntk_sysfs_read_root_text(root, name, buf, buf_bytes);
+}
+
+static bool is_neuron(const char *root, const char *address, unsigned int device_id)
+{
+    char text[NTK_DEVICE_TEXT_BYTES];
+    char *end;
+    unsigned long id;
+
+    read_pci_text(root, address, "vendor", text, sizeof text);
+    if (strcmp(text, PCI_VENDOR) != 0) {
+        return false;
+    }
+    read_pci_text(root, address, "device", text, sizeof text);
+    id = strtoul(text, &end, 16);
+    return end != text && *end == '\0' && id == device_id;
+}
+
+static void read_place(const char *root, const char *address, struct ntk_device_place *out)
+{
+    char text[NTK_DEVICE_TEXT_BYTES];
+    int64_t node;
+
+    memset(out, 0, sizeof *out);
+    ntk_str_copy(out->bdf, sizeof out->bdf, address);
+    read_pci_text(root, address, "local_cpulist", out->cpu_list, sizeof out->cpu_list);
+    read_pci_text(root, address, "numa_node", text, sizeof text);
+    if (ntk_str_parse_i64(text, &node) == 0 && node >= -1 && node <= INT32_MAX) {
+        out->has_numa_node = true;
+        out->numa_node = (int32_t)node;
+    }
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    return strcmp(((const struct ntk_device_place *)a)->bdf,
+                  ((const struct ntk_device_place *)b)->bdf);
+}
+
+/* The Neuron devices of the PCI bus in order of address; at most capacity. */
+static size_t list_pci(const char *root, unsigned int device_id, struct ntk_device_place *places,
+                       size_t capacity)
+{
+    char path[sizeof((struct ntk_device_tree *)0)->root + sizeof PCI_FOLDER + 1];
+    const struct dirent *entry;
+    size_t looked = 0;
+    size_t count = 0;
+    DIR *dir;
+
+    (void)snprintf(path, sizeof path, "%s/%s", root, PCI_FOLDER);
+    dir = opendir(path);
+    if (!dir) {
+        return 0;
+    }
+    while (count < capacity && looked++ < PCI_ENTRIES_MAX && (entry = readdir(dir))) {
+        if (is_address(entry->d_name) && is_neuron(root, entry->d_name, device_id)) {
+            read_place(root, entry->d_name, &places[count++]);
+        }
+    }
+    closedir(dir);
+    qsort(places, count, sizeof *places, compare_places);
+    return count;
+}
+
+/* Which is which is unknown: keeps what holds for each of them. */
+static void keep_common(struct ntk_device_place *places, size_t count)
+{
+    struct ntk_device_place common = places[0];
+
+    common.bdf[0] = '\0';
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(places[i].cpu_list, common.cpu_list) != 0) {
+            common.cpu_list[0] = '\0';
+        }
+        if (!places[i].has_numa_node || places[i].numa_node != common.numa_node) {
+            common.has_numa_node = false;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        places[i] = common;
+    }
+}
+
+size_t ntk_sysfs_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
+                        struct ntk_device_place *places, size_t capacity)
+{
+    struct ntk_device_place found[NTK_DEVICES_MAX + 1]; /* one more shows that there are too many */
+    size_t count = tree->device_count < capacity ? tree->device_count : capacity;
+    unsigned int id = tree->device_count > 0 ? pci_device_id(tree->devices[0].name) : 0;
+    size_t found_count;
+
+    memset(places, 0, count * sizeof *places);
+    if (id == 0) {
+        return count;
+    }
+    found_count = list_pci(root, id, found, sizeof found / sizeof *found);
+    if (found_count == 0) {
+        return count;
+    }
+    if (found_count != tree->device_count || (found_count > 1 && !in_order)) {
+        keep_common(found, found_count);
+        for (size_t i = 0; i < count; i++) {
+            places[i] = found[0];
+        }
+    } else {
+        memcpy(places, found, count * sizeof *places);
+    }
+    return count;
+}
+
+void ntk_sysfs_server(const char *root, struct ntk_device_server *out_server)
+{
+    char name[64];
+    char text[NTK_DEVICE_TEXT_BYTES];
+
+    memset(out_server, 0, sizeof *out_server);
+    ntk_sysfs_read_root_text(root, "class/neuron_device/ultraserver_mode", out_server->modes,
+                             sizeof out_server->modes);
+    if (strspn(out_server->modes, "0123456789,") != strlen(out_server->modes) ||
+        !out_server->modes[0]) { /* "busy" while the servers are finding one another */
+        out_server->modes[0] = '\0';
+        return;
+    }
+    out_server->is_ultraserver = true;
+    for (size_t i = 0; i < 2; i++) {
+        unsigned int size = i == 0 ? 2 : 4;
+        uint64_t node;
+
+        out_server->sets[i].size = size;
+        (void)snprintf(name, sizeof name, "class/neuron_device/node_id_%u", size);
+        ntk_sysfs_read_root_text(root, name, text, sizeof text);
+        if (ntk_str_parse_u64(text, &node) < 0 || node >= size) {
+            continue; /* not in such a set, or still busy */
+        }
+        (void)snprintf(name, sizeof name, "class/neuron_device/server_id_%u", size);
+        ntk_sysfs_read_root_text(root, name, text, sizeof text);
+        if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16) {
+            continue;
+        }
+        out_server->sets[i].present = true;
+        out_server->sets[i].node = (uint32_t)node;
+        ntk_str_copy(out_server->sets[i].server_id, sizeof out_server->sets[i].server_id, text);
+    }
+}
+
+void ntk_device_firmware_instance_type(const char *root, char *buf, size_t buf_bytes)
+{
+    char text[NTK_DEVICE_TEXT_BYTES];
+
+    ntk_str_copy(buf, buf_bytes, "");
+    ntk_sysfs_read_root_text(root ? root : "/sys", "devices/virtual/dmi/id/product_name", text,
+                             sizeof text);
+    if ((ntk_str_starts_with(text, "inf") || ntk_str_starts_with(text, "trn")) &&
+        strchr(text, '.')) {
+        ntk_str_copy(buf, buf_bytes, text);
+    }
+}
+
+void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_bytes)
+{
+    char text[NTK_DEVICE_TEXT_BYTES];
+
+    ntk_str_copy(buf, buf_bytes, "");
+    ntk_sysfs_read_root_text(root ? root : "/sys", "devices/virtual/dmi/id/board_asset_tag", text,
+                             sizeof text);
+    if (ntk_str_starts_with(text, "i-")) {
+        ntk_str_copy(buf, buf_bytes, text);
+    }
+}

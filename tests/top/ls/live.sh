@@ -1,0 +1,93 @@
+# live - neuron-ls as a program: beside a running neuron-bench, on both layouts of the tree, many at once,
+# without a machine, and its exit codes.
+. "$(dirname "$0")/../../e2e/lib.sh"
+needs jq
+
+code() { # expected, command...: stdout to out, stderr to err
+    local want=$1 got=0
+    shift
+    "$@" >out 2>err || got=$?
+    [ "$got" = "$want" ] || fail "'$*' ended with $got, not $want: $(head -3 err)"
+}
+
+# Without a machine: the vendor's words, nothing on stdout.
+if [ ! -e /sys/devices/virtual/neuron_device ]; then
+    code 1 neuron-ls
+    [ ! -s out ] || fail "text on stdout without devices"
+    grep -q '^FATA\[0000\] Failed to discover neuron devices             error="Unable to read device information from the driver\. Make sure aws-neuronx-dkms is installed and the neuron driver is accessible\."$' err ||
+        fail "$(cat err)"
+fi
+mkdir -p empty/devices/virtual/neuron_device
+code 1 neuron-ls --sysfs-root empty
+grep -q '^FATA\[0000\] No neuron device available$' err || fail "$(cat err)"
+code 2 neuron-ls --no-such-option
+code 2 neuron-ls word
+code 2 neuron-ls --output-format yaml
+code 2 neuron-ls -j --json
+code 2 neuron-ls --count 3
+code 2 neuron-ls --watch --delay 1ms
+code 0 neuron-ls --help
+[ "$(wc -L <out)" -le 80 ] || fail "--help is wider than 80 columns"
+
+# Beside a running model.
+neuron-packager example memcpy -o memcpy.neff >/dev/null
+neuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 60 >bench.out 2>&1 &
+bench=$!
+pids+=("$bench")
+listed() { neuron-ls -j | jq -r 'if (.[0].neuron_processes | length) > 0 then "yes" else "no" end'; }
+wait_for listed
+neuron-ls >table
+grep -q "^| 0 .*| $bench *| neuron-bench exec memcpy.neff --cores\.\.\. |.*| -1 *| [0-9.]* *|$" table || fail "$(cat table)"
+[ "$(head -2 table)" = $'instance-type: trn1.2xlarge\ninstance-id: i-local' ] || fail "$(cat table)"
+neuron-ls --json | jq -e --argjson pid "$bench" '.neuron_devices[0].neuron_processes[0] |
+    .pid == $pid and .neuroncore_ids == [1] and (.command_line | endswith("--duration 60"))' >/dev/null ||
+    fail "$(neuron-ls --json)"
+neuron-ls -a | grep -q "| neuron-ls -a  *| NA  *|" || fail "-a does not show itself: $(neuron-ls -a)"
+neuron-monitor --period 100ms >/dev/null &
+agent=$!
+pids+=("$agent")
+agent_listed() { neuron-ls -a | grep -q "| $agent *| neuron-monitor" && echo yes; }
+wait_for agent_listed
+kill "$agent"
+
+# Many at once answer alike.
+neuron-ls -j >one
+many=()
+for i in {1..24}; do
+    neuron-ls -j >"many.$i" &
+    many+=($!)
+done
+for i in {1..24}; do
+    wait "${many[$((i - 1))]}" || fail "one of many failed"
+    cmp -s one "many.$i" || fail "one of many differs: $(diff one "many.$i" | head -3)"
+done
+
+# --watch: so many outputs, and an end by signal.
+neuron-ls --watch --delay 100ms --count 3 >watched
+[ "$(grep -c '^instance-type: ' watched)" = 3 ] || fail "--watch --count 3: $(grep -c '^instance-type: ' watched) outputs"
+neuron-ls --watch --delay 100ms >watched &
+watcher=$!
+pids+=("$watcher")
+twice() { [ "$(grep -c '^instance-type: ' watched)" -ge 2 ] && echo yes; }
+wait_for twice
+kill -INT "$watcher"
+wait "$watcher" || fail "--watch ended with $?"
+neuron-ls --watch --delay 100ms | head -1 >/dev/null || fail "a closed pipe is an error"
+kill "$bench"
+wait "$bench" 2>/dev/null || true
+neuron-bench machine --remove
+
+# Both layouts, a tree that is named, and the same without the hooks folder.
+for layout in old new; do
+    NEURON_SOFT_SYSFS=$layout NEURON_SOFT_INSTANCE=inf2.48xlarge neuron-bench machine >/dev/null
+    neuron-ls -t >"table.$layout"
+    neuron-ls --json | jq 'del(.driver_version)' >"json.$layout"
+    neuron-ls --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" >named
+    grep -q '| 11 .*| 10, 0 .*| 0000:30:1f.0 |' named || fail "$(cat named)"
+    NEURON_HOOKS_DIR=$scratch/elsewhere neuron-ls --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" | grep -q '| 11 .*| 10, 0 ' ||
+        fail "a named tree is not read"
+    neuron-bench machine --remove
+done
+cmp table.old table.new || fail "the layouts differ"
+cmp json.old json.new || fail "the layouts differ in JSON"
+grep -q '\[10 \]◄––►\[11 \]◄––\*$' table.old || fail "$(cat table.old)"

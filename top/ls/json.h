@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json - the machine as JSON: the vendor's array of devices (-j), and an object around it. Pure.
+ */
+#ifndef NTK_TOP_LS_JSON_H
+#define NTK_TOP_LS_JSON_H
+
+#include "shared/base/buf.h"
+#include "top/ls/machine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An array with one object per device. */
+void ntk_ls_json_write_array(const struct ntk_ls_machine *machine, struct ntk_buf *out);
+/* An object: instance_type, instance_id, driver_version, logical_neuroncore_config (null where there is none),
+ * ultraserver (an object or null), neuron_devices: the array, with more of each device and process. */
+void ntk_ls_json_write_object(const struct ntk_ls_machine *machine, struct ntk_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * machine - what neuron-ls tells of a machine, as plain data: devices, where they are plugged in, who uses
+ * them. read.h fills it; table.h, topology.h and json.h print it, purely.
+ *
+ * Owner:   a zeroed struct is empty; ntk_ls_machine_fini() frees. Texts are valid UTF-8 without control
+ *          characters, "" when unknown.
+ * Threads: any; plain data.
+ */
+#ifndef NTK_TOP_LS_MACHINE_H
+#define NTK_TOP_LS_MACHINE_H
+
+#include "shared/base/vec.h"
+#include "shared/device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_LS_COMMAND_BYTES 4096
+
+struct ntk_ls_device {
+    struct ntk_device_info info;
+    struct ntk_device_place place;
+    uint32_t core_count;   /* as applications see them: physical / LNC; 0 unknown */
+    uint32_t first_core;   /* global id of the first one */
+    uint64_t memory_bytes; /* 0 unknown */
+};
+
+struct ntk_ls_process {
+    uint32_t pid;
+    bool is_runtime;                             /* it uses the Neuron runtime */
+    char runtime_version[NTK_DEVICE_TEXT_BYTES]; /* of a runtime whose version is known */
+    char command[NTK_LS_COMMAND_BYTES];
+    uint64_t devices; /* bit per index of a device that it uses */
+    uint8_t
+        cores[NTK_DEVICES_MAX]; /* physical cores that it owns, bit per core, by index of device */
+};
+
+struct ntk_ls_machine {
+    char instance_type[NTK_DEVICE_TEXT_BYTES];
+    char instance_id[NTK_DEVICE_TEXT_BYTES];
+    char driver_version[NTK_DEVICE_TEXT_BYTES];
+    uint32_t lnc; /* physical cores per logical core: 1 or 2 */
+    bool has_lnc; /* the family knows logical cores of two */
+    struct ntk_device_server server;
+    struct ntk_ls_device *devices; /* by index */
+    size_t device_count;
+    struct ntk_vec processes; /* of struct ntk_ls_process, by pid */
+};
+
+void ntk_ls_machine_fini(struct ntk_ls_machine *machine);
+
+/* The version as it is printed: of the runtime, "" when that is unknown, "NA" of another process. */
+const char *ntk_ls_process_version(const struct ntk_ls_process *process);
+static inline bool ntk_ls_process_uses(const struct ntk_ls_process *process,
+                                       const struct ntk_ls_device *device)
+{
+    return (process->devices >> device->info.index & 1) != 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

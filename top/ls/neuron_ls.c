@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-ls - options, what is printed in which form, the loop of --watch. */
+#include <errno.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "top/ls/json.h"
+#include "top/ls/read.h"
+#include "top/ls/table.h"
+#include "top/ls/topology.h"
+
+#define DELAY_MIN_NS (100 * NTK_NS_PER_MS)
+#define DELAY_MAX_NS (3600 * NTK_NS_PER_SECOND)
+
+enum output { OUTPUT_TEXT, OUTPUT_ARRAY, OUTPUT_OBJECT };
+
+static bool arg_wide;
+static bool arg_all;
+static bool arg_topology;
+static bool arg_array;
+static bool arg_object;
+static const char *arg_format;
+static bool arg_watch;
+static uint64_t arg_delay_ns = NTK_NS_PER_SECOND;
+static uint64_t arg_count;
+static const char *arg_sysfs_root;
+
+static const struct ntk_opt options[] = {
+    { 'w', "wide", NULL, NTK_OPT_FLAG, &arg_wide, "commands of 80 characters instead of 40" },
+    { 'a', "show-all-procs", NULL, NTK_OPT_FLAG, &arg_all,
+      "also processes that use no Neuron runtime, as neuron-monitor and this one" },
+    { 't', "topology", NULL, NTK_OPT_FLAG, &arg_topology,
+      "devices without processes, then a drawing of their links" },
+    { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "a JSON array of the devices" },
+    { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
+      "json: an object with the machine, its devices and processes; text: the table" },
+    { 0, "json", NULL, NTK_OPT_FLAG, &arg_object, "the same as --output-format json" },
+    { 0, "watch", NULL, NTK_OPT_FLAG, &arg_watch, "print again and again until interrupted" },
+    { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
+      "time between two outputs of --watch, 100ms to 1h (default 1s)" },
+    { 'n', "count", "N", NTK_OPT_U64, &arg_count, "end after N outputs of --watch" },
+    { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root, "read devices below DIR, not /sys" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-ls",
+    .usage = "[OPTION]...",
+    .summary = "Lists the Neuron devices of this machine, where they are plugged in, how they are "
+               "linked, and the processes that use them.",
+    .options = options,
+};
+
+static enum ntk_ls_form form(void)
+{
+    if (arg_topology) {
+        return NTK_LS_FORM_TOPOLOGY;
+    }
+    if (arg_all) {
+        return arg_wide ? NTK_LS_FORM_WIDE_ALL : NTK_LS_FORM_ALL;
+    }
+    return arg_wide ? NTK_LS_FORM_WIDE : NTK_LS_FORM_DEFAULT;
+}
+
+static void write_machine(const struct ntk_ls_machine *machine, enum output output,
+                          struct ntk_buf *text)
+{
+    if (output == OUTPUT_ARRAY) {
+        ntk_ls_json_write_array(machine, text);
+    } else if (output == OUTPUT_OBJECT) {
+        ntk_ls_json_write_object(machine, text);
+    } else {
+        ntk_ls_header_write(machine, text);
+        ntk_ls_table_write(machine, form(), text);
+        if (arg_topology) {
+            ntk_ls_topology_write(machine, text);
+        }
+    }
+}
+
+/* The vendor's words and their form, which scripts look for; then what is special here. */
+static void say_why(int status, const struct ntk_err *err)
+{
+    if (status == -ENOENT) {
+        fprintf(stderr, "FATA[0000] %-44s  error=\"%s\"\n", "Failed to discover neuron devices",
+                "Unable to read device information from the driver. Make sure aws-neuronx-dkms is "
+                "installed and the neuron driver is accessible.");
+    } else if (status == -ENODEV) {
+        fprintf(stderr, "FATA[0000] No neuron device available\n");
+    }
+    ntk_log_error("", "%s%s", err->text,
+                  status == -ENOENT && !arg_sysfs_root
+                      ? " and no software machine; 'neuron-bench machine' makes one"
+                      : "");
+}
+
+/* Reads and prints once: 0, or negative and said; -EPIPE when nobody reads any more. */
+static int print_once(enum output output, bool is_first)
+{
+    const struct ntk_ls_read_options read_options = { .sysfs_root = arg_sysfs_root,
+                                                      .all_processes = arg_all };
+    struct ntk_ls_machine machine = { 0 };
+    struct ntk_buf text = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = ntk_ls_read(&read_options, &machine, &err);
+
+    if (ret < 0) {
+        say_why(ret, &err);
+        return ret;
+    }
+    if (arg_watch && output == OUTPUT_TEXT && isatty(STDOUT_FILENO)) {
+        ntk_buf_add_text(&text, "\033[H\033[2J"); /* the frame replaces the one before */
+    } else if (!is_first && output == OUTPUT_TEXT) {
+        ntk_buf_add_char(&text, '\n');
+    }
+    write_machine(&machine, output, &text);
+    if (!ntk_buf_ok(&text)) {
+        ret = -ENOMEM;
+        ntk_log_error("", "out of memory");
+    } else if (fwrite(text.bytes, 1, text.bytes_count, stdout) != text.bytes_count ||
+               fflush(stdout) != 0) {
+        ret = -errno;
+        if (ret != -EPIPE) {
+            ntk_log_error("", "cannot write to stdout: %s", strerror(errno));
+        }
+    }
+    ntk_buf_fini(&text);
+    ntk_ls_machine_fini(&machine);
+    return ret;
+}
+
+/* Until the delay is over: 1; 0 when a signal asks us to end. */
+static int wait_delay(int signal_fd)
+{
+    struct timespec delay = { (time_t)(arg_delay_ns / NTK_NS_PER_SECOND),
+                              (long)(arg_delay_ns % NTK_NS_PER_SECOND) };
+    struct pollfd fd = { signal_fd, POLLIN, 0 };
+
+    return ppoll(&fd, 1, &delay, NULL) == 0;
+}
+
+static int watch(enum output output)
+{
+    sigset_t set;
+    int signal_fd;
+    int ret = 0;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0 ||
+        (signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC)) < 0) {
+        ntk_log_error("", "cannot watch signals: %s", strerror(errno));
+        return 1;
+    }
+    for (uint64_t i = 0; arg_count == 0 || i < arg_count; i++) {
+        if (i > 0 && !wait_delay(signal_fd)) {
+            break;
+        }
+        ret = print_once(output, i == 0);
+        if (ret == -ENOENT || ret == -ENODEV) {
+            if (i == 0) {
+                break;
+            }
+            ret = 0; /* the driver is being loaded anew */
+        }
+        if (ret < 0) {
+            break;
+        }
+    }
+    close(signal_fd);
+    return ret == -EPIPE ? 0 : ret < 0;
+}
+
+static int check_arguments(enum output *out_output)
+{
+    if (arg_format && strcmp(arg_format, "json") != 0 && strcmp(arg_format, "text") != 0) {
+        return ntk_opt_usage_error(&program, "bad value '%s' of --output-format: json or text",
+                                   arg_format);
+    }
+    if (arg_format) {
+        arg_object = arg_object || strcmp(arg_format, "json") == 0;
+    }
+    if (arg_array && arg_object) {
+        return ntk_opt_usage_error(&program, "--json-output and --json are two forms: one of them");
+    }
+    if (arg_delay_ns < DELAY_MIN_NS || arg_delay_ns > DELAY_MAX_NS) {
+        return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");
+    }
+    if (arg_count > 0 && !arg_watch) {
+        return ntk_opt_usage_error(&program, "--count needs --watch");
+    }
+    *out_output = arg_array ? OUTPUT_ARRAY : arg_object ? OUTPUT_OBJECT : OUTPUT_TEXT;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    enum output output = OUTPUT_TEXT;
+    int first;
+    int ret;
+
+    ntk_log_set_program("neuron-ls");
+    first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "unexpected argument \"%s\"", argv[first]);
+    }
+    ret = check_arguments(&output);
+    if (ret != 0) {
+        return ret;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    /* Texts are UTF-8 whatever the locale says; only their widths are asked of it. */
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+        (void)setlocale(LC_CTYPE, "");
+    }
+    if (arg_watch) {
+        return watch(output);
+    }
+    ret = print_once(output, true);
+    return ret == -EPIPE ? 0 : ret < 0;
+}

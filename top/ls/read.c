@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* read - devices and the machine around them. */
+#include "top/ls/read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/metrics/snapshot.h"
+
+static const struct ntk_machine *find_machine(const struct ntk_ls_machine *machine)
+{
+    const struct ntk_machine *found = ntk_machine_find(machine->instance_type);
+
+    return found ? found : ntk_machine_find_device(machine->devices[0].info.name);
+}
+
+static int read_devices(const struct ntk_device_source *source, struct ntk_ls_machine *machine,
+                        struct ntk_err *err)
+{
+    const struct ntk_device_tree *tree = ntk_device_source_tree(source);
+    struct ntk_device_place *places;
+
+    machine->devices = calloc(tree->device_count, sizeof *machine->devices);
+    places = calloc(tree->device_count, sizeof *places);
+    if (!machine->devices || !places) {
+        free(places);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    machine->device_count = tree->device_count;
+    ntk_device_source_places(source, places, tree->device_count);
+    for (size_t i = 0; i < tree->device_count; i++) {
+        machine->devices[i].info = tree->devices[i];
+        machine->devices[i].place = places[i];
+    }
+    free(places);
+    ntk_device_source_server(source, &machine->server);
+    ntk_str_copy(machine->driver_version, sizeof machine->driver_version, tree->driver_version);
+    return 0;
+}
+
+/* Which machine it is: the software machine says so, the firmware of EC2 does. */
+static void read_identity(const struct ntk_device_tree *tree, struct ntk_ls_machine *machine)
+{
+    if (tree->origin == NTK_DEVICE_ORIGIN_SOFTWARE) {
+        ntk_str_copy(machine->instance_type, sizeof machine->instance_type, tree->machine_type);
+        return;
+    }
+    ntk_device_firmware_instance_type(tree->root, machine->instance_type,
+                                      sizeof machine->instance_type);
+    ntk_device_firmware_instance_id(tree->root, machine->instance_id, sizeof machine->instance_id);
+}
+
+static void number_cores(struct ntk_ls_machine *machine, const struct ntk_machine *row)
+{
+    for (size_t i = 0; i < machine->device_count; i++) {
+        struct ntk_ls_device *device = &machine->devices[i];
+
+        device->core_count = device->info.core_count / machine->lnc;
+        device->first_core = device->info.index * device->core_count;
+        device->memory_bytes = row ? row->stack_bytes * row->stack_count : 0;
+    }
+}
+
+int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
+                struct ntk_err *err)
+{
+    const struct ntk_device_options device_options = { .sysfs_root = options->sysfs_root,
+                                                       .driver_sysfs = options->driver_sysfs,
+                                                       .hooks_dir = options->hooks_dir,
+                                                       .infos_only = true };
+    struct ntk_ls_machine machine = { .processes = NTK_VEC_INIT(struct ntk_ls_process) };
+    char runtime_type[NTK_DEVICE_TEXT_BYTES] = "";
+    const struct ntk_device_tree *tree;
+    struct ntk_device_source *source = NULL;
+    const struct ntk_machine *row;
+    uint32_t agreed = 0;
+    int ret = ntk_device_source_open(&device_options, &source, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    tree = ntk_device_source_tree(source);
+    if (tree->origin == NTK_DEVICE_ORIGIN_NONE || tree->device_count == 0) {
+        ret = tree->origin == NTK_DEVICE_ORIGIN_NONE
+                  ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no device tree below %s",
+                                options->sysfs_root ? options->sysfs_root : "/sys")
+                  : ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET, "no device in the tree of %s",
+                                tree->root);
+        goto out;
+    }
+    ret = read_devices(source, &machine, err);
+    if (ret < 0) {
+        goto out;
+    }
+    read_identity(tree, &machine);
+    ret = ntk_ls_read_processes(options, tree->origin == NTK_DEVICE_ORIGIN_SOFTWARE, &machine,
+                                &agreed, runtime_type, err);
+    if (ret < 0) {
+        goto out;
+    }
+    if (!machine.instance_type[0]) {
+        ntk_str_copy(machine.instance_type, sizeof machine.instance_type, runtime_type);
+    }
+    row = find_machine(&machine);
+    machine.lnc = agreed != 0 ? agreed : ntk_machine_lnc(row);
+    machine.has_lnc = row && row->lnc_max > 1;
+    number_cores(&machine, row);
+    *out_machine = machine;
+    memset(&machine, 0, sizeof machine);
+
+out:
+    ntk_ls_machine_fini(&machine);
+    ntk_device_source_close(source);
+    return ret;
+}

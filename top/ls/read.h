@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * read - the machine of this moment: the device tree through shared/device, runtimes through their
+ * segments, holders of /dev/neuronN and command lines through /proc.
+ *
+ * It writes nothing and takes no lock, so that any number of them may run at a time.
+ * Threads: any; one machine belongs to one thread.
+ */
+#ifndef NTK_TOP_LS_READ_H
+#define NTK_TOP_LS_READ_H
+
+#include "shared/base/err.h"
+#include "top/ls/machine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_ls_read_options {
+    const char *sysfs_root;   /* explicit, stands for /sys; NULL: found */
+    const char *driver_sysfs; /* NULL: "/sys" (tests) */
+    const char *hooks_dir;    /* NULL: as shared/abi/paths.h says */
+    const char *proc_root;    /* NULL: "/proc" */
+    bool all_processes;       /* also those that use no runtime: agents, and this one */
+};
+
+/*
+ * Fills a zeroed machine. -ENODEV: there is a tree without a device; -ENOENT: there is no tree; -ENOMEM;
+ * the machine is then empty.
+ */
+int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
+                struct ntk_err *err);
+
+/* Inside the module. Adds the processes that use devices of the machine; *out_lnc is the LNC that the
+ * running runtimes agree on and *out_type (of NTK_DEVICE_TEXT_BYTES) the instance type of one, else
+ * untouched. -ENOMEM. */
+int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_software,
+                          struct ntk_ls_machine *machine, uint32_t *out_lnc, char *out_type,
+                          struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* table - columns as wide as their widest cell; what is empty in every row is left out. */
+#include "top/ls/table.h"
+
+#include <string.h>
+#include <wchar.h>
+
+enum column {
+    COLUMN_DEVICE,
+    COLUMN_CORES,
+    COLUMN_CORE_IDS,
+    COLUMN_MEMORY,
+    COLUMN_CONNECTED,
+    COLUMN_BDF,
+    COLUMN_PID,
+    COLUMN_COMMAND,
+    COLUMN_CPU,
+    COLUMN_NUMA,
+    COLUMN_VERSION,
+    COLUMN_COUNT,
+};
+
+static const struct {
+    const char *head[2];
+    bool of_process;
+    bool default_form_only;
+} columns[COLUMN_COUNT] = {
+    [COLUMN_DEVICE] = { { "NEURON", "DEVICE" }, false, false },
+    [COLUMN_CORES] = { { "NEURON", "CORES" }, false, false },
+    [COLUMN_CORE_IDS] = { { "NEURON", "CORE IDS" }, false, true },
+    [COLUMN_MEMORY] = { { "NEURON", "MEMORY" }, false, false },
+    [COLUMN_CONNECTED] = { { "CONNECTED", "DEVICES" }, false, false },
+    [COLUMN_BDF] = { { "PCI", "BDF" }, false, false },
+    [COLUMN_PID] = { { "PID", "" }, true, false },
+    [COLUMN_COMMAND] = { { "COMMAND", "" }, true, false },
+    [COLUMN_CPU] = { { "CPU", "AFFINITY" }, false, true },
+    [COLUMN_NUMA] = { { "NUMA", "NODE" }, false, true },
+    [COLUMN_VERSION] = { { "RUNTIME", "VERSION" }, true, false },
+};
+
+struct layout {
+    enum ntk_ls_form form;
+    size_t command_cells;
+    bool short_bdf;
+    bool shown[COLUMN_COUNT];
+    size_t cells[COLUMN_COUNT];
+};
+
+/* ---- text on a terminal ---- */
+
+/* Bytes of the next character and its cells; a byte that is no character is one cell. */
+static size_t next_character(const char *text, size_t *out_cells)
+{
+    mbstate_t state = { 0 };
+    wchar_t character;
+    size_t bytes = mbrtowc(&character, text, strlen(text), &state);
+    int cells;
+
+    *out_cells = 1;
+    if (bytes == (size_t)-1 || bytes == (size_t)-2 || bytes == 0) {
+        return 1;
+    }
+    cells = wcwidth(character);
+    *out_cells = cells < 0 ? 1 : (size_t)cells;
+    return bytes;
+}
+
+static size_t text_cells(const char *text)
+{
+    size_t all = 0;
+
+    while (*text) {
+        size_t cells;
+
+        text += next_character(text, &cells);
+        all += cells;
+    }
+    return all;
+}
+
+void ntk_ls_command_write(const char *command, size_t cells, struct ntk_buf *out)
+{
+    size_t used = 0;
+
+    if (text_cells(command) <= cells) {
+        ntk_buf_add_text(out, command);
+        return;
+    }
+    for (;;) {
+        size_t width;
+        size_t bytes = next_character(command, &width);
+
+        if (used + width > cells - 3) {
+            break;
+        }
+        ntk_buf_add(out, command, bytes);
+        command += bytes;
+        used += width;
+    }
+    ntk_buf_add_fill(out, ' ', cells - 3 - used); /* half of a wide character */
+    ntk_buf_add_text(out, "...");
+}
+
+/* ---- cells ---- */
+
+static void write_numbers(const struct ntk_device_info *info, struct ntk_buf *out)
+{
+    for (uint32_t i = 0; i < info->neighbour_count; i++) {
+        ntk_buf_add_format(out, "%s%u", i > 0 ? ", " : "", (unsigned)info->neighbours[i]);
+    }
+}
+
+static void write_core_ids(const struct ntk_ls_device *device, struct ntk_buf *out)
+{
+    if (device->core_count > 1) {
+        ntk_buf_add_format(out, "%u-%u", device->first_core,
+                           device->first_core + device->core_count - 1);
+    } else if (device->core_count == 1) {
+        ntk_buf_add_format(out, "%u", device->first_core);
+    }
+}
+
+static void write_bdf(const char *bdf, bool is_short, struct ntk_buf *out)
+{
+    const char *domain_end = strchr(bdf, ':');
+
+    ntk_buf_add_text(out, is_short && domain_end ? domain_end + 1 : bdf);
+}
+
+/* Without `device`: a further row of the device before. Without `process`: nobody uses it. */
+static void write_cell(const struct layout *layout, enum column column,
+                       const struct ntk_ls_device *device, const struct ntk_ls_process *process,
+                       struct ntk_buf *out)
+{
+    if (columns[column].of_process ? !process : !device) {
+        return;
+    }
+    switch (column) {
+    case COLUMN_DEVICE:
+        ntk_buf_add_u64(out, device->info.index);
+        break;
+    case COLUMN_CORES:
+        if (device->core_count > 0) {
+            ntk_buf_add_u64(out, device->core_count);
+        }
+        break;
+    case COLUMN_CORE_IDS:
+        write_core_ids(device, out);
+        break;
+    case COLUMN_MEMORY:
+        if (device->memory_bytes > 0) {
+            ntk_buf_add_format(out, "%llu GB", (unsigned long long)(device->memory_bytes >> 30));
+        }
+        break;
+    case COLUMN_CONNECTED:
+        write_numbers(&device->info, out);
+        break;
+    case COLUMN_BDF:
+        write_bdf(device->place.bdf, layout->short_bdf, out);
+        break;
+    case COLUMN_PID:
+        ntk_buf_add_u64(out, process->pid);
+        break;
+    case COLUMN_COMMAND:
+        ntk_ls_command_write(process->command, layout->command_cells, out);
+        break;
+    case COLUMN_CPU:
+        ntk_buf_add_text(out, device->place.cpu_list);
+        break;
+    case COLUMN_NUMA:
+        if (device->place.has_numa_node) {
+            ntk_buf_add_i64(out, device->place.numa_node);
+        }
+        break;
+    case COLUMN_VERSION:
+        ntk_buf_add_text(out, ntk_ls_process_version(process));
+        break;
+    case COLUMN_COUNT:
+        break;
+    }
+}
+
+/* ---- rows ---- */
+
+/* Calls for every row: a device with its first process, then its further ones. */
+static void each_row(const struct ntk_ls_machine *machine, const struct layout *layout,
+                     void (*row)(const struct layout *layout, const struct ntk_ls_device *device,
+                                 const struct ntk_ls_process *process, bool ends_device, void *ctx),
+                     void *ctx)
+{
+    for (size_t i = 0; i < machine->device_count; i++) {
+        const struct ntk_ls_device *device = &machine->devices[i];
+        const struct ntk_ls_device *head = device;
+        const struct ntk_ls_process *held = NULL;
+
+        if (layout->form != NTK_LS_FORM_TOPOLOGY) {
+            ntk_vec_each(const struct ntk_ls_process, process, &machine->processes) {
+                if (!ntk_ls_process_uses(process, device)) {
+                    continue;
+                }
+                if (held) {
+                    row(layout, head, held, false, ctx);
+                    head = NULL;
+                }
+                held = process;
+            }
+        }
+        row(layout, head, held, true, ctx);
+    }
+}
+
+struct measure {
+    struct layout *layout;
+    struct ntk_buf cell;
+    bool has_further_rows;
+};
+
+static void measure_row(const struct layout *layout, const struct ntk_ls_device *device,
+                        const struct ntk_ls_process *process, bool ends_device, void *ctx)
+{
+    struct measure *measure = ctx;
+
+    measure->has_further_rows = measure->has_further_rows || !ends_device;
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        size_t cells;
+
+        ntk_buf_reset(&measure->cell);
+        write_cell(layout, (enum column)i, device, process, &measure->cell);
+        cells = text_cells(ntk_buf_text_get(&measure->cell));
+        if (cells > measure->layout->cells[i]) {
+            measure->layout->cells[i] = cells;
+        }
+    }
+}
+
+static void write_rule(const struct layout *layout, struct ntk_buf *out)
+{
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        if (layout->shown[i]) {
+            ntk_buf_add_char(out, '+');
+            ntk_buf_add_fill(out, '-', layout->cells[i] + 2);
+        }
+    }
+    ntk_buf_add_text(out, "+\n");
+}
+
+static void write_head(const struct layout *layout, size_t line, struct ntk_buf *out)
+{
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        const char *text = columns[i].head[line];
+        size_t left = layout->cells[i] - strlen(text);
+
+        if (layout->shown[i]) {
+            ntk_buf_add_char(out, '|');
+            ntk_buf_add_fill(out, ' ', 1 + left / 2);
+            ntk_buf_add_text(out, text);
+            ntk_buf_add_fill(out, ' ', 1 + left - left / 2);
+        }
+    }
+    ntk_buf_add_text(out, "|\n");
+}
+
+struct writing {
+    struct ntk_buf *out;
+    struct ntk_buf cell;
+    bool separates; /* a rule below each device */
+};
+
+static void write_row(const struct layout *layout, const struct ntk_ls_device *device,
+                      const struct ntk_ls_process *process, bool ends_device, void *ctx)
+{
+    struct writing *writing = ctx;
+
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        if (layout->shown[i]) {
+            const char *text;
+
+            ntk_buf_reset(&writing->cell);
+            write_cell(layout, (enum column)i, device, process, &writing->cell);
+            text = ntk_buf_text_get(&writing->cell);
+            ntk_buf_add_text(writing->out, "| ");
+            ntk_buf_add_text(writing->out, text);
+            ntk_buf_add_fill(writing->out, ' ', layout->cells[i] - text_cells(text) + 1);
+        }
+    }
+    ntk_buf_add_text(writing->out, "|\n");
+    if (ends_device && writing->separates) {
+        write_rule(layout, writing->out);
+    }
+}
+
+/* Which columns the form has; the narrow ones appear with the processes that they are about. */
+static bool is_wanted(const struct ntk_ls_machine *machine, enum ntk_ls_form form, size_t column)
+{
+    if (form == NTK_LS_FORM_TOPOLOGY) {
+        return !columns[column].of_process && !columns[column].default_form_only;
+    }
+    if (form == NTK_LS_FORM_DEFAULT || machine->processes.count == 0) {
+        return true;
+    }
+    return !columns[column].default_form_only;
+}
+
+void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form form,
+                        struct ntk_buf *out)
+{
+    const bool wide = form == NTK_LS_FORM_WIDE || form == NTK_LS_FORM_WIDE_ALL;
+    struct layout layout = { .form = form,
+                             .command_cells =
+                                 wide ? NTK_LS_COMMAND_CELLS_WIDE : NTK_LS_COMMAND_CELLS };
+    struct measure measure = { .layout = &layout };
+    struct writing writing = { .out = out };
+
+    layout.short_bdf = form != NTK_LS_FORM_DEFAULT &&
+                       (form == NTK_LS_FORM_TOPOLOGY || machine->processes.count > 0);
+    each_row(machine, &layout, measure_row, &measure);
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        layout.shown[i] = layout.cells[i] > 0 && is_wanted(machine, form, i);
+        for (size_t line = 0; line < 2; line++) {
+            size_t head = strlen(columns[i].head[line]);
+
+            layout.cells[i] = layout.cells[i] < head ? head : layout.cells[i];
+        }
+    }
+    writing.separates =
+        measure.has_further_rows || form == NTK_LS_FORM_ALL || form == NTK_LS_FORM_WIDE_ALL;
+    write_rule(&layout, out);
+    write_head(&layout, 0, out);
+    write_head(&layout, 1, out);
+    write_rule(&layout, out);
+    each_row(machine, &layout, write_row, &writing);
+    if (!writing.separates) {
+        write_rule(&layout, out);
+    }
+    if (!ntk_buf_ok(&measure.cell) || !ntk_buf_ok(&writing.cell)) {
+        out->failed = true;
+    }
+    ntk_buf_fini(&measure.cell);
+    ntk_buf_fini(&writing.cell);
+}
+
+/* ---- header lines ---- */
+
+void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out)
+{
+    ntk_buf_add_format(out, "instance-type: %s\n",
+                       machine->instance_type[0] ? machine->instance_type : "unknown");
+    ntk_buf_add_format(out, "instance-id: %s\n",
+                       machine->instance_id[0] ? machine->instance_id : "i-local");
+    if (machine->has_lnc) {
+        ntk_buf_add_format(out, "logical-neuroncore-config: %u\n", machine->lnc);
+    }
+    if (!machine->server.is_ultraserver) {
+        return;
+    }
+    ntk_buf_add_format(out, "ultraserver-modes: %s\n", machine->server.modes);
+    for (size_t i = 0; i < 2; i++) {
+        if (machine->server.sets[i].present) {
+            ntk_buf_add_format(out, "ultraserver-of-%u: node %u of server %s\n",
+                               machine->server.sets[i].size, machine->server.sets[i].node,
+                               machine->server.sets[i].server_id);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table - header lines and the table of devices, as text. Pure.
+ *
+ * Widths are those of characters on a terminal (wcwidth), so a program whose LC_CTYPE is UTF-8 gets straight
+ * columns for every command.
+ */
+#ifndef NTK_TOP_LS_TABLE_H
+#define NTK_TOP_LS_TABLE_H
+
+#include "shared/base/buf.h"
+#include "top/ls/machine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_LS_COMMAND_CELLS 40
+#define NTK_LS_COMMAND_CELLS_WIDE 80
+
+enum ntk_ls_form {
+    NTK_LS_FORM_DEFAULT,  /* every column; processes where there are some */
+    NTK_LS_FORM_WIDE,     /* fewer columns, commands of 80 characters */
+    NTK_LS_FORM_ALL,      /* fewer columns, a line below each device */
+    NTK_LS_FORM_WIDE_ALL, /* both */
+    NTK_LS_FORM_TOPOLOGY, /* fewer columns, no processes */
+};
+
+/* instance-type, instance-id, logical-neuroncore-config, and where the server stands in its UltraServer. */
+void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
+void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form form,
+                        struct ntk_buf *out);
+
+/* The command cut to so many cells, the last three of them "..." then. */
+void ntk_ls_command_write(const char *command, size_t cells, struct ntk_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
