@@ -17,6 +17,8 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
+#include "shared/base/timestamp.h"
+#include "top/keys.h"
 #include "top/model.h"
 #include "top/screen.h"
 #include "top/source.h"
@@ -34,7 +36,16 @@ static bool arg_expand;
 static uint64_t arg_count;
 static const char *arg_sysfs_root;
 static bool arg_stdin;
+static const char *arg_from;
+static uint64_t arg_at_ns;
 static struct ntk_top_remote arg_remote;
+
+static int set_at(const char *value, struct ntk_err *err)
+{
+    return ntk_timestamp_parse(value, &arg_at_ns, err);
+}
+
+static int (*const call_at)(const char *, struct ntk_err *) = set_at;
 
 static const struct ntk_opt options[] = {
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
@@ -50,6 +61,10 @@ static const struct ntk_opt options[] = {
     { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file, "bearer token for --connect" },
     { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
       "PEM of who signed the server's certificate, not the system's" },
+    { 0, "from", "FILE", NTK_OPT_TEXT, &arg_from,
+      "show what neuron-monitor stored in FILE with --db; [ ] { } < > and space steer" },
+    { 0, "at", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&call_at,
+      "where to begin in FILE, such as 2026-11-21T07:30:00Z; default: its beginning" },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root, "read devices below DIR, not /sys" },
     NTK_OPT_COMMON,
     { 0 },
@@ -71,6 +86,7 @@ struct run {
     int signal_fd;
     int key_fd;       /* the terminal, when stdin is something else */
     uint64_t next_ns; /* when the source is asked again */
+    bool is_frozen;   /* what comes is not shown */
 };
 
 /* Blocks the signals that end or resize us, so that they arrive between two frames. */
@@ -110,12 +126,16 @@ static int feed(struct run *run, struct ntk_err *err)
     struct ntk_snapshot *snapshot = NULL;
     int ret = ntk_top_source_take(run->source, &snapshot, err);
 
-    if (ret > 0) {
+    if (ret > 0 && run->is_frozen) {
+        ntk_snapshot_destroy(snapshot);
+        ret = 0;
+    } else if (ret > 0) {
         int status = ntk_top_model_update(run->model, snapshot, err);
 
         ret = status < 0 ? status : 1;
     }
-    ntk_top_model_set_note(run->model, ntk_top_source_note(run->source));
+    ntk_top_model_set_note(run->model,
+                           run->is_frozen ? "frozen" : ntk_top_source_note(run->source));
     return ret;
 }
 
@@ -240,6 +260,36 @@ static int run_batch(struct run *run, struct ntk_err *err)
     return 0;
 }
 
+/* Actions that are not the model's. True when it was one. */
+static bool steer(struct run *run, enum ntk_top_action action)
+{
+    static const struct {
+        enum ntk_top_action action;
+        enum ntk_top_control control;
+    } rows[] = {
+        { NTK_TOP_ACTION_FREEZE, NTK_TOP_CONTROL_PAUSE },
+        { NTK_TOP_ACTION_REPLAY_BACK, NTK_TOP_CONTROL_BACK },
+        { NTK_TOP_ACTION_REPLAY_FORWARD, NTK_TOP_CONTROL_FORWARD },
+        { NTK_TOP_ACTION_REPLAY_JUMP_BACK, NTK_TOP_CONTROL_JUMP_BACK },
+        { NTK_TOP_ACTION_REPLAY_JUMP_FORWARD, NTK_TOP_CONTROL_JUMP_FORWARD },
+        { NTK_TOP_ACTION_REPLAY_SLOWER, NTK_TOP_CONTROL_SLOWER },
+        { NTK_TOP_ACTION_REPLAY_FASTER, NTK_TOP_CONTROL_FASTER },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].action != action) {
+            continue;
+        }
+        if (!ntk_top_source_control(run->source, rows[i].control) &&
+            action == NTK_TOP_ACTION_FREEZE) {
+            run->is_frozen = !run->is_frozen;
+            ntk_top_model_set_note(run->model, run->is_frozen ? "frozen" : "");
+        }
+        return true;
+    }
+    return false;
+}
+
 /* Everything that was typed. False when the user wants to leave. */
 static bool handle_keys(struct run *run)
 {
@@ -253,7 +303,8 @@ static bool handle_keys(struct run *run)
         int argument = 0;
         enum ntk_top_action action = ntk_top_keys_find(key, &argument);
 
-        if (ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {
+        if (!steer(run, action) &&
+            ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {
             return false;
         }
     }
@@ -316,9 +367,12 @@ static int check_arguments(void)
     if (arg_count > 0 && !arg_batch && !arg_once) {
         return ntk_opt_usage_error(&program, "--count needs --batch");
     }
-    if (arg_stdin + (arg_remote.url != NULL) + (arg_sysfs_root != NULL) > 1) {
-        return ntk_opt_usage_error(&program,
-                                   "--stdin, --connect and --sysfs-root exclude each other");
+    if (arg_stdin + (arg_remote.url != NULL) + (arg_from != NULL) + (arg_sysfs_root != NULL) > 1) {
+        return ntk_opt_usage_error(
+            &program, "--stdin, --connect, --from and --sysfs-root exclude each other");
+    }
+    if (arg_at_ns && !arg_from) {
+        return ntk_opt_usage_error(&program, "--at needs --from");
     }
     if (!arg_remote.url && (arg_remote.token_file || arg_remote.ca_file)) {
         return ntk_opt_usage_error(&program, "--token-file and --ca-file need --connect");
@@ -334,6 +388,9 @@ static int open_source(struct ntk_top_source **out_source, struct ntk_err *err)
 {
     if (arg_remote.url) {
         return ntk_top_source_connect_open(&arg_remote, out_source, err);
+    }
+    if (arg_from) {
+        return ntk_top_source_replay_open(arg_from, arg_at_ns, out_source, err);
     }
     if (arg_stdin) {
         return ntk_top_source_stream_open(STDIN_FILENO, out_source, err);
@@ -385,7 +442,7 @@ int main(int argc, char **argv)
 
 out:
     ntk_screen_destroy(run.screen); /* the terminal first, then sentences */
-    if (ret >= 0 && run.source && ntk_top_source_note(run.source)[0]) {
+    if (ret >= 0 && run.source && !run.source->ops->control && ntk_top_source_note(run.source)[0]) {
         ntk_log_warn("", "%s", ntk_top_source_note(run.source));
     }
     ntk_top_source_close(run.source);

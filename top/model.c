@@ -532,6 +532,13 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_HELP:
         model->with_help = true;
         break;
+    case NTK_TOP_ACTION_FREEZE: /* of the source, not of the model */
+    case NTK_TOP_ACTION_REPLAY_BACK:
+    case NTK_TOP_ACTION_REPLAY_FORWARD:
+    case NTK_TOP_ACTION_REPLAY_JUMP_BACK:
+    case NTK_TOP_ACTION_REPLAY_JUMP_FORWARD:
+    case NTK_TOP_ACTION_REPLAY_SLOWER:
+    case NTK_TOP_ACTION_REPLAY_FASTER:
     case NTK_TOP_ACTION_NONE:
     case NTK_TOP_ACTION_QUIT:
     case NTK_TOP_ACTION_BACK:

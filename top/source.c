@@ -13,6 +13,14 @@ const char *ntk_top_source_note(const struct ntk_top_source *source)
     return source->ops->note ? source->ops->note(source) : "";
 }
 
+bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control control)
+{
+    if (source->ops->control) {
+        source->ops->control(source, control);
+    }
+    return source->ops->control != NULL;
+}
+
 void ntk_top_source_close(struct ntk_top_source *source)
 {
     if (source) {

@@ -11,11 +11,23 @@
 #define NTK_TOP_SOURCE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "shared/base/err.h"
 #include "shared/metrics/snapshot.h"
 
 struct ntk_top_source;
+
+/* What a person may ask of a source that is not the present. */
+enum ntk_top_control {
+    NTK_TOP_CONTROL_PAUSE, /* or go on */
+    NTK_TOP_CONTROL_BACK,  /* a recorded moment; pauses */
+    NTK_TOP_CONTROL_FORWARD,
+    NTK_TOP_CONTROL_JUMP_BACK, /* a minute */
+    NTK_TOP_CONTROL_JUMP_FORWARD,
+    NTK_TOP_CONTROL_SLOWER, /* half as fast */
+    NTK_TOP_CONTROL_FASTER,
+};
 
 struct ntk_top_source_ops {
     /* 1 and a snapshot that is the caller's, 0 when there is none yet, negative when there will be
@@ -25,6 +37,8 @@ struct ntk_top_source_ops {
     void (*close)(struct ntk_top_source *source);
     /* Why something is not shown, or "". Borrowed until the next call. NULL: never. */
     const char *(*note)(const struct ntk_top_source *source);
+    /* NULL: it is the present, which cannot be steered. */
+    void (*control)(struct ntk_top_source *source, enum ntk_top_control control);
 };
 
 struct ntk_top_source {
@@ -35,6 +49,8 @@ struct ntk_top_source {
 int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
                         struct ntk_err *err);
 const char *ntk_top_source_note(const struct ntk_top_source *source);
+/* False when the source cannot be steered. */
+bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control control);
 void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */
 
 /* This machine. sysfs_root stands for /sys; NULL looks where devices usually are. */
@@ -43,6 +59,10 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
 
 /* Lines of neuron-monitor from fd, which is the source's from then on. -ENODATA at its end. */
 int ntk_top_source_stream_open(int fd, struct ntk_top_source **out_source, struct ntk_err *err);
+
+/* What a database of neuron-monitor has, from at_ns on (since 1970; 0: from its beginning). */
+int ntk_top_source_replay_open(const char *path, uint64_t at_ns, struct ntk_top_source **out_source,
+                               struct ntk_err *err);
 
 /* A neuron-monitor that serves HTTP; texts are borrowed for the life of the source. */
 struct ntk_top_remote {

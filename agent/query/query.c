@@ -10,6 +10,7 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
+#include "shared/base/timestamp.h"
 
 static const char *arg_db;
 static const char *arg_from;
@@ -175,10 +176,10 @@ static int set_window(struct ntk_err *err)
         }
     }
     if (ret == 0 && arg_to) {
-        ret = ntk_query_time_parse(arg_to, &window->to_ns, err);
+        ret = ntk_timestamp_parse(arg_to, &window->to_ns, err);
     }
     if (ret == 0 && arg_from) {
-        ret = ntk_query_time_parse(arg_from, &window->from_ns, err);
+        ret = ntk_timestamp_parse(arg_from, &window->from_ns, err);
     } else if (ret == 0 && arg_last_ns) {
         window->from_ns = window->to_ns > arg_last_ns ? window->to_ns - arg_last_ns : 0;
     }
@@ -254,8 +255,8 @@ static int check_options(const struct ntk_query_question *question)
     }
     struct ntk_err err = { 0 };
     uint64_t time_ns;
-    if ((arg_from && ntk_query_time_parse(arg_from, &time_ns, &err) < 0) ||
-        (arg_to && ntk_query_time_parse(arg_to, &time_ns, &err) < 0)) {
+    if ((arg_from && ntk_timestamp_parse(arg_from, &time_ns, &err) < 0) ||
+        (arg_to && ntk_timestamp_parse(arg_to, &time_ns, &err) < 0)) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
     query.filter.has_core = arg_core >= 0;

@@ -43,12 +43,6 @@ struct ntk_query_question {
 /* Ended by a NULL name. */
 extern const struct ntk_query_question ntk_query_questions[];
 
-/*
- * A moment: "2026-11-21T07:30:00Z", with "+02:00", or without a zone (local time); seconds and the
- * time of day may be missing; or seconds since 1970. -EINVAL.
- */
-int ntk_query_time_parse(const char *text, uint64_t *out_ns, struct ntk_err *err);
-
 /* The whole subcommand; argv[0] is "query". The exit code. */
 int ntk_query_main(int argc, char **argv);
 

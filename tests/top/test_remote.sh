@@ -44,6 +44,7 @@ code=0
 neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$?
 [ $code = 2 ] || fail "two sources: code $code"
 
+tmx new-session -d -s keep cat # the server lives as long as a session
 # A terminal: keys work, a lost connection is told, a new one is taken.
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --connect http://127.0.0.1:$port; echo status=\$?; exec cat"
 shows() { tmx capture-pane -p -t top | grep -q -e "$1" && echo yes; }

@@ -214,53 +214,6 @@ static void every_metric_is_listed_and_can_be_asked(void **state)
     test_run_fini(&run);
 }
 
-static void times_are_read_in_every_usual_form(void **state)
-{
-    static const struct {
-        const char *text;
-        uint64_t ns;
-    } good[] = {
-        { "2023-11-14T22:14:00Z", T0 },
-        { "2023-11-14 22:14:00Z", T0 },
-        { "2023-11-14T22:14Z", T0 },
-        { "2023-11-14T22:14:00.25Z", T0 + SECOND / 4 },
-        { "2023-11-15T00:14:00+02:00", T0 },
-        { "2023-11-14T18:44:00-0330", T0 },
-        { "1700000040", T0 },
-        { "1700000040.5", T0 + SECOND / 2 },
-        { "2023-11-14T23:14:00", T0 }, /* TZ below */
-        { "2024-02-29T00:00:00Z", UINT64_C(1709164800) * SECOND },
-        { "0", 0 },
-    };
-    static const char *const bad[] = {
-        "",
-        "now",
-        "-5",
-        "2023-13-01",
-        "2023-02-29", /* no such day, and not the first of March */
-        "2023-11-31T00:00:00Z",
-        "2023-11-14T22:14:00X",
-        "2023-11-14T22:14:00+25:00",
-        "1e300",
-        "nan",
-        "1960-01-01",
-        "9999-01-01",
-        "2023-11-14T22:14:00Zzz",
-    };
-    uint64_t ns;
-    (void)state;
-
-    setenv("TZ", "XYZ-1", 1);
-    tzset();
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(ntk_query_time_parse(good[i].text, &ns, NULL), 0);
-        assert_int_equal(ns, good[i].ns);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(ntk_query_time_parse(bad[i], &ns, NULL), -EINVAL);
-    }
-}
-
 static void texts_of_strangers_stay_texts(void **state)
 {
     struct ntk_query_table table;
@@ -299,7 +252,6 @@ int main(void)
         cmocka_unit_test(programs_read_json),
         cmocka_unit_test(wrong_questions_get_one_sentence),
         cmocka_unit_test(every_metric_is_listed_and_can_be_asked),
-        cmocka_unit_test(times_are_read_in_every_usual_form),
         cmocka_unit_test(texts_of_strangers_stay_texts),
     };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* query_time - a moment as people write it. */
+/* timestamp - a moment as people write it. */
+#include "shared/base/timestamp.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "agent/query/query.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
@@ -81,7 +82,7 @@ static bool is_day(const struct tm *date)
     return timegm(&noon) != -1 && noon.tm_mday == date->tm_mday;
 }
 
-int ntk_query_time_parse(const char *text, uint64_t *out_ns, struct ntk_err *err)
+int ntk_timestamp_parse(const char *text, uint64_t *out_ns, struct ntk_err *err)
 {
     struct tm date;
     uint64_t fraction_ns;

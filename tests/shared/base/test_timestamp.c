@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: texts and the moments they mean, in a zone an hour east. */
+#include "shared/base/timestamp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "shared/base/clock.h"
+
+#define SECOND NTK_NS_PER_SECOND
+#define T0 (1700000040 * SECOND) /* 2023-11-14T22:14:00Z */
+
+static void times_are_read_in_every_usual_form(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } good[] = {
+        { "2023-11-14T22:14:00Z", T0 },
+        { "2023-11-14 22:14:00Z", T0 },
+        { "2023-11-14T22:14Z", T0 },
+        { "2023-11-14T22:14:00.25Z", T0 + SECOND / 4 },
+        { "2023-11-15T00:14:00+02:00", T0 },
+        { "2023-11-14T18:44:00-0330", T0 },
+        { "1700000040", T0 },
+        { "1700000040.5", T0 + SECOND / 2 },
+        { "2023-11-14T23:14:00", T0 }, /* TZ below */
+        { "2024-02-29T00:00:00Z", UINT64_C(1709164800) * SECOND },
+        { "0", 0 },
+    };
+    static const char *const bad[] = {
+        "",
+        "now",
+        "-5",
+        "2023-13-01",
+        "2023-02-29", /* no such day, and not the first of March */
+        "2023-11-31T00:00:00Z",
+        "2023-11-14T22:14:00X",
+        "2023-11-14T22:14:00+25:00",
+        "1e300",
+        "nan",
+        "1960-01-01",
+        "9999-01-01",
+        "2023-11-14T22:14:00Zzz",
+    };
+    uint64_t ns;
+    (void)state;
+
+    setenv("TZ", "XYZ-1", 1);
+    tzset();
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(ntk_timestamp_parse(good[i].text, &ns, NULL), 0);
+        assert_int_equal(ns, good[i].ns);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(ntk_timestamp_parse(bad[i], &ns, NULL), -EINVAL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read_in_every_usual_form) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

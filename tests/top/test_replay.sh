@@ -1,0 +1,75 @@
+# test_replay - neuron-top shows what the agent stored: from the beginning, from a moment, paused, stepped and
+# sped up with keys.
+. "$(dirname "$0")/../e2e/lib.sh"
+needs neuron-top neuron-monitor neuron-bench neuron-packager tmux sqlite3
+export COLUMNS=120 LC_ALL=C.UTF-8 TZ=UTC
+unset TMUX
+tmx() { tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
+trap 'tmx kill-server 2>/dev/null; kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+
+# A recording: an application runs for a while, then nothing does.
+neuron-monitor --quiet --db history.db &
+agent=$!
+pids+=("$agent")
+neuron-packager example mlp -o mlp.neff
+NEURON_PROCESS_TAG=yesterday neuron-bench exec mlp.neff --cores 0 --rate 50 --duration 3s >/dev/null
+ended_ns=$(date +%s%N)
+seconds() { sqlite3 -readonly history.db 'select count(*) from machine_sample where time_ns > '"$ended_ns" 2>/dev/null; }
+quiet() { [ "$(seconds)" -ge 2 ] && echo yes; }
+wait_for quiet
+kill "$agent" && wait "$agent" || fail "the agent fails"
+
+neuron-top --from history.db --batch --count 3 >frames || fail "--from fails"
+grep -q yesterday frames || fail "the application is not in the first frames: $(cat frames)"
+neuron-top --from history.db --at "$((ended_ns / 1000000000 + 2))" --once >frame || fail "--at fails"
+! grep -q yesterday frame || fail "the application is shown after its end"
+grep -q 'neuron-top' frame || fail "no frame"
+for wrong in "--from nothing.db" "--from mlp.neff"; do
+    code=0
+    neuron-top $wrong --once >/dev/null 2>err || code=$?
+    [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "$wrong: code $code: $(cat err)"
+done
+for usage in "--at 2026-01-01" "--from history.db --at yesterday" "--from history.db --stdin"; do
+    code=0
+    neuron-top $usage --once >/dev/null 2>err || code=$?
+    [ $code = 2 ] || fail "$usage: code $code: $(cat err)"
+done
+
+tmx new-session -d -s keep cat
+tmx new-session -d -s top -x 120 -y 40 "neuron-top --from history.db; echo status=\$?; exec cat"
+shows() { tmx capture-pane -p -t top | grep -q -e "$1" && echo yes; }
+moment() { tmx capture-pane -p -t top | sed -n 's/.*recorded at \([0-9: -]*\).*/\1/p'; }
+wait_for shows 'recorded at 20.*UTC'
+tmx send-keys -t top Space
+wait_for shows paused
+first=$(moment)
+moved() { [ "$(moment)" != "$first" ] && [ -n "$(moment)" ] && echo yes; }
+is_first() { [ "$(moment)" = "$first" ] && echo yes; }
+tmx send-keys -t top ']'
+wait_for moved
+tmx send-keys -t top '['
+wait_for is_first
+tmx send-keys -t top '>' '>'
+wait_for shows ', 4 x'
+tmx send-keys -t top '<' '<' '<'
+wait_for shows ', 1/2 x'
+tmx send-keys -t top '}'
+wait_for shows 'the last of it'
+tmx send-keys -t top '{'
+wait_for is_first
+tmx send-keys -t top '>' Space # plays on
+wait_for shows yesterday
+tmx send-keys -t top q
+wait_for shows status=0
+
+# Space freezes the present too.
+tmx kill-session -t top
+tmx new-session -d -s top -x 120 -y 40 "neuron-top; echo status=\$?; exec cat"
+wait_for shows 'vCPU'
+tmx send-keys -t top Space
+wait_for shows frozen
+tmx send-keys -t top Space
+thawed() { [ "$(shows frozen)" = yes ] || echo yes; }
+wait_for thawed
+tmx send-keys -t top q
+wait_for shows status=0
