@@ -373,6 +373,8 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     const struct ntk_monitor_options *options = monitor->options;
     struct ntk_exporter_options exporter = { .target = options->prometheus,
                                              .vendor_only = options->vendor_metrics_only,
+                                             .pid_label = options->pid_label,
+                                             .zero_fill = options->zero_fill,
                                              .security = options->security };
     const struct ntk_output *page = NULL;
     int ret = 0;

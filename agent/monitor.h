@@ -50,6 +50,8 @@ struct ntk_monitor_options {
     const char *remote_write_spool;
     struct ntk_http_security *security; /* of both ports; borrowed; NULL: none */
     bool vendor_metrics_only;
+    bool pid_label; /* of metrics; see struct ntk_exporter_options */
+    bool zero_fill;
     const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */
     bool instance_is_certain;      /* see struct ntk_instance_options */
     const struct ntk_pods_options *pods; /* NULL: nobody is asked which pod has what */

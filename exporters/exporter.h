@@ -30,6 +30,8 @@ struct ntk_exporter_options {
      * own (its pages may still be mounted elsewhere through answer()). */
     const char *target;
     bool vendor_only;                   /* only what the vendor's exporter has */
+    bool pid_label;                     /* applications of one tag stand apart by their pid */
+    bool zero_fill;                     /* cores that nobody has are shown at zero */
     struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
     const char *token_file;             /* a bearer token for the target; NULL: none */
     const char *spool_folder;           /* what the target did not take yet; NULL: memory only */

@@ -19,6 +19,8 @@ static const char *arg_cert_file;
 static const char *arg_web_config;
 static bool arg_k8s;
 static bool arg_vendor_only;
+static bool arg_pid_label;
+static bool arg_zero_fill;
 
 static const struct ntk_opt option_rows[] = {
     { 'p', "port", "N", NTK_OPT_U64, &arg_port, "port to listen on; default 8000, 0 for any" },
@@ -31,6 +33,10 @@ static const struct ntk_opt option_rows[] = {
       "TLS, users and headers as for other exporters of the Prometheus family" },
     { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &arg_vendor_only,
       "serve only the metrics that the vendor's exporter has" },
+    { 0, "pid-label", 0, NTK_OPT_FLAG, &arg_pid_label,
+      "add the label pid: applications with one tag stand apart" },
+    { 0, "zero-fill", 0, NTK_OPT_FLAG, &arg_zero_fill,
+      "show utilization and memory of cores that nobody uses, at zero" },
     { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
       "accepted for old command lines: pod labels are there whenever the reports have them" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
@@ -117,6 +123,8 @@ int main(int argc, char **argv)
     if (ret >= 0) {
         options.target = target;
         options.vendor_only = arg_vendor_only;
+        options.pid_label = arg_pid_label;
+        options.zero_fill = arg_zero_fill;
         ret = serve(&options, &err);
     }
     ntk_http_security_close(options.security);

@@ -130,6 +130,8 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     }
     pthread_mutex_init(&prometheus->lock, NULL);
     prometheus->vendor_only = options->vendor_only;
+    prometheus->page.has_pid_label = options->pid_label;
+    prometheus->page.fills_zeros = options->zero_fill;
     if (options->target) {
         const struct ntk_http_route routes[] = {
             { "/-/healthy", route_healthy, prometheus },

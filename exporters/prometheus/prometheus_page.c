@@ -81,19 +81,38 @@ static void forget_oldest(struct ntk_prometheus_page *page)
         }
     }
     if (oldest) {
-        ntk_map_remove(&page->tags, oldest->tag);
+        ntk_map_remove(&page->tags, oldest->key);
         tag_destroy(page, oldest);
     }
 }
 
 /* NULL when there is no room. */
-static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page, const char *text,
-                                           uint64_t group_period_ns, const struct moment *moment)
+static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
+                                           const struct ntk_runtime_sample *runtime,
+                                           const struct moment *moment)
 {
+    uint64_t group_period_ns = runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS];
     char name[NTK_PROMETHEUS_LABEL_BYTES];
+    char key[NTK_PROMETHEUS_KEY_BYTES];
+    struct ntk_prometheus_owner owner = { .pid = "" };
 
-    clean(name, text);
-    struct ntk_prometheus_tag *tag = ntk_map_get(&page->tags, name);
+    clean(name, runtime->tag);
+    clean(owner.container_name, runtime->pod.container);
+    clean(owner.namespace_name, runtime->pod.namespace_name);
+    clean(owner.pod_name, runtime->pod.name);
+    if (page->has_pid_label) {
+        snprintf(owner.pid, sizeof owner.pid, "%u", runtime->pid);
+    }
+    /* Clean texts have no newline: two owners never make one key. */
+    bool is_plain =
+        !owner.pod_name[0] && !owner.namespace_name[0] && !owner.container_name[0] && !owner.pid[0];
+    if (is_plain) {
+        ntk_str_copy(key, sizeof key, name);
+    } else {
+        snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s", name, owner.namespace_name, owner.pod_name,
+                 owner.container_name, owner.pid);
+    }
+    struct ntk_prometheus_tag *tag = ntk_map_get(&page->tags, key);
     if (tag) {
         return tag;
     }
@@ -108,10 +127,12 @@ static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page, con
         return NULL;
     }
     memcpy(tag->tag, name, sizeof name);
+    memcpy(tag->key, key, sizeof key);
+    tag->owner = owner;
     tag->created_seconds = seconds_of(moment);
     tag->began_ns = began_ns(moment, group_period_ns);
     tag_clear(page, tag);
-    if (ntk_map_put(&page->tags, name, tag) < 0) {
+    if (ntk_map_put(&page->tags, key, tag) < 0) {
         free(tag);
         return NULL;
     }
@@ -358,8 +379,7 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
 static int update_runtime(struct ntk_prometheus_page *page,
                           const struct ntk_runtime_sample *runtime, const struct moment *moment)
 {
-    struct ntk_prometheus_tag *tag = find_tag(
-        page, runtime->tag, runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS], moment);
+    struct ntk_prometheus_tag *tag = find_tag(page, runtime, moment);
 
     if (!tag) {
         return -ENOMEM;
@@ -454,6 +474,50 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
     }
 }
 
+static void take_owner(struct ntk_prometheus_owner *to, const struct ntk_k8s_owner *from)
+{
+    size_t used = 0;
+
+    clean(to->pod_name, from->pod_name);
+    clean(to->namespace_name, from->namespace_name);
+    for (size_t i = 0; i < from->container_count; i++) {
+        char name[NTK_PROMETHEUS_LABEL_BYTES];
+        clean(name, from->containers[i]);
+        int bytes = snprintf(to->container_name + used, sizeof to->container_name - used, "%s%s",
+                             i > 0 ? "," : "", name);
+        if (bytes < 0 || (size_t)bytes >= sizeof to->container_name - used) {
+            to->container_name[used] = '\0'; /* those that have room */
+            return;
+        }
+        used += (size_t)bytes;
+    }
+}
+
+/* Who has what now; a report that does not tell changes nothing. */
+static void update_owners(struct ntk_prometheus_page *page, const struct ntk_k8s *k8s)
+{
+    if (k8s->period_ns == NTK_GROUP_ABSENT) {
+        return;
+    }
+    for (size_t i = 0; i < page->core_count; i++) {
+        page->cores[i].owner = (struct ntk_prometheus_owner){ .pid = "" };
+    }
+    for (size_t i = 0; i < k8s->core_count; i++) {
+        if (k8s->cores[i].index < page->core_count) {
+            take_owner(&page->cores[k8s->cores[i].index].owner, &k8s->cores[i]);
+        }
+    }
+    for (size_t i = 0; i < page->device_sample_count; i++) {
+        struct ntk_prometheus_device *device = &page->devices[i];
+        device->owner = (struct ntk_prometheus_owner){ .pid = "" };
+        for (size_t k = 0; k < k8s->device_count; k++) {
+            if (k8s->devices[k].index == device->index) {
+                take_owner(&device->owner, &k8s->devices[k]);
+            }
+        }
+    }
+}
+
 static double capped(double ratio)
 {
     return ratio > 1 ? 1 : ratio;
@@ -544,6 +608,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     page->collect_seconds = (double)snapshot->collect_duration_ns / (double)NTK_NS_PER_SECOND;
     update_cores(page, snapshot);
     update_devices(page, snapshot);
+    update_owners(page, &snapshot->k8s);
     update_system(page, snapshot);
     return ret;
 }

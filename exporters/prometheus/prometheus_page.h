@@ -4,8 +4,8 @@
  *
  * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
  * What belongs to a runtime leaves the page with the snapshot after its last, but the counters of
- * its tag are remembered and go on when the tag comes back. Runtimes of one tag share its series:
- * sums, and the largest utilization and percentile.
+ * its tag are remembered and go on when the tag comes back. Runtimes of one tag (and pod) share its
+ * series: sums, and the largest utilization and percentile.
  *
  * Owner:   caller's storage, zeroed or ntk_prometheus_page_fini()ed before first use.
  * Threads: one.
@@ -32,6 +32,15 @@ extern "C" {
 #define NTK_PROMETHEUS_FINE_MAX 4096 /* whole histograms; further series have none */
 #define NTK_PROMETHEUS_LABEL_BYTES 256
 #define NTK_PROMETHEUS_CORES_MAX 1024
+#define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 24)
+
+/* Who a series belongs to beside its tag; "" is a label that is absent. */
+struct ntk_prometheus_owner {
+    char container_name[NTK_PROMETHEUS_LABEL_BYTES]; /* several with commas between */
+    char namespace_name[NTK_PROMETHEUS_LABEL_BYTES];
+    char pid[16];
+    char pod_name[NTK_PROMETHEUS_LABEL_BYTES];
+};
 
 struct ntk_prometheus_core { /* of a tag, by logical core */
     uint32_t core;
@@ -67,8 +76,10 @@ struct ntk_prometheus_latency { /* of a tag: all models of a name */
     struct ntk_prometheus_latency_series device;
 };
 
-struct ntk_prometheus_tag {
+struct ntk_prometheus_tag {             /* of a pod, where that is known */
+    char key[NTK_PROMETHEUS_KEY_BYTES]; /* in the map of tags */
     char tag[NTK_PROMETHEUS_LABEL_BYTES];
+    struct ntk_prometheus_owner owner;
     bool is_live;           /* on the page */
     uint64_t last_sequence; /* of the update that had it */
     double created_seconds; /* Unix time of its first snapshot */
@@ -91,7 +102,8 @@ struct ntk_prometheus_tag {
 };
 
 struct ntk_prometheus_machine_core { /* logical */
-    uint32_t has;                    /* enum ntk_core_has */
+    struct ntk_prometheus_owner owner;
+    uint32_t has; /* enum ntk_core_has */
     double utilization;
     uint64_t busy_ns;
     uint64_t engine_busy_ns[NTK_ENGINE_COUNT];
@@ -101,6 +113,7 @@ struct ntk_prometheus_machine_core { /* logical */
 
 struct ntk_prometheus_device {
     uint32_t index;
+    struct ntk_prometheus_owner owner;
     uint32_t has; /* enum ntk_device_has */
     uint64_t ecc[NTK_ECC_COUNT];
     uint32_t stack_count;
@@ -120,11 +133,13 @@ struct ntk_prometheus_process { /* the exporter itself */
 
 struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
+    bool has_pid_label;        /* set before the first update: applications of a tag stand apart */
+    bool fills_zeros;          /* cores that nobody has get the series of cores too, at zero */
     size_t fine_count;         /* of these */
     uint64_t sequence;         /* updates so far */
     double created_seconds;
     uint64_t began_ns;   /* Unix time since when it counts */
-    struct ntk_map tags; /* by tag: struct ntk_prometheus_tag */
+    struct ntk_map tags; /* by tag, pod and (with has_pid_label) pid: struct ntk_prometheus_tag */
 
     /* Values of the instance, those of the first snapshot. */
     char zone[NTK_PROMETHEUS_LABEL_BYTES];

@@ -14,6 +14,7 @@ struct walk {
     const struct ntk_metric_row *row; /* of the family */
     void (*visit)(const struct ntk_prometheus_point *point, void *ctx);
     void *ctx;
+    const struct ntk_prometheus_owner *owner; /* of the points to come; NULL: nobody */
 };
 
 /* -- pieces ------------------------------------------------------------------------------------- */
@@ -28,12 +29,42 @@ struct walk {
     }
 #define NO_LABELS ((const struct ntk_prometheus_label[]){ { NULL, NULL } })
 
+/* The owner's labels, those that are there, among the point's in their order. */
+static void with_owner(const struct walk *e, struct ntk_prometheus_point *point)
+{
+    struct ntk_prometheus_label labels[NTK_PROMETHEUS_LABELS_MAX + 1];
+    size_t used = 0;
+
+    if (e->owner) {
+        const struct ntk_prometheus_label own[] = {
+            { "container_name", e->owner->container_name },
+            { "namespace", e->owner->namespace_name },
+            { "pid", e->owner->pid },
+            { "pod_name", e->owner->pod_name },
+        };
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+            while (point->labels->name && strcmp(point->labels->name, own[i].name) < 0) {
+                labels[used++] = *point->labels++;
+            }
+            if (own[i].value[0]) {
+                labels[used++] = own[i];
+            }
+        }
+        while (point->labels->name) {
+            labels[used++] = *point->labels++;
+        }
+        labels[used] = (struct ntk_prometheus_label){ NULL, NULL };
+        point->labels = labels;
+    }
+    e->visit(point, e->ctx);
+}
+
 static void visit(const struct walk *e, struct ntk_prometheus_point point)
 {
     if (e->row->kind == NTK_METRIC_KIND_COUNTER && point.began_ns == 0) {
         point.began_ns = e->page->began_ns;
     }
-    e->visit(&point, e->ctx);
+    with_owner(e, &point);
 }
 
 static void sample(const struct walk *e, const struct ntk_prometheus_label *labels, double value)
@@ -80,9 +111,41 @@ static struct number number_text(uint32_t value)
 #define each_live_tag(name)                                                                  \
     ntk_map_each(name##_entry, &e->page->tags)                                               \
         for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
-            if (name->is_live)
+            if (e->owner = &name->owner, name->is_live)
 
 /* -- the vendor's families ---------------------------------------------------------------------- */
+
+/* The cores that no application shows, at zero. */
+static void fill_zeros(struct walk *e, bool is_memory)
+{
+    bool shown[NTK_PROMETHEUS_CORES_MAX] = { false };
+    size_t count = (size_t)e->page->device_count * e->page->cores_per_device;
+
+    if (!e->page->fills_zeros) {
+        return;
+    }
+    count = count < NTK_PROMETHEUS_CORES_MAX ? count : NTK_PROMETHEUS_CORES_MAX;
+    each_live_tag(tag)
+    {
+        ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
+            if (core->core < count && (is_memory ? core->has_memory : core->has_utilization)) {
+                shown[core->core] = true;
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct number number = number_text((uint32_t)i);
+        e->owner = &e->page->cores[i].owner;
+        if (!shown[i] && is_memory) {
+            sample_u64(e,
+                       LABELS({ "memory_location", "None" }, { "neuroncore", number.text },
+                              { "runtime_tag", "" }),
+                       0);
+        } else if (!shown[i]) {
+            sample_u64(e, LABELS({ "neuroncore", number.text }, { "runtime_tag", "" }), 0);
+        }
+    }
+}
 
 static void core_utilization(struct walk *e)
 {
@@ -96,6 +159,7 @@ static void core_utilization(struct walk *e)
             }
         }
     }
+    fill_zeros(e, false);
 }
 
 static void runtime_cpu(struct walk *e)
@@ -138,6 +202,7 @@ static void core_memory(struct walk *e, enum ntk_memory_group group)
             }
         }
     }
+    fill_zeros(e, true);
 }
 
 static void core_memory_constants(struct walk *e)
@@ -205,6 +270,7 @@ static void ecc_events(struct walk *e)
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
         const struct ntk_prometheus_device *device = &e->page->devices[i];
         struct number number = number_text(device->index);
+        e->owner = &device->owner;
         for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
             counter(
                 e,
@@ -319,6 +385,7 @@ static void machine_utilization(struct walk *e)
 {
     for (size_t i = 0; i < e->page->core_count; i++) {
         struct number number = number_text((uint32_t)i);
+        e->owner = &e->page->cores[i].owner;
         sample(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].utilization);
     }
 }
@@ -327,6 +394,7 @@ static void machine_busy(struct walk *e)
 {
     for (size_t i = 0; i < e->page->core_count; i++) {
         struct number number = number_text((uint32_t)i);
+        e->owner = &e->page->cores[i].owner;
         sample(e, LABELS({ "neuroncore", number.text }), (double)e->page->cores[i].busy_ns / NS);
     }
 }
@@ -336,6 +404,7 @@ static void machine_engines(struct walk *e)
     for (size_t i = 0; i < e->page->core_count; i++) {
         const struct ntk_prometheus_machine_core *core = &e->page->cores[i];
         struct number number = number_text((uint32_t)i);
+        e->owner = &e->page->cores[i].owner;
         for (int k = 0; k < NTK_ENGINE_COUNT && core->has & NTK_CORE_HAS_ENGINES; k++) {
             sample(e, LABELS({ "engine", ntk_engine_labels[k] }, { "neuroncore", number.text }),
                    (double)core->engine_busy_ns[k] / NS);
@@ -347,6 +416,7 @@ static void machine_flops(struct walk *e)
 {
     for (size_t i = 0; i < e->page->core_count; i++) {
         struct number number = number_text((uint32_t)i);
+        e->owner = &e->page->cores[i].owner;
         if (e->page->cores[i].has & NTK_CORE_HAS_FLOPS) {
             sample_u64(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].flops);
         }
@@ -357,6 +427,7 @@ static void machine_effective_flops(struct walk *e)
 {
     for (size_t i = 0; i < e->page->core_count; i++) {
         struct number number = number_text((uint32_t)i);
+        e->owner = &e->page->cores[i].owner;
         if (e->page->cores[i].has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
             sample_u64(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].effective_flops);
         }
@@ -395,6 +466,7 @@ static void device_memory(struct walk *e, uint32_t has)
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
         const struct ntk_prometheus_device *device = &e->page->devices[i];
         struct number number = number_text(device->index);
+        e->owner = &device->owner;
         for (uint32_t k = 0; k < device->stack_count && device->has & has; k++) {
             struct number stack = number_text(k);
             sample_u64(e, LABELS({ "hbm", stack.text }, { "neuron_device_index", number.text }),

@@ -157,6 +157,8 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
     state->vendor_only = options->vendor_only;
+    state->page.has_pid_label = options->pid_label;
+    state->page.fills_zeros = options->zero_fill;
     state->url = strdup(options->target);
     state->token_file = options->token_file ? strdup(options->token_file) : NULL;
     if (gethostname(state->instance, sizeof state->instance - 1) < 0 || !state->instance[0]) {

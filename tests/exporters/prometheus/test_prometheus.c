@@ -35,6 +35,16 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* A machine outside of Kubernetes. */
+static struct ntk_snapshot *sample(uint32_t lnc)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(lnc);
+
+    snapshot->runtimes[0].pod = (struct ntk_pod){ "", "", "" };
+    snapshot->k8s.period_ns = NTK_GROUP_ABSENT;
+    return snapshot;
+}
+
 static void update(struct ntk_snapshot *snapshot)
 {
     assert_int_equal(ntk_prometheus_page_update(&page, snapshot), 0);
@@ -115,7 +125,7 @@ static void every_family_of_the_vendor_has_its_exact_series(void **state)
     };
 
     (void)state;
-    update(test_sample_snapshot(1));
+    update(sample(1));
     char *text = encode(true);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         assert_line(text, lines[i]);
@@ -171,7 +181,7 @@ static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **sta
     };
 
     (void)state;
-    update(test_sample_snapshot(1));
+    update(sample(1));
     char *text = encode(false);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         assert_line(text, lines[i]);
@@ -184,7 +194,7 @@ static void counters_add_up_over_snapshots(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        update(test_sample_snapshot(1));
+        update(sample(1));
     }
     char *text = encode(false);
     assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
@@ -200,7 +210,7 @@ static void counters_add_up_over_snapshots(void **state)
 
 static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **state)
 {
-    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_snapshot *snapshot = sample(1);
 
     (void)state;
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
@@ -208,7 +218,7 @@ static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **s
             snapshot->runtimes[i].group_period_ns[k] = NTK_GROUP_ABSENT;
         }
     }
-    update(test_sample_snapshot(1));
+    update(sample(1));
     update(snapshot);
     char *text = encode(true);
     assert_line(text,
@@ -224,19 +234,19 @@ static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **s
 
 static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
 {
-    struct ntk_snapshot *gone = test_sample_snapshot(1);
+    struct ntk_snapshot *gone = sample(1);
 
     (void)state;
     gone->runtime_count = 0;
     memset(gone->outcome, 0, sizeof gone->outcome);
-    update(test_sample_snapshot(1));
+    update(sample(1));
     update(gone);
     char *text = encode(false);
     assert_no(text, "runtime_tag");
     assert_line(text, "neuron_executions_total{availability_zone=\"\"," I_HEAD
                       "region=\"\",status_type=\"completed\",subnet_id=\"\"} 77");
     free(text);
-    update(test_sample_snapshot(1));
+    update(sample(1));
     text = encode(false);
     assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
                       "region=\"\",runtime_tag=\"" TAG
@@ -246,7 +256,7 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
 
 static void runtimes_of_one_tag_share_its_series(void **state)
 {
-    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_snapshot *snapshot = sample(1);
 
     (void)state;
     snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
@@ -262,10 +272,151 @@ static void runtimes_of_one_tag_share_its_series(void **state)
     free(text);
 }
 
+static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **state)
+{
+    static const char *const lines[] = {
+        "neuroncore_utilization_ratio{availability_zone=\"\",container_name=\"serve\"," I_HEAD
+        "namespace=\"ml\",neuroncore=\"1\",pod_name=\"bert-0\",region=\"\",runtime_tag=\"" TAG
+        "\",subnet_id=\"\"} 0.375",
+        "execution_status_total{availability_zone=\"\",container_name=\"serve\"," I_HEAD
+        "namespace=\"ml\",pod_name=\"bert-0\",region=\"\",runtime_tag=\"" TAG
+        "\",status_type=\"completed\",subnet_id=\"\"} 70",
+        "neuron_execution_latency_seconds_bucket{availability_zone=\"\",container_name=\"serve"
+        "\"," I_HEAD "latency_type=\"total\",le=\"0.001048576\",model_name=\"bert_base.neff\","
+        "namespace=\"ml\",pod_name=\"bert-0\",region=\"\",runtime_tag=\"" TAG
+        "\",subnet_id=\"\"} 0",
+        /* of the machine: who has the core or device */
+        "neuroncore_total_utilization_ratio{availability_zone=\"\",container_name=\"serve,side\","
+        "" I_HEAD "namespace=\"ml\",neuroncore=\"1\",pod_name=\"bert-0\",region=\"\","
+        "subnet_id=\"\"}",
+        "hardware_ecc_events_total{availability_zone=\"\",container_name=\"main\",event_type=\"sram"
+        "_ecc_corrected\"," I_HEAD "namespace=\"ml\",neuron_device_index=\"0\",pod_name=\"train-0\""
+        ",region=\"\",subnet_id=\"\"} 4",
+    };
+    static const char *const both[] = { "serve", "side" };
+    static const char *const one[] = { "main" };
+    struct ntk_k8s_owner core = { 1, "bert-0", "ml", both, 2 };
+    struct ntk_k8s_owner device = { 0, "train-0", "ml", one, 1 };
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+    (void)state;
+    snapshot->k8s = (struct ntk_k8s){ .period_ns = 1,
+                                      .error = "",
+                                      .cores = &core,
+                                      .core_count = 1,
+                                      .devices = &device,
+                                      .device_count = 1 };
+    update(snapshot);
+    char *text = encode(false);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (!strstr(text, lines[i])) {
+            fail_msg("no '%s' in:\n%.9000s", lines[i], text);
+        }
+    }
+    free(text);
+
+    /* The core was given back. */
+    snapshot = test_sample_snapshot(1);
+    snapshot->k8s = (struct ntk_k8s){ .period_ns = 1, .error = "" };
+    update(snapshot);
+    text = encode(false);
+    assert_no(text, "train-0");
+    assert_no(text, "serve,side");
+    free(text);
+}
+
+static void two_pods_with_one_tag_have_series_of_their_own(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+    (void)state;
+    snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
+    snapshot->runtimes[1].pod = (struct ntk_pod){ "bert-1", "ml", "serve" };
+    update(snapshot);
+    char *text = encode(false);
+    assert_line(text, "execution_status_total{availability_zone=\"\",container_name=\"serve"
+                      "\"," I_HEAD "namespace=\"ml\",pod_name=\"bert-0\",region=\"\","
+                      "runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 70");
+    assert_line(text, "execution_status_total{availability_zone=\"\",container_name=\"serve"
+                      "\"," I_HEAD "namespace=\"ml\",pod_name=\"bert-1\",region=\"\","
+                      "runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 7");
+    free(text);
+    /* One of them ends; the other goes on. */
+    snapshot = test_sample_snapshot(1);
+    snapshot->runtime_count = 1;
+    update(snapshot);
+    text = encode(false);
+    assert_no(text, "bert-1");
+    assert_line(text, "execution_status_total{availability_zone=\"\",container_name=\"serve"
+                      "\"," I_HEAD "namespace=\"ml\",pod_name=\"bert-0\",region=\"\","
+                      "runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 140");
+    free(text);
+}
+
+static void applications_of_one_tag_stand_apart_by_pid_when_asked(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+    uint32_t pid[] = { snapshot->runtimes[0].pid, snapshot->runtimes[1].pid };
+    char line[512];
+
+    (void)state;
+    page.has_pid_label = true;
+    snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
+    update(snapshot);
+    char *text = encode(false);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(line, sizeof line,
+                 "execution_status_total{availability_zone=\"\"," I_HEAD
+                 "pid=\"%u\",region=\"\",runtime_tag=\"" TAG
+                 "\",status_type=\"completed\",subnet_id=\"\"} %d",
+                 pid[i], i == 0 ? 70 : 7);
+        assert_line(text, line);
+    }
+    free(text);
+}
+
+/* Core 3 is the second application's; the sample's device has four. */
+static void cores_that_nobody_uses_are_shown_at_zero_when_asked(void **state)
+{
+    static const char idle[] = "neuroncore_utilization_ratio{availability_zone=\"\"," I_HEAD
+                               "neuroncore=\"2\",region=\"\",runtime_tag=\"\",subnet_id=\"\"} 0";
+    static const char idle_memory[] =
+        "neuroncore_memory_usage_tensors{availability_zone=\"\"," I_HEAD
+        "memory_location=\"None\",neuroncore=\"2\",region=\"\",runtime_tag=\"\",subnet_id=\"\"} 0";
+    struct ntk_snapshot *snapshot = sample(1);
+
+    (void)state;
+    update(snapshot);
+    char *text = encode(false);
+    assert_no(text, "runtime_tag=\"\"");
+    free(text);
+    page.fills_zeros = true;
+    text = encode(false);
+    assert_line(text, idle);
+    assert_line(text, idle_memory);
+    assert_no(text, "neuroncore=\"1\",region=\"\",runtime_tag=\"\"");
+    assert_no(text, "neuroncore=\"4\"");
+    free(text);
+
+    snapshot = sample(1); /* an idle machine: all of them */
+    snapshot->runtime_count = 0;
+    update(snapshot);
+    text = encode(true);
+    for (int core = 0; core < 4; core++) {
+        char line[512];
+        snprintf(line, sizeof line,
+                 "neuroncore_utilization_ratio{availability_zone=\"\"," I_HEAD
+                 "neuroncore=\"%d\",region=\"\",runtime_tag=\"\",subnet_id=\"\"} 0",
+                 core);
+        assert_line(text, line);
+    }
+    free(text);
+}
+
 static void no_series_stands_twice(void **state)
 {
     struct ntk_map seen = { 0 };
-    struct ntk_snapshot *snapshot = test_sample_snapshot(2);
+    struct ntk_snapshot *snapshot = sample(2);
 
     (void)state;
     snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
@@ -289,7 +440,7 @@ static void no_series_stands_twice(void **state)
 
 static void hostile_texts_cannot_break_the_page(void **state)
 {
-    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_snapshot *snapshot = sample(1);
 
     (void)state;
     snapshot->runtimes[0].tag = "a\"} 1\nb\\\xff";
@@ -327,7 +478,7 @@ static void the_checker_of_prometheus_finds_nothing(void **state)
     if (system("command -v promtool >/dev/null 2>&1") != 0) {
         skip();
     }
-    update(test_sample_snapshot(2));
+    update(sample(2));
     ntk_prometheus_page_update_process(&page);
     char *text = encode(false);
     char name[] = "/tmp/ntk-promtool-XXXXXX";
@@ -369,7 +520,7 @@ static void openmetrics_says_the_same(void **state)
     size_t sample_count = 0;
 
     (void)state;
-    update(test_sample_snapshot(2));
+    update(sample(2));
     char *text = encode(false);
     char *open = encode_as(NTK_PROMETHEUS_OPENMETRICS_1_0_0, false);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -395,7 +546,7 @@ static void openmetrics_says_the_same(void **state)
 
 static void the_machine_may_come_in_parts(void **state)
 {
-    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_snapshot *snapshot = sample(1);
     uint32_t core_count = snapshot->hardware.cores_per_device;
 
     (void)state;
@@ -423,6 +574,10 @@ int main(void)
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
         CASE(runtimes_of_one_tag_share_its_series),
+        CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),
+        CASE(two_pods_with_one_tag_have_series_of_their_own),
+        CASE(applications_of_one_tag_stand_apart_by_pid_when_asked),
+        CASE(cores_that_nobody_uses_are_shown_at_zero_when_asked),
         CASE(no_series_stands_twice),
         CASE(hostile_texts_cannot_break_the_page),
         CASE(ended_tags_are_forgotten_oldest_first),

@@ -1,0 +1,70 @@
+#!/bin/bash
+# k8s - a kubelet that is a real gRPC server gives two pods a core each; reports and metrics tell whose
+# each running application is, also through a pipe, and a kubelet that goes takes the labels with it.
+. "$(dirname "$0")/../lib.sh"
+needs jq curl python3
+# The distribution's, for which packages are; another one may come first in the path.
+python=$(for each in /usr/bin/python3 python3; do "$each" -c 'import grpc' 2>/dev/null && echo "$each" && break; done) || exit 77
+
+"$python" "$(dirname "$0")/kubelet.py" "$scratch/kubelet.sock" 0 1 >kubelet.out 2>kubelet.err &
+kubelet=$!
+pids+=("$kubelet")
+kubelet_is_up() { grep -q ready kubelet.out && echo yes; }
+wait_for kubelet_is_up
+
+neuron-packager example memcpy -o memcpy.neff
+neuron-monitor --period 250ms --prometheus 127.0.0.1:0 --verbose 1 --zero-fill --pid-label --k8s-info --k8s-period 1s \
+    --k8s-socket "$scratch/kubelet.sock" >reports.jsonl 2>agent.log &
+agent=$!
+pids+=("$agent")
+agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+wait_for agent_is_up
+port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+for core in 0 1; do
+    NEURON_PROCESS_TAG=same neuron-bench exec memcpy.neff --cores "$core" --count 3000 --rate 100 >/dev/null 2>&1 &
+    pids+=($!)
+done
+
+# In a report: who has the cores, and where each of the two runs.
+latest() { tail -n 2 reports.jsonl | head -1; }
+pods_in_report() {
+    latest | jq -e '[.neuron_runtime_data[].report.neuron_ext | [.namespace, .pod_name, .container_name] | join("/")] | sort
+        == ["ns-0/pod-0/main", "ns-1/pod-1/main"]' >/dev/null && echo yes
+}
+wait_for pods_in_report
+latest | jq -e '.neuron_k8s_info | .error == "" and .period == 1 and .neurondevices_k8s_info == {} and
+    .neuroncores_k8s_info == {"0": {"pod_name": "pod-0", "namespace": "ns-0", "container_name": ["main"]},
+                              "1": {"pod_name": "pod-1", "namespace": "ns-1", "container_name": ["main"]}}' >/dev/null ||
+    fail "neuron_k8s_info is $(latest | jq -c .neuron_k8s_info)"
+
+# On the page: one tag, two pods, two pids.
+page() { curl -sf "http://127.0.0.1:$port/metrics"; }
+pods_on_page() {
+    [ "$(page | grep '^neuroncore_utilization_ratio' | grep 'runtime_tag="same"' |
+        sed 's/.*container_name="\([^"]*\)".*namespace="\([^"]*\)",neuroncore="\([^"]*\)",pid="[0-9]*",pod_name="\([^"]*\)".*/\3 \2 \4 \1/' |
+        sort | paste -sd';')" = "0 ns-0 pod-0 main;1 ns-1 pod-1 main" ] && echo yes
+}
+wait_for pods_on_page
+page | grep '^neuroncore_busy_seconds_total' | grep -q 'neuroncore="1",pod_name="pod-1"' || fail "a core's own series has no pod"
+
+# The same from the pipe alone.
+latest >one.jsonl
+mkfifo pipe
+exec 9<>pipe
+cat one.jsonl >&9
+neuron-monitor-prometheus --address 127.0.0.1 --port 0 <pipe >pipe.out 2>pipe.err &
+pids+=($!)
+pipe_has_pods() {
+    curl -sf "http://127.0.0.1:$(sed -n 's/.* at port //p' pipe.out)/metrics" |
+        grep '^execution_status_total' | grep -q 'namespace="ns-1",pod_name="pod-1"' && echo yes
+}
+wait_for pipe_has_pods
+
+# The kubelet goes: said once, labels absent, reports go on.
+kill "$kubelet"
+pods_are_gone() { ! page | grep -q pod_name && latest | jq -e '.neuron_k8s_info.error != ""' >/dev/null && echo yes; }
+wait_for pods_are_gone
+[ "$(grep -c 'no pods from the kubelet' agent.log)" = 1 ] || fail "it is not said once: $(cat agent.log)"
+kill -TERM "$agent"
+wait "$agent" || fail "the agent ends with $?"
+valid_reports reports.jsonl
