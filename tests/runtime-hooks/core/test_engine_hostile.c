@@ -202,10 +202,10 @@ static size_t op_count(void)
     return count;
 }
 
-/* One instruction of each operation that the core executes, of every parts-th one from `part` on. */
-static void some(struct engine_fixture *f, size_t part, size_t parts)
+/* One instruction of each operation that the core executes, of every PARTS-th one from `part` on. */
+static void some(struct engine_fixture *f, size_t part)
 {
-    for (size_t row = part; row < op_count(); row += parts) {
+    for (size_t row = part; row < op_count(); row += PARTS) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
         struct ntk_isa_instr instr = ntk_isa_instr_make((enum ntk_isa_op)info->number);
         int engine = 0;
@@ -388,11 +388,6 @@ static void some(struct engine_fixture *f, size_t part, size_t parts)
     }
 }
 
-static void everything(struct engine_fixture *f)
-{
-    some(f, 0, 1);
-}
-
 static struct ntk_neff_transfer *plain_group(struct engine_fixture *f)
 {
     struct ntk_neff_transfer *t = engine_fixture_group(f, NTK_ISA_ENGINE_PE, 0, 3, 8);
@@ -409,16 +404,21 @@ static struct ntk_neff_transfer *plain_group(struct engine_fixture *f)
     return t;
 }
 
-/* Method: in programs of a few operations each, so that an attempt is short. */
+/* A program of a few operations and a group of descriptors, so that an attempt is short. */
+static void part_make(struct engine_fixture *f, size_t part)
+{
+    engine_fixture_clear(f);
+    plain_group(f);
+    some(f, part);
+}
+
 static void every_byte_of_a_program_may_be_spoilt(void **state)
 {
     struct engine_fixture *f = *state;
     size_t sound = 0;
 
     for (size_t part = 0; part < PARTS; part++) {
-        engine_fixture_clear(f);
-        plain_group(f);
-        some(f, part, PARTS);
+        part_make(f, part);
         sound = ran;
         attempt(f);
         assert_int_equal(ran, sound + 1); /* sound before it is spoilt */
@@ -442,9 +442,10 @@ static void several_spoilt_bytes_of_one_slot_are_survived(void **state)
     struct engine_fixture *f = *state;
     uint64_t random = 88172645463325252u;
 
-    plain_group(f);
-    everything(f);
     for (int i = 0; i < 20000; i++) {
+        if (i % (20000 / PARTS) == 0) {
+            part_make(f, (size_t)i / (20000 / PARTS));
+        }
         int e = (int)(engine_fixture_random(&random) % NTK_ISA_ENGINE_COUNT);
         size_t bytes = f->subgraph.engines[e].code_bytes;
         uint8_t keep[3];
@@ -472,20 +473,21 @@ static void programs_cut_anywhere_are_refused_or_shorter(void **state)
 {
     struct engine_fixture *f = *state;
 
-    plain_group(f);
-    everything(f);
-    for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
-        size_t whole = f->subgraph.engines[e].code_bytes;
+    for (size_t part = 0; part < PARTS; part++) {
+        part_make(f, part);
+        for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+            size_t whole = f->subgraph.engines[e].code_bytes;
 
-        for (size_t bytes = 0; bytes <= whole; bytes++) {
-            f->subgraph.engines[e].code_bytes = bytes;
-            f->subgraph.engines[e].is_empty = bytes == 0;
-            attempt(f);
-            if (bytes % 64 != 0) {
-                assert_null(f->program);
+            for (size_t bytes = 0; bytes <= whole; bytes++) {
+                f->subgraph.engines[e].code_bytes = bytes;
+                f->subgraph.engines[e].is_empty = bytes == 0;
+                attempt(f);
+                if (bytes % 64 != 0) {
+                    assert_null(f->program);
+                }
             }
+            f->subgraph.engines[e].is_empty = whole == 0;
         }
-        f->subgraph.engines[e].is_empty = whole == 0;
     }
 }
 
