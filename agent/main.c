@@ -147,6 +147,11 @@ static const struct ntk_opt option_rows[] = {
       "bearer token for the receiver, read again for each request" },
     { 0, "remote-write-spool", "DIR", NTK_OPT_TEXT, &options.remote_write_spool,
       "keep there what the receiver did not take yet; else in memory" },
+    { 0, "otlp", "[=URL]", NTK_OPT_TEXT, &options.otlp,
+      "push metrics to an OpenTelemetry collector, OTLP over HTTP; /v1/metrics is added; without a "
+      "URL where OTEL_EXPORTER_OTLP_ENDPOINT says" },
+    { 0, "otlp-spool", "DIR", NTK_OPT_TEXT, &options.otlp_spool,
+      "keep there what the collector did not take yet; else in memory" },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
       "TLS, users and headers of both ports, in the form of the Prometheus family" },
     { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &options.vendor_metrics_only,
@@ -267,6 +272,9 @@ int main(int argc, char **argv)
     }
     if (!options.remote_write && (options.remote_write_token_file || options.remote_write_spool)) {
         return ntk_opt_usage_error(&program, "--remote-write-... needs --remote-write");
+    }
+    if (options.otlp_spool && !options.otlp) {
+        return ntk_opt_usage_error(&program, "--otlp-spool needs --otlp");
     }
     if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
         return ntk_opt_usage_error(&program, "--period is longer than a day");

@@ -392,6 +392,11 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
         exporter.spool_folder = options->remote_write_spool;
         ret = ntk_outputs_add(&monitor->outputs, "remote-write", &exporter, NULL, err);
     }
+    if (ret >= 0 && options->otlp) {
+        exporter.target = options->otlp;
+        exporter.spool_folder = options->otlp_spool;
+        ret = ntk_outputs_add(&monitor->outputs, "otlp", &exporter, NULL, err);
+    }
     if (ret < 0) {
         return ret;
     }

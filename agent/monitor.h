@@ -48,6 +48,8 @@ struct ntk_monitor_options {
     const char *remote_write;       /* URL, NULL: none */
     const char *remote_write_token_file;
     const char *remote_write_spool;
+    const char *otlp; /* base URL, "": the environment's; NULL: none */
+    const char *otlp_spool;
     struct ntk_http_security *security; /* of both ports; borrowed; NULL: none */
     bool vendor_metrics_only;
     bool pid_label; /* of metrics; see struct ntk_exporter_options */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const struct ntk_exporter *const exporters[] = {
+    &ntk_exporter_otlp,
     &ntk_exporter_prometheus,
     &ntk_exporter_remote_write,
 };

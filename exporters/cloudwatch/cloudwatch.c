@@ -284,6 +284,7 @@ static bool try_send(struct ntk_cloudwatch *c, const void *bytes, size_t bytes_c
     enum ntk_cloudwatch_verdict verdict = ntk_cloudwatch_judge(c->answer.status, &said);
     if (verdict == NTK_CLOUDWATCH_TAKEN) {
         answer->result = NTK_OUTBOX_SENT;
+        answer->text[0] = '\0'; /* what a try with older keys said */
         return false;
     }
     (void)snprintf(answer->text, sizeof answer->text, "status %ld%s%.80s%s%.140s", c->answer.status,

@@ -184,16 +184,16 @@ static void add_point_labels(struct encoder *e, const struct ntk_prometheus_poin
 static void add_bucket(struct encoder *e, const struct ntk_prometheus_label *labels,
                        const char *edge, uint64_t count)
 {
-    struct ntk_prometheus_label with_edge[NTK_PROMETHEUS_LABELS_MAX + 2];
+    struct ntk_prometheus_label with_edge[NTK_PROMETHEUS_LABELS_MAX + 2] = { { 0 } };
     size_t used = 0;
 
     for (; labels->name && strcmp(labels->name, "le") < 0; labels++) {
         with_edge[used++] = *labels;
     }
     with_edge[used++] = (struct ntk_prometheus_label){ "le", edge };
-    do {
+    for (; labels->name && used <= NTK_PROMETHEUS_LABELS_MAX; labels++) {
         with_edge[used++] = *labels;
-    } while (labels++->name);
+    }
     begin_sample(e, "_bucket");
     add_labels(e, with_edge);
     ntk_buf_add_u64(e->out, count);

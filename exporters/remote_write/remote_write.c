@@ -54,18 +54,6 @@ static bool read_token(const struct remote_write *state, char header[HEADER_BYTE
     return true;
 }
 
-/* Seconds of Retry-After; a date counts as none. */
-static uint64_t retry_after_ns(const struct ntk_http_answer *answer)
-{
-    char text[32];
-    uint64_t seconds;
-
-    return ntk_http_answer_header_get(answer, "retry-after", text, sizeof text) &&
-                   ntk_str_parse_u64(text, &seconds) >= 0 && seconds <= 3600
-               ? seconds * NTK_NS_PER_SECOND
-               : 0;
-}
-
 static void judge(const struct remote_write *state, struct ntk_outbox_answer *answer)
 {
     long status = state->answer.status;
@@ -76,7 +64,7 @@ static void judge(const struct remote_write *state, struct ntk_outbox_answer *an
         return;
     }
     answer->result = status >= 500 || status == 429 ? NTK_OUTBOX_RETRY : NTK_OUTBOX_REFUSED;
-    answer->retry_after_ns = retry_after_ns(&state->answer);
+    answer->retry_after_ns = state->answer.retry_after_ns;
     (void)snprintf(answer->text, sizeof answer->text, "status %ld: %.*s", status,
                    (int)strcspn(body, "\r\n"), body);
 }

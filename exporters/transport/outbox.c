@@ -171,7 +171,11 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
         outbox->said_failing = false;
     }
     if (answer->result == NTK_OUTBOX_SENT) {
-        outbox->said_refused = false;
+        if (answer->text[0] && !outbox->said_refused) {
+            ntk_log_warn(name, "%llu items of a message are refused, the rest is taken: %s",
+                         (unsigned long long)answer->refused_items, answer->text);
+        }
+        outbox->said_refused = answer->text[0] != '\0';
     }
 }
 
@@ -193,7 +197,10 @@ static bool send_one(struct ntk_outbox *outbox, const struct message *message)
             say_answer(outbox, &answer);
         }
         if (answer.result == NTK_OUTBOX_SENT) {
-            outbox->counts.sent_items += message->item_count;
+            uint64_t refused = answer.refused_items < message->item_count ? answer.refused_items
+                                                                          : message->item_count;
+            outbox->counts.sent_items += message->item_count - refused;
+            outbox->counts.refused_items += refused;
             return true;
         }
         if (answer.result == NTK_OUTBOX_REFUSED) {

@@ -44,7 +44,8 @@ enum ntk_outbox_result {
 struct ntk_outbox_answer {
     enum ntk_outbox_result result;
     uint64_t retry_after_ns; /* at least so long, when the peer said it; 0: as the outbox likes */
-    char text[256];          /* why, for all but SENT */
+    uint64_t refused_items;  /* of a SENT message: those that the peer did not want */
+    char text[256];          /* why, for all but SENT; what the peer has to say about that too */
 };
 
 struct ntk_outbox_options {

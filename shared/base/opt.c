@@ -58,6 +58,11 @@ static void print_wrapped(const char *text, int column, int at)
     putchar('\n');
 }
 
+static bool takes_optional(const struct ntk_opt *option)
+{
+    return option->arg_name && !strncmp(option->arg_name, "[=", 2);
+}
+
 static void print_option(const struct ntk_opt *option)
 {
     char left[96];
@@ -74,7 +79,8 @@ static void print_option(const struct ntk_opt *option)
         used += snprintf(left + used, sizeof left - (size_t)used, "--%s", option->long_name);
     }
     if (option->arg_name) {
-        used += snprintf(left + used, sizeof left - (size_t)used, " %s", option->arg_name);
+        used += snprintf(left + used, sizeof left - (size_t)used, "%s%s",
+                         takes_optional(option) ? "" : " ", option->arg_name);
     }
     if (used >= HELP_COLUMN - 1) {
         printf("%s\n%*s", left, HELP_COLUMN, "");
@@ -159,8 +165,16 @@ static void print_completion_zsh(const struct ntk_opt_program *program)
                     putchar(*c);
                 }
             }
-            printf("]%s%s%s'", option->arg_name ? ":" : "",
-                   option->arg_name ? option->arg_name : "", option->arg_name ? ":_files" : "");
+            const char *argument = option->arg_name; /* "::" before one that may be left out */
+            bool is_optional = takes_optional(option);
+            printf("]%s%s%s'",
+                   is_optional ? "::"
+                   : argument  ? ":"
+                               : "",
+                   is_optional ? "value"
+                   : argument  ? argument
+                               : "",
+                   argument ? ":_files" : "");
         }
     }
     if (program->subcommands) {
@@ -186,7 +200,7 @@ static void print_completion_fish(const struct ntk_opt_program *program)
         if (option->short_name) {
             printf(" -s %c", option->short_name);
         }
-        printf("%s -d '", option->arg_name ? " -r" : "");
+        printf("%s -d '", option->arg_name && !takes_optional(option) ? " -r" : "");
         for (const char *c = option->help; *c; c++) {
             if (*c == '\'' || *c == '\\') {
                 putchar('\\');
@@ -322,7 +336,9 @@ static int parse_long(const struct ntk_opt_program *program, int argc, char **ar
         return -EINVAL;
     }
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
-    if (option->arg_name && !value) {
+    if (takes_optional(option) && !value) {
+        value = "";
+    } else if (option->arg_name && !value) {
         if (*at + 1 >= argc) {
             ntk_opt_usage_error(program, "option '%s' needs a value (%s)", name, option->arg_name);
             return -EINVAL;

@@ -52,7 +52,9 @@ enum ntk_opt_kind {
 struct ntk_opt {
     char short_name;       /* 0 for none */
     const char *long_name; /* NULL for none */
-    const char *arg_name;  /* NULL when it takes no argument */
+    /* NULL when it takes no argument; "[=URL]": only "--name=value" gives one, without it the value
+     * is "". */
+    const char *arg_name;
     enum ntk_opt_kind kind;
     void *value;      /* for NTK_OPT_CALL a pointer to the function pointer */
     const char *help; /* NULL hides it from --help */

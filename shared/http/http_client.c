@@ -15,6 +15,7 @@
 /* How long a wait is when nothing happens; a cancel wakes it. */
 #define POLL_MS 1000
 #define HEAD_BYTES_MAX ((size_t)64 * 1024)
+#define RETRY_AFTER_SECONDS_MAX UINT64_C(3600)
 
 struct ntk_http_client {
     CURL *easy;
@@ -228,6 +229,11 @@ static void set_options(CURL *easy, struct transfer *transfer, struct curl_slist
     if (question->ca_file) {
         curl_easy_setopt(easy, CURLOPT_CAINFO, question->ca_file);
     }
+    if (question->cert_file) {
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, question->cert_file);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY,
+                         question->key_file ? question->key_file : question->cert_file);
+    }
     if (question->is_insecure) {
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -333,6 +339,7 @@ int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_qu
                                                        : NTK_HTTP_ANSWER_BYTES };
     struct curl_slist *headers;
     long request_bytes = 0;
+    curl_off_t retry_after = 0;
 
     answer->status = 0;
     answer->is_sent = false;
@@ -344,6 +351,11 @@ int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_qu
     client->error[0] = '\0';
     set_options(client->easy, &transfer, headers);
     CURLcode code = perform(client);
+    curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    answer->retry_after_ns = retry_after <= 0 ? 0
+                             : (uint64_t)retry_after < RETRY_AFTER_SECONDS_MAX
+                                 ? (uint64_t)retry_after * NTK_NS_PER_SECOND
+                                 : RETRY_AFTER_SECONDS_MAX * NTK_NS_PER_SECOND;
     curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &answer->status);
     curl_easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
     answer->is_sent = request_bytes > 0 && transfer.sent_bytes == question->body_bytes;

@@ -45,6 +45,8 @@ struct ntk_http_question {
     bool http2;                   /* HTTP/2 from the first byte on, without TLS (gRPC) */
     const char *user_password;    /* "user:password" of basic authentication; NULL: none */
     const char *ca_file;          /* PEM; NULL: the system's */
+    const char *cert_file;        /* PEM: who asks, for a peer that wants to know; NULL: nobody */
+    const char *key_file;         /* PEM, of cert_file; NULL: it is in there too */
     bool is_insecure;             /* whoever answers is believed */
     bool no_proxy;                /* straight to the host, whatever the environment says */
     /* Gets the body of a 2xx answer piece by piece instead of answer.body; false ends the question
@@ -54,8 +56,9 @@ struct ntk_http_question {
 };
 
 struct ntk_http_answer {
-    long status;         /* 0: none came */
-    bool is_sent;        /* the peer may have the whole question, whatever came after */
+    long status;             /* 0: none came */
+    uint64_t retry_after_ns; /* Retry-After, seconds or a date, at most an hour; 0: none */
+    bool is_sent;            /* the peer may have the whole question, whatever came after */
     struct ntk_buf head; /* "Name: value\n" lines of headers and trailers, names in lower case */
     struct ntk_buf body; /* as sent, any Content-Encoding undone */
 };

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* http_gzip - a body as gzip, made once for all who take it so. */
-#include <stdlib.h>
+#include "shared/http/http_gzip.h"
+
+#include <errno.h>
+#include <stdint.h>
 #include <zlib.h>
 
 #include "shared/http/http_server.h"
@@ -9,19 +12,19 @@
 #define LEVEL 1
 #define WINDOW_BITS_GZIP (15 + 16)
 
-struct ntk_http_body *ntk_http_body_gzip(const struct ntk_http_body *body)
+int ntk_http_gzip(const void *bytes, size_t bytes_count, struct ntk_buf *out)
 {
-    struct ntk_buf out = { 0 };
     z_stream stream = { 0 };
-    size_t bytes_count;
-    const char *bytes = ntk_http_body_bytes_get(body, &bytes_count);
+    size_t before = out->bytes_count;
 
-    if (bytes_count > UINT32_MAX / 2 ||
-        deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-        return NULL;
+    if (bytes_count > UINT32_MAX / 2) {
+        return -EMSGSIZE;
+    }
+    if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        return -ENOMEM;
     }
     size_t room = deflateBound(&stream, (uLong)bytes_count);
-    void *to = ntk_buf_extend(&out, room);
+    void *to = ntk_buf_extend(out, room);
     int ret = Z_MEM_ERROR;
     if (to) {
         stream.next_in = (Bytef *)(uintptr_t)bytes;
@@ -29,10 +32,19 @@ struct ntk_http_body *ntk_http_body_gzip(const struct ntk_http_body *body)
         stream.next_out = to;
         stream.avail_out = (uInt)room;
         ret = deflate(&stream, Z_FINISH);
-        out.bytes_count = stream.total_out;
+        out->bytes_count = before + stream.total_out;
     }
     deflateEnd(&stream);
-    if (ret != Z_STREAM_END) {
+    return ret == Z_STREAM_END ? 0 : -ENOMEM;
+}
+
+struct ntk_http_body *ntk_http_body_gzip(const struct ntk_http_body *body)
+{
+    struct ntk_buf out = { 0 };
+    size_t bytes_count;
+    const char *bytes = ntk_http_body_bytes_get(body, &bytes_count);
+
+    if (ntk_http_gzip(bytes, bytes_count, &out) < 0) {
         ntk_buf_fini(&out);
         return NULL;
     }

@@ -2,7 +2,7 @@
 # from there. Nothing outside the scratch folder is touched.
 build=$1
 . "$(dirname "$0")/../e2e/lib.sh"
-programs="neuron-bench neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
+programs="neuron-bench neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-otlp neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
 
 # has ROOT: every file that users, shells, linkers and the service manager look for.
 has() {

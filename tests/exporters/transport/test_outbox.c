@@ -19,9 +19,10 @@
 struct peer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    atomic_int result;     /* enum ntk_outbox_result of each sending */
-    atomic_int send_count; /* sendings, done or not */
-    bool is_slow;          /* waits for cancel */
+    atomic_int result;      /* enum ntk_outbox_result of each sending */
+    atomic_int send_count;  /* sendings, done or not */
+    uint64_t refused_items; /* of each message that it takes */
+    bool is_slow;           /* waits for cancel */
     bool is_cancelled;
     char taken[4096]; /* messages one after the other */
 };
@@ -38,6 +39,7 @@ static void peer_send(void *ctx, const void *bytes, size_t bytes_count,
     }
     answer->result = (enum ntk_outbox_result)atomic_load(&peer->result);
     snprintf(answer->text, sizeof answer->text, "the peer says %d", (int)answer->result);
+    answer->refused_items = peer->refused_items;
     if (answer->result == NTK_OUTBOX_SENT) {
         strncat(peer->taken, bytes, bytes_count);
     }
@@ -126,6 +128,23 @@ static int was_tried(void *ctx)
     struct fixture *f = ctx;
 
     return atomic_load(&f->peer.send_count) >= 3;
+}
+
+/* A peer that claims to have refused more than there was is not believed. */
+static void test_partly_refused(void **state)
+{
+    struct fixture *f = *state;
+
+    f->peer.refused_items = 3;
+    create(f);
+    put(f, "abcde");
+    put(f, "ab");
+    assert_true(test_wait_until(is_drained, f, 30));
+    struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
+    assert_int_equal(counts.sent_items, 2);
+    assert_int_equal(counts.refused_items, 5);
+    assert_int_equal(counts.retry_count, 0);
+    assert_string_equal(f->peer.taken, "abcdeab");
 }
 
 static void test_in_order(void **state)
@@ -250,6 +269,7 @@ static void test_end_while_sending(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_partly_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_again_until_it_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_is_dropped, set_up, tear_down),

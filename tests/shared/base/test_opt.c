@@ -21,6 +21,7 @@ static struct {
     bool flag;
     bool other;
     const char *text;
+    const char *push;
     uint64_t count;
     uint64_t delay_ns;
 } got;
@@ -38,6 +39,7 @@ static const struct ntk_opt options[] = {
     { 't', "text", "TEXT", NTK_OPT_TEXT, &got.text, "some text" },
     { 'n', "count", "N", NTK_OPT_U64, &got.count, "a number" },
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &got.delay_ns, "a time" },
+    { 0, "push", "[=URL]", NTK_OPT_TEXT, &got.push, "may have a value" },
     { 0, "call", "WORD", NTK_OPT_CALL, &call_pointer, "a call" },
     NTK_OPT_COMMON,
     { 0 },
@@ -83,6 +85,19 @@ static void takes_every_form_and_keeps_the_order_of_operands(void **state)
     assert_true(got.flag && got.other);
     assert_string_equal(got.text, "x y");
     assert_true(got.count == 12 && got.delay_ns == UINT64_C(2000000000));
+}
+
+static void a_value_may_be_left_out(void **state)
+{
+    char *without[] = { "prog", "--push", "operand", NULL };
+    char *with[] = { "prog", "--push=http://a=b", NULL };
+    int argc;
+    (void)state;
+
+    assert_int_equal(parse(without, &argc), 2);
+    assert_string_equal(got.push, "");
+    assert_int_equal(parse(with, &argc), 2);
+    assert_string_equal(got.push, "http://a=b");
 }
 
 static void refuses_what_it_does_not_know(void **state)
@@ -140,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_every_form_and_keeps_the_order_of_operands),
+        cmocka_unit_test(a_value_may_be_left_out),
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(help_version_and_completion_end_with_success),
         cmocka_unit_test(stops_at_the_first_operand_when_told),

@@ -183,6 +183,40 @@ static void test_get(void **state)
     assert_non_null(strstr(f->peer.asked, "\r\nX-Who: test\r\n"));
 }
 
+static void test_retry_after(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_http_question question = { .url = f->url };
+    static const struct {
+        const char *answer;
+        uint64_t seconds_min;
+        uint64_t seconds_max;
+    } rows[] = {
+        { "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n", 7, 7 },
+        { "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", 0, 0 },
+        { "HTTP/1.1 503 Busy\r\nRetry-After: -7\r\nContent-Length: 0\r\n\r\n", 0, 0 },
+        { "HTTP/1.1 503 Busy\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n", 0, 0 },
+        { "HTTP/1.1 503 Busy\r\nRetry-After: Wed, 01 Jan 2020 00:00:00 GMT\r\n"
+          "Content-Length: 0\r\n\r\n",
+          0, 0 },
+        { "HTTP/1.1 503 Busy\r\nRetry-After: Wed, 01 Jan 2098 00:00:00 GMT\r\n"
+          "Content-Length: 0\r\n\r\n",
+          3600, 3600 },
+        { "HTTP/1.1 503 Busy\r\nRetry-After: 99999999999999999999\r\nContent-Length: 0\r\n\r\n", 0,
+          3600 },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        peer_play(&f->peer, (struct script){ rows[i].answer, 0, 0, 0 });
+        assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+        peer_done(&f->peer);
+        uint64_t seconds = f->answer.retry_after_ns / UINT64_C(1000000000);
+        if (seconds < rows[i].seconds_min || seconds > rows[i].seconds_max) {
+            fail_msg("row %zu gives %llu s", i, (unsigned long long)seconds);
+        }
+    }
+}
+
 static void test_post_and_trailer(void **state)
 {
     struct fixture *f = *state;
@@ -376,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_get, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_retry_after, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_post_and_trailer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_redirect_is_an_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_connections, set_up, tear_down),

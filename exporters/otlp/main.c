@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-monitor-otlp - options and wiring: reports from a pipe, pushed to a collector by OTLP. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporters/exporter.h"
+#include "exporters/pipe/pipe.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+
+#define VARIABLE(name) "OTEL_EXPORTER_OTLP_METRICS_" name
+
+static const char *arg_endpoint;
+static const char *arg_headers;
+static const char *arg_compression;
+static const char *arg_certificate;
+static const char *arg_client_certificate;
+static const char *arg_client_key;
+static const char *arg_service_name;
+static const char *arg_attributes;
+static const char *arg_histograms;
+static const char *arg_spool;
+static uint64_t arg_timeout_ns;
+static uint64_t arg_interval_ns;
+static bool arg_vendor_only;
+
+static const struct ntk_opt option_rows[] = {
+    { 0, "endpoint", "URL", NTK_OPT_TEXT, &arg_endpoint,
+      "base URL of the collector; /v1/metrics is added; default http://localhost:4318" },
+    { 0, "headers", "LIST", NTK_OPT_TEXT, &arg_headers,
+      "NAME=VALUE,... for each request, values percent-encoded" },
+    { 0, "compression", "NAME", NTK_OPT_TEXT, &arg_compression, "gzip or none; default none" },
+    { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns, "of a request; default 10s" },
+    { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,
+      "push once per interval, and the last report; default: each report" },
+    { 0, "histograms", "KIND", NTK_OPT_TEXT, &arg_histograms,
+      "explicit (default) or exponential buckets" },
+    { 0, "service-name", "NAME", NTK_OPT_TEXT, &arg_service_name,
+      "service.name; default neuron-monitor" },
+    { 0, "resource-attributes", "LIST", NTK_OPT_TEXT, &arg_attributes,
+      "NAME=VALUE,... of the resource, percent-encoded" },
+    { 0, "certificate", "FILE", NTK_OPT_TEXT, &arg_certificate,
+      "PEM: who may have signed the collector's certificate" },
+    { 0, "client-certificate", "FILE", NTK_OPT_TEXT, &arg_client_certificate,
+      "PEM: shown to the collector" },
+    { 0, "client-key", "FILE", NTK_OPT_TEXT, &arg_client_key, "PEM: the key of it" },
+    { 0, "spool", "DIR", NTK_OPT_TEXT, &arg_spool,
+      "keep there what the collector did not take yet; else in memory" },
+    { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &arg_vendor_only,
+      "push only the metrics that the vendor's exporter has" },
+    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor-otlp",
+    .usage = "[OPTION]... < REPORTS",
+    .summary =
+        "Pushes what neuron-monitor reports on standard input to an OpenTelemetry collector, "
+        "OTLP over HTTP:\nneuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
+    .options = option_rows,
+    .epilogue = "The OTEL_... variables of every OTLP exporter count too; an option goes first.",
+};
+
+static int put_variable(const char *name, const char *value, struct ntk_err *err)
+{
+    return value && setenv(name, value, 1) < 0
+               ? ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s: %s", name, strerror(errno))
+               : 0;
+}
+
+static int put_ms(const char *name, uint64_t ns, struct ntk_err *err)
+{
+    char text[32];
+
+    if (!ns) {
+        return 0;
+    }
+    /* What is shorter than a millisecond is one. */
+    snprintf(text, sizeof text, "%llu",
+             (unsigned long long)((ns + NTK_NS_PER_MS - 1) / NTK_NS_PER_MS));
+    return put_variable(name, text, err);
+}
+
+/* An option is the variable of its name, so that there is one way to read and check both. */
+static int put_variables(struct ntk_err *err)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } rows[] = {
+        { VARIABLE("HEADERS"), arg_headers },
+        { VARIABLE("COMPRESSION"), arg_compression },
+        { VARIABLE("DEFAULT_HISTOGRAM_AGGREGATION"), arg_histograms },
+        { VARIABLE("CERTIFICATE"), arg_certificate },
+        { VARIABLE("CLIENT_CERTIFICATE"), arg_client_certificate },
+        { VARIABLE("CLIENT_KEY"), arg_client_key },
+        { "OTEL_SERVICE_NAME", arg_service_name },
+        { "OTEL_RESOURCE_ATTRIBUTES", arg_attributes },
+    };
+    int ret = put_ms(VARIABLE("TIMEOUT"), arg_timeout_ns, err);
+
+    ret = ret < 0 ? ret : put_ms("OTEL_METRIC_EXPORT_INTERVAL", arg_interval_ns, err);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && ret >= 0; i++) {
+        ret = put_variable(rows[i].name, rows[i].value, err);
+    }
+    return ret;
+}
+
+struct sink {
+    const struct ntk_exporter *exporter;
+    void *state;
+};
+
+static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    const struct sink *sink = ctx;
+
+    return sink->exporter->put(sink->state, snapshot, err);
+}
+
+static int drain(void *ctx, struct ntk_err *err)
+{
+    const struct sink *sink = ctx;
+
+    return sink->exporter->drain(sink->state, err);
+}
+
+static int run(const struct ntk_exporter_options *options, struct ntk_err *err)
+{
+    struct sink sink = { .exporter = ntk_exporter_find("otlp") };
+    const struct ntk_pipe_sink pipe_sink = { .put = put, .drain = drain, .ctx = &sink };
+    struct ntk_pipe pipe;
+
+    int ret = ntk_pipe_begin(&pipe, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = sink.exporter->create(options, &sink.state, err);
+    if (ret >= 0) {
+        ret = ntk_pipe_run(&pipe, STDIN_FILENO, &pipe_sink, err);
+        sink.exporter->destroy(sink.state);
+    }
+    ntk_pipe_end(&pipe);
+    return ret;
+}
+
+int main(int argc, char **argv)
+{
+    struct ntk_exporter_options options = { 0 };
+    struct ntk_err err = { 0 };
+    char text[NTK_ERR_TEXT_BYTES + 32];
+
+    ntk_log_set_program(program.name);
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    }
+    if (arg_histograms && !strcmp(arg_histograms, "exponential")) {
+        arg_histograms = "base2_exponential_bucket_histogram";
+    } else if (arg_histograms && !strcmp(arg_histograms, "explicit")) {
+        arg_histograms = "explicit_bucket_histogram";
+    } else if (arg_histograms) {
+        return ntk_opt_usage_error(&program,
+                                   "bad value '%s' of --histograms: explicit or "
+                                   "exponential expected",
+                                   arg_histograms);
+    }
+    options.target = arg_endpoint;
+    options.spool_folder = arg_spool;
+    options.vendor_only = arg_vendor_only;
+    int ret = put_variables(&err);
+    ret = ret < 0 ? ret : run(&options, &err);
+    if (ret < 0) {
+        ntk_log_error(NULL, "%s", ntk_err_format(&err, text, sizeof text));
+        return 1;
+    }
+    return 0;
+}

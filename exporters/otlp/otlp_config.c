@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_config - a table of variables, each with what it sets. */
+#include "exporters/otlp/otlp_config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+
+#define ENDPOINT_DEFAULT "http://localhost:4318"
+#define PATH "v1/metrics"
+#define TIMEOUT_MS_DEFAULT 10000
+#define TIMEOUT_MS_MAX 3600000
+#define INTERVAL_MS_MAX 86400000
+
+struct setting {
+    const char *variable;
+    const char *general; /* of all signals; NULL: none */
+    int (*set)(struct ntk_otlp_config *config, const char *variable, const char *value,
+               struct ntk_err *err);
+};
+
+static int no_memory(struct ntk_err *err)
+{
+    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+}
+
+static int refuse(const char *variable, const char *expected, struct ntk_err *err)
+{
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: %s", variable, expected);
+}
+
+static int replace(char **text, const char *value, struct ntk_err *err)
+{
+    free(*text);
+    *text = strdup(value);
+    return *text ? 0 : no_memory(err);
+}
+
+/* -- lists of NAME=VALUE ------------------------------------------------------------------------ */
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Undoes percent encoding in place; false for one that is none, or a NUL. */
+static bool decode(char *text)
+{
+    char *to = text;
+
+    for (; *text; text++) {
+        if (*text == '%') {
+            int high = hex_digit(text[1]);
+            int low = high < 0 ? -1 : hex_digit(text[2]);
+            if (low < 0 || high * 16 + low == 0) {
+                return false;
+            }
+            *to++ = (char)(high * 16 + low);
+            text += 2;
+        } else {
+            *to++ = *text;
+        }
+    }
+    *to = '\0';
+    return true;
+}
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    for (size_t length = strlen(text); length && strchr(" \t", text[length - 1]);) {
+        text[--length] = '\0';
+    }
+    return text;
+}
+
+static void free_pairs(struct ntk_vec *pairs)
+{
+    ntk_vec_each(struct ntk_otlp_pair, pair, pairs) {
+        free(pair->name);
+        free(pair->value);
+    }
+    ntk_vec_fini(pairs);
+}
+
+/* The later of two with a name counts. */
+static int set_pair(struct ntk_vec *pairs, const char *name, const char *value,
+                    int (*compare)(const char *a, const char *b), struct ntk_err *err)
+{
+    struct ntk_otlp_pair added = { strdup(name), strdup(value) };
+
+    if (!added.name || !added.value) {
+        free(added.name);
+        free(added.value);
+        return no_memory(err);
+    }
+    ntk_vec_each(struct ntk_otlp_pair, pair, pairs) {
+        if (!compare(pair->name, name)) {
+            free(pair->name);
+            free(pair->value);
+            *pair = added;
+            return 0;
+        }
+    }
+    if (ntk_vec_push(pairs, &added) < 0) {
+        free(added.name);
+        free(added.value);
+        return no_memory(err);
+    }
+    return 0;
+}
+
+/* "a=b,c=d" to pairs, one after the other through add(). */
+static int read_list(struct ntk_otlp_config *config, const char *variable, const char *value,
+                     int (*add)(struct ntk_otlp_config *config, const char *variable, char *name,
+                                char *value, struct ntk_err *err),
+                     struct ntk_err *err)
+{
+    char *copy = strdup(value);
+    char *rest = NULL;
+    int ret = copy ? 0 : no_memory(err);
+
+    for (char *item = copy ? strtok_r(copy, ",", &rest) : NULL; item && ret >= 0;
+         item = strtok_r(NULL, ",", &rest)) {
+        item = trim(item);
+        if (!*item) {
+            continue;
+        }
+        char *equals = strchr(item, '=');
+        if (!equals || equals == item) {
+            ret = refuse(variable, "NAME=VALUE with commas between expected", err);
+            break;
+        }
+        *equals = '\0';
+        char *name = trim(item);
+        char *text = trim(equals + 1);
+        if (!*name || !decode(name) || !decode(text)) {
+            ret = refuse(variable, "a name is missing or a percent sign encodes nothing", err);
+            break;
+        }
+        ret = add(config, variable, name, text, err);
+    }
+    free(copy);
+    return ret;
+}
+
+/* Of the message itself: the exporter makes them. */
+static const char *const own_headers[] = { "content-type", "content-encoding", "content-length",
+                                           "transfer-encoding", "host" };
+
+static int add_header(struct ntk_otlp_config *config, const char *variable, char *name, char *value,
+                      struct ntk_err *err)
+{
+    for (const char *c = name; *c; c++) {
+        if (!isalnum((unsigned char)*c) && !strchr("!#$%&'*+-.^_`|~", *c)) {
+            return refuse(variable, "a name is none of a header", err);
+        }
+    }
+    for (const char *c = value; *c; c++) {
+        if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f) {
+            return refuse(variable, "a value has a control character", err);
+        }
+    }
+    for (size_t i = 0; i < sizeof own_headers / sizeof *own_headers; i++) {
+        if (!strcasecmp(name, own_headers[i])) {
+            return refuse(variable, "a header is one that the exporter sets", err);
+        }
+    }
+    if (config->headers.count == NTK_OTLP_HEADERS_MAX) {
+        return refuse(variable, "too many headers", err);
+    }
+    return set_pair(&config->headers, name, value, strcasecmp, err);
+}
+
+static int add_attribute(struct ntk_otlp_config *config, const char *variable, char *name,
+                         char *value, struct ntk_err *err)
+{
+    char clean_name[NTK_OTLP_VALUE_BYTES_MAX + 1];
+    char clean_value[NTK_OTLP_VALUE_BYTES_MAX + 1];
+
+    if (config->attributes.count == NTK_OTLP_ATTRIBUTES_MAX) {
+        return refuse(variable, "too many attributes", err);
+    }
+    ntk_str_copy_clean(clean_name, sizeof clean_name, name, strlen(name));
+    ntk_str_copy_clean(clean_value, sizeof clean_value, value, strlen(value));
+    return set_pair(&config->attributes, clean_name, clean_value, strcmp, err);
+}
+
+/* -- what each variable sets -------------------------------------------------------------------- */
+
+static bool is_url(const char *value)
+{
+    const char *host = ntk_str_starts_with(value, "http://")    ? value + 7
+                       : ntk_str_starts_with(value, "https://") ? value + 8
+                                                                : NULL;
+
+    for (const char *c = value; *c; c++) {
+        if ((unsigned char)*c <= 0x20 || *c == 0x7f) {
+            return false;
+        }
+    }
+    return host && *host && !strchr("/?#:", *host);
+}
+
+static int set_url(struct ntk_otlp_config *config, const char *variable, const char *value,
+                   struct ntk_err *err)
+{
+    return is_url(value) ? replace(&config->url, value, err)
+                         : refuse(variable, "a URL with http:// or https:// expected", err);
+}
+
+/* The path of metrics behind that of the base, but before a query. */
+static int set_base(struct ntk_otlp_config *config, const char *variable, const char *value,
+                    struct ntk_err *err)
+{
+    char url[NTK_OTLP_VALUE_BYTES_MAX + sizeof PATH + 2];
+    int length = (int)strcspn(value, "?#");
+    bool has_slash = length > 0 && value[length - 1] == '/';
+    bool is_whole = length >= (int)sizeof "/" PATH &&
+                    !strncmp(value + length - strlen("/" PATH), "/" PATH, strlen("/" PATH));
+
+    (void)snprintf(url, sizeof url, "%.*s%s%s%s", length, value, is_whole || has_slash ? "" : "/",
+                   is_whole ? "" : PATH, value + length);
+    return set_url(config, variable, is_url(value) ? url : value, err);
+}
+
+static int set_headers(struct ntk_otlp_config *config, const char *variable, const char *value,
+                       struct ntk_err *err)
+{
+    return read_list(config, variable, value, add_header, err);
+}
+
+static int set_attributes(struct ntk_otlp_config *config, const char *variable, const char *value,
+                          struct ntk_err *err)
+{
+    return read_list(config, variable, value, add_attribute, err);
+}
+
+static int set_service_name(struct ntk_otlp_config *config, const char *variable, const char *value,
+                            struct ntk_err *err)
+{
+    char copy[NTK_OTLP_VALUE_BYTES_MAX + 1];
+
+    ntk_str_copy(copy, sizeof copy, value);
+    return add_attribute(config, variable, (char[]){ "service.name" }, copy, err);
+}
+
+static int set_ms(const char *variable, const char *value, uint64_t max_ms, uint64_t *out_ns,
+                  struct ntk_err *err)
+{
+    uint64_t ms;
+
+    if (ntk_str_parse_u64(value, &ms) < 0 || ms == 0 || ms > max_ms) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s: milliseconds from 1 to %llu expected", variable,
+                           (unsigned long long)max_ms);
+    }
+    *out_ns = ms * NTK_NS_PER_MS;
+    return 0;
+}
+
+static int set_timeout(struct ntk_otlp_config *config, const char *variable, const char *value,
+                       struct ntk_err *err)
+{
+    return set_ms(variable, value, TIMEOUT_MS_MAX, &config->timeout_ns, err);
+}
+
+static int set_interval(struct ntk_otlp_config *config, const char *variable, const char *value,
+                        struct ntk_err *err)
+{
+    return set_ms(variable, value, INTERVAL_MS_MAX, &config->interval_ns, err);
+}
+
+static int set_compression(struct ntk_otlp_config *config, const char *variable, const char *value,
+                           struct ntk_err *err)
+{
+    config->has_gzip = !strcasecmp(value, "gzip");
+    return config->has_gzip || !strcasecmp(value, "none")
+               ? 0
+               : refuse(variable, "gzip or none expected", err);
+}
+
+static int set_protocol(struct ntk_otlp_config *config, const char *variable, const char *value,
+                        struct ntk_err *err)
+{
+    (void)config;
+    return !strcasecmp(value, "http/protobuf")
+               ? 0
+               : refuse(variable, "only http/protobuf is spoken here", err);
+}
+
+static int set_temporality(struct ntk_otlp_config *config, const char *variable, const char *value,
+                           struct ntk_err *err)
+{
+    (void)config;
+    return !strcasecmp(value, "cumulative")
+               ? 0
+               : refuse(variable, "only cumulative is sent: a collector can make deltas of it",
+                        err);
+}
+
+static int set_histograms(struct ntk_otlp_config *config, const char *variable, const char *value,
+                          struct ntk_err *err)
+{
+    config->has_exponential = !strcasecmp(value, "base2_exponential_bucket_histogram");
+    return config->has_exponential || !strcasecmp(value, "explicit_bucket_histogram")
+               ? 0
+               : refuse(variable,
+                        "explicit_bucket_histogram or base2_exponential_bucket_histogram expected",
+                        err);
+}
+
+static int set_ca_file(struct ntk_otlp_config *config, const char *variable, const char *value,
+                       struct ntk_err *err)
+{
+    (void)variable;
+    return replace(&config->ca_file, value, err);
+}
+
+static int set_cert_file(struct ntk_otlp_config *config, const char *variable, const char *value,
+                         struct ntk_err *err)
+{
+    (void)variable;
+    return replace(&config->cert_file, value, err);
+}
+
+static int set_key_file(struct ntk_otlp_config *config, const char *variable, const char *value,
+                        struct ntk_err *err)
+{
+    (void)variable;
+    return replace(&config->key_file, value, err);
+}
+
+#define OF_SIGNAL(name) "OTEL_EXPORTER_OTLP_METRICS_" name, "OTEL_EXPORTER_OTLP_" name
+
+/* In the order in which they count: a later row replaces what an earlier one set. */
+static const struct setting settings[] = {
+    { "OTEL_EXPORTER_OTLP_ENDPOINT", NULL, set_base },
+    { "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", NULL, set_url },
+    { OF_SIGNAL("HEADERS"), set_headers },
+    { OF_SIGNAL("TIMEOUT"), set_timeout },
+    { OF_SIGNAL("COMPRESSION"), set_compression },
+    { OF_SIGNAL("PROTOCOL"), set_protocol },
+    { OF_SIGNAL("CERTIFICATE"), set_ca_file },
+    { OF_SIGNAL("CLIENT_CERTIFICATE"), set_cert_file },
+    { OF_SIGNAL("CLIENT_KEY"), set_key_file },
+    { "OTEL_METRIC_EXPORT_INTERVAL", NULL, set_interval },
+    { "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", NULL, set_temporality },
+    { "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", NULL, set_histograms },
+    { "OTEL_RESOURCE_ATTRIBUTES", NULL, set_attributes },
+    { "OTEL_SERVICE_NAME", NULL, set_service_name },
+};
+
+/* NULL when it is unset or empty. */
+static const char *value_of(char *(*get)(const char *name), const char *variable)
+{
+    const char *value = variable ? get(variable) : NULL;
+
+    return value && *value ? value : NULL;
+}
+
+static int read_disabled(struct ntk_otlp_config *config, char *(*get)(const char *name),
+                         struct ntk_err *err)
+{
+    const char *disabled = value_of(get, "OTEL_SDK_DISABLED");
+    const char *exporter = value_of(get, "OTEL_METRICS_EXPORTER");
+
+    config->is_disabled =
+        (disabled && !strcasecmp(disabled, "true")) || (exporter && !strcasecmp(exporter, "none"));
+    return config->is_disabled || !exporter || !strcasecmp(exporter, "otlp")
+               ? 0
+               : refuse("OTEL_METRICS_EXPORTER", "otlp or none expected", err);
+}
+
+static int apply(const struct setting *setting, struct ntk_otlp_config *config,
+                 char *(*get)(const char *name), struct ntk_err *err)
+{
+    const char *variable = setting->variable;
+    const char *value = value_of(get, variable);
+
+    if (!value) {
+        variable = setting->general;
+        value = value_of(get, variable);
+    }
+    if (!value) {
+        return 0;
+    }
+    if (strlen(value) > NTK_OTLP_VALUE_BYTES_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: longer than %d bytes", variable,
+                           NTK_OTLP_VALUE_BYTES_MAX);
+    }
+    return setting->set(config, variable, value, err);
+}
+
+int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
+                         char *(*get)(const char *name), struct ntk_err *err)
+{
+    ntk_vec_init(&config->headers, sizeof(struct ntk_otlp_pair));
+    ntk_vec_init(&config->attributes, sizeof(struct ntk_otlp_pair));
+    config->timeout_ns = TIMEOUT_MS_DEFAULT * NTK_NS_PER_MS;
+    int ret = read_disabled(config, get, err);
+    if (ret < 0 || config->is_disabled) {
+        return ret;
+    }
+    ret = set_base(config, "OTLP", ENDPOINT_DEFAULT, err);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings && ret >= 0; i++) {
+        ret = apply(&settings[i], config, get, err);
+    }
+    if (ret >= 0 && endpoint && *endpoint) {
+        ret = strlen(endpoint) > NTK_OTLP_VALUE_BYTES_MAX
+                  ? refuse("OTLP", "the URL is too long", err)
+                  : set_base(config, "OTLP", endpoint, err);
+    }
+    if (ret >= 0 && config->key_file && !config->cert_file) {
+        ret = refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", "there is no client certificate", err);
+    }
+    return ret;
+}
+
+void ntk_otlp_config_fini(struct ntk_otlp_config *config)
+{
+    free_pairs(&config->headers);
+    free_pairs(&config->attributes);
+    free(config->url);
+    free(config->ca_file);
+    free(config->cert_file);
+    free(config->key_file);
+    memset(config, 0, sizeof *config);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * otlp_config - where and how to push, from the variables that every OTLP exporter reads.
+ *
+ * A variable that is empty counts as unset; one of metrics (OTEL_EXPORTER_OTLP_METRICS_...) goes
+ * before the one of all signals. What cannot be done is refused by name, nothing is guessed.
+ *
+ * Source: opentelemetry-specification, protocol/exporter.md and configuration/sdk-environment-variables.md.
+ * Owner:   caller's storage, zeroed before _read; _fini frees, also after a failure.
+ * Threads: plain data.
+ */
+#ifndef NTK_EXPORTERS_OTLP_OTLP_CONFIG_H
+#define NTK_EXPORTERS_OTLP_OTLP_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_OTLP_HEADERS_MAX 64
+#define NTK_OTLP_ATTRIBUTES_MAX 128
+#define NTK_OTLP_VALUE_BYTES_MAX 8192 /* of a variable, and of what it says */
+
+struct ntk_otlp_pair {
+    char *name;
+    char *value; /* decoded; valid UTF-8 of an attribute */
+};
+
+struct ntk_otlp_config {
+    bool is_disabled; /* nothing is pushed, the rest is not filled */
+    bool has_gzip;
+    bool has_exponential; /* histograms with exponential buckets instead of explicit ones */
+    uint64_t timeout_ns;
+    uint64_t interval_ns; /* between two pushes; 0: each report */
+    char *url;
+    struct ntk_vec headers;    /* struct ntk_otlp_pair */
+    struct ntk_vec attributes; /* struct ntk_otlp_pair, each name once */
+    char *ca_file;             /* these may be NULL */
+    char *cert_file;
+    char *key_file;
+};
+
+/* endpoint is a base URL that goes before the variables'; NULL or "": none. get is getenv() or a
+ * stand-in. 0; -EINVAL with a sentence, -ENOMEM. */
+int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
+                         char *(*get)(const char *name), struct ntk_err *err);
+void ntk_otlp_config_fini(struct ntk_otlp_config *config);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

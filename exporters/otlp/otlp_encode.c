@@ -1,0 +1,712 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_encode - points of the page to metrics, metrics to requests. */
+#include "exporters/otlp/otlp_encode.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "exporters/otlp/otlp.pb-c.h"
+#include "exporters/otlp/otlp_config.h"
+#include "exporters/prometheus/prometheus_walk.h"
+#include "shared/base/clock.h"
+#include "shared/base/map.h"
+#include "shared/base/str.h"
+
+#define SCOPE "neuron-monitor"
+#define FLAG_NO_VALUE 1u
+#define NS (double)NTK_NS_PER_SECOND
+/* Between the parts of a series' key; labels have no control characters. */
+#define KEY_SEPARATOR '\x1f'
+#define INSTANCE_LABELS 7
+
+/* Memory of one request, freed with it. */
+struct chunk {
+    struct chunk *next;
+    max_align_t bytes[];
+};
+
+struct series {
+    uint64_t generation; /* of the page that had it last */
+    uint64_t began_ns;
+};
+
+struct ntk_otlp {
+    struct ntk_otlp_options options;
+    struct utsname system;
+    struct ntk_map seen[NTK_PROMETHEUS_FAMILIES]; /* by labels: struct series */
+    uint64_t generation;
+
+    /* Of the page that is being encoded. */
+    const struct ntk_prometheus_page *page;
+    const char *host_name;
+    uint64_t time_ns;
+    int (*emit)(struct ntk_buf *request, uint64_t point_count, void *ctx, struct ntk_err *err);
+    void *ctx;
+    struct ntk_err *err;
+    int ret; /* the first failure */
+
+    /* Of the request that is being made. */
+    struct chunk *chunks;
+    struct ntk_vec metrics; /* Ntk__Otlp__Metric * */
+    struct ntk_vec points;  /* of the metric: void *, what its kind needs */
+    uint64_t point_count;
+
+    size_t family;
+    const struct ntk_metric_row *row;
+    size_t found_count; /* known series that this page has too */
+};
+
+static void fail(struct ntk_otlp *state)
+{
+    if (state->ret >= 0) {
+        state->ret = ntk_err_set(state->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+}
+
+/* Zeroed, until the request is done; NULL without memory, which is then the state's failure. */
+static void *take(struct ntk_otlp *state, size_t count, size_t item_bytes)
+{
+    struct chunk *chunk = calloc(1, sizeof *chunk + count * item_bytes);
+
+    if (!chunk) {
+        fail(state);
+        return NULL;
+    }
+    chunk->next = state->chunks;
+    state->chunks = chunk;
+    return chunk->bytes;
+}
+
+static char *take_text(struct ntk_otlp *state, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = take(state, bytes, 1);
+
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+/* The pointers of a vec as an array of the request. */
+static void *take_array(struct ntk_otlp *state, const struct ntk_vec *vec)
+{
+    void *array = take(state, vec->count, sizeof(void *));
+
+    return array ? memcpy(array, vec->items, vec->count * sizeof(void *)) : NULL;
+}
+
+static void forget_request(struct ntk_otlp *state)
+{
+    while (state->chunks) {
+        struct chunk *chunk = state->chunks;
+        state->chunks = chunk->next;
+        free(chunk);
+    }
+    ntk_vec_clear(&state->metrics);
+    ntk_vec_clear(&state->points);
+    state->point_count = 0;
+}
+
+struct ntk_otlp *ntk_otlp_create(const struct ntk_otlp_options *options)
+{
+    struct ntk_otlp *state = calloc(1, sizeof *state);
+
+    if (!state) {
+        return NULL;
+    }
+    state->options = *options;
+    (void)uname(&state->system);
+    ntk_vec_init(&state->metrics, sizeof(void *));
+    ntk_vec_init(&state->points, sizeof(void *));
+    return state;
+}
+
+void ntk_otlp_destroy(struct ntk_otlp *state)
+{
+    if (!state) {
+        return;
+    }
+    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
+        ntk_map_each(entry, &state->seen[i]) {
+            free(entry->value);
+        }
+        ntk_map_fini(&state->seen[i]);
+    }
+    forget_request(state);
+    ntk_vec_fini(&state->metrics);
+    ntk_vec_fini(&state->points);
+    free(state);
+}
+
+/* -- names -------------------------------------------------------------------------------------- */
+
+/* What the translation to Prometheus makes of a unit at the end of a name. */
+static const struct {
+    const char *code;
+    const char *suffix;
+    const char *without; /* the code where the name has not the suffix: braces are not translated */
+} units[] = {
+    [NTK_METRIC_UNIT_RATIO] = { "1", "_ratio", "" },
+    [NTK_METRIC_UNIT_SECONDS] = { "s", "_seconds", "" },
+    [NTK_METRIC_UNIT_BYTES] = { "By", "_bytes", "{byte}" },
+    [NTK_METRIC_UNIT_COUNT] = { "", "", "{count}" },
+    [NTK_METRIC_UNIT_RATE] = { "", "", "" },
+    [NTK_METRIC_UNIT_INFO] = { "", "", "" },
+};
+
+static bool cut_end(char *name, const char *end)
+{
+    if (!*end || !ntk_str_ends_with(name, end)) {
+        return false;
+    }
+    name[strlen(name) - strlen(end)] = '\0';
+    return true;
+}
+
+const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_NAME_BYTES])
+{
+    ntk_str_copy(name, NTK_OTLP_NAME_BYTES, row->name);
+    if (row->kind == NTK_METRIC_KIND_COUNTER) {
+        cut_end(name, "_total");
+    }
+    return cut_end(name, units[row->unit].suffix) ? units[row->unit].code
+                                                  : units[row->unit].without;
+}
+
+/* -- attributes --------------------------------------------------------------------------------- */
+
+/* name and value are borrowed until the request is done. */
+static Ntk__Otlp__KeyValue *make_attribute(struct ntk_otlp *state, const char *name,
+                                           const char *value)
+{
+    Ntk__Otlp__KeyValue *attribute = take(state, 1, sizeof *attribute);
+    Ntk__Otlp__AnyValue *any = take(state, 1, sizeof *any);
+
+    if (!attribute || !any) {
+        return NULL;
+    }
+    ntk__otlp__key_value__init(attribute);
+    ntk__otlp__any_value__init(any);
+    any->value_case = NTK__OTLP__ANY_VALUE__VALUE_TEXT;
+    any->text = (char *)(uintptr_t)value;
+    attribute->key = (char *)(uintptr_t)name;
+    attribute->value = any;
+    return attribute;
+}
+
+/* What describes the machine, in the words of the conventions; the user's words go before ours. */
+static Ntk__Otlp__Resource *make_resource(struct ntk_otlp *state)
+{
+    const struct ntk_prometheus_page *page = state->page;
+    bool is_aws = page->instance_id[0] || page->region[0];
+    const char *machine = state->system.machine;
+    const char *arch = !strcmp(machine, "x86_64")    ? "amd64"
+                       : !strcmp(machine, "aarch64") ? "arm64"
+                                                     : machine;
+    const struct ntk_otlp_pair ours[] = {
+        { "service.name", SCOPE },
+        { "service.instance.id",
+          (char *)(uintptr_t)(page->instance_id[0] ? page->instance_id : state->host_name) },
+        { "service.version", NTK_VERSION },
+        { "host.name", (char *)(uintptr_t)state->host_name },
+        { "host.id", (char *)(uintptr_t)page->instance_id },
+        { "host.type", (char *)(uintptr_t)page->instance_type },
+        { "host.arch", (char *)(uintptr_t)arch },
+        { "os.type", "linux" },
+        { "cloud.provider", is_aws ? "aws" : "" },
+        { "cloud.platform", is_aws ? "aws_ec2" : "" },
+        { "cloud.region", (char *)(uintptr_t)page->region },
+        { "cloud.availability_zone", (char *)(uintptr_t)page->zone },
+    };
+    const size_t our_count = sizeof ours / sizeof *ours;
+    const struct ntk_vec *theirs = state->options.attributes;
+    size_t their_count = theirs ? theirs->count : 0;
+    Ntk__Otlp__Resource *resource = take(state, 1, sizeof *resource);
+    Ntk__Otlp__KeyValue **rows = take(state, our_count + their_count, sizeof(void *));
+
+    if (!resource || !rows) {
+        return NULL;
+    }
+    ntk__otlp__resource__init(resource);
+    resource->attributes = rows;
+    for (size_t i = 0; i < their_count; i++) {
+        const struct ntk_otlp_pair *pair = ntk_vec_at(theirs, i);
+        rows[resource->n_attributes++] = make_attribute(state, pair->name, pair->value);
+    }
+    for (size_t i = 0; i < our_count; i++) {
+        bool is_theirs = false;
+        for (size_t k = 0; k < their_count && !is_theirs; k++) {
+            const struct ntk_otlp_pair *pair = ntk_vec_at(theirs, k);
+            is_theirs = !strcmp(pair->name, ours[i].name);
+        }
+        if (!is_theirs && ours[i].value[0]) {
+            rows[resource->n_attributes++] = make_attribute(state, ours[i].name, ours[i].value);
+        }
+    }
+    return resource;
+}
+
+/* -- requests ----------------------------------------------------------------------------------- */
+
+static Ntk__Otlp__Request *make_request(struct ntk_otlp *state)
+{
+    Ntk__Otlp__Request *request = take(state, 1, sizeof *request);
+    Ntk__Otlp__ResourceMetrics *resource = take(state, 1, sizeof *resource);
+    Ntk__Otlp__ResourceMetrics **resources = take(state, 1, sizeof(void *));
+    Ntk__Otlp__ScopeMetrics *scope = take(state, 1, sizeof *scope);
+    Ntk__Otlp__ScopeMetrics **scopes = take(state, 1, sizeof(void *));
+    Ntk__Otlp__Scope *name = take(state, 1, sizeof *name);
+    Ntk__Otlp__Metric **metrics = take_array(state, &state->metrics);
+
+    if (!request || !resource || !resources || !scope || !scopes || !name || !metrics) {
+        return NULL;
+    }
+    ntk__otlp__request__init(request);
+    ntk__otlp__resource_metrics__init(resource);
+    ntk__otlp__scope_metrics__init(scope);
+    ntk__otlp__scope__init(name);
+    name->name = (char *)(uintptr_t)SCOPE;
+    name->version = (char *)(uintptr_t)NTK_VERSION;
+    scope->scope = name;
+    scope->metrics = metrics;
+    scope->n_metrics = state->metrics.count;
+    scopes[0] = scope;
+    resource->resource = make_resource(state);
+    resource->scope_metrics = scopes;
+    resource->n_scope_metrics = 1;
+    resources[0] = resource;
+    request->resource_metrics = resources;
+    request->n_resource_metrics = 1;
+    return request;
+}
+
+static void flush(struct ntk_otlp *state)
+{
+    struct ntk_buf out = { 0 };
+    uint64_t count = state->point_count;
+
+    if (count > 0 && state->ret >= 0) {
+        Ntk__Otlp__Request *request = make_request(state);
+        void *to = request && state->ret >= 0
+                       ? ntk_buf_extend(&out, ntk__otlp__request__get_packed_size(request))
+                       : NULL;
+        if (to) {
+            ntk__otlp__request__pack(request, to);
+            state->ret = state->emit(&out, count, state->ctx, state->err);
+        } else {
+            fail(state);
+        }
+    }
+    ntk_buf_fini(&out);
+    forget_request(state);
+}
+
+/* The points so far as a metric of the family. */
+static void end_metric(struct ntk_otlp *state)
+{
+    char name[NTK_OTLP_NAME_BYTES];
+    size_t count = state->points.count;
+    Ntk__Otlp__Metric *metric = count ? take(state, 1, sizeof *metric) : NULL;
+    void *points = metric ? take_array(state, &state->points) : NULL;
+
+    ntk_vec_clear(&state->points);
+    if (!points) {
+        return;
+    }
+    ntk__otlp__metric__init(metric);
+    metric->unit = (char *)(uintptr_t)ntk_otlp_name(state->row, name);
+    metric->name = take_text(state, name);
+    metric->description = (char *)(uintptr_t)state->row->help;
+    if (state->row->kind == NTK_METRIC_KIND_COUNTER) {
+        metric->data_case = NTK__OTLP__METRIC__DATA_SUM;
+        metric->sum = take(state, 1, sizeof *metric->sum);
+        if (metric->sum) {
+            ntk__otlp__sum__init(metric->sum);
+            metric->sum->aggregation_temporality = NTK__OTLP__TEMPORALITY__CUMULATIVE;
+            metric->sum->is_monotonic = true;
+            metric->sum->data_points = points;
+            metric->sum->n_data_points = count;
+        }
+    } else if (state->row->kind == NTK_METRIC_KIND_HISTOGRAM && state->options.has_exponential) {
+        metric->data_case = NTK__OTLP__METRIC__DATA_EXPONENTIAL_HISTOGRAM;
+        Ntk__Otlp__ExponentialHistogram *histogram = take(state, 1, sizeof *histogram);
+        metric->exponential_histogram = histogram;
+        if (histogram) {
+            ntk__otlp__exponential_histogram__init(histogram);
+            histogram->aggregation_temporality = NTK__OTLP__TEMPORALITY__CUMULATIVE;
+            histogram->data_points = points;
+            histogram->n_data_points = count;
+        }
+    } else if (state->row->kind == NTK_METRIC_KIND_HISTOGRAM) {
+        metric->data_case = NTK__OTLP__METRIC__DATA_HISTOGRAM;
+        metric->histogram = take(state, 1, sizeof *metric->histogram);
+        if (metric->histogram) {
+            ntk__otlp__histogram__init(metric->histogram);
+            metric->histogram->aggregation_temporality = NTK__OTLP__TEMPORALITY__CUMULATIVE;
+            metric->histogram->data_points = points;
+            metric->histogram->n_data_points = count;
+        }
+    } else {
+        metric->data_case = NTK__OTLP__METRIC__DATA_GAUGE;
+        metric->gauge = take(state, 1, sizeof *metric->gauge);
+        if (metric->gauge) {
+            ntk__otlp__gauge__init(metric->gauge);
+            metric->gauge->data_points = points;
+            metric->gauge->n_data_points = count;
+        }
+    }
+    if (ntk_vec_push(&state->metrics, &metric) < 0) {
+        fail(state);
+    }
+}
+
+/* -- points ------------------------------------------------------------------------------------- */
+
+struct attributes {
+    Ntk__Otlp__KeyValue **rows;
+    size_t count;
+};
+
+static void *make_number(struct ntk_otlp *state, const struct ntk_prometheus_point *point,
+                         struct attributes attributes)
+{
+    Ntk__Otlp__NumberPoint *number = take(state, 1, sizeof *number);
+
+    if (!number) {
+        return NULL;
+    }
+    ntk__otlp__number_point__init(number);
+    number->start_time_unix_nano = point->began_ns;
+    number->time_unix_nano = state->time_ns;
+    number->attributes = attributes.rows;
+    number->n_attributes = attributes.count;
+    if (point->is_integer && point->integer <= INT64_MAX) {
+        number->value_case = NTK__OTLP__NUMBER_POINT__VALUE_AS_INT;
+        number->as_int = (int64_t)point->integer;
+    } else {
+        number->value_case = NTK__OTLP__NUMBER_POINT__VALUE_AS_DOUBLE;
+        number->as_double = point->number;
+    }
+    return number;
+}
+
+static void *make_histogram(struct ntk_otlp *state, const struct ntk_prometheus_point *point,
+                            struct attributes attributes)
+{
+    const struct ntk_latency_series *edges = &point->latency->edges;
+    Ntk__Otlp__HistogramPoint *histogram = take(state, 1, sizeof *histogram);
+    uint64_t *counts = take(state, NTK_LATENCY_EDGE_COUNT + 1, sizeof *counts);
+    double *bounds = take(state, NTK_LATENCY_EDGE_COUNT, sizeof *bounds);
+    uint64_t below = 0;
+
+    if (!histogram || !counts || !bounds) {
+        return NULL;
+    }
+    ntk__otlp__histogram_point__init(histogram);
+    for (unsigned i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
+        bounds[i] = (double)(UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i)) / NS;
+        counts[i] = edges->below[i] - below;
+        below = edges->below[i];
+    }
+    counts[NTK_LATENCY_EDGE_COUNT] = edges->count - below;
+    histogram->start_time_unix_nano = point->began_ns;
+    histogram->time_unix_nano = state->time_ns;
+    histogram->attributes = attributes.rows;
+    histogram->n_attributes = attributes.count;
+    histogram->count = edges->count;
+    histogram->optional_sum_case = NTK__OTLP__HISTOGRAM_POINT__OPTIONAL_SUM_SUM;
+    histogram->sum = (double)edges->sum_ns / NS;
+    histogram->bucket_counts = counts;
+    histogram->n_bucket_counts = NTK_LATENCY_EDGE_COUNT + 1;
+    histogram->explicit_bounds = bounds;
+    histogram->n_explicit_bounds = NTK_LATENCY_EDGE_COUNT;
+    return histogram;
+}
+
+/* NULL too when the page keeps no whole histogram of the series. */
+static void *make_exponential(struct ntk_otlp *state, const struct ntk_prometheus_point *point,
+                              struct attributes attributes)
+{
+    struct ntk_otlp_buckets *buckets = take(state, 1, sizeof *buckets);
+    Ntk__Otlp__ExponentialPoint *histogram = take(state, 1, sizeof *histogram);
+    Ntk__Otlp__Buckets *positive = take(state, 1, sizeof *positive);
+
+    if (!point->latency->fine || !buckets || !histogram || !positive) {
+        return NULL;
+    }
+    ntk_otlp_buckets_make(point->latency->fine, buckets);
+    ntk__otlp__exponential_point__init(histogram);
+    ntk__otlp__buckets__init(positive);
+    positive->offset = buckets->offset;
+    positive->bucket_counts = buckets->bucket;
+    positive->n_bucket_counts = buckets->bucket_count;
+    histogram->start_time_unix_nano = point->began_ns;
+    histogram->time_unix_nano = state->time_ns;
+    histogram->attributes = attributes.rows;
+    histogram->n_attributes = attributes.count;
+    histogram->count = buckets->count;
+    histogram->optional_sum_case = NTK__OTLP__EXPONENTIAL_POINT__OPTIONAL_SUM_SUM;
+    histogram->sum = (double)point->latency->fine->sum_ns / NS;
+    histogram->scale = buckets->scale;
+    histogram->zero_count = buckets->zero_count;
+    histogram->positive = positive;
+    return histogram;
+}
+
+/* The last point of a series: its time and who it is. */
+static void *make_end(struct ntk_otlp *state, uint64_t began_ns, struct attributes attributes)
+{
+    bool is_histogram = state->row->kind == NTK_METRIC_KIND_HISTOGRAM;
+
+#define MAKE_END(type, init)                      \
+    do {                                          \
+        type *end = take(state, 1, sizeof *end);  \
+        if (end) {                                \
+            init(end);                            \
+            end->start_time_unix_nano = began_ns; \
+            end->time_unix_nano = state->time_ns; \
+            end->attributes = attributes.rows;    \
+            end->n_attributes = attributes.count; \
+            end->flags = FLAG_NO_VALUE;           \
+        }                                         \
+        return end;                               \
+    } while (0)
+
+    if (is_histogram && state->options.has_exponential) {
+        MAKE_END(Ntk__Otlp__ExponentialPoint, ntk__otlp__exponential_point__init);
+    }
+    if (is_histogram) {
+        MAKE_END(Ntk__Otlp__HistogramPoint, ntk__otlp__histogram_point__init);
+    }
+    MAKE_END(Ntk__Otlp__NumberPoint, ntk__otlp__number_point__init);
+#undef MAKE_END
+}
+
+static void add_point(struct ntk_otlp *state, void *point)
+{
+    if (!point) {
+        return;
+    }
+    if (ntk_vec_push(&state->points, &point) < 0) {
+        fail(state);
+        return;
+    }
+    state->point_count++;
+}
+
+/* Before a point is made: what it takes from the request must live as long as the request. */
+static void make_room(struct ntk_otlp *state)
+{
+    if (state->point_count >= NTK_OTLP_POINTS_MAX) {
+        end_metric(state);
+        flush(state);
+    }
+}
+
+/* name, value, name, value ... each behind a separator. */
+static char *make_key(struct ntk_otlp *state, const struct ntk_prometheus_label *labels)
+{
+    size_t bytes = 1;
+
+    for (const struct ntk_prometheus_label *label = labels; label->name; label++) {
+        bytes += strlen(label->name) + strlen(label->value) + 2;
+    }
+    char *key = take(state, bytes, 1);
+    char *at = key;
+    for (; key && labels->name; labels++) {
+        at += snprintf(at, bytes - (size_t)(at - key), "%c%s%c%s", KEY_SEPARATOR, labels->name,
+                       KEY_SEPARATOR, labels->value);
+    }
+    return key;
+}
+
+/* The attributes of a key, which is cut up; a value that is "" is none, as in Prometheus. */
+static struct attributes read_key(struct ntk_otlp *state, char *key)
+{
+    struct attributes attributes = {
+        take(state, NTK_PROMETHEUS_LABELS_MAX + INSTANCE_LABELS, sizeof(void *)), 0
+    };
+
+    while (*key && attributes.rows) {
+        char *name = key + 1;
+        char *value = strchr(name, KEY_SEPARATOR);
+        *value++ = '\0';
+        key = value + strcspn(value, (const char[]){ KEY_SEPARATOR, '\0' });
+        char separator = *key;
+        *key = '\0';
+        if (*value) {
+            attributes.rows[attributes.count] =
+                make_attribute(state, name, take_text(state, value));
+            attributes.count += attributes.rows[attributes.count] != NULL;
+        }
+        *key = separator;
+    }
+    return attributes;
+}
+
+/* False without memory. */
+static bool remember(struct ntk_otlp *state, const char *key, uint64_t began_ns)
+{
+    struct ntk_map *seen = &state->seen[state->family];
+    struct series *series = ntk_map_get(seen, key);
+
+    if (series) {
+        state->found_count += series->generation != state->generation;
+    } else {
+        series = calloc(1, sizeof *series);
+        if (!series || ntk_map_put(seen, key, series) < 0) {
+            free(series);
+            fail(state);
+            return false;
+        }
+    }
+    series->generation = state->generation;
+    series->began_ns = began_ns;
+    return true;
+}
+
+/* Labels of the instance describe the resource; only what is there to tell them has them here too. */
+static void add_instance(const struct ntk_otlp *state, struct ntk_prometheus_label *to,
+                         size_t *used)
+{
+    const struct ntk_prometheus_page *page = state->page;
+    const struct ntk_prometheus_label labels[INSTANCE_LABELS] = {
+        { "availability_zone", page->zone },
+        { "instance_id", page->instance_id },
+        { "instance_name", page->instance_name },
+        { "instance_type", page->instance_type },
+        { "region", page->region },
+        { "subnet_id", page->subnet_id },
+        { "ultraserver_id", page->ultraserver_id },
+    };
+
+    memcpy(to, labels, sizeof labels);
+    *used = INSTANCE_LABELS;
+}
+
+static void visit(const struct ntk_prometheus_point *point, void *ctx)
+{
+    struct ntk_otlp *state = ctx;
+    struct ntk_prometheus_label labels[NTK_PROMETHEUS_LABELS_MAX + INSTANCE_LABELS + 1] = { { 0 } };
+    size_t used = 0;
+
+    if (state->ret < 0) {
+        return;
+    }
+    make_room(state);
+    if (state->row->kind == NTK_METRIC_KIND_INFO) {
+        add_instance(state, labels, &used);
+    }
+    for (const struct ntk_prometheus_label *label = point->labels;
+         label->name && used < sizeof labels / sizeof *labels - 1; label++) {
+        labels[used++] = *label;
+    }
+    char *key = make_key(state, labels);
+    if (!key || (point->latency && state->options.has_exponential && !point->latency->fine) ||
+        !remember(state, key, point->began_ns)) {
+        return;
+    }
+    struct attributes attributes = read_key(state, key);
+    add_point(state, !point->latency                  ? make_number(state, point, attributes)
+                     : state->options.has_exponential ? make_exponential(state, point, attributes)
+                                                      : make_histogram(state, point, attributes));
+}
+
+/* One last point for each series of the family that this page does not have, and forgets it. */
+static void end_missing(struct ntk_otlp *state)
+{
+    struct ntk_map *seen = &state->seen[state->family];
+    struct ntk_map kept = { 0 };
+
+    ntk_map_each(entry, seen) {
+        struct series *series = entry->value;
+        if (series->generation == state->generation) {
+            if (ntk_map_put(&kept, entry->key, series) < 0) {
+                fail(state);
+                free(series);
+            }
+            continue;
+        }
+        make_room(state);
+        char *key = take_text(state, entry->key);
+        if (key) {
+            add_point(state, make_end(state, series->began_ns, read_key(state, key)));
+        }
+        free(series);
+    }
+    ntk_map_fini(seen);
+    *seen = kept;
+}
+
+int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_prometheus_page *page,
+                    const char *host_name, uint64_t time_ns,
+                    int (*emit)(struct ntk_buf *request, uint64_t point_count, void *ctx,
+                                struct ntk_err *err),
+                    void *ctx, struct ntk_err *err)
+{
+    state->page = page;
+    state->host_name = host_name;
+    state->time_ns = time_ns;
+    state->emit = emit;
+    state->ctx = ctx;
+    state->err = err;
+    state->ret = 0;
+    state->generation++;
+    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES && state->ret >= 0; i++) {
+        size_t known = state->seen[i].count;
+        state->family = i;
+        state->row = ntk_prometheus_family_get(i);
+        state->found_count = 0;
+        if (state->options.vendor_only && state->row->origin != NTK_METRIC_ORIGIN_VENDOR) {
+            continue;
+        }
+        ntk_prometheus_walk(page, i, visit, state);
+        if (state->found_count < known && state->ret >= 0) {
+            end_missing(state);
+        }
+        end_metric(state);
+    }
+    flush(state);
+    return state->ret;
+}
+
+/* -- answers ------------------------------------------------------------------------------------ */
+
+static void copy_message(char *to, size_t to_bytes, const char *message)
+{
+    ntk_str_copy_clean(to, to_bytes, message, strlen(message));
+}
+
+bool ntk_otlp_read_partial(const void *bytes, size_t bytes_count, uint64_t *out_refused_points,
+                           char *text, size_t text_bytes)
+{
+    Ntk__Otlp__Response *response = ntk__otlp__response__unpack(NULL, bytes_count, bytes);
+    const Ntk__Otlp__PartialSuccess *partial = response ? response->partial_success : NULL;
+    bool has = partial && (partial->rejected_data_points > 0 || partial->error_message[0]);
+
+    if (has) {
+        *out_refused_points =
+            partial->rejected_data_points > 0 ? (uint64_t)partial->rejected_data_points : 0;
+        copy_message(text, text_bytes,
+                     partial->error_message[0] ? partial->error_message : "without a reason");
+    }
+    if (response) {
+        ntk__otlp__response__free_unpacked(response, NULL);
+    }
+    return has;
+}
+
+bool ntk_otlp_read_status(const void *bytes, size_t bytes_count, char *text, size_t text_bytes)
+{
+    Ntk__Otlp__Status *status = ntk__otlp__status__unpack(NULL, bytes_count, bytes);
+    bool has = status && status->message[0];
+
+    if (has) {
+        copy_message(text, text_bytes, status->message);
+    }
+    if (status) {
+        ntk__otlp__status__free_unpacked(status, NULL);
+    }
+    return has;
+}

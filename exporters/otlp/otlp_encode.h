@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * otlp_encode - the page of metrics as requests of OTLP metrics (protobuf). Pure but for the memory
+ * of which series there were.
+ *
+ * Counters are cumulative monotonic sums that began when the page began to count them; histograms
+ * have the page's edges, or exponential buckets of at most scale NTK_OTLP_SCALE_MAX, fewer per
+ * octave while more than NTK_OTLP_BUCKETS_MAX were needed. A series that was there and is not any
+ * more gets one last point without a value. Names and units are such that the translation to
+ * Prometheus gives the names of the Prometheus exporter (docs/decisions/0150).
+ *
+ * Source: opentelemetry-proto 1.x, metrics.proto.
+ * Owner:   create / destroy.
+ * Threads: one.
+ */
+#ifndef NTK_EXPORTERS_OTLP_OTLP_ENCODE_H
+#define NTK_EXPORTERS_OTLP_OTLP_ENCODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exporters/prometheus/prometheus_page.h"
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+#include "shared/metrics/catalogue.h"
+#include "shared/metrics/percentile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_OTLP_POINTS_MAX 5000 /* of a request; further ones go into the next */
+#define NTK_OTLP_SCALE_MAX 6     /* 64 buckets per octave, as many as a segment has */
+#define NTK_OTLP_BUCKETS_MAX 160
+#define NTK_OTLP_NAME_BYTES 96
+
+struct ntk_otlp;
+
+struct ntk_otlp_options {
+    bool vendor_only;
+    bool has_exponential;             /* the page keeps fine latencies then */
+    const struct ntk_vec *attributes; /* struct ntk_otlp_pair: before ours; borrowed; NULL: none */
+};
+
+/* NULL without memory. */
+struct ntk_otlp *ntk_otlp_create(const struct ntk_otlp_options *options);
+void ntk_otlp_destroy(struct ntk_otlp *state);
+
+/* Calls emit with each finished request, whose bytes it may take out of the buffer. */
+int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_prometheus_page *page,
+                    const char *host_name, uint64_t time_ns,
+                    int (*emit)(struct ntk_buf *request, uint64_t point_count, void *ctx,
+                                struct ntk_err *err),
+                    void *ctx, struct ntk_err *err);
+
+/* The name of a family here, and its unit (UCUM, "" none; static). */
+const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_NAME_BYTES]);
+
+/* Exponential buckets: bucket offset + i counts what lies above base^(offset + i) seconds and not
+ * above base^(offset + i + 1), base = 2^(2^-scale). */
+struct ntk_otlp_buckets {
+    int32_t scale;
+    int32_t offset;
+    uint32_t bucket_count;
+    uint64_t count; /* all, zero_count included */
+    uint64_t zero_count;
+    uint64_t bucket[NTK_OTLP_BUCKETS_MAX];
+};
+/* Each bucket of the histogram counts where its middle lies: exact but for the 0.8 % that it is wide. */
+void ntk_otlp_buckets_make(const struct ntk_histogram_dense *histogram,
+                           struct ntk_otlp_buckets *out);
+
+/* What an answer says; false when it is none of the kind. The text is cut to fit, without controls. */
+bool ntk_otlp_read_partial(const void *bytes, size_t bytes_count, uint64_t *out_refused_points,
+                           char *text, size_t text_bytes);
+bool ntk_otlp_read_status(const void *bytes, size_t bytes_count, char *text, size_t text_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_gzip - bytes as gzip, for a body with Content-Encoding: gzip.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_HTTP_HTTP_GZIP_H
+#define NTK_SHARED_HTTP_HTTP_GZIP_H
+
+#include <stddef.h>
+
+#include "shared/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Appends a gzip member to out: 0, -ENOMEM, or -EMSGSIZE beyond 2 GiB. */
+int ntk_http_gzip(const void *bytes, size_t bytes_count, struct ntk_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,180 @@
+# otlp.sh - neuron-monitor-otlp and neuron-monitor --otlp against a fake collector: the pushes, decoded by a
+# decoder of the test, hold what the page for Prometheus of the same reports holds; answers of all kinds, a
+# cut connection, an outage with a spool, TLS with certificates on both sides, variables that cannot be meant.
+. "$(dirname "$0")/../../e2e/lib.sh"
+here=$(dirname "$(readlink -f "$BASH_SOURCE")")
+needs neuron-monitor neuron-monitor-otlp neuron-monitor-prometheus python3 jq curl openssl
+unset "${!OTEL_@}"
+
+# collector FOLDER ARGUMENT...: the port is in $port.
+collector() {
+    mkdir -p "$1"
+    rm -f "$1/port"
+    python3 "$here/receiver.py" "$@" 2>"$1/log" &
+    last=$!
+    pids+=($last)
+    wait_for listens "$1"
+    port=$(cat "$1/port")
+}
+listens() { [ -s "$1/port" ] && echo yes; }
+decode() { python3 "$here/decode.py" "$@"; }
+push() { neuron-monitor-otlp --endpoint "http://127.0.0.1:$port" "$@"; }
+
+# Reports of an application that comes and goes, and comes again under its name, but for the end.
+neuron-packager example memcpy -o memcpy.neff
+neuron-monitor --period 200ms >reports 2>/dev/null &
+agent=$!
+pids+=($agent)
+work() { NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count "$1" --rate 1000 >/dev/null; }
+ended() { [ "$(completed_in_reports reports)" = "$1" ] && [ "$(tail -n 1 reports | jq '.neuron_runtime_data | length')" = 0 ] && echo yes; }
+work 400 && wait_for ended 400
+work 100 && wait_for ended 500
+kill $agent && wait $agent || true
+# The page for Prometheus after the last report, and after the last one that has an application.
+lines=$(jq -c '.neuron_runtime_data | length' reports | grep -n '^[^0]' | tail -n 1 | cut -d : -f 1)
+head -n "$lines" reports >busy
+serve_page() { # REPORTS FILE: the input stays open while the page is fetched
+    rm -f in && mkfifo in
+    neuron-monitor-prometheus --port 0 --address 127.0.0.1 <in >prometheus.out 2>prometheus.err &
+    local server=$!
+    pids+=($server)
+    exec 7>in
+    cat "$1" >&7
+    wait_for page_has "$(wc -l <"$1")" "$2"
+    exec 7>&-
+    wait $server || fail "no page: $(cat prometheus.err)"
+}
+page_has() { # The last report is on it when its time of collection is.
+    local at
+    at=$(sed -n 's/.* at port //p' prometheus.out)
+    curl -sf "http://127.0.0.1:$at/metrics" >"$2" || return 0
+    [ "$(grep -c . "$2")" -gt 0 ] && cmp -s "$2.before" <(grep -v ^process_ "$2") && echo yes
+    grep -v ^process_ "$2" >"$2.before"
+}
+serve_page reports page.end
+serve_page busy page.busy
+
+# It has some seconds to give up: looked at in the end.
+neuron-monitor-otlp --endpoint http://me:s3cret@127.0.0.1:1 <busy 2>lost.err &
+lost=$!
+pids+=($lost)
+
+# Every series and value; what ended says so once. Retried without a loss: 503, 429, and a cut connection.
+collector all 503:1 cut 429:date 502
+push <reports 2>all.err || fail "$(cat all.err)"
+python3 "$here/compare.py" page.end all/*.pb >count || fail "the end differs"
+[ "$(cat count)" -gt 30 ] || fail "only $(cat count) series"
+[ "$(ls all/*.pb | wc -l)" = "$(wc -l <reports)" ] || fail "not a push for each report"
+[ "$(ls all/*.refused | wc -l)" = 4 ] || fail "not every answer was played"
+grep -q '^answer: 503:1$' all/0001.head && grep -qi '^Content-Type: application/x-protobuf$' all/0001.head &&
+    grep -q '^POST /v1/metrics HTTP/1.1$' all/0001.head || fail "$(cat all/0001.head)"
+waited() { # FROM TO SECONDS: between two requests
+    awk -v a="$(sed -n 's/^time: //p' "all/$1.head")" -v b="$(sed -n 's/^time: //p' "all/$2.head")" -v s="$3" 'BEGIN { exit !(b - a >= s) }'
+}
+waited 0001 0002 1 || fail "Retry-After in seconds is not kept"
+waited 0003 0004 0.9 || fail "Retry-After as a date is not kept"
+decode all/*.pb >all.jsonl
+ends() { jq -s "[.[] | select(.flags == 1 and .name == \"$1\" and .attributes.runtime_tag == \"pushed\" and .attributes.status_type == $2)] | length" all.jsonl; }
+[ "$(ends execution_status '"completed"')" = 2 ] || fail "$(ends execution_status '"completed"') ends of a series that ended twice"
+jq -se '[.[] | select(.name == "execution_status" and .attributes.status_type == "completed" and .flags == 0)]
+    | (map(.start) | unique | length) == 1 and (max_by(.time).int == 500)' all.jsonl >/dev/null || fail "the total of the tag does not go on"
+jq -se '[.[] | select(.name == "neuron_execution_latency" and .flags == 0)] | (map(.start) | unique | length) == 2' all.jsonl >/dev/null ||
+    fail "a histogram that began anew has no start of its own"
+jq -se 'all(.[]; .resource["service.name"] == "neuron-monitor" and .resource["os.type"] == "linux" and (.resource["host.name"] | length) > 0)' \
+    all.jsonl >/dev/null || fail "the resource is not described"
+if command -v protoc >/dev/null; then # a decoder that others wrote, with the fields that the exporter means
+    for file in all/*.pb; do
+        protoc --proto_path="$NTK_SOURCE_DIR/exporters/otlp" --decode=ntk.otlp.Request otlp.proto <"$file" >text || fail "protoc refuses $file"
+        ! grep -qE '^ *[0-9]+[ :{]' text || fail "protoc finds unknown fields in $file"
+    done
+fi
+
+# gzip, exponential histograms, words of the user; while the application runs.
+collector packed
+OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://127.0.0.1:$port/a/path \
+    OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_HEADERS='x-key=a%20b%2Cc, x-empty=' \
+    OTEL_RESOURCE_ATTRIBUTES='service.name=no,team=a%3Db,host.name=mine' OTEL_SERVICE_NAME=mine \
+    OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION=base2_exponential_bucket_histogram \
+    neuron-monitor-otlp <busy 2>busy.err || fail "$(cat busy.err)"
+python3 "$here/compare.py" page.busy packed/*.pb >count || fail "gzip or exponential buckets differ"
+grep -q '^POST /a/path HTTP' packed/0001.head && grep -qi '^Content-Encoding: gzip$' packed/0001.head &&
+    grep -q '^x-key: a b,c$' packed/0001.head && grep -q '^x-empty:' packed/0001.head || fail "$(cat packed/0001.head)"
+decode packed/*.pb | jq -se 'all(.[]; .resource["service.name"] == "mine" and .resource.team == "a=b" and .resource["host.name"] == "mine")
+    and any(.[]; .kind == "exponential" and .count > 0 and .scale <= 6)' >/dev/null || fail "the user's words are not in the resource"
+# An option goes before a variable; an interval pushes the first and the last.
+collector explicit
+OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 push --histograms explicit --interval 1h <busy || fail "options do not count"
+python3 "$here/compare.py" page.busy explicit/*.pb >count || fail "explicit buckets differ"
+[ "$(ls explicit/*.pb | wc -l)" = 2 ] || fail "$(ls explicit/*.pb | wc -l) pushes in an interval"
+
+# Partly refused, refused: told once, counted, never again.
+collector refused partial status 500 garbage partial
+push <reports 2>refused.err || fail "$(cat refused.err)"
+[ "$(ls refused/*.head | wc -l)" = "$(wc -l <reports)" ] || fail "a refused request was sent again"
+grep -q '3 items of a message are refused.*a.*bad' refused.err || fail "$(cat refused.err)"
+! grep -q $'\e' refused.err || fail "the collector writes to the terminal"
+collector status status
+push <busy 2>status.err || fail "$(cat status.err)"
+grep -q 'dropped: status 400: no good one' status.err || fail "$(cat status.err)"
+
+# The agent pushes by itself; through an outage with a spool nothing is lost.
+collector agent
+OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port neuron-monitor --otlp --otlp-spool spool --period 200ms >agent.jsonl 2>agent.err &
+agent=$!
+pids+=($agent)
+some() { ls agent/*.pb >/dev/null 2>&1 && echo yes; }
+wait_for some
+kill $last && wait $last 2>/dev/null || true
+told() { grep -q 'trying again' agent.err && echo yes; }
+wait_for told
+work 50
+counted() { [ "$(completed_in_reports agent.jsonl)" = 50 ] && echo yes; }
+wait_for counted
+kill $agent && wait $agent || fail "the agent fails: $(cat agent.err)"
+ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
+collector later
+neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --count 1 --period 100ms --quiet || fail "the second run fails"
+! ls spool/*.msg >/dev/null 2>&1 || fail "the spool is not empty"
+decode later/*.pb | jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' >/dev/null ||
+    fail "what waited does not arrive"
+
+# TLS: the authority and the certificate of the client are files.
+authority() { openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>/dev/null; }
+signed() { # NAME
+    openssl req -newkey rsa:2048 -nodes -subj "/CN=$1" -keyout "$1.key" -out "$1.csr" 2>/dev/null
+    printf 'subjectAltName=IP:127.0.0.1\n' >"$1.ext"
+    openssl x509 -req -in "$1.csr" -CA root.pem -CAkey root.key -CAcreateserial -days 2 -extfile "$1.ext" -out "$1.pem" 2>/dev/null
+}
+authority root && signed server && signed client
+collector tls --tls server.pem server.key root.pem
+neuron-monitor-otlp --endpoint "https://127.0.0.1:$port" --certificate root.pem --client-certificate client.pem --client-key client.key \
+    <busy 2>tls.err || fail "TLS: $(cat tls.err)"
+[ "$(ls tls/*.pb | wc -l)" = "$lines" ] || fail "not every push went through TLS"
+
+# Nothing is pushed, but the pipe is read.
+cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
+cat reports | OTEL_METRICS_EXPORTER=none neuron-monitor-otlp || fail "none is a failure"
+
+# What cannot work is told in one line by name, and exit code 1; wrong usage with 2.
+refused() { # CODE TEXT OPTION... with variables before
+    local code=0 wanted=$1 text=$2
+    shift 2
+    neuron-monitor-otlp "$@" <busy >/dev/null 2>refused.err || code=$?
+    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$text: code $code, said: $(cat refused.err)"
+    [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "more than a line: $(cat refused.err)"
+}
+OTEL_EXPORTER_OTLP_PROTOCOL=grpc refused 1 'OTEL_EXPORTER_OTLP_PROTOCOL: only http/protobuf'
+OTEL_EXPORTER_OTLP_HEADERS=$'a=b%0d%0aX: y' refused 1 'OTEL_EXPORTER_OTLP_HEADERS: a value has a control'
+OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta refused 1 'only cumulative'
+refused 1 'http://' --endpoint ftp://host
+refused 2 "'--histograms'\|of --histograms" --histograms some
+refused 2 'is no option' operand
+code=0
+neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
+[ $code = 2 ] && grep -q 'needs --otlp' usage.err || fail "$(cat usage.err)"
+
+# Without a spool what is lost is told, and the password of the URL is not.
+code=0
+wait $lost || code=$?
+[ $code = 1 ] && grep -q 'items are lost' lost.err || fail "code $code: $(cat lost.err)"
+! grep -q s3cret lost.err || fail "the password is told"
