@@ -13,16 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
 struct peer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    atomic_int result;      /* enum ntk_outbox_result of each sending */
-    atomic_int send_count;  /* sendings, done or not */
-    uint64_t refused_items; /* of each message that it takes */
-    bool is_slow;           /* waits for cancel */
+    atomic_int result;       /* enum ntk_outbox_result of each sending */
+    atomic_int send_count;   /* sendings, done or not */
+    uint64_t refused_items;  /* of each message that it takes */
+    uint64_t sent_at_ns[8];  /* when the first of them began */
+    uint64_t retry_after_ns; /* what the peer answers */
+    bool is_slow;            /* waits for cancel */
     bool is_cancelled;
     char taken[4096]; /* messages one after the other */
 };
@@ -33,6 +36,11 @@ static void peer_send(void *ctx, const void *bytes, size_t bytes_count,
     struct peer *peer = ctx;
 
     pthread_mutex_lock(&peer->lock);
+    int number = atomic_load(&peer->send_count);
+    if (number < (int)(sizeof peer->sent_at_ns / sizeof *peer->sent_at_ns)) {
+        peer->sent_at_ns[number] = ntk_clock_monotonic_ns();
+    }
+    answer->retry_after_ns = peer->retry_after_ns;
     atomic_fetch_add(&peer->send_count, 1);
     while (peer->is_slow && !peer->is_cancelled) {
         pthread_cond_wait(&peer->changed, &peer->lock);
@@ -266,6 +274,39 @@ static void test_end_while_sending(void **state)
     assert_string_equal(f->peer.taken, "ab");
 }
 
+/* When the third sending begins, with a peer that takes none. */
+static void send_three_times(struct fixture *f)
+{
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    create(f);
+    put(f, "a");
+    assert_true(test_wait_until(was_tried, f, 30));
+    ntk_outbox_destroy(f->outbox); /* the peer's notes are ours now */
+    f->outbox = NULL;
+}
+
+/* Lower bounds only: a slow machine waits longer. Pauses vary by an eighth. */
+static void test_pauses_grow(void **state)
+{
+    struct fixture *f = *state;
+
+    f->options.pause_min_ns = 20 * NTK_NS_PER_MS;
+    f->options.pause_max_ns = NTK_NS_PER_SECOND;
+    send_three_times(f);
+    assert_true(f->peer.sent_at_ns[1] - f->peer.sent_at_ns[0] >= 17 * NTK_NS_PER_MS);
+    assert_true(f->peer.sent_at_ns[2] - f->peer.sent_at_ns[1] >= 34 * NTK_NS_PER_MS);
+}
+
+static void test_the_peer_says_when(void **state)
+{
+    struct fixture *f = *state;
+
+    f->peer.retry_after_ns = 40 * NTK_NS_PER_MS;
+    send_three_times(f);
+    assert_true(f->peer.sent_at_ns[1] - f->peer.sent_at_ns[0] >= 40 * NTK_NS_PER_MS);
+    assert_true(f->peer.sent_at_ns[2] - f->peer.sent_at_ns[1] >= 40 * NTK_NS_PER_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +317,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spool_over_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pauses_grow, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_peer_says_when, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

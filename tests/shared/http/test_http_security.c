@@ -69,6 +69,8 @@ static void test_users(void **state)
     for (int i = 0; i < 3; i++) { /* the second time from memory */
         assert_int_equal(ntk_http_security_check(f->security, "me", "s3cret"), 0);
         assert_int_equal(ntk_http_security_check(f->security, "me", "s3cre"), 401);
+        assert_int_equal(ntk_http_security_check(f->security, "me", "x3cret"), 401);
+        assert_int_equal(ntk_http_security_check(f->security, "me", "s3crex"), 401);
         assert_int_equal(ntk_http_security_check(f->security, "me", ""), 401);
         assert_int_equal(ntk_http_security_check(f->security, "me\n" HASH "\ns3cret", ""), 401);
         assert_int_equal(ntk_http_security_check(f->security, "you", "s3cret"), 401);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a receiver of the test's own that answers each request with the next status of a list; a real
+ * Prometheus is asked in remote_write.sh. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "exporters/exporter.h"
+#include "shared/base/fs.h"
+#include "shared/metrics/snapshot.h"
+#include "tests/support/process.h"
+#include "tests/support/sample_snapshot.h"
+#include "tests/support/scratch.h"
+
+#define REQUESTS_MAX 8
+#define HEAD_BYTES 4096
+
+struct receiver {
+    int fd;
+    pthread_t thread;
+    const int *statuses; /* ended by 0 */
+    atomic_int count;    /* answered */
+    char heads[REQUESTS_MAX][HEAD_BYTES];
+};
+
+/* Reads the head of a request to its empty line, and as much body as it announces. */
+static void read_request(int fd, char *head)
+{
+    size_t used = 0;
+    size_t body_bytes = 0;
+    char byte;
+
+    while (used < HEAD_BYTES - 1 && read(fd, head + used, 1) == 1) {
+        head[++used] = '\0';
+        if (used >= 4 && strcmp(head + used - 4, "\r\n\r\n") == 0) {
+            break;
+        }
+    }
+    const char *length = strstr(head, "Content-Length: ");
+    body_bytes = length ? strtoul(length + 16, NULL, 10) : 0;
+    while (body_bytes && read(fd, &byte, 1) == 1) {
+        body_bytes--;
+    }
+}
+
+static void *receive(void *ctx)
+{
+    struct receiver *receiver = ctx;
+
+    for (int i = 0; receiver->statuses[i]; i++) {
+        char answer[128];
+        int fd = accept(receiver->fd, NULL, NULL);
+        if (fd < 0) {
+            break;
+        }
+        read_request(fd, receiver->heads[i]);
+        int bytes = snprintf(answer, sizeof answer,
+                             "HTTP/1.1 %d x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nwhy?",
+                             receiver->statuses[i]);
+        (void)!write(fd, answer, (size_t)bytes);
+        close(fd);
+        atomic_fetch_add(&receiver->count, 1);
+    }
+    return NULL;
+}
+
+struct fixture {
+    char *folder;
+    char *token_file;
+    char url[64];
+    struct receiver receiver;
+    void *state;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t address_bytes = sizeof address;
+
+    f->folder = test_scratch_create();
+    f->token_file = test_scratch_path(f->folder, "token");
+    f->receiver.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(f->receiver.fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(f->receiver.fd, 8), 0);
+    assert_int_equal(getsockname(f->receiver.fd, (struct sockaddr *)&address, &address_bytes), 0);
+    snprintf(f->url, sizeof f->url, "http://127.0.0.1:%u/push", ntohs(address.sin_port));
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_exporter_remote_write.destroy(f->state);
+    close(f->receiver.fd);
+    free(f->token_file);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static int has_all(void *ctx)
+{
+    const struct receiver *receiver = ctx;
+
+    return receiver->statuses[atomic_load(&receiver->count)] == 0;
+}
+
+/* As many snapshots, each its own request; the receiver answers with these statuses and no more come. */
+static void push(struct fixture *f, int snapshots, const int *statuses, const char *token_file)
+{
+    const struct ntk_exporter_options options = { .target = f->url, .token_file = token_file };
+    struct ntk_err err = { 0 };
+
+    f->receiver.statuses = statuses;
+    assert_int_equal(pthread_create(&f->receiver.thread, NULL, receive, &f->receiver), 0);
+    assert_int_equal(ntk_exporter_remote_write.create(&options, &f->state, &err), 0);
+    for (int i = 0; i < snapshots; i++) {
+        struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+        assert_int_equal(ntk_exporter_remote_write.put(f->state, snapshot, &err), 0);
+        ntk_snapshot_destroy(snapshot);
+    }
+    assert_true(test_wait_until(has_all, &f->receiver, 60));
+    assert_int_equal(pthread_join(f->receiver.thread, NULL), 0);
+    int drained;
+    do {
+        drained = ntk_exporter_remote_write.drain(f->state, &err);
+    } while (drained == 0);
+    assert_int_equal(drained, 1); /* nothing waits: another request would find nobody */
+}
+
+static void what_may_pass_is_sent_again_what_will_not_is_dropped(void **state)
+{
+    static const int statuses[] = { 503, 429, 500, 200, 400, 204, 404, 302, 0 };
+
+    push(*state, 5, statuses, NULL);
+}
+
+static void requests_say_what_they_are(void **state)
+{
+    static const int statuses[] = { 200, 0 };
+    struct fixture *f = *state;
+    const char *head = f->receiver.heads[0];
+
+    assert_int_equal(ntk_fs_write(f->token_file, "s3cret\n", 7, NULL), 0);
+    push(f, 1, statuses, f->token_file);
+    assert_non_null(strstr(head, "POST /push HTTP/1.1\r\n"));
+    assert_non_null(strstr(head, "\r\nContent-Encoding: snappy\r\n"));
+    assert_non_null(strstr(head, "\r\nContent-Type: application/x-protobuf\r\n"));
+    assert_non_null(strstr(head, "\r\nX-Prometheus-Remote-Write-Version: 0.1.0\r\n"));
+    assert_non_null(strstr(head, "\r\nAuthorization: Bearer s3cret\r\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_may_pass_is_sent_again_what_will_not_is_dropped,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(requests_say_what_they_are, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
