@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* query_questions - what can be asked, and how each answer fills its table. */
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,14 +293,16 @@ static int add_core(const struct ntk_query *query, uint32_t core, struct ntk_que
 {
     struct ntk_store_point *points[CORE_COLUMNS] = { NULL };
     struct ntk_store_filter filter = query->filter;
-    size_t count = 0;
+    size_t count = SIZE_MAX; /* of the shortest: an agent at work may move a step between two */
     int ret = 0;
 
     filter.has_core = true;
     filter.core = core;
     for (size_t c = 0; ret == 0 && c < CORE_COLUMNS; c++) {
+        size_t found = 0;
         ret = ntk_store_reader_series(query->reader, core_columns[c].metric, &filter,
-                                      &query->window, &points[c], &count, err);
+                                      &query->window, &points[c], &found, err);
+        count = found < count ? found : count;
     }
     for (size_t i = 0; ret == 0 && i < count; i++) {
         const struct ntk_store_point *busy = &points[0][i];
@@ -307,7 +311,9 @@ static int add_core(const struct ntk_query *query, uint32_t core, struct ntk_que
         ntk_query_table_add_number(table, busy->has_value, busy->value);
         ntk_query_table_add_number(table, busy->has_largest, busy->largest);
         for (size_t c = 1; c < CORE_COLUMNS; c++) {
-            ntk_query_table_add_number(table, points[c][i].has_value, points[c][i].value);
+            const struct ntk_store_point *point = &points[c][i];
+            bool is_same = point->start_ns == busy->start_ns && point->end_ns == busy->end_ns;
+            ntk_query_table_add_number(table, is_same && point->has_value, point->value);
         }
     }
     for (size_t c = 0; c < CORE_COLUMNS; c++) {
