@@ -302,9 +302,15 @@ static bool try_send(struct ntk_cloudwatch *c, const void *bytes, size_t bytes_c
 static void send_request(void *ctx, const void *bytes, size_t bytes_count,
                          struct ntk_outbox_answer *answer)
 {
+    static const char begin[] = "{\"Namespace\":";
     struct ntk_cloudwatch *c = ctx;
     struct ntk_buf zipped = { 0 };
 
+    if (bytes_count < sizeof begin - 1 || memcmp(bytes, begin, sizeof begin - 1) != 0) {
+        answer->result = NTK_OUTBOX_REFUSED;
+        (void)snprintf(answer->text, sizeof answer->text, "the spool holds something else");
+        return;
+    }
     zip(c, bytes, bytes_count, &zipped);
     bool is_zipped = zipped.bytes_count > 0;
     const void *body = is_zipped ? zipped.bytes : bytes;

@@ -45,6 +45,8 @@ static int group_add(struct ntk_map *groups, struct ntk_buf *key,
             return -ENOMEM;
         }
     }
+    assert(group->count <
+           NTK_CLOUDWATCH_METRIC_COUNT); /* a metric and its dimensions: one series */
     group->series[group->count++] = series;
     if (series->values.count > group->value_count) {
         group->value_count = series->values.count;

@@ -88,32 +88,29 @@ static void series_destroy(struct ntk_cloudwatch_series *series)
     free(series);
 }
 
-/* What the service takes as a value of a dimension; NULL for nothing, and without memory. */
-static char *clean(const char *text)
+/* What the service takes as a value of a dimension: nothing for blanks alone. Two texts that become
+ * the same are one series. */
+static void add_clean(struct ntk_buf *buf, const char *text)
 {
-    char *value = strndup(text, NTK_CLOUDWATCH_DIMENSION_BYTES_MAX);
-    bool is_blank = true;
-
-    for (char *at = value; at && *at; at++) {
-        *at = *at < ' ' || *at > '~' ? '?' : *at;
-        is_blank = is_blank && *at == ' ';
+    if (text[strspn(text, " ")] == '\0') {
+        return;
     }
-    if (is_blank) {
-        free(value);
-        value = NULL;
+    for (size_t i = 0; i < NTK_CLOUDWATCH_DIMENSION_BYTES_MAX && text[i]; i++) {
+        ntk_buf_add_char(buf, text[i] < ' ' || text[i] > '~' ? '?' : text[i]);
     }
-    return value;
 }
 
 static int add_dimension(struct ntk_cloudwatch_series *series, const char *name, const char *text)
 {
     struct ntk_cloudwatch_dimension *dimension = &series->dimensions[series->dimension_count];
+    struct ntk_buf value = { 0 };
 
-    if (text[strspn(text, " ")] == '\0') {
+    add_clean(&value, text);
+    if (ntk_buf_ok(&value) && value.bytes_count == 0) {
         return 0; /* an empty one is none */
     }
     dimension->name = name;
-    dimension->value = clean(text);
+    dimension->value = ntk_buf_take(&value, NULL);
     if (!dimension->value) {
         return -ENOMEM;
     }
@@ -172,11 +169,16 @@ static struct ntk_cloudwatch_series *find(struct adder *adder, enum ntk_cloudwat
         return NULL;
     }
     ntk_buf_reset(&adder->key);
-    ntk_buf_add_format(&adder->key, "%d\n%s\n%s\n%s", (int)metric, adder->snapshot->instance.id,
-                       instance_type(adder->snapshot), adder->tag ? adder->tag : "");
+    ntk_buf_add_i64(&adder->key, metric);
+    const char *const common[] = { adder->snapshot->instance.id, instance_type(adder->snapshot),
+                                   adder->tag ? adder->tag : "" };
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
+        ntk_buf_add_char(&adder->key, '\n');
+        add_clean(&adder->key, common[i]);
+    }
     for (size_t i = 0; i < label_count; i++) {
         ntk_buf_add_char(&adder->key, '\n');
-        ntk_buf_add_text(&adder->key, value_of(&labels[i], room));
+        add_clean(&adder->key, value_of(&labels[i], room));
     }
     if (!ntk_buf_ok(&adder->key)) {
         adder->has_failed = true;

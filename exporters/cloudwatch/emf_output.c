@@ -115,7 +115,8 @@ static int open_file(struct ntk_emf_output *output, char *text, size_t text_byte
         hang_up(output);
     }
     if (output->fd < 0) {
-        output->fd = open(output->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+        output->fd =
+            open(output->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0640);
     }
     if (output->fd < 0) {
         (void)snprintf(text, text_bytes, "%.200s: %s", output->path, strerror(errno));
@@ -151,9 +152,8 @@ static ssize_t write_some(struct ntk_emf_output *output, const char *bytes, size
     if (output->kind == FILE_NAME) {
         got = write(output->fd, bytes, count);
     } else {
-        if (output->kind == UDP) {
-            count = (size_t)((const char *)memchr(bytes, '\n', count) - bytes) + 1;
-        }
+        const char *end = output->kind == UDP ? memchr(bytes, '\n', count) : NULL;
+        count = end ? (size_t)(end - bytes) + 1 : count;
         got = send(output->fd, bytes, count, MSG_NOSIGNAL);
     }
     return got < 0 ? -errno : got;
@@ -170,8 +170,14 @@ static size_t line_begin(const char *bytes, size_t at)
 static void send_lines(void *ctx, const void *bytes, size_t bytes_count,
                        struct ntk_outbox_answer *answer)
 {
+    static const char begin[] = "{\"_aws\":";
     struct ntk_emf_output *output = ctx;
 
+    if (bytes_count < sizeof begin - 1 || memcmp(bytes, begin, sizeof begin - 1) != 0) {
+        answer->result = NTK_OUTBOX_REFUSED;
+        (void)snprintf(answer->text, sizeof answer->text, "the spool holds something else");
+        return;
+    }
     answer->result = NTK_OUTBOX_RETRY;
     if (output->done_bytes > bytes_count) {
         output->done_bytes = 0;

@@ -130,6 +130,19 @@ clean bad
 head -n "$requests" bad/taken >first && /usr/bin/python3 "$here/same.py" expected first 0
 [ "$(cat bad/taken | wc -l)" -gt "$requests" ] || fail "the new reports are not sent"
 
+# A folder with lines for an agent is none with requests.
+neuron-monitor-cloudwatch --emf --emf-output tcp://127.0.0.1:1 --spool mixed <base.jsonl 2>mixed.err &
+last=$!
+pids+=("$last")
+unreachable() { grep -q 'trying again' mixed.err && echo yes; }
+wait_for unreachable
+kill "$last" # it does not wait for the peer then
+! wait "$last" || fail "it says that all is sent"
+ls mixed/*.msg >/dev/null || fail "no lines in the spool"
+cw --spool mixed <base.jsonl 2>mixed.err || fail "code $?: $(cat mixed.err)"
+grep -q 'refused, and dropped: the spool holds something else' mixed.err || fail "$(cat mixed.err)"
+clean bad
+
 # Lines for an agent: standard output, a file that is moved away, datagrams, connections that end.
 cw --emf <reports >lines
 [ "$(jq -s "[.[] | select(.StatusType == \"completed\") | .ExecutionStatus] | add" lines)" = "$completed" ] || fail "EMF loses"
@@ -189,6 +202,7 @@ wrong 1 "'EU WEST' is no region" --region 'EU WEST'
 wrong 1 "is no address of an endpoint" --endpoint-url 'http://user@host/'
 wrong 1 "is no address: tcp" --emf --emf-output tcp://host
 wrong 1 "No such file or directory" --emf --emf-output none/such
+wrong 1 "No such device or address" --emf --emf-output emf.in
 mkdir -p .aws && printf '[default]\nregion = eu-west-1\nnonsense\n' >.aws/config
 unset AWS_ACCESS_KEY_ID AWS_ENDPOINT_URL
 wrong 1 '.aws/config: line 3 is neither' --profile other

@@ -429,6 +429,39 @@ static void a_line_has_at_most_100_values_of_a_metric(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+static void tags_that_look_alike_are_one_series(void **state)
+{
+    static const struct ntk_cloudwatch_emf_options options = { "N", NULL, MINUTE_MS, false };
+    enum { RUNTIMES = 40 };
+    static struct ntk_runtime_sample runtimes[RUNTIMES];
+    static char tags[RUNTIMES][8];
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+    uint64_t lines = 0;
+
+    (void)state;
+    for (int i = 0; i < RUNTIMES; i++) {
+        runtimes[i] = snapshot->runtimes[0];
+        snprintf(tags[i], sizeof tags[i], "\xc3%c", (char)(0x80 + i));
+        runtimes[i].tag = tags[i];
+    }
+    snapshot->runtime_count = 1;
+    encode(&data, snapshot);
+    size_t alone = data.series.count;
+    ntk_cloudwatch_data_fini(&data);
+    snapshot->runtimes = runtimes;
+    snapshot->runtime_count = RUNTIMES;
+    encode(&data, snapshot);
+    assert_int_equal(data.series.count, alone);
+    assert_int_equal(ntk_cloudwatch_emf(&data, &options, &out, &lines, &err), 0);
+    assert_non_null(strstr(out.bytes, "\"RuntimeTag\":\"??\""));
+    ntk_buf_fini(&out);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
 /* -- small things ------------------------------------------------------------------------------- */
 
 static void answers_have_their_meaning(void **state)
@@ -498,6 +531,7 @@ int main(void)
         cmocka_unit_test(a_minute_goes_when_the_next_report_is_beyond_it),
         cmocka_unit_test(without_a_step_each_report_goes_by_itself),
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
+        cmocka_unit_test(tags_that_look_alike_are_one_series),
         cmocka_unit_test(answers_have_their_meaning),
         cmocka_unit_test(options_are_checked),
     };
