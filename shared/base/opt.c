@@ -58,7 +58,7 @@ static void print_wrapped(const char *text, int column, int at)
     putchar('\n');
 }
 
-static bool takes_optional(const struct ntk_opt *option)
+bool ntk_opt_takes_optional(const struct ntk_opt *option)
 {
     return option->arg_name && !strncmp(option->arg_name, "[=", 2);
 }
@@ -80,7 +80,7 @@ static void print_option(const struct ntk_opt *option)
     }
     if (option->arg_name) {
         used += snprintf(left + used, sizeof left - (size_t)used, "%s%s",
-                         takes_optional(option) ? "" : " ", option->arg_name);
+                         ntk_opt_takes_optional(option) ? "" : " ", option->arg_name);
     }
     if (used >= HELP_COLUMN - 1) {
         printf("%s\n%*s", left, HELP_COLUMN, "");
@@ -136,98 +136,20 @@ void ntk_opt_print_help(const struct ntk_opt_program *program)
     }
 }
 
-static void print_completion_bash(const struct ntk_opt_program *program)
-{
-    printf("complete -o default -W '");
-    for (const char *const *word = program->subcommands; word && *word; word++) {
-        printf("%s ", *word);
-    }
-    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
-        if (option->long_name && option->help && option->kind != NTK_OPT_HEADING) {
-            printf("--%s ", option->long_name);
-        }
-    }
-    printf("' %s\n", program->name);
-}
-
-static void print_completion_zsh(const struct ntk_opt_program *program)
-{
-    printf("#compdef %s\n_arguments -s", program->name);
-    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
-        if (option->long_name && option->help && option->kind != NTK_OPT_HEADING) {
-            printf(" \\\n  '--%s%s[", option->long_name, option->arg_name ? "=" : "");
-            for (const char *c = option->help; *c; c++) {
-                if (*c == '\'') {
-                    printf("'\\''");
-                } else if (*c == '[' || *c == ']') {
-                    printf("\\%c", *c);
-                } else {
-                    putchar(*c);
-                }
-            }
-            const char *argument = option->arg_name; /* "::" before one that may be left out */
-            bool is_optional = takes_optional(option);
-            printf("]%s%s%s'",
-                   is_optional ? "::"
-                   : argument  ? ":"
-                               : "",
-                   is_optional ? "value"
-                   : argument  ? argument
-                               : "",
-                   argument ? ":_files" : "");
-        }
-    }
-    if (program->subcommands) {
-        printf(" \\\n  '1:command:(");
-        for (const char *const *word = program->subcommands; *word; word++) {
-            printf("%s%s", word == program->subcommands ? "" : " ", *word);
-        }
-        printf(")'");
-    }
-    printf(" \\\n  '*:file:_files'\n");
-}
-
-static void print_completion_fish(const struct ntk_opt_program *program)
-{
-    for (const char *const *word = program->subcommands; word && *word; word++) {
-        printf("complete -c %s -n __fish_use_subcommand -a %s\n", program->name, *word);
-    }
-    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
-        if (!option->long_name || !option->help || option->kind == NTK_OPT_HEADING) {
-            continue;
-        }
-        printf("complete -c %s -l %s", program->name, option->long_name);
-        if (option->short_name) {
-            printf(" -s %c", option->short_name);
-        }
-        printf("%s -d '", option->arg_name && !takes_optional(option) ? " -r" : "");
-        for (const char *c = option->help; *c; c++) {
-            if (*c == '\'' || *c == '\\') {
-                putchar('\\');
-            }
-            putchar(*c);
-        }
-        printf("'\n");
-    }
-}
-
 static int print_completion(const struct ntk_opt_program *program, const char *shell)
 {
-    static const struct {
-        const char *name;
-        void (*print)(const struct ntk_opt_program *program);
-    } shells[] = { { "bash", print_completion_bash },
-                   { "zsh", print_completion_zsh },
-                   { "fish", print_completion_fish } };
+    const char *blank = strchr(program->name, ' ');
 
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
-        if (shell && !strcmp(shell, shells[i].name)) { /* its row has an arg_name */
-            shells[i].print(program);
-            return -ECANCELED;
-        }
+    shell = shell ? shell : ""; /* its row has an arg_name */
+    if (blank && strcmp(shell, "words") != 0) {
+        ntk_opt_usage_error(program, "the completion script is that of '%.*s --completion %s'",
+                            (int)(blank - program->name), program->name, shell);
+        return -EINVAL;
     }
-    ntk_opt_usage_error(program, "no completion for the shell '%s': bash, zsh or fish",
-                        shell ? shell : "");
+    if (ntk_opt_print_completion(program, shell)) {
+        return -ECANCELED;
+    }
+    ntk_opt_usage_error(program, "no completion for the shell '%s': bash, zsh or fish", shell);
     return -EINVAL;
 }
 
@@ -336,7 +258,7 @@ static int parse_long(const struct ntk_opt_program *program, int argc, char **ar
         return -EINVAL;
     }
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
-    if (takes_optional(option) && !value) {
+    if (ntk_opt_takes_optional(option) && !value) {
         value = "";
     } else if (option->arg_name && !value) {
         if (*at + 1 >= argc) {

@@ -99,6 +99,11 @@ int ntk_opt_exit_code(int parsed);
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ntk_opt_print_help(const struct ntk_opt_program *program);
+/* Whether its value may be left out: "[=URL]". */
+bool ntk_opt_takes_optional(const struct ntk_opt *option);
+/* The completion script of "bash", "zsh" or "fish" on stdout; "words" are the options of a subcommand, as the
+ * script of bash asks for them. False for another shell. */
+bool ntk_opt_print_completion(const struct ntk_opt_program *program, const char *shell);
 
 #ifdef __cplusplus
 }

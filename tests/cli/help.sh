@@ -43,5 +43,6 @@ check runtime-hooks/bench/neuron-bench.1 neuron-bench
 for command in exec machine; do
     check runtime-hooks/bench/neuron-bench.1 neuron-bench $command
 done
+check top/ls/neuron-ls.1 neuron-ls
 check top/neuron-top.1 neuron-top
 [ $failures = 0 ]

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* opt_completion - the option table as a script that completes the program in a shell. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/opt.h"
+
+static bool is_told(const struct ntk_opt *option)
+{
+    return option->long_name && option->help && option->kind != NTK_OPT_HEADING;
+}
+
+/* The names of options, "--count -n", each followed by a blank; those that take a value only when so asked. */
+static void print_names(const struct ntk_opt_program *program, bool with_value_only)
+{
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (!option->help || option->kind == NTK_OPT_HEADING ||
+            (with_value_only && (!option->arg_name || ntk_opt_takes_optional(option)))) {
+            continue;
+        }
+        if (option->long_name) {
+            printf("--%s ", option->long_name);
+        }
+        if (option->short_name) {
+            printf("-%c ", option->short_name);
+        }
+    }
+}
+
+static void print_subcommands(const struct ntk_opt_program *program, const char *separator)
+{
+    for (const char *const *word = program->subcommands; word && *word; word++) {
+        printf("%s%s", word == program->subcommands ? "" : separator, *word);
+    }
+}
+
+/* What the script of bash asks of a subcommand while it runs: its options in one line, those that take a
+ * value in the next. */
+static void print_words(const struct ntk_opt_program *program)
+{
+    print_names(program, false);
+    putchar('\n');
+    print_names(program, true);
+    putchar('\n');
+}
+
+static void print_bash(const struct ntk_opt_program *program)
+{
+    char function[64] = "_";
+    size_t at = 1;
+
+    for (const char *c = program->name; *c && at < sizeof function - 1; c++) {
+        function[at++] = isalnum((unsigned char)*c) ? *c : '_';
+    }
+    printf("%s() {\n", function);
+    printf("    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+           "    local subcommand= told i value=\n");
+    printf("    local options='");
+    print_names(program, false);
+    printf("'\n    local valued='");
+    print_names(program, true);
+    printf("'\n");
+    printf(
+        "    COMPREPLY=()\n"
+        "    case $current in =) current= value=1 ;; esac\n" /* --name=value comes in three words */
+        "    case $previous in =) previous=${COMP_WORDS[COMP_CWORD-2]} value=1 ;; esac\n");
+    if (program->subcommands) {
+        printf("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+               "        case ${COMP_WORDS[i]} in\n"
+               "        ");
+        print_subcommands(program, "|");
+        printf(")\n"
+               "            subcommand=${COMP_WORDS[i]}\n"
+               "            if told=$(\"$1\" \"$subcommand\" --completion words 2>/dev/null "
+               "</dev/null); then\n"
+               "                options=${told%%%%$'\\n'*} valued=${told##*$'\\n'}\n"
+               "            fi\n"
+               "            break\n"
+               "            ;;\n"
+               "        esac\n"
+               "    done\n");
+    }
+    printf("    if [ \"$previous\" = --completion ]; then\n"
+           "        COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$current\"))\n"
+           "        return\n"
+           "    fi\n"
+           "    case \" $valued \" in\n"
+           "    *\" $previous \"*) return ;;\n" /* a value: a file, as bash does by default */
+           "    esac\n"
+           "    [ -z \"$value\" ] || return\n"
+           "    case $current in\n"
+           "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$current\")) ;;\n");
+    if (program->subcommands) {
+        printf("    *)\n"
+               "        [ -n \"$subcommand\" ] || COMPREPLY=($(compgen -W '");
+        print_subcommands(program, " ");
+        printf("' -- \"$current\"))\n"
+               "        ;;\n");
+    }
+    printf("    esac\n"
+           "}\n"
+           "complete -o default -F %s %s\n",
+           function, program->name);
+}
+
+static void print_zsh(const struct ntk_opt_program *program)
+{
+    printf("#compdef %s\n_arguments -s", program->name);
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (!is_told(option)) {
+            continue;
+        }
+        printf(" \\\n  '--%s%s[", option->long_name, option->arg_name ? "=" : "");
+        for (const char *c = option->help; *c; c++) {
+            if (*c == '\'') {
+                printf("'\\''");
+            } else if (*c == '[' || *c == ']') {
+                printf("\\%c", *c);
+            } else {
+                putchar(*c);
+            }
+        }
+        if (ntk_opt_takes_optional(option)) {
+            printf("]::value:_files'"); /* "::" before one that may be left out */
+        } else if (option->arg_name) {
+            printf("]:%s:_files'", option->arg_name);
+        } else {
+            printf("]'");
+        }
+    }
+    if (program->subcommands) {
+        printf(" \\\n  '1:command:(");
+        print_subcommands(program, " ");
+        printf(")'");
+    }
+    printf(" \\\n  '*:file:_files'\n");
+}
+
+static void print_fish(const struct ntk_opt_program *program)
+{
+    for (const char *const *word = program->subcommands; word && *word; word++) {
+        printf("complete -c %s -n __fish_use_subcommand -a %s\n", program->name, *word);
+    }
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (!is_told(option)) {
+            continue;
+        }
+        printf("complete -c %s -l %s", program->name, option->long_name);
+        if (option->short_name) {
+            printf(" -s %c", option->short_name);
+        }
+        printf("%s -d '", option->arg_name && !ntk_opt_takes_optional(option) ? " -r" : "");
+        for (const char *c = option->help; *c; c++) {
+            if (*c == '\'' || *c == '\\') {
+                putchar('\\');
+            }
+            putchar(*c);
+        }
+        printf("'\n");
+    }
+}
+
+bool ntk_opt_print_completion(const struct ntk_opt_program *program, const char *shell)
+{
+    static const struct {
+        const char *name;
+        void (*print)(const struct ntk_opt_program *program);
+    } shells[] = { { "bash", print_bash },
+                   { "zsh", print_zsh },
+                   { "fish", print_fish },
+                   { "words", print_words } };
+
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (strcmp(shell, shells[i].name) == 0) {
+            shells[i].print(program);
+            return true;
+        }
+    }
+    return false;
+}
