@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neuron-monitor-k8s-info - the last program of the vendor's pipe, whose work neuron-monitor does itself: reads
+ * to the end, so that the pipe stands, and asks nobody.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+
+static uint64_t arg_period_ns;
+
+static const struct ntk_opt option_rows[] = {
+    { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
+      "accepted for old command lines: neuron-monitor --k8s-period is what counts" },
+    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor-k8s-info",
+    .usage = "[OPTION]... < ANYTHING",
+    .summary = "Ends the vendor's pipe of three programs. Which pod has which core is asked by\n"
+               "neuron-monitor --k8s-info, and needs nothing of this one.",
+    .options = option_rows,
+};
+
+int main(int argc, char **argv)
+{
+    char bytes[65536];
+    ssize_t got;
+
+    ntk_log_set_program(program.name);
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    }
+    do {
+        got = read(STDIN_FILENO, bytes, sizeof bytes);
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    if (got < 0) {
+        ntk_log_error(NULL, "cannot read standard input: %s", strerror(errno));
+        return 1;
+    }
+    return 0;
+}
