@@ -31,6 +31,8 @@ check() {
 check agent/neuron-monitor.1 neuron-monitor
 check agent/neuron-monitor.1 neuron-monitor query
 check exporters/prometheus/neuron-monitor-prometheus.1 neuron-monitor-prometheus
+check exporters/cloudwatch/neuron-monitor-cloudwatch.1 neuron-monitor-cloudwatch
+check exporters/otlp/neuron-monitor-otlp.1 neuron-monitor-otlp
 check profiler/neuron-profile.1 neuron-profile
 for command in capture view show-session inspect; do
     check profiler/neuron-profile.1 neuron-profile $command
@@ -43,6 +45,6 @@ check runtime-hooks/bench/neuron-bench.1 neuron-bench
 for command in exec machine; do
     check runtime-hooks/bench/neuron-bench.1 neuron-bench $command
 done
-check top/ls/neuron-ls.1 neuron-ls
 check top/neuron-top.1 neuron-top
+check top/ls/neuron-ls.1 neuron-ls
 [ $failures = 0 ]
