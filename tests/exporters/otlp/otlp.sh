@@ -130,18 +130,12 @@ wait_for told
 work 50
 counted() { [ "$(completed_in_reports agent.jsonl)" = 50 ] && echo yes; }
 wait_for counted
-kill $agent && wait $agent || fail "the agent fails: $(cat agent.err)"
-ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
-collector later
-neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --count 1 --period 100ms --quiet || fail "the second run fails"
-! ls spool/*.msg >/dev/null 2>&1 || fail "the spool is not empty"
-decode later/*.pb | jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' >/dev/null ||
-    fail "what waited does not arrive"
+kill $agent # it tries for some seconds; meanwhile:
 
 # TLS: the authority and the certificate of the client are files.
-authority() { openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>/dev/null; }
+authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>/dev/null; }
 signed() { # NAME
-    openssl req -newkey rsa:2048 -nodes -subj "/CN=$1" -keyout "$1.key" -out "$1.csr" 2>/dev/null
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$1" -keyout "$1.key" -out "$1.csr" 2>/dev/null
     printf 'subjectAltName=IP:127.0.0.1\n' >"$1.ext"
     openssl x509 -req -in "$1.csr" -CA root.pem -CAkey root.key -CAcreateserial -days 2 -extfile "$1.ext" -out "$1.pem" 2>/dev/null
 }
@@ -150,6 +144,15 @@ collector tls --tls server.pem server.key root.pem
 neuron-monitor-otlp --endpoint "https://127.0.0.1:$port" --certificate root.pem --client-certificate client.pem --client-key client.key \
     <busy 2>tls.err || fail "TLS: $(cat tls.err)"
 [ "$(ls tls/*.pb | wc -l)" = "$lines" ] || fail "not every push went through TLS"
+
+# Back to the agent.
+wait $agent || fail "the agent fails: $(cat agent.err)"
+ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
+collector later
+neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --count 1 --period 100ms --quiet || fail "the second run fails"
+! ls spool/*.msg >/dev/null 2>&1 || fail "the spool is not empty"
+decode later/*.pb | jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' >/dev/null ||
+    fail "what waited does not arrive"
 
 # Nothing is pushed, but the pipe is read.
 cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
