@@ -28,6 +28,7 @@ struct ntk_core_recording {
     uint64_t execution_id; /* of the last execution */
     uint64_t begin_ns;     /* on the clock of the core */
     uint64_t duration_ns;
+    struct core_allocation buffers[NTK_CORE_LNC_MAX]; /* what hardware would record into; by core */
 };
 
 void ntk_core_recording_destroy(struct ntk_core_recording *recording)
@@ -132,6 +133,41 @@ void core_recorder_step_end(struct ntk_core_recording *recorder, uint64_t device
     recorder->is_held = has_failed && recorder->keeps == NTK_CORE_KEEPS_FAILED;
 }
 
+/* --- buffers -------------------------------------------------------------------------------------- */
+
+static void buffers_release(struct ntk_core *core, struct ntk_core_recording *recorder)
+{
+    for (uint32_t i = 0; i < NTK_CORE_LNC_MAX; i++) {
+        core_memory_release(core, &recorder->buffers[i]);
+    }
+}
+
+/* Hardware records into device memory. Here the records lie elsewhere, but the memory counts. */
+static int buffers_take(struct ntk_core *core, uint32_t nc, struct ntk_core_recording *recorder,
+                        struct ntk_err *err)
+{
+    const struct ntk_ntff_bounds *bounds = &recorder->bounds;
+    int ret = 0;
+
+    for (uint32_t i = 0; ret == 0 && i < core->lnc; i++) {
+        struct core_memory_request request = {
+            .physical_core = core->ncs[nc].first_physical + i,
+            .category = NTK_MEMORY_NOTIFICATIONS,
+            .bytes = bounds->instruction_bytes + bounds->event_bytes + bounds->dma_bytes +
+                     bounds->throttle_bytes,
+            .name = "profiler buffers",
+        };
+
+        if (request.bytes > 0) {
+            ret = core_memory_take(core, &request, &recorder->buffers[i], err);
+        }
+    }
+    if (ret < 0) {
+        buffers_release(core, recorder);
+    }
+    return ret;
+}
+
 /* --- start, save, stop ---------------------------------------------------------------------------- */
 
 int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
@@ -152,6 +188,11 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
                                   .dma_bytes = options->dma_bytes_max,
                                   .throttle_bytes = options->throttle_bytes_max };
     ntk_vec_init(&recorder->known, sizeof(struct known_step));
+    int ret = buffers_take(core, nc, recorder, err);
+    if (ret < 0) {
+        ntk_core_recording_destroy(recorder);
+        return ret;
+    }
 
     struct core_nc *on = &core->ncs[nc];
     pthread_mutex_lock(&on->execution_lock);
@@ -163,6 +204,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
     }
     pthread_mutex_unlock(&on->execution_lock);
     if (!is_free) {
+        buffers_release(core, recorder);
         ntk_core_recording_destroy(recorder);
         return ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "core %u is recorded already", nc);
     }
@@ -186,6 +228,7 @@ int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
     if (!recorder) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "core %u is not recorded", nc);
     }
+    buffers_release(core, recorder);
     if (out_recording) {
         *out_recording = recorder;
     } else {
@@ -234,6 +277,9 @@ void core_recorders_drop(struct ntk_core *core)
 {
     for (uint32_t nc = 0; nc < core->core_count; nc++) {
         for (size_t slot = 0; slot < NTK_CORE_RECORDER_SLOTS; slot++) {
+            if (core->ncs[nc].recorders[slot]) {
+                buffers_release(core, core->ncs[nc].recorders[slot]);
+            }
             ntk_core_recording_destroy(core->ncs[nc].recorders[slot]);
             core->ncs[nc].recorders[slot] = NULL;
         }

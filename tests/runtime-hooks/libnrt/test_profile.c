@@ -310,6 +310,44 @@ static void a_session_beyond_its_bound_keeps_its_first_records(void **state)
     loaded_fini(&loaded);
 }
 
+static uint64_t used_bytes(uint32_t core)
+{
+    nrt_vnc_memory_stats_t stats = { 0 };
+    size_t written = 0;
+
+    assert_int_equal(nrt_get_vnc_memory_stats(core, &stats, sizeof stats, &written), NRT_SUCCESS);
+    return stats.bytes_used;
+}
+
+/* As hardware records into device memory: while a core is recorded, its HBM has less room. */
+static void buffers_of_a_recording_count_as_device_memory(void **state)
+{
+    const uint64_t mib = 1 << 20;
+    uint64_t id = 0;
+
+    (void)state;
+    start_runtime();
+    uint64_t before[2] = { used_bytes(0), used_bytes(1) };
+    assert_int_equal(nrt_profile_session_start(1), NRT_SUCCESS);
+    assert_int_equal(used_bytes(1) - before[1], (128 + 64 + 128 + 64) * mib);
+    assert_int_equal(used_bytes(0), before[0]);
+    assert_int_equal(nrt_profile_session_start(1), NRT_INVALID); /* recorded already */
+    assert_int_equal(used_bytes(1) - before[1], (128 + 64 + 128 + 64) * mib);
+    assert_int_equal(nrt_profile_session_stop(1, &id), NRT_SUCCESS);
+    assert_int_equal(used_bytes(1), before[1]);
+    setenv("NEURON_RT_PROFILE_BUF_DMA_MB", "1", 1);
+    assert_int_equal(nrt_profile_session_start(1), NRT_SUCCESS);
+    assert_int_equal(used_bytes(1) - before[1], (128 + 64 + 1 + 64) * mib);
+    assert_int_equal(nrt_profile_session_stop(1, &id), NRT_SUCCESS);
+    setenv("NEURON_RT_PROFILE_BUF_DMA_MB", "65536", 1); /* more than a stack of 16 GiB */
+    assert_int_equal(nrt_profile_session_start(1), NRT_RESOURCE);
+    assert_int_equal(used_bytes(1), before[1]);
+    unsetenv("NEURON_RT_PROFILE_BUF_DMA_MB");
+    assert_int_equal(nrt_profile_session_start(1), NRT_SUCCESS);
+    assert_int_equal(nrt_profile_session_stop(1, &id), NRT_SUCCESS);
+    assert_int_equal(used_bytes(1), before[1]);
+}
+
 /* The only folder of the only inspection below output; false when there is none. */
 static bool session_find(const char *output, char *to, size_t to_bytes)
 {
@@ -578,6 +616,7 @@ int main(void)
         TEST(a_session_holds_all_models_and_executions_of_a_core),
         TEST(so_many_sessions_wait_and_no_more),
         TEST(a_session_beyond_its_bound_keeps_its_first_records),
+        TEST(buffers_of_a_recording_count_as_device_memory),
         TEST(recording_begins_and_ends_while_others_execute),
         TEST(an_inspection_by_session_has_one_capture_per_core),
         TEST(on_failure_alone_a_good_job_leaves_nothing),
