@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "shared/http/http_crowd.h"
+#include "shared/http/http_guard.h"
 #include "shared/http/http_security.h"
 #include "shared/http/http_tls.h"
 
@@ -52,18 +53,34 @@ struct ntk_http_feed {
     struct ntk_http_feed *next;
 };
 
-struct ntk_http_server {
-    struct MHD_Daemon *daemon;
-    struct ntk_http_security *security; /* NULL: everybody may ask, in the clear */
-    const struct ntk_http_route *routes;
-    struct ntk_http_feed *feeds;
-    struct ntk_http_crowd crowd;
-    uint16_t port;
-};
-
 struct ntk_http_request {
     struct MHD_Connection *connection;
     const char *path;
+};
+
+/* A question that the second thread answers; its connection is suspended until then. */
+struct slow_job {
+    struct ntk_http_request request;
+    const struct ntk_http_route *route;
+    struct ntk_http_response answer;
+    struct slow_job *next;
+};
+
+struct ntk_http_server {
+    struct MHD_Daemon *daemon;
+    struct ntk_http_security *security; /* NULL: everybody may ask, in the clear */
+    struct ntk_http_guard *guard;       /* NULL: by any name, without a token */
+    const struct ntk_http_route *routes;
+    const struct ntk_http_route *slow_routes; /* NULL: there is no second thread */
+    struct ntk_http_feed *feeds;
+    struct ntk_http_crowd crowd;
+    uint16_t port;
+    pthread_t slow_thread;
+    pthread_mutex_t slow_lock; /* jobs, count, stopping */
+    pthread_cond_t slow_changed;
+    struct slow_job *jobs; /* the oldest first */
+    size_t job_count;
+    bool stopping;
 };
 
 struct ntk_http_body *ntk_http_body_create(struct ntk_buf *buf)
@@ -116,6 +133,59 @@ const char *ntk_http_request_header_get(const struct ntk_http_request *request, 
 const char *ntk_http_request_query_get(const struct ntk_http_request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *ntk_http_request_cookie_get(const struct ntk_http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, name);
+}
+
+struct query_walk {
+    int (*call)(const char *name, const char *value, void *ctx);
+    void *ctx;
+    int ret;
+};
+
+static enum MHD_Result walk_query(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    struct query_walk *walk = ctx;
+
+    (void)kind;
+    walk->ret = walk->call(name, value, walk->ctx);
+    return walk->ret < 0 ? MHD_NO : MHD_YES;
+}
+
+int ntk_http_request_query_each(const struct ntk_http_request *request,
+                                int (*call)(const char *name, const char *value, void *ctx),
+                                void *ctx)
+{
+    struct query_walk walk = { .call = call, .ctx = ctx };
+
+    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, walk_query, &walk);
+    return walk.ret < 0 ? walk.ret : 0;
+}
+
+bool ntk_http_request_takes_gzip(const struct ntk_http_request *request)
+{
+    const char *text = ntk_http_request_header_get(request, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+
+    while (text && *text) {
+        text += strspn(text, " \t");
+        if (strncasecmp(text, "gzip", 4) == 0) {
+            const char *rest = text + 4 + strspn(text + 4, " \t");
+            if (*rest == ',' || *rest == '\0') {
+                return true;
+            }
+            if (*rest == ';') { /* refused with any weight that is zero: q=0, q=0.0 */
+                const char *weight = strchr(rest, '=');
+                return weight && strtod(weight + 1, NULL) > 0;
+            }
+        }
+        size_t length = strcspn(text, ",");
+        text += length + (text[length] == ',');
+    }
+    return false;
 }
 
 /* -- feeds -------------------------------------------------------------------------------------- */
@@ -342,16 +412,6 @@ static struct ntk_http_crowd_row *crowd_row_of(struct MHD_Connection *connection
     return info ? info->socket_context : NULL;
 }
 
-static void on_answered(void *ctx, struct MHD_Connection *connection, void **state,
-                        enum MHD_RequestTerminationCode code)
-{
-    struct ntk_http_server *server = ctx;
-
-    (void)state;
-    (void)code;
-    ntk_http_crowd_answered(&server->crowd, crowd_row_of(connection));
-}
-
 static int give_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
                             int authority_count, const gnutls_pk_algorithm_t *algorithms,
                             int algorithm_count, gnutls_pcert_st **out_chain,
@@ -414,6 +474,9 @@ static const struct {
     { MHD_HTTP_FORBIDDEN, "a certificate is needed\n" },
     { MHD_HTTP_TOO_MANY_REQUESTS, "too many requests\n" },
     { MHD_HTTP_INTERNAL_SERVER_ERROR, "the server's configuration cannot be used\n" },
+    { MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n" },
+    { MHD_HTTP_NOT_FOUND, "nothing here\n" },
+    { MHD_HTTP_SERVICE_UNAVAILABLE, "too many questions wait\n" },
 };
 
 static void refuse(struct ntk_http_response *answer, int status)
@@ -424,6 +487,9 @@ static void refuse(struct ntk_http_response *answer, int status)
             answer->text = refusals[i].text;
         }
     }
+    if (status == MHD_HTTP_UNAUTHORIZED) {
+        answer->authenticate = "Basic realm=\"metrics\"";
+    }
 }
 
 static void add_security_header(const char *name, const char *value, void *ctx)
@@ -432,15 +498,154 @@ static void add_security_header(const char *name, const char *value, void *ctx)
     MHD_add_response_header(ctx, name, value);
 }
 
+/* -- slow answers ------------------------------------------------------------------------------- */
+
+/* The second thread: one job after the other; what still waits at the end is turned away. */
+static void *answer_slowly(void *ctx)
+{
+    struct ntk_http_server *server = ctx;
+
+    pthread_mutex_lock(&server->slow_lock);
+    while (!server->stopping || server->jobs) {
+        struct slow_job *job = server->jobs;
+        if (!job) {
+            pthread_cond_wait(&server->slow_changed, &server->slow_lock);
+            continue;
+        }
+        bool stopping = server->stopping;
+        server->jobs = job->next;
+        server->job_count--;
+        pthread_mutex_unlock(&server->slow_lock);
+        if (stopping) {
+            refuse(&job->answer, MHD_HTTP_SERVICE_UNAVAILABLE);
+        } else {
+            job->route->handler(&job->request, &job->answer, job->route->ctx);
+        }
+        MHD_resume_connection(job->request.connection); /* the job is the server's thread's again */
+        pthread_mutex_lock(&server->slow_lock);
+    }
+    pthread_mutex_unlock(&server->slow_lock);
+    return NULL;
+}
+
+/* Hands the question over; false when it cannot be, and the answer says why. */
+static bool begin_slow(struct ntk_http_server *server, const struct ntk_http_request *request,
+                       const struct ntk_http_route *route, struct ntk_http_response *answer,
+                       void **state)
+{
+    struct slow_job *job = calloc(1, sizeof *job);
+
+    pthread_mutex_lock(&server->slow_lock);
+    if (!job || server->stopping || server->job_count == NTK_HTTP_SLOW_MAX) {
+        pthread_mutex_unlock(&server->slow_lock);
+        free(job);
+        refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE);
+        return false;
+    }
+    job->request = *request;
+    job->route = route;
+    struct slow_job **end = &server->jobs;
+    while (*end) {
+        end = &(*end)->next;
+    }
+    *end = job;
+    server->job_count++;
+    *state = job;
+    MHD_suspend_connection(request->connection); /* before the other thread can see the job */
+    pthread_cond_signal(&server->slow_changed);
+    pthread_mutex_unlock(&server->slow_lock);
+    return true;
+}
+
+/* -- a request ---------------------------------------------------------------------------------- */
+
+static int head_seen; /* its address is the state of a request that has no job */
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct ntk_http_server *server = ctx;
+
+    (void)code;
+    ntk_http_crowd_answered(&server->crowd, crowd_row_of(connection));
+    if (*state && *state != &head_seen) {
+        struct slow_job *job = *state;
+        ntk_http_body_unref(job->answer.body); /* nobody is left to read it */
+        free(job);
+        *state = NULL;
+    }
+}
+
+static enum MHD_Result send_answer(struct ntk_http_server *server,
+                                   struct MHD_Connection *connection,
+                                   const struct ntk_http_response *answer)
+{
+    struct MHD_Response *response = make_response(answer, connection);
+
+    if (!response) {
+        return MHD_NO; /* no memory: the connection is closed */
+    }
+    const char *content_type = answer->content_type;
+    if (!content_type) {
+        content_type = answer->feed && !answer->body ? answer->feed->content_type
+                                                     : "text/plain; charset=utf-8";
+    }
+    const char *const headers[][2] = {
+        { MHD_HTTP_HEADER_CONTENT_TYPE, content_type },
+        { MHD_HTTP_HEADER_CONTENT_ENCODING, answer->content_encoding },
+        { MHD_HTTP_HEADER_VARY, answer->vary },
+        { MHD_HTTP_HEADER_ALLOW,
+          answer->status == MHD_HTTP_METHOD_NOT_ALLOWED ? "GET, HEAD" : NULL },
+        { MHD_HTTP_HEADER_LOCATION, answer->location },
+        { MHD_HTTP_HEADER_SET_COOKIE, answer->set_cookie },
+        { MHD_HTTP_HEADER_WWW_AUTHENTICATE, answer->authenticate },
+        { MHD_HTTP_HEADER_CACHE_CONTROL, "no-store" },
+        { "X-Content-Type-Options", "nosniff" },
+        { "Referrer-Policy", "no-referrer" },
+        { "Cross-Origin-Resource-Policy", "same-origin" },
+        { "Content-Security-Policy", answer->security_policy },
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        add_header(response, headers[i][0], headers[i][1]);
+    }
+    if (server->security) {
+        ntk_http_security_headers_each(server->security, add_security_header, response);
+    }
+    enum MHD_Result ret = MHD_queue_response(
+        connection, answer->status ? (unsigned)answer->status : MHD_HTTP_OK, response);
+    MHD_destroy_response(response);
+    return ret;
+}
+
+/* Whether the request may be answered; else the answer says why not. */
+static bool let_in(struct ntk_http_server *server, const struct ntk_http_request *request,
+                   const char *method, struct ntk_http_response *answer)
+{
+    int refusal = server->security ? check_client(server, request->connection) : 0;
+
+    if (refusal) {
+        refuse(answer, refusal);
+        return false;
+    }
+    bool secure = server->security && ntk_http_security_has_tls(server->security);
+    if (server->guard &&
+        !ntk_http_guard_check(server->guard, request, server->port, secure, answer)) {
+        return false;
+    }
+    if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
+        refuse(answer, MHD_HTTP_METHOD_NOT_ALLOWED);
+        return false;
+    }
+    return true;
+}
+
 static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *upload, size_t *upload_bytes, void **state)
 {
-    static int head_seen;
     struct ntk_http_server *server = ctx;
     struct ntk_http_request request = { connection, path };
     struct ntk_http_response answer = { 0 };
-    const char *allow = NULL;
 
     (void)version;
     (void)upload;
@@ -453,48 +658,26 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         *upload_bytes = 0; /* a body is read and thrown away */
         return MHD_YES;
     }
-    int refusal = server->security ? check_client(server, connection) : 0;
-    if (refusal) {
-        refuse(&answer, refusal);
-    } else if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
-        answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
-        answer.text = "only GET and HEAD are answered here\n";
-        allow = "GET, HEAD";
-    } else {
-        const struct ntk_http_route *route = find_route(server->routes, path);
+    if (*state != &head_seen) { /* the second thread is done */
+        struct slow_job *job = *state;
+        answer = job->answer;
+        job->answer.body = NULL;
+        return send_answer(server, connection, &answer);
+    }
+    if (let_in(server, &request, method, &answer)) {
+        const struct ntk_http_route *slow =
+            server->slow_routes ? find_route(server->slow_routes, path) : NULL;
+        const struct ntk_http_route *route = slow ? NULL : find_route(server->routes, path);
+        if (slow && begin_slow(server, &request, slow, &answer, state)) {
+            return MHD_YES;
+        }
         if (route) {
             route->handler(&request, &answer, route->ctx);
-        } else {
-            answer.status = MHD_HTTP_NOT_FOUND;
-            answer.text = "nothing here\n";
+        } else if (!slow) {
+            refuse(&answer, MHD_HTTP_NOT_FOUND);
         }
     }
-    struct MHD_Response *response = make_response(&answer, connection);
-    if (!response) {
-        return MHD_NO; /* no memory: the connection is closed */
-    }
-    const char *content_type = answer.content_type;
-    if (!content_type) {
-        content_type =
-            answer.feed && !answer.body ? answer.feed->content_type : "text/plain; charset=utf-8";
-    }
-    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-    add_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, answer.content_encoding);
-    add_header(response, MHD_HTTP_HEADER_VARY, answer.vary);
-    add_header(response, MHD_HTTP_HEADER_ALLOW, allow);
-    add_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    add_header(response, "X-Content-Type-Options", "nosniff");
-    add_header(response, "Content-Security-Policy", answer.security_policy);
-    if (refusal == MHD_HTTP_UNAUTHORIZED) {
-        add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"metrics\"");
-    }
-    if (server->security) {
-        ntk_http_security_headers_each(server->security, add_security_header, response);
-    }
-    enum MHD_Result ret = MHD_queue_response(
-        connection, answer.status ? (unsigned)answer.status : MHD_HTTP_OK, response);
-    MHD_destroy_response(response);
-    return ret;
+    return send_answer(server, connection, &answer);
 }
 
 /* -- listening ---------------------------------------------------------------------------------- */
@@ -609,11 +792,30 @@ static struct MHD_Daemon *start_daemon(struct ntk_http_server *server, int fd)
     }
     return MHD_start_daemon(flags, server->port, NULL, NULL, answer_request, server,
                             MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION,
-                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_answered, server,
-                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)NTK_HTTP_CROWD_ROWS,
+                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+                            server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)NTK_HTTP_CROWD_ROWS,
                             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)NTK_HTTP_IDLE_SECONDS,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)NTK_HTTP_CONNECTION_BYTES,
                             MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+}
+
+/* Ends the second thread; every connection that waited for it goes on. */
+static void stop_slow(struct ntk_http_server *server)
+{
+    pthread_mutex_lock(&server->slow_lock);
+    server->stopping = true;
+    pthread_cond_signal(&server->slow_changed);
+    pthread_mutex_unlock(&server->slow_lock);
+    if (server->slow_routes) {
+        pthread_join(server->slow_thread, NULL);
+    }
+}
+
+/* After the daemon, which may still take the lock. */
+static void free_slow(struct ntk_http_server *server)
+{
+    pthread_cond_destroy(&server->slow_changed);
+    pthread_mutex_destroy(&server->slow_lock);
 }
 
 int ntk_http_server_create(const struct ntk_http_options *options,
@@ -631,10 +833,21 @@ int ntk_http_server_create(const struct ntk_http_options *options,
     }
     server->routes = options->routes;
     server->security = options->security;
+    server->guard = options->guard;
     server->port = port_of(fd);
-    server->daemon = start_daemon(server, fd);
+    pthread_mutex_init(&server->slow_lock, NULL);
+    pthread_cond_init(&server->slow_changed, NULL);
+    if (options->slow_routes &&
+        pthread_create(&server->slow_thread, NULL, answer_slowly, server) == 0) {
+        server->slow_routes = options->slow_routes;
+    }
+    if (options->slow_routes == server->slow_routes) {
+        server->daemon = start_daemon(server, fd);
+    }
     if (!server->daemon) {
         close(fd);
+        stop_slow(server);
+        free_slow(server);
         free(server);
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the HTTP server does not start");
     }
@@ -650,6 +863,7 @@ void ntk_http_server_destroy(struct ntk_http_server *server)
     for (struct ntk_http_feed *feed = server->feeds; feed; feed = feed->next) {
         feed_close(feed);
     }
+    stop_slow(server);
     MHD_stop_daemon(server->daemon); /* closes the socket, joins the thread, frees the readers */
     while (server->feeds) {
         struct ntk_http_feed *feed = server->feeds;
@@ -659,6 +873,7 @@ void ntk_http_server_destroy(struct ntk_http_server *server)
         pthread_mutex_destroy(&feed->lock);
         free(feed);
     }
+    free_slow(server);
     free(server);
 }
 

@@ -7,12 +7,16 @@
  * is built once per period is copied for nobody. A feed is an endless answer: every line published
  * goes to every client that reads it; a client that is too slow loses whole lines, never half ones.
  *
+ * A handler that takes long (it asks a database) is one of slow_routes: a second thread runs them, one
+ * after the other, and nobody else waits.
+ *
  * What the server does by itself: 404 and 405, HEAD, limits on connections, request size and idle
- * time, `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
+ * time, `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, `Referrer-Policy: no-referrer`
+ * and `Cross-Origin-Resource-Policy: same-origin`.
  *
  * Owner:   ntk_http_server_create() / _destroy(); the routes are borrowed for that time.
- * Threads: handlers run on the server's thread; ntk_http_feed_publish() and the body functions may
- *          be called from any.
+ * Threads: handlers run on the server's thread, slow ones on its second; ntk_http_feed_publish() and
+ *          the body functions may be called from any.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_SERVER_H
 #define NTK_SHARED_HTTP_HTTP_SERVER_H
@@ -34,7 +38,9 @@ extern "C" {
 #define NTK_HTTP_IDLE_SECONDS 15              /* a silent connection is closed */
 #define NTK_HTTP_CONNECTION_BYTES (32 * 1024) /* a larger request head is answered 431 */
 #define NTK_HTTP_FEED_LINES 16                /* waiting per reader of a feed; more are dropped */
+#define NTK_HTTP_SLOW_MAX 32                  /* slow answers that wait; more are answered 503 */
 
+struct ntk_http_guard;
 struct ntk_http_security;
 struct ntk_http_server;
 struct ntk_http_request; /* valid inside a handler only */
@@ -56,6 +62,14 @@ const char *ntk_http_body_bytes_get(const struct ntk_http_body *body, size_t *ou
 const char *ntk_http_request_path_get(const struct ntk_http_request *request);
 const char *ntk_http_request_header_get(const struct ntk_http_request *request, const char *name);
 const char *ntk_http_request_query_get(const struct ntk_http_request *request, const char *name);
+const char *ntk_http_request_cookie_get(const struct ntk_http_request *request, const char *name);
+/* Each "name=value" behind the "?", in order; value is NULL without a "=". A negative return of call
+ * stops and is returned; else 0. */
+int ntk_http_request_query_each(const struct ntk_http_request *request,
+                                int (*call)(const char *name, const char *value, void *ctx),
+                                void *ctx);
+/* Whether Accept-Encoding allows gzip. */
+bool ntk_http_request_takes_gzip(const struct ntk_http_request *request);
 
 struct ntk_http_feed;
 
@@ -67,9 +81,12 @@ struct ntk_http_response {
     const char *content_encoding; /* static; NULL for none */
     const char *vary;             /* static; NULL for none */
     const char *security_policy;  /* static Content-Security-Policy; NULL for none */
-    struct ntk_http_body *body;   /* one reference, the server's now */
-    const char *text;             /* static */
-    struct ntk_http_feed *feed;   /* endless; created on the same server */
+    const char *location;         /* static; NULL for none, as the next two */
+    const char *set_cookie;
+    const char *authenticate;   /* WWW-Authenticate */
+    struct ntk_http_body *body; /* one reference, the server's now */
+    const char *text;           /* static */
+    struct ntk_http_feed *feed; /* endless; created on the same server */
 };
 
 typedef void (*ntk_http_handler)(const struct ntk_http_request *request,
@@ -83,8 +100,10 @@ struct ntk_http_route {
 
 struct ntk_http_options {
     struct ntk_http_address address;
-    const struct ntk_http_route *routes; /* first match wins; ended by a NULL path */
-    struct ntk_http_security *security;  /* TLS, passwords; borrowed; NULL: neither */
+    const struct ntk_http_route *routes;      /* first match wins; ended by a NULL path */
+    const struct ntk_http_route *slow_routes; /* likewise, looked at first; NULL: none */
+    struct ntk_http_security *security;       /* TLS, passwords; borrowed; NULL: neither */
+    struct ntk_http_guard *guard;             /* names, token; borrowed; NULL: neither */
 };
 
 /* Listens when it returns 0. A sentence names address and cause ("port in use"). */
