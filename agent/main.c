@@ -161,7 +161,11 @@ static const struct ntk_opt option_rows[] = {
     { 0, "zero-fill", 0, NTK_OPT_FLAG, &options.zero_fill,
       "serve utilization and memory of cores that nobody uses, at zero" },
     { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),
-      "serve /metrics, /api/v1/report and /api/v1/stream, on 127.0.0.1 if no address is given" },
+      "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given" },
+    { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.http_host,
+      "names, separated by commas, by which --http may be asked besides those of this machine" },
+    { 0, "http-token-file", "FILE", NTK_OPT_TEXT, &options.http_token_file,
+      "answer on --http only who knows the token in this file" },
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &options.sysfs_root,
       "look for Neuron devices below this folder instead of /sys" },
@@ -275,6 +279,9 @@ int main(int argc, char **argv)
     }
     if (options.otlp_spool && !options.otlp) {
         return ntk_opt_usage_error(&program, "--otlp-spool needs --otlp");
+    }
+    if (!options.http && (options.http_host || options.http_token_file)) {
+        return ntk_opt_usage_error(&program, "--http-... needs --http");
     }
     if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
         return ntk_opt_usage_error(&program, "--period is longer than a day");

@@ -48,6 +48,7 @@ struct ntk_monitor {
     struct ntk_outputs outputs;
     struct ntk_routes *routes;
     struct ntk_buf line;
+    struct ntk_buf full_line; /* of the page, where line leaves something out */
     uint64_t reports;
     bool said_dropped; /* once per spell of a slow reader */
     bool said_cut;
@@ -131,37 +132,55 @@ static void flush_stdout(struct ntk_monitor *monitor)
 
 /* -- a period ----------------------------------------------------------------------------------- */
 
+static bool write_report(struct ntk_monitor *monitor, const struct ntk_snapshot *report,
+                         const struct ntk_report_options *options, struct ntk_buf *line,
+                         bool *out_cut)
+{
+    ntk_buf_reset(line);
+    if (ntk_report_write(report, options, line, out_cut) < 0) {
+        ntk_log_warn(MODULE, "out of memory: a report is lost");
+        return false;
+    }
+    if (out_cut && *out_cut && !monitor->said_cut) {
+        ntk_log_info(MODULE, "reports are longer than --max-line: written without neuron_ext");
+        monitor->said_cut = true;
+    }
+    return true;
+}
+
+/* The stream of HTTP is lines for programs; the page wants all that is known. */
+static void publish_http(struct ntk_monitor *monitor, const struct ntk_snapshot *report)
+{
+    struct ntk_report_options plain = monitor->options->report;
+    struct ntk_report_options full = { 0 };
+    bool cut = false;
+
+    plain.pretty = false;
+    if (!write_report(monitor, report, &plain, &monitor->line, &cut)) {
+        return;
+    }
+    bool same = !cut && !plain.omit && !plain.vendor_only;
+    if (same || write_report(monitor, report, &full, &monitor->full_line, NULL)) {
+        ntk_routes_put(monitor->routes, &monitor->line, same ? NULL : &monitor->full_line);
+    }
+}
+
 static void publish(struct ntk_monitor *monitor, const struct ntk_snapshot *report)
 {
-    const struct ntk_monitor_options *options = monitor->options;
+    const struct ntk_report_options *options = &monitor->options->report;
     bool cut = false;
 
     monitor->reports++;
     ntk_outputs_put(&monitor->outputs, report);
-    if (monitor->routes && options->report.pretty) { /* the stream is lines for programs */
-        struct ntk_report_options plain = options->report;
-        plain.pretty = false;
-        ntk_buf_reset(&monitor->line);
-        if (ntk_report_write(report, &plain, &monitor->line, NULL) == 0) {
-            ntk_routes_put(monitor->routes, monitor->line.bytes, monitor->line.bytes_count);
-        }
-    }
-    if (!monitor->stream && (!monitor->routes || options->report.pretty)) {
-        return;
-    }
     ntk_buf_reset(&monitor->line);
-    if (ntk_report_write(report, &options->report, &monitor->line, &cut) < 0) {
-        ntk_log_warn(MODULE, "out of memory: a report is lost");
+    if (monitor->routes) {
+        publish_http(monitor, report);
+    }
+    if (!monitor->stream) {
         return;
     }
-    if (cut && !monitor->said_cut) {
-        ntk_log_info(MODULE, "reports are longer than --max-line: written without neuron_ext");
-        monitor->said_cut = true;
-    }
-    if (monitor->routes && !options->report.pretty) {
-        ntk_routes_put(monitor->routes, monitor->line.bytes, monitor->line.bytes_count);
-    }
-    if (monitor->stream) {
+    bool written = monitor->routes && !options->pretty && monitor->line.bytes_count > 0;
+    if (written || write_report(monitor, report, options, &monitor->line, &cut)) {
         write_stdout(monitor);
     }
 }
@@ -383,8 +402,16 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
         ret = ntk_outputs_add(&monitor->outputs, "prometheus", &exporter, &page, err);
     }
     if (ret >= 0 && options->http) {
-        ret = ntk_routes_create(options->http, options->security, page->exporter, page->state,
-                                &monitor->routes, err);
+        const struct ntk_routes_options routes = {
+            .address = options->http,
+            .host_names = options->http_host,
+            .token_path = options->http_token_file,
+            .db_path = options->db_path,
+            .security = options->security,
+            .exporter = page->exporter,
+            .exporter_state = page->state,
+        };
+        ret = ntk_routes_create(&routes, &monitor->routes, err);
     }
     if (ret >= 0 && options->remote_write) {
         exporter.target = options->remote_write;
@@ -502,6 +529,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     ntk_loop_destroy(monitor->loop);
     ntk_service_destroy(monitor->service);
     ntk_buf_fini(&monitor->line);
+    ntk_buf_fini(&monitor->full_line);
     free(monitor);
     return ret;
 }

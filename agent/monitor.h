@@ -45,6 +45,8 @@ struct ntk_monitor_options {
     struct ntk_store_options store; /* zeroed: the defaults */
     const char *prometheus;         /* address, NULL: none */
     const char *http;               /* address, NULL: none */
+    const char *http_host;          /* more names that it is asked by, NULL: none */
+    const char *http_token_file;    /* NULL: no token */
     const char *remote_write;       /* URL, NULL: none */
     const char *remote_write_token_file;
     const char *remote_write_spool;

@@ -6,31 +6,26 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "agent/http/api.h"
+#include "agent/http/page.h"
 #include "shared/base/log.h"
-#include "shared/http/http_server.h"
+#include "shared/http/http_guard.h"
 
 #define LOOPBACK "127.0.0.1"
 
 struct ntk_routes {
     const struct ntk_exporter *exporter;
     void *exporter_state;
-    struct ntk_http_route routes[7];
+    struct ntk_http_route routes[8];
+    struct ntk_http_guard *guard;
+    struct ntk_page *page;
+    struct ntk_api *api;
     struct ntk_http_server *server;
-    struct ntk_http_feed *feed;
+    struct ntk_http_feed *stream;
+    struct ntk_http_feed *live;
     pthread_mutex_t lock;       /* last */
     struct ntk_http_body *last; /* NULL before the first report */
 };
-
-static void answer_index(const struct ntk_http_request *request, struct ntk_http_response *response,
-                         void *ctx)
-{
-    (void)request;
-    (void)ctx;
-    response->text = "neuron-monitor " NTK_VERSION "\n\n"
-                     "/metrics         for Prometheus\n"
-                     "/api/v1/report   the last report as JSON\n"
-                     "/api/v1/stream   all reports from now on, a line each\n";
-}
 
 static void answer_metrics(const struct ntk_http_request *request,
                            struct ntk_http_response *response, void *ctx)
@@ -57,15 +52,30 @@ static void answer_report(const struct ntk_http_request *request,
     }
 }
 
+static void answer_feed(struct ntk_routes *routes, struct ntk_http_feed **feed,
+                        struct ntk_http_response *response)
+{
+    pthread_mutex_lock(&routes->lock); /* the server answers before the feeds are there */
+    response->feed = *feed;
+    pthread_mutex_unlock(&routes->lock);
+}
+
 static void answer_stream(const struct ntk_http_request *request,
                           struct ntk_http_response *response, void *ctx)
 {
     struct ntk_routes *routes = ctx;
 
     (void)request;
-    pthread_mutex_lock(&routes->lock); /* the server answers before the feed is there */
-    response->feed = routes->feed;
-    pthread_mutex_unlock(&routes->lock);
+    answer_feed(routes, &routes->stream, response);
+}
+
+static void answer_live(const struct ntk_http_request *request, struct ntk_http_response *response,
+                        void *ctx)
+{
+    struct ntk_routes *routes = ctx;
+
+    (void)request;
+    answer_feed(routes, &routes->live, response);
 }
 
 static void answer_healthy(const struct ntk_http_request *request,
@@ -88,43 +98,76 @@ static void answer_ready(const struct ntk_http_request *request, struct ntk_http
     response->text = response->status == 200 ? "neuron-monitor is ready\n" : "no report yet\n";
 }
 
-int ntk_routes_create(const char *address, struct ntk_http_security *security,
-                      const struct ntk_exporter *exporter, void *exporter_state,
-                      struct ntk_routes **out_routes, struct ntk_err *err)
+/* Everything that the server answers with. */
+static int create_parts(struct ntk_routes *routes, const struct ntk_routes_options *options,
+                        struct ntk_http_address *address, struct ntk_err *err)
+{
+    struct ntk_http_guard_options guard = { .names = options->host_names,
+                                            .token_path = options->token_path,
+                                            .host = address->host };
+    int ret = ntk_http_address_parse(options->address, LOOPBACK, address, err);
+
+    if (ret >= 0) {
+        ret = ntk_http_guard_create(&guard, &routes->guard, err);
+    }
+    if (ret >= 0) {
+        routes->page = ntk_page_create();
+        routes->api = ntk_api_create(options->db_path);
+        if (!routes->page || !routes->api) {
+            ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        }
+    }
+    return ret;
+}
+
+static int start(struct ntk_routes *routes, const struct ntk_http_options *options,
+                 struct ntk_err *err)
+{
+    int ret = ntk_http_server_create(options, &routes->server, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    struct ntk_http_feed *stream = ntk_http_feed_create(routes->server, "application/jsonl");
+    struct ntk_http_feed *live = ntk_http_feed_create(routes->server, "application/jsonl");
+    pthread_mutex_lock(&routes->lock);
+    routes->stream = stream;
+    routes->live = live;
+    pthread_mutex_unlock(&routes->lock);
+    return stream && live ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+}
+
+int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_routes **out_routes,
+                      struct ntk_err *err)
 {
     struct ntk_routes *routes = calloc(1, sizeof *routes);
-    struct ntk_http_options options = { 0 };
+    struct ntk_http_options http = { .security = options->security };
 
     if (!routes) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    const struct ntk_http_route table[] = {
-        { "/", answer_index, routes },
-        { "/metrics", answer_metrics, routes },
-        { "/api/v1/report", answer_report, routes },
-        { "/api/v1/stream", answer_stream, routes },
-        { "/-/healthy", answer_healthy, routes },
-        { "/-/ready", answer_ready, routes },
-        { NULL, NULL, NULL },
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        routes->routes[i] = table[i];
-    }
-    routes->exporter = exporter;
-    routes->exporter_state = exporter_state;
+    routes->exporter = options->exporter;
+    routes->exporter_state = options->exporter_state;
     pthread_mutex_init(&routes->lock, NULL);
-    options.routes = routes->routes;
-    options.security = security;
-    int ret = ntk_http_address_parse(address, LOOPBACK, &options.address, err);
+    int ret = create_parts(routes, options, &http.address, err);
     if (ret >= 0) {
-        ret = ntk_http_server_create(&options, &routes->server, err);
-    }
-    if (ret >= 0) {
-        struct ntk_http_feed *feed = ntk_http_feed_create(routes->server, "application/jsonl");
-        pthread_mutex_lock(&routes->lock);
-        routes->feed = feed;
-        pthread_mutex_unlock(&routes->lock);
-        ret = feed ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        const struct ntk_http_route table[] = {
+            { "/metrics", answer_metrics, routes },
+            { "/api/v1/report", answer_report, routes },
+            { "/api/v1/stream", answer_stream, routes },
+            { "/api/v1/live", answer_live, routes },
+            { "/-/healthy", answer_healthy, routes },
+            { "/-/ready", answer_ready, routes },
+            { "/*", ntk_page_answer, routes->page },
+            { NULL, NULL, NULL },
+        };
+        for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+            routes->routes[i] = table[i];
+        }
+        http.routes = routes->routes;
+        http.slow_routes = ntk_api_routes_get(routes->api);
+        http.guard = routes->guard;
+        ret = start(routes, &http, err);
     }
     if (ret < 0) {
         ntk_routes_destroy(routes);
@@ -141,21 +184,41 @@ void ntk_routes_destroy(struct ntk_routes *routes)
         return;
     }
     ntk_http_server_destroy(routes->server);
+    ntk_api_destroy(routes->api);
+    ntk_page_destroy(routes->page);
+    ntk_http_guard_destroy(routes->guard);
     ntk_http_body_unref(routes->last);
     pthread_mutex_destroy(&routes->lock);
     free(routes);
 }
 
-void ntk_routes_put(struct ntk_routes *routes, const char *line, size_t line_bytes)
+uint16_t ntk_routes_port_get(const struct ntk_routes *routes)
+{
+    return ntk_http_server_port_get(routes->server);
+}
+
+static struct ntk_http_body *body_of(const struct ntk_buf *line)
 {
     struct ntk_buf buf = { 0 };
 
-    ntk_buf_add(&buf, line, line_bytes);
-    struct ntk_http_body *body = ntk_http_body_create(&buf);
-    if (!body) {
-        return; /* no memory: this report is missing here, the next one is tried */
+    ntk_buf_add(&buf, line->bytes, line->bytes_count);
+    return ntk_http_body_create(&buf);
+}
+
+void ntk_routes_put(struct ntk_routes *routes, const struct ntk_buf *line,
+                    const struct ntk_buf *full)
+{
+    struct ntk_http_body *body = body_of(line);
+    struct ntk_http_body *whole = full ? body_of(full) : ntk_http_body_ref(body);
+
+    if (!body || !whole) { /* no memory: this report is missing here, the next one is tried */
+        ntk_http_body_unref(body);
+        ntk_http_body_unref(whole);
+        return;
     }
-    ntk_http_feed_publish(routes->feed, body, true);
+    ntk_http_feed_publish(routes->stream, body, true);
+    ntk_http_feed_publish(routes->live, whole, true);
+    ntk_http_body_unref(whole);
     pthread_mutex_lock(&routes->lock);
     struct ntk_http_body *before = routes->last;
     routes->last = body;

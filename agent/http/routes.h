@@ -2,13 +2,16 @@
 /*
  * routes - what the agent's own HTTP port answers.
  *
- *   /                a line of text for people
+ *   / and its files  the page (page.h)
  *   /metrics         as the Prometheus exporter
  *   /api/v1/report   the last report
  *   /api/v1/stream   the last report and all that follow, a line each: what stdout gets
+ *   /api/v1/live     the same with nothing left out, whatever --omit and --max-line say
+ *   /api/v1/...      questions to the database (api.h)
  *   /-/healthy /-/ready
  *
- * Owner:   ntk_routes_create() / _destroy(); the exporter's state is borrowed for that time.
+ * Owner:   ntk_routes_create() / _destroy(); the exporter's state and the texts of the options are
+ *          borrowed for that time.
  * Threads: put from one thread.
  */
 #ifndef NTK_AGENT_HTTP_ROUTES_H
@@ -17,7 +20,9 @@
 #include <stddef.h>
 
 #include "exporters/exporter.h"
+#include "shared/base/buf.h"
 #include "shared/base/err.h"
+#include "shared/http/http_server.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,13 +30,23 @@ extern "C" {
 
 struct ntk_routes;
 
-/* address: "[ADDR:]PORT", on loopback without ADDR. exporter answers /metrics. */
-int ntk_routes_create(const char *address, struct ntk_http_security *security,
-                      const struct ntk_exporter *exporter, void *exporter_state,
-                      struct ntk_routes **out_routes, struct ntk_err *err);
+struct ntk_routes_options {
+    const char *address;                 /* "[ADDR:]PORT", on loopback without ADDR */
+    const char *host_names;              /* that it is asked by besides its own, or NULL */
+    const char *token_path;              /* NULL: no token */
+    const char *db_path;                 /* NULL: no history */
+    struct ntk_http_security *security;  /* NULL: none */
+    const struct ntk_exporter *exporter; /* answers /metrics */
+    void *exporter_state;
+};
+
+int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_routes **out_routes,
+                      struct ntk_err *err);
 void ntk_routes_destroy(struct ntk_routes *routes);
-/* The next report, a whole line. */
-void ntk_routes_put(struct ntk_routes *routes, const char *line, size_t line_bytes);
+uint16_t ntk_routes_port_get(const struct ntk_routes *routes);
+/* The next report, a whole line; full: the same with nothing left out, NULL when line is that. */
+void ntk_routes_put(struct ntk_routes *routes, const struct ntk_buf *line,
+                    const struct ntk_buf *full);
 
 #ifdef __cplusplus
 }

@@ -28,31 +28,7 @@ static struct ntk_query query = {
 
 static int set_percentiles(const char *value, struct ntk_err *err)
 {
-    query.percentile_count = 0;
-    while (*value) {
-        char number[32];
-        size_t length = strcspn(value, ",");
-        double percent;
-        if (length >= sizeof number || query.percentile_count == NTK_QUERY_PERCENTILES_MAX) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "at most %d numbers expected",
-                               NTK_QUERY_PERCENTILES_MAX);
-        }
-        memcpy(number, value, length);
-        number[length] = '\0';
-        if (ntk_str_parse_double(number, &percent) < 0 || !(percent >= 0 && percent <= 100)) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "numbers from 0 to 100 with commas between expected");
-        }
-        if (query.percentile_count > 0 &&
-            percent <= query.percentiles[query.percentile_count - 1]) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "ascending numbers expected");
-        }
-        query.percentiles[query.percentile_count++] = percent;
-        value += length + (value[length] == ',');
-    }
-    return query.percentile_count > 0
-               ? 0
-               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number is missing");
+    return ntk_query_percentiles_parse(value, &query, err);
 }
 
 static int set_metric(const char *value, struct ntk_err *err)
@@ -116,16 +92,6 @@ static const struct ntk_opt_program program = {
                 "  series       any one figure, see --metric",
 };
 
-static const struct ntk_query_question *find_question(const char *name)
-{
-    for (const struct ntk_query_question *q = ntk_query_questions; q->name; q++) {
-        if (strcmp(q->name, name) == 0) {
-            return q;
-        }
-    }
-    return NULL;
-}
-
 /* "--metric help" is asked before anything else is needed. */
 static bool wants_metrics(int argc, char **argv)
 {
@@ -147,34 +113,12 @@ static void print_metrics(void)
     }
 }
 
-/* From the first to the last that is stored, in whatever tier; narrowed by the options. */
+/* All that is stored, narrowed by the options. */
 static int set_window(struct ntk_err *err)
 {
-    static const uint64_t step_ns[NTK_STORE_TIER_COUNT] = {
-        NTK_NS_PER_SECOND,
-        60 * NTK_NS_PER_SECOND,
-        3600 * NTK_NS_PER_SECOND,
-    };
     struct ntk_store_window *window = &query.window;
-    int ret = -ENODATA;
+    int ret = ntk_query_window_whole(query.reader, window, err);
 
-    window->from_ns = UINT64_MAX;
-    window->to_ns = 0;
-    for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
-        uint64_t first_ns;
-        uint64_t last_ns;
-        int there = ntk_store_reader_span(query.reader, (enum ntk_store_tier)tier, &first_ns,
-                                          &last_ns, err);
-        if (there < 0 && there != -ENODATA) {
-            return there;
-        }
-        if (there == 0) {
-            uint64_t start_ns = first_ns - step_ns[tier];
-            window->from_ns = start_ns < window->from_ns ? start_ns : window->from_ns;
-            window->to_ns = last_ns > window->to_ns ? last_ns : window->to_ns;
-            ret = 0;
-        }
-    }
     if (ret == 0 && arg_to) {
         ret = ntk_timestamp_parse(arg_to, &window->to_ns, err);
     }
@@ -283,7 +227,7 @@ int ntk_query_main(int argc, char **argv)
     if (first >= argc) {
         return ntk_opt_usage_error(&program, "the question is missing, such as 'latency'");
     }
-    const struct ntk_query_question *question = find_question(argv[first]);
+    const struct ntk_query_question *question = ntk_query_question_find(argv[first]);
     if (!question) {
         return ntk_opt_usage_error(&program, "'%s' is no question", argv[first]);
     }

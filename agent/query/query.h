@@ -42,6 +42,15 @@ struct ntk_query_question {
 };
 /* Ended by a NULL name. */
 extern const struct ntk_query_question ntk_query_questions[];
+/* NULL when there is none. */
+const struct ntk_query_question *ntk_query_question_find(const char *name);
+
+/* "50,90,99": ascending numbers from 0 to 100. -EINVAL. */
+int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err);
+
+/* From the first to the last that is stored, in whatever tier; step_ns is left. -ENODATA. */
+int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,
+                           struct ntk_err *err);
 
 /* The whole subcommand; argv[0] is "query". The exit code. */
 int ntk_query_main(int argc, char **argv);

@@ -156,7 +156,7 @@ static const struct cell *cell_at(const struct ntk_query_table *table, size_t ro
     return ntk_vec_at(&table->cells, row * table->column_count + column);
 }
 
-static size_t count_rows(const struct ntk_query_table *table)
+size_t ntk_query_table_row_count(const struct ntk_query_table *table)
 {
     return table->column_count > 0 ? table->cells.count / table->column_count : 0;
 }
@@ -210,7 +210,7 @@ static void write_table(const struct ntk_query_table *table, struct ntk_buf *out
 {
     size_t widths[NTK_QUERY_COLUMNS_MAX];
     char text[CELL_BYTES];
-    size_t row_count = count_rows(table);
+    size_t row_count = ntk_query_table_row_count(table);
 
     for (size_t c = 0; c < table->column_count; c++) {
         add_heading(text, sizeof text, table->columns[c].name);
@@ -258,7 +258,7 @@ static void write_csv(const struct ntk_query_table *table, struct ntk_buf *out)
         add_csv_text(out, table->columns[c].name);
     }
     ntk_buf_add_text(out, "\r\n");
-    for (size_t r = 0; r < count_rows(table); r++) {
+    for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
         for (size_t c = 0; c < table->column_count; c++) {
             const struct cell *cell = cell_at(table, r, c);
             ntk_buf_add_text(out, c > 0 ? "," : "");
@@ -291,13 +291,13 @@ static void add_json_cell(struct ntk_json *json, const struct cell *cell, enum n
     }
 }
 
-static void write_json(const struct ntk_query_table *table, struct ntk_buf *out)
+static void write_any_json(const struct ntk_query_table *table, bool pretty, struct ntk_buf *out)
 {
     struct ntk_json json;
 
-    ntk_json_init(&json, out, true);
+    ntk_json_init(&json, out, pretty);
     ntk_json_array_begin(&json);
-    for (size_t r = 0; r < count_rows(table); r++) {
+    for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
         ntk_json_object_begin(&json);
         for (size_t c = 0; c < table->column_count; c++) {
             ntk_json_key(&json, table->columns[c].name);
@@ -309,6 +309,16 @@ static void write_json(const struct ntk_query_table *table, struct ntk_buf *out)
     ntk_buf_add_char(out, '\n');
 }
 
+static void write_json(const struct ntk_query_table *table, struct ntk_buf *out)
+{
+    write_any_json(table, true, out);
+}
+
+static void write_dense_json(const struct ntk_query_table *table, struct ntk_buf *out)
+{
+    write_any_json(table, false, out);
+}
+
 void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_form form,
                            struct ntk_buf *out)
 {
@@ -316,8 +326,9 @@ void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_f
         [NTK_QUERY_FORM_TABLE] = write_table,
         [NTK_QUERY_FORM_CSV] = write_csv,
         [NTK_QUERY_FORM_JSON] = write_json,
+        [NTK_QUERY_FORM_JSON_DENSE] = write_dense_json,
     };
 
-    assert(count_rows(table) * table->column_count == table->cells.count);
+    assert(ntk_query_table_row_count(table) * table->column_count == table->cells.count);
     writers[form](table, out);
 }

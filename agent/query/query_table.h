@@ -35,7 +35,12 @@ enum ntk_query_kind {
     NTK_QUERY_NUMBER,
 };
 
-enum ntk_query_form { NTK_QUERY_FORM_TABLE, NTK_QUERY_FORM_CSV, NTK_QUERY_FORM_JSON };
+enum ntk_query_form {
+    NTK_QUERY_FORM_TABLE,
+    NTK_QUERY_FORM_CSV,
+    NTK_QUERY_FORM_JSON,
+    NTK_QUERY_FORM_JSON_DENSE, /* without blanks, for programs */
+};
 
 struct ntk_query_column {
     char name[NTK_QUERY_NAME_BYTES];
@@ -61,6 +66,7 @@ void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64
 void ntk_query_table_add_text(struct ntk_query_table *table,
                               const char *text); /* NULL: not known */
 
+size_t ntk_query_table_row_count(const struct ntk_query_table *table);
 void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_form form,
                            struct ntk_buf *out);
 

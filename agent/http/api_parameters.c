@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* api_parameters - what stands behind the "?" of a question to the database. */
+#include "agent/http/api_parameters.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+#include "shared/base/timestamp.h"
+
+/* Longer ones are no names of processes or models. */
+#define NAME_BYTES_MAX 4096
+#define INDEX_MAX UINT16_MAX
+/* A step of the shortest tier. */
+#define STEP_NS_MIN NTK_NS_PER_SECOND
+#define STEP_NS_MAX (366 * 24 * 3600 * NTK_NS_PER_SECOND)
+
+static int bad(struct ntk_err *err, const char *what)
+{
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s", what);
+}
+
+static int take_from(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    p->has_from = true;
+    return ntk_timestamp_parse(value, &p->from_ns, err);
+}
+
+static int take_to(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    p->has_to = true;
+    return ntk_timestamp_parse(value, &p->to_ns, err);
+}
+
+static int take_duration(const char *value, uint64_t min_ns, uint64_t *out_ns, struct ntk_err *err)
+{
+    return ntk_str_parse_duration_ns(value, out_ns) == 0 && *out_ns >= min_ns &&
+                   *out_ns <= STEP_NS_MAX
+               ? 0
+               : bad(err, "a time from 1s to a year expected, such as 30s or 5m");
+}
+
+static int take_last(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    return take_duration(value, STEP_NS_MIN, &p->last_ns, err);
+}
+
+static int take_step(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    return take_duration(value, STEP_NS_MIN, &p->query.window.step_ns, err);
+}
+
+static int take_name(const char *value, const char **out_name, struct ntk_err *err)
+{
+    *out_name = value;
+    return value[0] && strlen(value) <= NAME_BYTES_MAX ? 0 : bad(err, "a name expected");
+}
+
+static int take_process(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    return take_name(value, &p->query.filter.process, err);
+}
+
+static int take_model(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    return take_name(value, &p->query.filter.model, err);
+}
+
+static int take_index(const char *value, uint32_t *out_index, struct ntk_err *err)
+{
+    uint64_t index;
+
+    if (ntk_str_parse_u64(value, &index) < 0 || index > INDEX_MAX) {
+        return bad(err, "a number from 0 to 65535 expected");
+    }
+    *out_index = (uint32_t)index;
+    return 0;
+}
+
+static int take_core(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    p->query.filter.has_core = true;
+    return take_index(value, &p->query.filter.core, err);
+}
+
+static int take_device(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    p->query.filter.has_device = true;
+    return take_index(value, &p->query.filter.device, err);
+}
+
+static int take_metric(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    p->has_metric = true;
+    p->query.metric = ntk_store_metric_find(value);
+    return p->query.metric < NTK_STORE_METRIC_COUNT
+               ? 0
+               : bad(err, "no such series; /api/v1/machine lists them");
+}
+
+static int take_percentiles(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    return ntk_query_percentiles_parse(value, &p->query, err);
+}
+
+static int take_latency(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    p->query.device_latency = strcmp(value, "device") == 0;
+    return p->query.device_latency || strcmp(value, "total") == 0
+               ? 0
+               : bad(err, "'total' or 'device' expected");
+}
+
+static const struct {
+    const char *name;
+    int (*take)(const char *value, struct ntk_api_parameters *p, struct ntk_err *err);
+} rows[] = {
+    { "from", take_from },       { "to", take_to },
+    { "last", take_last },       { "step", take_step },
+    { "core", take_core },       { "device", take_device },
+    { "process", take_process }, { "model", take_model },
+    { "metric", take_metric },   { "percentiles", take_percentiles },
+    { "latency", take_latency },
+};
+
+struct walk {
+    struct ntk_api_parameters *parameters;
+    struct ntk_err *err;
+};
+
+static int take(const char *name, const char *value, void *ctx)
+{
+    struct walk *walk = ctx;
+    char shown[32];
+
+    ntk_str_copy_clean(shown, sizeof shown, name, strlen(name));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name) != 0) {
+            continue;
+        }
+        if (walk->parameters->seen & 1u << i) {
+            return ntk_err_set(walk->err, -EINVAL, NTK_ERR_NO_OFFSET, "'%s' is given twice", shown);
+        }
+        walk->parameters->seen |= 1u << i;
+        int ret = value ? rows[i].take(value, walk->parameters, walk->err)
+                        : bad(walk->err, "a value is missing");
+        if (ret < 0) {
+            ntk_err_prefix(walk->err, "%s", shown);
+        }
+        return ret;
+    }
+    return ntk_err_set(walk->err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no parameter '%s'", shown);
+}
+
+int ntk_api_parameters_read(const struct ntk_http_request *request,
+                            struct ntk_api_parameters *parameters, struct ntk_err *err)
+{
+    struct walk walk = { .parameters = parameters, .err = err };
+
+    *parameters = (struct ntk_api_parameters){
+        .query = { .metric = NTK_STORE_METRIC_COUNT,
+                   .percentiles = { 50, 90, 99, 100 },
+                   .percentile_count = 4 },
+    };
+    int ret = ntk_http_request_query_each(request, take, &walk);
+    if (ret == 0 && parameters->has_from && parameters->last_ns) {
+        ret = bad(err, "'from' and 'last' exclude each other");
+    }
+    return ret;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api_parameters - what stands behind the "?" of a question to the database.
+ *
+ * Threads: plain data; texts are borrowed from the request.
+ */
+#ifndef NTK_AGENT_HTTP_API_PARAMETERS_H
+#define NTK_AGENT_HTTP_API_PARAMETERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/query/query.h"
+#include "shared/base/err.h"
+#include "shared/http/http_server.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_api_parameters {
+    struct ntk_query query; /* without reader and window, but its step */
+    bool has_from;
+    bool has_to;
+    bool has_metric;
+    uint64_t from_ns;
+    uint64_t to_ns;
+    uint64_t last_ns; /* 0: not given */
+    uint32_t seen;    /* which parameters came, a bit each */
+};
+
+/* -EINVAL and a sentence for an unknown, doubled or bad parameter. */
+int ntk_api_parameters_read(const struct ntk_http_request *request,
+                            struct ntk_api_parameters *parameters, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

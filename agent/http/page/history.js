@@ -1,0 +1,114 @@
+// What the database knows: questions to /api/v1, drawn as charts.
+
+import { byId, choice } from './dom.js';
+import { createChart } from './chart.js';
+import * as format from './format.js';
+import { state } from './state.js';
+
+// [name, window, step, how often it is asked again in ms]
+const RANGES = [['5m', '5m', '2s', 5000], ['1h', '1h', '30s', 30000], ['6h', '6h', '3m', 60000], ['24h', '24h', '12m', 120000], ['7d', '168h', '90m', 300000]];
+const OFTEN_MS = 5000;
+
+let range = RANGES[0];
+let core = null; // one logical core only
+let due = 0;
+let asking = false;
+
+async function ask(question, parameters) {
+  const query = new URLSearchParams({ last: range[1], step: range[2], ...parameters });
+  const response = await fetch(`/api/v1/${question}?${query}`, { cache: 'no-store' });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error ?? response.status);
+  return answer;
+}
+
+const series = (metric, parameters) => ask('series', { metric, ...parameters }).then((rows) => rows.map((row) => ({ ...row, value: row[metric] })));
+
+// Sums of series step by step; unknown plus something is something.
+function add(lists) {
+  return lists[0].map((row, i) => {
+    const values = lists.map((list) => list[i]?.value).filter((value) => value !== null && value !== undefined);
+    return { ...row, value: values.length ? values.reduce((a, b) => a + b, 0) : null };
+  });
+}
+
+const physicalOf = (index) => Array.from({ length: state.lnc ?? 1 }, (_, i) => index * (state.lnc ?? 1) + i);
+const coreSeries = (metric) => (core === null ? series(metric) : Promise.all(physicalOf(core).map((number) => series(metric, { core: number }))).then(add));
+
+const CHARTS = [
+  { title: 'Busy cores', lines: [{ name: 'busy', colour: 'accent' }], write: (value) => (value === 0 ? '0' : value.toFixed(2)), async load() {
+    const rows = await coreSeries('utilization');
+    const lnc = state.lnc ?? 1;
+    return [rows, [rows.map((row) => (row.value === null ? null : row.value / lnc))]];
+  } },
+  { title: 'Executions per second', lines: [{ name: 'completed', colour: 'accent' }, { name: 'failed', colour: 'bad' }], write: format.rate, async load() {
+    const rows = await coreSeries('executions');
+    const failed = await coreSeries('failures');
+    return [rows, [rows.map((row) => row.value), failed.map((row) => row.value)]];
+  } },
+  { title: 'Latency', lines: [{ name: 'p50', colour: 'accent' }, { name: 'p99', colour: 'accent2' }], write: format.nanoseconds, async load() {
+    const parameters = { percentiles: '50,99' };
+    if (core !== null) [parameters.core] = physicalOf(core);
+    const rows = (await ask('latency', parameters)).filter((row) => row.model === '(all)');
+    return [rows, [rows.map((row) => row.p50_ns), rows.map((row) => row.p99_ns)]];
+  } },
+  { title: 'Device memory in use', lines: [{ name: 'used', colour: 'accent' }], write: format.bytes, base: 1024, async load() {
+    const rows = await series('device_used', core === null ? {} : { device: state.cores.get(core)?.device ?? 0 });
+    return [rows, [rows.map((row) => row.value)]];
+  } },
+];
+
+function note(text) {
+  byId('history-note').textContent = text;
+  byId('history-note').hidden = !text;
+}
+
+async function refresh() {
+  if (asking) return;
+  asking = true;
+  try {
+    for (const chart of CHARTS) {
+      const [rows, values] = await chart.load();
+      const times = rows.map((row) => (Date.parse(row.from) + Date.parse(row.to)) / 2);
+      chart.view.set({ times, values, from: rows.length ? Date.parse(rows[0].from) : 0, to: rows.length ? Date.parse(rows.at(-1).to) : 1 });
+    }
+    note(core === null ? '' : `Core ${core} and its device only. Press its cell again for the whole machine.`);
+    document.documentElement.dataset.history = range[0];
+  } catch (error) {
+    note(error.message);
+  } finally {
+    asking = false;
+  }
+}
+
+export function tick(now) {
+  if (now < due || document.hidden) return;
+  due = now + Math.max(OFTEN_MS, range[3]);
+  refresh();
+}
+
+export function showCore(index) {
+  core = index;
+  due = 0;
+  tick(Date.now());
+}
+
+export const draw = () => CHARTS.forEach((chart) => chart.view.draw());
+
+export async function start() {
+  for (const chart of CHARTS) chart.view = createChart(chart.title, chart.lines, chart.write, chart.base);
+  const machine = await (await fetch('/api/v1/machine', { cache: 'no-store' })).json();
+  if (!machine.history) {
+    byId('range').remove();
+    due = Infinity;
+    note('History needs a database: start neuron-monitor with --db FILE.');
+    return;
+  }
+  choice(byId('range'), RANGES.map(([name]) => [name, name]), range[0], (value) => {
+    range = RANGES.find(([name]) => name === value);
+    due = 0;
+    tick(Date.now());
+  });
+  byId('charts').replaceChildren(...CHARTS.map((chart) => chart.view.figure));
+  tick(Date.now());
+}

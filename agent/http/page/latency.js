@@ -1,0 +1,81 @@
+// Latency of the period: percentiles of each process, and the histogram of all.
+
+import { byId, fillTable, choice } from './dom.js';
+import * as format from './format.js';
+import { merge, bounds, percentile } from './histogram.js';
+import { prepare, colours } from './canvas.js';
+import { state } from './state.js';
+
+const PERCENTILES = ['p0', 'p1', 'p25', 'p50', 'p75', 'p99', 'p100'];
+const BARS = 48;
+let kind = 'total';
+
+// Bars of equal width on a logarithmic axis.
+function drawHistogram() {
+  const canvas = byId('histogram');
+  const { context, width, height } = prepare(canvas, 130);
+  const ink = colours();
+  const histogram = merge(state.runtimes.map((runtime) => runtime[`${kind}Histogram`]));
+  context.font = '11px system-ui, sans-serif';
+  context.fillStyle = ink.soft;
+  if (histogram.count === 0) {
+    context.fillText('no execution in this period', 4, 20);
+    canvas.setAttribute('aria-label', 'Histogram of latency: no execution in this period');
+    return;
+  }
+  const low = Math.log(Math.max(1, bounds(histogram.buckets[0][0])[0]) / 1.25);
+  const [lastLow, lastWidth] = bounds(histogram.buckets.at(-1)[0]);
+  const high = Math.log((lastLow + lastWidth) * 1.25);
+  const bars = new Array(BARS).fill(0);
+  for (const [bucket, count] of histogram.buckets) {
+    const [from, wide] = bounds(bucket);
+    bars[Math.min(BARS - 1, Math.floor((Math.log(Math.max(1, from + wide / 2)) - low) / (high - low) * BARS))] += count;
+  }
+  const most = Math.max(...bars);
+  const floor = height - 18;
+  context.fillStyle = ink.accent;
+  bars.forEach((count, i) => {
+    const tall = count === 0 ? 0 : Math.max(1, count / most * (floor - 16));
+    context.fillRect(i * width / BARS + 1, floor - tall, width / BARS - 2, tall);
+  });
+  context.fillStyle = ink.line;
+  context.fillRect(0, floor, width, 1);
+  const at = (ns) => (Math.log(ns) - low) / (high - low) * width;
+  let free = 0;
+  for (const percent of [50, 99]) {
+    const ns = percentile(histogram, percent);
+    const x = at(Math.max(1, ns));
+    context.fillStyle = ink.accent2;
+    context.fillRect(x, 12, 1, floor - 12);
+    const text = `p${percent} ${format.nanoseconds(ns)}`;
+    const wide = context.measureText(text).width;
+    const left = Math.min(Math.max(x - wide / 2, free), width - wide);
+    context.fillText(text, left, 10);
+    free = left + wide + 8;
+  }
+  context.fillStyle = ink.soft;
+  const first = format.nanoseconds(Math.exp(low));
+  const last = format.nanoseconds(Math.exp(high));
+  context.fillText(first, 0, height - 4);
+  context.fillText(last, width - context.measureText(last).width, height - 4);
+  canvas.setAttribute('aria-label', `Histogram of ${kind} latency of ${histogram.count} executions from ${first} to ${last}`);
+}
+
+export function draw() {
+  drawHistogram();
+  fillTable(byId('latency'), [
+    { name: 'process', text: true, value: (runtime) => runtime.tag },
+    ...PERCENTILES.filter((name) => name !== 'p1' && name !== 'p25' && name !== 'p75').map((name) => ({
+      name: name === 'p0' ? 'min' : name === 'p100' ? 'max' : name,
+      value: (runtime) => format.seconds(runtime.latency?.[`${kind}_latency`]?.[name]),
+      raw: (runtime) => runtime.latency?.[`${kind}_latency`]?.[name] ?? '',
+    })),
+  ], state.runtimes, 'No application uses Neuron cores now.');
+}
+
+export function start() {
+  choice(byId('latency-kind'), [['total', 'total', 'as the caller sees it'], ['device', 'device', 'start to end on the core']], kind, (value) => {
+    kind = value;
+    draw();
+  });
+}

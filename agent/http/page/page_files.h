@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* page_files - what lies in this folder, as bytes of the program; the table is made by the build. */
+#ifndef NTK_AGENT_HTTP_PAGE_PAGE_FILES_H
+#define NTK_AGENT_HTTP_PAGE_PAGE_FILES_H
+
+#include <stddef.h>
+
+struct ntk_page_file {
+    const char *name;
+    const unsigned char *bytes;
+    size_t bytes_count;
+};
+/* Ended by a NULL name. */
+extern const struct ntk_page_file ntk_page_files[];
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* query_parts - what every asker needs: the question by its name, the window, the percentiles. */
+#include <errno.h>
+#include <string.h>
+
+#include "agent/query/query.h"
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+
+const struct ntk_query_question *ntk_query_question_find(const char *name)
+{
+    for (const struct ntk_query_question *q = ntk_query_questions; q->name; q++) {
+        if (strcmp(q->name, name) == 0) {
+            return q;
+        }
+    }
+    return NULL;
+}
+
+int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err)
+{
+    query->percentile_count = 0;
+    while (*value) {
+        char number[32];
+        size_t length = strcspn(value, ",");
+        double percent;
+        if (length >= sizeof number || query->percentile_count == NTK_QUERY_PERCENTILES_MAX) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "at most %d numbers expected",
+                               NTK_QUERY_PERCENTILES_MAX);
+        }
+        memcpy(number, value, length);
+        number[length] = '\0';
+        if (ntk_str_parse_double(number, &percent) < 0 || !(percent >= 0 && percent <= 100)) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "numbers from 0 to 100 with commas between expected");
+        }
+        if (query->percentile_count > 0 &&
+            percent <= query->percentiles[query->percentile_count - 1]) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "ascending numbers expected");
+        }
+        query->percentiles[query->percentile_count++] = percent;
+        value += length + (value[length] == ',');
+    }
+    return query->percentile_count > 0
+               ? 0
+               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number is missing");
+}
+
+int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,
+                           struct ntk_err *err)
+{
+    static const uint64_t step_ns[NTK_STORE_TIER_COUNT] = {
+        NTK_NS_PER_SECOND,
+        60 * NTK_NS_PER_SECOND,
+        3600 * NTK_NS_PER_SECOND,
+    };
+    int ret = -ENODATA;
+
+    window->from_ns = UINT64_MAX;
+    window->to_ns = 0;
+    for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
+        uint64_t first_ns;
+        uint64_t last_ns;
+        int there =
+            ntk_store_reader_span(reader, (enum ntk_store_tier)tier, &first_ns, &last_ns, err);
+        if (there < 0 && there != -ENODATA) {
+            return there;
+        }
+        if (there == 0) {
+            uint64_t start_ns = first_ns - step_ns[tier];
+            window->from_ns = start_ns < window->from_ns ? start_ns : window->from_ns;
+            window->to_ns = last_ns > window->to_ns ? last_ns : window->to_ns;
+            ret = 0;
+        }
+    }
+    return ret;
+}

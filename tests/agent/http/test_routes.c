@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: the agent's port with an empty database, asked over sockets as a browser, a script and a
+ * stranger ask. What questions answer about a database with something in it: tests/e2e/page. */
+#include "agent/http/routes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/http/page/page_files.h"
+#include "shared/store/store.h"
+#include "tests/support/http_ask.h"
+#include "tests/support/scratch.h"
+
+struct fixture {
+    char *folder;
+    char *db;
+    struct ntk_store *store;
+    struct ntk_routes *routes;
+    const struct ntk_exporter *exporter;
+    void *exporter_state;
+    uint16_t port;
+};
+
+static void serve(struct fixture *f, const char *db)
+{
+    struct ntk_exporter_options exporter = { 0 };
+    struct ntk_routes_options options = { .address = "0", .db_path = db };
+    struct ntk_err err = { 0 };
+
+    f->exporter = ntk_exporter_find("prometheus");
+    assert_int_equal(f->exporter->create(&exporter, &f->exporter_state, &err), 0);
+    options.exporter = f->exporter;
+    options.exporter_state = f->exporter_state;
+    if (ntk_routes_create(&options, &f->routes, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    f->port = ntk_routes_port_get(f->routes);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->db = test_scratch_path(f->folder, "t.db");
+    assert_int_equal(ntk_store_open(f->db, NULL, &f->store, NULL), 0);
+    serve(f, f->db);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_routes_destroy(f->routes);
+    f->exporter->destroy(f->exporter_state);
+    assert_int_equal(ntk_store_close(f->store, NULL), 0);
+    free(f->db);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part)) {
+        fail_msg("'%s' is not in '%s'", part, text);
+    }
+}
+
+/* One sentence as JSON, and the status. */
+static void expect_error(const struct fixture *f, const char *path, const char *status,
+                         const char *sentence)
+{
+    char *text = test_http_get(f->port, path, "");
+    const char *body = strstr(text, "\r\n\r\n");
+
+    assert_contains(text, status);
+    assert_contains(text, "\r\nContent-Type: application/json\r\n");
+    json_t *json = json_loads(body + 4, 0, NULL);
+    assert_non_null(json);
+    assert_int_equal(json_object_size(json), 1);
+    assert_string_equal(json_string_value(json_object_get(json, "error")), sentence);
+    json_decref(json);
+    free(text);
+}
+
+static json_t *get_json(const struct fixture *f, const char *path)
+{
+    char *text = test_http_get(f->port, path, "");
+
+    assert_contains(text, "HTTP/1.1 200 ");
+    json_t *json = json_loads(strstr(text, "\r\n\r\n") + 4, 0, NULL);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
+static void the_page_has_types_a_policy_and_no_code_in_its_text(void **state)
+{
+    const struct fixture *f = *state;
+    char path[128];
+
+    for (const struct ntk_page_file *file = ntk_page_files; file->name; file++) {
+        snprintf(path, sizeof path, "/%s", file->name);
+        char *text = test_http_get(f->port, path, "");
+        assert_contains(text, "HTTP/1.1 200 ");
+        assert_contains(text, "\r\nContent-Security-Policy: default-src 'none'; script-src 'self'; "
+                              "style-src 'self';");
+        assert_null(strstr(strstr(text, "Content-Security-Policy"), "unsafe"));
+        assert_contains(text, "\r\nX-Content-Type-Options: nosniff\r\n");
+        assert_contains(text, strstr(path, ".html")  ? "Content-Type: text/html; charset=utf-8"
+                              : strstr(path, ".css") ? "Content-Type: text/css; charset=utf-8"
+                              : strstr(path, ".svg") ? "Content-Type: image/svg+xml"
+                                                     : "Content-Type: text/javascript");
+        const char *body = strstr(text, "\r\n\r\n") + 4;
+        assert_int_equal(strlen(body), file->bytes_count);
+        assert_memory_equal(body, file->bytes, file->bytes_count);
+        if (strstr(path, ".html")) {
+            assert_null(strstr(body, "<style"));
+            assert_null(strstr(body, " style="));
+            assert_null(strstr(body, " onclick"));
+            assert_null(strstr(body, "://"));
+        }
+        free(text);
+    }
+    char *text = test_http_get(f->port, "/", "Accept-Encoding: br, gzip\r\n");
+    assert_contains(text, "\r\nContent-Encoding: gzip\r\n");
+    assert_contains(text, "\r\nVary: Accept-Encoding\r\n");
+    free(text);
+    text = test_http_get(f->port, "/", "Accept-Encoding: gzip;q=0, *;q=0\r\n");
+    assert_null(strstr(text, "Content-Encoding"));
+    free(text);
+}
+
+static void what_is_no_file_of_the_page_is_404(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const paths[] = { "/nothing",     "/../etc/passwd",  "//index.html",
+                                         "/index.html/", "/page_files.h",   "/api/v1",
+                                         "/api/v1/",     "/api/v1/secrets", "/api/v2/report" };
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char *text = test_http_get(f->port, paths[i], "");
+        if (!strstr(text, "HTTP/1.1 404 ")) {
+            fail_msg("%s: %s", paths[i], text);
+        }
+        free(text);
+    }
+}
+
+static void a_foreign_name_is_refused(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const paths[] = { "/", "/metrics", "/api/v1/machine", "/api/v1/live" };
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char *text = test_http_get(f->port, paths[i], "Host: rebound.example\r\n");
+        assert_contains(text, "HTTP/1.1 421 ");
+        free(text);
+    }
+}
+
+static void hostile_parameters_are_one_sentence_and_400(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const rows[][2] = {
+        { "series", "metric: it is missing; /api/v1/machine lists what there is" },
+        { "series?metric=x'--", "metric: no such series; /api/v1/machine lists them" },
+        { "series?metric", "metric: a value is missing" },
+        { "cores?wat=1", "there is no parameter 'wat'" },
+        { "cores?core=1&core=2", "'core' is given twice" },
+        { "cores?core=-1", "core: a number from 0 to 65535 expected" },
+        { "cores?core=65536", "core: a number from 0 to 65535 expected" },
+        { "cores?device=99999999999999999999", "device: a number from 0 to 65535 expected" },
+        { "cores?step=0", "step: a time from 1s to a year expected, such as 30s or 5m" },
+        { "cores?step=1ns", "step: a time from 1s to a year expected, such as 30s or 5m" },
+        { "cores?last=999999999h", "last: a time from 1s to a year expected, such as 30s or 5m" },
+        { "errors?from=yesterday",
+          "from: 'yesterday' is no time: 2026-11-21T07:30:00Z, or seconds since 1970" },
+        { "errors?from=1&to=1e300",
+          "to: '1e300' is no time: 2026-11-21T07:30:00Z, or seconds since 1970" },
+        { "errors?from=nan",
+          "from: 'nan' is no time: 2026-11-21T07:30:00Z, or seconds since 1970" },
+        { "errors?from=20&to=10", "the window ends before it begins" },
+        { "errors?from=20&last=10s", "'from' and 'last' exclude each other" },
+        { "errors?from=0&to=9000000000&step=1s", "step: more than 2000 steps in the window" },
+        { "cores?from=1000&to=2000&step=1s", "step: more than 200 steps in the window" },
+        { "latency?from=1&to=2&percentiles=50,10", "percentiles: ascending numbers expected" },
+        { "latency?from=1&to=2&percentiles=101",
+          "percentiles: numbers from 0 to 100 with commas between expected" },
+        { "latency?latency=both", "latency: 'total' or 'device' expected" },
+        { "processes?process=", "process: a name expected" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "/api/v1/%s", rows[i][0]);
+        expect_error(f, path, "HTTP/1.1 400 ", rows[i][1]);
+    }
+}
+
+static void names_never_stored_are_404_whatever_stands_in_them(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const names[] = { "x", "'%20OR%201=1--", "%22", "%ff%fe", "a%0ab" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "/api/v1/processes?from=1&to=2&process=%s", names[i]);
+        char *text = test_http_get(f->port, path, "");
+        assert_contains(text, "HTTP/1.1 404 ");
+        assert_contains(text, "{\"error\":\"");
+        free(text);
+    }
+    expect_error(f, "/api/v1/cores", "HTTP/1.1 404 ", "nothing is stored");
+}
+
+static void every_question_answers_an_array(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const questions[] = { "latency", "executions", "errors",
+                                             "memory",  "cores",      "processes" };
+
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "/api/v1/%s?from=1000&to=1010&step=5s", questions[i]);
+        json_t *json = get_json(f, path);
+        assert_true(json_is_array(json));
+        json_decref(json);
+    }
+    json_t *json = get_json(f, "/api/v1/series?metric=utilization&from=1000&to=1010&step=5s");
+    assert_int_equal(json_array_size(json), 2);
+    json_t *row = json_array_get(json, 0);
+    assert_string_equal(json_string_value(json_object_get(row, "from")), "1970-01-01T00:16:40Z");
+    assert_true(json_is_null(json_object_get(row, "utilization")));
+    json_decref(json);
+    json = get_json(f, "/api/v1/machine");
+    assert_string_equal(json_string_value(json_object_get(json, "version")), NTK_VERSION);
+    assert_true(json_is_object(json_object_get(json, "history")));
+    assert_true(json_array_size(json_object_get(json, "series")) > 10);
+    json_decref(json);
+}
+
+static void without_a_database_history_is_404_and_says_what_it_needs(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_routes_destroy(f->routes);
+    f->exporter->destroy(f->exporter_state);
+    serve(f, NULL);
+    expect_error(f, "/api/v1/processes", "HTTP/1.1 404 ",
+                 "there is no database: history needs neuron-monitor --db FILE");
+    json_t *json = get_json(f, "/api/v1/machine");
+    assert_true(json_is_null(json_object_get(json, "history")));
+    json_decref(json);
+}
+
+static void the_live_stream_has_what_the_other_leaves_out(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const paths[] = { "/api/v1/stream", "/api/v1/live" };
+    static const char *const lines[] = { "{\"short\":1}\n", "{\"all\":1}\n" };
+    struct ntk_buf line = { 0 };
+    struct ntk_buf full = { 0 };
+
+    ntk_buf_add_text(&line, lines[0]);
+    ntk_buf_add_text(&full, lines[1]);
+    ntk_routes_put(f->routes, &line, &full);
+    for (int i = 0; i < 2; i++) {
+        char request[128];
+        int fd = test_http_connect(f->port);
+        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", paths[i]);
+        test_http_send(fd, request);
+        char *text = test_http_read_until(fd, "1}\n");
+        assert_contains(text, lines[i]);
+        free(text);
+        close(fd);
+    }
+    char *text = test_http_get(f->port, "/api/v1/report", "");
+    assert_contains(text, lines[0]);
+    free(text);
+    ntk_buf_fini(&line);
+    ntk_buf_fini(&full);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_page_has_types_a_policy_and_no_code_in_its_text, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_file_of_the_page_is_404, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_foreign_name_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hostile_parameters_are_one_sentence_and_400, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(names_never_stored_are_404_whatever_stands_in_them, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_question_answers_an_array, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_a_database_history_is_404_and_says_what_it_needs,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_live_stream_has_what_the_other_leaves_out, set_up,
+                                        tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

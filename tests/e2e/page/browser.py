@@ -1,0 +1,109 @@
+"""Headless Chromium by its debugging pipe: the part of the protocol that a test of the page needs."""
+import base64
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+
+LIMIT_SECONDS = 60
+
+
+class Browser:
+    def __init__(self, program, folder):
+        to_read, to_write = os.pipe()
+        from_read, from_write = os.pipe()
+        # The browser reads descriptor 3 and writes 4; above these nothing of ours may be hit.
+        safe = [os.dup(fd) for fd in (to_read, from_write)]
+        self.process = subprocess.Popen(
+            ['sh', '-c', f'exec 3<&{safe[0]} 4>&{safe[1]}; exec "$@"', 'sh', program, '--headless', '--no-sandbox',
+             '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+             '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
+             '--hide-scrollbars', f'--user-data-dir={folder}', '--remote-debugging-pipe', 'about:blank'],
+            pass_fds=safe, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
+        for fd in (to_read, from_write, *safe):
+            os.close(fd)
+        self.to, self.back, self.rest, self.number = to_write, from_read, b'', 0
+        self.session = None
+        self.said = []  # what the page complained about
+        target = self.call('Target.createTarget', url='about:blank')['targetId']
+        self.session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
+        for domain in ('Page', 'Runtime', 'Log', 'Network'):
+            self.call(domain + '.enable')
+
+    def close(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def _next(self, end):
+        while b'\0' not in self.rest:
+            if not select.select([self.back], [], [], max(0, end - time.monotonic()))[0]:
+                raise TimeoutError('the browser does not answer')
+            block = os.read(self.back, 1 << 20)
+            if not block:
+                raise EOFError('the browser ended')
+            self.rest += block
+        line, self.rest = self.rest.split(b'\0', 1)
+        message = json.loads(line)
+        self._listen(message)
+        return message
+
+    def _listen(self, message):
+        method, params = message.get('method'), message.get('params', {})
+        if method == 'Runtime.exceptionThrown':
+            details = params['exceptionDetails']
+            self.said.append(details.get('exception', {}).get('description') or details['text'])
+        elif method == 'Runtime.consoleAPICalled' and params['type'] in ('error', 'warning', 'assert'):
+            self.said.append('console: ' + ' '.join(str(a.get('value', a.get('description'))) for a in params['args']))
+        elif method == 'Log.entryAdded' and params['entry']['level'] in ('error', 'warning'):
+            self.said.append(f"{params['entry']['source']}: {params['entry']['text']} {params['entry'].get('url', '')}")
+
+    def call(self, method, **params):
+        self.number += 1
+        message = {'id': self.number, 'method': method, 'params': params}
+        if self.session:
+            message['sessionId'] = self.session
+        os.write(self.to, json.dumps(message).encode() + b'\0')
+        end = time.monotonic() + LIMIT_SECONDS
+        while True:
+            answer = self._next(end)
+            if answer.get('id') == self.number:
+                if 'error' in answer:
+                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                return answer['result']
+
+    def evaluate(self, code):
+        result = self.call('Runtime.evaluate', expression=code, awaitPromise=True, returnByValue=True)
+        if 'exceptionDetails' in result:
+            raise RuntimeError(result['exceptionDetails'].get('exception', {}).get('description', str(result)))
+        return result['result'].get('value')
+
+    def wait_for(self, code):
+        end = time.monotonic() + LIMIT_SECONDS
+        while not self.evaluate(code):
+            if time.monotonic() > end:
+                raise TimeoutError('waited in vain for: ' + code)
+            time.sleep(0.05)
+
+    def size(self, width, height):
+        self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def scheme(self, value):
+        self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': value}])
+
+    def key(self, key, code=None):
+        codes = {'Tab': 9, 'Enter': 13, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40, 'End': 35}
+        common = {'key': key, 'code': code or key, 'windowsVirtualKeyCode': codes[key]}
+        text = {'text': '\r'} if key == 'Enter' else {}
+        self.call('Input.dispatchKeyEvent', type='keyDown', **common, **text)
+        self.call('Input.dispatchKeyEvent', type='keyUp', **common)
+
+    def screenshot(self, path, whole=True):
+        data = self.call('Page.captureScreenshot', format='png', captureBeyondViewport=whole)['data']
+        with open(path, 'wb') as file:
+            file.write(base64.b64decode(data))

@@ -1,0 +1,27 @@
+#!/bin/bash
+# page - a real browser shows a live agent: what stands on the page is what the reports and the database say,
+# it works by keyboard, and nothing breaks the policy. Pictures go to $NTK_SCREENSHOTS where that is set.
+. "$(dirname "$0")/../lib.sh"
+browser=
+for name in chromium-headless-shell chromium; do
+    browser=${browser:-$(command -v "$name" || true)}
+done
+[ -n "$browser" ] || exit 77
+needs python3 jq
+
+agent_is_up() { grep -q 'http: serving at port' agent.log && [ -s reports.jsonl ] && echo yes; }
+neuron-packager example memcpy -o memcpy.neff
+neuron-packager example nan -o nan.neff
+neuron-monitor --period 500ms --http 0 --db t.db --verbose 1 >reports.jsonl 2>agent.log &
+agent=$!
+pids+=("$agent")
+wait_for agent_is_up
+port=$(sed -n 's/.*http: serving at port //p' agent.log)
+NEURON_PROCESS_TAG='<b>page&test' neuron-bench exec memcpy.neff --cores 0 --duration 200s --rate 200 >/dev/null 2>&1 &
+pids+=($!)
+NEURON_PROCESS_TAG=broken neuron-bench exec nan.neff --cores 1 --duration 200s --rate 10 >/dev/null 2>&1 &
+pids+=($!)
+python3 "$NTK_SOURCE_DIR/tests/e2e/page/page.py" "$browser" "$scratch/profile" "http://127.0.0.1:$port/" reports.jsonl ||
+    fail "see above"
+kill -TERM "$agent"
+wait "$agent" || fail "neuron-monitor ended with $?"
