@@ -11,9 +11,9 @@
 #include <string.h>
 
 static struct {
-    NRT_STATUS (*init)
+    NRT_STATUS(*init)
     (nrt_framework_type_t framework, const char *fw_version, const char *fal_version);
-    NRT_STATUS (*allocate)
+    NRT_STATUS(*allocate)
     (nrt_tensor_placement_t placement, int vnc, size_t size, const char *name,
      nrt_tensor_t **tensor);
     void (*free)(nrt_tensor_t **tensor);
