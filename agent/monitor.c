@@ -490,12 +490,8 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
 
 int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
 {
-    ntk_loop_timer_set(monitor->report_timer, 1, 0); /* a moment long past: at once */
+    ntk_loop_timer_set(monitor->report_timer, ntk_monitor_schedule_next_ns(monitor->schedule), 0);
     ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);
-    if (monitor->options->skip_first && !monitor->store) {
-        ntk_loop_timer_set(monitor->report_timer, ntk_monitor_schedule_next_ns(monitor->schedule),
-                           0);
-    }
     ntk_service_ready(monitor->service, "collecting");
     int ret = ntk_loop_run(monitor->loop, &monitor->err);
     if (ret < 0) {

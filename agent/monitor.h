@@ -62,7 +62,7 @@ struct ntk_monitor_options {
     const char *host_root; /* where the host's root folder is mounted, for its /proc; NULL: "/" */
     bool command_lines;    /* with arguments: report, store and HTTP have them then */
     bool quiet;            /* nothing on stdout */
-    bool skip_first;       /* the first report after a period, not at once */
+    bool skip_first;       /* the first report after a period, not as soon as it can be */
     uint64_t report_count; /* reports until it ends; 0: until it is stopped */
     /* Reads the configuration again, for SIGHUP: fills *config or says why not. NULL: there is none. */
     int (*reload)(struct ntk_monitor_config *config, struct ntk_err *err);

@@ -62,9 +62,12 @@ struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monito
     if (!schedule) {
         return NULL;
     }
+    if (poll_ns > 0 && !skip_first) {
+        now_ns += poll_ns < NTK_MONITOR_FIRST_NS ? poll_ns : NTK_MONITOR_FIRST_NS;
+    }
     begin_windows(schedule, config, now_ns, skip_first);
     schedule->poll.every_ns = poll_ns;
-    schedule->poll.due_ns = now_ns;
+    schedule->poll.due_ns = now_ns + (skip_first ? poll_ns : 0);
     return schedule;
 }
 

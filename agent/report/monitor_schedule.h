@@ -25,8 +25,14 @@ extern "C" {
 
 struct ntk_monitor_schedule;
 
-/* poll_ns: take a snapshot at least this often for others, 0 when only reports count. The first
- * report is due at now_ns (or a period later, with skip_first). NULL without memory. */
+/* The first period of others, when the first report need not wait longer. Counters are read some
+ * milliseconds off the ends of a period, and one execution in one millisecond is a thousand a second: the
+ * rates of a shorter period would be wrong. */
+#define NTK_MONITOR_FIRST_NS (250 * NTK_NS_PER_MS)
+
+/* poll_ns: take a snapshot at least this often for others, 0 when only reports count. now_ns: when the
+ * collector began. The first report is due at now_ns, with others NTK_MONITOR_FIRST_NS later, with
+ * skip_first a period later. No snapshot is wanted before. NULL without memory. */
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
                                                          uint64_t poll_ns, uint64_t now_ns,
                                                          bool skip_first);

@@ -339,10 +339,11 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
             }
             out->in_flight = core->in_flight;
             out->utilization =
-                ntk_aggregate_share(core->period[COUNTER_BUSY],
+                ntk_aggregate_share(core->period[COUNTER_BUSY] - core->unwatched_ns,
                                     core->window_known ? core->window_ns : snapshot->period_ns);
         }
         memset(core->period, 0, sizeof core->period);
+        core->unwatched_ns = 0;
         core->busy = core->window_known = false;
         core->window_ns = 0;
         core->in_flight = 0;

@@ -256,6 +256,17 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
         stored_baseline(aggregate, &core->total, &stored[i].total_latency);
         stored_baseline(aggregate, &core->device, &stored[i].device_latency);
     }
+    /* What it did since then is counted, but a share of the first period is of what was watched. */
+    for (size_t i = 0; found && i < reading->core_count; i++) {
+        struct core_state *core = core_state(runtime, reading->cores[i].core);
+
+        if (core) {
+            core->read_ns = reading->cores[i].read_monotonic_ns;
+            core->unwatched_ns = reading->cores[i].busy_ns > core->base[COUNTER_BUSY]
+                                     ? reading->cores[i].busy_ns - core->base[COUNTER_BUSY]
+                                     : 0;
+        }
+    }
     free(stored);
     return found;
 }
@@ -382,6 +393,10 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         state->base[i] = total[i];
         machine->period[i] += period[i];
     }
+    if (state->unwatched_ns > period[COUNTER_BUSY]) {
+        state->unwatched_ns = period[COUNTER_BUSY];
+    }
+    machine->unwatched_ns += state->unwatched_ns;
     /* Readings are taken a little before or after the period's ends: their own distance is what a core
      * can have been busy. A process that came or went meanwhile was idle for the rest of the period. */
     state->window_ns = state->read_ns > 0 && !reading->ended
@@ -898,11 +913,16 @@ void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_sn
         }
         (*runtime)->emitted = true;
         for (size_t i = 0; i < sample->core_count; i++) {
-            const struct core_state *state = (*runtime)->cores[sample->cores[i].core];
+            struct core_state *state = (*runtime)->cores[sample->cores[i].core];
             uint64_t window_ns = state ? state->window_ns : 0;
+            uint64_t unwatched_ns = state ? state->unwatched_ns : 0;
 
-            sample->cores[i].utilization = ntk_aggregate_share(
-                sample->cores[i].busy_ns.period, window_ns > 0 ? window_ns : snapshot->period_ns);
+            sample->cores[i].utilization =
+                ntk_aggregate_share(sample->cores[i].busy_ns.period - unwatched_ns,
+                                    window_ns > 0 ? window_ns : snapshot->period_ns);
+            if (state) {
+                state->unwatched_ns = 0;
+            }
         }
         if (sample->has & NTK_RUNTIME_HAS_CPU) {
             double whole = period_ticks * (double)cpus;

@@ -46,9 +46,10 @@ struct baseline {
 
 struct core_state {
     bool known;
-    bool moved;         /* the histograms changed last time: read them once more */
-    uint64_t read_ns;   /* when the counters were last read; 0 not yet */
-    uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
+    bool moved;            /* the histograms changed last time: read them once more */
+    uint64_t read_ns;      /* when the counters were last read; 0 not yet */
+    uint64_t window_ns;    /* between the readings of this period, 0 when it has no two */
+    uint64_t unwatched_ns; /* busy before first sight, in the difference of the first period */
     uint64_t base[COUNTER_COUNT];
     struct baseline total;
     struct baseline device;
@@ -114,6 +115,7 @@ struct machine_core {
     uint64_t tree_base[COUNTER_COUNT];
     uint64_t period[COUNTER_COUNT];
     uint64_t total[COUNTER_COUNT];
+    uint64_t unwatched_ns; /* of period[COUNTER_BUSY]: before its process was seen */
     uint64_t in_flight;
     bool busy;             /* in this period, as segments tell ... */
     bool window_known;     /* ... all of which were read at both its ends, */

@@ -181,6 +181,27 @@ static void polls_for_others_are_no_reports_but_count(void **state)
     ntk_monitor_config_fini(&config);
 }
 
+/* Method: first snapshots over no time would make rates of single executions and of reading's delays. */
+static void no_first_period_of_others_is_too_short_for_rates(void **state)
+{
+    (void)state;
+    ntk_monitor_config_default(&config, 5 * SECOND);
+    struct ntk_monitor_schedule *schedule =
+        ntk_monitor_schedule_create(&config, SECOND, 100 * SECOND, false);
+    uint64_t first = ntk_monitor_schedule_next_ns(schedule);
+    assert_int_equal(first, 100 * SECOND + NTK_MONITOR_FIRST_NS);
+    assert_int_equal(put(schedule, first, NTK_MONITOR_FIRST_NS, false), 1);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), first + SECOND);
+    ntk_monitor_schedule_destroy(schedule);
+
+    schedule = ntk_monitor_schedule_create(&config, SECOND, 100 * SECOND, true);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 101 * SECOND);
+    assert_int_equal(put(schedule, 101 * SECOND, SECOND, false), 0);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 102 * SECOND);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
 static void only_applications_that_a_filter_lets_through_are_listed(void **state)
 {
     (void)state;
@@ -229,6 +250,7 @@ int main(void)
         cmocka_unit_test(every_group_covers_exactly_its_own_period),
         cmocka_unit_test(another_configuration_goes_on_without_loss_and_with_the_same_numbers),
         cmocka_unit_test(polls_for_others_are_no_reports_but_count),
+        cmocka_unit_test(no_first_period_of_others_is_too_short_for_rates),
         cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
         cmocka_unit_test(the_last_counts_of_an_ended_runtime_come_with_the_longer_period),
     };

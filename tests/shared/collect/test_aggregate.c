@@ -289,6 +289,33 @@ static void an_older_process_counts_from_its_stored_totals(void **state)
     assert_int_equal(finish(f)->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 7);
 }
 
+/* Method: busy for 40 s that the store does not know, then a quarter of the first second, then half. */
+static void what_was_done_before_the_watch_is_in_no_share(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+
+    execute(fake, 41, SECOND);
+    f->stored_count = 1;
+    f->stored[0].core = 3;
+    f->stored[0].busy_ns.total = SECOND;
+    fake->cores[0].read_monotonic_ns = BEGIN;
+    see(f, fake);
+    execute(fake, 1, SECOND / 4);
+    fake->cores[0].read_monotonic_ns += SECOND;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.25);
+    assert_true(f->snapshot->cores[3].utilization == 0.25);
+    assert_int_equal(f->snapshot->cores[3].busy_ns.period, 40 * SECOND + SECOND / 4);
+    execute(fake, 1, SECOND / 2);
+    fake->cores[0].read_monotonic_ns += SECOND;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.5);
+    assert_true(f->snapshot->cores[3].utilization == 0.5);
+}
+
 /* ---- periods ---- */
 
 static void differences_of_periods_add_up_to_the_total(void **state)
@@ -936,6 +963,7 @@ int main(void)
         TEST(a_process_younger_than_the_collector_counts_from_zero),
         TEST(an_older_process_counts_from_now),
         TEST(an_older_process_counts_from_its_stored_totals),
+        TEST(what_was_done_before_the_watch_is_in_no_share),
         TEST(differences_of_periods_add_up_to_the_total),
         TEST(a_histogram_that_comes_late_is_not_lost),
         TEST(a_counter_seen_smaller_starts_anew_from_its_value),
