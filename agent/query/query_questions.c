@@ -145,7 +145,7 @@ static int add_executions(const struct ntk_store_executions *step, void *ctx)
     add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
     ntk_query_table_add_number(
         answer->table, watched,
-        watched ? (double)all * (double)NTK_NS_PER_SECOND / (double)step->covered_ns : 0);
+        watched ? (double)all * (double)NTK_NS_PER_SECOND / (double)step->counted_ns : 0);
     ntk_query_table_add_count(answer->table, watched, step->completed);
     ntk_query_table_add_count(answer->table, watched, step->failed);
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {

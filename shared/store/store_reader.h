@@ -98,9 +98,11 @@ struct ntk_store_point {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t covered_ns; /* of it the agent watched */
+    uint64_t
+        counted_ns; /* the periods that end in it, which may begin before it: what rates divide by */
     bool has_value;
     bool has_largest;
-    double value;   /* shares and rates over covered_ns; sizes: the last; several cores or processes
+    double value;   /* shares and rates over counted_ns; sizes: the last; several cores or processes
                        add up */
     double largest; /* of a second; of one core or process only */
 };
@@ -118,6 +120,7 @@ struct ntk_store_executions {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t covered_ns; /* 0: a gap, the counts mean nothing */
+    uint64_t counted_ns; /* as of a point */
     /* With filter.model only completed and failed are known. */
     bool has_outcomes;
     uint64_t completed;

@@ -176,6 +176,7 @@ static void widen(struct query *query)
                query->steps[kept - 1].point.start_ns + step.row_step_ns >= step.point.end_ns) {
             step.point.start_ns = query->steps[--kept].point.start_ns;
         }
+        step.point.counted_ns = step.point.covered_ns;
         if (step.point.covered_ns > step.point.end_ns - step.point.start_ns) {
             step.point.covered_ns = step.point.end_ns - step.point.start_ns;
         }
@@ -313,9 +314,9 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
             points[i].has_value = false;
             points[i].has_largest = false;
         } else if (forms[metric].kind == SHARE) {
-            points[i].value /= (double)points[i].covered_ns;
+            points[i].value /= (double)points[i].counted_ns;
         } else if (forms[metric].kind == RATE) {
-            points[i].value *= (double)NTK_NS_PER_SECOND / (double)points[i].covered_ns;
+            points[i].value *= (double)NTK_NS_PER_SECOND / (double)points[i].counted_ns;
         }
     }
     *out_points = points;
@@ -402,6 +403,7 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, bool of_mode
         struct ntk_store_executions told = { .start_ns = point->start_ns,
                                              .end_ns = point->end_ns,
                                              .covered_ns = point->covered_ns,
+                                             .counted_ns = point->counted_ns,
                                              .has_outcomes = !of_model };
         bool is_its =
             has_row && query->window.from_ns + (index + 1) * query->window.step_ns == point->end_ns;

@@ -401,6 +401,43 @@ static void wrong_questions_are_answered_with_a_sentence(void **state)
     assert_int_equal(ntk_store_metric_find("nonsense"), NTK_STORE_METRIC_COUNT);
 }
 
+static int take_counted(const struct ntk_store_executions *step, void *ctx)
+{
+    *(struct ntk_store_executions *)ctx = *step;
+    return 0;
+}
+
+/* Method: periods of a second that end early and late in one second, where the agent began anew. */
+static void periods_that_end_in_one_step_are_no_higher_rate(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter core = { .has_core = true, .core = 4 };
+    struct ntk_store_filter all = { 0 };
+    struct ntk_store_window window = { HOUR_0 + SECOND, HOUR_0 + 2 * SECOND, SECOND };
+    struct ntk_store_executions step = { 0 };
+    size_t count;
+
+    f->period.completed = 3;
+    f->period.latency_ns = 1000;
+    for (int i = 0; i < 2; i++) {
+        f->period.time_ns = HOUR_0 + SECOND + (i ? 9 : 1) * SECOND / 10;
+        struct ntk_snapshot *snapshot = test_make_snapshot(&f->period);
+        ntk_store_put(f->store, snapshot);
+        ntk_snapshot_destroy(snapshot);
+    }
+    start_reading(f);
+    struct ntk_store_point *points = series(f, NTK_STORE_UTILIZATION, &core, 1, 2, 1, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(points[0].covered_ns, SECOND);
+    assert_int_equal(points[0].counted_ns, 2 * SECOND);
+    assert_close(points[0].value, points[0].largest);
+    free(points);
+    assert_int_equal(
+        ntk_store_reader_executions(f->reader, &all, &window, take_counted, &step, NULL), 0);
+    assert_int_equal(step.covered_ns, SECOND);
+    assert_int_equal(step.counted_ns, 2 * SECOND);
+}
+
 /* Every metric can be asked of an empty and of a full file. */
 static void every_metric_has_an_answer(void **state)
 {
@@ -436,6 +473,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(processes_and_models_of_a_window_are_listed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(wrong_questions_are_answered_with_a_sentence, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(periods_that_end_in_one_step_are_no_higher_rate, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),
     };
