@@ -110,6 +110,11 @@ static int set_window(const struct ntk_api_parameters *parameters, struct ntk_qu
 
     if (!parameters->has_to || (!parameters->has_from && !parameters->last_ns)) {
         ret = ntk_query_window_whole(query->reader, window, err);
+        if (ret == -ENODATA) { /* the first second is not stored yet: an empty answer */
+            window->to_ns = ntk_clock_realtime_ns();
+            window->from_ns = window->to_ns - NTK_NS_PER_SECOND;
+            ret = 0;
+        }
     }
     if (parameters->has_to) {
         window->to_ns = parameters->to_ns;

@@ -90,7 +90,7 @@ static bool sleep_until(const struct worker *worker, uint64_t until_ns)
     for (;;) {
         uint64_t now_ns = ntk_clock_monotonic_ns();
 
-        if (*worker->bench->stop) {
+        if (atomic_load_explicit(worker->bench->stop, memory_order_relaxed)) {
             return false;
         }
         if (now_ns >= until_ns) {
@@ -131,7 +131,7 @@ static void *worker_run(void *argument)
     const struct bench_exec *bench = worker->bench;
     struct shared *shared = worker->shared;
 
-    while (!*bench->stop) {
+    while (!atomic_load_explicit(bench->stop, memory_order_relaxed)) {
         uint64_t number = atomic_fetch_add_explicit(&shared->started, 1, memory_order_relaxed);
 
         if (bench->count > 0 && number >= bench->count) {

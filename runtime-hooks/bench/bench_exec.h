@@ -5,7 +5,7 @@
 #ifndef NTK_RUNTIME_HOOKS_BENCH_BENCH_EXEC_H
 #define NTK_RUNTIME_HOOKS_BENCH_BENCH_EXEC_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "runtime-hooks/bench/nrt_loader.h"
@@ -19,7 +19,7 @@ struct bench_exec {
     uint64_t duration_ns;  /* 0: until count */
     uint64_t count;        /* executions of all threads together; 0: until the time is over */
     double rate; /* executions per second of all threads together; 0: as fast as it goes */
-    const volatile sig_atomic_t *stop;
+    const atomic_int *stop;
 };
 
 struct bench_result {

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #define DEFAULT_DURATION_NS (10 * NTK_NS_PER_SECOND)
 #define THREADS_MAX 1024
 
-static volatile sig_atomic_t stop;
+static atomic_int stop; /* lock-free, so a signal handler may set what threads read */
 
 static const char *cores_text;
 static uint64_t thread_count;
@@ -90,7 +91,7 @@ static const struct ntk_opt_program main_program = {
 static void on_signal(int number)
 {
     (void)number;
-    stop = 1;
+    atomic_store_explicit(&stop, 1, memory_order_relaxed);
 }
 
 static int fail(const struct ntk_err *err)

@@ -221,7 +221,10 @@ static void names_never_stored_are_404_whatever_stands_in_them(void **state)
         assert_contains(text, "{\"error\":\"");
         free(text);
     }
-    expect_error(f, "/api/v1/cores", "HTTP/1.1 404 ", "nothing is stored");
+    /* A database in which nothing is yet is not an error: the next second may be the first. */
+    char *text = test_http_get(f->port, "/api/v1/cores", "");
+    assert_contains(text, "HTTP/1.1 200 ");
+    free(text);
 }
 
 static void every_question_answers_an_array(void **state)
