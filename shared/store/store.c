@@ -354,7 +354,9 @@ static void *writer_main(void *arg)
         uint64_t now_ns = ntk_clock_monotonic_ns();
         bool waiting = store->queue_count > store->in_transaction;
         bool may_write = store->stop || now_ns >= store->retry_at_ns;
-        uint64_t commit_at_ns = store->transaction_since_ns + store->options.commit_ns;
+        /* The first at once: who looks at a new database finds something. */
+        uint64_t commit_at_ns = store->transaction_since_ns +
+                                (store->status.snapshots_stored > 0 ? store->options.commit_ns : 0);
 
         if (waiting && may_write) {
             /* Counted as part of the transaction first, so that put() does not throw it away. */
