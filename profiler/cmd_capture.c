@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "profiler/capture/session.h"
@@ -381,6 +382,27 @@ static int worker_main(const struct plan *plan, uint64_t index, pid_t parent, ch
 }
 
 /* Waits for all; when one fails, the others would wait for it in vain and are ended. */
+/* One that failed drags others down with it: a second for each to say why, before they are ended. */
+static void workers_let_speak(const pid_t *workers, uint64_t count)
+{
+    const struct timespec step = { .tv_nsec = 10000000 };
+
+    for (int i = 0; i < 100; i++) {
+        bool is_running = false;
+        for (uint64_t k = 0; k < count; k++) {
+            siginfo_t info = { 0 };
+            is_running = is_running || (workers[k] > 0 &&
+                                        waitid(P_PID, (id_t)workers[k], &info,
+                                               WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                                        info.si_pid == 0);
+        }
+        if (!is_running) {
+            return;
+        }
+        nanosleep(&step, NULL);
+    }
+}
+
 static int workers_wait(pid_t *workers, uint64_t count)
 {
     int code = 0;
@@ -391,9 +413,13 @@ static int workers_wait(pid_t *workers, uint64_t count)
         bool is_good = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
         for (uint64_t i = 0; i < count && ended > 0; i++) {
-            if (workers[i] == ended) {
-                workers[i] = 0;
-            } else if (!is_good && code == 0 && workers[i] > 0) {
+            workers[i] = workers[i] == ended ? 0 : workers[i];
+        }
+        if (ended > 0 && !is_good && code == 0) {
+            workers_let_speak(workers, count);
+        }
+        for (uint64_t i = 0; i < count && ended > 0; i++) {
+            if (!is_good && code == 0 && workers[i] > 0) {
                 (void)kill(workers[i], SIGTERM);
             }
         }
