@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "agent/http/api.h"
-#include "agent/http/page.h"
+#include "agent/http/page/page_files.h"
 #include "shared/base/log.h"
 #include "shared/http/http_guard.h"
 
@@ -18,7 +18,7 @@ struct ntk_routes {
     void *exporter_state;
     struct ntk_http_route routes[8];
     struct ntk_http_guard *guard;
-    struct ntk_page *page;
+    struct ntk_http_files *page;
     struct ntk_api *api;
     struct ntk_http_server *server;
     struct ntk_http_feed *stream;
@@ -111,7 +111,7 @@ static int create_parts(struct ntk_routes *routes, const struct ntk_routes_optio
         ret = ntk_http_guard_create(&guard, &routes->guard, err);
     }
     if (ret >= 0) {
-        routes->page = ntk_page_create();
+        routes->page = ntk_http_files_create(ntk_page_files);
         routes->api = ntk_api_create(options->db_path);
         if (!routes->page || !routes->api) {
             ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
@@ -158,7 +158,7 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
             { "/api/v1/live", answer_live, routes },
             { "/-/healthy", answer_healthy, routes },
             { "/-/ready", answer_ready, routes },
-            { "/*", ntk_page_answer, routes->page },
+            { "/*", ntk_http_files_answer, routes->page },
             { NULL, NULL, NULL },
         };
         for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -185,7 +185,7 @@ void ntk_routes_destroy(struct ntk_routes *routes)
     }
     ntk_http_server_destroy(routes->server);
     ntk_api_destroy(routes->api);
-    ntk_page_destroy(routes->page);
+    ntk_http_files_destroy(routes->page);
     ntk_http_guard_destroy(routes->guard);
     ntk_http_body_unref(routes->last);
     pthread_mutex_destroy(&routes->lock);

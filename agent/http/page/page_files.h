@@ -3,14 +3,9 @@
 #ifndef NTK_AGENT_HTTP_PAGE_PAGE_FILES_H
 #define NTK_AGENT_HTTP_PAGE_PAGE_FILES_H
 
-#include <stddef.h>
+#include "shared/http/http_files.h"
 
-struct ntk_page_file {
-    const char *name;
-    const unsigned char *bytes;
-    size_t bytes_count;
-};
 /* Ended by a NULL name. */
-extern const struct ntk_page_file ntk_page_files[];
+extern const struct ntk_http_file ntk_page_files[];
 
 #endif

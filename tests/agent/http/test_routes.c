@@ -109,7 +109,7 @@ static void the_page_has_types_a_policy_and_no_code_in_its_text(void **state)
     const struct fixture *f = *state;
     char path[128];
 
-    for (const struct ntk_page_file *file = ntk_page_files; file->name; file++) {
+    for (const struct ntk_http_file *file = ntk_page_files; file->name; file++) {
         snprintf(path, sizeof path, "/%s", file->name);
         char *text = test_http_get(f->port, path, "");
         assert_contains(text, "HTTP/1.1 200 ");

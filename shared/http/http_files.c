@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* page - the files of the page, which are part of the program. */
-#include "agent/http/page.h"
+/* http_files - the files of a page, which are part of the program. */
+#include "shared/http/http_files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/http/page/page_files.h"
 #include "shared/base/str.h"
 
 /* Nothing but what this server gives, no code or style inside the text, no frame around it. */
@@ -13,10 +12,9 @@
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " \
     "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-#define FILES_MAX 32
-
-struct ntk_page {
-    struct ntk_http_body *bodies[FILES_MAX][2]; /* as it is, and as gzip */
+struct ntk_http_files {
+    const struct ntk_http_file *table;
+    struct ntk_http_body *bodies[NTK_HTTP_FILES_MAX][2]; /* as it is, and as gzip */
 };
 
 static const struct {
@@ -29,32 +27,38 @@ static const struct {
     { ".svg", "image/svg+xml" },
 };
 
-struct ntk_page *ntk_page_create(void)
+struct ntk_http_files *ntk_http_files_create(const struct ntk_http_file *table)
 {
-    struct ntk_page *page = calloc(1, sizeof *page);
-    bool complete = page != NULL;
+    struct ntk_http_files *files = calloc(1, sizeof *files);
+    bool complete = files != NULL;
 
-    for (size_t i = 0; complete && ntk_page_files[i].name; i++) {
+    for (size_t i = 0; complete && table[i].name; i++) {
         struct ntk_buf buf = { 0 };
-        ntk_buf_add(&buf, ntk_page_files[i].bytes, ntk_page_files[i].bytes_count);
-        page->bodies[i][0] = ntk_http_body_create(&buf);
-        page->bodies[i][1] = page->bodies[i][0] ? ntk_http_body_gzip(page->bodies[i][0]) : NULL;
-        complete = i < FILES_MAX && page->bodies[i][1];
+
+        complete = i < NTK_HTTP_FILES_MAX;
+        if (complete) {
+            ntk_buf_add(&buf, table[i].bytes, table[i].bytes_count);
+            files->bodies[i][0] = ntk_http_body_create(&buf);
+            files->bodies[i][1] =
+                files->bodies[i][0] ? ntk_http_body_gzip(files->bodies[i][0]) : NULL;
+            complete = files->bodies[i][1] != NULL;
+        }
     }
     if (!complete) {
-        ntk_page_destroy(page);
+        ntk_http_files_destroy(files);
         return NULL;
     }
-    return page;
+    files->table = table;
+    return files;
 }
 
-void ntk_page_destroy(struct ntk_page *page)
+void ntk_http_files_destroy(struct ntk_http_files *files)
 {
-    for (size_t i = 0; page && i < FILES_MAX; i++) {
-        ntk_http_body_unref(page->bodies[i][0]);
-        ntk_http_body_unref(page->bodies[i][1]);
+    for (size_t i = 0; files && i < NTK_HTTP_FILES_MAX; i++) {
+        ntk_http_body_unref(files->bodies[i][0]);
+        ntk_http_body_unref(files->bodies[i][1]);
     }
-    free(page);
+    free(files);
 }
 
 static const char *type_of(const char *name)
@@ -67,17 +71,17 @@ static const char *type_of(const char *name)
     return NULL;
 }
 
-void ntk_page_answer(const struct ntk_http_request *request, struct ntk_http_response *response,
-                     void *ctx)
+void ntk_http_files_answer(const struct ntk_http_request *request,
+                           struct ntk_http_response *response, void *ctx)
 {
-    const struct ntk_page *page = ctx;
+    const struct ntk_http_files *files = ctx;
     const char *path = ntk_http_request_path_get(request);
     const char *name = strcmp(path, "/") == 0 ? "index.html" : path + 1;
     bool gzip = ntk_http_request_takes_gzip(request);
 
-    for (size_t i = 0; ntk_page_files[i].name; i++) {
-        if (strcmp(ntk_page_files[i].name, name) == 0) {
-            response->body = ntk_http_body_ref(page->bodies[i][gzip]);
+    for (size_t i = 0; files->table[i].name; i++) {
+        if (strcmp(files->table[i].name, name) == 0) {
+            response->body = ntk_http_body_ref(files->bodies[i][gzip]);
             response->content_encoding = gzip ? "gzip" : NULL;
             response->content_type = type_of(name);
             response->vary = "Accept-Encoding";

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_files - the files of a page, which are part of the program, with their types, packed where the
+ * browser takes that. The policy lets a page load nothing but what this server gives.
+ *
+ * Owner: create / destroy; the table is borrowed for that time. Threads: any, after create.
+ */
+#ifndef NTK_SHARED_HTTP_HTTP_FILES_H
+#define NTK_SHARED_HTTP_HTTP_FILES_H
+
+#include "shared/http/http_server.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A row of the table that cmake/ntk_embed.cmake makes. */
+struct ntk_http_file {
+    const char *name;
+    const unsigned char *bytes;
+    size_t bytes_count;
+};
+
+#define NTK_HTTP_FILES_MAX 64
+
+struct ntk_http_files;
+
+/* The table is ended by a NULL name. NULL without memory or with more than NTK_HTTP_FILES_MAX. */
+struct ntk_http_files *ntk_http_files_create(const struct ntk_http_file *table);
+/* NULL is fine. */
+void ntk_http_files_destroy(struct ntk_http_files *files);
+/* The handler; ctx is the files. "/" is index.html; what is no file of the table is answered 404. */
+void ntk_http_files_answer(const struct ntk_http_request *request,
+                           struct ntk_http_response *response, void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
