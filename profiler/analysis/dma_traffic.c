@@ -3,59 +3,48 @@
 #include "profiler/analysis/dma_traffic.h"
 
 #include "profiler/analysis/interval.h"
+#include "profiler/trace/walk.h"
 
 #define SEMAPHORE_WRITE_BYTES 4
 
-static void add(struct ntk_dma_share *share, struct ntk_intervals *spans,
+static void add(struct ntk_dma_share *share, struct ntk_cover *cover,
                 const struct ntk_trace_packet *packet)
 {
     share->packet_count++;
     share->bytes_count += packet->bytes_count;
-    ntk_intervals_add(spans, packet->start_ps, packet->end_ps);
+    ntk_cover_add(cover, packet->start_ps, packet->end_ps);
 }
 
-static int finish(struct ntk_dma_share *share, struct ntk_intervals *spans)
-{
-    int ret = spans->failed;
-
-    share->active_ps = ntk_intervals_union_ps(spans);
-    ntk_intervals_fini(spans);
-    return ret;
-}
-
-int ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traffic *out_traffic)
+void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traffic *out_traffic)
 {
     struct ntk_dma_traffic traffic = { 0 };
-    struct ntk_intervals all = { 0 };
-    struct ntk_intervals fixed = { 0 };
-    struct ntk_intervals classes[NTK_TRACE_DMA_CLASS_COUNT] = { 0 };
-    int ret;
+    struct ntk_cover all = { 0 };
+    struct ntk_cover fixed = { 0 };
+    struct ntk_cover classes[NTK_TRACE_DMA_CLASS_COUNT] = { 0 };
+    struct ntk_walk walk;
+    struct ntk_walk_span span;
 
-    for (size_t c = 0; c < trace->core_count; c++) {
-        const struct ntk_trace_core *core = &trace->cores[c];
-        traffic.queue_count += core->ntff->queue_count;
-        for (size_t i = 0; i < core->packet_count; i++) {
-            const struct ntk_trace_packet *packet = &core->packets[i];
-            add(&traffic.all, &all, packet);
-            add(&traffic.classes[packet->dma_class], &classes[packet->dma_class], packet);
-            if (packet->dma_class != NTK_TRACE_DMA_SOFTWARE_DYNAMIC &&
-                packet->dma_class != NTK_TRACE_DMA_HARDWARE_DYNAMIC) {
-                add(&traffic.fixed, &fixed, packet);
-            } else if (packet->bytes_count > SEMAPHORE_WRITE_BYTES) {
-                traffic.dynamic_data_bytes += packet->bytes_count;
-            }
+    ntk_walk_init(&walk, trace, NTK_WALK_PACKETS);
+    while (ntk_walk_next(&walk, &span)) {
+        unsigned dma_class = span.packet->dma_class;
+
+        add(&traffic.all, &all, span.packet);
+        add(&traffic.classes[dma_class], &classes[dma_class], span.packet);
+        if (dma_class != NTK_TRACE_DMA_SOFTWARE_DYNAMIC &&
+            dma_class != NTK_TRACE_DMA_HARDWARE_DYNAMIC) {
+            add(&traffic.fixed, &fixed, span.packet);
+        } else if (span.packet->bytes_count > SEMAPHORE_WRITE_BYTES) {
+            traffic.dynamic_data_bytes += span.packet->bytes_count;
         }
     }
+    for (size_t c = 0; c < trace->core_count; c++) {
+        traffic.queue_count += trace->cores[c].ntff->queue_count;
+    }
     traffic.packet_ps = all.sum_ps;
-    ret = finish(&traffic.all, &all);
-    int fixed_ret = finish(&traffic.fixed, &fixed);
-    ret = ret ? ret : fixed_ret;
+    traffic.all.active_ps = all.covered_ps;
+    traffic.fixed.active_ps = fixed.covered_ps;
     for (unsigned k = 0; k < NTK_TRACE_DMA_CLASS_COUNT; k++) {
-        int class_ret = finish(&traffic.classes[k], &classes[k]);
-        ret = ret ? ret : class_ret;
+        traffic.classes[k].active_ps = classes[k].covered_ps;
     }
-    if (ret == 0) {
-        *out_traffic = traffic;
-    }
-    return ret;
+    *out_traffic = traffic;
 }

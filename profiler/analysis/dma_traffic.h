@@ -2,7 +2,7 @@
 /*
  * dma_traffic - how many packets and bytes did DMA move, how long was it at work, by kind of queue?
  *
- * Pure: trace to result. -ENOMEM is the only failure.
+ * Pure: trace to result. Memory does not grow with the trace.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DMA_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_DMA_TRAFFIC_H
@@ -24,6 +24,6 @@ struct ntk_dma_traffic {
     uint64_t queue_count;        /* (engine, queue) pairs that the file names */
 };
 
-int ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traffic *out_traffic);
+void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traffic *out_traffic);
 
 #endif

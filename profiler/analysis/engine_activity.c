@@ -2,54 +2,51 @@
 /* engine_activity - unions and sums of instruction times. */
 #include "profiler/analysis/engine_activity.h"
 
-#include <string.h>
-
 #include "profiler/analysis/interval.h"
+#include "profiler/trace/walk.h"
 
-int ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity)
+static void add_instruction(struct ntk_activity *activity, struct ntk_cover *busy,
+                            const struct ntk_trace_instruction *instruction)
 {
-    struct ntk_intervals busy[NTK_NTFF_ENGINE_COUNT] = { 0 };
-    struct ntk_intervals any = { 0 };
-    struct ntk_activity activity = { 0 };
-    int ret = 0;
+    activity->engines[instruction->engine].instruction_count++;
+    if (instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+        return;
+    }
+    ntk_cover_add(&busy[instruction->engine], instruction->start_ps, instruction->end_ps);
+    if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
+        activity->matmul_count++;
+    } else if (instruction->opcode == NTK_NTFF_OPCODE_ACTIVATE) {
+        activity->activate_count++;
+        activity->activate_ps =
+            ntk_ps_sum(activity->activate_ps, instruction->end_ps - instruction->start_ps);
+    }
+}
 
+void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity)
+{
+    struct ntk_cover busy[NTK_NTFF_ENGINE_COUNT] = { 0 };
+    struct ntk_cover any = { 0 };
+    struct ntk_activity activity = { 0 };
+    struct ntk_walk walk;
+    struct ntk_walk_span span;
+
+    ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS);
+    while (ntk_walk_next(&walk, &span)) {
+        if (span.instruction) {
+            add_instruction(&activity, busy, span.instruction);
+        }
+        if (span.packet || span.instruction->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+            ntk_cover_add(&any, span.start_ps, span.end_ps);
+        }
+    }
     for (size_t c = 0; c < trace->core_count; c++) {
-        const struct ntk_trace_core *core = &trace->cores[c];
-        for (size_t i = 0; i < core->instruction_count; i++) {
-            const struct ntk_trace_instruction *instruction = &core->instructions[i];
-            struct ntk_engine_activity *engine = &activity.engines[instruction->engine];
-            int64_t duration_ps = instruction->end_ps - instruction->start_ps;
-            engine->instruction_count++;
-            if (instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
-                continue;
-            }
-            engine->instruction_ps = ntk_ps_sum(engine->instruction_ps, duration_ps);
-            ntk_intervals_add(&busy[instruction->engine], instruction->start_ps,
-                              instruction->end_ps);
-            ntk_intervals_add(&any, instruction->start_ps, instruction->end_ps);
-            if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
-                activity.matmul_count++;
-            } else if (instruction->opcode == NTK_NTFF_OPCODE_ACTIVATE) {
-                activity.activate_count++;
-                activity.activate_ps = ntk_ps_sum(activity.activate_ps, duration_ps);
-            }
-        }
-        for (size_t i = 0; i < core->packet_count; i++) {
-            ntk_intervals_add(&any, core->packets[i].start_ps, core->packets[i].end_ps);
-        }
-        activity.event_count += core->event_count;
-        activity.packet_count += core->packet_count;
+        activity.event_count += trace->cores[c].event_count;
+        activity.packet_count += trace->cores[c].packet_count;
     }
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        activity.engines[e].active_ps = ntk_intervals_union_ps(&busy[e]);
-        ret = busy[e].failed ? busy[e].failed : ret;
-        ntk_intervals_fini(&busy[e]);
+        activity.engines[e].active_ps = busy[e].covered_ps;
+        activity.engines[e].instruction_ps = busy[e].sum_ps;
     }
-    activity.total_active_ps = ntk_intervals_union_ps(&any);
-    ret = any.failed ? any.failed : ret;
-    ntk_intervals_fini(&any);
-    if (ret == 0) {
-        *out_activity = activity;
-    }
-    return ret;
+    activity.total_active_ps = any.covered_ps;
+    *out_activity = activity;
 }

@@ -3,7 +3,7 @@
  * engine_activity - how busy was each engine, and how busy was anything at all?
  *
  * Waiting in EVENT_SEMAPHORE is no activity: those instructions count, their time does not.
- * Pure: trace to result. -ENOMEM is the only failure.
+ * Pure: trace to result. Memory does not grow with the trace.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
 #define NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
@@ -25,6 +25,6 @@ struct ntk_activity {
     uint64_t event_count, packet_count;
 };
 
-int ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity);
+void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity);
 
 #endif

@@ -164,9 +164,11 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
 
     for (size_t c = 0; c < trace->core_count && sums.is_known; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
-        for (size_t i = 0; i < core->instruction_count && sums.is_known; i++) {
-            const struct ntk_trace_instruction *instruction = &core->instructions[i];
+        ntk_trace_each_instruction(core, instruction) {
             struct ntk_isa_instr open;
+            if (!sums.is_known) {
+                break;
+            }
             if (!is_dma_opcode(instruction->opcode)) {
                 continue;
             }

@@ -7,6 +7,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_INTERVAL_H
 #define NTK_PROFILER_ANALYSIS_INTERVAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,5 +36,30 @@ void ntk_intervals_add(struct ntk_intervals *intervals, int64_t start_ps, int64_
 /* Sorts and merges, so that items are the covered spans, and returns their length. */
 int64_t ntk_intervals_union_ps(struct ntk_intervals *intervals);
 void ntk_intervals_fini(struct ntk_intervals *intervals);
+
+/* The same figures of spans that come in order of their start (trace/walk.h), without memory. Zeroed is
+ * empty. */
+struct ntk_cover {
+    int64_t covered_ps; /* overlaps counted once */
+    int64_t sum_ps;     /* and again */
+    int64_t end_ps;     /* of what is covered so far; before the first span: its start */
+    bool is_begun;
+};
+
+static inline void ntk_cover_add(struct ntk_cover *cover, int64_t start_ps, int64_t end_ps)
+{
+    if (end_ps < start_ps) {
+        return;
+    }
+    cover->sum_ps = ntk_ps_sum(cover->sum_ps, end_ps - start_ps);
+    if (!cover->is_begun || start_ps > cover->end_ps) {
+        cover->is_begun = true;
+        cover->end_ps = start_ps;
+    }
+    if (end_ps > cover->end_ps) {
+        cover->covered_ps += end_ps - cover->end_ps;
+        cover->end_ps = end_ps;
+    }
+}
 
 #endif

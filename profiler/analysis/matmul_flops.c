@@ -35,14 +35,16 @@ void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_
 
     for (size_t c = 0; c < trace->core_count && result.is_known; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
-        for (size_t i = 0; i < core->instruction_count && result.is_known; i++) {
+        ntk_trace_each_instruction(core, instruction) {
             uint64_t flops = 0;
             bool is_transpose = false;
-            if (core->instructions[i].opcode != NTK_NTFF_OPCODE_MATMUL) {
+            if (instruction->opcode != NTK_NTFF_OPCODE_MATMUL) {
                 continue;
             }
-            result.is_known =
-                instruction_flops(trace, core, &core->instructions[i], &flops, &is_transpose);
+            if (!instruction_flops(trace, core, instruction, &flops, &is_transpose)) {
+                result.is_known = false;
+                break;
+            }
             result.hardware_flops += flops;
             result.transpose_flops += is_transpose ? flops : 0;
         }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "profiler/analysis/interval.h"
+#include "profiler/trace/walk.h"
 
 #define OPCODES 256
 
@@ -27,36 +28,34 @@ int ntk_analysis_opcode_table(const struct ntk_trace *trace, struct ntk_opcode_t
 {
     const size_t all = (size_t)NTK_NTFF_ENGINE_COUNT * OPCODES;
     struct ntk_opcode_row *rows = calloc(all, sizeof *rows);
-    struct ntk_intervals *spans = calloc(all, sizeof *spans);
+    struct ntk_cover *covers = calloc(all, sizeof *covers);
+    struct ntk_walk walk;
+    struct ntk_walk_span span;
     size_t kept = 0;
-    int ret = rows && spans ? 0 : -ENOMEM;
 
-    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
-        for (size_t i = 0; i < trace->cores[c].instruction_count; i++) {
-            const struct ntk_trace_instruction *instruction = &trace->cores[c].instructions[i];
-            size_t at = (size_t)instruction->engine * OPCODES + instruction->opcode;
-            rows[at].instruction_count++;
-            rows[at].instruction_ps =
-                ntk_ps_sum(rows[at].instruction_ps, instruction->end_ps - instruction->start_ps);
-            ntk_intervals_add(&spans[at], instruction->start_ps, instruction->end_ps);
-        }
-    }
-    for (size_t at = 0; at < all && rows && spans; at++) {
-        if (rows[at].instruction_count) {
-            struct ntk_opcode_row row = rows[at];
-            row.engine = (uint8_t)(at / OPCODES);
-            row.opcode = (uint8_t)(at % OPCODES);
-            row.active_ps = ntk_intervals_union_ps(&spans[at]);
-            ret = spans[at].failed ? spans[at].failed : ret;
-            rows[kept++] = row;
-        }
-        ntk_intervals_fini(&spans[at]);
-    }
-    free(spans);
-    if (ret < 0) {
+    if (!rows || !covers) {
         free(rows);
-        return ret;
+        free(covers);
+        return -ENOMEM;
     }
+    ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS);
+    while (ntk_walk_next(&walk, &span)) {
+        size_t at = (size_t)span.instruction->engine * OPCODES + span.instruction->opcode;
+        rows[at].instruction_count++;
+        ntk_cover_add(&covers[at], span.start_ps, span.end_ps);
+    }
+    for (size_t at = 0; at < all; at++) {
+        if (rows[at].instruction_count) {
+            rows[kept++] = (struct ntk_opcode_row){
+                .engine = (uint8_t)(at / OPCODES),
+                .opcode = (uint8_t)(at % OPCODES),
+                .instruction_count = rows[at].instruction_count,
+                .instruction_ps = covers[at].sum_ps,
+                .active_ps = covers[at].covered_ps,
+            };
+        }
+    }
+    free(covers);
     qsort(rows, kept, sizeof *rows, compare);
     out_table->rows = rows;
     out_table->row_count = kept;

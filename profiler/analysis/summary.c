@@ -422,20 +422,17 @@ int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_
     struct ntk_matmul_flops flops;
     struct ntk_hbm_traffic hbm;
     struct ntk_summary_value *values = ntk_vec_add_many(&f.values, NTK_SUMMARY_COUNT);
-    int ret = values ? ntk_analysis_engine_activity(trace, &activity) : -ENOMEM;
 
-    if (ret == 0) {
-        ret = ntk_analysis_dma_traffic(trace, &traffic);
-    }
-    if (ret < 0) {
-        ntk_vec_fini(&f.values);
-        return ret;
+    if (!values) {
+        return -ENOMEM;
     }
     for (size_t i = 0; i < NTK_SUMMARY_COUNT; i++) {
         ntk_str_copy(values[i].name, sizeof values[i].name, metrics[i].name);
         values[i].group = metrics[i].group;
         values[i].kind = metrics[i].kind;
     }
+    ntk_analysis_engine_activity(trace, &activity);
+    ntk_analysis_dma_traffic(trace, &traffic);
     ntk_analysis_matmul_flops(trace, &flops);
     ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
     fill_times(&f, &activity);

@@ -6,6 +6,11 @@
  * start of the execution (t0); every list is sorted by start. What the file does not say is absent,
  * never zero: see the has_ fields.
  *
+ * A list is an array, and any element may be looked at at any time. Long lists lie in a mapped temporary
+ * file: what is read of them takes memory until it is given back. Whoever reads a list from one
+ * end to the other therefore does it with ntk_trace_each_*() below or with a walk (trace/walk.h),
+ * which give back what they have passed: memory then does not grow with the capture.
+ *
  * Owner:   ntk_trace_create_from_ntff() allocates, ntk_trace_destroy() frees. The trace borrows the
  *          struct ntk_ntff and, when given, the struct ntk_neff: both must outlive it.
  * Threads: immutable after its creation: any number of readers.
@@ -13,6 +18,7 @@
 #ifndef NTK_PROFILER_TRACE_TRACE_H
 #define NTK_PROFILER_TRACE_TRACE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -80,6 +86,7 @@ struct ntk_trace_core {
     size_t throttle_count;
     struct ntk_trace_throttle *throttles;
     int64_t end_ps; /* of the last instruction; 0 without any */
+    bool is_mapped; /* the lists lie in a temporary file; false: on the heap */
     /* Records that did not become rows. */
     uint64_t outside_window, outside_code, unpaired, unknown;
 };
@@ -105,6 +112,48 @@ int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_nef
                                ntk_trace_progress *progress, void *progress_ctx,
                                struct ntk_trace **out_trace, struct ntk_err *err);
 void ntk_trace_destroy(struct ntk_trace *trace);
+
+/* ---- from one end to the other ---- */
+
+/*
+ *   ntk_trace_each_instruction(core, instruction) {      // const struct ntk_trace_instruction *
+ *       ... instruction->start_ps ...                    // index: instruction - core->instructions
+ *   }
+ *
+ * What was passed stays valid; looking at it again reads it again. break and continue are fine.
+ */
+#define ntk_trace_each_instruction(core, name) \
+    NTK_TRACE_EACH(struct ntk_trace_instruction, name, core, instructions, instruction_count)
+#define ntk_trace_each_packet(core, name) \
+    NTK_TRACE_EACH(struct ntk_trace_packet, name, core, packets, packet_count)
+#define ntk_trace_each_event(core, name) \
+    NTK_TRACE_EACH(struct ntk_trace_event, name, core, events, event_count)
+
+#define NTK_TRACE_SCAN_BYTES ((size_t)2 << 20)
+static_assert(NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_instruction) == 0 &&
+                  NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_packet) == 0 &&
+                  NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_event) == 0,
+              "a scan gives back whole elements");
+
+/* The memory of the bytes before `at` that a scan has passed; not for heap memory. */
+void ntk_trace_scan_give_back(const void *first, size_t passed_bytes);
+
+static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const void *at,
+                                       const void *end)
+{
+    size_t passed_bytes = (size_t)((const char *)at - (const char *)first);
+
+    if (is_mapped && passed_bytes && passed_bytes % NTK_TRACE_SCAN_BYTES == 0) {
+        ntk_trace_scan_give_back(first, passed_bytes);
+    }
+    return at != end;
+}
+
+#define NTK_TRACE_EACH(type, name, core, list, list_count)                                \
+    for (const type *name = (core)->list;                                                 \
+         (core)->list_count && ntk_trace_scan_step((core)->is_mapped, (core)->list, name, \
+                                                   (core)->list + (core)->list_count);    \
+         name++)
 
 /* "instruction", "io" ... */
 const char *ntk_trace_dma_class_name(unsigned dma_class);

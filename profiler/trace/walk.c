@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* walk - a merge of sorted lists through a heap of what comes next in each. */
+#include "profiler/trace/walk.h"
+
+static bool is_before(const struct ntk_walk_list *a, const struct ntk_walk_list *b)
+{
+    return a->start_ps != b->start_ps ? a->start_ps < b->start_ps : a->rank < b->rank;
+}
+
+static void sink(struct ntk_walk *walk, size_t at)
+{
+    struct ntk_walk_list moving = walk->lists[at];
+
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= walk->list_count) {
+            break;
+        }
+        if (child + 1 < walk->list_count &&
+            is_before(&walk->lists[child + 1], &walk->lists[child])) {
+            child++;
+        }
+        if (!is_before(&walk->lists[child], &moving)) {
+            break;
+        }
+        walk->lists[at] = walk->lists[child];
+        at = child;
+    }
+    walk->lists[at] = moving;
+}
+
+static int64_t start_of(const struct ntk_walk_list *list)
+{
+    return list->has_packets ? ((const struct ntk_trace_packet *)list->at)->start_ps
+                             : ((const struct ntk_trace_instruction *)list->at)->start_ps;
+}
+
+static void add_list(struct ntk_walk *walk, const struct ntk_trace_core *core, bool has_packets)
+{
+    size_t count = has_packets ? core->packet_count : core->instruction_count;
+
+    if (count == 0 || walk->list_count == NTK_WALK_LISTS_MAX) {
+        return;
+    }
+    struct ntk_walk_list *list = &walk->lists[walk->list_count];
+    *list = (struct ntk_walk_list){ .core = core,
+                                    .rank = (unsigned)walk->list_count,
+                                    .has_packets = has_packets };
+    if (has_packets) {
+        list->first = core->packets;
+        list->end = core->packets + count;
+    } else {
+        list->first = core->instructions;
+        list->end = core->instructions + count;
+    }
+    list->at = list->first;
+    list->start_ps = start_of(list);
+    walk->list_count++;
+}
+
+static void order(struct ntk_walk *walk)
+{
+    for (size_t at = walk->list_count / 2; at-- > 0;) {
+        sink(walk, at);
+    }
+}
+
+static void add_core(struct ntk_walk *walk, const struct ntk_trace_core *core, unsigned what)
+{
+    if (what & NTK_WALK_INSTRUCTIONS) {
+        add_list(walk, core, false);
+    }
+    if (what & NTK_WALK_PACKETS) {
+        add_list(walk, core, true);
+    }
+}
+
+void ntk_walk_init(struct ntk_walk *walk, const struct ntk_trace *trace, unsigned what)
+{
+    walk->list_count = 0;
+    for (size_t c = 0; c < trace->core_count; c++) {
+        add_core(walk, &trace->cores[c], what);
+    }
+    order(walk);
+}
+
+void ntk_walk_init_core(struct ntk_walk *walk, const struct ntk_trace_core *core, unsigned what)
+{
+    walk->list_count = 0;
+    add_core(walk, core, what);
+    order(walk);
+}
+
+bool ntk_walk_next(struct ntk_walk *walk, struct ntk_walk_span *out_span)
+{
+    struct ntk_walk_list *list = walk->lists;
+
+    if (walk->list_count == 0) {
+        return false;
+    }
+    out_span->core = list->core;
+    out_span->start_ps = list->start_ps;
+    out_span->instruction = NULL;
+    out_span->packet = NULL;
+    if (list->has_packets) {
+        const struct ntk_trace_packet *packet = list->at;
+        out_span->packet = packet;
+        out_span->end_ps = packet->end_ps;
+        list->at = packet + 1;
+    } else {
+        const struct ntk_trace_instruction *instruction = list->at;
+        out_span->instruction = instruction;
+        out_span->end_ps = instruction->end_ps;
+        list->at = instruction + 1;
+    }
+    if (ntk_trace_scan_step(list->core->is_mapped, list->first, list->at, list->end)) {
+        list->start_ps = start_of(list);
+    } else {
+        *list = walk->lists[--walk->list_count];
+    }
+    sink(walk, 0);
+    return true;
+}

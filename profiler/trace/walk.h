@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk - the spans of all cores in one order of time.
+ *
+ *   struct ntk_walk walk;
+ *   struct ntk_walk_span span;
+ *   ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS);
+ *   while (ntk_walk_next(&walk, &span)) { ... }
+ *
+ * Memory does not grow with the trace, whose lists it reads as the scans of trace.h do. Spans with one start
+ * come by core, instructions before packets.
+ *
+ * Owner:   caller's storage, nothing to free. Threads: one walk, one thread.
+ */
+#ifndef NTK_PROFILER_TRACE_WALK_H
+#define NTK_PROFILER_TRACE_WALK_H
+
+#include "profiler/trace/trace.h"
+
+#define NTK_WALK_INSTRUCTIONS 1u
+#define NTK_WALK_PACKETS 2u
+#define NTK_WALK_LISTS_MAX (2 * NTK_NTFF_SUBGRAPHS_MAX)
+
+struct ntk_walk_span {
+    int64_t start_ps, end_ps;
+    const struct ntk_trace_core *core;
+    const struct ntk_trace_instruction *instruction; /* NULL: a packet */
+    const struct ntk_trace_packet *packet;           /* NULL: an instruction */
+};
+
+struct ntk_walk_list {
+    const struct ntk_trace_core *core;
+    const void *first, *at, *end;
+    int64_t start_ps; /* of the element at `at` */
+    unsigned rank;    /* of lists with the same start the lowest comes first */
+    bool has_packets;
+};
+
+struct ntk_walk { /* a heap by start */
+    size_t list_count;
+    struct ntk_walk_list lists[NTK_WALK_LISTS_MAX];
+};
+
+/* what: NTK_WALK_* */
+void ntk_walk_init(struct ntk_walk *walk, const struct ntk_trace *trace, unsigned what);
+/* The same for one core. */
+void ntk_walk_init_core(struct ntk_walk *walk, const struct ntk_trace_core *core, unsigned what);
+/* False at the end. */
+bool ntk_walk_next(struct ntk_walk *walk, struct ntk_walk_span *out_span);
+
+#endif
