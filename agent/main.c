@@ -286,10 +286,6 @@ int main(int argc, char **argv)
     if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
         return ntk_opt_usage_error(&program, "--period is longer than a day");
     }
-    if (!arg_k8s_info &&
-        (pod_options.socket_path || pod_options.period_ns || pod_options.resources)) {
-        return ntk_opt_usage_error(&program, "--k8s-... needs --k8s-info");
-    }
     if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
         return ntk_opt_usage_error(&program, "--k8s-period is below one second");
     }
@@ -297,11 +293,16 @@ int main(int argc, char **argv)
     if (read_config(&config, &err) < 0) {
         return fail(&err);
     }
+    if (!arg_k8s_info && !config.k8s_info &&
+        (pod_options.socket_path || pod_options.period_ns || pod_options.resources)) {
+        ntk_monitor_config_fini(&config);
+        return ntk_opt_usage_error(&program, "--k8s-... needs --k8s-info");
+    }
     if (!arg_no_imds) {
         options.instance_endpoint = ntk_instance_endpoint_get(&options.instance_is_certain);
     }
     options.config = &config;
-    options.pods = arg_k8s_info ? &pod_options : NULL;
+    options.pods = arg_k8s_info || config.k8s_info ? &pod_options : NULL;
     options.reload = arg_config ? read_config : NULL;
     options.report.line_bytes_max = (size_t)arg_max_line;
     options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */

@@ -29,6 +29,12 @@
 
 #define MODULE "agent"
 
+/* Between two looks for a second signal. */
+#define FLUSH_STEP_MS 20
+
+/* What ends it; SIGHUP only reads the configuration again. */
+static const int stop_signals[] = { SIGINT, SIGTERM };
+
 struct ntk_monitor {
     const struct ntk_monitor_options *options;
     struct ntk_loop *loop;
@@ -55,6 +61,7 @@ struct ntk_monitor {
     bool said_store;
     uint64_t said_set_aside;
     bool said_collect;
+    bool is_in_haste;                   /* told to stop a second time */
     char said_note[NTK_ERR_TEXT_BYTES]; /* what the collector last could not see */
     struct ntk_err err;                 /* what ends the loop */
 };
@@ -110,6 +117,24 @@ static void write_stdout(struct ntk_monitor *monitor)
     check_stdout(monitor, ret);
 }
 
+/* Whether a second signal came while the end is waited for. They are blocked, so they lie ready. */
+static bool is_in_haste(void *ctx)
+{
+    static const struct timespec at_once = { 0 };
+    struct ntk_monitor *monitor = ctx;
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++) {
+        sigaddset(&set, stop_signals[i]);
+    }
+    if (!monitor->is_in_haste && sigtimedwait(&set, NULL, &at_once) > 0) {
+        ntk_log_warn(MODULE, "told to stop a second time: nothing is waited for any more");
+        monitor->is_in_haste = true;
+    }
+    return monitor->is_in_haste;
+}
+
 /* Waits a bounded time for the reader to take what is queued. */
 static void flush_stdout(struct ntk_monitor *monitor)
 {
@@ -120,11 +145,11 @@ static void flush_stdout(struct ntk_monitor *monitor)
         uint64_t now_ns = ntk_clock_monotonic_ns();
         struct pollfd ready = { .fd = ntk_monitor_stream_fd_get(monitor->stream),
                                 .events = POLLOUT };
-        if (now_ns >= until_ns) {
+        if (now_ns >= until_ns || is_in_haste(monitor)) {
             ntk_log_warn(MODULE, "the reader of stdout is too slow: the last reports are lost");
             return;
         }
-        if (poll(&ready, 1, (int)((until_ns - now_ns) / NTK_NS_PER_MS) + 1) > 0) {
+        if (poll(&ready, 1, FLUSH_STEP_MS) > 0) {
             ret = ntk_monitor_stream_flush(monitor->stream);
         }
     }
@@ -279,6 +304,10 @@ static void reload(struct ntk_monitor *monitor)
         return;
     }
     take_period(monitor, true);
+    if (config->k8s_info !=
+        (monitor->config ? monitor->config : monitor->options->config)->k8s_info) {
+        ntk_log_warn(MODULE, "k8s_info was changed: that shows when neuron-monitor starts again");
+    }
     ntk_monitor_schedule_configure(monitor->schedule, config, ntk_clock_monotonic_ns());
     if (monitor->config) {
         ntk_monitor_config_fini(monitor->config);
@@ -501,7 +530,7 @@ int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
     if (monitor->stream) {
         flush_stdout(monitor);
     }
-    return ntk_outputs_drain(&monitor->outputs, err);
+    return ntk_outputs_drain(&monitor->outputs, is_in_haste, monitor, err);
 }
 
 int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)

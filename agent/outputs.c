@@ -47,7 +47,8 @@ void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *sna
     }
 }
 
-int ntk_outputs_drain(struct ntk_outputs *outputs, struct ntk_err *err)
+int ntk_outputs_drain(struct ntk_outputs *outputs, bool (*is_in_haste)(void *ctx), void *ctx,
+                      struct ntk_err *err)
 {
     int first = 0;
 
@@ -56,10 +57,12 @@ int ntk_outputs_drain(struct ntk_outputs *outputs, struct ntk_err *err)
         struct ntk_err cause = { 0 };
         int ret = 1;
         while (output->exporter->drain &&
-               (ret = output->exporter->drain(output->state, &cause)) == 0) {
+               (ret = output->exporter->drain(output->state, is_in_haste(ctx), &cause)) == 0) {
             nanosleep(&drain_step, NULL);
         }
-        if (ret < 0 && first == 0) {
+        if (ret < 0 && first < 0) {
+            ntk_log_warn(output->exporter->name, "%s", cause.text);
+        } else if (ret < 0) {
             first = ret;
             *err = cause;
         }

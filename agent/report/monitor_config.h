@@ -53,6 +53,7 @@ struct ntk_monitor_config {
     struct ntk_monitor_filter filters[NTK_MONITOR_FILTERS_MAX];
     size_t filter_count;
     int system_period[NTK_SYSTEM_GROUP_COUNT];
+    bool k8s_info; /* as the option --k8s-info */
 };
 
 /* Nothing asked for; as after _fini. */

@@ -345,6 +345,11 @@ static int read_root(const struct reader *r, json_t *root)
             return ret;
         }
     }
+    json_t *k8s_info = member(root, "k8s_info");
+    if (k8s_info && !json_is_boolean(k8s_info)) {
+        return refuse(r, "k8s_info", "true or false expected");
+    }
+    r->config->k8s_info = json_is_true(k8s_info);
     /* A file that asks for nothing still gets its reports, with the two groups that always stand. */
     ret = r->config->period_count == 0 ? period_index(r, period_ns, "period") : 0;
     return ret < 0 ? ret : 0;

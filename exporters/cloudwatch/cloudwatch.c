@@ -374,7 +374,7 @@ int ntk_cloudwatch_drain(struct ntk_cloudwatch *c, struct ntk_err *err)
             return ret;
         }
     }
-    return ntk_outbox_drain(c->outbox, err);
+    return ntk_outbox_drain(c->outbox, false, err);
 }
 
 /* -- open, close -------------------------------------------------------------------------------- */

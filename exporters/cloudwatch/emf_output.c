@@ -339,5 +339,5 @@ int ntk_emf_output_put(struct ntk_emf_output *output, struct ntk_buf *lines, uin
 
 int ntk_emf_output_drain(struct ntk_emf_output *output, struct ntk_err *err)
 {
-    return output->outbox ? ntk_outbox_drain(output->outbox, err) : 1;
+    return output->outbox ? ntk_outbox_drain(output->outbox, false, err) : 1;
 }

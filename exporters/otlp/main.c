@@ -128,7 +128,7 @@ static int drain(void *ctx, struct ntk_err *err)
 {
     const struct sink *sink = ctx;
 
-    return sink->exporter->drain(sink->state, err);
+    return sink->exporter->drain(sink->state, false, err);
 }
 
 static int run(const struct ntk_exporter_options *options, struct ntk_err *err)

@@ -244,7 +244,7 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
                          : 0;
 }
 
-static int drain(void *ctx, struct ntk_err *err)
+static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct otlp *state = ctx;
     int ret = 0;
@@ -255,7 +255,7 @@ static int drain(void *ctx, struct ntk_err *err)
     if (state->pushed_ns != state->time_ns) {
         ret = push(state, err); /* what came since, within the interval */
     }
-    return ret < 0 ? ret : ntk_outbox_drain(state->outbox, err);
+    return ret < 0 ? ret : ntk_outbox_drain(state->outbox, in_haste, err);
 }
 
 const struct ntk_exporter ntk_exporter_otlp = {

@@ -197,11 +197,11 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
                          : 0;
 }
 
-static int drain(void *ctx, struct ntk_err *err)
+static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct remote_write *state = ctx;
 
-    return ntk_outbox_drain(state->outbox, err);
+    return ntk_outbox_drain(state->outbox, in_haste, err);
 }
 
 const struct ntk_exporter ntk_exporter_remote_write = {

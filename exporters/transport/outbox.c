@@ -403,13 +403,16 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox)
     free(outbox);
 }
 
-int ntk_outbox_drain(struct ntk_outbox *outbox, struct ntk_err *err)
+int ntk_outbox_drain(struct ntk_outbox *outbox, bool in_haste, struct ntk_err *err)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
     struct ntk_outbox_counts counts = ntk_outbox_counts_get(outbox);
 
     if (!outbox->drain_until_ns) {
         outbox->drain_until_ns = now_ns + outbox->options.drain_ns;
+    }
+    if (in_haste) {
+        outbox->drain_until_ns = now_ns;
     }
     if (counts.waiting_items == 0 || (now_ns >= outbox->drain_until_ns && outbox->spool)) {
         return 1;

@@ -85,8 +85,9 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox);
 int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item_count,
                    struct ntk_err *err);
 /* For the end of a program: 1 when nothing waits; 0 while it may still be sent; after drain_ns since
- * the first call 1 when all that waits is safe in the spool, else -ETIMEDOUT with a sentence. */
-int ntk_outbox_drain(struct ntk_outbox *outbox, struct ntk_err *err);
+ * the first call, or with in_haste, 1 when all that waits is safe in the spool, else -ETIMEDOUT with a
+ * sentence that says how much is lost. */
+int ntk_outbox_drain(struct ntk_outbox *outbox, bool in_haste, struct ntk_err *err);
 struct ntk_outbox_counts ntk_outbox_counts_get(struct ntk_outbox *outbox);
 
 #ifdef __cplusplus

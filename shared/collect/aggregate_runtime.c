@@ -845,10 +845,11 @@ void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, 
     if (!runtime->sampled) {
         return;
     }
-    out->has |= NTK_RUNTIME_HAS_RSS | NTK_RUNTIME_HAS_CPU;
+    out->has |= NTK_RUNTIME_HAS_RSS;
     out->rss_bytes = rss_pages * aggregate->options.page_bytes;
-    if (had_base) {
+    if (had_base) { /* else nothing says what of it this period used: not known, not zero */
         /* Ticks for now; finish() knows how long the period was. */
+        out->has |= NTK_RUNTIME_HAS_CPU;
         out->cpu_user = (double)user;
         out->cpu_system = (double)system;
     }

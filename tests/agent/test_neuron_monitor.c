@@ -6,10 +6,12 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -249,6 +251,41 @@ static int holds(void *ctx)
     return found;
 }
 
+/* Method: the receiver takes the connection and never answers, so only the second signal ends the wait. */
+static void a_second_signal_ends_it_at_once_and_what_is_lost_is_said(void **state)
+{
+    struct fixture *f = *state;
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t address_bytes = sizeof address;
+    char *log = test_scratch_path(f->folder, "log");
+    char *out = test_scratch_path(f->folder, "out");
+    char command[2048];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &address_bytes), 0);
+    snprintf(command, sizeof command,
+             "exec %s/neuron-monitor --period 100ms --no-imds --verbose 1 "
+             "--remote-write http://127.0.0.1:%u/ 2>%s",
+             getenv("NTK_BIN_DIR"), (unsigned)ntohs(address.sin_port), log);
+    const char *const argv[] = { "/bin/bash", "-c", command, NULL };
+    pid_t pid = test_start_program(argv, f->environment, out);
+    assert_true(test_wait_until(has_bytes, &(struct growing){ out, 10 }, 30));
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_true(test_wait_until(holds, &(struct holding){ log, "signal 15: stopping" }, 30));
+
+    assert_int_equal(test_stop_program(pid, SIGTERM), 1);
+
+    assert_true(holds(&(struct holding){ log, "told to stop a second time" }));
+    assert_true(holds(&(struct holding){ log, "not reached in time; " }));
+    assert_true(holds(&(struct holding){ log, " items are lost" }));
+    close(fd);
+    free(out);
+    free(log);
+}
+
 static void put_config(const char *path, const char *text)
 {
     assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
@@ -297,9 +334,11 @@ static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing
              config);
     assert_true(test_wait_until(holds, &(struct holding){ log, sentence }, 30));
 
-    put_config(config, "{\"period\":\"100ms\",\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
+    put_config(config, "{\"period\":\"100ms\",\"k8s_info\":true,"
+                       "\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
     assert_int_equal(kill(pid, SIGHUP), 0);
     assert_true(test_wait_until(holds, &(struct holding){ out, "vcpu_usage" }, 30));
+    assert_true(holds(&(struct holding){ log, "k8s_info was changed: that shows when" }));
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);
     assert_numbered(out);
     free(log);
@@ -363,6 +402,7 @@ int main(void)
         CASE(count_is_that_many_reports_numbered),
         CASE(a_configuration_decides_the_groups),
         CASE(a_signal_is_a_good_end),
+        CASE(a_second_signal_ends_it_at_once_and_what_is_lost_is_said),
         CASE(a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing),
         CASE(a_reader_that_goes_ends_it_at_once),
         CASE(help_names_every_option_of_the_man_page),

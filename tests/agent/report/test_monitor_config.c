@@ -172,9 +172,23 @@ static void go_durations_are_understood(void **state)
 static void keys_of_the_past_are_no_errors(void **state)
 {
     (void)state;
-    parse_well("{\"k8s_info\":true,\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
+    parse_well("{\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
                "\"metrics\":[{\"type\":\"memory_used\"}]}]}");
     assert_int_equal(runtime_ns("x", NTK_RUNTIME_GROUP_MEMORY), 5 * SECOND);
+    ntk_monitor_config_fini(&config);
+}
+
+static void pods_can_be_asked_for(void **state)
+{
+    (void)state;
+    parse_well("{\"k8s_info\":true}");
+    assert_true(config.k8s_info);
+    ntk_monitor_config_fini(&config);
+    parse_well("{\"k8s_info\":false}");
+    assert_false(config.k8s_info);
+    ntk_monitor_config_fini(&config);
+    parse_well("{}");
+    assert_false(config.k8s_info);
     ntk_monitor_config_fini(&config);
 }
 
@@ -243,6 +257,7 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "line 1: neuron_runtimes[0].tag_filter: a repetition of a repetition is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((((((((((a+)+)+)+)+)+)+)+)+)+)+\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
+        { "{\"k8s_info\":{\"period\":\"15s\"}}", "line 1: k8s_info: true or false expected" },
         { "{\"hello\":1}", "line 1: unknown key 'hello'; known are period, neuron_runtimes, "
                            "system_metrics, k8s_info" },
         { "{\"period\":\"1s\",\n\"neuron_runtimes\":[\n{},\n{\"metrics\":[],\n\"tag.filter[\":"
@@ -355,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_period_below_the_minimum_is_raised),
         cmocka_unit_test(go_durations_are_understood),
         cmocka_unit_test(keys_of_the_past_are_no_errors),
+        cmocka_unit_test(pods_can_be_asked_for),
         cmocka_unit_test(one_period_can_replace_all),
         cmocka_unit_test(each_wrong_text_is_refused_with_its_place),
         cmocka_unit_test(each_bound_is_refused_beyond_it),

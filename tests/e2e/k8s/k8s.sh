@@ -62,6 +62,14 @@ pipe_has_pods() {
 }
 wait_for pipe_has_pods
 
+# A configuration file asks for the same.
+echo '{"k8s_info": true, "system_metrics": [{"type": "memory_info"}]}' >k8s.json
+asked_by_file() {
+    neuron-monitor -c k8s.json --period 300ms --once --k8s-socket "$scratch/kubelet.sock" |
+        jq -e '.neuron_k8s_info.neuroncores_k8s_info["1"].pod_name == "pod-1"' >/dev/null && echo yes
+}
+wait_for asked_by_file
+
 # The kubelet goes: said once, labels absent, reports go on.
 kill "$kubelet"
 pods_are_gone() { ! page | grep -q pod_name && latest | jq -e '.neuron_k8s_info.error != ""' >/dev/null && echo yes; }

@@ -136,7 +136,7 @@ static void push(struct fixture *f, int snapshots, const int *statuses, const ch
     assert_int_equal(pthread_join(f->receiver.thread, NULL), 0);
     int drained;
     do {
-        drained = ntk_exporter_remote_write.drain(f->state, &err);
+        drained = ntk_exporter_remote_write.drain(f->state, false, &err);
     } while (drained == 0);
     assert_int_equal(drained, 1); /* nothing waits: another request would find nobody */
 }

@@ -165,7 +165,7 @@ static void test_in_order(void **state)
         put(f, (char[]){ (char)('a' + i), '\0' });
     }
     assert_true(test_wait_until(is_drained, f, 30));
-    assert_int_equal(ntk_outbox_drain(f->outbox, &err), 1);
+    assert_int_equal(ntk_outbox_drain(f->outbox, false, &err), 1);
     assert_string_equal(f->peer.taken, "abcdefghijklmnopqrstuvwxyz");
     assert_int_equal(ntk_outbox_counts_get(f->outbox).sent_items, 26);
 }
@@ -219,7 +219,7 @@ static void test_memory_is_bounded(void **state)
     assert_int_equal(counts.lost_items, 3);
     assert_int_equal(counts.waiting_items, 3);
     int ret;
-    while ((ret = ntk_outbox_drain(f->outbox, &err)) == 0) {
+    while ((ret = ntk_outbox_drain(f->outbox, false, &err)) == 0) {
     }
     assert_int_equal(ret, -ETIMEDOUT);
     assert_non_null(strstr(err.text, "3 items are lost"));
@@ -241,7 +241,7 @@ static void test_spool_over_runs(void **state)
     put(f, "bb");
     put(f, "ccc"); /* beyond the memory */
     put(f, "d");   /* behind the spool */
-    while ((ret = ntk_outbox_drain(f->outbox, &err)) == 0) {
+    while ((ret = ntk_outbox_drain(f->outbox, false, &err)) == 0) {
     }
     assert_int_equal(ret, 1); /* safe */
     create(f);
