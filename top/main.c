@@ -20,6 +20,7 @@
 #include "shared/base/timestamp.h"
 #include "top/keys.h"
 #include "top/model.h"
+#include "top/samples.h"
 #include "top/screen.h"
 #include "top/source.h"
 #include "top/view.h"
@@ -32,6 +33,8 @@
 static uint64_t arg_delay_ns = NTK_NS_PER_SECOND;
 static bool arg_batch;
 static bool arg_once;
+static bool arg_json;
+static const char *arg_csv;
 static bool arg_expand;
 static uint64_t arg_count;
 static const char *arg_sysfs_root;
@@ -53,6 +56,9 @@ static const struct ntk_opt options[] = {
     { 'b', "batch", NULL, NTK_OPT_FLAG, &arg_batch, "print frames as text, no terminal needed" },
     { 'n', "count", "N", NTK_OPT_U64, &arg_count, "end after N frames of --batch" },
     { 0, "once", NULL, NTK_OPT_FLAG, &arg_once, "print one frame as text: --batch -n 1" },
+    { 0, "json", NULL, NTK_OPT_FLAG, &arg_json, "print each frame as a JSON object, in a line" },
+    { 0, "csv", "[=TABLE]", NTK_OPT_TEXT, &arg_csv,
+      "print rows of machine (default), devices, cores, applications or models" },
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
       "show what neuron-monitor reports on stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
@@ -185,15 +191,22 @@ static int first_sample(struct run *run, struct ntk_err *err)
     return ret < 0 ? ret : 0;
 }
 
-static int write_frame(const struct run *run, bool is_first, struct ntk_err *err)
+/* What --batch prints of the snapshot that the model has. */
+static int write_sample(const struct run *run, int columns, bool is_first, struct ntk_err *err)
 {
     struct ntk_buf text = { 0 };
     int ret = 0;
 
-    if (!is_first) {
-        ntk_buf_add_char(&text, '\n');
+    if (arg_json) {
+        ntk_top_samples_json(run->model, &text);
+    } else if (arg_csv) {
+        ntk_top_samples_csv(run->model, ntk_top_samples_table_find(arg_csv), is_first, &text);
+    } else {
+        ntk_buf_add_text(&text, is_first ? "" : "\n");
+        ntk_screen_text_resize(run->screen, ntk_top_view_natural_rows(run->model, false), columns);
+        ntk_top_view_draw(run->model, run->screen, false);
+        ntk_screen_text_write(run->screen, &text);
     }
-    ntk_screen_text_write(run->screen, &text);
     if (!ntk_buf_ok(&text)) {
         ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     } else if (fwrite(text.bytes, 1, text.bytes_count, stdout) != text.bytes_count ||
@@ -249,9 +262,7 @@ static int run_batch(struct run *run, struct ntk_err *err)
         if (ret == 0) {
             continue;
         }
-        ntk_screen_text_resize(run->screen, ntk_top_view_natural_rows(run->model, false), columns);
-        ntk_top_view_draw(run->model, run->screen, false);
-        ret = write_frame(run, frame == 0, err);
+        ret = write_sample(run, columns, frame == 0, err);
         if (ret < 0) {
             return ret == -EPIPE ? 0 : ret;
         }
@@ -364,6 +375,16 @@ static int check_arguments(void)
     if (arg_delay_ns < DELAY_MIN_NS || arg_delay_ns > DELAY_MAX_NS) {
         return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");
     }
+    if (arg_json && arg_csv) {
+        return ntk_opt_usage_error(&program, "--json and --csv exclude each other");
+    }
+    if (arg_csv && ntk_top_samples_table_find(arg_csv) < 0) {
+        return ntk_opt_usage_error(&program,
+                                   "--csv has no table \"%s\"; machine, devices, cores, "
+                                   "applications, models are there",
+                                   arg_csv);
+    }
+    arg_batch = arg_batch || arg_json || arg_csv;
     if (arg_count > 0 && !arg_batch && !arg_once) {
         return ntk_opt_usage_error(&program, "--count needs --batch");
     }

@@ -576,3 +576,9 @@ const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *mode
 {
     return ntk_vec_at(&model->tabs, model->tab_index);
 }
+
+bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical,
+                             struct ntk_core_sample *out)
+{
+    return find_core(model, selected_runtime(model), logical, out);
+}

@@ -169,5 +169,8 @@ void ntk_top_model_set_page(struct ntk_top_model *model, size_t rows);
 /* NULL when the tree is empty. */
 const struct ntk_top_node *ntk_top_model_cursor_get(const struct ntk_top_model *model);
 const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *model);
+/* What the snapshot has on a logical core, of the selected tab; false when that is nothing. */
+bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical,
+                             struct ntk_core_sample *out);
 
 #endif

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
+#include "shared/base/timestamp.h"
 #include "shared/base/units.h"
 
 #define CELL_BYTES 256
@@ -80,23 +80,12 @@ void ntk_query_table_add_text(struct ntk_query_table *table, const char *text)
 
 /* ---- single cells ---- */
 
-/* "2026-11-21T07:30:00Z", with milliseconds where there are any. */
-static void format_time(uint64_t time_ns, char *buf, size_t buf_bytes)
-{
-    time_t seconds = (time_t)(time_ns / NTK_NS_PER_SECOND);
-    unsigned int ms = (unsigned int)(time_ns % NTK_NS_PER_SECOND / NTK_NS_PER_MS);
-    struct tm utc;
-    size_t count = strftime(buf, buf_bytes, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &utc));
-
-    snprintf(buf + count, buf_bytes - count, ms ? ".%03uZ" : "Z", ms);
-}
-
 /* The value as programs read it. */
 static void format_plain(const struct cell *cell, enum ntk_query_kind kind, char *buf,
                          size_t buf_bytes)
 {
     if (kind == NTK_QUERY_TIME) {
-        format_time(cell->count, buf, buf_bytes);
+        ntk_timestamp_format(cell->count, buf, buf_bytes);
     } else if (kind == NTK_QUERY_SECONDS) {
         ntk_json_format_double(buf, buf_bytes, cell->number / (double)NTK_NS_PER_SECOND);
     } else if (cell->is_count) {
@@ -233,29 +222,13 @@ static void write_table(const struct ntk_query_table *table, struct ntk_buf *out
     }
 }
 
-static void add_csv_text(struct ntk_buf *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        ntk_buf_add_text(out, text);
-        return;
-    }
-    ntk_buf_add_char(out, '"');
-    for (; *text; text++) {
-        if (*text == '"') {
-            ntk_buf_add_char(out, '"');
-        }
-        ntk_buf_add_char(out, *text);
-    }
-    ntk_buf_add_char(out, '"');
-}
-
 static void write_csv(const struct ntk_query_table *table, struct ntk_buf *out)
 {
     char text[CELL_BYTES];
 
     for (size_t c = 0; c < table->column_count; c++) {
         ntk_buf_add_text(out, c > 0 ? "," : "");
-        add_csv_text(out, table->columns[c].name);
+        ntk_buf_add_csv(out, table->columns[c].name);
     }
     ntk_buf_add_text(out, "\r\n");
     for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
@@ -263,7 +236,7 @@ static void write_csv(const struct ntk_query_table *table, struct ntk_buf *out)
             const struct cell *cell = cell_at(table, r, c);
             ntk_buf_add_text(out, c > 0 ? "," : "");
             if (cell->known && table->columns[c].kind == NTK_QUERY_TEXT) {
-                add_csv_text(out, cell->text);
+                ntk_buf_add_csv(out, cell->text);
             } else if (cell->known) {
                 format_plain(cell, table->columns[c].kind, text, sizeof text);
                 ntk_buf_add_text(out, text);

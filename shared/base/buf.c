@@ -136,6 +136,22 @@ void ntk_buf_add_i64(struct ntk_buf *buf, int64_t value)
     }
 }
 
+void ntk_buf_add_csv(struct ntk_buf *buf, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        ntk_buf_add_text(buf, text);
+        return;
+    }
+    ntk_buf_add_char(buf, '"');
+    for (; *text; text++) {
+        if (*text == '"') {
+            ntk_buf_add_char(buf, '"');
+        }
+        ntk_buf_add_char(buf, *text);
+    }
+    ntk_buf_add_char(buf, '"');
+}
+
 void ntk_buf_add_vformat(struct ntk_buf *buf, const char *format, va_list args)
 {
     va_list again;

@@ -45,6 +45,8 @@ void ntk_buf_add_format(struct ntk_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ntk_buf_add_vformat(struct ntk_buf *buf, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+/* A field of CSV (RFC 4180): in quotes where it must be. */
+void ntk_buf_add_csv(struct ntk_buf *buf, const char *text);
 /* Little-endian binary. */
 void ntk_buf_put_u8(struct ntk_buf *buf, uint8_t value);
 void ntk_buf_put_u16(struct ntk_buf *buf, uint16_t value);

@@ -115,3 +115,13 @@ int ntk_timestamp_parse(const char *text, uint64_t *out_ns, struct ntk_err *err)
     *out_ns = (uint64_t)time * NTK_NS_PER_SECOND + fraction_ns;
     return 0;
 }
+
+void ntk_timestamp_format(uint64_t ns, char *buf, size_t buf_bytes)
+{
+    time_t seconds = (time_t)(ns / NTK_NS_PER_SECOND);
+    unsigned int ms = (unsigned int)(ns % NTK_NS_PER_SECOND / NTK_NS_PER_MS);
+    struct tm utc;
+    size_t count = strftime(buf, buf_bytes, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &utc));
+
+    (void)snprintf(buf + count, buf_bytes - count, ms ? ".%03uZ" : "Z", ms);
+}

@@ -62,12 +62,27 @@ static void binary_is_little_endian(void **state)
     free(bytes);
 }
 
+static void a_field_of_csv_is_quoted_when_it_must_be(void **state)
+{
+    struct ntk_buf buf = { 0 };
+    (void)state;
+
+    ntk_buf_add_csv(&buf, "plain text;");
+    ntk_buf_add_char(&buf, ' ');
+    ntk_buf_add_csv(&buf, "a,b");
+    ntk_buf_add_char(&buf, ' ');
+    ntk_buf_add_csv(&buf, "say \"no\"\n");
+    assert_string_equal(ntk_buf_text_get(&buf), "plain text; \"a,b\" \"say \"\"no\"\"\n\"");
+    ntk_buf_fini(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_and_always_ends_with_nul),
         cmocka_unit_test(an_impossible_size_sticks_as_failure),
         cmocka_unit_test(binary_is_little_endian),
+        cmocka_unit_test(a_field_of_csv_is_quoted_when_it_must_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

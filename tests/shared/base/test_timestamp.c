@@ -62,8 +62,25 @@ static void times_are_read_in_every_usual_form(void **state)
     }
 }
 
+static void a_written_time_reads_back(void **state)
+{
+    char text[NTK_TIMESTAMP_BYTES];
+    uint64_t ns;
+    (void)state;
+
+    ntk_timestamp_format(T0, text, sizeof text);
+    assert_string_equal(text, "2023-11-14T22:14:00Z");
+    ntk_timestamp_format(T0 + 5 * NTK_NS_PER_MS, text, sizeof text);
+    assert_string_equal(text, "2023-11-14T22:14:00.005Z");
+    assert_int_equal(ntk_timestamp_parse(text, &ns, NULL), 0);
+    assert_int_equal(ns, T0 + 5 * NTK_NS_PER_MS);
+    ntk_timestamp_format(UINT64_MAX, text, sizeof text);
+    assert_string_equal(text, "2554-07-21T23:34:33.709Z");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read_in_every_usual_form) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read_in_every_usual_form),
+                                        cmocka_unit_test(a_written_time_reads_back) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

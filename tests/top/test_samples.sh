@@ -1,0 +1,85 @@
+# test_samples - neuron-top --json and --csv beside a running model: the page of the format has the names that are
+# printed, JSON and CSV say the same, what is not known is empty, rows of several samples stand below one header.
+. "$(dirname "$0")/../e2e/lib.sh"
+needs jq python3
+
+page=$NTK_SOURCE_DIR/docs/formats/top-samples.md
+tables="machine devices cores applications models"
+told() { # the names that the page has for a table, a line each
+    sed -n "/^## $1\$/,/^## /p" "$page" | grep '^| `' | cut -d'|' -f2 | grep -o '`[a-z0-9_]*`' | tr -d '`'
+}
+
+# The names, without a machine: a header, and rows of the machine only.
+for table in $tables; do
+    neuron-top --csv=$table --once >"$table.csv"
+    head -1 "$table.csv" | tr ',' '\n' >names
+    [ $table = machine ] || [ "$(head -1 names)" = time ] || fail "$table does not begin with the time"
+    [ $table = machine ] || sed -i 1d names
+    told $table | diff - names >differ || fail "$table: page (<) and header (>) differ: $(cat differ)"
+    [ "$(wc -l <"$table.csv")" = $([ $table = machine ] && echo 2 || echo 1) ] || fail "$table: rows of nothing"
+done
+neuron-top --json --once >none.json
+if [ ! -e /sys/devices/virtual/neuron_device ]; then
+    jq -e '.format == 1 and .instance_type == null and .utilization_percent == null and .application_count == 0 and
+        .executions == 0 and .cores == [] and (.notice | startswith("no Neuron driver"))' none.json >/dev/null ||
+        fail "without a machine: $(cat none.json)"
+fi
+
+neuron-packager example mlp -o mlp.neff >/dev/null
+NEURON_PROCESS_TAG=$'say "hi",\tall' neuron-bench exec mlp.neff --cores 1 --rate 50 --duration 100 >bench.out 2>&1 &
+bench=$!
+pids+=("$bench")
+running() { neuron-top --json --once | jq -r 'if (.models | length) == 1 and .models[0].executions > 0 then "yes" else "no" end'; }
+wait_for running
+
+# One object a line, whose numbers fit together.
+neuron-top --json -n 3 -d 100ms >three.json
+[ "$(wc -l <three.json)" = 3 ] || fail "-n 3 are $(wc -l <three.json) lines"
+jq -s -e --argjson pid "$bench" '
+    ([.[].time] | . == sort and (unique | length) == 3) and
+    all(.[]; (.period_seconds > 0.05) and .neuroncore_count == 2 and (.cores | length) == 2 and (.devices | length) == 1
+        and .cores[0].utilization_percent == 0 and .cores[0].latency_p50_seconds == null
+        and .cores[0].executions == 0 and .cores[1].device_bytes == .applications[0].device_bytes
+        and (.utilization_percent * 2 - .cores[1].utilization_percent | fabs < 1e-6)
+        and .applications[0].pid == $pid and .applications[0].neuroncores == "1"
+        and .executions == .applications[0].executions and .executions == .models[0].executions
+        and .device_bytes == ([.device_tensors_bytes, .device_constants_bytes, .device_model_code_bytes,
+            .device_runtime_memory_bytes, .device_scratchpad_bytes] | add)
+        and .host_bytes == .applications[0].host_bytes and .models[0].name == "mlp" and .notice == null)' three.json >/dev/null ||
+    fail "$(cat three.json)"
+jq -s -e 'any(.[].cores[1]; .pe_percent > 0 and .effective_flops_per_second > 0 and .peak_flops_percent > 0 and
+    .peak_flops_percent < 100 and .latency_p99_seconds >= .latency_p50_seconds and .latency_p50_seconds > 0)' three.json >/dev/null ||
+    fail "a core that works has no work: $(cat three.json)"
+
+# CSV, as a reader of CSV reads it: one header, the same names, the tag whole, the time in each row.
+neuron-top --csv=applications -n 3 -d 100ms >applications.csv
+neuron-top --csv=cores -n 2 -d 100ms >cores.csv
+python3 - "$bench" <<'PYTHON' || fail "$(cat applications.csv cores.csv)"
+import csv, sys
+rows = list(csv.DictReader(open("applications.csv", newline="")))
+assert len(rows) == 3, rows
+assert all(r["pid"] == sys.argv[1] and r["tag"].startswith('say "hi",') and r["ended"] == "false" for r in rows), rows
+assert all(None not in r and None not in r.values() for r in rows), rows
+assert len({r["time"] for r in rows}) == 3
+rows = list(csv.DictReader(open("cores.csv", newline="")))
+assert [r["neuroncore"] for r in rows] == ["0", "1", "0", "1"], rows
+assert rows[0]["latency_p50_seconds"] == "" and float(rows[0]["utilization_percent"]) == 0
+PYTHON
+
+# From a report: the same names; what it does not tell is absent.
+neuron-monitor --once >report.json
+neuron-top --stdin --json <report.json 2>/dev/null >stdin.json
+jq -e '.time == null and .applications[0].neuroncores == "1" and .models[0].name == "mlp"' stdin.json >/dev/null || fail "$(cat stdin.json)"
+diff <(jq -S 'del(.[] | arrays) | keys' stdin.json) <(jq -S 'del(.[] | arrays) | keys' none.json) >differ || fail "$(cat differ)"
+neuron-monitor --once --timestamps | neuron-top --stdin --json 2>/dev/null | jq -e '.time | endswith("Z")' >/dev/null ||
+    fail "the time of a report"
+neuron-monitor --once --vendor-keys-only | neuron-top --stdin --json 2>/dev/null >vendor.json
+jq -e '.models[0].executions == null and .cores[1].pe_percent == null and .applications[0].latency_p50_seconds > 0' vendor.json >/dev/null ||
+    fail "a report of the vendor: $(cat vendor.json)"
+
+# Wrong usage.
+for wrong in "--csv=words" "--csv --json" "--json=x"; do
+    code=0
+    neuron-top $wrong >out 2>err || code=$?
+    [ $code = 2 ] && [ ! -s out ] && [ "$(wc -l <err)" = 2 ] || fail "$wrong: $code $(cat err)"
+done
