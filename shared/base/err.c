@@ -2,6 +2,7 @@
 /* err - the sentence that goes with a negative return value. */
 #include "shared/base/err.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,11 @@ int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *form
         va_end(args);
     }
     return code;
+}
+
+int ntk_err_no_memory(struct ntk_err *err)
+{
+    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
 }
 
 void ntk_err_prefix(struct ntk_err *err, const char *format, ...)

@@ -33,6 +33,9 @@ struct ntk_err {
 int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The sentence "out of memory"; returns -ENOMEM. */
+int ntk_err_no_memory(struct ntk_err *err);
+
 /* Puts "<formatted>: " before the sentence that err holds: the object, as the error goes up. */
 void ntk_err_prefix(struct ntk_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

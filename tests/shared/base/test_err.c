@@ -41,11 +41,23 @@ static void prefix_names_the_object_and_never_overflows(void **state)
     assert_int_equal(strlen(err.text), NTK_ERR_TEXT_BYTES - 1);
 }
 
+static void no_memory_is_said_alike_everywhere(void **state)
+{
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_err_no_memory(&err), -ENOMEM);
+    assert_int_equal(err.code, -ENOMEM);
+    assert_string_equal(err.text, "out of memory");
+    assert_int_equal(ntk_err_no_memory(NULL), -ENOMEM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_returns_its_code_and_keeps_the_sentence),
         cmocka_unit_test(prefix_names_the_object_and_never_overflows),
+        cmocka_unit_test(no_memory_is_said_alike_everywhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
