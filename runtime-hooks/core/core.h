@@ -33,6 +33,7 @@ extern "C" {
 
 #define NTK_CORE_ANY UINT32_MAX
 #define NTK_CORE_NAME_BYTES 256
+#define NTK_CORE_INSTANCE_ID "i-local" /* of every machine that is software */
 #define NTK_CORE_DIMENSIONS_MAX 16
 
 struct ntk_core;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_model - a loaded model: the steps of its graph, their programs and memory. Made and unmade in
- * core_model.c, run in core_exec.c, recorded in core_profile.c.
+ * core_model - a loaded model: the steps of its graph, their programs and memory. Placed, loaded
+ * and unloaded in core_model.c, made and unmade in core_model_build.c, run in core_exec.c, recorded in core_profile.c.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
@@ -85,6 +85,11 @@ struct core_context {
 
 struct core_capture;
 
+static inline uint64_t core_round_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
 struct ntk_core_model {
     struct ntk_core *core;
     struct core_constants *constants; /* while it is loaded */
@@ -119,6 +124,14 @@ struct ntk_core_model {
 /* The copy of the model whose turn it is. */
 struct ntk_core_model *core_model_turn(struct ntk_core_model *model);
 
+/* --- core_model_build.c --- */
+
+/* Tensors, programs and steps of a model that has its place and name. On failure the model is for
+ * core_model_free(). -EBADMSG, -ENOTSUP, -ENOMEM, ... */
+int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
+                     const struct ntk_core_load_options *options, struct ntk_err *err);
+/* Gives all memory back; no execution runs, no list names it. */
+void core_model_free(struct ntk_core_model *model);
 /* The free context of a model or a new one; NULL without memory, or when it needs none (*out_ok). */
 struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok);
 void core_context_give_back(struct ntk_core_model *model, struct core_context *context);

@@ -243,7 +243,7 @@ int core_record_describe(const struct ntk_core_model *model, uint32_t first_step
         .runtime = { .present = true, .major = 2, .minor = 31, .patch = 24 },
         .driver = { .present = true, .major = 2, .minor = 30, .patch = 2 },
         .instance_type = machine->instance,
-        .instance_id = "i-local",
+        .instance_id = NTK_CORE_INSTANCE_ID,
         .process_id = (uint64_t)getpid(),
         .base_clock_mhz = ntk_engine_core_spec_get(machine->generation)->clock_mhz[NTK_ENGINE_SP],
         .subgraphs = to->subgraphs,

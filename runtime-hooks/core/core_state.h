@@ -156,7 +156,7 @@ void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, 
 /* HBM beside this core ran out: files once per process, the table to the front every time. */
 void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const char *cause);
 
-/* --- core_collectives.c --- */
+/* --- core_comm.c, core_collectives.c --- */
 
 /* Removes what ranks left that were killed before all of their world had come. */
 void core_comms_sweep(const struct ntk_core *core);

@@ -16,8 +16,6 @@
 #include "runtime-hooks/libnrt/nrt_sendrecv.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-#define RUNTIME_VERSION "2.31.24.0"
-
 enum state {
     STATE_NEVER_OPENED,
     STATE_OPEN,
@@ -182,7 +180,7 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     options.framework = (uint32_t)framework;
     options.framework_version = fw_version;
     options.fal_version = fal_version;
-    options.runtime_version = RUNTIME_VERSION;
+    options.runtime_version = NRT_FRONT_RUNTIME_VERSION;
     options.warn = warn;
     options.shortage = shortage;
     ret = ntk_core_open(&options, &core, &err);

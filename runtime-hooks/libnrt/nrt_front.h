@@ -31,6 +31,9 @@
 #include "nrt/nrt_version.h"
 #pragma GCC visibility pop
 
+/* The vendor release whose calls and answers these are. */
+#define NRT_FRONT_RUNTIME_VERSION "2.31.24.0"
+
 /* What a caller holds: nrt_model_t, nrt_tensor_t and nrt_tensor_set_t point to these. */
 struct nrt_model {
     struct ntk_core_handle handle;

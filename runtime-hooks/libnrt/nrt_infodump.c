@@ -58,7 +58,7 @@ void nrt_infodump(enum nrt_infodump_call call, NRT_STATUS status, const struct n
     line("Embedded FW version: none");
     line("CCOM version: none");
     line("NCFW version: none");
-    line("Instance ID: i-local");
+    line("Instance ID: %s", NTK_CORE_INSTANCE_ID);
     line("Cluster ID: " NO_CLUSTER);
     line("Kernel: %s %s", host.sysname, host.release);
     line("Nodename: %s", host.nodename);

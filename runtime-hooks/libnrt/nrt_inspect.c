@@ -15,39 +15,13 @@
 
 #include "runtime-hooks/core/core_inspect.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_inspect_config.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 #include "runtime-hooks/libnrt/nrt_trace_types.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
-
-#define INSTANCE_ID "i-local"
-#define RUNTIME_VERSION "2.31.24.0"
-#define DEFAULT_FOLDER "./output"
-
-enum activity {
-    SYSTEM_PROFILE = 1,
-    DEVICE_PROFILE = 2,
-    HOST_MEMORY = 4,
-    CPU_UTIL = 8,
-    ALL_ACTIVITIES = 15,
-};
-
-static const char *const activity_names[] = { "system_profile", "device_profile", "host_memory",
-                                              "cpu_util" };
-#define ACTIVITY_COUNT (sizeof activity_names / sizeof *activity_names)
-
-struct nrt_inspect_config {
-    uint64_t session_id;
-    char *folder;
-    uint64_t events_per_nc;
-    uint64_t types;
-    bool core_enabled[NRT_TRACE_CORES];
-    uint32_t activities;
-    nrt_inspect_device_profile_mode_t device_mode; /* with DEVICE_PROFILE; never off */
-    bool enable_inspect, enable_on_fail;
-};
 
 /* A loaded model. */
 struct seen_model {
@@ -74,274 +48,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct inspection inspection;
 static struct ntk_vec models = NTK_VEC_INIT(struct seen_model);
 
-/* --- configuration -------------------------------------------------------------------------------- */
-
-static NRT_STATUS config_init(struct nrt_inspect_config *config)
-{
-    char *folder = strdup(DEFAULT_FOLDER);
-
-    if (!folder) {
-        return NRT_RESOURCE;
-    }
-    free(config->folder);
-    *config = (struct nrt_inspect_config){ .session_id = 1,
-                                           .folder = folder,
-                                           .events_per_nc = NRT_TRACE_EVENTS_PER_NC,
-                                           .types = nrt_trace_types_all(),
-                                           .activities = ALL_ACTIVITIES,
-                                           .device_mode = NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL };
-    memset(config->core_enabled, true, sizeof config->core_enabled);
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_inspect_config_allocate(nrt_inspect_config_t **options)
-{
-    if (!options) {
-        return NRT_INVALID;
-    }
-    nrt_inspect_config_t *made = calloc(1, sizeof *made);
-    if (!made || config_init(made) != NRT_SUCCESS) {
-        free(made);
-        return NRT_RESOURCE;
-    }
-    *options = made;
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_inspect_config_free(nrt_inspect_config_t *options)
-{
-    if (!options) {
-        return NRT_INVALID;
-    }
-    free(options->folder);
-    free(options);
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_inspect_config_set_defaults(nrt_inspect_config_t *options)
-{
-    return options ? config_init(options) : NRT_INVALID;
-}
-
-NRT_STATUS nrt_inspect_config_set_session_id(nrt_inspect_config_t *options, int session_id)
-{
-    if (!options || session_id < 0) {
-        return NRT_INVALID;
-    }
-    options->session_id = (uint64_t)session_id;
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_inspect_config_set_output_dir(nrt_inspect_config_t *options, const char *output_dir)
-{
-    if (!options || !output_dir || !*output_dir) {
-        return NRT_INVALID;
-    }
-    char *folder = strdup(output_dir);
-    if (!folder) {
-        return NRT_RESOURCE;
-    }
-    free(options->folder);
-    options->folder = folder;
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS
-nrt_inspect_config_set_sys_trace_max_events_per_nc(nrt_inspect_config_t *options,
-                                                   uint64_t sys_trace_max_events_per_nc)
-{
-    if (!options || sys_trace_max_events_per_nc == 0 ||
-        sys_trace_max_events_per_nc > NTK_CORE_TRACE_EVENTS_MAX) {
-        return NRT_INVALID;
-    }
-    options->events_per_nc = sys_trace_max_events_per_nc;
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *options,
-                                                         uint32_t nc_idx, bool enabled)
-{
-    if (!options || nc_idx >= NRT_TRACE_CORES) {
-        return NRT_INVALID;
-    }
-    options->core_enabled[nc_idx] = enabled;
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS
-nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_t *options,
-                                                             const char *event_type, bool enabled)
-{
-    if (!options || !event_type || !nrt_trace_types_set(&options->types, event_type, enabled)) {
-        return NRT_INVALID;
-    }
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options, bool enable_inspect)
-{
-    if (!options) {
-        return NRT_INVALID;
-    }
-    options->enable_inspect = enable_inspect;
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_inspect_config_set_enable_inspect_on_fail(nrt_inspect_config_t *options,
-                                                         bool enable_inspect_on_fail)
-{
-    if (!options) {
-        return NRT_INVALID;
-    }
-    options->enable_on_fail = enable_inspect_on_fail;
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS
-nrt_inspect_config_set_inspect_device_profile_mode(nrt_inspect_config_t *options,
-                                                   nrt_inspect_device_profile_mode_t mode)
-{
-    if (!options || (int)mode < NRT_INSPECT_DEVICE_PROFILE_MODE_OFF ||
-        (int)mode > NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION) {
-        return NRT_INVALID;
-    }
-    if (mode == NRT_INSPECT_DEVICE_PROFILE_MODE_OFF) {
-        options->activities &= ~(uint32_t)DEVICE_PROFILE;
-    } else {
-        options->activities |= DEVICE_PROFILE;
-        options->device_mode = mode;
-    }
-    return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_inspect_config_set_activity(nrt_inspect_config_t *options, const char *activity_type,
-                                           bool enabled)
-{
-    uint32_t named = 0;
-
-    if (!options || !activity_type) {
-        return NRT_INVALID;
-    }
-    for (size_t i = 0; i < ACTIVITY_COUNT; i++) {
-        if (strcmp(activity_type, activity_names[i]) == 0 || strcmp(activity_type, "all") == 0) {
-            named |= 1U << i;
-        }
-    }
-    options->activities = enabled ? options->activities | named : options->activities & ~named;
-    return named != 0 ? NRT_SUCCESS : NRT_INVALID;
-}
-
-static NRT_STATUS activities_list(uint32_t activities, const char ***names, size_t *count)
-{
-    const char *known[ACTIVITY_COUNT];
-    size_t n = 0;
-
-    if (!names || !count) {
-        return NRT_INVALID;
-    }
-    for (size_t i = 0; i < ACTIVITY_COUNT; i++) {
-        if ((activities >> i) & 1) {
-            known[n++] = activity_names[i];
-        }
-    }
-    NRT_STATUS status = nrt_trace_names_dup(known, n, names);
-    if (status == NRT_SUCCESS) {
-        *count = n;
-    }
-    return status;
-}
-
-NRT_STATUS nrt_inspect_config_get_all_activity_types(const char ***activity_types, size_t *count)
-{
-    return activities_list(ALL_ACTIVITIES, activity_types, count);
-}
-
-NRT_STATUS nrt_inspect_config_get_enabled_activity_types(nrt_inspect_config_t *options,
-                                                         const char ***activity_types,
-                                                         size_t *count)
-{
-    return options ? activities_list(options->activities, activity_types, count) : NRT_INVALID;
-}
-
-void nrt_inspect_config_free_activity_types(const char **activity_types, size_t count)
-{
-    nrt_trace_names_free(activity_types, count);
-}
-
-/* --- environment ---------------------------------------------------------------------------------- */
-
-static const char *variable_get(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? value : NULL;
-}
-
-static bool variable_is_on(const char *name, bool by_default)
-{
-    const char *value = variable_get(name);
-
-    return value ? strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0 : by_default;
-}
-
-static int environment_bad(const char *name, struct ntk_err *err)
-{
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s means nothing here", name,
-                       variable_get(name));
-}
-
-static int environment_get(struct nrt_inspect_config *config, struct ntk_err *err)
-{
-    static const char cores_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_NC";
-    static const char types_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_TYPE";
-    static const char events_name[] = "NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC";
-    static const char device_name[] = "NEURON_RT_INSPECT_DEVICE_PROFILE";
-    const char *folder = variable_get("NEURON_RT_INSPECT_OUTPUT_DIR");
-    const char *cores = variable_get(cores_name);
-    const char *types = variable_get(types_name);
-    const char *events = variable_get(events_name);
-    const char *device = variable_get(device_name);
-    uint32_t numbers[NRT_TRACE_CORES];
-    size_t count = NRT_TRACE_CORES;
-    char word[64];
-
-    if (folder && nrt_inspect_config_set_output_dir(config, folder) != NRT_SUCCESS) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-    }
-    if (cores && strcmp(cores, "all") != 0) {
-        if (ntk_str_parse_list(cores, NRT_TRACE_CORES - 1, numbers, &count) < 0) {
-            return environment_bad(cores_name, err);
-        }
-        memset(config->core_enabled, false, sizeof config->core_enabled);
-        for (size_t i = 0; i < count; i++) {
-            config->core_enabled[numbers[i]] = true;
-        }
-    }
-    if (types && !nrt_trace_types_parse(types, &config->types, word, sizeof word)) {
-        return environment_bad(types_name, err);
-    }
-    if (events &&
-        (ntk_str_parse_u64(events, &config->events_per_nc) < 0 || config->events_per_nc == 0 ||
-         config->events_per_nc > NTK_CORE_TRACE_EVENTS_MAX)) {
-        return environment_bad(events_name, err);
-    }
-    bool is_session = device && strcmp(device, "session") == 0;
-    if (device && strcmp(device, "0") != 0 && strcmp(device, "1") != 0 &&
-        strcmp(device, "model") != 0 && !is_session) {
-        return environment_bad(device_name, err);
-    }
-    config->device_mode = is_session ? NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION
-                                     : NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL;
-    config->enable_inspect = variable_is_on("NEURON_RT_INSPECT_ENABLE", false);
-    config->enable_on_fail = variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false);
-    config->activities =
-        (variable_is_on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true) ? SYSTEM_PROFILE : 0U) |
-        (device && strcmp(device, "0") != 0 ? DEVICE_PROFILE : 0U) |
-        (variable_is_on("NEURON_RT_INSPECT_HOST_MEMORY", false) ? HOST_MEMORY : 0U) |
-        (variable_is_on("NEURON_RT_INSPECT_CPU_UTIL", false) ? CPU_UTIL : 0U);
-    return 0;
-}
-
 /* --- begin and stop ------------------------------------------------------------------------------- */
 
 static char *path_of(const char *name)
@@ -357,7 +63,8 @@ NRT_STATUS nrt_inspect_get_instance_output_dir(const char *output_dir, char *buf
     if (!output_dir || !buf || buf_size == 0) {
         return NRT_INVALID;
     }
-    int length = snprintf(buf, buf_size, "%s/%s_pid_%d", output_dir, INSTANCE_ID, (int)getpid());
+    int length =
+        snprintf(buf, buf_size, "%s/%s_pid_%d", output_dir, NTK_CORE_INSTANCE_ID, (int)getpid());
     return length < 0 || (size_t)length >= buf_size ? NRT_INVALID : NRT_SUCCESS;
 }
 
@@ -376,13 +83,15 @@ static char *model_path(const struct ntk_core_model *model, const char *before, 
 
 static bool session_mode_is_on(void)
 {
-    return inspection.is_on && !inspection.is_lazy && (inspection.activities & DEVICE_PROFILE) &&
+    return inspection.is_on && !inspection.is_lazy &&
+           (inspection.activities & NRT_INSPECT_DEVICE_PROFILE) &&
            inspection.device_mode == NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION;
 }
 
 static bool model_mode_is_on(void)
 {
-    return inspection.is_on && !inspection.is_lazy && (inspection.activities & DEVICE_PROFILE) &&
+    return inspection.is_on && !inspection.is_lazy &&
+           (inspection.activities & NRT_INSPECT_DEVICE_PROFILE) &&
            inspection.device_mode == NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL;
 }
 
@@ -442,7 +151,7 @@ static int folder_make(const char *below, struct ntk_err *err)
                             : asprintf(&folder, "%s/%s-%u", instance, time_text, i);
 
         if (length < 0) {
-            return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            return ntk_err_no_memory(err);
         }
         if (access(folder, F_OK) == 0) {
             free(folder);
@@ -474,10 +183,10 @@ static void inspection_fini(struct ntk_core *core)
 static int recorders_start(struct ntk_core *core, enum ntk_core_recorder_keeps keeps,
                            struct ntk_err *err)
 {
-    const char *scratch = variable_get("TMPDIR");
+    const char *scratch = getenv("TMPDIR");
     struct ntk_core_recorder_options recorder = {
         .keeps = keeps,
-        .folder = inspection.folder ? inspection.folder : (scratch ? scratch : "/tmp"),
+        .folder = inspection.folder ? inspection.folder : (scratch && *scratch ? scratch : "/tmp"),
     };
     int ret = nrt_env_profile_bounds_get(&recorder, err);
 
@@ -494,11 +203,11 @@ static int recorders_start(struct ntk_core *core, enum ntk_core_recorder_keeps k
 static int recording_start(struct ntk_core *core, const struct nrt_inspect_config *config,
                            struct ntk_err *err)
 {
-    bool is_session = !inspection.is_lazy && (config->activities & DEVICE_PROFILE) &&
+    bool is_session = !inspection.is_lazy && (config->activities & NRT_INSPECT_DEVICE_PROFILE) &&
                       config->device_mode == NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION;
     int ret = 0;
 
-    if (config->activities & SYSTEM_PROFILE) {
+    if (config->activities & NRT_INSPECT_SYSTEM_PROFILE) {
         struct ntk_core_trace_options trace = { .core_count = ntk_core_count(core),
                                                 .core_enabled = config->core_enabled,
                                                 .kinds = nrt_trace_types_kinds(config->types),
@@ -510,7 +219,7 @@ static int recording_start(struct ntk_core *core, const struct nrt_inspect_confi
         /* A session holds the executions that fail anyway. */
         ret = recorders_start(core, is_session ? NTK_CORE_KEEPS_ALL : NTK_CORE_KEEPS_FAILED, err);
     }
-    if (ret == 0 && (config->activities & (HOST_MEMORY | CPU_UTIL))) {
+    if (ret == 0 && (config->activities & (NRT_INSPECT_HOST_MEMORY | NRT_INSPECT_CPU_UTIL))) {
         ret = ntk_core_sampler_create(&inspection.sampler, err);
     }
     return ret;
@@ -526,15 +235,15 @@ static int begin(struct ntk_core *core, const struct nrt_inspect_config *config,
     inspection.on_fail = config->enable_on_fail;
     inspection.is_lazy = config->enable_on_fail && !config->enable_inspect;
     inspection.below = strdup(config->folder);
-    int ret = inspection.below ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    int ret = inspection.below ? 0 : ntk_err_no_memory(err);
     if (ret == 0 && !inspection.is_lazy) {
         ret = folder_make(inspection.below, err);
     }
     inspection.activities = config->activities;
     inspection.device_mode = config->device_mode;
     memcpy(inspection.core_enabled, config->core_enabled, sizeof inspection.core_enabled);
-    inspection.info = (struct ntk_core_inspect_info){ .instance_id = INSTANCE_ID,
-                                                      .runtime_version = RUNTIME_VERSION,
+    inspection.info = (struct ntk_core_inspect_info){ .instance_id = NTK_CORE_INSTANCE_ID,
+                                                      .runtime_version = NRT_FRONT_RUNTIME_VERSION,
                                                       .session_id = config->session_id,
                                                       .begin_ns = ntk_clock_realtime_ns() };
     if (ret == 0) {
@@ -581,7 +290,7 @@ static int trace_save(struct ntk_core *core)
 
     kind_names_get(names);
     inspection.info.end_ns = ntk_clock_realtime_ns();
-    if (ret == 0 && (inspection.activities & SYSTEM_PROFILE)) {
+    if (ret == 0 && (inspection.activities & NRT_INSPECT_SYSTEM_PROFILE)) {
         int saved = ntk_core_trace_save(core, NTK_CORE_TRACE_INSPECT, names, trace, &err);
         ret = keep_first(ret, saved, &err);
     }
@@ -602,9 +311,9 @@ static int host_save(void)
     int ret = cpu && memory ? 0 : -ENOMEM;
 
     if (ret == 0 && inspection.sampler) {
-        ret =
-            ntk_core_sampler_save(inspection.sampler, inspection.activities & CPU_UTIL ? cpu : NULL,
-                                  inspection.activities & HOST_MEMORY ? memory : NULL, &err);
+        ret = ntk_core_sampler_save(
+            inspection.sampler, inspection.activities & NRT_INSPECT_CPU_UTIL ? cpu : NULL,
+            inspection.activities & NRT_INSPECT_HOST_MEMORY ? memory : NULL, &err);
         ret = keep_first(0, ret, &err);
     }
     free(cpu);
@@ -669,9 +378,9 @@ static NRT_STATUS begin_public(const nrt_inspect_config_t *options, bool by_envi
     if (status != NRT_SUCCESS) {
         return status;
     }
-    int ret = config_init(&defaults) == NRT_SUCCESS ? 0 : -ENOMEM;
+    int ret = nrt_inspect_config_init(&defaults) == NRT_SUCCESS ? 0 : -ENOMEM;
     if (ret == 0 && by_environment) {
-        ret = environment_get(&defaults, &err);
+        ret = nrt_inspect_config_from_environment(&defaults, &err);
     }
     if (ret == 0) {
         pthread_mutex_lock(&lock);
@@ -731,11 +440,12 @@ void nrt_inspect_opened(struct ntk_core *core)
     struct nrt_inspect_config config = { 0 };
     struct ntk_err err = { 0 };
 
-    if (!variable_is_on("NEURON_RT_INSPECT_ENABLE", false) &&
-        !variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false)) {
+    if (!nrt_inspect_config_is_wanted()) {
         return;
     }
-    int ret = config_init(&config) == NRT_SUCCESS ? environment_get(&config, &err) : -ENOMEM;
+    int ret = nrt_inspect_config_init(&config) == NRT_SUCCESS
+                  ? nrt_inspect_config_from_environment(&config, &err)
+                  : -ENOMEM;
     if (ret == 0) {
         pthread_mutex_lock(&lock);
         ret = begin(core, &config, &err);
@@ -861,8 +571,8 @@ void nrt_inspect_execution_failed(struct ntk_core_model *model)
 bool nrt_inspect_records_device(void)
 {
     pthread_mutex_lock(&lock);
-    bool is_on =
-        inspection.is_on && !inspection.is_lazy && (inspection.activities & DEVICE_PROFILE) != 0;
+    bool is_on = inspection.is_on && !inspection.is_lazy &&
+                 (inspection.activities & NRT_INSPECT_DEVICE_PROFILE) != 0;
     pthread_mutex_unlock(&lock);
     return is_on;
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_comm_private - the file in which ranks meet, and a communicator; for core_comm.c (who is there) and
+ * core_collectives.c (what they do together) only.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_COMM_PRIVATE_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_COMM_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime-hooks/core/core_collectives.h"
+#include "runtime-hooks/core/core_state.h"
+
+#define NTK_COMM_NAME_BYTES 32
+
+enum core_comm_end {
+    CORE_COMM_NONE,
+    CORE_COMM_DIED,
+    CORE_COMM_LEFT,
+    CORE_COMM_LATE,
+};
+
+enum core_comm_rank_state {
+    CORE_COMM_RANK_ABSENT,
+    CORE_COMM_RANK_JOINED,
+    CORE_COMM_RANK_LEFT,
+};
+
+/* What a rank does in a step; equal on all of them. */
+struct core_comm_record {
+    uint32_t operation;
+    uint32_t dtype;
+    uint32_t reduction;
+    uint32_t reserved;
+    uint64_t bytes;
+    uint64_t offset;
+};
+
+struct core_comm_rank {
+    _Atomic uint32_t state; /* enum core_comm_rank_state */
+    uint32_t slot;          /* in soft.state, with who that was: tells whether it lives */
+    uint64_t pid;
+    uint64_t start_time;
+    uint64_t reserved;
+    struct core_comm_record records[2];
+};
+
+struct core_comm_file {
+    uint64_t magic;
+    uint64_t file_bytes;
+    uint64_t chunk_bytes;
+    uint64_t data_offset;
+    uint32_t rank_count;
+    uint32_t joined; /* under the file's lock */
+    _Atomic uint32_t is_complete;
+    _Atomic uint32_t broken; /* enum core_comm_end, shifted, and the rank */
+    _Atomic uint32_t arrived;
+    _Atomic uint32_t round; /* a futex */
+    uint8_t reserved[72];
+    struct core_comm_rank ranks[];
+};
+static_assert(sizeof(struct core_comm_record) == 32, "collectives 1");
+static_assert(sizeof(struct core_comm_rank) == 96, "collectives 1");
+static_assert(sizeof(struct core_comm_file) == 128, "collectives 1");
+
+/* The word broken. */
+#define CORE_COMM_BROKEN(reason, rank) ((uint32_t)(reason) << 16 | (rank))
+
+struct ntk_core_comm {
+    struct ntk_core *core;
+    struct ntk_core_comm *next; /* in core->comms; under comm_lock */
+    char *rendezvous;
+    uint32_t world_rank, world_count;
+    uint32_t *group; /* NULL: all */
+    uint32_t rank, count;
+    uint64_t timeout_ns;
+    uint32_t references; /* under comm_lock; one is the list's */
+    bool is_listed;
+    char path[NTK_PATH_BYTES + NTK_COMM_NAME_BYTES];
+    struct core_comm_file *shared;
+    pthread_mutex_t lock; /* one operation at a time */
+};
+
+/* Wakes all that wait for the end of a round. */
+void core_comm_wake(struct core_comm_file *shared);
+/* Ends it for all ranks, unless somebody has already; rank is the one to blame. */
+void core_comm_break(struct core_comm_file *shared, enum core_comm_end reason, uint32_t rank);
+/* Breaks it when another rank lives no more. */
+void core_comm_look_for_dead(const struct ntk_core_comm *comm);
+/* What a broken communicator answers: -ECOMM or -ETIMEDOUT. */
+int core_comm_broken_error(const struct ntk_core_comm *comm, uint32_t broken, struct ntk_err *err);
+/* A communicator that never was complete takes its name along. */
+void core_comm_name_remove(const struct ntk_core_comm *comm);
+
+#endif

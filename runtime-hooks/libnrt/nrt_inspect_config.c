@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of an inspection: the calls that set them, the variables that say the same. */
+#include "runtime-hooks/libnrt/nrt_inspect_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "runtime-hooks/libnrt/nrt_env.h"
+#include "runtime-hooks/libnrt/nrt_log.h"
+#include "runtime-hooks/libnrt/nrt_status_map.h"
+#include "shared/base/str.h"
+
+#define DEFAULT_FOLDER "./output"
+
+static const char *const activity_names[] = { "system_profile", "device_profile", "host_memory",
+                                              "cpu_util" };
+#define ACTIVITY_COUNT (sizeof activity_names / sizeof *activity_names)
+/* --- configuration -------------------------------------------------------------------------------- */
+
+NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config)
+{
+    char *folder = strdup(DEFAULT_FOLDER);
+
+    if (!folder) {
+        return NRT_RESOURCE;
+    }
+    free(config->folder);
+    *config = (struct nrt_inspect_config){ .session_id = 1,
+                                           .folder = folder,
+                                           .events_per_nc = NRT_TRACE_EVENTS_PER_NC,
+                                           .types = nrt_trace_types_all(),
+                                           .activities = NRT_INSPECT_ALL_ACTIVITIES,
+                                           .device_mode = NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL };
+    memset(config->core_enabled, true, sizeof config->core_enabled);
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_allocate(nrt_inspect_config_t **options)
+{
+    if (!options) {
+        return NRT_INVALID;
+    }
+    nrt_inspect_config_t *made = calloc(1, sizeof *made);
+    if (!made || nrt_inspect_config_init(made) != NRT_SUCCESS) {
+        free(made);
+        return NRT_RESOURCE;
+    }
+    *options = made;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_free(nrt_inspect_config_t *options)
+{
+    if (!options) {
+        return NRT_INVALID;
+    }
+    free(options->folder);
+    free(options);
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_defaults(nrt_inspect_config_t *options)
+{
+    return options ? nrt_inspect_config_init(options) : NRT_INVALID;
+}
+
+NRT_STATUS nrt_inspect_config_set_session_id(nrt_inspect_config_t *options, int session_id)
+{
+    if (!options || session_id < 0) {
+        return NRT_INVALID;
+    }
+    options->session_id = (uint64_t)session_id;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_output_dir(nrt_inspect_config_t *options, const char *output_dir)
+{
+    if (!options || !output_dir || !*output_dir) {
+        return NRT_INVALID;
+    }
+    char *folder = strdup(output_dir);
+    if (!folder) {
+        return NRT_RESOURCE;
+    }
+    free(options->folder);
+    options->folder = folder;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS
+nrt_inspect_config_set_sys_trace_max_events_per_nc(nrt_inspect_config_t *options,
+                                                   uint64_t sys_trace_max_events_per_nc)
+{
+    if (!options || sys_trace_max_events_per_nc == 0 ||
+        sys_trace_max_events_per_nc > NTK_CORE_TRACE_EVENTS_MAX) {
+        return NRT_INVALID;
+    }
+    options->events_per_nc = sys_trace_max_events_per_nc;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *options,
+                                                         uint32_t nc_idx, bool enabled)
+{
+    if (!options || nc_idx >= NRT_TRACE_CORES) {
+        return NRT_INVALID;
+    }
+    options->core_enabled[nc_idx] = enabled;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS
+nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_t *options,
+                                                             const char *event_type, bool enabled)
+{
+    if (!options || !event_type || !nrt_trace_types_set(&options->types, event_type, enabled)) {
+        return NRT_INVALID;
+    }
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options, bool enable_inspect)
+{
+    if (!options) {
+        return NRT_INVALID;
+    }
+    options->enable_inspect = enable_inspect;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_enable_inspect_on_fail(nrt_inspect_config_t *options,
+                                                         bool enable_inspect_on_fail)
+{
+    if (!options) {
+        return NRT_INVALID;
+    }
+    options->enable_on_fail = enable_inspect_on_fail;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS
+nrt_inspect_config_set_inspect_device_profile_mode(nrt_inspect_config_t *options,
+                                                   nrt_inspect_device_profile_mode_t mode)
+{
+    if (!options || (int)mode < NRT_INSPECT_DEVICE_PROFILE_MODE_OFF ||
+        (int)mode > NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION) {
+        return NRT_INVALID;
+    }
+    if (mode == NRT_INSPECT_DEVICE_PROFILE_MODE_OFF) {
+        options->activities &= ~(uint32_t)NRT_INSPECT_DEVICE_PROFILE;
+    } else {
+        options->activities |= NRT_INSPECT_DEVICE_PROFILE;
+        options->device_mode = mode;
+    }
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_set_activity(nrt_inspect_config_t *options, const char *activity_type,
+                                           bool enabled)
+{
+    uint32_t named = 0;
+
+    if (!options || !activity_type) {
+        return NRT_INVALID;
+    }
+    for (size_t i = 0; i < ACTIVITY_COUNT; i++) {
+        if (strcmp(activity_type, activity_names[i]) == 0 || strcmp(activity_type, "all") == 0) {
+            named |= 1U << i;
+        }
+    }
+    options->activities = enabled ? options->activities | named : options->activities & ~named;
+    return named != 0 ? NRT_SUCCESS : NRT_INVALID;
+}
+
+static NRT_STATUS activities_list(uint32_t activities, const char ***names, size_t *count)
+{
+    const char *known[ACTIVITY_COUNT];
+    size_t n = 0;
+
+    if (!names || !count) {
+        return NRT_INVALID;
+    }
+    for (size_t i = 0; i < ACTIVITY_COUNT; i++) {
+        if ((activities >> i) & 1) {
+            known[n++] = activity_names[i];
+        }
+    }
+    NRT_STATUS status = nrt_trace_names_dup(known, n, names);
+    if (status == NRT_SUCCESS) {
+        *count = n;
+    }
+    return status;
+}
+
+NRT_STATUS nrt_inspect_config_get_all_activity_types(const char ***activity_types, size_t *count)
+{
+    return activities_list(NRT_INSPECT_ALL_ACTIVITIES, activity_types, count);
+}
+
+NRT_STATUS nrt_inspect_config_get_enabled_activity_types(nrt_inspect_config_t *options,
+                                                         const char ***activity_types,
+                                                         size_t *count)
+{
+    return options ? activities_list(options->activities, activity_types, count) : NRT_INVALID;
+}
+
+void nrt_inspect_config_free_activity_types(const char **activity_types, size_t count)
+{
+    nrt_trace_names_free(activity_types, count);
+}
+
+/* --- environment ---------------------------------------------------------------------------------- */
+
+static const char *variable_get(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+static bool variable_is_on(const char *name, bool by_default)
+{
+    const char *value = variable_get(name);
+
+    return value ? strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0 : by_default;
+}
+
+bool nrt_inspect_config_is_wanted(void)
+{
+    return variable_is_on("NEURON_RT_INSPECT_ENABLE", false) ||
+           variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false);
+}
+
+static int environment_bad(const char *name, struct ntk_err *err)
+{
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s means nothing here", name,
+                       variable_get(name));
+}
+
+int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struct ntk_err *err)
+{
+    static const char cores_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_NC";
+    static const char types_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_TYPE";
+    static const char events_name[] = "NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC";
+    static const char device_name[] = "NEURON_RT_INSPECT_DEVICE_PROFILE";
+    const char *folder = variable_get("NEURON_RT_INSPECT_OUTPUT_DIR");
+    const char *cores = variable_get(cores_name);
+    const char *types = variable_get(types_name);
+    const char *events = variable_get(events_name);
+    const char *device = variable_get(device_name);
+    uint32_t numbers[NRT_TRACE_CORES];
+    size_t count = NRT_TRACE_CORES;
+    char word[64];
+
+    if (folder && nrt_inspect_config_set_output_dir(config, folder) != NRT_SUCCESS) {
+        return ntk_err_no_memory(err);
+    }
+    if (cores && strcmp(cores, "all") != 0) {
+        if (ntk_str_parse_list(cores, NRT_TRACE_CORES - 1, numbers, &count) < 0) {
+            return environment_bad(cores_name, err);
+        }
+        memset(config->core_enabled, false, sizeof config->core_enabled);
+        for (size_t i = 0; i < count; i++) {
+            config->core_enabled[numbers[i]] = true;
+        }
+    }
+    if (types && !nrt_trace_types_parse(types, &config->types, word, sizeof word)) {
+        return environment_bad(types_name, err);
+    }
+    if (events &&
+        (ntk_str_parse_u64(events, &config->events_per_nc) < 0 || config->events_per_nc == 0 ||
+         config->events_per_nc > NTK_CORE_TRACE_EVENTS_MAX)) {
+        return environment_bad(events_name, err);
+    }
+    bool is_session = device && strcmp(device, "session") == 0;
+    if (device && strcmp(device, "0") != 0 && strcmp(device, "1") != 0 &&
+        strcmp(device, "model") != 0 && !is_session) {
+        return environment_bad(device_name, err);
+    }
+    config->device_mode = is_session ? NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION
+                                     : NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL;
+    config->enable_inspect = variable_is_on("NEURON_RT_INSPECT_ENABLE", false);
+    config->enable_on_fail = variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false);
+    config->activities =
+        (variable_is_on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true) ? NRT_INSPECT_SYSTEM_PROFILE
+                                                                  : 0U) |
+        (device && strcmp(device, "0") != 0 ? NRT_INSPECT_DEVICE_PROFILE : 0U) |
+        (variable_is_on("NEURON_RT_INSPECT_HOST_MEMORY", false) ? NRT_INSPECT_HOST_MEMORY : 0U) |
+        (variable_is_on("NEURON_RT_INSPECT_CPU_UTIL", false) ? NRT_INSPECT_CPU_UTIL : 0U);
+    return 0;
+}

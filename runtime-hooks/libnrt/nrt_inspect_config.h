@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* nrt_inspect_config - what an inspection is asked for, by calls or by the environment. */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_INSPECT_CONFIG_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_INSPECT_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime-hooks/libnrt/nrt_inspect.h"
+#include "runtime-hooks/libnrt/nrt_trace_types.h"
+
+enum nrt_inspect_activity {
+    NRT_INSPECT_SYSTEM_PROFILE = 1,
+    NRT_INSPECT_DEVICE_PROFILE = 2,
+    NRT_INSPECT_HOST_MEMORY = 4,
+    NRT_INSPECT_CPU_UTIL = 8,
+    NRT_INSPECT_ALL_ACTIVITIES = 15,
+};
+
+struct nrt_inspect_config {
+    uint64_t session_id;
+    char *folder;
+    uint64_t events_per_nc;
+    uint64_t types;
+    bool core_enabled[NRT_TRACE_CORES];
+    uint32_t activities;
+    nrt_inspect_device_profile_mode_t device_mode; /* with NRT_INSPECT_DEVICE_PROFILE; never off */
+    bool enable_inspect, enable_on_fail;
+};
+
+/* Frees the folder it had; the defaults then. NRT_RESOURCE: out of memory, nothing changed. */
+NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config);
+/* Whether the environment asks for an inspection at all. */
+bool nrt_inspect_config_is_wanted(void);
+/* Takes what NEURON_RT_INSPECT_* say. -EINVAL: a value that means nothing; -ENOMEM. */
+int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struct ntk_err *err);
+
+#endif
