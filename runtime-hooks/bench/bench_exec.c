@@ -265,7 +265,7 @@ int bench_exec_run(const struct nrt_loader *nrt, const struct bench_exec *bench,
     if (!workers || !models) {
         free(models);
         free(workers);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ret = models_load(nrt, bench, models, err);
     for (uint32_t i = 0; ret == 0 && i < bench->thread_count; i++) {

@@ -170,7 +170,7 @@ int ntk_core_channel_open(struct ntk_core *core, uint32_t from, uint32_t to, boo
     struct ntk_core_channel *channel = calloc(1, sizeof *channel);
 
     if (!channel) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     pthread_mutex_init(&channel->lock, NULL);
     channel->own = is_sender ? 0 : 1;

@@ -30,11 +30,6 @@ struct core_weight {
     uint32_t pins;                     /* of loads that count on its content */
 };
 
-static int out_of_memory(struct ntk_err *err)
-{
-    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-}
-
 static bool is_aligned(const struct core_allocation *allocation, uint64_t alignment)
 {
     return alignment == 0 || allocation->offset % alignment == 0;
@@ -265,7 +260,7 @@ static int shared_place(struct core_constants *constants, const struct core_memo
         }
         if (ret == 0 && !weight) {
             core_memory_release(core, out_allocation);
-            ret = out_of_memory(err);
+            ret = ntk_err_no_memory(err);
         }
     } else if (is_first) {
         core_memory_adopt(core, request, &weight->allocation);
@@ -279,7 +274,7 @@ static int shared_place(struct core_constants *constants, const struct core_memo
         }
         weight_settle(core, weight);
         *out_allocation = (struct core_allocation){ 0 };
-        ret = out_of_memory(err);
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     *out_allocation = weight->allocation;

@@ -198,7 +198,7 @@ static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,
     }
     struct core_stack *stack = calloc(1, sizeof *stack);
     if (!stack) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     stack->device = device;
     stack->index = index;
@@ -221,7 +221,7 @@ static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,
         ntk_core_heap_fini(&stack->heap);
         munmap(stack->bytes, stack->size);
         free(stack);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     *out_stack = stack;
     return 0;
@@ -357,7 +357,7 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     }
     struct ntk_core *core = calloc(1, sizeof *core);
     if (!core) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     core->options = *options;
     core->is_paced = variable_is_on("NEURON_SOFT_PACE");
@@ -395,7 +395,7 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     hooks_start(core);
     core->ncs = calloc(core->core_count, sizeof *core->ncs);
     if (!core->ncs) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     for (uint32_t i = 0; i < core->core_count && ret == 0; i++) {

@@ -475,7 +475,7 @@ static enum ntk_core_outcome cpu_step_run(struct execution *execution, const str
     struct ntk_neff_cpu_tensor *tensors = calloc(count + 1, sizeof *tensors);
 
     if (!tensors) {
-        ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_no_memory(execution->err);
         return NTK_CORE_NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++) {
@@ -589,7 +589,7 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
     if (model->io_count > VIEWS_ON_STACK) {
         execution.views = calloc(model->io_count, sizeof *execution.views);
         if (!execution.views) {
-            ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            ret = ntk_err_no_memory(err);
             refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
             goto out;
         }

@@ -237,7 +237,7 @@ int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
     faults = calloc(1, sizeof *faults);
     copy = strdup(text);
     if (!faults || !copy) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     for (char *at = copy; ret == 0 && at;) {

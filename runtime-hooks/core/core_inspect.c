@@ -76,7 +76,7 @@ static int names_add(struct ntk_ntrace_writer *writer, const struct piece *piece
     }
     names.names = calloc(largest - *inout_named, sizeof(char *));
     if (!names.names) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     for (uint32_t i = *inout_named; i < largest; i++) {
         names.names[names.n_names++] = (char *)ntk_core_trace_name(i + 1);
@@ -130,7 +130,7 @@ int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink si
     uint32_t named = 0;
 
     if (!piece) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     head.version = NTK_NTRACE_VERSION;
     head.event_types = (char **)kind_names;
@@ -305,7 +305,7 @@ int ntk_core_sampler_create(struct ntk_core_sampler **out_sampler, struct ntk_er
     pthread_condattr_t monotonic;
 
     if (!sampler) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     pthread_mutex_init(&sampler->lock, NULL);
     pthread_condattr_init(&monotonic);
@@ -397,7 +397,7 @@ static int samples_save(const struct ntk_core_sampler *sampler, bool is_cpu, con
     size_t n = sampler->times.count;
 
     if (!samples) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ntk_ntrace_pb__host_samples__init(samples);
     samples->version = NTK_NTRACE_VERSION;

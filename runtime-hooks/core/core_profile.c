@@ -98,7 +98,7 @@ static int writer_make(struct core_capture *capture, struct ntk_err *err)
         subgraph_count += model->steps[s].subgraph_count;
     }
     if (core_record_describe(model, 0, model->step_count, &description) < 0) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     int ret = ntk_ntff_writer_create(capture->path, &description.capture, &capture->writer, err);
     core_record_description_fini(&description);
@@ -124,7 +124,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
 
     if (!capture || !(capture->path = strdup(path))) {
         free(capture);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     pthread_mutex_init(&capture->lock, NULL);
     pthread_cond_init(&capture->idle, NULL);
@@ -154,7 +154,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
         }
     }
     if (ret == 0 && ntk_vec_push(&core->captures, &capture) < 0) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     }
     pthread_mutex_unlock(&core->lock);
     if (ret < 0) {

@@ -73,7 +73,7 @@ static int program_add(struct ntk_core_recording *recorder, const struct ntk_cor
     struct core_record_description description = { 0 };
 
     if (core_record_describe(model, step_index, 1, &description) < 0) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     description.capture.bounds = recorder->bounds;
     int ret = recorder->writer
@@ -83,7 +83,7 @@ static int program_add(struct ntk_core_recording *recorder, const struct ntk_cor
                                                    &recorder->writer, err);
     core_record_description_fini(&description);
     if (ret == 0 && ntk_vec_push(&recorder->known, &known) < 0) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     }
     *out_first = known.first_subgraph;
     return ret;
@@ -179,7 +179,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
     struct ntk_core_recording *recorder = calloc(1, sizeof *recorder);
     if (!recorder || !(recorder->folder = strdup(options->folder))) {
         free(recorder);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     recorder->keeps = options->keeps;
     recorder->bounds =

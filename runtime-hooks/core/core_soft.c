@@ -367,7 +367,7 @@ int ntk_core_soft_open(const char *instance, const char *default_instance, bool 
     int ret = 0;
 
     if (!soft) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     soft->lock_fd = -1;
     if (ntk_paths_writer_hooks_dir(soft->folder, sizeof soft->folder) < 0) {

@@ -106,7 +106,7 @@ static int tensor_make(struct ntk_core *core, struct core_storage *storage, uint
     struct ntk_core_tensor *tensor = calloc(1, sizeof *tensor + name_bytes + 1);
 
     if (!tensor) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     tensor->core = core;
     tensor->storage = storage;
@@ -129,7 +129,7 @@ static int storage_make(struct ntk_core *core, enum ntk_core_placement placement
     int ret = 0;
 
     if (!storage) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     *storage = (struct core_storage){ .references = 1,
                                       .core = core,
@@ -139,7 +139,7 @@ static int storage_make(struct ntk_core *core, enum ntk_core_placement placement
     if (placement == NTK_CORE_VIRTUAL) {
         if (bytes > SIZE_MAX / 2 || posix_memalign(&storage->owned, 64, bytes) != 0) {
             storage->owned = NULL;
-            ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            ret = ntk_err_no_memory(err);
         } else {
             memset(storage->owned, 0, bytes);
             storage->address = storage->owned;
@@ -258,7 +258,7 @@ int ntk_core_tensor_attach(struct ntk_core_tensor *tensor, void *bytes, uint64_t
     struct core_storage *storage = calloc(1, sizeof *storage);
 
     if (!storage) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     *storage = (struct core_storage){ .references = 1,
                                       .core = tensor->core,

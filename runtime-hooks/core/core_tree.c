@@ -479,7 +479,7 @@ int ntk_core_tree_init(struct core_tree *tree, struct ntk_core_soft *soft,
                            "the path of the device tree is too long");
     }
     if (leaves_add(tree) < 0) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     return 0;
 }

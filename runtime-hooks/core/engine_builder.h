@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
-#define NO_MEMORY() ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory")
+#define NO_MEMORY() ntk_err_no_memory(err)
 
 struct ntk_engine_builder {
     struct ntk_engine_program *program;

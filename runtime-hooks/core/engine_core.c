@@ -38,7 +38,7 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
     }
     core = calloc(1, sizeof *core);
     if (!core) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     core->generation = generation;
     core->spec = spec;

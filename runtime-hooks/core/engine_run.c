@@ -338,7 +338,7 @@ static int run_begin(struct run *run, struct ntk_err *err)
         return 0;
     }
     if (ntk_engine_core_prepare(core, program) < 0) {
-        ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_no_memory(err);
         run->result->outcome = NTK_RUN_NO_MEMORY;
         return 0;
     }

@@ -39,7 +39,7 @@ int ntk_device_source_open(const struct ntk_device_options *options,
             0 ||
         copy_text(&source->hooks_dir, options->hooks_dir) < 0) {
         ntk_device_source_close(source);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     source->infos_only = options->infos_only;
     int ret = ntk_device_source_refresh(source, err);

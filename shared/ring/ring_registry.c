@@ -646,7 +646,7 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
     struct ntk_ring_registry *registry = calloc(1, sizeof *registry);
 
     if (registry == NULL) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (options != NULL) {
         registry->options = *options;
@@ -663,7 +663,7 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
     if (registry->proc_root == NULL ||
         (registry->options.folder != NULL && registry->folder == NULL)) {
         ntk_ring_registry_close(registry);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     registry->own_pid = (uint32_t)getpid();
     registry->clock_kind = ntk_raw_clock_kind();

@@ -281,7 +281,7 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
 
     segment = calloc(1, sizeof *segment);
     if (segment == NULL) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     segment->fd = -1;
     segment->guard = -1;
@@ -290,7 +290,7 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
     segment->inode = (uint64_t)status.st_ino;
     segment->path = strdup(path);
     if (segment->path == NULL) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     segment->name = strrchr(segment->path, '/');
@@ -341,7 +341,7 @@ int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment 
     }
     segment = calloc(1, sizeof *segment);
     if (segment == NULL) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     segment->fd = -1;
     segment->guard = -1;

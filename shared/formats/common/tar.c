@@ -44,7 +44,7 @@ static int archive_failed(struct archive *archive, struct ntk_err *err)
     const char *text = archive_error_string(archive);
 
     if (archive_errno(archive) == ENOMEM) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "archive is damaged: %s",
                        text ? text : "unknown reason");
@@ -121,7 +121,7 @@ static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
     member->head_bytes = landing->head_bytes;
     member->head = malloc(landing->head_bytes + 1);
     if (!member->head) {
-        return ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(r->err);
     }
     memcpy(member->head, landing->start, landing->head_bytes);
     if (landing->is_there) {
@@ -214,7 +214,7 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
         member->name = strdup(name);
     }
     if (!member || !member->name) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     return read_data(r, member, (uint64_t)size);
 }
@@ -314,7 +314,7 @@ static int open_input(struct tar_reader *r, bool is_compressed)
     if (is_compressed) {
         r->inflated = malloc(BLOCK_BYTES);
         if (!r->inflated || inflateInit2(&r->gzip, MAX_WBITS + 16) != Z_OK) {
-            return ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            return ntk_err_no_memory(r->err);
         }
         r->is_gzip_begun = true;
         ret = archive_read_open(r->archive, r, NULL, inflate_block, NULL);
@@ -344,7 +344,7 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
     int ret;
 
     if (!r.archive) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (is_compressed) {
         r.left *= INFLATION_MAX;
@@ -459,7 +459,7 @@ int ntk_tar_write(const struct ntk_tar_source *members, size_t member_count, boo
     int ret;
 
     if (!archive || !entry) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     archive_write_set_format_pax_restricted(archive);
@@ -486,7 +486,7 @@ int ntk_tar_write(const struct ntk_tar_source *members, size_t member_count, boo
         ntk_buf_add_fill(&buf, 0, align - buf.bytes_count % align);
     }
     if (!ntk_buf_ok(&buf)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     *out_bytes = (uint8_t *)ntk_buf_take(&buf, out_count);

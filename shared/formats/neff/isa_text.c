@@ -66,7 +66,7 @@ int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_
     int ret;
 
     if (!marks) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ret = marks_make(code, code_bytes, engine, marks, err);
     for (size_t slot = 0; slot <= end && ret == 0; slot += slots) {
@@ -95,7 +95,7 @@ int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_
     }
     free(marks);
     if (ret == 0 && !ntk_buf_ok(out)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     }
     return ret;
 }
@@ -120,7 +120,7 @@ static int label_add(struct ntk_vec *labels, const char *name, size_t length, si
     struct label *label = ntk_vec_add(labels);
 
     if (!label) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     memcpy(label->name, name, length);
     label->slot = (uint32_t)(code_bytes / NTK_ISA_SLOT_BYTES);
@@ -247,7 +247,7 @@ int ntk_isa_text_parse_program(const char *text, size_t text_bytes, unsigned fir
         at += length + (end != NULL);
     }
     if (ret == 0 && !ntk_buf_ok(&assembler.code)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     }
     if (ret == 0) {
         ret = labels_resolve(&assembler, err);
@@ -255,7 +255,7 @@ int ntk_isa_text_parse_program(const char *text, size_t text_bytes, unsigned fir
     if (ret == 0) {
         ntk_buf_add(out, assembler.code.bytes, assembler.code.bytes_count);
         if (!ntk_buf_ok(out)) {
-            ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            ret = ntk_err_no_memory(err);
         }
     }
     ntk_buf_fini(&assembler.code);

@@ -40,8 +40,7 @@ struct reader {
 /* The code is spelt out, so that whoever reads the code (a tool too) sees that it is negative. */
 #define BAD(r, ...) \
     ((void)ntk_err_set((r)->err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__), -EBADMSG)
-#define NO_MEMORY(r) \
-    ((void)ntk_err_set((r)->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory"), -ENOMEM)
+#define NO_MEMORY(r) ((void)ntk_err_no_memory((r)->err), -ENOMEM)
 
 struct group_reader {
     struct reader *r;

@@ -84,7 +84,7 @@ int ntk_neff_pack(const struct ntk_neff_header *header, const struct ntk_neff_pa
     put_header(&buf, &full);
     ntk_buf_add(&buf, payload, payload_bytes);
     if (!ntk_buf_ok(&buf)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     *out_bytes = (uint8_t *)ntk_buf_take(&buf, out_count);

@@ -544,7 +544,7 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
         return ntk_err_set(err, -EBADMSG, NTK_NTFF_HEADER_OFFSET, "header message is damaged");
     }
     if (read_message(r) < 0) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     return 0;
 }
@@ -556,7 +556,7 @@ int ntk_ntff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_ntff *
     int ret;
 
     if (!r) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ret = reader_fill(r, bytes, bytes_count, err);
     if (ret < 0) {
@@ -611,7 +611,7 @@ int ntk_ntff_open(const char *path, struct ntk_ntff **out_ntff, struct ntk_err *
     int ret;
 
     if (!r) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ret = map_file(r, path, &bytes, &bytes_count, err);
     if (ret == 0) {

@@ -302,7 +302,7 @@ int ntk_ntff_writer_create_unnamed(const char *folder, const struct ntk_ntff_cap
     struct ntk_ntff_writer *w = calloc(1, sizeof *w);
 
     if (!w) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     w->code.fd = -1;
     w->capture = *capture;
@@ -332,7 +332,7 @@ int ntk_ntff_writer_create(const char *path, const struct ntk_ntff_capture *capt
     char *folder = folder_of(path);
 
     if (!folder) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     int ret = ntk_ntff_writer_create_unnamed(folder, capture, &w, err);
     free(folder);
@@ -816,7 +816,7 @@ static int put_file(struct ntk_ntff_writer *w, struct ntk_fs_replace *replace,
 
     if (!path) {
         ntk_fs_replace_abort(replace);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     for (;;) {
         ret = write_file(w, fileno(replace->file), shrink);

@@ -20,7 +20,7 @@ int ntk_ntrace_write(const char *path, const ProtobufCMessage *message, struct n
     uint8_t *bytes = malloc(size + 1);
 
     if (!bytes) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     int ret = ntk_fs_write(path, bytes, protobuf_c_message_pack(message, bytes), err);
     free(bytes);
@@ -64,7 +64,7 @@ int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessa
     ntk_buf_reset(&writer->packed);
     uint8_t *bytes = ntk_buf_extend(&writer->packed, protobuf_c_message_get_packed_size(piece));
     if (!bytes) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     size_t count = protobuf_c_message_pack(piece, bytes);
     int ret = write_all(fd, bytes, count);
@@ -87,8 +87,7 @@ int ntk_ntrace_writer_commit(struct ntk_ntrace_writer *writer, struct ntk_err *e
     int full = writer->full;
     uint64_t lost = writer->pieces_lost;
     char *path = strdup(writer->replace.path);
-    int ret = path ? ntk_fs_replace_commit(&writer->replace, err)
-                   : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    int ret = path ? ntk_fs_replace_commit(&writer->replace, err) : ntk_err_no_memory(err);
 
     if (ret == 0 && full) {
         ntk_err_set(err, full, NTK_ERR_NO_OFFSET, "%s: the last %llu pieces are missing: %s", path,
