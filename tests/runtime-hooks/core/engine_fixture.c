@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "shared/formats/neff/isa_text.h"
+
 /* Semaphores that chain the steps of a sequential program; the first ones belong to the tests. */
 #define FIRST_CHAIN_SEMAPHORE 100
 
@@ -107,6 +109,22 @@ void engine_fixture_emit(struct engine_fixture *f, enum ntk_isa_engine engine,
     }
     e->code_bytes += slots * NTK_ISA_SLOT_BYTES;
     e->is_empty = false;
+}
+
+void engine_fixture_assemble(struct engine_fixture *f, enum ntk_isa_engine engine, const char *text)
+{
+    struct ntk_neff_engine *e = &f->subgraph.engines[engine];
+    struct ntk_buf code = { 0 };
+    struct ntk_err err = { 0 };
+
+    if (ntk_isa_text_parse_program(text, strlen(text), 1, engine, &code, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_true(e->code_bytes + code.bytes_count <= FIXTURE_CODE_BYTES);
+    memcpy(f->code[engine] + e->code_bytes, code.bytes, code.bytes_count);
+    e->code_bytes += code.bytes_count;
+    e->is_empty = false;
+    ntk_buf_fini(&code);
 }
 
 struct ntk_neff_transfer *engine_fixture_group(struct engine_fixture *f, enum ntk_isa_engine engine,

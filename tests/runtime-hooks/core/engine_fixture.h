@@ -46,6 +46,9 @@ void *engine_fixture_memory(struct engine_fixture *f, uint32_t var_id);
 uint32_t engine_fixture_queue(struct engine_fixture *f, uint32_t queues);
 void engine_fixture_emit(struct engine_fixture *f, enum ntk_isa_engine engine,
                          const struct ntk_isa_instr *instr);
+/* Puts the binary of a listing behind what the engine has; fails the test on bad text. */
+void engine_fixture_assemble(struct engine_fixture *f, enum ntk_isa_engine engine,
+                             const char *text);
 /* A group of one transfer of one source; change what is returned before the program is made. */
 struct ntk_neff_transfer *engine_fixture_group(struct engine_fixture *f, enum ntk_isa_engine engine,
                                                uint32_t queue, uint32_t id, uint16_t semaphore);

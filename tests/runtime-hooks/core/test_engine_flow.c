@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "shared/formats/neff/isa_text.h"
 #include "tests/runtime-hooks/core/engine_fixture.h"
 
 #define CYCLES_64_PS 45714 /* at 1400 MHz */
@@ -36,23 +35,6 @@ static int tear_down(void **state)
     engine_fixture_fini(*state);
     free(*state);
     return 0;
-}
-
-/* Puts the binary of a listing behind what the engine has; refuses nothing but bad text. */
-static void assemble(struct engine_fixture *f, enum ntk_isa_engine engine, const char *text)
-{
-    struct ntk_neff_engine *e = &f->subgraph.engines[engine];
-    struct ntk_buf code = { 0 };
-    struct ntk_err err = { 0 };
-
-    if (ntk_isa_text_parse_program(text, strlen(text), 1, engine, &code, &err) < 0) {
-        fail_msg("%s", err.text);
-    }
-    assert_true(e->code_bytes + code.bytes_count <= FIXTURE_CODE_BYTES);
-    memcpy(f->code[engine] + e->code_bytes, code.bytes, code.bytes_count);
-    e->code_bytes += code.bytes_count;
-    e->is_empty = false;
-    ntk_buf_fini(&code);
 }
 
 /* The state buffer's first bytes, by way of an output. */
@@ -172,9 +154,9 @@ static void every_operator_on_registers_gives_what_it_says(void **state)
                          "register_alu rd=r5 ra=r0 op0=%s %s\n"
                          "register_store ra=r5 D=sbuf(0:1)+%zu:int32[1]\n",
                          values[a], values[b], name, second, 4 * b);
-                assemble(f, NTK_ISA_ENGINE_SP, line);
+                engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, line);
             }
-            assemble(f, NTK_ISA_ENGINE_SP, STORE);
+            engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, STORE);
             must_run(f);
             for (size_t b = 0; b < VALUES; b++) {
                 if (output(f)[b] != reference(name, values[a], values[b])) {
@@ -214,7 +196,7 @@ static void registers_load_and_store_every_width(void **state)
                  "register_store ra=r1 D=sbuf(0:1)+4:int32[1]\n"
                  "register_store ra=r1 D=sbuf(0:1)+8:%s[1]\n" STORE,
                  cases[i].dtype, cases[i].dtype);
-        assemble(f, NTK_ISA_ENGINE_POOL, line);
+        engine_fixture_assemble(f, NTK_ISA_ENGINE_POOL, line);
         must_run(f);
         assert_int_equal(output(f)[1], cases[i].value);
         assert_int_equal((uint32_t)output(f)[2], cases[i].stored);
@@ -225,12 +207,12 @@ static void each_engine_has_registers_of_its_own_that_begin_at_zero(void **state
 {
     struct engine_fixture *f = *state;
 
-    assemble(f, NTK_ISA_ENGINE_ACT,
-             "register_store ra=r7 D=sbuf(0:1):int32[1]\n"
-             "register_move rd=r7 imm0=5\n"
-             "register_store ra=r7 D=sbuf(0:1)+4:int32[1] signal=s9+1\n");
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "register_store ra=r7 D=sbuf(0:1)+8:int32[1] wait=s9>=1\n" STORE);
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_ACT,
+                            "register_store ra=r7 D=sbuf(0:1):int32[1]\n"
+                            "register_move rd=r7 imm0=5\n"
+                            "register_store ra=r7 D=sbuf(0:1)+4:int32[1] signal=s9+1\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "register_store ra=r7 D=sbuf(0:1)+8:int32[1] wait=s9>=1\n" STORE);
     for (int run = 0; run < 2; run++) {
         must_run(f);
         assert_int_equal(output(f)[0], 0);
@@ -246,16 +228,16 @@ static void a_loop_runs_as_often_as_its_counter_says(void **state)
 {
     struct engine_fixture *f = *state;
 
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "       register_move rd=r1 imm0=1\n"
-             "       register_move rd=r3 imm0=40\n"
-             "loop:  compare_branch op0=less_equal ra=r3 imm0=0 to=done\n"
-             "       register_alu op0=add rd=r2 ra=r0 rb=r1\n"
-             "       register_move rd=r0 ra=r1\n"
-             "       register_move rd=r1 ra=r2\n"
-             "       register_alu op0=subtract rd=r3 ra=r3 imm0=1\n"
-             "       compare_branch to=loop\n"
-             "done:  register_store ra=r0 D=sbuf(0:1):int32[1]\n" STORE);
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "       register_move rd=r1 imm0=1\n"
+                            "       register_move rd=r3 imm0=40\n"
+                            "loop:  compare_branch op0=less_equal ra=r3 imm0=0 to=done\n"
+                            "       register_alu op0=add rd=r2 ra=r0 rb=r1\n"
+                            "       register_move rd=r0 ra=r1\n"
+                            "       register_move rd=r1 ra=r2\n"
+                            "       register_alu op0=subtract rd=r3 ra=r3 imm0=1\n"
+                            "       compare_branch to=loop\n"
+                            "done:  register_store ra=r0 D=sbuf(0:1):int32[1]\n" STORE);
     must_run(f);
     assert_int_equal(output(f)[0], 102334155);
     /* 2 before, 40 rounds of 6, a last comparison, the store, the copy: 64 cycles each. */
@@ -267,15 +249,16 @@ static void the_number_of_rounds_may_come_from_memory(void **state)
 {
     struct engine_fixture *f = *state;
 
-    assemble(f, NTK_ISA_ENGINE_DVE,
-             "    dma_copy D=sbuf(0:1):int32[16] A=var1:int32[16] done=s9+1\n"
-             "    register_load rd=r1 A=sbuf(0:1):int32[1] wait=s9>=1\n"
-             "    memset D=sbuf(0:1):int32[16]\n"
-             "l:  compare_branch op0=equal ra=r1 imm0=0 to=e\n"
-             "    tensor_scalar op0=add imm0=1.0 D=sbuf(0:1):int32[16] A=sbuf(0:1):int32[16]\n"
-             "    register_alu op0=subtract rd=r1 ra=r1 imm0=1\n"
-             "    compare_branch to=l\n"
-             "e:  " STORE);
+    engine_fixture_assemble(
+        f, NTK_ISA_ENGINE_DVE,
+        "    dma_copy D=sbuf(0:1):int32[16] A=var1:int32[16] done=s9+1\n"
+        "    register_load rd=r1 A=sbuf(0:1):int32[1] wait=s9>=1\n"
+        "    memset D=sbuf(0:1):int32[16]\n"
+        "l:  compare_branch op0=equal ra=r1 imm0=0 to=e\n"
+        "    tensor_scalar op0=add imm0=1.0 D=sbuf(0:1):int32[16] A=sbuf(0:1):int32[16]\n"
+        "    register_alu op0=subtract rd=r1 ra=r1 imm0=1\n"
+        "    compare_branch to=l\n"
+        "e:  " STORE);
     for (int32_t rounds = 0; rounds < 200; rounds += 37) {
         memcpy(engine_fixture_memory(f, 1), &rounds, sizeof rounds);
         must_run(f);
@@ -290,11 +273,11 @@ static void a_loop_may_start_any_number_of_transfers(void **state)
 {
     struct engine_fixture *f = *state;
 
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "    register_move rd=r1 imm0=5000\n"
-             "l:  dma_copy D=sbuf(0:1):int32[16] A=var1:int32[16]\n"
-             "    register_alu op0=subtract rd=r1 ra=r1 imm0=1\n"
-             "    compare_branch op0=greater ra=r1 imm0=0 to=l\n" STORE);
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "    register_move rd=r1 imm0=5000\n"
+                            "l:  dma_copy D=sbuf(0:1):int32[16] A=var1:int32[16]\n"
+                            "    register_alu op0=subtract rd=r1 ra=r1 imm0=1\n"
+                            "    compare_branch op0=greater ra=r1 imm0=0 to=l\n" STORE);
     memset(engine_fixture_memory(f, 1), 0x11, 64);
     must_run(f);
     assert_int_equal(f->result.dma_transfer_count, 5001);
@@ -338,7 +321,7 @@ static void jumps_that_lead_nowhere_are_refused(void **state)
     f->subgraph.engines[NTK_ISA_ENGINE_POOL].name_count = 3;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         engine_fixture_clear(f);
-        assemble(f, NTK_ISA_ENGINE_POOL, cases[i].text);
+        engine_fixture_assemble(f, NTK_ISA_ENGINE_POOL, cases[i].text);
         assert_int_equal(engine_fixture_make(f), -EBADMSG);
         assert_string_equal(f->err.text, cases[i].sentence);
     }
@@ -367,7 +350,7 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
         struct engine_fixture *f = *state;
 
         engine_fixture_clear(f);
-        assemble(f, NTK_ISA_ENGINE_POOL, loops[i]);
+        engine_fixture_assemble(f, NTK_ISA_ENGINE_POOL, loops[i]);
         assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_TIMEOUT);
         assert_int_equal(f->result.duration_ns, HOURS_NS);
         assert_int_equal(f->result.fault_engine, NTK_ENGINE_POOL);
@@ -386,21 +369,21 @@ static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **
 {
     struct engine_fixture *f = *state;
 
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "l: register_load rd=r1 A=sbuf(0:1):int32[1]\n"
-             "compare_branch op0=equal ra=r1 imm0=0 to=l\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "l: register_load rd=r1 A=sbuf(0:1):int32[1]\n"
+                            "compare_branch op0=equal ra=r1 imm0=0 to=l\n");
     assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_TIMEOUT);
     assert_int_equal(f->result.duration_ns, HOURS_NS);
     assert_true(f->result.busy_ns[NTK_ENGINE_SP] > HOURS_NS / 10 * 9);
     /* The loop itself counts in memory, up to the value it waits for; its registers are the same each time. */
     engine_fixture_clear(f);
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "l: register_load rd=r1 A=sbuf(0:1)+64:int32[1]\n"
-             "register_alu op0=add rd=r1 ra=r1 imm0=1\n"
-             "register_store ra=r1 D=sbuf(0:1)+64:int32[1]\n"
-             "register_alu op0=less rd=r2 ra=r1 imm0=5000\n"
-             "register_move rd=r1 imm0=0\n"
-             "compare_branch op0=not_equal ra=r2 imm0=0 to=l\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "l: register_load rd=r1 A=sbuf(0:1)+64:int32[1]\n"
+                            "register_alu op0=add rd=r1 ra=r1 imm0=1\n"
+                            "register_store ra=r1 D=sbuf(0:1)+64:int32[1]\n"
+                            "register_alu op0=less rd=r2 ra=r1 imm0=5000\n"
+                            "register_move rd=r1 imm0=0\n"
+                            "compare_branch op0=not_equal ra=r2 imm0=0 to=l\n");
     assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_OK);
     assert_int_equal(f->result.instruction_count[NTK_ENGINE_SP], 6 * 5000);
 }
@@ -411,7 +394,7 @@ static void what_an_endless_loop_would_have_done_is_counted(void **state)
     struct engine_fixture *f = *state;
     uint64_t expected = 3600000000000000ULL / CYCLES_64_PS;
 
-    assemble(f, NTK_ISA_ENGINE_SP, "l: compare_branch to=l\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, "l: compare_branch to=l\n");
     assert_int_equal(engine_fixture_run(f, NULL, 3600000000000ULL), NTK_RUN_TIMEOUT);
     assert_true(f->result.instruction_count[NTK_ENGINE_SP] >= expected - 1000);
     assert_true(f->result.instruction_count[NTK_ENGINE_SP] <= expected);
@@ -421,12 +404,12 @@ static void two_engines_that_play_ball_for_ever_are_seen_through(void **state)
 {
     struct engine_fixture *f = *state;
 
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "l: nop imm0=7 wait=s9>=1/take signal=s10+1\n"
-             "compare_branch to=l\n");
-    assemble(f, NTK_ISA_ENGINE_DVE,
-             "nop signal=s9+1\nl: nop imm0=31 wait=s10>=1/take signal=s9+1\n"
-             "compare_branch to=l\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "l: nop imm0=7 wait=s9>=1/take signal=s10+1\n"
+                            "compare_branch to=l\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_DVE,
+                            "nop signal=s9+1\nl: nop imm0=31 wait=s10>=1/take signal=s9+1\n"
+                            "compare_branch to=l\n");
     assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_TIMEOUT);
     assert_int_equal(f->result.engines_not_done, 1U << NTK_ENGINE_SP | 1U << NTK_ENGINE_DVE);
 }
@@ -437,10 +420,11 @@ static void a_loop_that_waits_for_something_ends_when_it_comes(void **state)
     struct engine_fixture *f = *state;
 
     /* SP polls the state buffer; the pool engine writes there after a millisecond. */
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "l: register_load rd=r1 A=sbuf(0:1):int32[1]\n"
-             "compare_branch op0=equal ra=r1 imm0=0 to=l\n" STORE);
-    assemble(f, NTK_ISA_ENGINE_POOL, "nop imm0=1400000\nmemset D=sbuf(0:1):int32[16] imm0=1\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "l: register_load rd=r1 A=sbuf(0:1):int32[1]\n"
+                            "compare_branch op0=equal ra=r1 imm0=0 to=l\n" STORE);
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_POOL,
+                            "nop imm0=1400000\nmemset D=sbuf(0:1):int32[16] imm0=1\n");
     assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_OK);
     assert_int_equal(output(f)[0], 1);
     assert_true(f->result.duration_ns > 1000000 && f->result.duration_ns < 1010000);
@@ -451,9 +435,9 @@ static void a_loop_that_counts_for_ever_is_ended_by_the_limit(void **state)
 {
     struct engine_fixture *f = *state;
 
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "l: register_alu op0=add rd=r1 ra=r1 imm0=1\n"
-             "compare_branch to=l\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "l: register_alu op0=add rd=r1 ra=r1 imm0=1\n"
+                            "compare_branch to=l\n");
     assert_int_equal(engine_fixture_run(f, NULL, 50000000), NTK_RUN_TIMEOUT);
     assert_int_equal(f->result.duration_ns, 50000000);
 }
@@ -473,21 +457,22 @@ static void functions_return_to_where_they_were_called(void **state)
     struct engine_fixture *f = *state;
 
     name_functions(f, NTK_ISA_ENGINE_SP);
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "call to=middle\n"
-             "call to=leaf\n"
-             "call to=middle\n"
-             "register_store ra=r1 D=sbuf(0:1):int32[1]\n"
-             "register_store ra=r2 D=sbuf(0:1)+4:int32[1]\n" STORE "middle: function name=2\n"
-             "register_alu op0=add rd=r2 ra=r2 imm0=100\n"
-             "call to=leaf\n"
-             "compare_branch op0=greater ra=r2 imm0=100 to=out\n"
-             "call to=leaf\n"
-             "out: return\n"
-             "register_move rd=r1 imm0=-1\n"
-             "leaf: function name=1\n"
-             "register_alu op0=multiply rd=r1 ra=r1 imm0=3\n"
-             "register_alu op0=add rd=r1 ra=r1 imm0=1\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "call to=middle\n"
+                            "call to=leaf\n"
+                            "call to=middle\n"
+                            "register_store ra=r1 D=sbuf(0:1):int32[1]\n"
+                            "register_store ra=r2 D=sbuf(0:1)+4:int32[1]\n" STORE
+                            "middle: function name=2\n"
+                            "register_alu op0=add rd=r2 ra=r2 imm0=100\n"
+                            "call to=leaf\n"
+                            "compare_branch op0=greater ra=r2 imm0=100 to=out\n"
+                            "call to=leaf\n"
+                            "out: return\n"
+                            "register_move rd=r1 imm0=-1\n"
+                            "leaf: function name=1\n"
+                            "register_alu op0=multiply rd=r1 ra=r1 imm0=3\n"
+                            "register_alu op0=add rd=r1 ra=r1 imm0=1\n");
     must_run(f);
     /* leaf ran 2 + 1 + 1 times: x := 3x + 1 from 0. */
     assert_int_equal(output(f)[0], 40);
@@ -499,7 +484,7 @@ static void what_stands_behind_the_end_of_main_is_not_run(void **state)
     struct engine_fixture *f = *state;
 
     name_functions(f, NTK_ISA_ENGINE_SP);
-    assemble(f, NTK_ISA_ENGINE_SP, "nop\nfunction name=1\nnop\nnop\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, "nop\nfunction name=1\nnop\nnop\n");
     must_run(f);
     assert_int_equal(f->result.instruction_count[NTK_ENGINE_SP], 1);
 }
@@ -521,9 +506,9 @@ static void calls_go_as_deep_as_the_core_remembers(void **state)
             many[d] = texts[d];
             /* Slots: the call of main, then a head and a call per function. */
             snprintf(line, sizeof line, "call to=%d\nfunction name=%d\n", 1 + 2 * d, 1 + d);
-            assemble(f, NTK_ISA_ENGINE_SP, line);
+            engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, line);
         }
-        assemble(f, NTK_ISA_ENGINE_SP, "nop\n");
+        engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, "nop\n");
         if (depth == 16) {
             must_run(f);
             assert_int_equal(f->result.instruction_count[NTK_ENGINE_SP], 17);
@@ -566,10 +551,10 @@ static void groups_belong_to_the_function_that_starts_with_them(void **state)
     group_of(f, 1, "", 8, 8); /* f's too */
     group_of(f, 0, "g", 12, 12);
     group_of(f, 0, "", 16, 16); /* g's too: one id, two groups */
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "dma_trigger\ncall to=g\ncall to=f\n"
-             "f: function name=3\ndma_trigger group=1\n"
-             "g: function name=4\ndma_trigger\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "dma_trigger\ncall to=g\ncall to=f\n"
+                            "f: function name=3\ndma_trigger group=1\n"
+                            "g: function name=4\ndma_trigger\n");
     must_run(f);
     assert_int_equal(f->result.dma_transfer_count, 4);
     for (int i = 0; i < 5; i++) {
@@ -579,12 +564,12 @@ static void groups_belong_to_the_function_that_starts_with_them(void **state)
     }
     engine_fixture_clear(f);
     group_of(f, 0, "f", 0, 0);
-    assemble(f, NTK_ISA_ENGINE_SP, "dma_trigger\nfunction name=3\nnop\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, "dma_trigger\nfunction name=3\nnop\n");
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
     assert_string_equal(f->err.text, "SP slot 0: queue set 0 has no DMA group 0");
     engine_fixture_clear(f);
     group_of(f, 0, "nowhere", 0, 0);
-    assemble(f, NTK_ISA_ENGINE_SP, "nop\nfunction name=3\nnop\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, "nop\nfunction name=3\nnop\n");
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
     assert_string_equal(f->err.text,
                         "SP: DMA group 0 starts function \"nowhere\", which the binary has not");
@@ -600,22 +585,22 @@ static void spoilt_jumps_end_or_are_refused(void **state)
     name_functions(f, NTK_ISA_ENGINE_SP);
     group_of(f, 0, "", 0, 0);
     group_of(f, 0, "f", 4, 4);
-    assemble(f, NTK_ISA_ENGINE_SP,
-             "register_move rd=r1 imm0=3\n"
-             "l: call to=f\n"
-             "register_alu op0=subtract rd=r1 ra=r1 imm0=1\n"
-             "register_load rd=r2 A=sbuf(0:1):int8[1]\n"
-             "register_store ra=r2 D=sbuf(0:1):int8[1]\n"
-             "compare_branch op0=greater ra=r1 imm0=0 to=l\n"
-             "dma_trigger\n"
-             "f: function name=3\n"
-             "dma_trigger\n"
-             "call to=g\n"
-             "return\n"
-             "g: function name=4\n"
-             "compare_branch to=e\n"
-             "nop\n"
-             "e: drain\n");
+    engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
+                            "register_move rd=r1 imm0=3\n"
+                            "l: call to=f\n"
+                            "register_alu op0=subtract rd=r1 ra=r1 imm0=1\n"
+                            "register_load rd=r2 A=sbuf(0:1):int8[1]\n"
+                            "register_store ra=r2 D=sbuf(0:1):int8[1]\n"
+                            "compare_branch op0=greater ra=r1 imm0=0 to=l\n"
+                            "dma_trigger\n"
+                            "f: function name=3\n"
+                            "dma_trigger\n"
+                            "call to=g\n"
+                            "return\n"
+                            "g: function name=4\n"
+                            "compare_branch to=e\n"
+                            "nop\n"
+                            "e: drain\n");
     must_run(f);
     for (size_t at = 0; at < f->subgraph.engines[NTK_ISA_ENGINE_SP].code_bytes; at++) {
         uint8_t keep = f->code[NTK_ISA_ENGINE_SP][at];

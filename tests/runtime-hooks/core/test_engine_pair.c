@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "shared/formats/neff/isa_text.h"
 #include "tests/runtime-hooks/core/engine_fixture.h"
 
 #define CYCLES_64_PS 53333ULL
@@ -64,19 +63,7 @@ static int tear_down(void **state)
 
 static void assemble(struct pair *p, int core, enum ntk_isa_engine engine, const char *text)
 {
-    struct engine_fixture *f = &p->cores[core];
-    struct ntk_neff_engine *e = &f->subgraph.engines[engine];
-    struct ntk_buf code = { 0 };
-    struct ntk_err err = { 0 };
-
-    if (ntk_isa_text_parse_program(text, strlen(text), 1, engine, &code, &err) < 0) {
-        fail_msg("%s", err.text);
-    }
-    assert_true(e->code_bytes + code.bytes_count <= FIXTURE_CODE_BYTES);
-    memcpy(f->code[engine] + e->code_bytes, code.bytes, code.bytes_count);
-    e->code_bytes += code.bytes_count;
-    e->is_empty = false;
-    ntk_buf_fini(&code);
+    engine_fixture_assemble(&p->cores[core], engine, text);
 }
 
 static int pair_try(struct pair *p, const struct ntk_engine_trace *traces, uint64_t timeout_ns)
