@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* keys - the table of keys.def, looked up. */
+/* keys - the tables of keys.def and views.def, looked up. */
 #include "top/keys.h"
 
 #include <stddef.h>
 
 #include "top/screen.h"
+#include "top/views.h"
 
 static const struct ntk_top_action_text texts[NTK_TOP_ACTION_COUNT] = {
-    [NTK_TOP_ACTION_NONE] = { "", "", "" },
-#define NTK_TOP_ACTION(id, keys, bar, help) [NTK_TOP_ACTION_##id] = { keys, bar, help },
+    [NTK_TOP_ACTION_NONE] = { NTK_TOP_PLACE_ALL, "", "", "" },
+#define NTK_TOP_ACTION(id, place, keys, bar, help) \
+    [NTK_TOP_ACTION_##id] = { NTK_TOP_PLACE_##place, keys, bar, help },
 #include "top/keys.def"
 };
 
@@ -19,6 +21,9 @@ static const struct {
 } bindings[] = {
 #define NTK_TOP_KEY(code, id, argument) { code, NTK_TOP_ACTION_##id, argument },
 #include "top/keys.def"
+#define NTK_TOP_VIEW(id, name, key, keys, title, help) \
+    { key, NTK_TOP_ACTION_VIEW, NTK_TOP_VIEW_##id },
+#include "top/views.def"
 };
 
 enum ntk_top_action ntk_top_keys_find(int key, int *out_argument)

@@ -42,6 +42,7 @@ static bool arg_stdin;
 static const char *arg_from;
 static uint64_t arg_at_ns;
 static struct ntk_top_remote arg_remote;
+static enum ntk_top_view_id arg_view;
 
 static int set_at(const char *value, struct ntk_err *err)
 {
@@ -49,6 +50,15 @@ static int set_at(const char *value, struct ntk_err *err)
 }
 
 static int (*const call_at)(const char *, struct ntk_err *) = set_at;
+
+static int set_view(const char *value, struct ntk_err *err)
+{
+    return ntk_top_views_find(value, &arg_view)
+               ? 0
+               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no view \"%s\"", value);
+}
+
+static int (*const call_view)(const char *, struct ntk_err *) = set_view;
 
 static const struct ntk_opt options[] = {
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
@@ -60,6 +70,8 @@ static const struct ntk_opt options[] = {
     { 0, "csv", "[=TABLE]", NTK_OPT_TEXT, &arg_csv,
       "print rows of machine (default), devices, cores, applications or models" },
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
+    { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view,
+      "start with that view: main, engines" },
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
       "show what neuron-monitor reports on stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
     { 0, "connect", "URL", NTK_OPT_TEXT, &arg_remote.url,
@@ -203,7 +215,8 @@ static int write_sample(const struct run *run, int columns, bool is_first, struc
         ntk_top_samples_csv(run->model, ntk_top_samples_table_find(arg_csv), is_first, &text);
     } else {
         ntk_buf_add_text(&text, is_first ? "" : "\n");
-        ntk_screen_text_resize(run->screen, ntk_top_view_natural_rows(run->model, false), columns);
+        ntk_screen_text_resize(run->screen, ntk_top_view_natural_rows(run->model, columns, false),
+                               columns);
         ntk_top_view_draw(run->model, run->screen, false);
         ntk_screen_text_write(run->screen, &text);
     }
@@ -312,8 +325,12 @@ static bool handle_keys(struct run *run)
     }
     for (; key != NTK_SCREEN_KEY_NONE; key = ntk_screen_key_take(run->screen)) {
         int argument = 0;
-        enum ntk_top_action action = ntk_top_keys_find(key, &argument);
+        enum ntk_top_action action;
 
+        if (ntk_top_model_key(run->model, key)) {
+            continue; /* typed into a box */
+        }
+        action = ntk_top_keys_find(key, &argument);
         if (!steer(run, action) &&
             ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {
             return false;
@@ -451,6 +468,7 @@ int main(int argc, char **argv)
         goto out;
     }
     ntk_top_model_expand_all(run.model, arg_expand);
+    ntk_top_model_set_view(run.model, arg_view);
     ret = open_source(&run.source, &err);
     if (ret < 0) {
         goto out;

@@ -24,6 +24,11 @@ int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err)
     ntk_vec_init(&model->tabs, sizeof(struct ntk_top_tab));
     ntk_vec_init(&model->nodes, sizeof(struct ntk_top_node));
     ntk_top_model_tree_init(model);
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        const struct ntk_top_view *view = ntk_top_views_get((enum ntk_top_view_id)i);
+
+        ntk_top_table_init(&model->tables[i], view ? view->columns : NULL);
+    }
     if (ntk_vec_push(&model->tabs, &all) < 0) {
         ntk_top_model_destroy(model);
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
@@ -38,6 +43,9 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
         return;
     }
     ntk_snapshot_destroy(model->snapshot);
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        ntk_top_table_fini(&model->tables[i]);
+    }
     ntk_vec_fini(&model->tabs);
     ntk_vec_fini(&model->nodes);
     ntk_vec_fini(&model->items);
@@ -56,7 +64,7 @@ static const struct ntk_runtime_sample *selected_runtime(const struct ntk_top_mo
     return tab->is_all ? NULL : &model->snapshot->runtimes[tab->runtime_index];
 }
 
-static bool is_in_tab(const struct ntk_top_model *model, size_t runtime_index)
+bool ntk_top_model_is_in_tab(const struct ntk_top_model *model, size_t runtime_index)
 {
     const struct ntk_top_tab *tab = ntk_top_model_tab_get(model);
 
@@ -86,6 +94,7 @@ static int project_machine(struct ntk_top_model *model)
     uint32_t device_count = hardware->device_count;
     uint32_t cores_per_device = hardware->cores_per_device;
     uint32_t lnc = hardware->lnc;
+    double peak_flops = hardware->has & NTK_HARDWARE_HAS_PEAK ? hardware->tensor_peak_flops : 0;
     size_t count;
     struct ntk_top_core *cores;
 
@@ -97,6 +106,7 @@ static int project_machine(struct ntk_top_model *model)
             core_version = lnc > 1 ? machine->core_version_lnc2 : machine->core_version;
             device_count = machine->device_count;
             cores_per_device = machine->cores_per_device;
+            peak_flops = machine->tensor_peak_flops;
         }
     }
     if (!instance_type[0]) {
@@ -116,6 +126,7 @@ static int project_machine(struct ntk_top_model *model)
     }
     model->cores = cores;
     model->lnc = lnc;
+    model->core_peak_flops = peak_flops * lnc;
     model->device_count = device_count;
     model->cores_per_device = cores_per_device;
     ntk_str_copy(model->instance_id, sizeof model->instance_id, model->snapshot->instance.id);
@@ -209,7 +220,7 @@ static void project_vcpu(struct ntk_top_model *model)
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
-        if (is_in_tab(model, i) && (runtime->has & NTK_RUNTIME_HAS_CPU)) {
+        if (ntk_top_model_is_in_tab(model, i) && (runtime->has & NTK_RUNTIME_HAS_CPU)) {
             has_runtime = true;
             user += runtime->cpu_user;
             system += runtime->cpu_system;
@@ -244,7 +255,7 @@ static void project_memory(struct ntk_top_model *model)
         } else {
             const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
-            if (!is_in_tab(model, i) || !(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
+            if (!ntk_top_model_is_in_tab(model, i) || !(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
                 continue;
             }
             ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, NULL, NULL);
@@ -283,7 +294,7 @@ static void project_notice(struct ntk_top_model *model)
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
-        if (is_in_tab(model, i) && runtime->error[0]) {
+        if (ntk_top_model_is_in_tab(model, i) && runtime->error[0]) {
             first = first ? first : runtime;
             count++;
         }
@@ -302,6 +313,21 @@ static void project_notice(struct ntk_top_model *model)
     }
 }
 
+/* The list of the open view. */
+static int project_view(struct ntk_top_model *model)
+{
+    const struct ntk_top_view *view = ntk_top_views_get(model->view);
+    struct ntk_top_table *table = &model->tables[model->view];
+    int ret;
+
+    if (!view || !view->project || !model->snapshot) {
+        return 0;
+    }
+    ntk_top_table_begin(table);
+    ret = view->project(model, table);
+    return ret < 0 ? ret : ntk_top_table_end(table);
+}
+
 /* Everything that depends on the tab. */
 static int project(struct ntk_top_model *model)
 {
@@ -315,7 +341,10 @@ static int project(struct ntk_top_model *model)
     project_memory(model);
     project_notice(model);
     ret = ntk_top_model_tree_collect(model);
-    return ret < 0 ? ret : ntk_top_model_tree_build(model);
+    if (ret == 0) {
+        ret = ntk_top_model_tree_build(model);
+    }
+    return ret < 0 ? ret : project_view(model);
 }
 
 static int update_tabs(struct ntk_top_model *model)
@@ -363,13 +392,21 @@ int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot 
     const struct ntk_snapshot *old = model->snapshot;
     int ret;
 
-    /* Leaves borrow names from the snapshot they were made of. */
+    /* Leaves and rows borrow names from the snapshot they were made of. */
     ntk_vec_clear(&model->items);
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        ntk_top_table_begin(&model->tables[i]);
+    }
     model->snapshot = snapshot;
     ntk_snapshot_destroy(old);
     ret = update_tabs(model);
     if (ret == 0) {
         ret = project_machine(model);
+    }
+    for (int i = 0; ret == 0 && i < NTK_TOP_VIEW_COUNT; i++) {
+        const struct ntk_top_view *view = ntk_top_views_get((enum ntk_top_view_id)i);
+
+        ret = view && view->observe ? view->observe(model) : 0;
     }
     if (ret == 0) {
         ret = project(model);
@@ -456,14 +493,78 @@ static size_t page_of(const struct ntk_top_model *model)
     return model->tree_page > 1 ? model->tree_page - 1 : 1;
 }
 
-/* With the help page open, keys close it and do nothing else, so that nothing changes unseen. */
+/* With the help page open, keys move or close it and do nothing else, so that nothing changes unseen. */
 static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top_action action)
 {
-    if (action == NTK_TOP_ACTION_NONE) {
+    size_t page = model->help_page > 1 ? model->help_page : 1;
+
+    switch (action) {
+    case NTK_TOP_ACTION_NONE:
         return NTK_TOP_NOTHING;
+    case NTK_TOP_ACTION_CURSOR_UP:
+        model->help_first -= model->help_first > 0;
+        break;
+    case NTK_TOP_ACTION_CURSOR_DOWN:
+        model->help_first++;
+        break;
+    case NTK_TOP_ACTION_PAGE_UP:
+        model->help_first -= model->help_first < page ? model->help_first : page;
+        break;
+    case NTK_TOP_ACTION_PAGE_DOWN:
+        model->help_first += page;
+        break;
+    default:
+        model->with_help = false;
+        break;
     }
-    model->with_help = false;
     return NTK_TOP_REDRAW;
+}
+
+/* ---- views ---- */
+
+void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view)
+{
+    model->view = view;
+    (void)project_view(model); /* without memory the list is shorter until the next snapshot */
+}
+
+bool ntk_top_model_key(struct ntk_top_model *model, int key)
+{
+    return !model->with_help && ntk_top_table_key(&model->tables[model->view], key);
+}
+
+/* What actions mean in every view but the first. False: what they mean everywhere. */
+static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action, int argument)
+{
+    const struct ntk_top_view *view = ntk_top_views_get(model->view);
+    struct ntk_top_table *table = &model->tables[model->view];
+
+    if (view->act && view->act(model, (int)action, argument)) {
+        return true;
+    }
+    if (table->columns && ntk_top_table_act(table, (int)action)) {
+        return true;
+    }
+    switch (action) {
+    case NTK_TOP_ACTION_BACK:
+        ntk_top_model_set_view(model, NTK_TOP_VIEW_MAIN);
+        return true;
+    case NTK_TOP_ACTION_VIEW_NEXT:
+        ntk_top_model_set_view(model, (model->view + 1) % NTK_TOP_VIEW_COUNT);
+        return true;
+    case NTK_TOP_ACTION_VIEW_PREVIOUS:
+        ntk_top_model_set_view(model, (model->view + NTK_TOP_VIEW_COUNT - 1) % NTK_TOP_VIEW_COUNT);
+        return true;
+    case NTK_TOP_ACTION_TAB:
+    case NTK_TOP_ACTION_TAB_PREVIOUS:
+    case NTK_TOP_ACTION_TAB_NEXT:
+    case NTK_TOP_ACTION_VIEW:
+    case NTK_TOP_ACTION_HELP:
+    case NTK_TOP_ACTION_FLOPS:
+        return false;
+    default:
+        return true; /* keys of the tree, which is not seen */
+    }
 }
 
 enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_action action,
@@ -478,7 +579,28 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     if (model->with_help) {
         return act_on_help(model, action);
     }
+    if (action == NTK_TOP_ACTION_NONE) {
+        return NTK_TOP_NOTHING;
+    }
+    if (model->view != NTK_TOP_VIEW_MAIN && act_on_view(model, action, argument)) {
+        return NTK_TOP_REDRAW;
+    }
     switch (action) {
+    case NTK_TOP_ACTION_VIEW:
+        if (argument < 0 || argument >= NTK_TOP_VIEW_COUNT) {
+            return NTK_TOP_NOTHING;
+        }
+        /* The key of the open view leads back. */
+        ntk_top_model_set_view(model, (int)model->view == argument
+                                          ? NTK_TOP_VIEW_MAIN
+                                          : (enum ntk_top_view_id)argument);
+        break;
+    case NTK_TOP_ACTION_VIEW_NEXT:
+        ntk_top_model_set_view(model, (enum ntk_top_view_id)1);
+        break;
+    case NTK_TOP_ACTION_VIEW_PREVIOUS:
+        ntk_top_model_set_view(model, (enum ntk_top_view_id)(NTK_TOP_VIEW_COUNT - 1));
+        break;
     case NTK_TOP_ACTION_CURSOR_UP:
         ntk_top_model_tree_set_cursor(model, cursor > 0 ? cursor - 1 : 0);
         break;
@@ -531,6 +653,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         break;
     case NTK_TOP_ACTION_HELP:
         model->with_help = true;
+        model->help_first = 0;
         break;
     case NTK_TOP_ACTION_FREEZE: /* of the source, not of the model */
     case NTK_TOP_ACTION_REPLAY_BACK:
@@ -541,7 +664,16 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_REPLAY_FASTER:
     case NTK_TOP_ACTION_NONE:
     case NTK_TOP_ACTION_QUIT:
-    case NTK_TOP_ACTION_BACK:
+    case NTK_TOP_ACTION_BACK: /* of the other views */
+    case NTK_TOP_ACTION_FILTER:
+    case NTK_TOP_ACTION_SEARCH:
+    case NTK_TOP_ACTION_SEARCH_NEXT:
+    case NTK_TOP_ACTION_SEARCH_PREVIOUS:
+    case NTK_TOP_ACTION_SORT_NEXT:
+    case NTK_TOP_ACTION_SORT_PREVIOUS:
+    case NTK_TOP_ACTION_SORT_REVERSE:
+    case NTK_TOP_ACTION_COLUMNS:
+    case NTK_TOP_ACTION_SCROLL:
     case NTK_TOP_ACTION_COUNT:
         return NTK_TOP_NOTHING;
     }

@@ -5,7 +5,8 @@
  *
  * A snapshot goes in (ntk_top_model_update), an action goes in (ntk_top_model_act), the fields of the
  * struct come out; views only read. Tabs, tree selection and the set of expanded items are kept by
- * identity, so they survive refreshes, new and ended processes and other tabs. What a snapshot does
+ * identity, so they survive refreshes, new and ended processes and other tabs. The views beside the
+ * vendor's screen are lists (tables[]), written anew from the snapshot when they are shown. What a snapshot does
  * not hold is absent here, never zero.
  *
  * Owner:   create allocates, destroy frees; everything reachable from the model lasts until the next
@@ -24,6 +25,7 @@
 #include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
 #include "top/keys.h"
+#include "top/views.h"
 
 struct ntk_top_number {
     double value;
@@ -109,7 +111,8 @@ struct ntk_top_model {
     /* the machine */
     char instance_id[64]; /* "" away from EC2 */
     char instance_type[64];
-    char core_version[16]; /* "v3d", "" unknown */
+    char core_version[16];  /* "v3d", "" unknown */
+    double core_peak_flops; /* of a logical core, per second; 0 unknown */
     uint32_t device_count;
     uint32_t lnc;                      /* physical cores of a logical one */
     uint32_t cores_per_device;         /* logical */
@@ -134,6 +137,11 @@ struct ntk_top_model {
     size_t tree_page;    /* rows shown, set by the view */
     bool with_flops;
     bool with_help;
+    size_t help_first; /* the first line shown, bounded by the view */
+    size_t help_page;  /* lines shown, set by the view */
+    enum ntk_top_view_id view;
+    struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the views that are lists; that of the
+                                                        open one is as new as the snapshot */
 
     /* kept for the next update */
     const struct ntk_snapshot *snapshot;
@@ -162,6 +170,10 @@ int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot 
                          struct ntk_err *err);
 enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_action action,
                                       int argument);
+/* A key for an open box of the view (filter, search, columns); false: keys.h knows what it does. */
+bool ntk_top_model_key(struct ntk_top_model *model, int key);
+/* Opens a view. */
+void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view);
 /* Expands or collapses all of the tree. */
 void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded);
 /* Says how many rows of the tree are shown; moves tree_first so that the cursor is among them. */
@@ -169,8 +181,11 @@ void ntk_top_model_set_page(struct ntk_top_model *model, size_t rows);
 /* NULL when the tree is empty. */
 const struct ntk_top_node *ntk_top_model_cursor_get(const struct ntk_top_model *model);
 const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *model);
+
+/* ---- for projections ---- */
 /* What the snapshot has on a logical core, of the selected tab; false when that is nothing. */
 bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical,
                              struct ntk_core_sample *out);
+bool ntk_top_model_is_in_tab(const struct ntk_top_model *model, size_t runtime_index);
 
 #endif

@@ -53,8 +53,14 @@ enum ntk_screen_key {
     NTK_SCREEN_KEY_END,
     NTK_SCREEN_KEY_ENTER,
     NTK_SCREEN_KEY_ESCAPE,
-    NTK_SCREEN_KEY_OTHER, /* a key that means nothing here */
+    NTK_SCREEN_KEY_BACKSPACE,
+    NTK_SCREEN_KEY_TAB_BACK,                                     /* shift and tab */
+    NTK_SCREEN_KEY_FUNCTION,                                     /* F1; NTK_SCREEN_KEY_F(n) */
+    NTK_SCREEN_KEY_FUNCTION_LAST = NTK_SCREEN_KEY_FUNCTION + 11, /* F12 */
+    NTK_SCREEN_KEY_OTHER,                                        /* a key that means nothing here */
 };
+
+#define NTK_SCREEN_KEY_F(n) (NTK_SCREEN_KEY_FUNCTION + (n)-1)
 
 struct ntk_screen;
 

@@ -101,7 +101,8 @@ static int curses_key_take(struct ntk_screen *base)
         { KEY_LEFT, NTK_SCREEN_KEY_LEFT },     { KEY_RIGHT, NTK_SCREEN_KEY_RIGHT },
         { KEY_PPAGE, NTK_SCREEN_KEY_PAGE_UP }, { KEY_NPAGE, NTK_SCREEN_KEY_PAGE_DOWN },
         { KEY_HOME, NTK_SCREEN_KEY_HOME },     { KEY_END, NTK_SCREEN_KEY_END },
-        { KEY_ENTER, NTK_SCREEN_KEY_ENTER },
+        { KEY_ENTER, NTK_SCREEN_KEY_ENTER },   { KEY_BACKSPACE, NTK_SCREEN_KEY_BACKSPACE },
+        { KEY_BTAB, NTK_SCREEN_KEY_TAB_BACK },
     };
     wint_t code;
     int kind = get_wch(&code);
@@ -116,7 +117,13 @@ static int curses_key_take(struct ntk_screen *base)
                 return (int)keys[i].key;
             }
         }
+        if ((int)code >= KEY_F(1) && (int)code <= KEY_F(12)) {
+            return NTK_SCREEN_KEY_F((int)code - KEY_F0);
+        }
         return NTK_SCREEN_KEY_OTHER;
+    }
+    if (code == 127 || code == '\b') {
+        return NTK_SCREEN_KEY_BACKSPACE;
     }
     if (code == '\n' || code == '\r') {
         return NTK_SCREEN_KEY_ENTER;

@@ -96,11 +96,14 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
     out_layout->keys_row = with_keys ? rows - 1 : -1;
 }
 
-int ntk_top_view_natural_rows(const struct ntk_top_model *model, bool with_keys)
+int ntk_top_view_natural_rows(const struct ntk_top_model *model, int columns, bool with_keys)
 {
     int device_count = model->device_count > 0 ? (int)model->device_count : 1;
     int node_count = model->nodes.count > 0 ? (int)model->nodes.count : 1;
 
+    if (model->view != NTK_TOP_VIEW_MAIN) {
+        return ntk_top_view_full_rows(model, columns);
+    }
     return 1 + BLANK_ROWS + 2 + device_count + 2 * SECTION_ROWS + 2 +
            (node_count < TREE_ROWS_GOOD ? TREE_ROWS_GOOD : node_count) + 1 + (with_keys ? 1 : 0);
 }
@@ -141,7 +144,7 @@ void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text)
     ntk_screen_put(screen, row, 0, screen->columns, NTK_STYLE_HEADING, text);
 }
 
-static void draw_title(const struct ntk_top_model *model, struct ntk_screen *screen)
+void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *screen)
 {
     char text[256];
     int width;
@@ -171,11 +174,13 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
     if (layout.is_too_small) {
         draw_too_small(screen, with_keys);
     } else if (model->with_help) {
-        draw_title(model, screen);
-        ntk_top_view_help(screen);
+        ntk_top_view_title(model, screen);
+        ntk_top_view_help(model, screen);
+    } else if (model->view != NTK_TOP_VIEW_MAIN) {
+        ntk_top_view_full(model, screen, with_keys);
     } else {
         ntk_top_model_set_page(model, (size_t)layout.tree_rows);
-        draw_title(model, screen);
+        ntk_top_view_title(model, screen);
         if (layout.notice_row >= 0) {
             ntk_screen_put(screen, layout.notice_row, 0, screen->columns, NTK_STYLE_WARNING,
                            model->notice);
@@ -190,7 +195,7 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
         ntk_top_view_tree(model, screen, &layout);
         ntk_top_view_tabs(model, screen, layout.tabs_row);
         if (layout.keys_row >= 0) {
-            ntk_top_view_keys(screen, layout.keys_row);
+            ntk_top_view_keys(screen, layout.keys_row, NTK_TOP_PLACE_MAIN);
         }
     }
     ntk_screen_end(screen);

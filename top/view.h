@@ -38,11 +38,16 @@ struct ntk_top_layout {
 /* One frame. with_keys: a person is at the keyboard, the bottom bar shows the keys. */
 void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
 /* The rows in which nothing has to be left out. */
-int ntk_top_view_natural_rows(const struct ntk_top_model *model, bool with_keys);
+int ntk_top_view_natural_rows(const struct ntk_top_model *model, int columns, bool with_keys);
 void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int columns, bool with_keys,
                          struct ntk_top_layout *out_layout);
 
-/* The panes, for view.c. */
+/* The frame of a view that is not the first, and the rows that it likes to have without keys. */
+void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
+int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns);
+
+/* The panes, for view.c and view_full.c. */
+void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *screen);
 void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *screen,
                         const struct ntk_top_layout *layout);
 void ntk_top_view_vcpu(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
@@ -50,8 +55,10 @@ void ntk_top_view_summary(const struct ntk_top_model *model, struct ntk_screen *
 void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *screen,
                        const struct ntk_top_layout *layout);
 void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
-void ntk_top_view_keys(struct ntk_screen *screen, int row);
-void ntk_top_view_help(struct ntk_screen *screen);
+/* The keys of one place. */
+void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place place);
+/* Says in the model how far the page can be scrolled. */
+void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen);
 /* width cells of a bar, filled by the user part, then by the system part in another colour. Blank when
  * absent: an empty bar is a zero. A value that is shown as 100 % fills it. */
 void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,

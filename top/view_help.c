@@ -1,23 +1,82 @@
 /* SPDX-License-Identifier: MIT */
-/* view_help - the page of the keys, written from keys.def. */
+/* view_help - the page of the keys, written from keys.def and views.def. */
 #include "top/view.h"
+#include "top/views.h"
 
 #define KEY_COLUMN 2
 #define TEXT_COLUMN 14
+#define PAGE_COLUMNS 78 /* of one column of keys, when there are two */
+#define LINES_MAX (NTK_TOP_ACTION_COUNT + NTK_TOP_VIEW_COUNT + 3)
 
-void ntk_top_view_help(struct ntk_screen *screen)
+struct line {
+    const char *keys; /* NULL: a heading */
+    const char *text;
+};
+
+static int lines_of_actions(struct line *lines, int count, bool with_list)
 {
-    int row = 1;
-
-    ntk_top_view_heading(screen, row++, "Keys");
-    for (int i = 0; i < NTK_TOP_ACTION_COUNT && row < screen->rows; i++) {
+    for (int i = 0; i < NTK_TOP_ACTION_COUNT; i++) {
         const struct ntk_top_action_text *text = ntk_top_keys_text_get((enum ntk_top_action)i);
 
-        if (text->help[0]) {
-            ntk_screen_put(screen, row, KEY_COLUMN, TEXT_COLUMN - KEY_COLUMN - 1, NTK_STYLE_VALUE,
-                           text->keys);
-            ntk_screen_put(screen, row, TEXT_COLUMN, screen->columns, NTK_STYLE_NORMAL, text->help);
-            row++;
+        if (text->help[0] && (text->place == NTK_TOP_PLACE_LIST) == with_list) {
+            lines[count++] = (struct line){ text->keys, text->help };
         }
+    }
+    return count;
+}
+
+static int lines_make(struct line *lines)
+{
+    int count = 0;
+
+    lines[count++] = (struct line){ NULL, "Keys" };
+    count = lines_of_actions(lines, count, false);
+    lines[count++] = (struct line){ NULL, "Views" };
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);
+
+        lines[count++] = (struct line){ text->keys, text->help };
+    }
+    lines[count++] = (struct line){ NULL, "Keys of a view" };
+    return lines_of_actions(lines, count, true);
+}
+
+static void draw_line(struct ntk_screen *screen, int row, int column, int width,
+                      const struct line *line)
+{
+    if (!line->keys) {
+        ntk_screen_fill(screen, row, column, width, NTK_STYLE_HEADING, ' ');
+        ntk_screen_put(screen, row, column, width, NTK_STYLE_HEADING, line->text);
+        return;
+    }
+    ntk_screen_put(screen, row, column + KEY_COLUMN, TEXT_COLUMN - KEY_COLUMN - 1, NTK_STYLE_VALUE,
+                   line->keys);
+    ntk_screen_put(screen, row, column + TEXT_COLUMN, width - TEXT_COLUMN, NTK_STYLE_NORMAL,
+                   line->text);
+}
+
+void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen)
+{
+    struct line lines[LINES_MAX];
+    int count = lines_make(lines);
+    int rows = screen->rows - 1;
+    int columns = count > rows && screen->columns >= 2 * PAGE_COLUMNS ? 2 : 1;
+    int width = screen->columns / columns;
+    bool is_scrolled = columns * rows < count;
+    int page = is_scrolled ? rows - 1 : rows; /* the last row says that there is more */
+    size_t last = is_scrolled ? (size_t)(count - page * columns) : 0;
+    int first;
+
+    model->help_first = model->help_first < last ? model->help_first : last;
+    model->help_page = (size_t)page;
+    first = (int)model->help_first;
+    for (int i = 0; i < page * columns && first + i < count; i++) {
+        draw_line(screen, 1 + i % page, i / page * width, width, &lines[first + i]);
+    }
+    if (is_scrolled) {
+        ntk_screen_fill(screen, screen->rows - 1, 0, screen->columns, NTK_STYLE_TITLE, ' ');
+        ntk_screen_format(screen, screen->rows - 1, 1, screen->columns, NTK_STYLE_TITLE,
+                          "%d-%d of %d; up, down, pgup, pgdn move, other keys leave", first + 1,
+                          first + page * columns, count);
     }
 }

@@ -70,21 +70,23 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
     }
 }
 
-/* Cells of an action of the bar; 0 when it is not in it. */
-static int key_cells(const struct ntk_top_action_text *text)
+/* Cells of an action of the bar; 0 when it is not in that of this place. */
+static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place place)
 {
-    return text->bar[0] ? (int)(strlen(text->keys) + strlen(": ") + strlen(text->bar)) : 0;
+    return text->bar[0] && (text->place == NTK_TOP_PLACE_ALL || text->place == place)
+               ? (int)(strlen(text->keys) + strlen(": ") + strlen(text->bar))
+               : 0;
 }
 
 /* As many of the keys as fit whole; ? lists them all. */
-void ntk_top_view_keys(struct ntk_screen *screen, int row)
+void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place place)
 {
     int count = 0;
     int width = 0;
     int end = 0; /* behind the last action that fits */
 
     for (; end < NTK_TOP_ACTION_COUNT; end++) {
-        int cells = key_cells(ntk_top_keys_text_get((enum ntk_top_action)end));
+        int cells = key_cells(ntk_top_keys_text_get((enum ntk_top_action)end), place);
 
         if (cells && width + cells + KEY_GAP_MIN * count > screen->columns - 1) {
             break;
@@ -100,7 +102,7 @@ void ntk_top_view_keys(struct ntk_screen *screen, int row)
     for (int i = 0; i < end; i++) {
         const struct ntk_top_action_text *text = ntk_top_keys_text_get((enum ntk_top_action)i);
 
-        if (key_cells(text)) {
+        if (key_cells(text, place)) {
             column +=
                 ntk_screen_put(screen, row, column, screen->columns, NTK_STYLE_KEY, text->keys);
             column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_TITLE,

@@ -56,8 +56,10 @@ const struct scene scene_no_device = { .instance_type = "",
 static void fill_core(const struct scene *scene, struct ntk_core_sample *sample, uint32_t core)
 {
     sample->core = core;
-    sample->has = (scene->no_busy ? 0 : NTK_CORE_HAS_BUSY) |
-                  (scene->no_flops ? 0 : NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS);
+    sample->has = (scene->no_busy ? 0 : NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS) |
+                  (scene->no_flops ? 0
+                                   : NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS |
+                                         NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_BYTES);
     if (scene->idle || core >= scene->runtime_count * scene->cores_per_runtime) {
         return;
     }
@@ -65,6 +67,14 @@ static void fill_core(const struct scene *scene, struct ntk_core_sample *sample,
                           : core == 1 ? 0.00004
                                       : 0.6981 + 0.0123 * (double)((core * 5 + scene->phase) % 13);
     sample->effective_flops.period = (uint64_t)(sample->utilization * 14e12);
+    sample->busy_ns.period = (uint64_t)(sample->utilization * (double)PERIOD_NS);
+    sample->in_flight = core % 3;
+    for (int e = 0; e < NTK_ENGINE_COUNT; e++) {
+        sample->engine_busy_ns[e].period = sample->busy_ns.period * (uint64_t)(9 - e) / 10;
+    }
+    sample->hbm_bytes_read.period = (core + 1) * 123 * MIB;
+    sample->hbm_bytes_written.period = (core + 1) * 45 * MIB;
+    sample->dma_bytes.period = (core + 1) * 6 * MIB;
 }
 
 static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapshot, uint32_t index)
@@ -151,6 +161,11 @@ const struct ntk_snapshot *scene_snapshot(const struct scene *scene)
     snapshot->hardware.error = ntk_snapshot_text(snapshot, scene->hardware_error);
     snapshot->hardware.has = scene->device_count > 0 ? NTK_HARDWARE_HAS_DEVICES : 0;
     snapshot->hardware.software = true;
+    if (ntk_machine_find(scene->instance_type)) {
+        snapshot->hardware.has |= NTK_HARDWARE_HAS_PEAK;
+        snapshot->hardware.tensor_peak_flops =
+            ntk_machine_find(scene->instance_type)->tensor_peak_flops;
+    }
     snapshot->hardware.device_count = scene->device_count;
     snapshot->hardware.cores_per_device = scene->cores_per_device;
     snapshot->hardware.lnc = scene->lnc ? scene->lnc : 1;
@@ -230,6 +245,24 @@ void scene_assert_screen(struct ntk_top_model *model, int rows, int columns, boo
     struct ntk_buf buf = { 0 };
 
     ntk_screen_text_write(screen, &buf);
+    assert_golden(&buf, golden_name);
+    ntk_buf_fini(&buf);
+    ntk_screen_destroy(screen);
+}
+
+void scene_assert_ascii(struct ntk_top_model *model, int rows, int columns, const char *golden_name)
+{
+    struct ntk_screen *screen = NULL;
+    struct ntk_buf buf = { 0 };
+
+    assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+    assert_int_equal(ntk_screen_text_create(rows, columns, &screen, NULL), 0);
+    screen->is_utf8 = false;
+    ntk_top_view_draw(model, screen, true);
+    ntk_screen_text_write(screen, &buf);
+    for (size_t i = 0; i < buf.bytes_count; i++) {
+        assert_in_range((unsigned char)buf.bytes[i], '\n', '~');
+    }
     assert_golden(&buf, golden_name);
     ntk_buf_fini(&buf);
     ntk_screen_destroy(screen);

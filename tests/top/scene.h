@@ -40,7 +40,10 @@ struct ntk_top_model *scene_model(const struct scene *scene);
 void scene_update(struct ntk_top_model *model, const struct scene *scene);
 void scene_assert_screen(struct ntk_top_model *model, int rows, int columns, bool with_keys,
                          const char *golden_name);
-/* The letters of the styles too. */
+/* The same where nothing but ASCII can be shown. */
+void scene_assert_ascii(struct ntk_top_model *model, int rows, int columns,
+                        const char *golden_name);
+/* The letters of the styles. */
 void scene_assert_styles(struct ntk_top_model *model, int rows, int columns,
                          const char *golden_name);
 /* The text of one row, freed by the caller. */

@@ -181,7 +181,7 @@ static void a_frame_of_natural_height_leaves_nothing_out(void **state)
 
     (void)state;
     ntk_top_model_expand_all(model, true);
-    rows = ntk_top_view_natural_rows(model, false);
+    rows = ntk_top_view_natural_rows(model, 120, false);
     scene_assert_screen(model, rows, 120, false, "trn1_natural");
     ntk_top_model_destroy(model);
 }

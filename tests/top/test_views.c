@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the views beside the vendor's screen: whole screens as text, golden/<view>_<scene>.txt. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/top/scene.h"
+#include "top/view.h"
+#include "top/views.h"
+
+static struct ntk_top_model *open_view(const struct scene *scene, enum ntk_top_view_id view)
+{
+    struct ntk_top_model *model = scene_model(scene);
+
+    ntk_top_model_set_view(model, view);
+    return model;
+}
+
+static void press(struct ntk_top_model *model, int key)
+{
+    int argument = 0;
+    enum ntk_top_action action;
+
+    if (!ntk_top_model_key(model, key)) {
+        action = ntk_top_keys_find(key, &argument);
+        ntk_top_model_act(model, action, argument);
+    }
+}
+
+static void type(struct ntk_top_model *model, const char *text)
+{
+    for (; *text; text++) {
+        press(model, *text);
+    }
+}
+
+static void golden(struct ntk_top_model *model, int columns, int rows, const char *what)
+{
+    char name[128];
+
+    (void)snprintf(name, sizeof name, "%s_%s_%dx%d", ntk_top_views_text_get(model->view)->name,
+                   what, columns, rows);
+    scene_assert_screen(model, rows, columns, true, name);
+}
+
+/* Method: the usual sizes, sixteen devices; ASCII and colours apart; then what may be missing. */
+static void every_view_fits_every_usual_terminal(void **state)
+{
+    struct scene several = scene_trn1;
+    struct scene absent = scene_small;
+
+    (void)state;
+    several.runtime_count = 4;
+    several.cores_per_runtime = 4;
+    absent.no_busy = absent.no_cpu = absent.no_memory = absent.no_flops = true;
+    for (int i = 1; i < NTK_TOP_VIEW_COUNT; i++) {
+        enum ntk_top_view_id view = (enum ntk_top_view_id)i;
+        const char *name = ntk_top_views_text_get(view)->name;
+        struct ntk_top_model *model = open_view(&several, view);
+        char golden_name[64];
+
+        golden(model, 80, 24, "trn1");
+        golden(model, 200, 50, "trn1");
+        golden(model, 40, 10, "trn1");
+        (void)snprintf(golden_name, sizeof golden_name, "%s_trn1_ascii", name);
+        scene_assert_ascii(model, 24, 100, golden_name);
+        (void)snprintf(golden_name, sizeof golden_name, "%s_trn1_styles", name);
+        scene_assert_styles(model, 24, 100, golden_name);
+        ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);
+        golden(model, 100, 24, "tab");
+        ntk_top_model_destroy(model);
+
+        model = open_view(&scene_no_device, view);
+        golden(model, 80, 24, "no_device");
+        ntk_top_model_destroy(model);
+        model = open_view(&absent, view);
+        golden(model, 120, 12, "absent");
+        ntk_top_model_destroy(model);
+    }
+}
+
+static void keys_open_views_and_lead_back(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_small);
+
+    (void)state;
+    press(model, 'e');
+    assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
+    press(model, 'e');
+    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
+    press(model, 'e');
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
+    press(model, NTK_SCREEN_KEY_TAB_BACK);
+    assert_int_equal(model->view, NTK_TOP_VIEW_COUNT - 1);
+    press(model, '\t');
+    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        assert_int_equal(model->view, i);
+        press(model, '\t');
+    }
+    press(model, 'e');
+    press(model, 'o');
+    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
+    ntk_top_model_destroy(model);
+}
+
+static void no_two_keys_are_the_same(void **state)
+{
+    static const int keys[] = {
+#define NTK_TOP_KEY(code, id, argument) code,
+#include "top/keys.def"
+#define NTK_TOP_VIEW(id, name, key, shown, title, help) key,
+#include "top/views.def"
+    };
+    size_t count = sizeof keys / sizeof *keys;
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = i + 1; k < count; k++) {
+            assert_int_not_equal(keys[i], keys[k]);
+        }
+    }
+}
+
+/* Method: the tree of the first screen has its own selection; keys of a view must not move it. */
+static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+    size_t nodes = model->nodes.count;
+
+    (void)state;
+    press(model, 'e');
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, NTK_SCREEN_KEY_ENTER);
+    press(model, 'x');
+    press(model, 'o');
+    assert_int_equal(model->cursor_index, 0);
+    assert_int_equal(model->nodes.count, nodes);
+    ntk_top_model_destroy(model);
+}
+
+static void a_filter_is_typed_and_shown(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
+
+    (void)state;
+    press(model, '\\');
+    type(model, "nd1[0-5q");
+    golden(model, 80, 24, "filter_text");
+    press(model, NTK_SCREEN_KEY_BACKSPACE);
+    type(model, "]");
+    assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 12);
+    golden(model, 80, 24, "filter_regex");
+    press(model, NTK_SCREEN_KEY_ENTER);
+    press(model, 's'); /* a key again */
+    golden(model, 80, 24, "filter_sorted");
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 32);
+    assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
+    ntk_top_model_destroy(model);
+}
+
+static void columns_are_chosen_in_a_box(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
+
+    (void)state;
+    press(model, 'c');
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, ' ');
+    golden(model, 80, 24, "chooser");
+    golden(model, 40, 8, "chooser");
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    golden(model, 80, 24, "chosen");
+    for (int i = 0; i < 30; i++) {               /* to the last column and no further */
+        char *row = scene_row(model, 24, 80, 2); /* drawing says what has room */
+
+        free(row);
+        press(model, NTK_SCREEN_KEY_RIGHT);
+    }
+    golden(model, 80, 24, "scrolled");
+    ntk_top_model_destroy(model);
+}
+
+/* Method: every size, each view with rows and without; nothing may leave the frame or crash. */
+static void any_size_is_survived(void **state)
+{
+    const struct scene *scenes[] = { &scene_trn2_lnc2, &scene_no_device };
+    uint32_t random = 4711;
+
+    (void)state;
+    for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
+        struct scene scene = *scenes[s];
+        struct ntk_top_model *model = scene_model(&scene);
+        struct ntk_screen *screen = NULL;
+
+        assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
+        for (int i = 0; i < 3000; i++) {
+            random = random * 1664525 + 1013904223;
+            ntk_screen_text_resize(screen, (int)(random >> 8 & 0xffff) % 60,
+                                   (int)(random >> 4 & 0xffff) % 250);
+            press(model, (int)(random >> 12) % 4 == 0
+                             ? (int)(NTK_SCREEN_KEY_UP + (random >> 16) % 24)
+                             : (int)(' ' + (random >> 16) % 96));
+            if (i % 5 == 0) {
+                ntk_top_model_set_view(model,
+                                       (enum ntk_top_view_id)((random >> 9) % NTK_TOP_VIEW_COUNT));
+            }
+            if (i % 7 == 0) {
+                scene.phase = random >> 20;
+                scene.runtime_count = scenes[s]->runtime_count > 0 ? random >> 20 & 3 : 0;
+                scene_update(model, &scene);
+            }
+            ntk_top_view_draw(model, screen, i % 3 != 0);
+        }
+        ntk_screen_destroy(screen);
+        ntk_top_model_destroy(model);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_view_fits_every_usual_terminal),
+        cmocka_unit_test(keys_open_views_and_lead_back),
+        cmocka_unit_test(no_two_keys_are_the_same),
+        cmocka_unit_test(what_happens_in_a_view_leaves_the_first_screen_alone),
+        cmocka_unit_test(a_filter_is_typed_and_shown),
+        cmocka_unit_test(columns_are_chosen_in_a_box),
+        cmocka_unit_test(any_size_is_survived),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* model_engines - what the engines of each core did in the period, of the selected application or all. */
+#include "top/model_engines.h"
+
+#include <errno.h>
+
+/* Names of the applications that own a core of the logical one. */
+static const char *owner_of(const struct ntk_top_model *model, struct ntk_top_table *table,
+                            uint32_t logical)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_runtime_sample *owner = NULL;
+    size_t count = 0;
+
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        if (runtime->ended) {
+            continue;
+        }
+        for (size_t c = 0; c < runtime->core_count; c++) {
+            if (runtime->cores[c].core / model->lnc == logical) {
+                owner = owner ? owner : runtime;
+                count++;
+                break;
+            }
+        }
+    }
+    return !owner       ? ""
+           : count == 1 ? owner->tag
+                        : ntk_top_table_text(table, "%s +%zu", owner->tag, count - 1);
+}
+
+int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *table)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    uint32_t count = model->device_count * model->cores_per_device;
+    bool is_all = ntk_top_model_tab_get(model)->is_all;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct ntk_core_sample core;
+        bool is_known = ntk_top_model_core_find(model, i, &core);
+        struct ntk_top_cell *cells;
+        double flops;
+
+        if (!is_known && !is_all) {
+            continue; /* not the application's */
+        }
+        if (!is_known) {
+            core = (struct ntk_core_sample){ 0 };
+        }
+        cells = ntk_top_table_add(
+            table, i, is_known && core.busy_ns.period == 0 ? NTK_TOP_ROW_DIM : NTK_TOP_ROW_NORMAL);
+        if (!cells) {
+            return -ENOMEM;
+        }
+        cells[NTK_TOP_ENGINES_CORE] = ntk_top_cell_text(ntk_top_table_text(
+            table, "ND%u NC%u", i / model->cores_per_device, i % model->cores_per_device));
+        cells[NTK_TOP_ENGINES_CORE].value = i;
+        cells[NTK_TOP_ENGINES_BUSY] =
+            ntk_top_cell_if(core.has & NTK_CORE_HAS_BUSY, 100 * core.utilization);
+        for (int e = 0; e < NTK_ENGINE_COUNT; e++) {
+            cells[NTK_TOP_ENGINES_ENGINE + e] = ntk_top_cell_if(
+                core.has & NTK_CORE_HAS_ENGINES,
+                100 * ntk_snapshot_engine_share(snapshot, &core, (enum ntk_engine)e));
+        }
+        flops = ntk_snapshot_rate(snapshot, core.effective_flops);
+        cells[NTK_TOP_ENGINES_FLOPS] =
+            ntk_top_cell_if(core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS, flops / 1e12);
+        cells[NTK_TOP_ENGINES_PEAK] =
+            ntk_top_cell_if((core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) && model->core_peak_flops > 0,
+                            model->core_peak_flops > 0 ? 100 * flops / model->core_peak_flops : 0);
+        cells[NTK_TOP_ENGINES_HBM_READ] = ntk_top_cell_if(
+            core.has & NTK_CORE_HAS_BYTES, ntk_snapshot_rate(snapshot, core.hbm_bytes_read));
+        cells[NTK_TOP_ENGINES_HBM_WRITTEN] = ntk_top_cell_if(
+            core.has & NTK_CORE_HAS_BYTES, ntk_snapshot_rate(snapshot, core.hbm_bytes_written));
+        cells[NTK_TOP_ENGINES_DMA] = ntk_top_cell_if(core.has & NTK_CORE_HAS_BYTES,
+                                                     ntk_snapshot_rate(snapshot, core.dma_bytes));
+        cells[NTK_TOP_ENGINES_IN_FLIGHT] =
+            ntk_top_cell_if(core.has & NTK_CORE_HAS_EXECUTIONS, (double)core.in_flight);
+        cells[NTK_TOP_ENGINES_OWNER] = ntk_top_cell_text(owner_of(model, table, i));
+    }
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* view_table - draws the list of a view. */
+#ifndef NTK_TOP_VIEW_TABLE_H
+#define NTK_TOP_VIEW_TABLE_H
+
+#include "top/screen.h"
+#include "top/table.h"
+
+/* The list on the rows from top on, with its heading; `empty` where it has no rows. */
+void ntk_top_view_table(struct ntk_top_table *table, struct ntk_screen *screen, int top, int rows,
+                        const char *empty);
+/* The rows in which nothing has to be left out. */
+int ntk_top_view_table_rows(const struct ntk_top_table *table);
+
+#endif
