@@ -12,13 +12,13 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    { "capture", ntk_cmd_capture },
-    { "view", ntk_cmd_view },
-    { "show-session", ntk_cmd_show_session },
+    { "capture", ntk_cmd_capture }, { "view", ntk_cmd_view },
+    { "analyze", ntk_cmd_analyze }, { "show-session", ntk_cmd_show_session },
     { "inspect", ntk_cmd_inspect },
 };
 
-static const char *const command_names[] = { "capture", "view", "show-session", "inspect", NULL };
+static const char *const command_names[] = { "capture",      "view",    "analyze",
+                                             "show-session", "inspect", NULL };
 
 static const struct ntk_opt options[] = {
     NTK_OPT_COMMON,
@@ -30,6 +30,7 @@ static const struct ntk_opt_program program = {
     .usage = "capture -n FILE.neff -s FILE.ntff [OPTION]... [NAME FILE]...\n"
              "view -s FILE.ntff [-n FILE.neff] [OPTION]...\n"
              "view -d FOLDER [OPTION]...\n"
+             "analyze -s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
              "show-session -s FILE.ntff [OPTION]...\n"
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...",
     .summary = "Records what a NEFF does on a NeuronCore, and tells it.",
@@ -48,8 +49,8 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program,
-                                   "a command is missing: capture, view, show-session or inspect");
+        return ntk_opt_usage_error(
+            &program, "a command is missing: capture, view, analyze, show-session or inspect");
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[first], commands[i].name) == 0) {
@@ -57,5 +58,6 @@ int main(int argc, char **argv)
         }
     }
     return ntk_opt_usage_error(
-        &program, "unknown command '%s': use capture, view, show-session or inspect", argv[first]);
+        &program, "unknown command '%s': use capture, view, analyze, show-session or inspect",
+        argv[first]);
 }

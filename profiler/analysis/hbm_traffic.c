@@ -157,6 +157,37 @@ static bool is_dma_opcode(uint8_t opcode)
            opcode == NTK_NTFF_OPCODE_DMA_COMPUTE;
 }
 
+static void add_instruction(struct sums *sums, const struct ntk_trace *trace,
+                            const struct ntk_trace_core *core,
+                            const struct ntk_trace_instruction *instruction)
+{
+    struct ntk_isa_instr open;
+
+    if (ntk_open_slot_decode(core, instruction, &open)) {
+        add_open(sums, core, instruction, &open);
+    } else if (instruction->opcode == NTK_NTFF_OPCODE_DMA_DIRECT2D && trace->has_chip &&
+               trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
+        add_vendor(sums, core, instruction);
+    } else {
+        sums->is_known = false;
+    }
+}
+
+bool ntk_hbm_traffic_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                         const struct ntk_trace_instruction *instruction, uint64_t *out_read_bytes,
+                         uint64_t *out_write_bytes)
+{
+    struct sums sums = { .is_known = true, .is_one_sided = true };
+
+    if (!is_dma_opcode(instruction->opcode)) {
+        return false;
+    }
+    add_instruction(&sums, trace, core, instruction);
+    *out_read_bytes = sums.read_bytes;
+    *out_write_bytes = sums.write_bytes;
+    return sums.is_known;
+}
+
 void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
                               struct ntk_hbm_traffic *out_hbm)
 {
@@ -165,20 +196,11 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
     for (size_t c = 0; c < trace->core_count && sums.is_known; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
         ntk_trace_each_instruction(core, instruction) {
-            struct ntk_isa_instr open;
             if (!sums.is_known) {
                 break;
             }
-            if (!is_dma_opcode(instruction->opcode)) {
-                continue;
-            }
-            if (ntk_open_slot_decode(core, instruction, &open)) {
-                add_open(&sums, core, instruction, &open);
-            } else if (instruction->opcode == NTK_NTFF_OPCODE_DMA_DIRECT2D && trace->has_chip &&
-                       trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
-                add_vendor(&sums, core, instruction);
-            } else {
-                sums.is_known = false;
+            if (is_dma_opcode(instruction->opcode)) {
+                add_instruction(&sums, trace, core, instruction);
             }
         }
     }

@@ -17,6 +17,11 @@ struct ntk_hbm_traffic {
     uint64_t read_bytes, write_bytes;
 };
 
+/* What one instruction moves; false when it starts no transfer, or one that nothing describes. */
+bool ntk_hbm_traffic_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                         const struct ntk_trace_instruction *instruction, uint64_t *out_read_bytes,
+                         uint64_t *out_write_bytes);
+
 void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
                               struct ntk_hbm_traffic *out_hbm);
 

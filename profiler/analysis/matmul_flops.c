@@ -5,9 +5,9 @@
 #include "profiler/analysis/open_slot.h"
 #include "profiler/analysis/vendor_slot.h"
 
-static bool instruction_flops(const struct ntk_trace *trace, const struct ntk_trace_core *core,
-                              const struct ntk_trace_instruction *instruction, uint64_t *out_flops,
-                              bool *out_is_transpose)
+bool ntk_matmul_flops_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                          const struct ntk_trace_instruction *instruction, uint64_t *out_flops,
+                          bool *out_is_transpose)
 {
     struct ntk_isa_instr open;
 
@@ -41,7 +41,7 @@ void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_
             if (instruction->opcode != NTK_NTFF_OPCODE_MATMUL) {
                 continue;
             }
-            if (!instruction_flops(trace, core, instruction, &flops, &is_transpose)) {
+            if (!ntk_matmul_flops_get(trace, core, instruction, &flops, &is_transpose)) {
                 result.is_known = false;
                 break;
             }

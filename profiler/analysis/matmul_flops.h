@@ -16,6 +16,10 @@ struct ntk_matmul_flops {
     uint64_t transpose_flops; /* the part of it that moved data only */
 };
 
+/* Of one MATMUL; false when its encoding is not known. */
+bool ntk_matmul_flops_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                          const struct ntk_trace_instruction *instruction, uint64_t *out_flops,
+                          bool *out_is_transpose);
 void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_flops *out_flops);
 
 #endif

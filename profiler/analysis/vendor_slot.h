@@ -21,6 +21,23 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
     return value;
 }
 
+/* All instructions of a program: the wait before the start (u8 kind, u8 number, u32 value) and the change
+ * after the end (u8 kind, u8 number). An EVENT_SEMAPHORE of the runtime has zeros there and the same from
+ * byte 32 on, without the gap before the value; it waits while it runs. */
+#define NTK_VENDOR_SLOT_WAIT 4
+#define NTK_VENDOR_SLOT_SIGNAL 6
+#define NTK_VENDOR_SLOT_WAIT_VALUE 8
+#define NTK_VENDOR_SLOT_BODY 32
+#define NTK_VENDOR_WAIT_EQUAL 0x01    /* semaphore == value */
+#define NTK_VENDOR_WAIT_AT_LEAST 0x05 /* semaphore >= value */
+#define NTK_VENDOR_WAIT_EVENT 0x07    /* event is set, and is cleared */
+#define NTK_VENDOR_SIGNAL_SET 0x11    /* event */
+#define NTK_VENDOR_SIGNAL_INC 0x13    /* semaphore */
+#define NTK_VENDOR_SIGNAL_DEC 0x14
+#define NTK_VENDOR_SIGNAL_ADD 0x15
+#define NTK_VENDOR_SIGNAL_WRITE 0x19
+#define NTK_VENDOR_SLOT_DMA_SEMAPHORE 13 /* DMA_DIRECT2D: incremented when the data is there */
+
 /* MATMUL: columns of the moving tile; LDWEIGHTS, MATMUL: moves data only. */
 static inline uint64_t ntk_vendor_slot_moving(const uint8_t *slot)
 {

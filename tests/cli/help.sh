@@ -34,7 +34,7 @@ check exporters/prometheus/neuron-monitor-prometheus.1 neuron-monitor-prometheus
 check exporters/cloudwatch/neuron-monitor-cloudwatch.1 neuron-monitor-cloudwatch
 check exporters/otlp/neuron-monitor-otlp.1 neuron-monitor-otlp
 check profiler/neuron-profile.1 neuron-profile
-for command in capture view show-session inspect; do
+for command in capture view analyze show-session inspect; do
     check profiler/neuron-profile.1 neuron-profile $command
 done
 check profiler/packager/neuron-packager.1 neuron-packager

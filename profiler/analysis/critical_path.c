@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* critical_path - a walk back from the last instruction along what each one waited for. */
+#include "profiler/analysis/critical_path.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/vec.h"
+
+struct walk {
+    const struct ntk_program *program;
+    const struct ntk_trace_core *core;
+    size_t core_index;
+    const struct ntk_core_dependencies *dependencies;
+    struct ntk_vec steps; /* struct ntk_path_step, from the end to the start */
+    int64_t at_ps;        /* everything from here on is in steps */
+    int failed;
+};
+
+const char *ntk_path_kind_name(enum ntk_path_kind kind)
+{
+    static const char *const names[NTK_PATH_KIND_COUNT] = { "instruction", "transfer", "latency",
+                                                            "wait",        "start",    "end" };
+
+    return names[kind];
+}
+
+static const struct ntk_slot_fact *fact_of(const struct walk *walk, uint32_t item)
+{
+    return ntk_program_fact(walk->program, walk->core_index, &walk->core->instructions[item]);
+}
+
+/* The step from start_ps to where the walk is; nothing when that is not before it. */
+static void step(struct walk *walk, enum ntk_path_kind kind, uint32_t item, int64_t start_ps)
+{
+    if (start_ps >= walk->at_ps) {
+        return;
+    }
+    struct ntk_path_step *new = ntk_vec_add(&walk->steps);
+    if (!new) {
+        walk->failed = -ENOMEM;
+        return;
+    }
+    *new = (struct ntk_path_step){ start_ps, walk->at_ps, kind, item, NULL, NTK_LAYER_RUNTIME };
+    if (item != NTK_NO_INDEX) {
+        const struct ntk_slot_fact *fact = fact_of(walk, item);
+        new->layer = fact->layer;
+        new->queue = kind == NTK_PATH_TRANSFER ? fact->queue : NULL;
+        const struct ntk_release *release = &walk->dependencies->releases[item];
+        if (kind == NTK_PATH_WAIT && release->by_transfer) {
+            new->queue =
+                ntk_program_queue_of(walk->core, walk->core->events[release->event].number);
+        }
+    }
+    walk->at_ps = start_ps;
+}
+
+/* The time of the change that let an instruction go while it ran; its start when nothing did. */
+static int64_t let_go_ps(const struct walk *walk, uint32_t item)
+{
+    const struct ntk_release *release = &walk->dependencies->releases[item];
+    int64_t start_ps = walk->core->instructions[item].start_ps;
+
+    if (!fact_of(walk, item)->waits_inside || release->event == NTK_NO_INDEX) {
+        return start_ps;
+    }
+    int64_t change_ps = walk->core->events[release->event].time_ps;
+    return change_ps > start_ps ? change_ps : start_ps;
+}
+
+/* Goes from an instruction, whose start (or whose change while it ran) the walk has reached, to the one
+ * before it on the path. */
+static uint32_t step_back(struct walk *walk, uint32_t item)
+{
+    const struct ntk_release *release = &walk->dependencies->releases[item];
+    const struct ntk_trace_instruction *instructions = walk->core->instructions;
+    int64_t free_ps =
+        release->previous != NTK_NO_INDEX ? instructions[release->previous].end_ps : 0;
+
+    if (release->event != NTK_NO_INDEX) {
+        int64_t released_ps = walk->core->events[release->event].time_ps;
+        bool is_known =
+            release->by != NTK_NO_INDEX && instructions[release->by].start_ps < walk->at_ps;
+        if (released_ps > free_ps && is_known) {
+            step(walk, NTK_PATH_LATENCY, item, released_ps);
+            step(walk, release->by_transfer ? NTK_PATH_TRANSFER : NTK_PATH_LATENCY,
+                 release->by_transfer ? release->by : item, instructions[release->by].end_ps);
+            return release->by;
+        }
+        if (released_ps > free_ps) {
+            step(walk, NTK_PATH_LATENCY, item, released_ps);
+            step(walk, NTK_PATH_WAIT, item, free_ps);
+        }
+    }
+    step(walk, NTK_PATH_INSTRUCTION, item, instructions[item].start_ps);
+    step(walk, release->previous == NTK_NO_INDEX ? NTK_PATH_START : NTK_PATH_LATENCY, item,
+         free_ps);
+    return release->previous;
+}
+
+static uint32_t last_instruction(const struct ntk_program *program, size_t *out_core)
+{
+    uint32_t last = NTK_NO_INDEX;
+    int64_t end_ps = INT64_MIN;
+
+    for (size_t c = 0; c < program->trace->core_count; c++) {
+        const struct ntk_trace_core *core = &program->trace->cores[c];
+        ntk_trace_each_instruction(core, instruction) {
+            if (instruction->end_ps > end_ps) {
+                end_ps = instruction->end_ps;
+                last = (uint32_t)(instruction - core->instructions);
+                *out_core = c;
+            }
+        }
+    }
+    return last;
+}
+
+/* ---- shares ---- */
+
+typedef bool share_key(const struct walk *walk, const struct ntk_path_step *step,
+                       struct ntk_path_share *out_key);
+
+static void take_instruction(const struct walk *walk, const struct ntk_path_step *step,
+                             struct ntk_path_share *key)
+{
+    if (step->instruction != NTK_NO_INDEX) {
+        const struct ntk_trace_instruction *instruction =
+            &walk->core->instructions[step->instruction];
+        key->engine = instruction->engine;
+        key->opcode = instruction->opcode;
+        key->slot = instruction->slot;
+    }
+}
+
+static bool resource_key(const struct walk *walk, const struct ntk_path_step *step,
+                         struct ntk_path_share *out_key)
+{
+    struct ntk_path_share of = { 0 };
+
+    take_instruction(walk, step, &of);
+    out_key->kind = step->kind;
+    out_key->name = step->queue;
+    out_key->engine = step->kind == NTK_PATH_INSTRUCTION || step->kind == NTK_PATH_TRANSFER
+                          ? of.engine
+                          : NTK_NTFF_ENGINE_NONE;
+    return true;
+}
+
+static bool opcode_key(const struct walk *walk, const struct ntk_path_step *step,
+                       struct ntk_path_share *out_key)
+{
+    take_instruction(walk, step, out_key);
+    out_key->slot = 0;
+    return step->kind == NTK_PATH_INSTRUCTION;
+}
+
+static bool instruction_key(const struct walk *walk, const struct ntk_path_step *step,
+                            struct ntk_path_share *out_key)
+{
+    take_instruction(walk, step, out_key);
+    return step->kind == NTK_PATH_INSTRUCTION;
+}
+
+static bool layer_key(const struct walk *walk, const struct ntk_path_step *step,
+                      struct ntk_path_share *out_key)
+{
+    out_key->name = walk->program->layers[step->layer];
+    out_key->slot = step->layer;
+    return true;
+}
+
+static int compare_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct ntk_path_share *x = a;
+    const struct ntk_path_share *y = b;
+
+    if (x->kind != y->kind) {
+        return x->kind < y->kind ? -1 : 1;
+    }
+    if (x->engine != y->engine) {
+        return x->engine < y->engine ? -1 : 1;
+    }
+    if (x->opcode != y->opcode) {
+        return x->opcode < y->opcode ? -1 : 1;
+    }
+    if (x->slot != y->slot) {
+        return x->slot < y->slot ? -1 : 1;
+    }
+    return compare_text(x->name, y->name);
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+    const struct ntk_path_share *x = a;
+    const struct ntk_path_share *y = b;
+
+    if (x->path_ps != y->path_ps) {
+        return x->path_ps > y->path_ps ? -1 : 1;
+    }
+    return compare_keys(a, b);
+}
+
+/* One entry per step, sorted by key, equal ones added up. */
+static int add_up(const struct walk *walk, share_key *key, struct ntk_path_table *out)
+{
+    struct ntk_vec shares = NTK_VEC_INIT(struct ntk_path_share);
+    size_t kept = 0;
+
+    ntk_vec_each(const struct ntk_path_step, step, &walk->steps) {
+        struct ntk_path_share share = { .count = 1, .path_ps = step->end_ps - step->start_ps };
+        if (key(walk, step, &share) && ntk_vec_push(&shares, &share) < 0) {
+            ntk_vec_fini(&shares);
+            return -ENOMEM;
+        }
+    }
+    ntk_vec_sort(&shares, compare_keys);
+    ntk_vec_each(const struct ntk_path_share, share, &shares) {
+        struct ntk_path_share *last = kept ? ntk_vec_at(&shares, kept - 1) : NULL;
+        if (last && compare_keys(last, share) == 0) {
+            last->count += share->count;
+            last->path_ps += share->path_ps;
+        } else {
+            *(struct ntk_path_share *)ntk_vec_at(&shares, kept++) = *share;
+        }
+    }
+    shares.count = kept;
+    ntk_vec_sort(&shares, compare_shares);
+    out->shares = shares.items;
+    out->count = kept;
+    return 0;
+}
+
+static void reverse(struct ntk_vec *steps)
+{
+    struct ntk_path_step *items = steps->items;
+
+    for (size_t i = 0; i < steps->count / 2; i++) {
+        struct ntk_path_step other = items[i];
+        items[i] = items[steps->count - 1 - i];
+        items[steps->count - 1 - i] = other;
+    }
+}
+
+int ntk_analysis_critical_path(const struct ntk_program *program,
+                               const struct ntk_dependencies *dependencies,
+                               struct ntk_critical_path *out_path)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct walk walk = { .program = program, .steps = NTK_VEC_INIT(struct ntk_path_step) };
+    struct ntk_critical_path path = { .total_ps = trace->total_ps };
+    uint32_t item;
+
+    if (!trace->has_total || trace->total_ps <= 0) {
+        return -ENODATA;
+    }
+    walk.at_ps = trace->total_ps;
+    item = last_instruction(program, &path.core);
+    if (item != NTK_NO_INDEX) {
+        walk.core_index = path.core;
+        walk.core = &trace->cores[path.core];
+        walk.dependencies = &dependencies->cores[path.core];
+        step(&walk, NTK_PATH_END, NTK_NO_INDEX, walk.core->instructions[item].end_ps);
+    }
+    while (item != NTK_NO_INDEX && walk.at_ps > 0 && !walk.failed) {
+        step(&walk, NTK_PATH_INSTRUCTION, item, let_go_ps(&walk, item));
+        item = step_back(&walk, item);
+    }
+    step(&walk, NTK_PATH_START, NTK_NO_INDEX, 0);
+    reverse(&walk.steps);
+    path.steps = walk.steps.items;
+    path.step_count = walk.steps.count;
+    ntk_vec_each(const struct ntk_path_step, one, &walk.steps) {
+        path.kinds_ps[one->kind] += one->end_ps - one->start_ps;
+    }
+    int ret = walk.failed;
+    ret = ret ? ret : add_up(&walk, resource_key, &path.resources);
+    ret = ret ? ret : add_up(&walk, opcode_key, &path.opcodes);
+    ret = ret ? ret : add_up(&walk, instruction_key, &path.instructions);
+    ret = ret ? ret : add_up(&walk, layer_key, &path.layers);
+    if (ret < 0) {
+        ntk_critical_path_fini(&path);
+        return ret;
+    }
+    *out_path = path;
+    return 0;
+}
+
+void ntk_critical_path_fini(struct ntk_critical_path *path)
+{
+    free(path->steps);
+    free(path->resources.shares);
+    free(path->opcodes.shares);
+    free(path->instructions.shares);
+    free(path->layers.shares);
+    *path = (struct ntk_critical_path){ 0 };
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * critical_path - which chain of instructions and transfers decided how long the execution took?
+ *
+ * Walked backwards from the end: an instruction could not start before the change that let it go, if that
+ * came after the instruction before it on its engine, else not before that one. Every moment of the
+ * execution is in exactly one step, so the steps and each table of shares add up to the execution. What
+ * is not on the path can be made faster without the execution becoming shorter.
+ *
+ * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution took.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
+#define NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
+
+#include "profiler/analysis/dependencies.h"
+
+enum ntk_path_kind {
+    NTK_PATH_INSTRUCTION,
+    NTK_PATH_TRANSFER, /* from the end of the instruction that began it to the change that told its end */
+    NTK_PATH_LATENCY, /* between two steps: a change until who waits for it starts, fetch, decoding */
+    NTK_PATH_WAIT,    /* for a change whose maker is not known */
+    NTK_PATH_START,   /* before the first instruction of the chain */
+    NTK_PATH_END,     /* after the last instruction */
+    NTK_PATH_KIND_COUNT
+};
+
+struct ntk_path_step {
+    int64_t start_ps, end_ps;
+    enum ntk_path_kind kind;
+    uint32_t
+        instruction; /* INSTRUCTION; TRANSFER: that began it; LATENCY, WAIT: that was held up; else
+                             NTK_NO_INDEX */
+    const char *queue; /* TRANSFER, as in the NEFF; NULL: not known */
+    uint32_t layer;
+};
+
+/* What a share is of: one name of one dimension. */
+struct ntk_path_share {
+    const char *name; /* layer or queue; NULL: see below */
+    enum ntk_path_kind kind;
+    uint8_t engine;
+    uint8_t opcode;
+    uint32_t slot;
+    uint64_t count;
+    int64_t path_ps;
+};
+
+struct ntk_path_table { /* the longest first */
+    size_t count;
+    struct ntk_path_share *shares;
+};
+
+struct ntk_critical_path {
+    int64_t total_ps;
+    size_t core; /* where the path lies */
+    size_t step_count;
+    struct ntk_path_step *steps; /* from the start to the end, without gaps */
+    int64_t kinds_ps[NTK_PATH_KIND_COUNT];
+    struct ntk_path_table resources;    /* by engine (name NULL) and queue */
+    struct ntk_path_table opcodes;      /* by engine and opcode: instructions alone */
+    struct ntk_path_table instructions; /* by engine and slot: instructions alone */
+    struct ntk_path_table layers;       /* by layer: everything */
+};
+
+int ntk_analysis_critical_path(const struct ntk_program *program,
+                               const struct ntk_dependencies *dependencies,
+                               struct ntk_critical_path *out_path);
+void ntk_critical_path_fini(struct ntk_critical_path *path);
+/* "instruction", "transfer", "latency" ... */
+const char *ntk_path_kind_name(enum ntk_path_kind kind);
+
+#endif

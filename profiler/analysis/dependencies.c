@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* dependencies - changes and the instructions that made them, sorted by semaphore; a search for each wait. */
+#include "profiler/analysis/dependencies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Semaphores and events share one numbering here: 256 of each. */
+#define NUMBERS 512
+#define EVENT_NUMBER 256
+
+/* Indices sorted by number, then time: those of number n are items[first[n]] up to items[first[n + 1]]. */
+struct by_number {
+    uint32_t first[NUMBERS + 1];
+    uint32_t *items;
+};
+
+struct index {
+    const struct ntk_program *program;
+    size_t core_index;
+    const struct ntk_trace_core *core;
+    struct by_number changes;   /* events of the core */
+    struct by_number signals;   /* instructions that signal the number */
+    struct by_number transfers; /* instructions whose transfers signal it */
+};
+
+static unsigned number_of(bool is_event, unsigned number)
+{
+    return (is_event ? EVENT_NUMBER : 0) + (number & 0xff);
+}
+
+typedef int key_of(const struct index *index, size_t item);
+
+static int change_key(const struct index *index, size_t item)
+{
+    const struct ntk_trace_event *event = &index->core->events[item];
+
+    return (int)number_of(!event->is_semaphore, event->number);
+}
+
+static const struct ntk_slot_fact *fact_of(const struct index *index, size_t item)
+{
+    return ntk_program_fact(index->program, index->core_index, &index->core->instructions[item]);
+}
+
+static int signal_key(const struct index *index, size_t item)
+{
+    const struct ntk_slot_fact *fact = fact_of(index, item);
+
+    return fact->signal_number == NTK_PROGRAM_NO_NUMBER
+               ? -1
+               : (int)number_of(fact->signals_event, fact->signal_number);
+}
+
+static int transfer_key(const struct index *index, size_t item)
+{
+    const struct ntk_slot_fact *fact = fact_of(index, item);
+
+    return fact->done_number == NTK_PROGRAM_NO_NUMBER
+               ? -1
+               : (int)number_of(fact->done_is_event, fact->done_number);
+}
+
+/* Counting sort: the order of time within a number stays. */
+static int sort_by_number(const struct index *index, size_t item_count, key_of *key,
+                          struct by_number *out)
+{
+    uint32_t next[NUMBERS];
+
+    memset(out->first, 0, sizeof out->first);
+    out->items = malloc((item_count + 1) * sizeof *out->items);
+    if (!out->items) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < item_count; i++) {
+        int k = key(index, i);
+        if (k >= 0) {
+            out->first[k + 1]++;
+        }
+    }
+    for (unsigned n = 0; n < NUMBERS; n++) {
+        out->first[n + 1] += out->first[n];
+        next[n] = out->first[n];
+    }
+    for (size_t i = 0; i < item_count; i++) {
+        int k = key(index, i);
+        if (k >= 0) {
+            out->items[next[k]++] = (uint32_t)i;
+        }
+    }
+    return 0;
+}
+
+static bool is_satisfied(const struct ntk_slot_fact *fact, uint32_t value)
+{
+    switch (fact->wait) {
+    case NTK_WAIT_AT_LEAST:
+        return value >= fact->wait_value;
+    case NTK_WAIT_EQUAL:
+        return value == fact->wait_value;
+    case NTK_WAIT_SET:
+        return value != 0;
+    case NTK_WAIT_CLEAR:
+        return value == 0;
+    default:
+        return true;
+    }
+}
+
+/* Position in items of the number after the last change that is not later than the time. */
+static uint32_t changes_until(const struct index *index, unsigned number, int64_t time_ps)
+{
+    uint32_t low = index->changes.first[number];
+    uint32_t high = index->changes.first[number + 1];
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (index->core->events[index->changes.items[middle]].time_ps <= time_ps) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Walks back over changes that left the condition true to the one that made it so. What takes the value
+ * away again (a wait that consumes, the instruction's own change) may lie after that: changes that are not
+ * before the start are stepped over while they leave it false. */
+static uint32_t find_change(const struct index *index, const struct ntk_slot_fact *fact,
+                            const struct ntk_trace_instruction *instruction, uint32_t *out_ordinal)
+{
+    bool is_event = fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR;
+    unsigned number = number_of(is_event, fact->wait_number);
+    const struct ntk_trace_event *events = index->core->events;
+    const uint32_t *items = index->changes.items;
+    uint32_t first = index->changes.first[number];
+    uint32_t at = changes_until(index, number,
+                                fact->waits_inside ? instruction->end_ps : instruction->start_ps);
+
+    while (at > first && !is_satisfied(fact, events[items[at - 1]].value) &&
+           events[items[at - 1]].time_ps >= instruction->start_ps) {
+        at--;
+    }
+    if (at == first || !is_satisfied(fact, events[items[at - 1]].value)) {
+        return NTK_NO_INDEX;
+    }
+    at--;
+    while (at > first && is_satisfied(fact, events[items[at - 1]].value)) {
+        at--;
+    }
+    *out_ordinal = at - first;
+    return items[at];
+}
+
+/* The instruction of the engine that signals the number and ends nearest to the change. */
+static uint32_t find_signaller(const struct index *index, unsigned number,
+                               const struct ntk_trace_event *change)
+{
+    const struct by_number *signals = &index->signals;
+    uint32_t best = NTK_NO_INDEX;
+    int64_t best_ps = INT64_MAX;
+    uint32_t low = signals->first[number];
+    uint32_t high = signals->first[number + 1];
+
+    /* From the last one that starts before the change; further back ends can only be further away, but
+     * for instructions that overlap: a few of them are looked at. */
+    uint32_t end = high;
+    while (low < end) {
+        uint32_t middle = low + (end - low) / 2;
+        if (index->core->instructions[signals->items[middle]].start_ps <= change->time_ps) {
+            low = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    for (unsigned looked_at = 0; low > signals->first[number] && looked_at < 32; looked_at++) {
+        uint32_t item = signals->items[--low];
+        const struct ntk_trace_instruction *instruction = &index->core->instructions[item];
+        int64_t distance_ps = instruction->end_ps > change->time_ps
+                                  ? instruction->end_ps - change->time_ps
+                                  : change->time_ps - instruction->end_ps;
+        if (instruction->engine == change->source && distance_ps < best_ps) {
+            best = item;
+            best_ps = distance_ps;
+        }
+    }
+    return best;
+}
+
+static uint32_t find_transfer(const struct index *index, unsigned number, uint32_t ordinal,
+                              int64_t time_ps)
+{
+    const struct by_number *transfers = &index->transfers;
+    uint32_t first = transfers->first[number];
+    uint32_t count = transfers->first[number + 1] - first;
+    uint32_t changes = index->changes.first[number + 1] - index->changes.first[number];
+    uint32_t item = NTK_NO_INDEX;
+
+    if (count && changes % count == 0) {
+        item = transfers->items[first + ordinal / (changes / count)];
+        if (index->core->instructions[item].start_ps <= time_ps) {
+            return item;
+        }
+        item = NTK_NO_INDEX;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (index->core->instructions[transfers->items[first + i]].start_ps > time_ps) {
+            break;
+        }
+        item = transfers->items[first + i];
+    }
+    return item;
+}
+
+static void find_release(const struct index *index, size_t item, struct ntk_release *release)
+{
+    const struct ntk_slot_fact *fact = fact_of(index, item);
+    uint32_t ordinal = 0;
+
+    if (fact->wait == NTK_WAIT_NONE) {
+        return;
+    }
+    release->event = find_change(index, fact, &index->core->instructions[item], &ordinal);
+    if (release->event == NTK_NO_INDEX) {
+        return;
+    }
+    const struct ntk_trace_event *change = &index->core->events[release->event];
+    unsigned number = number_of(!change->is_semaphore, change->number);
+    release->by_transfer = change->source == NTK_NTFF_ENGINE_AXI;
+    release->by = release->by_transfer ? find_transfer(index, number, ordinal, change->time_ps)
+                                       : find_signaller(index, number, change);
+}
+
+static int core_dependencies(const struct ntk_program *program, size_t core_index,
+                             struct ntk_core_dependencies *out)
+{
+    struct index *index = calloc(1, sizeof *index);
+    uint32_t previous[NTK_NTFF_ENGINE_COUNT];
+    int ret = -ENOMEM;
+
+    if (!index) {
+        return -ENOMEM;
+    }
+    index->program = program;
+    index->core_index = core_index;
+    index->core = &program->trace->cores[core_index];
+    out->releases = calloc(index->core->instruction_count + 1, sizeof *out->releases);
+    if (out->releases) {
+        ret = sort_by_number(index, index->core->event_count, change_key, &index->changes);
+    }
+    if (ret == 0) {
+        ret = sort_by_number(index, index->core->instruction_count, signal_key, &index->signals);
+    }
+    if (ret == 0) {
+        ret =
+            sort_by_number(index, index->core->instruction_count, transfer_key, &index->transfers);
+    }
+    memset(previous, 0xff, sizeof previous);
+    for (size_t i = 0; ret == 0 && i < index->core->instruction_count; i++) {
+        unsigned engine = index->core->instructions[i].engine;
+
+        out->releases[i] =
+            (struct ntk_release){ previous[engine], NTK_NO_INDEX, NTK_NO_INDEX, false };
+        previous[engine] = (uint32_t)i;
+        find_release(index, i, &out->releases[i]);
+    }
+    memcpy(out->last, previous, sizeof previous);
+    free(index->changes.items);
+    free(index->signals.items);
+    free(index->transfers.items);
+    free(index);
+    return ret;
+}
+
+int ntk_analysis_dependencies(const struct ntk_program *program,
+                              struct ntk_dependencies *out_dependencies)
+{
+    struct ntk_dependencies result = { .core_count = program->trace->core_count };
+    int ret = 0;
+
+    result.cores = calloc(result.core_count + 1, sizeof *result.cores);
+    if (!result.cores) {
+        return -ENOMEM;
+    }
+    for (size_t c = 0; c < result.core_count && ret == 0; c++) {
+        ret = core_dependencies(program, c, &result.cores[c]);
+    }
+    if (ret < 0) {
+        ntk_dependencies_fini(&result);
+        return ret;
+    }
+    *out_dependencies = result;
+    return 0;
+}
+
+void ntk_dependencies_fini(struct ntk_dependencies *dependencies)
+{
+    for (size_t c = 0; dependencies->cores && c < dependencies->core_count; c++) {
+        free(dependencies->cores[c].releases);
+    }
+    free(dependencies->cores);
+    *dependencies = (struct ntk_dependencies){ 0 };
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* idle_reasons - the gaps of each engine, given to what ended them. */
+#include "profiler/analysis/idle_reasons.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/interval.h"
+#include "shared/base/vec.h"
+
+struct walk {
+    const struct ntk_program *program;
+    const struct ntk_trace_core *core;
+    const struct ntk_core_dependencies *dependencies;
+    struct ntk_idle_engine *engine;
+    struct ntk_vec rows;                           /* struct ntk_idle_row */
+    int64_t until_ps;                              /* everything before is accounted for */
+    const struct ntk_trace_instruction *semaphore; /* the last one, if an EVENT_SEMAPHORE */
+    int failed;
+};
+
+const char *ntk_idle_reason_name(enum ntk_idle_reason reason)
+{
+    static const char *const names[NTK_IDLE_REASON_COUNT] = { "engine",  "dma",     "issue",
+                                                              "runtime", "unknown", "end" };
+
+    return names[reason];
+}
+
+static bool is_same(const struct ntk_idle_row *a, const struct ntk_idle_row *b)
+{
+    return a->reason == b->reason && a->source == b->source && a->is_event == b->is_event &&
+           a->number == b->number;
+}
+
+static void add(struct walk *walk, const struct ntk_idle_row *key, int64_t start_ps, int64_t end_ps)
+{
+    int64_t idle_ps = end_ps - start_ps;
+    struct ntk_idle_row *row = NULL;
+
+    if (idle_ps <= 0) {
+        return;
+    }
+    ntk_vec_each(struct ntk_idle_row, candidate, &walk->rows) {
+        if (is_same(candidate, key)) {
+            row = candidate;
+            break;
+        }
+    }
+    if (!row) {
+        if (ntk_vec_push(&walk->rows, key) < 0) {
+            walk->failed = -ENOMEM;
+            return;
+        }
+        row = ntk_vec_at(&walk->rows, walk->rows.count - 1);
+    }
+    row->count++;
+    row->idle_ps += idle_ps;
+    if (idle_ps > row->longest_ps) {
+        row->longest_ps = idle_ps;
+        row->longest_at_ps = start_ps;
+        row->opcode = key->opcode;
+        row->has_opcode = key->has_opcode;
+        row->queue = key->queue;
+    }
+    walk->engine->idle_ps += idle_ps;
+    walk->engine->reasons_ps[key->reason] += idle_ps;
+}
+
+static struct ntk_idle_row plain(enum ntk_idle_reason reason)
+{
+    return (struct ntk_idle_row){ .reason = reason, .number = NTK_PROGRAM_NO_NUMBER };
+}
+
+/* The time from until_ps to the start of the instruction. */
+static void add_gap(struct walk *walk, size_t item, const struct ntk_slot_fact *fact)
+{
+    const struct ntk_trace_instruction *instruction = &walk->core->instructions[item];
+    const struct ntk_release *release = &walk->dependencies->releases[item];
+    struct ntk_idle_row issue = plain(NTK_IDLE_ISSUE);
+    struct ntk_idle_row key = plain(NTK_IDLE_UNKNOWN);
+
+    if (fact->is_runtime) {
+        key.reason = NTK_IDLE_RUNTIME;
+    } else if (fact->has_sync && fact->wait == NTK_WAIT_NONE) {
+        key.reason = NTK_IDLE_ISSUE;
+    } else if (release->event != NTK_NO_INDEX) {
+        const struct ntk_trace_event *change = &walk->core->events[release->event];
+        int64_t released_ps = change->time_ps;
+        if (released_ps < walk->until_ps) {
+            released_ps = walk->until_ps;
+        }
+        key.reason = release->by_transfer ? NTK_IDLE_DMA : NTK_IDLE_ENGINE;
+        key.source = change->source;
+        key.is_event = !change->is_semaphore;
+        key.number = change->number;
+        if (release->by != NTK_NO_INDEX) {
+            key.opcode = walk->core->instructions[release->by].opcode;
+            key.has_opcode = true;
+        }
+        if (release->by_transfer) {
+            key.queue = release->by != NTK_NO_INDEX
+                            ? ntk_program_fact(walk->program,
+                                               (size_t)(walk->core - walk->program->trace->cores),
+                                               &walk->core->instructions[release->by])
+                                  ->queue
+                            : NULL;
+            if (!key.queue && change->is_semaphore) {
+                key.queue = ntk_program_queue_of(walk->core, change->number);
+            }
+        }
+        add(walk, &key, walk->until_ps, released_ps);
+        add(walk, &issue, released_ps, instruction->start_ps);
+        return;
+    }
+    add(walk, &key, walk->until_ps, instruction->start_ps);
+}
+
+/* An EVENT_SEMAPHORE idles until its end, or until the next instruction starts to work. */
+static void end_semaphore(struct walk *walk, int64_t next_ps)
+{
+    const struct ntk_trace_instruction *semaphore = walk->semaphore;
+
+    walk->semaphore = NULL;
+    if (!semaphore || semaphore->end_ps <= walk->until_ps) {
+        return;
+    }
+    int64_t end_ps = semaphore->end_ps < next_ps ? semaphore->end_ps : next_ps;
+    struct ntk_idle_row key =
+        plain(ntk_program_fact(walk->program, walk->engine->core, semaphore)->is_runtime
+                  ? NTK_IDLE_RUNTIME
+                  : NTK_IDLE_ISSUE);
+    add(walk, &key, walk->until_ps, end_ps);
+    if (end_ps > walk->until_ps) {
+        walk->until_ps = end_ps;
+    }
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct ntk_idle_row *x = a;
+    const struct ntk_idle_row *y = b;
+
+    if (x->idle_ps != y->idle_ps) {
+        return x->idle_ps > y->idle_ps ? -1 : 1;
+    }
+    if (x->reason != y->reason) {
+        return x->reason < y->reason ? -1 : 1;
+    }
+    return (int)x->number - (int)y->number;
+}
+
+static int engine_reasons(const struct ntk_program *program, size_t core_index,
+                          uint8_t engine_index, const struct ntk_dependencies *dependencies,
+                          struct ntk_idle_engine *engine)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct walk walk = { .program = program,
+                         .core = &trace->cores[core_index],
+                         .dependencies = &dependencies->cores[core_index],
+                         .engine = engine,
+                         .rows = NTK_VEC_INIT(struct ntk_idle_row) };
+    struct ntk_idle_row end = plain(NTK_IDLE_END);
+
+    engine->core = core_index;
+    engine->engine = engine_index;
+    ntk_trace_each_instruction(walk.core, instruction) {
+        if (instruction->engine != engine_index) {
+            continue;
+        }
+        const struct ntk_slot_fact *fact = ntk_program_fact(program, core_index, instruction);
+        engine->instruction_count++;
+        end_semaphore(&walk, instruction->start_ps);
+        if (instruction->start_ps > walk.until_ps) {
+            add_gap(&walk, (size_t)(instruction - walk.core->instructions), fact);
+            walk.until_ps = instruction->start_ps;
+        }
+        if (instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+            walk.semaphore = instruction;
+        } else if (instruction->end_ps > walk.until_ps) {
+            engine->busy_ps += instruction->end_ps - walk.until_ps;
+            walk.until_ps = instruction->end_ps;
+        }
+    }
+    end_semaphore(&walk, trace->total_ps);
+    add(&walk, &end, walk.until_ps, trace->total_ps);
+    ntk_vec_sort(&walk.rows, compare_rows);
+    engine->rows = walk.rows.items;
+    engine->row_count = walk.rows.count;
+    return walk.failed;
+}
+
+int ntk_analysis_idle_reasons(const struct ntk_program *program,
+                              const struct ntk_dependencies *dependencies,
+                              struct ntk_idle_reasons *out_reasons)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct ntk_idle_reasons result = { .total_ps = trace->total_ps };
+    int ret = 0;
+
+    if (!trace->has_total || trace->total_ps <= 0) {
+        return -ENODATA;
+    }
+    result.engines = calloc(trace->core_count * NTK_NTFF_ENGINE_COUNT + 1, sizeof *result.engines);
+    if (!result.engines) {
+        return -ENOMEM;
+    }
+    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
+        for (uint8_t e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
+            if (trace->cores[c].ntff->engine_buffers[e]) {
+                ret = engine_reasons(program, c, e, dependencies,
+                                     &result.engines[result.engine_count++]);
+            }
+        }
+    }
+    if (ret < 0) {
+        ntk_idle_reasons_fini(&result);
+        return ret;
+    }
+    *out_reasons = result;
+    return 0;
+}
+
+void ntk_idle_reasons_fini(struct ntk_idle_reasons *reasons)
+{
+    for (size_t i = 0; i < reasons->engine_count; i++) {
+        free(reasons->engines[i].rows);
+    }
+    free(reasons->engines);
+    *reasons = (struct ntk_idle_reasons){ 0 };
+}

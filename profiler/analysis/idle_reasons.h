@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * idle_reasons - for how long did each engine work, and what kept it from working the rest of the time?
+ *
+ * Working is as in engine_activity.h: the union of an engine's instructions without EVENT_SEMAPHORE. All
+ * other time of the execution belongs to exactly one reason, so that busy_ps and the reasons of an engine
+ * add up to the execution. The time before an instruction is its wait up to the change that let it go,
+ * and issue from there on.
+ *
+ * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution took.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_IDLE_REASONS_H
+#define NTK_PROFILER_ANALYSIS_IDLE_REASONS_H
+
+#include "profiler/analysis/dependencies.h"
+
+enum ntk_idle_reason {
+    NTK_IDLE_ENGINE,  /* for a semaphore or event that an engine changed */
+    NTK_IDLE_DMA,     /* for one that a transfer changed */
+    NTK_IDLE_ISSUE,   /* its condition held: fetch, decoding, semaphore instructions */
+    NTK_IDLE_RUNTIME, /* before and in what the runtime put around the program */
+    NTK_IDLE_UNKNOWN, /* the instruction's wait, or the change that ended it, cannot be read */
+    NTK_IDLE_END,     /* the engine had nothing left to do */
+    NTK_IDLE_REASON_COUNT
+};
+
+struct ntk_idle_row {
+    enum ntk_idle_reason reason;
+    uint8_t source;    /* ENGINE: who changed it */
+    bool is_event;     /* number is that of an event, not a semaphore */
+    uint16_t number;   /* ENGINE, DMA: semaphore or event; else NTK_PROGRAM_NO_NUMBER */
+    const char *queue; /* DMA: as in the NEFF; NULL: not known */
+    uint8_t
+        opcode; /* ENGINE: of the instruction that changed it longest; DMA: that began the transfer */
+    bool has_opcode;
+    uint64_t count; /* of waits */
+    int64_t idle_ps;
+    int64_t longest_ps, longest_at_ps; /* the longest single one, and its start */
+};
+
+struct ntk_idle_engine {
+    size_t core; /* index in the trace */
+    uint8_t engine;
+    uint64_t instruction_count;
+    int64_t busy_ps, idle_ps; /* sum: the execution */
+    int64_t reasons_ps[NTK_IDLE_REASON_COUNT];
+    size_t row_count;
+    struct ntk_idle_row *rows; /* the longest first */
+};
+
+struct ntk_idle_reasons {
+    int64_t total_ps;
+    size_t engine_count; /* those with a program */
+    struct ntk_idle_engine *engines;
+};
+
+int ntk_analysis_idle_reasons(const struct ntk_program *program,
+                              const struct ntk_dependencies *dependencies,
+                              struct ntk_idle_reasons *out_reasons);
+void ntk_idle_reasons_fini(struct ntk_idle_reasons *reasons);
+/* "engine", "dma", "issue" ... */
+const char *ntk_idle_reason_name(enum ntk_idle_reason reason);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* program - slots decoded once, layer names gathered. */
+#include "profiler/analysis/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/hbm_traffic.h"
+#include "profiler/analysis/matmul_flops.h"
+#include "profiler/analysis/open_slot.h"
+#include "profiler/analysis/vendor_slot.h"
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+#include "shared/formats/neff/neff.h"
+
+struct filling {
+    struct ntk_program *program;
+    struct ntk_vec layers;  /* const char * */
+    struct ntk_map numbers; /* name to number, as a pointer */
+    int failed;
+};
+
+static uint32_t layer_number(struct filling *f, const char *name)
+{
+    uintptr_t number = (uintptr_t)ntk_map_get(&f->numbers, name);
+
+    if (!number) {
+        number = f->layers.count;
+        if (ntk_vec_push(&f->layers, &name) < 0 ||
+            ntk_map_put(&f->numbers, name, (void *)number) < 0) {
+            f->failed = -ENOMEM;
+            return NTK_LAYER_NONE;
+        }
+    }
+    f->program->has_layers = true;
+    return (uint32_t)number;
+}
+
+const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t semaphore)
+{
+    for (uint32_t q = 0; core->neff && q < core->neff->queue_set_count; q++) {
+        const struct ntk_neff_queue_set *set = &core->neff->queue_sets[q];
+        for (uint32_t s = 0; s < set->semaphore_count; s++) {
+            if (set->semaphores[s] == semaphore) {
+                return set->name;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* A prepared transfer tells its end as the group in the NEFF says. */
+static void trigger_end(const struct ntk_trace_core *core, unsigned engine,
+                        const struct ntk_isa_instr *open, struct ntk_slot_fact *fact)
+{
+    const struct ntk_neff_engine *of = core->neff ? &core->neff->engines[engine] : NULL;
+
+    for (uint32_t g = 0; of && g < of->group_count; g++) {
+        const struct ntk_neff_dma_group *group = &of->groups[g];
+        if (group->id == open->group_id && group->queue_set == open->queue) {
+            fact->done_is_event = group->semaphore == NTK_NEFF_NONE;
+            uint32_t number = fact->done_is_event ? group->event : group->semaphore;
+            fact->done_number =
+                number < NTK_ISA_SEMAPHORES ? (uint16_t)number : NTK_PROGRAM_NO_NUMBER;
+            return;
+        }
+    }
+}
+
+static void fill_open(struct filling *f, const struct ntk_trace_core *core, unsigned engine,
+                      const struct ntk_isa_instr *open, struct ntk_slot_fact *fact)
+{
+    bool is_event = (open->flags & NTK_ISA_FLAG_WAIT_EVENT) != 0;
+
+    fact->has_sync = true;
+    if (open->wait_semaphore != NTK_ISA_NO_SEMAPHORE) {
+        fact->wait_number = open->wait_semaphore;
+        fact->wait_value = open->wait_value;
+        if (is_event) {
+            fact->wait = open->wait_value ? NTK_WAIT_SET : NTK_WAIT_CLEAR;
+        } else {
+            fact->wait = open->flags & NTK_ISA_FLAG_WAIT_EQUAL ? NTK_WAIT_EQUAL : NTK_WAIT_AT_LEAST;
+        }
+    }
+    if (open->signal_semaphore != NTK_ISA_NO_SEMAPHORE) {
+        fact->signal_number = open->signal_semaphore;
+        fact->signals_event = (open->flags & NTK_ISA_FLAG_SIGNAL_EVENT) != 0;
+    }
+    fact->is_transfer = ntk_isa_ends_later(open->op) || open->op == NTK_ISA_OP_DMA_TRIGGER;
+    if (fact->is_transfer) {
+        fact->done_number = open->done_semaphore; /* both say "none" with the same number */
+        if (open->op == NTK_ISA_OP_DMA_TRIGGER) {
+            trigger_end(core, engine, open, fact);
+        }
+        if (core->neff && open->queue < core->neff->queue_set_count) {
+            fact->queue = core->neff->queue_sets[open->queue].name;
+        }
+    }
+    if (core->neff && open->name_id && open->name_id <= core->neff->engines[engine].name_count) {
+        fact->layer = layer_number(f, core->neff->engines[engine].names[open->name_id - 1]);
+    }
+}
+
+/* Kind, number, kind, number, value. */
+static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct ntk_slot_fact *fact)
+{
+    static const struct {
+        bool is_known;
+        enum ntk_wait_kind kind;
+    } waits[256] = {
+        [0] = { true, NTK_WAIT_NONE },
+        [NTK_VENDOR_WAIT_EQUAL] = { true, NTK_WAIT_EQUAL },
+        [NTK_VENDOR_WAIT_AT_LEAST] = { true, NTK_WAIT_AT_LEAST },
+        [NTK_VENDOR_WAIT_EVENT] = { true, NTK_WAIT_SET },
+    };
+    static const bool signals[256] = {
+        [0] = true,
+        [NTK_VENDOR_SIGNAL_SET] = true,
+        [NTK_VENDOR_SIGNAL_INC] = true,
+        [NTK_VENDOR_SIGNAL_DEC] = true,
+        [NTK_VENDOR_SIGNAL_ADD] = true,
+        [NTK_VENDOR_SIGNAL_WRITE] = true,
+    };
+    uint8_t signal = wait[2];
+
+    fact->has_sync = waits[wait[0]].is_known && signals[signal];
+    fact->wait = waits[wait[0]].kind;
+    if (fact->wait != NTK_WAIT_NONE) {
+        fact->wait_number = wait[1];
+        fact->wait_value = (uint32_t)ntk_vendor_slot_u(value, 0, 4);
+    }
+    if (signal != 0 && signals[signal]) {
+        fact->signal_number = wait[3];
+        fact->signals_event = signal == NTK_VENDOR_SIGNAL_SET;
+    }
+}
+
+static void fill_vendor(const struct ntk_trace_core *core, const uint8_t *slot,
+                        struct ntk_slot_fact *fact)
+{
+    const uint8_t *head = slot + NTK_VENDOR_SLOT_WAIT;
+    const uint8_t *body = slot + NTK_VENDOR_SLOT_BODY;
+
+    if (slot[0] == NTK_NTFF_OPCODE_EVENT_SEMAPHORE && !head[0] && !head[2]) {
+        fill_vendor_sync(body, body + 4, fact);
+        fact->waits_inside = true;
+    } else {
+        fill_vendor_sync(head, slot + NTK_VENDOR_SLOT_WAIT_VALUE, fact);
+    }
+    if (slot[0] == NTK_NTFF_OPCODE_DMA_DIRECT2D) {
+        fact->is_transfer = true;
+        fact->done_number = slot[NTK_VENDOR_SLOT_DMA_SEMAPHORE];
+        fact->queue = ntk_program_queue_of(core, fact->done_number);
+    }
+}
+
+static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
+                      const struct ntk_trace_instruction *instruction, struct ntk_slot_fact *fact)
+{
+    const struct ntk_trace *trace = f->program->trace;
+    const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
+    struct ntk_isa_instr open;
+
+    fact->wait_number = NTK_PROGRAM_NO_NUMBER;
+    fact->signal_number = NTK_PROGRAM_NO_NUMBER;
+    fact->done_number = NTK_PROGRAM_NO_NUMBER;
+    fact->is_runtime = ntk_ntff_compiler_pc(core->ntff, instruction->engine, instruction->slot) < 0;
+    fact->layer = fact->is_runtime ? NTK_LAYER_RUNTIME : NTK_LAYER_NONE;
+    if (ntk_open_slot_decode(core, instruction, &open)) {
+        fill_open(f, core, instruction->engine, &open, fact);
+    } else if (slot && trace->has_chip && trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
+        fill_vendor(core, slot, fact);
+    }
+    if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
+        fact->has_flops =
+            ntk_matmul_flops_get(trace, core, instruction, &fact->flops, &fact->is_transpose);
+    }
+    fact->has_bytes =
+        ntk_hbm_traffic_get(trace, core, instruction, &fact->read_bytes, &fact->write_bytes);
+}
+
+static int fill_core(struct filling *f, size_t index)
+{
+    const struct ntk_trace_core *core = &f->program->trace->cores[index];
+    struct ntk_slot_fact **facts = &f->program->facts[index * NTK_NTFF_ENGINE_COUNT];
+
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[e];
+        size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
+
+        facts[e] = calloc(slots + 1, sizeof *facts[e]);
+        if (!facts[e]) {
+            return -ENOMEM;
+        }
+    }
+    ntk_trace_each_instruction(core, instruction) {
+        struct ntk_slot_fact *fact = &facts[instruction->engine][instruction->slot];
+
+        if (!fact->has_run) {
+            fact->has_run = true;
+            fill_fact(f, core, instruction, fact);
+        }
+    }
+    return f->failed;
+}
+
+int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_program)
+{
+    static const char *const no_layer = "(no layer)";
+    static const char *const runtime = "(runtime)";
+    struct filling f = { .layers = NTK_VEC_INIT(const char *) };
+
+    f.program = calloc(1, sizeof *f.program);
+    if (!f.program) {
+        return -ENOMEM;
+    }
+    f.program->trace = trace;
+    f.program->facts =
+        calloc(trace->core_count * NTK_NTFF_ENGINE_COUNT + 1, sizeof(struct ntk_slot_fact *));
+    if (!f.program->facts || ntk_vec_push(&f.layers, &no_layer) < 0 ||
+        ntk_vec_push(&f.layers, &runtime) < 0) {
+        f.failed = -ENOMEM;
+    }
+    for (size_t c = 0; c < trace->core_count && !f.failed; c++) {
+        f.failed = fill_core(&f, c);
+    }
+    f.program->layers = f.layers.items;
+    f.program->layer_count = f.layers.count;
+    ntk_map_fini(&f.numbers);
+    if (f.failed) {
+        ntk_program_destroy(f.program);
+        return f.failed;
+    }
+    *out_program = f.program;
+    return 0;
+}
+
+void ntk_program_destroy(struct ntk_program *program)
+{
+    if (!program) {
+        return;
+    }
+    for (size_t i = 0; program->facts && i < program->trace->core_count * NTK_NTFF_ENGINE_COUNT;
+         i++) {
+        free(program->facts[i]);
+    }
+    free(program->facts);
+    free(program->layers);
+    free(program);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program - what each executed instruction of a trace waits for, signals, computes and moves, and which
+ * layer it belongs to.
+ *
+ * The meaning of a slot is found once, however often it ran. Programs in the open encoding are understood
+ * in full; of a vendor's programs for Trainium2 what vendor_slot.h knows. Layers are the names that the
+ * NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction is in the layer without
+ * a name.
+ *
+ * Owner:   ntk_program_create() allocates, ntk_program_destroy() frees; it borrows the trace.
+ * Threads: immutable after its creation.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_PROGRAM_H
+#define NTK_PROFILER_ANALYSIS_PROGRAM_H
+
+#include "profiler/trace/trace.h"
+
+enum ntk_wait_kind {
+    NTK_WAIT_NONE,
+    NTK_WAIT_AT_LEAST, /* semaphore >= value */
+    NTK_WAIT_EQUAL,    /* semaphore == value */
+    NTK_WAIT_SET,      /* event */
+    NTK_WAIT_CLEAR,
+};
+
+#define NTK_PROGRAM_NO_NUMBER UINT16_MAX
+
+/* Layers that no file names. */
+#define NTK_LAYER_NONE 0U    /* the program's, without a name */
+#define NTK_LAYER_RUNTIME 1U /* what the runtime put around the program */
+
+struct ntk_slot_fact {
+    bool has_run;  /* else nothing below is known */
+    bool has_sync; /* wait and signal below are known */
+    bool is_runtime;
+    bool waits_inside; /* it starts, then waits; else it waits, then starts */
+    enum ntk_wait_kind wait;
+    uint16_t wait_number;
+    uint32_t wait_value;
+    bool signals_event;     /* signal_number is that of an event */
+    uint16_t signal_number; /* NTK_PROGRAM_NO_NUMBER: none */
+    bool is_transfer;       /* it starts DMA */
+    bool done_is_event;
+    uint16_t done_number; /* changed when the data is there */
+    const char *queue;    /* of the transfer, as in the NEFF; NULL: not known */
+    uint32_t layer;
+    bool has_flops; /* it is a MATMUL whose work is known */
+    bool is_transpose;
+    uint64_t flops;
+    bool has_bytes;                   /* it is a transfer whose bytes are known */
+    uint64_t read_bytes, write_bytes; /* of device memory */
+};
+
+struct ntk_program {
+    const struct ntk_trace *trace;
+    size_t layer_count;
+    const char *
+        *layers;     /* "(no layer)", "(runtime)", then the names of the NEFF in order of number */
+    bool has_layers; /* any instruction that ran has a name */
+    struct ntk_slot_fact **facts; /* [core * engines + engine][slot] */
+};
+
+/* 0 or -ENOMEM. */
+int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_program);
+void ntk_program_destroy(struct ntk_program *program);
+
+static inline const struct ntk_slot_fact *
+ntk_program_fact(const struct ntk_program *program, size_t core,
+                 const struct ntk_trace_instruction *instruction)
+{
+    return &program->facts[core * NTK_NTFF_ENGINE_COUNT + instruction->engine][instruction->slot];
+}
+
+/* The queue whose transfers change this semaphore; NULL when the NEFF does not say. */
+const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t semaphore);
+
+#endif

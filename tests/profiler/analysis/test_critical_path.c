@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: traces put together by hand with one chain that decides and others that do not; the steps must lie
+ * end to end from the start of the execution to its end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/critical_path.h"
+#include "tests/support/hand_trace.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+
+struct answers {
+    struct ntk_program *program;
+    struct ntk_dependencies dependencies;
+    struct ntk_critical_path path;
+};
+
+static int64_t sum_of(const struct ntk_path_table *table)
+{
+    int64_t sum_ps = 0;
+
+    for (size_t i = 0; i < table->count; i++) {
+        sum_ps += table->shares[i].path_ps;
+    }
+    return sum_ps;
+}
+
+static void ask(struct hand_trace *h, struct answers *a)
+{
+    int64_t at_ps = 0;
+
+    hand_trace_end(h);
+    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
+    assert_int_equal(ntk_analysis_dependencies(a->program, &a->dependencies), 0);
+    assert_int_equal(ntk_analysis_critical_path(a->program, &a->dependencies, &a->path), 0);
+    for (size_t i = 0; i < a->path.step_count; i++) {
+        assert_int_equal(a->path.steps[i].start_ps, at_ps);
+        at_ps = a->path.steps[i].end_ps;
+    }
+    assert_int_equal(at_ps, h->trace.total_ps);
+    assert_int_equal(sum_of(&a->path.resources), h->trace.total_ps);
+    assert_int_equal(sum_of(&a->path.layers), h->trace.total_ps);
+    assert_int_equal(sum_of(&a->path.opcodes), a->path.kinds_ps[NTK_PATH_INSTRUCTION]);
+    assert_int_equal(sum_of(&a->path.instructions), a->path.kinds_ps[NTK_PATH_INSTRUCTION]);
+}
+
+static void done(struct hand_trace *h, struct answers *a)
+{
+    ntk_critical_path_fini(&a->path);
+    ntk_dependencies_fini(&a->dependencies);
+    ntk_program_destroy(a->program);
+    hand_trace_fini(h);
+}
+
+static void expect_step(const struct answers *a, size_t index, enum ntk_path_kind kind,
+                        int64_t start_ns, int64_t end_ns)
+{
+    assert_true(index < a->path.step_count);
+    assert_string_equal(ntk_path_kind_name(a->path.steps[index].kind), ntk_path_kind_name(kind));
+    assert_int_equal(a->path.steps[index].start_ps, NS(start_ns));
+    assert_int_equal(a->path.steps[index].end_ps, NS(end_ns));
+}
+
+/*
+ * SP begins a load 0-50 (layer "load"), its data is there at 500. PE multiplies 510-700 (layer "product",
+ * semaphore 9). ACT works 0-600 on something else and waits for PE: 700-900. DVE 0-300 decides nothing.
+ */
+static void the_chain_goes_through_the_load_and_the_product(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+    struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NOP);
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    copy.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPIO0", 20);
+    copy.done_semaphore = 20;
+    copy.done_value = 1;
+    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 4, NTK_DTYPE_FLOAT32);
+    copy.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 4, 4, NTK_DTYPE_FLOAT32);
+    copy.name_id = hand_trace_name(&h, 0, NTK_ISA_ENGINE_SP, "load");
+    product.imm[0] = 1;
+    product.wait_semaphore = 20;
+    product.wait_value = 1;
+    product.signal_semaphore = 9;
+    product.signal_value = 1;
+    product.name_id = hand_trace_name(&h, 0, NTK_ISA_ENGINE_PE, "product");
+    uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
+    uint32_t multiply = hand_trace_open(&h, 0, NTK_ISA_ENGINE_PE, &product);
+    uint32_t other = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    uint32_t last = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 1, NONE);
+    uint32_t aside = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, load, 0, 50);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, multiply, 510, 700);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, other, 0, 600);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, last, 700, 900);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, aside, 0, 300);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 500);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 700);
+    ask(&h, &a);
+
+    assert_int_equal(a.path.step_count, 6);
+    expect_step(&a, 0, NTK_PATH_INSTRUCTION, 0, 50);
+    expect_step(&a, 1, NTK_PATH_TRANSFER, 50, 500);
+    assert_string_equal(a.path.steps[1].queue, "qSPIO0");
+    expect_step(&a, 2, NTK_PATH_LATENCY, 500, 510);
+    expect_step(&a, 3, NTK_PATH_INSTRUCTION, 510, 700);
+    expect_step(&a, 4, NTK_PATH_INSTRUCTION, 700, 900);
+    expect_step(&a, 5, NTK_PATH_END, 900, 1000);
+    assert_int_equal(a.path.resources.shares[0].path_ps, NS(450)); /* the queue, the longest */
+    assert_string_equal(a.path.resources.shares[0].name, "qSPIO0");
+    assert_string_equal(a.path.layers.shares[0].name, "load");
+    assert_int_equal(a.path.layers.shares[0].path_ps, NS(500));
+    assert_string_equal(a.path.layers.shares[1].name, "(no layer)"); /* ACT; the end is nobody's */
+    assert_int_equal(a.path.layers.shares[1].path_ps, NS(200));
+    assert_string_equal(a.path.layers.shares[2].name, "product"); /* with its latency */
+    assert_int_equal(a.path.layers.shares[2].path_ps, NS(200));
+    done(&h, &a);
+}
+
+/* The engine's own instruction before it ended later than the change: that one was in the way. */
+static void a_change_that_came_early_is_not_on_the_path(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 400);
+    uint32_t first = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    uint32_t busy = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    uint32_t then = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, first, 0, 100);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 100);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, busy, 0, 300);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, then, 310, 400);
+    ask(&h, &a);
+
+    assert_int_equal(a.path.step_count, 3);
+    expect_step(&a, 0, NTK_PATH_INSTRUCTION, 0, 300);
+    expect_step(&a, 1, NTK_PATH_LATENCY, 300, 310);
+    expect_step(&a, 2, NTK_PATH_INSTRUCTION, 310, 400);
+    assert_int_equal(a.path.resources.shares[0].engine, NTK_NTFF_ENGINE_SCALAR);
+    done(&h, &a);
+}
+
+/* Two that overlap on one engine, and a chain of 100 that each wait for the other engine. */
+static void long_and_overlapping_chains_come_to_an_end(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1005);
+    uint32_t pe = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 10, 1, 9);
+    uint32_t act = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 1, 10);
+    for (uint32_t i = 0; i < 100; i++) {
+        bool is_pe = i % 2 == 0;
+        hand_trace_run(&h, 0, is_pe ? NTK_ISA_ENGINE_PE : NTK_ISA_ENGINE_ACT, is_pe ? pe : act,
+                       10 * i, 10 * i + 10);
+        hand_trace_change(&h, 0, is_pe ? NTK_NTFF_ENGINE_TENSOR : NTK_NTFF_ENGINE_SCALAR,
+                          is_pe ? 9 : 10, 1, 10 * i + 10);
+        hand_trace_change(&h, 0, is_pe ? NTK_NTFF_ENGINE_TENSOR : NTK_NTFF_ENGINE_SCALAR,
+                          is_pe ? 10 : 9, 0, 10 * i + 5);
+    }
+    uint32_t free = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, free, 995, 1005);
+    ask(&h, &a);
+
+    assert_int_equal(a.path.step_count, 101);
+    assert_int_equal(a.path.resources.count, 2);
+    assert_int_equal(a.path.resources.shares[0].path_ps, NS(505)); /* ACT */
+    assert_int_equal(a.path.resources.shares[1].path_ps, NS(500)); /* PE */
+    done(&h, &a);
+}
+
+/* The runtime's EVENT_SEMAPHORE waits while it runs: the path leaves it where it was let go. */
+static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
+{
+    static const uint8_t barrier[64] = {
+        [0] = 0xa0, [1] = 0x10, [32] = 0x01, [33] = 2, [34] = 0x13, [35] = 2, [36] = 1, [40] = 1
+    };
+    static const uint8_t opener[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 2 };
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
+    uint32_t wait = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_SP, barrier);
+    uint32_t open = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, opener);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, wait, 0, 500);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, open, 100, 450);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 2, 1, 460);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SYNC, 2, 2,
+                      500); /* its own, which it did not wait for */
+    ask(&h, &a);
+
+    assert_int_equal(a.path.step_count, 4);
+    expect_step(&a, 0, NTK_PATH_START, 0, 100);
+    expect_step(&a, 1, NTK_PATH_INSTRUCTION, 100, 450);
+    expect_step(&a, 2, NTK_PATH_LATENCY, 450, 460);
+    expect_step(&a, 3, NTK_PATH_INSTRUCTION, 460, 500);
+    done(&h, &a);
+}
+
+static void an_execution_without_instructions_is_all_start(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 2, "trn2.3xlarge", 100);
+    ask(&h, &a);
+    assert_int_equal(a.path.step_count, 1);
+    expect_step(&a, 0, NTK_PATH_START, 0, 100);
+    done(&h, &a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_chain_goes_through_the_load_and_the_product),
+        cmocka_unit_test(a_change_that_came_early_is_not_on_the_path),
+        cmocka_unit_test(long_and_overlapping_chains_come_to_an_end),
+        cmocka_unit_test(a_barrier_of_the_runtime_is_left_where_it_was_opened),
+        cmocka_unit_test(an_execution_without_instructions_is_all_start),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: traces put together by hand in which each gap has one cause; every engine's reasons and its work
+ * must add up to the execution.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/idle_reasons.h"
+#include "tests/support/hand_trace.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+
+struct answers {
+    struct ntk_program *program;
+    struct ntk_dependencies dependencies;
+    struct ntk_idle_reasons idle;
+};
+
+static void ask(struct hand_trace *h, struct answers *a)
+{
+    hand_trace_end(h);
+    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
+    assert_int_equal(ntk_analysis_dependencies(a->program, &a->dependencies), 0);
+    assert_int_equal(ntk_analysis_idle_reasons(a->program, &a->dependencies, &a->idle), 0);
+    for (size_t i = 0; i < a->idle.engine_count; i++) {
+        const struct ntk_idle_engine *engine = &a->idle.engines[i];
+        int64_t reasons_ps = 0;
+        int64_t rows_ps = 0;
+
+        for (unsigned r = 0; r < NTK_IDLE_REASON_COUNT; r++) {
+            reasons_ps += engine->reasons_ps[r];
+        }
+        for (size_t r = 0; r < engine->row_count; r++) {
+            rows_ps += engine->rows[r].idle_ps;
+        }
+        assert_int_equal(engine->idle_ps, reasons_ps);
+        assert_int_equal(engine->idle_ps, rows_ps);
+        assert_int_equal(engine->busy_ps + engine->idle_ps, h->trace.total_ps);
+    }
+}
+
+static void done(struct hand_trace *h, struct answers *a)
+{
+    ntk_idle_reasons_fini(&a->idle);
+    ntk_dependencies_fini(&a->dependencies);
+    ntk_program_destroy(a->program);
+    hand_trace_fini(h);
+}
+
+static const struct ntk_idle_engine *engine_of(const struct answers *a, unsigned engine)
+{
+    for (size_t i = 0; i < a->idle.engine_count; i++) {
+        if (a->idle.engines[i].engine == engine) {
+            return &a->idle.engines[i];
+        }
+    }
+    fail_msg("engine %u has no answer", engine);
+    return NULL;
+}
+
+/* PE works 100-300 and signals 9 at 300; ACT waits for it from 0, starts at 310, ends at 400; 1000 in all. */
+static void a_wait_is_the_engines_that_ended_it(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    uint32_t after = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, work, 100, 300);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, after, 310, 400);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 300);
+    ask(&h, &a);
+
+    const struct ntk_idle_engine *act = engine_of(&a, NTK_NTFF_ENGINE_SCALAR);
+    assert_int_equal(act->busy_ps, NS(90));
+    assert_int_equal(act->reasons_ps[NTK_IDLE_ENGINE], NS(300));
+    assert_int_equal(act->reasons_ps[NTK_IDLE_ISSUE], NS(10));
+    assert_int_equal(act->reasons_ps[NTK_IDLE_END], NS(600));
+    assert_int_equal(act->rows[1].reason, NTK_IDLE_ENGINE);
+    assert_int_equal(act->rows[1].number, 9);
+    assert_int_equal(act->rows[1].source, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(act->rows[1].opcode, NTK_NTFF_OPCODE_NOP);
+    assert_int_equal(act->rows[1].longest_ps, NS(300));
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->busy_ps, NS(200));
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_ISSUE], NS(100));
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_END], NS(700));
+    done(&h, &a);
+}
+
+/* What began the transfer names the queue; half of the wait was already over when PE came to it. */
+static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    copy.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPIO0", 20);
+    copy.done_semaphore = 20;
+    copy.done_value = 1;
+    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 4, NTK_DTYPE_FLOAT32);
+    copy.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 4, 4, NTK_DTYPE_FLOAT32);
+    uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
+    uint32_t before = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t after = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, load, 0, 50);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, before, 0, 400);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, after, 800, 1000);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 800);
+    ask(&h, &a);
+
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->busy_ps, NS(600));
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_DMA], NS(400));
+    assert_int_equal(pe->row_count, 1);
+    assert_string_equal(pe->rows[0].queue, "qSPIO0");
+    assert_int_equal(pe->rows[0].longest_at_ps, NS(400));
+    done(&h, &a);
+}
+
+/* 5 counts up at 100, 200, 300, 400; who waits for 3 was let go at 300, not by what came later. */
+static void the_change_that_made_it_true_ended_the_wait(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 600);
+    uint32_t count = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    uint32_t wait = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, 9, 3, NONE);
+    for (int i = 0; i < 4; i++) {
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, count, 100 * i, 100 * i + 100);
+        hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, (uint32_t)i + 1, 100 * i + 100);
+    }
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, wait, 450, 600);
+    ask(&h, &a);
+
+    const struct ntk_idle_engine *dve = engine_of(&a, NTK_NTFF_ENGINE_VECTOR);
+    assert_int_equal(dve->reasons_ps[NTK_IDLE_ENGINE], NS(300));
+    assert_int_equal(dve->reasons_ps[NTK_IDLE_ISSUE], NS(150));
+    done(&h, &a);
+}
+
+/* EVENT_SEMAPHORE is no work, and ends where the next instruction starts. */
+static void semaphore_instructions_are_idle(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
+    uint32_t semaphore = hand_trace_open(&h, 0, NTK_ISA_ENGINE_PE, &only);
+    uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, semaphore, 0, 200);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, work, 150, 500);
+    ask(&h, &a);
+
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->instruction_count, 2);
+    assert_int_equal(pe->busy_ps, NS(350));
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_ISSUE], NS(150));
+    done(&h, &a);
+}
+
+/* Head and body of a vendor's slots for Trainium2; for another generation their waits are not known. */
+static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
+{
+    static const uint8_t waiting[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };
+    static const uint8_t signalling[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 9 };
+
+    (void)state;
+    for (int is_known = 0; is_known < 2; is_known++) {
+        struct hand_trace h;
+        struct answers a;
+
+        hand_trace_begin(&h, 1, is_known ? "trn2.3xlarge" : "trn3.48xlarge", 1000);
+        uint32_t signal = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, signalling);
+        uint32_t wait = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_DVE, waiting);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, signal, 0, 300);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, wait, 300, 1000);
+        hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 300);
+        ask(&h, &a);
+        const struct ntk_idle_engine *dve = engine_of(&a, NTK_NTFF_ENGINE_VECTOR);
+        assert_int_equal(dve->reasons_ps[is_known ? NTK_IDLE_ENGINE : NTK_IDLE_UNKNOWN], NS(300));
+        if (is_known) {
+            assert_int_equal(dve->rows[0].opcode, NTK_NTFF_OPCODE_MATMUL);
+        }
+        done(&h, &a);
+    }
+}
+
+static void code_of_the_runtime_is_its_own_reason(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 0, 1, 0 };
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    h.subgraphs[0].insertions = &inserted;
+    h.subgraphs[0].insertion_count = 1;
+    uint32_t runtime = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t own = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, runtime, 600, 700);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, own, 750, 1000);
+    ask(&h, &a);
+
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_RUNTIME], NS(600));
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_ISSUE], NS(50));
+    assert_int_equal(pe->busy_ps, NS(350));
+    done(&h, &a);
+}
+
+static void without_a_length_there_is_no_answer(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 0);
+    hand_trace_end(&h);
+    assert_int_equal(ntk_program_create(&h.trace, &a.program), 0);
+    assert_int_equal(ntk_analysis_dependencies(a.program, &a.dependencies), 0);
+    assert_int_equal(ntk_analysis_idle_reasons(a.program, &a.dependencies, &a.idle), -ENODATA);
+    ntk_dependencies_fini(&a.dependencies);
+    ntk_program_destroy(a.program);
+    hand_trace_fini(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_is_the_engines_that_ended_it),
+        cmocka_unit_test(a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free),
+        cmocka_unit_test(the_change_that_made_it_true_ended_the_wait),
+        cmocka_unit_test(semaphore_instructions_are_idle),
+        cmocka_unit_test(a_vendors_waits_are_read_where_their_place_is_known),
+        cmocka_unit_test(code_of_the_runtime_is_its_own_reason),
+        cmocka_unit_test(without_a_length_there_is_no_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+#!/bin/bash
+# analyze - questions to a capture of an example, as a user asks them: sums that must hold, names that only the NEFF
+# has, and wrong usage.
+set -u
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-analyze-XXXXXX")
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks
+export NEURON_RT_LOG_LEVEL=QUIET
+unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir -m 700 hooks
+failures=0
+complain() {
+    printf 'FAILED: %s\n' "$*"
+    sed 's/^/    | /' err
+    failures=$((failures + 1))
+}
+analyze() { # EXIT-CODE ARGUMENT...
+    local wanted=$1
+    shift
+    neuron-profile analyze "$@" >printed 2>err
+    local got=$?
+    [ $got = "$wanted" ] || complain "analyze $*: exit code $got, not $wanted"
+}
+holds() { # FILTER: jq's, true
+    jq -e "$1" printed >/dev/null 2>err || complain "does not hold: $1"
+}
+neuron-packager example attention -o a.neff -s 512 || exit 1
+neuron-profile capture -n a.neff -s a.ntff >/dev/null 2>err || complain "capture"
+
+analyze 0 -s a.ntff -n a.neff --json
+holds '.idle.engines | length == 5'
+holds '.idle as $i | all($i.engines[]; (.busy_ns + .idle_ns - $i.total_ns | fabs) < 0.01)'
+holds 'all(.idle.engines[]; ([.waits[].idle_ns] | add) - .idle_ns | fabs < 0.01)'
+holds 'any(.idle.engines[].waits[]; .reason == "dma" and .queue == "qSyncIO0")'
+holds 'any(.idle.engines[].waits[]; .reason == "engine" and .changed_by == "tensor" and .opcode == "MATMUL")'
+holds '."critical-path" | ([.resources[].path_ratio] | add) - 1 | fabs < 1e-6'
+holds '."critical-path".steps | .[0].start_ns == 0 and ([.[1:][].start_ns] == [.[:-1][].end_ns])'
+holds '."critical-path" | .steps[-1].end_ns == .total_ns'
+
+# Without the NEFF queues have no names.
+analyze 0 -s a.ntff --json idle
+holds 'keys == ["idle"]'
+holds 'any(.idle.engines[].waits[]; .reason == "dma") and all(.idle.engines[].waits[]; .queue == null)'
+analyze 0 -s a.ntff critical-path
+grep -q '^No layers' printed || complain "does not say that there are no layers"
+analyze 0 -s a.ntff -n a.neff --output-file all.txt
+[ ! -s printed ] || complain "prints beside the file"
+analyze 0 --list
+for name in $(awk '{ print $1 }' printed); do
+    sed 's/\\-/-/g' "$NTK_SOURCE_DIR/profiler/neuron-profile.1" | grep -q "^\.B $name\$" ||
+        complain "the man page does not tell $name"
+done
+
+analyze 2 -s a.ntff nosuch
+grep -q "no analysis 'nosuch'" err || complain "what is wrong with nosuch"
+analyze 2
+analyze 1 -s a.neff
+analyze 1 -s /nonexistent.ntff
+[ $failures = 0 ]

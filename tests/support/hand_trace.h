@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hand_trace - a trace put together by hand, so that a test knows every answer by construction.
+ *
+ *   struct hand_trace h;
+ *   hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);              // one core, 1000 ns
+ *   uint32_t slot = hand_trace_open(&h, 0, NTK_ISA_ENGINE_PE, &instr);
+ *   hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, slot, 100, 200);    // ns
+ *   hand_trace_end(&h);                                          // sorted: h.trace may be read
+ *   hand_trace_fini(&h);
+ *
+ * Times are ns since the start of the execution. Lists are bounded; assertions guard them.
+ */
+#ifndef NTK_TESTS_HAND_TRACE_H
+#define NTK_TESTS_HAND_TRACE_H
+
+#include "profiler/trace/trace.h"
+#include "shared/formats/neff/isa.h"
+#include "shared/formats/neff/neff.h"
+
+#define HAND_TRACE_CORES 2
+#define HAND_TRACE_SLOTS 256
+#define HAND_TRACE_ITEMS 512
+
+struct hand_trace {
+    struct ntk_trace trace;
+    struct ntk_ntff ntff;
+    struct ntk_neff neff; /* with hand_trace_name() */
+    struct ntk_neff_subgraph neff_subgraphs[HAND_TRACE_CORES];
+    struct ntk_ntff_subgraph subgraphs[HAND_TRACE_CORES];
+    struct ntk_trace_core cores[HAND_TRACE_CORES];
+    struct ntk_ntff_buffer buffers[HAND_TRACE_CORES][NTK_NTFF_ENGINE_COUNT];
+    const char *names[HAND_TRACE_CORES][NTK_NTFF_ENGINE_COUNT][32];
+    struct ntk_neff_queue_set queue_sets[HAND_TRACE_CORES][8];
+    uint8_t *code[HAND_TRACE_CORES][NTK_NTFF_ENGINE_COUNT];
+};
+
+/* total_ns 0: the execution's length is not known. */
+void hand_trace_begin(struct hand_trace *h, size_t core_count, const char *instance_type,
+                      int64_t total_ns);
+/* Appends an instruction to the program of an engine; its slot. */
+uint32_t hand_trace_open(struct hand_trace *h, size_t core, unsigned engine,
+                         const struct ntk_isa_instr *instr);
+uint32_t hand_trace_slot(struct hand_trace *h, size_t core, unsigned engine,
+                         const uint8_t bytes[NTK_NTFF_SLOT_BYTES]);
+/* An instruction of the open encoding that waits and signals; NTK_ISA_NO_SEMAPHORE for neither. */
+uint32_t hand_trace_nop(struct hand_trace *h, size_t core, unsigned engine, unsigned wait,
+                        unsigned wait_value, unsigned signal);
+void hand_trace_run(struct hand_trace *h, size_t core, unsigned engine, uint32_t slot,
+                    int64_t start_ns, int64_t end_ns);
+/* Semaphore number gets the value, by an engine or NTK_NTFF_ENGINE_AXI. */
+void hand_trace_change(struct hand_trace *h, size_t core, unsigned source, unsigned number,
+                       uint32_t value, int64_t at_ns);
+void hand_trace_packet(struct hand_trace *h, size_t core, unsigned engine, unsigned queue,
+                       enum ntk_trace_dma_class dma_class, uint32_t bytes, int64_t start_ns,
+                       int64_t end_ns);
+/* The NEFF calls an instruction so; its name_id. From then on the trace has a NEFF. */
+uint32_t hand_trace_name(struct hand_trace *h, size_t core, unsigned engine, const char *name);
+/* The NEFF has a queue set whose transfers change the semaphore; its index. */
+uint32_t hand_trace_queue(struct hand_trace *h, size_t core, const char *name, unsigned semaphore);
+void hand_trace_end(struct hand_trace *h);
+void hand_trace_fini(struct hand_trace *h);
+
+#endif
