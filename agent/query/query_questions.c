@@ -140,7 +140,7 @@ static int add_executions(const struct ntk_store_executions *step, void *ctx)
     const struct answer *answer = ctx;
     bool watched = step->covered_ns > 0;
     bool detailed = watched && step->has_outcomes;
-    uint64_t all = step->completed + step->failed;
+    uint64_t all = step->completed + step->failed - step->unwatched; /* of watched_seconds */
 
     add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
     ntk_query_table_add_number(

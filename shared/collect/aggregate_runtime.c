@@ -20,6 +20,15 @@ static int replace_text(char **to, const char *from)
     return 0;
 }
 
+static void free_unwatched(struct unwatched *unwatched)
+{
+    if (unwatched) {
+        free(unwatched->total.entries);
+        free(unwatched->device.entries);
+        free(unwatched);
+    }
+}
+
 static void free_model(struct model_state *model)
 {
     free(model->total.entries);
@@ -38,6 +47,7 @@ void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_
         if (runtime->cores[i]) {
             free(runtime->cores[i]->total.entries);
             free(runtime->cores[i]->device.entries);
+            free_unwatched(runtime->cores[i]->unwatched);
             free(runtime->cores[i]);
         }
     }
@@ -91,6 +101,16 @@ static void load_dense(struct ntk_histogram_dense *dense, const uint64_t *bucket
     dense->sum_ns = sum_ns;
 }
 
+static void subtract_baseline(struct ntk_histogram_dense *dense, const struct baseline *base)
+{
+    for (size_t i = 0; i < base->count; i++) {
+        uint64_t *bucket = &dense->bucket[base->entries[i].bucket];
+
+        *bucket = ntk_aggregate_difference(*bucket, base->entries[i].count);
+    }
+    dense->sum_ns = ntk_aggregate_difference(dense->sum_ns, base->sum_ns);
+}
+
 /* The difference to the baseline, which becomes the reading. */
 static struct ntk_histogram take_histogram(struct ntk_aggregate *aggregate, struct baseline *base,
                                            const uint64_t *buckets, uint64_t sum_ns)
@@ -105,12 +125,7 @@ static struct ntk_histogram take_histogram(struct ntk_aggregate *aggregate, stru
         *base = old;
         return (struct ntk_histogram){ 0 };
     }
-    for (size_t i = 0; i < old.count; i++) {
-        uint64_t *bucket = &dense->bucket[old.entries[i].bucket];
-
-        *bucket = ntk_aggregate_difference(*bucket, old.entries[i].count);
-    }
-    dense->sum_ns = ntk_aggregate_difference(sum_ns, old.sum_ns);
+    subtract_baseline(dense, &old);
     free(old.entries);
     out = ntk_snapshot_histogram(aggregate->pending, dense);
     if (out.count == 0) {
@@ -225,6 +240,83 @@ static struct core_state *core_state(struct runtime_state *runtime, uint32_t cor
     return runtime->cores[core];
 }
 
+/* What is between the baseline, which stays, and the first reading. Without memory it is watched. */
+static void see_unwatched(struct ntk_aggregate *aggregate,
+                          const struct ntk_runtime_reading *reading,
+                          const struct ntk_ring_core *core, struct core_state *state)
+{
+    struct ntk_ring_histogram *histogram = &aggregate->histogram;
+    struct unwatched *unwatched = calloc(1, sizeof *unwatched);
+    uint64_t any = 0;
+
+    if (!unwatched) {
+        return;
+    }
+    core_counters(core, unwatched->counts);
+    for (size_t i = 0; i < COUNTER_COUNT; i++) {
+        unwatched->counts[i] = ntk_aggregate_difference(unwatched->counts[i], state->base[i]);
+        any |= unwatched->counts[i];
+    }
+    if (core->busy_ns < state->base[COUNTER_BUSY]) {
+        unwatched->counts[COUNTER_BUSY] = 0; /* as take_core() has it: busy time only waits */
+    }
+    if (any && core->has_histogram &&
+        reading->core_histogram(reading->ctx, core->core, histogram) == 0) {
+        load_dense(&aggregate->dense, histogram->total, histogram->total_sum_ns);
+        subtract_baseline(&aggregate->dense, &state->total);
+        set_baseline(&unwatched->total, &aggregate->dense);
+        load_dense(&aggregate->dense, histogram->device, histogram->device_sum_ns);
+        subtract_baseline(&aggregate->dense, &state->device);
+        set_baseline(&unwatched->device, &aggregate->dense);
+    }
+    if (any) {
+        state->unwatched = unwatched;
+    } else {
+        free_unwatched(unwatched);
+    }
+}
+
+static struct ntk_histogram histogram_of(struct ntk_aggregate *aggregate,
+                                         const struct baseline *base)
+{
+    struct ntk_histogram all = { .sum_ns = base->sum_ns,
+                                 .entries = base->entries,
+                                 .entry_count = base->count };
+
+    for (size_t i = 0; i < base->count; i++) {
+        all.count += base->entries[i].count;
+    }
+    ntk_histogram_dense_reset(&aggregate->dense);
+    ntk_histogram_dense_merge(&aggregate->dense, &all);
+    return ntk_snapshot_histogram(aggregate->pending, &aggregate->dense);
+}
+
+/* The part of a first period that nobody watched; at most the period. */
+static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggregate,
+                                                    struct core_state *state,
+                                                    const uint64_t period[COUNTER_COUNT],
+                                                    bool software)
+{
+    static const uint64_t no_total[COUNTER_COUNT];
+    struct unwatched *unwatched = state->unwatched;
+    struct ntk_core_sample *out = ntk_snapshot_alloc(aggregate->pending, 1, sizeof *out);
+
+    if (out) {
+        for (size_t i = 0; i < COUNTER_COUNT; i++) {
+            unwatched->counts[i] =
+                unwatched->counts[i] < period[i] ? unwatched->counts[i] : period[i];
+        }
+        ntk_aggregate_fill_core(out, unwatched->counts, no_total);
+        out->total_latency = histogram_of(aggregate, &unwatched->total);
+        if (software) {
+            out->device_latency = histogram_of(aggregate, &unwatched->device);
+        }
+    }
+    free_unwatched(unwatched);
+    state->unwatched = NULL;
+    return out;
+}
+
 /* Totals stored of an earlier collector's time. */
 static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading)
@@ -262,9 +354,7 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
 
         if (core) {
             core->read_ns = reading->cores[i].read_monotonic_ns;
-            core->unwatched_ns = reading->cores[i].busy_ns > core->base[COUNTER_BUSY]
-                                     ? reading->cores[i].busy_ns - core->base[COUNTER_BUSY]
-                                     : 0;
+            see_unwatched(aggregate, reading, &reading->cores[i], core);
         }
     }
     free(stored);
@@ -393,10 +483,10 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         state->base[i] = total[i];
         machine->period[i] += period[i];
     }
-    if (state->unwatched_ns > period[COUNTER_BUSY]) {
-        state->unwatched_ns = period[COUNTER_BUSY];
+    if (state->unwatched) {
+        out->unwatched = take_unwatched(aggregate, state, period, software);
+        machine->unwatched_ns += out->unwatched ? out->unwatched->busy_ns.period : 0;
     }
-    machine->unwatched_ns += state->unwatched_ns;
     /* Readings are taken a little before or after the period's ends: their own distance is what a core
      * can have been busy. A process that came or went meanwhile was idle for the rest of the period. */
     state->window_ns = state->read_ns > 0 && !reading->ended
@@ -916,14 +1006,12 @@ void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_sn
         for (size_t i = 0; i < sample->core_count; i++) {
             struct core_state *state = (*runtime)->cores[sample->cores[i].core];
             uint64_t window_ns = state ? state->window_ns : 0;
-            uint64_t unwatched_ns = state ? state->unwatched_ns : 0;
+            const struct ntk_core_sample *unwatched = sample->cores[i].unwatched;
+            uint64_t unwatched_ns = unwatched ? unwatched->busy_ns.period : 0;
 
             sample->cores[i].utilization =
                 ntk_aggregate_share(sample->cores[i].busy_ns.period - unwatched_ns,
                                     window_ns > 0 ? window_ns : snapshot->period_ns);
-            if (state) {
-                state->unwatched_ns = 0;
-            }
         }
         if (sample->has & NTK_RUNTIME_HAS_CPU) {
             double whole = period_ticks * (double)cpus;

@@ -44,15 +44,22 @@ struct baseline {
     uint64_t sum_ns;
 };
 
+/* What a core did between the stored totals and first sight: in the differences of its first period. */
+struct unwatched {
+    uint64_t counts[COUNTER_COUNT];
+    struct baseline total;
+    struct baseline device;
+};
+
 struct core_state {
     bool known;
-    bool moved;            /* the histograms changed last time: read them once more */
-    uint64_t read_ns;      /* when the counters were last read; 0 not yet */
-    uint64_t window_ns;    /* between the readings of this period, 0 when it has no two */
-    uint64_t unwatched_ns; /* busy before first sight, in the difference of the first period */
+    bool moved;         /* the histograms changed last time: read them once more */
+    uint64_t read_ns;   /* when the counters were last read; 0 not yet */
+    uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
     uint64_t base[COUNTER_COUNT];
     struct baseline total;
     struct baseline device;
+    struct unwatched *unwatched; /* until the first sample; NULL: nothing */
 };
 
 struct model_state {

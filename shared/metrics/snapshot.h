@@ -181,6 +181,10 @@ struct ntk_core_sample {
     struct ntk_count device_to_host_bytes;
     struct ntk_histogram total_latency;  /* of the period */
     struct ntk_histogram device_latency; /* of the period */
+    /* In the first period of an agent that goes on from stored totals: what of the periods and histograms
+     * above ran before, while nobody watched. It counts, but is in no rate or share. NULL: nothing; not
+     * in a report. */
+    const struct ntk_core_sample *unwatched;
 };
 
 /* ---- memory of a runtime ---- */
@@ -469,7 +473,7 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
 /*
  * The logical core `logical` (global) out of physical ones: utilization and the busy times (core and
  * engines) are means over lnc cores, everything else is the sum. The histograms are those of the one
- * core of the pair that has them. False when cores[] has none of its physical cores.
+ * core of the pair that has them; unwatched is NULL. False when cores[] has none of its physical cores.
  */
 bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
                                uint32_t logical, struct ntk_core_sample *out);

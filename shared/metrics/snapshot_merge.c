@@ -55,6 +55,27 @@ static struct ntk_histogram merge_histograms(struct ntk_snapshot *s,
 /* -- cores -------------------------------------------------------------------------------------- */
 
 static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
+                     const struct ntk_core_sample *older, struct weights w);
+
+static const struct ntk_core_sample *merge_unwatched(struct ntk_snapshot *s,
+                                                     const struct ntk_core_sample *older,
+                                                     const struct ntk_core_sample *newer,
+                                                     struct weights w)
+{
+    static const struct ntk_core_sample nothing;
+
+    if (!older && !newer) {
+        return NULL;
+    }
+    struct ntk_core_sample *copy = ntk_snapshot_alloc(s, 1, sizeof *copy);
+    if (copy) {
+        *copy = newer ? *newer : nothing;
+        add_core(s, copy, older ? older : &nothing, w);
+    }
+    return copy;
+}
+
+static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
                      const struct ntk_core_sample *older, struct weights w)
 {
     to->has |= older->has;
@@ -78,6 +99,7 @@ static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
     add(&to->device_to_host_bytes, older->device_to_host_bytes);
     to->total_latency = merge_histograms(s, &older->total_latency, &to->total_latency);
     to->device_latency = merge_histograms(s, &older->device_latency, &to->device_latency);
+    to->unwatched = merge_unwatched(s, older->unwatched, to->unwatched, w);
 }
 
 /* A core that only one part knows was idle in the other. */

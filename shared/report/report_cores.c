@@ -98,6 +98,20 @@ static double group_seconds(const struct ntk_snapshot *snapshot,
            (double)NTK_NS_PER_SECOND;
 }
 
+/* Takes what ran while nobody watched out of the counts that are shown as rates. */
+static void drop_unwatched(const struct ntk_runtime_sample *runtime, uint32_t lnc, uint32_t logical,
+                           struct ntk_core_sample *core)
+{
+    for (uint32_t i = 0; i < lnc; i++) {
+        const struct ntk_core_sample *part =
+            ntk_snapshot_find_core(runtime->cores, runtime->core_count, logical * lnc + i);
+        if (part && part->unwatched) {
+            core->flops.period -= part->unwatched->flops.period;
+            core->effective_flops.period -= part->unwatched->effective_flops.period;
+        }
+    }
+}
+
 static void key_rate(struct report_writer *w, const char *key, uint64_t count, double seconds)
 {
     double rate = seconds > 0 ? (double)count / seconds : 0;
@@ -115,6 +129,7 @@ static void write_core(struct report_writer *w, const struct ntk_runtime_sample 
     char name[48];
 
     ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, logical, &core);
+    drop_unwatched(runtime, lnc, logical, &core);
     report_key_number(w, logical);
     ntk_json_object_begin(&w->json);
     ntk_json_key_double(&w->json, "neuroncore_utilization", core.utilization * 100);

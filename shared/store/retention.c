@@ -29,7 +29,7 @@ static const struct {
                              "execution_minute", "model_minute", "error_log", "model_log" } },
     [NTK_STORE_HOUR] = { 0.1,
                          { "machine_hour", "device_hour", "process_hour", "core_hour",
-                           "execution_hour", "model_hour" } },
+                           "execution_hour", "model_hour", "unwatched" } },
 };
 
 /* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a value
@@ -53,6 +53,8 @@ static const char *const forget_process[] = {
     "DELETE FROM core_total WHERE process_id IN"
     " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
     "DELETE FROM memory_sample WHERE process_id IN"
+    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    "DELETE FROM unwatched WHERE process_id IN"
     " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
     "DELETE FROM model WHERE process_id IN"
     " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",

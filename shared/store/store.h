@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-#define NTK_STORE_SCHEMA_VERSION 2
+#define NTK_STORE_SCHEMA_VERSION 3
 /* Snapshots that wait for the disk at most. */
 #define NTK_STORE_QUEUE_MAX 64
 

@@ -88,6 +88,11 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
 
 /* ---- processes ---- */
 
+/* What executions are counted by; those that nobody watched have them too. */
+#define COUNTED                                                                     \
+    "process_id, completed, completed_with_err, completed_with_num_err, timed_out," \
+    " incorrect_input, failed_to_queue"
+
 static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
     " p.ended_ns, (SELECT count(*) FROM core_total t WHERE t.process_id = p.process_id),"
@@ -98,7 +103,8 @@ static const char process_columns[] =
 static const char execution_columns[] =
     " GROUP BY process_id) m USING (process_id) LEFT JOIN"
     " (SELECT process_id, add_up(completed) AS completed, add_up(completed_with_err +"
-    "  completed_with_num_err + timed_out + incorrect_input + failed_to_queue) AS failed FROM ";
+    "  completed_with_num_err + timed_out + incorrect_input + failed_to_queue) AS failed FROM"
+    " (SELECT " COUNTED " FROM ";
 
 static void take_process(sqlite3_stmt *statement, struct ntk_store_process *process)
 {
@@ -151,7 +157,11 @@ static int make_process_sql(struct ntk_store_reader *reader, const struct ntk_st
     ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_PROCESS, filter);
     ntk_buf_add_text(sql, execution_columns);
     ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_EXECUTION, filter);
-    ntk_buf_add_text(sql, " GROUP BY process_id) e USING (process_id) WHERE");
+    ntk_buf_add_format(sql,
+                       " UNION ALL SELECT " COUNTED " FROM unwatched WHERE time_ns > %" PRIu64
+                       " AND time_ns <= %" PRIu64
+                       ") GROUP BY process_id) e USING (process_id) WHERE",
+                       window->from_ns, window->to_ns);
     add_lifetime(sql, "p.first_seen_ns", "p.last_seen_ns", window);
     if (filter->process) {
         ntk_buf_add_text(sql, " AND (p.tag = ?1 OR CAST(p.pid AS TEXT) = ?1)");

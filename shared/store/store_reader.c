@@ -13,6 +13,7 @@
 #include "shared/store/store.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_reader_state.h"
+#include "shared/store/store_schema.h"
 #include "shared/store/store_sql.h"
 
 #define BUSY_TIMEOUT_MS 5000
@@ -103,10 +104,7 @@ int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader
     if (ret == 0 && version == 0) {
         ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "an empty database");
     } else if (ret == 0 && version < NTK_STORE_SCHEMA_VERSION) {
-        ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                          "schema version %lld of an older neuron-monitor; 'neuron-monitor --db' "
-                          "brings the file up to date",
-                          (long long)version);
+        ret = ntk_store_schema_read_older(reader->db, version, err);
     }
     if (ret == 0) {
         ret = ntk_tier_add_functions(reader->db, err);

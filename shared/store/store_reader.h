@@ -27,7 +27,7 @@ extern "C" {
 
 struct ntk_store_reader;
 
-/* Read-only; -ENOENT when there is no file, -EPROTO when it is no database of ours. */
+/* Read-only, files of older versions too (what they lack is not known, or none); -ENOENT when there is no file, -EPROTO when it is no database of ours. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
 void ntk_store_reader_close(struct ntk_store_reader *reader);
@@ -124,7 +124,8 @@ struct ntk_store_executions {
     /* With filter.model only completed and failed are known. */
     bool has_outcomes;
     uint64_t completed;
-    uint64_t failed; /* all other outcomes */
+    uint64_t failed;    /* all other outcomes */
+    uint64_t unwatched; /* of both, and of all below: ran while no agent was there, so in no rate */
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
     struct ntk_histogram total_latency;  /* empty: no execution, or not known */

@@ -41,6 +41,9 @@ int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store
  * and row_step_ns, only those of the filter: ?1 is its process, ?2 its model. */
 void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces,
                                enum ntk_tier_family family, const struct ntk_store_filter *filter);
+/* " AND ..." for the columns of a family that the filter is about. */
+void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family family,
+                                 const struct ntk_store_filter *filter);
 /* Binds ?1 and ?2. */
 void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filter *filter);
 

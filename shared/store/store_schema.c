@@ -38,22 +38,34 @@ static int to_1(sqlite3 *db, struct ntk_err *err)
     return ret == 0 ? fill_categories(db, err) : ret;
 }
 
-/* The text with each @ replaced by the name of the tier. */
-static int make_tier(sqlite3 *db, const char *name, struct ntk_err *err)
+static void add_replaced(struct ntk_buf *sql, const char *text, const char *from, const char *to)
+{
+    const char *next;
+
+    while ((next = strstr(text, from))) {
+        ntk_buf_add(sql, text, (size_t)(next - text));
+        ntk_buf_add_text(sql, to);
+        text = next + strlen(from);
+    }
+    ntk_buf_add_text(sql, text);
+}
+
+/* Runs the text with each `from` replaced. */
+static int exec_replaced(sqlite3 *db, const char *text, const char *from, const char *to,
+                         struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
 
-    for (const char *c = ntk_store_schema_2_tiers; *c; c++) {
-        if (*c == '@') {
-            ntk_buf_add_text(&sql, name);
-        } else {
-            ntk_buf_add_char(&sql, *c);
-        }
-    }
+    add_replaced(&sql, text, from, to);
     int ret = ntk_buf_ok(&sql) ? ntk_store_sql_exec(db, ntk_buf_text_get(&sql), err)
                                : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     ntk_buf_fini(&sql);
     return ret;
+}
+
+static int make_tier(sqlite3 *db, const char *name, struct ntk_err *err)
+{
+    return exec_replaced(db, ntk_store_schema_2_tiers, "@", name, err);
 }
 
 static int to_2(sqlite3 *db, struct ntk_err *err)
@@ -66,9 +78,15 @@ static int to_2(sqlite3 *db, struct ntk_err *err)
     return ret == 0 ? make_tier(db, "hour", err) : ret;
 }
 
+static int to_3(sqlite3 *db, struct ntk_err *err)
+{
+    return ntk_store_sql_exec(db, ntk_store_schema_3, err);
+}
+
 static int (*const steps[NTK_STORE_SCHEMA_VERSION])(sqlite3 *db, struct ntk_err *err) = {
     to_1,
     to_2,
+    to_3,
 };
 
 /* Views hold nothing, so those of an older version simply make room. */
@@ -135,6 +153,56 @@ int ntk_store_schema_update(sqlite3 *db, int64_t version, struct ntk_err *err)
     }
     if (ret < 0 && !sqlite3_get_autocommit(db)) {
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    return ret;
+}
+
+/* ---- older files as they lie ---- */
+
+/* What schema_2.sql adds to tables, as columns that are not known. */
+static const char older_1_views[] =
+    "CREATE TEMP VIEW process AS SELECT *, NULL AS uid, NULL AS software FROM main.process;"
+    "CREATE TEMP VIEW model AS SELECT *, NULL AS estimated, NULL AS load_time_ns,"
+    " NULL AS load_duration_ns, NULL AS unloaded_ns FROM main.model;"
+    "CREATE TEMP VIEW machine_sample AS SELECT *, NULL AS vcpu_io_wait_ratio,"
+    " NULL AS swap_total_bytes, NULL AS context_switches FROM main.machine_sample;"
+    "CREATE TEMP VIEW device_sample AS SELECT *, NULL AS stack_0_used_bytes,"
+    " NULL AS stack_1_used_bytes, NULL AS stack_2_used_bytes, NULL AS stack_3_used_bytes"
+    " FROM main.device_sample;"
+    "CREATE TEMP VIEW core_sample AS SELECT *, NULL AS in_flight, NULL AS host_to_device_bytes,"
+    " NULL AS device_to_host_bytes FROM main.core_sample;";
+
+/* The tables of a schema, empty and the connection's own. */
+static int make_own(sqlite3 *db, const char *schema, struct ntk_err *err)
+{
+    return exec_replaced(db, schema, "CREATE TABLE ", "CREATE TEMP TABLE ", err);
+}
+
+static int make_own_tier(sqlite3 *db, const char *name, struct ntk_err *err)
+{
+    struct ntk_buf table = { 0 };
+
+    add_replaced(&table, ntk_store_schema_2_tiers, "@", name);
+    int ret = ntk_buf_ok(&table) ? make_own(db, ntk_buf_text_get(&table), err)
+                                 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    ntk_buf_fini(&table);
+    return ret;
+}
+
+int ntk_store_schema_read_older(sqlite3 *db, int64_t version, struct ntk_err *err)
+{
+    int ret = ntk_store_sql_exec(db, "PRAGMA temp_store = MEMORY", err);
+
+    if (ret == 0 && version < 2) {
+        ret = ntk_store_sql_exec(db, older_1_views, err);
+        /* Its new tables stand behind its new columns. */
+        const char *tables = strstr(ntk_store_schema_2, "CREATE TABLE ");
+        ret = ret < 0 ? ret : make_own(db, tables ? tables : "", err);
+        ret = ret < 0 ? ret : make_own_tier(db, "minute", err);
+        ret = ret < 0 ? ret : make_own_tier(db, "hour", err);
+    }
+    if (ret == 0 && version < 3) {
+        ret = make_own(db, ntk_store_schema_3, err);
     }
     return ret;
 }

@@ -363,6 +363,13 @@ static uint64_t take_count(sqlite3_stmt *statement, int column)
     return (uint64_t)sqlite3_column_int64(statement, column);
 }
 
+/* What an answer is put together in. */
+struct telling {
+    struct ntk_histogram_dense total;
+    struct ntk_histogram_dense device;
+    struct ntk_histogram_entry entries[2][NTK_HISTOGRAM_BUCKETS];
+};
+
 static void take_executions(sqlite3_stmt *statement, bool of_model,
                             struct ntk_histogram_entry (*entries)[NTK_HISTOGRAM_BUCKETS],
                             struct ntk_store_executions *out)
@@ -385,17 +392,83 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
     }
 }
 
-/* Walks the steps and the rows side by side: a step without a row has no executions. */
-static int tell_steps(struct query *query, sqlite3_stmt *statement, bool of_model,
-                      ntk_store_executions_row row, void *ctx, struct ntk_err *err)
+/* ---- what nobody watched ---- */
+
+/* The rows of unwatched, by time; none for a model, whose counts begin with the watch. */
+static int prepare_unwatched(struct query *query, sqlite3_stmt **out_statement, struct ntk_err *err)
 {
-    struct ntk_histogram_entry(*entries)[NTK_HISTOGRAM_BUCKETS] = calloc(2, sizeof *entries);
+    struct ntk_buf sql = { 0 };
+
+    ntk_buf_add_text(&sql, "SELECT time_ns");
+    add_execution_columns(&sql, false);
+    ntk_buf_add_text(&sql, " FROM unwatched");
+    ntk_buf_add_format(&sql, " WHERE time_ns > %llu AND time_ns <= %llu",
+                       (unsigned long long)query->window.from_ns,
+                       (unsigned long long)query->window.to_ns);
+    ntk_store_window_add_filter(&sql, NTK_FAMILY_EXECUTION, query->filter);
+    ntk_buf_add_text(&sql, query->filter->model ? " AND 0" : "");
+    ntk_buf_add_text(&sql, " GROUP BY time_ns ORDER BY time_ns");
+    return prepare(query, &sql, out_statement, err);
+}
+
+static void merge_into(struct ntk_histogram *to, const struct ntk_histogram *more,
+                       struct ntk_histogram_dense *dense, struct ntk_histogram_entry *entries)
+{
+    ntk_histogram_dense_reset(dense);
+    ntk_histogram_dense_merge(dense, to);
+    ntk_histogram_dense_merge(dense, more);
+    to->count = dense->count;
+    to->sum_ns = dense->sum_ns;
+    to->entries = entries;
+    to->entry_count = ntk_histogram_dense_entries(dense, entries, NTK_HISTOGRAM_BUCKETS);
+}
+
+/* Adds the rows up to the end of the step. has_row: whether the statement stands on one. */
+static int add_unwatched(const struct query *query, sqlite3_stmt *statement, bool *has_row,
+                         struct telling *telling, struct ntk_store_executions *told,
+                         struct ntk_err *err)
+{
+    while (*has_row && take_count(statement, 0) <= told->end_ns) {
+        struct ntk_histogram_entry(*entries)[NTK_HISTOGRAM_BUCKETS] = calloc(2, sizeof *entries);
+        struct ntk_store_executions more = { 0 };
+        if (!entries) {
+            return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        }
+        take_executions(statement, false, entries, &more);
+        told->completed += more.completed;
+        told->failed += more.failed;
+        told->unwatched += more.completed + more.failed;
+        for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+            told->outcome[i] += more.outcome[i];
+        }
+        for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+            told->error_class[i] += more.error_class[i];
+        }
+        merge_into(&told->total_latency, &more.total_latency, &telling->total, telling->entries[0]);
+        merge_into(&told->device_latency, &more.device_latency, &telling->device,
+                   telling->entries[1]);
+        free(entries);
+        int code = sqlite3_step(statement);
+        *has_row = code == SQLITE_ROW;
+        if (code != SQLITE_ROW && code != SQLITE_DONE) {
+            return ntk_store_sql_error(query->reader->db, "database", err);
+        }
+    }
+    return 0;
+}
+
+/* Walks the steps and the rows side by side: a step without a row has no executions. */
+static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt *unwatched,
+                      bool of_model, ntk_store_executions_row row, void *ctx, struct ntk_err *err)
+{
+    struct telling *telling = calloc(1, sizeof *telling);
     int ret = 0;
     size_t index = 0;
 
-    if (!entries) {
+    if (!telling) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
+    bool has_unwatched = sqlite3_step(unwatched) == SQLITE_ROW;
     bool has_row = next_row(query, statement, &index, &ret, err);
     widen(query);
     for (size_t i = 0; ret == 0 && i < query->told_count; i++) {
@@ -408,14 +481,17 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, bool of_mode
         bool is_its =
             has_row && query->window.from_ns + (index + 1) * query->window.step_ns == point->end_ns;
         if (is_its) {
-            take_executions(statement, of_model, entries, &told);
+            take_executions(statement, of_model, telling->entries, &told);
         }
-        ret = row(&told, ctx);
+        if (told.covered_ns > 0) { /* a gap waits for the step in which somebody looked again */
+            ret = add_unwatched(query, unwatched, &has_unwatched, telling, &told, err);
+        }
+        ret = ret < 0 ? ret : row(&told, ctx);
         if (is_its && ret == 0) {
             has_row = next_row(query, statement, &index, &ret, err);
         }
     }
-    free(entries);
+    free(telling);
     return ret < 0 ? ret : 0;
 }
 
@@ -427,6 +503,7 @@ int ntk_store_reader_executions(struct ntk_store_reader *reader,
     struct query query = { 0 };
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *unwatched = NULL;
     bool of_model = filter->model != NULL;
     int ret = ntk_store_reader_begin(reader, err);
 
@@ -444,9 +521,11 @@ int ntk_store_reader_executions(struct ntk_store_reader *reader,
         ntk_buf_add_text(&sql, " GROUP BY 1 ORDER BY 1");
         ret = prepare(&query, &sql, &statement, err);
     }
+    ret = ret < 0 ? ret : prepare_unwatched(&query, &unwatched, err);
     if (ret == 0) {
-        ret = tell_steps(&query, statement, of_model, row, ctx, err);
+        ret = tell_steps(&query, statement, unwatched, of_model, row, ctx, err);
     }
+    sqlite3_finalize(unwatched);
     sqlite3_finalize(statement);
     ntk_store_reader_end(reader);
     fini(&query);

@@ -172,9 +172,8 @@ int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store
     return ret;
 }
 
-/* Which columns a family has to be told by. */
-static void add_filter(struct ntk_buf *sql, enum ntk_tier_family family,
-                       const struct ntk_store_filter *filter)
+void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family family,
+                                 const struct ntk_store_filter *filter)
 {
     bool has_process = family == NTK_FAMILY_PROCESS || family == NTK_FAMILY_CORE ||
                        family == NTK_FAMILY_EXECUTION || family == NTK_FAMILY_MODEL;
@@ -209,7 +208,7 @@ void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces
         ntk_tier_add_select(sql, family, piece->tier);
         ntk_buf_add_format(sql, " WHERE time_ns > %" PRIu64 " AND time_ns <= %" PRIu64,
                            piece->from_ns, piece->to_ns);
-        add_filter(sql, family, filter);
+        ntk_store_window_add_filter(sql, family, filter);
         ntk_buf_add_char(sql, ')');
         separator = " UNION ALL ";
     }

@@ -5,7 +5,11 @@
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3
 
-stored() { sqlite3 -readonly "$1" 'SELECT coalesce(sum(completed), 0) FROM execution_sample' 2>/dev/null; }
+# What was watched, and what the next agent found.
+stored() {
+    sqlite3 -readonly "$1" 'SELECT (SELECT coalesce(sum(completed), 0) FROM execution_sample) +
+        (SELECT coalesce(sum(completed), 0) FROM unwatched)' 2>/dev/null
+}
 more_than() { [ "$(stored "$1")" -gt "$2" ] && echo yes; }
 has_written() { [ -s "$1" ] && echo yes; }
 has_ended() { [ "$(sqlite3 -readonly "$1" 'SELECT count(*) FROM process WHERE ended_ns IS NOT NULL')" = 1 ] && echo yes; }
@@ -40,6 +44,8 @@ run() {
     [ "$(stored "$db")" = "$count" ] || fail "$signal: $count executions ran, $(stored "$db") are stored"
     [ "$(sqlite3 -readonly "$db" 'SELECT sum(completed) FROM core_total')" = "$count" ] ||
         fail "$signal: the totals are not $count"
+    [ "$(neuron-monitor query executions --db "$db" --json | jq 'map(.completed) | add')" = "$count" ] ||
+        fail "$signal: the question about executions does not add up to $count"
     [ "$(sqlite3 -readonly "$db" 'SELECT count(*) FROM process')" = 1 ] || fail "$signal: not one process"
     [ "$(sqlite3 -readonly "$db" 'PRAGMA integrity_check')" = ok ] || fail "$signal: the database is damaged"
 }

@@ -280,6 +280,13 @@ static void an_older_process_counts_from_its_stored_totals(void **state)
     assert_int_equal(runtime->cores[0].flops.period, 10000);
     assert_int_equal(runtime->total_latency.count, 100);
     assert_int_equal(runtime->total_latency.sum_ns, 100000);
+    /* all of which nobody watched; 4 more are watched */
+    assert_non_null(runtime->cores[0].unwatched);
+    assert_int_equal(runtime->cores[0].unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 100);
+    assert_int_equal(runtime->cores[0].unwatched->total_latency.count, 100);
+    execute(fake, 4, 1000);
+    sample(f, fake);
+    assert_null(finish(f)->runtimes[0].cores[0].unwatched);
     /* and a younger one is not looked up */
     fake = make_fake(f, 1, 43, BEGIN + 1);
     execute(fake, 7, 1000);
@@ -308,6 +315,16 @@ static void what_was_done_before_the_watch_is_in_no_share(void **state)
     assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.25);
     assert_true(f->snapshot->cores[3].utilization == 0.25);
     assert_int_equal(f->snapshot->cores[3].busy_ns.period, 40 * SECOND + SECOND / 4);
+    const struct ntk_core_sample *core = &f->snapshot->runtimes[0].cores[0];
+    assert_int_equal(core->outcome[NTK_OUTCOME_COMPLETED].period, 42);
+    assert_int_equal(core->total_latency.count, 42);
+    assert_int_equal(core->unwatched->busy_ns.period, 40 * SECOND);
+    assert_int_equal(core->unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 41);
+    assert_int_equal(core->unwatched->flops.period, 41 * 100);
+    assert_int_equal(core->unwatched->engine_busy_ns[NTK_ENGINE_PE].period, 41 * SECOND / 2);
+    assert_int_equal(core->unwatched->total_latency.count, 41);
+    assert_int_equal(core->unwatched->total_latency.sum_ns, 41 * SECOND);
+    assert_int_equal(core->unwatched->device_latency.count, 41);
     execute(fake, 1, SECOND / 2);
     fake->cores[0].read_monotonic_ns += SECOND;
     sample(f, fake);

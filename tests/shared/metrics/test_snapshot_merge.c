@@ -120,9 +120,38 @@ static void a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed(void *
     ntk_snapshot_destroy(both);
 }
 
+/* Method: one that the older part brings, and one in both; then the parts are freed. */
+static void what_nobody_watched_adds_up_and_is_not_borrowed(void **state)
+{
+    struct ntk_snapshot *older = test_sample_snapshot(1);
+    struct ntk_snapshot *newer = test_sample_snapshot(1);
+    struct ntk_core_sample *part = ntk_snapshot_alloc(older, 1, sizeof *part);
+    struct ntk_core_sample *more = ntk_snapshot_alloc(newer, 1, sizeof *more);
+
+    (void)state;
+    part->busy_ns.period = 70;
+    part->total_latency = older->runtimes[0].total_latency;
+    more->busy_ns.period = 5;
+    older->runtimes[0].cores[0].unwatched = part;
+    older->runtimes[0].cores[1].unwatched = part;
+    newer->runtimes[0].cores[1].unwatched = more;
+    uint64_t count = part->total_latency.count;
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+    const struct ntk_core_sample *cores = both->runtimes[1].cores;
+    assert_int_equal(cores[0].unwatched->busy_ns.period, 70);
+    assert_int_equal(cores[0].unwatched->total_latency.count, count);
+    assert_true(cores[0].unwatched->total_latency.entries[0].count > 0);
+    assert_int_equal(cores[1].unwatched->busy_ns.period, 75);
+    assert_null(both->runtimes[0].cores[0].unwatched);
+    ntk_snapshot_destroy(both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_nobody_watched_adds_up_and_is_not_borrowed),
         cmocka_unit_test(counts_and_histograms_add_up),
         cmocka_unit_test(shares_are_weighted_by_the_lengths),
         cmocka_unit_test(states_are_the_newer_ones),

@@ -17,6 +17,8 @@ struct test_period {
     uint64_t completed;
     uint64_t latency_ns; /* of each execution */
     uint64_t memory_bytes;
+    uint64_t
+        unwatched; /* executions of 1 ms that nobody watched, in the counts besides completed */
     bool ended;
     bool with_events;
     /* Kept between calls. */

@@ -439,6 +439,102 @@ static void periods_that_end_in_one_step_are_no_higher_rate(void **state)
 }
 
 /* Every metric can be asked of an empty and of a full file. */
+static int sum_executions(const struct ntk_store_executions *step, void *ctx)
+{
+    struct ntk_store_executions *sum = ctx;
+
+    sum->completed += step->completed;
+    sum->unwatched += step->unwatched;
+    sum->total_latency.count += step->total_latency.count;
+    sum->covered_ns += step->covered_ns;
+    assert_int_equal(step->outcome[NTK_OUTCOME_COMPLETED], step->completed);
+    return 0;
+}
+
+static int take_completed(const struct ntk_store_process *process, void *ctx)
+{
+    *(uint64_t *)ctx += process->completed;
+    return 0;
+}
+
+/* Method: an agent for 10 s, a gap of 100 s in which 5,000 executions run, an agent for 130 s more. */
+static void what_nobody_watched_counts_and_is_in_no_rate(void **state)
+{
+    struct fixture *f = *state;
+    static const uint64_t steps[] = { 0, 1, 7, 60, 3600 };
+    struct ntk_store_filter all = { 0 };
+    struct ntk_store_filter core = { .has_core = true, .core = 4 };
+    struct ntk_err err = { 0 };
+    size_t count;
+
+    f->period.completed = 2;
+    f->period.latency_ns = 1000;
+    for (uint64_t i = 1; i <= 240; i++) {
+        if (i > 10 && i <= 110) {
+            continue;
+        }
+        f->period.unwatched = i == 111 ? 5000 : 0;
+        put_at(f, i);
+    }
+    start_reading(f);
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct ntk_store_window window = { HOUR_0, HOUR_0 + 240 * SECOND, steps[i] * SECOND };
+        struct ntk_store_executions sum = { 0 };
+        assert_int_equal(
+            ntk_store_reader_executions(f->reader, &all, &window, sum_executions, &sum, &err), 0);
+        assert_int_equal(sum.completed, 2 * (140 * 2 + 5000)); /* two cores */
+        assert_int_equal(sum.unwatched, 2 * 5000);
+        assert_int_equal(sum.total_latency.count, sum.completed);
+        assert_int_equal(sum.covered_ns, 140 * SECOND);
+        sum = (struct ntk_store_executions){ 0 };
+        assert_int_equal(
+            ntk_store_reader_executions(f->reader, &core, &window, sum_executions, &sum, &err), 0);
+        assert_int_equal(sum.completed, 140 * 2 + 5000);
+    }
+    /* Before or after that second there is nothing of it. */
+    struct ntk_store_window before = { HOUR_0, HOUR_0 + 110 * SECOND, 0 };
+    struct ntk_store_window after = { HOUR_0 + 111 * SECOND, HOUR_0 + 240 * SECOND, 0 };
+    struct ntk_store_executions sum = { 0 };
+    assert_int_equal(
+        ntk_store_reader_executions(f->reader, &all, &before, sum_executions, &sum, &err), 0);
+    assert_int_equal(
+        ntk_store_reader_executions(f->reader, &all, &after, sum_executions, &sum, &err), 0);
+    assert_int_equal(sum.unwatched, 0);
+
+    for (size_t i = 1; i < sizeof steps / sizeof *steps; i++) {
+        static const struct {
+            enum ntk_store_metric metric;
+            double value;
+        } rates[] = { { NTK_STORE_UTILIZATION, 0.5 }, { NTK_STORE_EXECUTIONS, 2 } };
+        for (size_t r = 0; r < 2; r++) {
+            struct ntk_store_point *points =
+                series(f, rates[r].metric, &core, 0, 240, steps[i], &count);
+            for (size_t p = 0; p < count; p++) {
+                if (points[p].covered_ns > 0) {
+                    assert_close(points[p].value, rates[r].value);
+                }
+            }
+            free(points);
+        }
+    }
+    struct ntk_store_window whole = { HOUR_0, HOUR_0 + 240 * SECOND, 0 };
+    uint64_t completed = 0;
+    assert_int_equal(
+        ntk_store_reader_processes(f->reader, &all, &whole, take_completed, &completed, &err), 0);
+    assert_int_equal(completed, 2 * (140 * 2 + 5000));
+
+    sqlite3 *db = test_tier_open(f->path);
+    assert_int_equal(test_tier_number(db, "SELECT max(busy_ns) FROM core_sample"), SECOND / 2);
+    assert_int_equal(test_tier_number(db, "SELECT count(*) FROM unwatched"), 2);
+    assert_int_equal(test_tier_number(db, "SELECT min(time_ns) FROM unwatched"),
+                     (int64_t)(HOUR_0 + 111 * SECOND));
+    assert_int_equal(test_tier_number(db, "SELECT max(completed) FROM core_total"), 140 * 2 + 5000);
+    assert_int_equal(test_tier_number(db, "SELECT max(busy_percent) <= 50 FROM core_by_minute"), 1);
+    test_tier_check(db);
+    sqlite3_close(db);
+}
+
 static void every_metric_has_an_answer(void **state)
 {
     struct fixture *f = *state;
@@ -475,6 +571,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_questions_are_answered_with_a_sentence, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(periods_that_end_in_one_step_are_no_higher_rate, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_watched_counts_and_is_in_no_rate, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),
     };

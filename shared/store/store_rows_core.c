@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* store_rows_core - what a core of a process did: samples, executions, totals. */
+#include "shared/store/store_rows_state.h"
+
+#include <stdlib.h>
+
+#include "shared/store/store_histogram.h"
+
+static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
+                       const struct ntk_histogram *period)
+{
+    if (period->count > 0) {
+        ntk_histogram_dense_merge(dense, period);
+        ntk_buf_reset(blob);
+        ntk_store_histogram_encode_dense(dense, blob);
+    }
+}
+
+static void bind_count(struct ntk_rows_binder *binder, const struct ntk_count *count, bool is_total)
+{
+    ntk_rows_bind_u64(binder, is_total ? count->total : count->period);
+}
+
+/* Busy times to error classes, in the order of core_total and unwatched. */
+static void bind_counts(struct ntk_rows_binder *binder, const struct ntk_core_sample *core,
+                        bool is_total)
+{
+    const struct ntk_count *const counts[] = {
+        &core->flops,
+        &core->effective_flops,
+        &core->hbm_bytes_read,
+        &core->hbm_bytes_written,
+        &core->dma_bytes,
+        &core->host_to_device_bytes,
+        &core->device_to_host_bytes,
+    };
+
+    bind_count(binder, &core->busy_ns, is_total);
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        bind_count(binder, &core->engine_busy_ns[i], is_total);
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        bind_count(binder, counts[i], is_total);
+    }
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        bind_count(binder, &core->outcome[i], is_total);
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        bind_count(binder, &core->error_class[i], is_total);
+    }
+}
+
+static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                            struct ntk_rows_process *process, const struct ntk_core_sample *core,
+                            struct ntk_err *err)
+{
+    struct ntk_rows_core *state = NULL;
+    int ret = ntk_rows_get_core(rows, process, core->core, &state, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    add_period(&state->total, &state->total_blob, &core->total_latency);
+    add_period(&state->device, &state->device_blob, &core->device_latency);
+
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, PUT_CORE_TOTAL);
+    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
+    ntk_rows_bind_u64(&binder, core->core);
+    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
+    bind_counts(&binder, core, true);
+    ntk_rows_bind_blob(&binder, &state->total_blob);
+    ntk_rows_bind_blob(&binder, &state->device_blob);
+    return ntk_rows_bind_finish(rows, &binder, err);
+}
+
+static int write_core_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                             const struct ntk_rows_process *process,
+                             const struct ntk_core_sample *core, struct ntk_err *err)
+{
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_CORE);
+    bool has_engines = core->has & NTK_CORE_HAS_ENGINES;
+    bool has_bytes = core->has & NTK_CORE_HAS_BYTES;
+
+    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
+    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
+    ntk_rows_bind_u64(&binder, core->core);
+    ntk_rows_bind_u64(&binder, snapshot->period_ns);
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.period);
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        ntk_rows_bind_known(&binder, has_engines, core->engine_busy_ns[i].period);
+    }
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_FLOPS, core->flops.period);
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_EFFECTIVE_FLOPS,
+                        core->effective_flops.period);
+    ntk_rows_bind_known(&binder, has_bytes, core->hbm_bytes_read.period);
+    ntk_rows_bind_known(&binder, has_bytes, core->hbm_bytes_written.period);
+    ntk_rows_bind_known(&binder, has_bytes, core->dma_bytes.period);
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.total);
+    ntk_rows_bind_u64(&binder, core->in_flight);
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_TRANSFERS,
+                        core->host_to_device_bytes.period);
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_TRANSFERS,
+                        core->device_to_host_bytes.period);
+    return ntk_rows_bind_finish(rows, &binder, err);
+}
+
+static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                            const struct ntk_rows_process *process,
+                            const struct ntk_core_sample *core, struct ntk_err *err)
+{
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_EXECUTION);
+    uint64_t any = 0;
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        any |= core->outcome[i].period;
+        total += core->outcome[i].total;
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        any |= core->error_class[i].period;
+    }
+    if (!any) {
+        return 0;
+    }
+    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
+    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
+    ntk_rows_bind_u64(&binder, core->core);
+    ntk_rows_bind_u64(&binder, snapshot->period_ns);
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        ntk_rows_bind_u64(&binder, core->outcome[i].period);
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        ntk_rows_bind_u64(&binder, core->error_class[i].period);
+    }
+    ntk_rows_bind_u64(&binder, total);
+    ntk_rows_bind_percentiles(&binder, &core->total_latency, 3);
+    ntk_rows_bind_percentiles(&binder, &core->device_latency, 2);
+    ntk_rows_bind_histogram(&binder, &core->total_latency, &rows->scratch);
+    ntk_rows_bind_histogram(&binder, &core->device_latency, &rows->scratch_2);
+    return ntk_rows_bind_finish(rows, &binder, err);
+}
+
+/* ---- what nobody watched ---- */
+
+/* A histogram while it is taken apart. */
+struct difference {
+    struct ntk_histogram_dense whole;
+    struct ntk_histogram_dense part;
+    struct ntk_histogram_entry entries[2][NTK_HISTOGRAM_BUCKETS];
+};
+
+static struct ntk_histogram subtract_histogram(struct difference *difference,
+                                               const struct ntk_histogram *whole,
+                                               const struct ntk_histogram *part,
+                                               struct ntk_histogram_entry *entries)
+{
+    ntk_histogram_dense_reset(&difference->whole);
+    ntk_histogram_dense_reset(&difference->part);
+    ntk_histogram_dense_merge(&difference->whole, whole);
+    ntk_histogram_dense_merge(&difference->part, part);
+    ntk_histogram_dense_difference(&difference->whole, &difference->part, &difference->part);
+    return (struct ntk_histogram){
+        .count = difference->part.count,
+        .sum_ns = difference->part.sum_ns,
+        .entries = entries,
+        .entry_count =
+            ntk_histogram_dense_entries(&difference->part, entries, NTK_HISTOGRAM_BUCKETS),
+    };
+}
+
+/* The sample without its unwatched part; its histograms lie in difference. */
+static struct ntk_core_sample take_watched(const struct ntk_core_sample *core,
+                                           struct difference *difference)
+{
+    const struct ntk_core_sample *part = core->unwatched;
+    struct ntk_core_sample watched = *core;
+
+    watched.busy_ns.period -= part->busy_ns.period;
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        watched.engine_busy_ns[i].period -= part->engine_busy_ns[i].period;
+    }
+    watched.flops.period -= part->flops.period;
+    watched.effective_flops.period -= part->effective_flops.period;
+    watched.hbm_bytes_read.period -= part->hbm_bytes_read.period;
+    watched.hbm_bytes_written.period -= part->hbm_bytes_written.period;
+    watched.dma_bytes.period -= part->dma_bytes.period;
+    watched.host_to_device_bytes.period -= part->host_to_device_bytes.period;
+    watched.device_to_host_bytes.period -= part->device_to_host_bytes.period;
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        watched.outcome[i].period -= part->outcome[i].period;
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        watched.error_class[i].period -= part->error_class[i].period;
+    }
+    watched.total_latency = subtract_histogram(difference, &core->total_latency,
+                                               &part->total_latency, difference->entries[0]);
+    watched.device_latency = subtract_histogram(difference, &core->device_latency,
+                                                &part->device_latency, difference->entries[1]);
+    return watched;
+}
+
+static int write_unwatched(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                           struct ntk_rows_process *process, const struct ntk_core_sample *core,
+                           struct ntk_err *err)
+{
+    struct ntk_rows_core *state = NULL;
+    int ret = ntk_rows_get_core(rows, process, core->core, &state, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_UNWATCHED);
+    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
+    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
+    ntk_rows_bind_u64(&binder, core->core);
+    ntk_rows_bind_known(&binder, state->since_ns, state->since_ns);
+    bind_counts(&binder, core->unwatched, false);
+    ntk_rows_bind_histogram(&binder, &core->unwatched->total_latency, &rows->scratch);
+    ntk_rows_bind_histogram(&binder, &core->unwatched->device_latency, &rows->scratch_2);
+    return ntk_rows_bind_finish(rows, &binder, err);
+}
+
+static int write_samples(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                         struct ntk_rows_process *process, const struct ntk_core_sample *core,
+                         struct ntk_err *err)
+{
+    int ret = write_core_sample(rows, snapshot, process, core, err);
+
+    return ret < 0 ? ret : write_executions(rows, snapshot, process, core, err);
+}
+
+int ntk_rows_write_core(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                        struct ntk_rows_process *process, const struct ntk_core_sample *core,
+                        struct ntk_err *err)
+{
+    int ret = 0;
+
+    if (core->unwatched) {
+        struct difference *difference = malloc(sizeof *difference);
+        if (!difference) {
+            return ntk_rows_out_of_memory(err);
+        }
+        const struct ntk_core_sample watched = take_watched(core, difference);
+        ret = write_unwatched(rows, snapshot, process, core, err);
+        ret = ret < 0 ? ret : write_samples(rows, snapshot, process, &watched, err);
+        free(difference);
+    } else {
+        ret = write_samples(rows, snapshot, process, core, err);
+    }
+    return ret < 0 ? ret : write_core_total(rows, snapshot, process, core, err);
+}

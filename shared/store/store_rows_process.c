@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* store_rows_process - which row a process has, and what is kept of it between two snapshots. */
+#include "shared/store/store_rows_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shared/store/store_histogram.h"
+#include "shared/store/store_sql.h"
+
+#define KEY_BYTES 128
+
+void ntk_rows_destroy_process(struct ntk_rows_process *process)
+{
+    ntk_map_each(entry, &process->cores) {
+        struct ntk_rows_core *core = entry->value;
+        ntk_buf_fini(&core->total_blob);
+        ntk_buf_fini(&core->device_blob);
+        free(core);
+    }
+    ntk_map_each(entry, &process->memory) {
+        free(entry->value);
+    }
+    ntk_map_fini(&process->cores);
+    ntk_map_fini(&process->memory);
+    free(process);
+}
+
+static int find_process_row(struct ntk_store_rows *rows, const char *boot_id, uint32_t header_pid,
+                            uint64_t start_time, int64_t *out_id, struct ntk_err *err)
+{
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, FIND_PROCESS);
+    int ret = 0;
+
+    ntk_rows_bind_text(&binder, boot_id);
+    ntk_rows_bind_u64(&binder, header_pid);
+    ntk_rows_bind_u64(&binder, start_time);
+    int step = sqlite3_step(binder.statement);
+    if (step == SQLITE_ROW) {
+        *out_id = sqlite3_column_int64(binder.statement, 0);
+        ret = 1;
+    } else if (step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(rows->db, "database", err);
+    }
+    sqlite3_reset(binder.statement);
+    sqlite3_clear_bindings(binder.statement);
+    return ret;
+}
+
+/* runtime may be NULL for an event of a process that has no sample. */
+int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                         uint32_t header_pid, uint64_t start_time,
+                         const struct ntk_runtime_sample *runtime, struct ntk_rows_process **out,
+                         struct ntk_err *err)
+{
+    char key[KEY_BYTES];
+    int64_t id = 0;
+
+    snprintf(key, sizeof key, "%s/%" PRIu32 "/%" PRIu64, snapshot->boot_id, header_pid, start_time);
+    *out = ntk_map_get(&rows->processes, key);
+    if (*out) {
+        return 0;
+    }
+    int found = find_process_row(rows, snapshot->boot_id, header_pid, start_time, &id, err);
+    if (found < 0) {
+        return found;
+    }
+    if (!found) {
+        struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_PROCESS);
+        ntk_rows_bind_text(&binder, snapshot->boot_id);
+        ntk_rows_bind_u64(&binder, header_pid);
+        ntk_rows_bind_u64(&binder, start_time);
+        ntk_rows_bind_u64(&binder, runtime ? runtime->pid : header_pid);
+        ntk_rows_bind_text(&binder, runtime ? runtime->tag : "");
+        ntk_rows_bind_text(&binder, runtime ? runtime->command : "");
+        ntk_rows_bind_text(&binder, runtime ? runtime->user : "");
+        ntk_rows_bind_text(&binder, runtime ? runtime->container : "");
+        ntk_rows_bind_text(&binder, runtime ? runtime->runtime_version : "");
+        ntk_rows_bind_text(&binder, runtime ? runtime->framework_version : "");
+        ntk_rows_bind_text(&binder, runtime ? runtime->instance_type : "");
+        ntk_rows_bind_u64(&binder, runtime ? runtime->lnc : 1);
+        ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
+        ntk_rows_bind_known(&binder, runtime, runtime ? runtime->uid : 0);
+        ntk_rows_bind_known(&binder, runtime, runtime && runtime->software);
+        int ret = ntk_rows_bind_finish(rows, &binder, err);
+        if (ret < 0) {
+            return ret;
+        }
+        id = sqlite3_last_insert_rowid(rows->db);
+    }
+    struct ntk_rows_process *process = calloc(1, sizeof *process);
+    if (!process || ntk_map_put(&rows->processes, key, process) < 0) {
+        free(process);
+        return ntk_rows_out_of_memory(err);
+    }
+    process->id = id;
+    *out = process;
+    return found ? ntk_rows_load_memory(rows, process, err) : 0;
+}
+
+static int load_histograms(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
+                           uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
+{
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, FIND_HISTOGRAMS);
+    int ret = 0;
+
+    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
+    ntk_rows_bind_u64(&binder, core);
+    int step = sqlite3_step(binder.statement);
+    if (step == SQLITE_ROW) {
+        /* A blob that cannot be read starts anew: the counts beside it stay right. */
+        (void)ntk_store_histogram_decode(sqlite3_column_blob(binder.statement, 0),
+                                         (size_t)sqlite3_column_bytes(binder.statement, 0),
+                                         &state->total);
+        (void)ntk_store_histogram_decode(sqlite3_column_blob(binder.statement, 1),
+                                         (size_t)sqlite3_column_bytes(binder.statement, 1),
+                                         &state->device);
+        state->since_ns = (uint64_t)sqlite3_column_int64(binder.statement, 2);
+    } else if (step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(rows->db, "database", err);
+    }
+    sqlite3_reset(binder.statement);
+    sqlite3_clear_bindings(binder.statement);
+    return ret;
+}
+
+int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
+                      struct ntk_rows_core **out, struct ntk_err *err)
+{
+    struct ntk_rows_core *state = ntk_map_get_number(&process->cores, core);
+
+    if (!state) {
+        state = calloc(1, sizeof *state);
+        if (!state || ntk_map_put_number(&process->cores, core, state) < 0) {
+            free(state);
+            return ntk_rows_out_of_memory(err);
+        }
+        int ret = load_histograms(rows, process, core, state, err);
+        if (ret < 0) {
+            return ret;
+        }
+        ntk_store_histogram_encode_dense(&state->total, &state->total_blob);
+        ntk_store_histogram_encode_dense(&state->device, &state->device_blob);
+    }
+    *out = state;
+    return 0;
+}
+
+/* Processes that ended are not asked for again. */
+void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        char key[KEY_BYTES];
+        if (!runtime->ended) {
+            continue;
+        }
+        snprintf(key, sizeof key, "%s/%" PRIu32 "/%" PRIu64, snapshot->boot_id, runtime->header_pid,
+                 runtime->start_time);
+        struct ntk_rows_process *process = ntk_map_remove(&rows->processes, key);
+        if (process) {
+            ntk_rows_destroy_process(process);
+        }
+    }
+}

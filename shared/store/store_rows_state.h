@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_rows_state - what the parts of store_rows share: the statements, how a row is bound, and what is
+ * kept of each process between two snapshots.
+ *
+ * store_rows.c walks a snapshot, store_rows_process.c knows the processes, store_rows_core.c writes
+ * cores and executions, store_rows_memory.c rows of memory, store_rows_event.c the logs.
+ * Private to shared/store. Threads: the writer's.
+ */
+#ifndef NTK_SHARED_STORE_STORE_ROWS_STATE_H
+#define NTK_SHARED_STORE_STORE_ROWS_STATE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/map.h"
+#include "shared/store/store_machine.h"
+#include "shared/store/store_rows.h"
+
+enum ntk_rows_statement {
+    FIND_PROCESS,
+    ADD_PROCESS,
+    SEE_PROCESS,
+    PUT_MODEL,
+    ADD_MACHINE,
+    ADD_DEVICE,
+    ADD_PROCESS_SAMPLE,
+    ADD_CORE,
+    ADD_EXECUTION,
+    ADD_MODEL_SAMPLE,
+    ADD_MEMORY,
+    PUT_MEMORY_LAST,
+    PUT_CORE_TOTAL,
+    ADD_UNWATCHED,
+    FIND_HISTOGRAMS,
+    FIND_MEMORY,
+    ADD_MEMORY_LOG,
+    ADD_ERROR_LOG,
+    ADD_MODEL_LOG,
+    STATEMENT_COUNT
+};
+
+struct ntk_rows_core {
+    struct ntk_histogram_dense total;
+    struct ntk_histogram_dense device;
+    struct ntk_buf total_blob; /* encoded again only when the period added something */
+    struct ntk_buf device_blob;
+    uint64_t since_ns; /* of the totals that an earlier writer left */
+};
+
+struct ntk_rows_memory {
+    uint64_t current_bytes;
+    uint64_t peak_bytes;
+    uint64_t generation; /* of the last snapshot that had the row */
+};
+
+struct ntk_rows_process {
+    int64_t id;
+    struct ntk_map cores;  /* core -> struct ntk_rows_core */
+    struct ntk_map memory; /* memory_key() -> struct ntk_rows_memory */
+};
+
+struct ntk_store_rows {
+    sqlite3 *db;
+    sqlite3_stmt *statements[STATEMENT_COUNT];
+    struct ntk_map processes; /* process_key() -> struct ntk_rows_process */
+    struct ntk_store_machine machine;
+    uint64_t generation;
+    uint64_t row_count;
+    struct ntk_buf scratch;
+    struct ntk_buf scratch_2;
+};
+
+/* Binds the columns of one row in order; a parameter of SQLite counts from 1. */
+struct ntk_rows_binder {
+    sqlite3_stmt *statement;
+    int next;
+};
+
+struct ntk_rows_binder ntk_rows_bind_start(struct ntk_store_rows *rows, enum ntk_rows_statement id);
+void ntk_rows_bind_u64(struct ntk_rows_binder *binder, uint64_t value);
+void ntk_rows_bind_known(struct ntk_rows_binder *binder, bool known, uint64_t value);
+void ntk_rows_bind_ratio(struct ntk_rows_binder *binder, bool known, double value);
+void ntk_rows_bind_text(struct ntk_rows_binder *binder, const char *text);
+void ntk_rows_bind_blob(struct ntk_rows_binder *binder, const struct ntk_buf *buf);
+void ntk_rows_bind_core(struct ntk_rows_binder *binder, uint32_t core);
+/* Runs the statement to its end: one row is written. */
+int ntk_rows_bind_finish(struct ntk_store_rows *rows, struct ntk_rows_binder *binder,
+                         struct ntk_err *err);
+/* Binds p50 and p99, and the largest when asked. */
+void ntk_rows_bind_percentiles(struct ntk_rows_binder *binder,
+                               const struct ntk_histogram *histogram, size_t count);
+void ntk_rows_bind_histogram(struct ntk_rows_binder *binder, const struct ntk_histogram *histogram,
+                             struct ntk_buf *scratch);
+
+int ntk_rows_out_of_memory(struct ntk_err *err);
+
+/* ---- the processes ---- */
+
+/* runtime may be NULL for an event of a process that has no sample. */
+int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                         uint32_t header_pid, uint64_t start_time,
+                         const struct ntk_runtime_sample *runtime, struct ntk_rows_process **out,
+                         struct ntk_err *err);
+/* What is known of a core of the process, loaded when it is first asked for. */
+int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
+                      struct ntk_rows_core **out, struct ntk_err *err);
+void ntk_rows_destroy_process(struct ntk_rows_process *process);
+/* Processes that ended are not asked for again. */
+void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot);
+
+/* ---- rows ---- */
+
+/* What the rows of a process were when the last writer stopped. */
+int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *process,
+                         struct ntk_err *err);
+int ntk_rows_write_memory(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                          struct ntk_rows_process *process,
+                          const struct ntk_runtime_sample *runtime, struct ntk_err *err);
+int ntk_rows_write_core(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                        struct ntk_rows_process *process, const struct ntk_core_sample *core,
+                        struct ntk_err *err);
+int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                         const struct ntk_event_sample *event, struct ntk_err *err);
+
+#endif
