@@ -1,12 +1,37 @@
-# lib.sh - what the end-to-end scripts share; sourced first: a scratch folder as working folder, with a
-# hooks folder of its own and a small software machine, both gone at the end with every process in pids.
+# lib.sh - what test scripts share; sourced first: a scratch folder as working folder, with a hooks folder of
+# its own and a small software machine. At the end, whatever ends the script, both are gone with every process that
+# was started with this hooks folder.
 set -euo pipefail
 export PATH=$NTK_BIN_DIR:$PATH
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
 export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
 mkdir -m 700 "$NEURON_HOOKS_DIR"
 pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+# Kills whatever was started with our hooks folder; a server that became a daemon, too.
+end_processes() {
+    local file
+    for file in $(grep -lszxF "NEURON_HOOKS_DIR=$NEURON_HOOKS_DIR" /proc/[0-9]*/environ); do
+        file=${file#/proc/}
+        kill -9 "${file%/environ}" 2>/dev/null || true
+    done
+}
+# A time-out kills this script and its children, and no trap runs: who cleans up then is no child of it and knows
+# no hooks folder.
+(
+    hooks=$NEURON_HOOKS_DIR
+    unset NEURON_HOOKS_DIR
+    setsid bash -c 'tail -s 0.2 --pid="$2" -f /dev/null
+        NEURON_HOOKS_DIR=$3
+        '"$(declare -f end_processes)"'
+        end_processes
+        rm -rf "$1"' watch "$scratch" $$ "$hooks" </dev/null >/dev/null 2>&1 &
+)
+finish() {
+    kill -9 "${pids[@]}" 2>/dev/null || true # who has another environment
+    end_processes
+    rm -rf "$scratch" 2>/dev/null || rm -rf "$scratch" # the last words of one that is being killed
+}
+trap finish EXIT
 cd "$scratch"
 
 # needs PROGRAM...: skips the test where one is missing.
@@ -20,6 +45,9 @@ fail() {
     exit 1
 }
 
+# has GREP-ARGUMENT...: as grep -q behind a pipe, but it reads to the end, so that the writer does not fail.
+has() { grep -c "$@" >/dev/null; }
+
 # Polls a command until it prints yes, at most 90 s.
 wait_for() {
     local end=$((SECONDS + 90))
@@ -28,6 +56,9 @@ wait_for() {
         sleep 0.05
     done
 }
+
+# tmux with a server of this script's own.
+tmx() { env -u TMUX tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
 
 # The executions that completed, summed over files of JSON lines.
 completed_in_reports() {

@@ -3,9 +3,6 @@
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux
 export COLUMNS=120 LC_ALL=C.UTF-8
-unset TMUX
-tmx() { tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
-trap 'tmx kill-server 2>/dev/null; kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 
 neuron-packager example mlp -o mlp.neff
 NEURON_PROCESS_TAG=faraway neuron-bench exec mlp.neff --cores 0 --rate 50 --duration 10m >/dev/null &
@@ -32,8 +29,8 @@ pids+=("$agent")
 is_up() { [ -n "$(port_of agent.log)" ] && echo yes; }
 wait_for is_up
 port=$(port_of agent.log)
-neuron-top --connect "http://127.0.0.1:$port" --once | grep -q faraway || fail "--connect shows nothing"
-neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | grep -q faraway || fail "a whole URL shows nothing"
+neuron-top --connect "http://127.0.0.1:$port" --once | has faraway || fail "--connect shows nothing"
+neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | has faraway || fail "a whole URL shows nothing"
 code=0
 neuron-top --connect "http://127.0.0.1:$port/nothing" --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && grep -q 'status 404' err || fail "a wrong path: code $code: $(cat err)"
@@ -47,7 +44,7 @@ neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$
 tmx new-session -d -s keep cat # the server lives as long as a session
 # A terminal: keys work, a lost connection is told, a new one is taken.
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --connect http://127.0.0.1:$port; echo status=\$?; exec cat"
-shows() { tmx capture-pane -p -t top | grep -q -e "$1" && echo yes; }
+shows() { tmx capture-pane -p -t top | has -e "$1" && echo yes; }
 wait_for shows faraway
 tmx send-keys -t top f
 wait_for shows 'Total: .*TF'

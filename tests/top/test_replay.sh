@@ -3,9 +3,6 @@
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager tmux sqlite3
 export COLUMNS=120 LC_ALL=C.UTF-8 TZ=UTC
-unset TMUX
-tmx() { tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
-trap 'tmx kill-server 2>/dev/null; kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 
 # A recording: an application runs for a while, then nothing does.
 neuron-monitor --quiet --db history.db &
@@ -37,7 +34,7 @@ done
 
 tmx new-session -d -s keep cat
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --from history.db; echo status=\$?; exec cat"
-shows() { tmx capture-pane -p -t top | grep -q -e "$1" && echo yes; }
+shows() { tmx capture-pane -p -t top | has -e "$1" && echo yes; }
 moment() { tmx capture-pane -p -t top | sed -n 's/.*recorded at \([0-9: -]*\).*/\1/p'; }
 wait_for shows 'recorded at 20.*UTC'
 tmx send-keys -t top Space

@@ -1,0 +1,26 @@
+# ends.sh - a script that uses lib.sh ends by itself, by a signal, or killed as a time-out does it: no process and no
+# folder of it stays, not even a process that has become a daemon.
+. "$(dirname "$0")/../lib.sh"
+
+cat >script.sh <<'EOF'
+. "$1"
+sleep 600 &
+pids+=($!)
+(setsid sleep 601 &)
+echo "$scratch" >"$2.new" && mv "$2.new" "$2"
+$3
+EOF
+processes() { grep -lszxF "NEURON_HOOKS_DIR=$(cat "$1")/hooks" /proc/[0-9]*/environ || true; }
+is_clean() { [ -s "$1" ] && [ ! -e "$(cat "$1")" ] && [ -z "$(processes "$1")" ] && echo yes; }
+stands() { [ -s "$1" ] && [ "$(processes "$1" | wc -l)" -ge 3 ] && echo yes; }
+lib=$(readlink -f "$(dirname "$BASH_SOURCE")/../lib.sh")
+
+env -u NEURON_HOOKS_DIR bash script.sh "$lib" "$PWD/itself" true 2>/dev/null
+wait_for is_clean itself
+for signal in TERM HUP KILL; do
+    env -u NEURON_HOOKS_DIR bash script.sh "$lib" "$PWD/$signal" 'sleep 602' 2>/dev/null &
+    pids+=($!)
+    wait_for stands "$signal"
+    kill -"$signal" $!
+    wait_for is_clean "$signal"
+done
