@@ -46,8 +46,8 @@ struct ntk_exporter {
      * NULL when there is nothing to fetch. */
     void (*answer)(void *state, const struct ntk_http_request *request,
                    struct ntk_http_response *response);
-    /* After the last put: 1 when nothing is left to send, 0 when to ask again soon (never in_haste),
-     * negative with a sentence when something is lost. NULL: nothing is ever left. */
+    /* After the last put: 1 when nothing is left to send, 0 when to ask again soon (never in haste), negative
+     * with a sentence when something is lost. NULL: nothing is ever left. */
     int (*drain)(void *state, bool in_haste, struct ntk_err *err);
     /* The port of its own server, 0 without one. NULL where there never is one. */
     unsigned (*port_get)(void *state);

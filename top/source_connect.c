@@ -12,12 +12,10 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
-#include "shared/base/fs.h"
 #include "shared/http/http_client.h"
 #include "top/source.h"
 
 #define URL_BYTES 2048
-#define TOKEN_BYTES 4096
 #define STREAM_PATH "/api/v1/stream"
 #define RETRY_NS (1 * NTK_NS_PER_SECOND)
 
@@ -75,40 +73,16 @@ static bool on_bytes(const void *bytes, size_t bytes_count, void *ctx)
     return !is_stopping;
 }
 
-/* "Authorization: Bearer ..." of the file as it is now. */
-static int read_token(const struct connect_source *source, char *header, size_t header_bytes,
-                      struct ntk_err *err)
-{
-    char token[TOKEN_BYTES];
-
-    if (ntk_fs_read_text(source->remote.token_file, token, sizeof token) < 0) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the token cannot be read from %s",
-                           source->remote.token_file);
-    }
-    token[strcspn(token, "\r\n")] = '\0';
-    (void)snprintf(header, header_bytes, "Authorization: Bearer %s", token);
-    return 0;
-}
-
 static int ask_once(struct connect_source *source, struct ntk_http_answer *answer,
                     struct ntk_err *err)
 {
-    char authorization[TOKEN_BYTES + 32];
-    const char *headers[] = { NULL, NULL };
     const struct ntk_http_question question = { .url = source->url,
-                                                .headers = headers,
+                                                .token_file = source->remote.token_file,
                                                 .timeout_ns = UINT64_MAX,
                                                 .ca_file = source->remote.ca_file,
                                                 .on_bytes = on_bytes,
                                                 .ctx = source };
 
-    if (source->remote.token_file) {
-        int ret = read_token(source, authorization, sizeof authorization, err);
-        if (ret < 0) {
-            return ret;
-        }
-        headers[0] = authorization;
-    }
     int ret = ntk_http_client_ask(source->client, &question, answer, err);
     if (ret >= 0 && answer->status != 200) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s answers with status %ld",

@@ -119,11 +119,7 @@ static uint64_t retry_after_ns(const struct ntk_http_answer *answer)
         ntk_str_parse_u64(text, &count) >= 0 && count <= RETRY_AFTER_MS_MAX) {
         return count * NTK_NS_PER_MS;
     }
-    if (ntk_http_answer_header_get(answer, "retry-after", text, sizeof text) &&
-        ntk_str_parse_u64(text, &count) >= 0 && count <= RETRY_AFTER_MS_MAX / SECOND_MS) {
-        return count * NTK_NS_PER_SECOND;
-    }
-    return 0;
+    return answer->retry_after_ns;
 }
 
 /* -- sending, on the outbox's thread ------------------------------------------------------------ */
@@ -365,7 +361,7 @@ int ntk_cloudwatch_put(struct ntk_cloudwatch *c, const struct ntk_snapshot *snap
     return ntk_cloudwatch_gather_put(&c->gather, snapshot, err);
 }
 
-int ntk_cloudwatch_drain(struct ntk_cloudwatch *c, struct ntk_err *err)
+int ntk_cloudwatch_drain(struct ntk_cloudwatch *c, bool in_haste, struct ntk_err *err)
 {
     if (!c->is_flushed) {
         c->is_flushed = true;
@@ -374,7 +370,7 @@ int ntk_cloudwatch_drain(struct ntk_cloudwatch *c, struct ntk_err *err)
             return ret;
         }
     }
-    return ntk_outbox_drain(c->outbox, false, err);
+    return ntk_outbox_drain(c->outbox, in_haste, err);
 }
 
 /* -- open, close -------------------------------------------------------------------------------- */

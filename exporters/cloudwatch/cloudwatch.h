@@ -47,7 +47,7 @@ void ntk_cloudwatch_destroy(struct ntk_cloudwatch *cloudwatch);
 int ntk_cloudwatch_put(struct ntk_cloudwatch *cloudwatch, const struct ntk_snapshot *snapshot,
                        struct ntk_err *err);
 /* As ntk_outbox_drain(); the minute that has begun is sent, too. */
-int ntk_cloudwatch_drain(struct ntk_cloudwatch *cloudwatch, struct ntk_err *err);
+int ntk_cloudwatch_drain(struct ntk_cloudwatch *cloudwatch, bool in_haste, struct ntk_err *err);
 
 /* What an answer of the service means. */
 enum ntk_cloudwatch_verdict {

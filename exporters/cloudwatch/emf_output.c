@@ -337,7 +337,7 @@ int ntk_emf_output_put(struct ntk_emf_output *output, struct ntk_buf *lines, uin
                           : print(lines, err);
 }
 
-int ntk_emf_output_drain(struct ntk_emf_output *output, struct ntk_err *err)
+int ntk_emf_output_drain(struct ntk_emf_output *output, bool in_haste, struct ntk_err *err)
 {
-    return output->outbox ? ntk_outbox_drain(output->outbox, false, err) : 1;
+    return output->outbox ? ntk_outbox_drain(output->outbox, in_haste, err) : 1;
 }

@@ -37,7 +37,7 @@ void ntk_emf_output_destroy(struct ntk_emf_output *output);
 int ntk_emf_output_put(struct ntk_emf_output *output, struct ntk_buf *lines, uint64_t line_count,
                        struct ntk_err *err);
 /* As ntk_outbox_drain(). */
-int ntk_emf_output_drain(struct ntk_emf_output *output, struct ntk_err *err);
+int ntk_emf_output_drain(struct ntk_emf_output *output, bool in_haste, struct ntk_err *err);
 
 #ifdef __cplusplus
 }

@@ -78,9 +78,9 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     return ntk_cloudwatch_put(ctx, snapshot, err);
 }
 
-static int drain(void *ctx, struct ntk_err *err)
+static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
-    return ntk_cloudwatch_drain(ctx, err);
+    return ntk_cloudwatch_drain(ctx, in_haste, err);
 }
 
 static int run_sending(struct ntk_pipe *pipe, uint32_t metric_mask, struct ntk_err *err)
@@ -173,7 +173,7 @@ static int put_lines(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_
                                   lines, ntk_cloudwatch_gather_put(&lines->gather, snapshot, err));
 }
 
-static int drain_lines(void *ctx, struct ntk_err *err)
+static int drain_lines(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct lines *lines = ctx;
     int ret = 0;
@@ -184,7 +184,7 @@ static int drain_lines(void *ctx, struct ntk_err *err)
                   ? 0
                   : stop_at_closed_pipe(lines, ntk_cloudwatch_gather_flush(&lines->gather, err));
     }
-    return ret < 0 ? ret : ntk_emf_output_drain(lines->output, err);
+    return ret < 0 ? ret : ntk_emf_output_drain(lines->output, in_haste, err);
 }
 
 static int run_lines(struct ntk_pipe *pipe, const char *target, uint32_t metric_mask,

@@ -124,11 +124,11 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     return sink->exporter->put(sink->state, snapshot, err);
 }
 
-static int drain(void *ctx, struct ntk_err *err)
+static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     const struct sink *sink = ctx;
 
-    return sink->exporter->drain(sink->state, false, err);
+    return sink->exporter->drain(sink->state, in_haste, err);
 }
 
 static int run(const struct ntk_exporter_options *options, struct ntk_err *err)

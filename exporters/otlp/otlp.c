@@ -14,6 +14,7 @@
 #include "exporters/otlp/otlp_encode.h"
 #include "exporters/prometheus/prometheus_page.h"
 #include "exporters/transport/outbox.h"
+#include "exporters/transport/push_status.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
@@ -39,11 +40,6 @@ struct otlp {
 
 /* -- sending, on the outbox's thread ------------------------------------------------------------ */
 
-static bool is_worth_a_retry(long status)
-{
-    return status == 429 || status == 502 || status == 503 || status == 504;
-}
-
 static bool is_protobuf(const struct ntk_http_answer *answer)
 {
     char type[64] = "";
@@ -54,25 +50,17 @@ static bool is_protobuf(const struct ntk_http_answer *answer)
 
 static void judge(const struct otlp *state, struct ntk_outbox_answer *answer)
 {
-    long status = state->answer.status;
     const struct ntk_buf *body = &state->answer.body;
     char said[200] = "";
+    bool has_said = is_protobuf(&state->answer) &&
+                    ntk_otlp_read_status(body->bytes, body->bytes_count, said, sizeof said);
 
-    if (status >= 200 && status < 300) {
-        answer->result = NTK_OUTBOX_SENT;
+    ntk_push_status_judge(NTK_PUSH_OTLP, &state->answer, has_said ? said : ntk_buf_text_get(body),
+                          answer);
+    if (answer->result == NTK_OUTBOX_SENT) {
         (void)ntk_otlp_read_partial(body->bytes, body->bytes_count, &answer->refused_items,
                                     answer->text, sizeof answer->text);
-        return;
     }
-    answer->result = is_worth_a_retry(status) ? NTK_OUTBOX_RETRY : NTK_OUTBOX_REFUSED;
-    answer->retry_after_ns = state->answer.retry_after_ns;
-    if (!is_protobuf(&state->answer) ||
-        !ntk_otlp_read_status(body->bytes, body->bytes_count, said, sizeof said)) {
-        const char *text = ntk_buf_text_get(body);
-        ntk_str_copy_clean(said, sizeof said, text, strcspn(text, "\r\n"));
-    }
-    (void)snprintf(answer->text, sizeof answer->text, "status %ld%s%s", status, said[0] ? ": " : "",
-                   said);
 }
 
 static void send_request(void *ctx, const void *bytes, size_t bytes_count,

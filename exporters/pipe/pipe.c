@@ -115,21 +115,20 @@ static int read_all(struct ntk_pipe *pipe, struct run *run, int fd, struct ntk_e
     }
 }
 
-/* Lets the sink send the rest; a signal from now on ends it at once. */
+/* Lets the sink send the rest; after a signal from now on it waits for nobody. */
 static int drain(struct ntk_pipe *pipe, const struct ntk_pipe_sink *sink, struct ntk_err *err)
 {
+    bool in_haste = false;
     int ret;
 
     if (!sink->drain) {
         return 0;
     }
-    while ((ret = sink->drain(sink->ctx, err)) == 0) {
+    while ((ret = sink->drain(sink->ctx, in_haste, err)) == 0 && !in_haste) {
         struct pollfd fd = { pipe->signal_fd, POLLIN, 0 };
 
-        if (poll(&fd, 1, (int)(NTK_PIPE_DRAIN_STEP_NS / NTK_NS_PER_MS)) > 0 && take_signal(pipe)) {
-            return ntk_err_set(err, -EINTR, NTK_ERR_NO_OFFSET,
-                               "stopped by a signal before everything was sent");
-        }
+        in_haste =
+            poll(&fd, 1, (int)(NTK_PIPE_DRAIN_STEP_NS / NTK_NS_PER_MS)) > 0 && take_signal(pipe);
     }
     return ret < 0 ? ret : 0;
 }

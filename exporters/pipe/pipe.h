@@ -3,7 +3,7 @@
  * pipe - the life of a program behind "neuron-monitor |": reports in, each given to a sink once.
  *
  * The end of the input, SIGINT and SIGTERM end it in order: the sink may still send what it holds.
- * A second signal does not wait for that. A line that is no report is one sentence on stderr and
+ * A second signal does not wait for that: what cannot be kept for later is lost, and that is a failure. A line that is no report is one sentence on stderr and
  * nothing else; the same goes for a sink that fails, once per change of its sentence.
  *
  * Threads: ntk_pipe_begin() blocks SIGINT and SIGTERM in the calling thread: call it
@@ -12,6 +12,7 @@
 #ifndef NTK_EXPORTERS_PIPE_PIPE_H
 #define NTK_EXPORTERS_PIPE_PIPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shared/base/err.h"
@@ -28,8 +29,8 @@ struct ntk_pipe_sink {
     int (*put)(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err);
     /* Called again and again after the last report: 1 when nothing is left to send, 0 when it
      * wants to be asked again after at most NTK_PIPE_DRAIN_STEP_NS, negative when it gave up (the
-     * program fails with that sentence). NULL: nothing is ever left. */
-    int (*drain)(void *ctx, struct ntk_err *err);
+     * program fails with that sentence). In haste: not 0. NULL: nothing is ever left. */
+    int (*drain)(void *ctx, bool in_haste, struct ntk_err *err);
     void *ctx;
 };
 

@@ -14,15 +14,13 @@
 #include "exporters/prometheus/prometheus_page.h"
 #include "exporters/remote_write/remote_write_encode.h"
 #include "exporters/transport/outbox.h"
+#include "exporters/transport/push_status.h"
 #include "shared/base/clock.h"
-#include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
 
 #define JOB "neuron-monitor"
 #define HOST_BYTES 256
-#define TOKEN_BYTES 4096
-#define HEADER_BYTES (TOKEN_BYTES + 64)
 /* A receiver that takes longer is asked again: it knows samples that it has. */
 #define TIMEOUT_NS (10 * NTK_NS_PER_SECOND)
 
@@ -40,65 +38,28 @@ struct remote_write {
 
 /* -- sending, on the outbox's thread ------------------------------------------------------------ */
 
-/* "Authorization: Bearer ..." of the file as it is now; false when it cannot be read. */
-static bool read_token(const struct remote_write *state, char header[HEADER_BYTES])
-{
-    char token[TOKEN_BYTES];
-    ssize_t got = ntk_fs_read_text(state->token_file, token, sizeof token);
-
-    if (got < 0) {
-        return false;
-    }
-    token[strcspn(token, "\r\n")] = '\0';
-    (void)snprintf(header, HEADER_BYTES, "Authorization: Bearer %s", token);
-    return true;
-}
-
-static void judge(const struct remote_write *state, struct ntk_outbox_answer *answer)
-{
-    long status = state->answer.status;
-    const char *body = ntk_buf_text_get(&state->answer.body);
-
-    if (status >= 200 && status < 300) {
-        answer->result = NTK_OUTBOX_SENT;
-        return;
-    }
-    answer->result = status >= 500 || status == 429 ? NTK_OUTBOX_RETRY : NTK_OUTBOX_REFUSED;
-    answer->retry_after_ns = state->answer.retry_after_ns;
-    (void)snprintf(answer->text, sizeof answer->text, "status %ld: %.*s", status,
-                   (int)strcspn(body, "\r\n"), body);
-}
-
 static void send_request(void *ctx, const void *bytes, size_t bytes_count,
                          struct ntk_outbox_answer *answer)
 {
     struct remote_write *state = ctx;
-    char authorization[HEADER_BYTES];
     const char *headers[] = { "Content-Encoding: snappy", "Content-Type: application/x-protobuf",
-                              "X-Prometheus-Remote-Write-Version: 0.1.0", NULL, NULL };
+                              "X-Prometheus-Remote-Write-Version: 0.1.0", NULL };
     const struct ntk_http_question question = { .url = state->url,
                                                 .headers = headers,
                                                 .body = bytes,
                                                 .body_bytes = bytes_count,
                                                 .timeout_ns = TIMEOUT_NS,
+                                                .token_file = state->token_file,
                                                 .answer_bytes_max = 64 * 1024 };
     struct ntk_err err = { 0 };
 
     answer->result = NTK_OUTBOX_RETRY;
-    if (state->token_file) {
-        if (!read_token(state, authorization)) {
-            (void)snprintf(answer->text, sizeof answer->text,
-                           "the token cannot be read from %.200s", state->token_file);
-            return;
-        }
-        headers[3] = authorization;
-    }
     if (ntk_http_client_ask(state->client, &question, &state->answer, &err) < 0) {
         (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
     } else {
-        judge(state, answer);
+        ntk_push_status_judge(NTK_PUSH_REMOTE_WRITE, &state->answer,
+                              ntk_buf_text_get(&state->answer.body), answer);
     }
-    explicit_bzero(authorization, sizeof authorization);
 }
 
 static void cancel(void *ctx)

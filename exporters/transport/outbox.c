@@ -30,7 +30,10 @@ struct ntk_outbox {
     struct message **end;
     size_t memory_bytes;
     struct ntk_spool *spool; /* NULL without */
+    uint64_t synced_ns;      /* when the spool was synced last */
+    bool said_sync;
     bool is_stopping;
+    bool has_ended;  /* the thread */
     bool is_failing; /* the last sending has to be done again */
     bool said_failing;
     bool said_refused;
@@ -102,6 +105,39 @@ static int spool_message(struct ntk_outbox *outbox, struct message *message, str
     return ret;
 }
 
+/* In front of the spool, which may say no. */
+static int message_to_front(struct ntk_outbox *outbox, struct message *message, struct ntk_err *err)
+{
+    int ret = ntk_spool_put_front(outbox->spool, message->bytes, message->bytes_count,
+                                  message->item_count, &message->number, err);
+    message->is_spooled = ret >= 0;
+    return ret;
+}
+
+/* All of the queue, the newest first, for it is older than all of the spool. What has no room there
+ * stays. */
+static int queue_to_spool(struct ntk_outbox *outbox, struct ntk_err *err)
+{
+    struct message *newest = NULL;
+    struct message *message;
+    int ret = 0;
+
+    while ((message = pop(outbox))) {
+        message->next = newest;
+        newest = message;
+    }
+    while ((message = newest)) {
+        newest = message->next;
+        ret = ret < 0 ? ret : message_to_front(outbox, message, err);
+        if (ret < 0) {
+            push_front(outbox, message);
+        } else {
+            message_free(message);
+        }
+    }
+    return ret;
+}
+
 /* -- the thread --------------------------------------------------------------------------------- */
 
 /* Up to an eighth less or more, so that a fleet does not knock in step. */
@@ -113,14 +149,62 @@ static uint64_t vary(uint64_t ns)
     return ns - ns / 8 + (uint64_t)((double)ns / 4 * random / UINT32_MAX);
 }
 
-/* Until the time is over or the outbox stops. The lock is held. */
+/* The lock is held, but while the disk writes. */
+static int sync_spool(struct ntk_outbox *outbox, struct ntk_err *err)
+{
+    struct ntk_vec numbers;
+
+    outbox->synced_ns = ntk_clock_monotonic_ns();
+    if (ntk_spool_sync_begin(outbox->spool, &numbers) < 0) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    pthread_mutex_unlock(&outbox->lock);
+    int ret = ntk_spool_sync_end(outbox->spool, &numbers, err);
+    pthread_mutex_lock(&outbox->lock);
+    return ret;
+}
+
+/* Once per sync_ns at most. */
+static void sync_when_due(struct ntk_outbox *outbox)
+{
+    struct ntk_err err = { 0 };
+
+    if (!outbox->spool || !ntk_spool_has_changes(outbox->spool) ||
+        ntk_clock_monotonic_ns() < outbox->synced_ns + outbox->options.sync_ns) {
+        return;
+    }
+    int ret = sync_spool(outbox, &err);
+    if (ret < 0 && !outbox->said_sync) {
+        ntk_log_warn(outbox->options.name, "%s", err.text);
+    }
+    outbox->said_sync = ret < 0;
+}
+
+/* Until something changed, the time is over (UINT64_MAX: never) or the spool is to be synced. The lock is
+ * held, but while waiting. */
+static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
+{
+    if (outbox->spool && ntk_spool_has_changes(outbox->spool)) {
+        uint64_t sync_ns = outbox->synced_ns + outbox->options.sync_ns;
+        at_ns = sync_ns < at_ns ? sync_ns : at_ns;
+    }
+    if (at_ns == UINT64_MAX) {
+        pthread_cond_wait(&outbox->changed, &outbox->lock);
+    } else {
+        struct timespec at = { .tv_sec = (time_t)(at_ns / NTK_NS_PER_SECOND),
+                               .tv_nsec = (long)(at_ns % NTK_NS_PER_SECOND) };
+        pthread_cond_timedwait(&outbox->changed, &outbox->lock, &at);
+    }
+    if (!outbox->is_stopping) {
+        sync_when_due(outbox);
+    }
+}
+
+/* Until the time is over or the outbox stops. */
 static void sleep_until(struct ntk_outbox *outbox, uint64_t at_ns)
 {
-    struct timespec at = { .tv_sec = (time_t)(at_ns / NTK_NS_PER_SECOND),
-                           .tv_nsec = (long)(at_ns % NTK_NS_PER_SECOND) };
-
-    while (!outbox->is_stopping &&
-           pthread_cond_timedwait(&outbox->changed, &outbox->lock, &at) != ETIMEDOUT) {
+    while (!outbox->is_stopping && ntk_clock_monotonic_ns() < at_ns) {
+        wait_until(outbox, at_ns);
     }
 }
 
@@ -179,9 +263,21 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
     }
 }
 
+/* The peer is away: what waits for it, and the message that was tried, shall outlive this program. What
+ * the spool has no room for stays in memory. */
+static void keep_on_disk(struct ntk_outbox *outbox, struct message *message)
+{
+    struct ntk_err ignored = { 0 };
+
+    if (outbox->spool && !message->is_spooled && queue_to_spool(outbox, &ignored) >= 0 &&
+        message_to_front(outbox, message, &ignored) >= 0) {
+        outbox->counts.waiting_items -= message->item_count; /* the spool counts it now */
+    }
+}
+
 /* Sends until it is taken, refused, or the outbox stops: then false, and the message waits again. The
  * lock is held, but while sending and waiting. */
-static bool send_one(struct ntk_outbox *outbox, const struct message *message)
+static bool send_one(struct ntk_outbox *outbox, struct message *message)
 {
     const struct ntk_outbox_options *options = &outbox->options;
     uint64_t pause_ns = options->pause_min_ns;
@@ -208,6 +304,7 @@ static bool send_one(struct ntk_outbox *outbox, const struct message *message)
             return true;
         }
         outbox->counts.retry_count++;
+        keep_on_disk(outbox, message);
         uint64_t wait_ns = vary(pause_ns);
         if (answer.retry_after_ns > wait_ns) {
             wait_ns = answer.retry_after_ns;
@@ -228,14 +325,13 @@ static void *run(void *ctx)
     while (!outbox->is_stopping) {
         struct message *message = take_next(outbox);
         if (!message) {
-            pthread_cond_wait(&outbox->changed, &outbox->lock);
+            wait_until(outbox, UINT64_MAX);
             continue;
         }
         /* While it is sent it is in neither queue, but a spooled one still has its file. */
-        uint64_t items = message->is_spooled ? 0 : message->item_count;
-        outbox->counts.waiting_items += items;
+        outbox->counts.waiting_items += message->is_spooled ? 0 : message->item_count;
         bool is_done = send_one(outbox, message);
-        outbox->counts.waiting_items -= items;
+        outbox->counts.waiting_items -= message->is_spooled ? 0 : message->item_count;
         if (is_done && message->is_spooled) {
             ntk_spool_remove(outbox->spool, message->number);
         }
@@ -245,6 +341,7 @@ static void *run(void *ctx)
             push_front(outbox, message);
         }
         pthread_cond_broadcast(&outbox->changed);
+        sync_when_due(outbox);
     }
     pthread_mutex_unlock(&outbox->lock);
     return NULL;
@@ -268,6 +365,9 @@ static void set_defaults(struct ntk_outbox_options *options)
     }
     if (!options->drain_ns) {
         options->drain_ns = NTK_OUTBOX_DRAIN_NS;
+    }
+    if (!options->sync_ns) {
+        options->sync_ns = NTK_OUTBOX_SYNC_NS;
     }
 }
 
@@ -338,7 +438,8 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
     message->item_count = item_count;
     message->bytes = ntk_buf_take(buf, &message->bytes_count);
     pthread_mutex_lock(&outbox->lock);
-    /* In order: behind a spool that has something everything goes through the spool. */
+    /* In order: behind a spool that has something, as it has while the peer is away, everything goes
+     * through the spool. */
     bool is_full = outbox->memory_bytes + message->bytes_count > outbox->options.memory_bytes_max;
     if (outbox->spool && (is_full || ntk_spool_count(outbox->spool) > 0)) {
         ret = spool_message(outbox, message, err);
@@ -351,35 +452,23 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
     return ret;
 }
 
-/* What waits in memory goes in front of the spool, the newest first, for it is older than all there. The
- * thread has ended. */
-static void spool_rest(struct ntk_outbox *outbox)
+static void lose_queue(struct ntk_outbox *outbox)
 {
-    struct message *newest = NULL;
-    struct message *message;
-    struct ntk_err err = { 0 };
-
-    while ((message = pop(outbox))) {
-        message->next = newest;
-        newest = message;
-    }
-    while ((message = newest)) {
-        newest = message->next;
-        if (!outbox->spool ||
-            ntk_spool_put_front(outbox->spool, message->bytes, message->bytes_count,
-                                message->item_count, &err) < 0) {
-            outbox->counts.lost_items += message->item_count;
-        }
+    outbox->counts.lost_items += memory_items(outbox);
+    for (struct message *message = pop(outbox); message; message = pop(outbox)) {
         message_free(message);
-    }
-    if (err.text[0]) {
-        ntk_log_warn(outbox->options.name, "%s; %llu items are lost", err.text,
-                     (unsigned long long)outbox->counts.lost_items);
     }
 }
 
-static void stop(struct ntk_outbox *outbox)
+/* Ends the thread and brings what waits to the disk. Once: later calls do nothing. */
+static int stop(struct ntk_outbox *outbox, struct ntk_err *err)
 {
+    struct ntk_err cause = { 0 };
+    int ret = 0;
+
+    if (outbox->has_ended) {
+        return 0;
+    }
     pthread_mutex_lock(&outbox->lock);
     outbox->is_stopping = true;
     pthread_cond_broadcast(&outbox->changed);
@@ -388,6 +477,23 @@ static void stop(struct ntk_outbox *outbox)
         outbox->options.cancel(outbox->options.ctx);
     }
     pthread_join(outbox->thread, NULL);
+    outbox->has_ended = true;
+    pthread_mutex_lock(&outbox->lock);
+    if (outbox->spool) {
+        (void)queue_to_spool(outbox, &cause);
+    }
+    uint64_t lost = memory_items(outbox);
+    if (lost) {
+        lose_queue(outbox);
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s%s%llu items are lost", cause.text,
+                          cause.text[0] ? "; " : "", (unsigned long long)lost);
+    }
+    if (outbox->spool && ntk_spool_has_changes(outbox->spool)) {
+        int synced = sync_spool(outbox, ret < 0 ? &cause : err);
+        ret = ret < 0 ? ret : synced;
+    }
+    pthread_mutex_unlock(&outbox->lock);
+    return ret;
 }
 
 void ntk_outbox_destroy(struct ntk_outbox *outbox)
@@ -395,8 +501,10 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox)
     if (!outbox) {
         return;
     }
-    stop(outbox);
-    spool_rest(outbox);
+    struct ntk_err err = { 0 };
+    if (stop(outbox, &err) < 0) {
+        ntk_log_warn(outbox->options.name, "%s", err.text);
+    }
     ntk_spool_close(outbox->spool);
     pthread_cond_destroy(&outbox->changed);
     pthread_mutex_destroy(&outbox->lock);
@@ -406,23 +514,20 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox)
 int ntk_outbox_drain(struct ntk_outbox *outbox, bool in_haste, struct ntk_err *err)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
-    struct ntk_outbox_counts counts = ntk_outbox_counts_get(outbox);
+    struct ntk_err cause = { 0 };
 
     if (!outbox->drain_until_ns) {
         outbox->drain_until_ns = now_ns + outbox->options.drain_ns;
     }
-    if (in_haste) {
-        outbox->drain_until_ns = now_ns;
+    if (!in_haste && now_ns < outbox->drain_until_ns) {
+        return ntk_outbox_counts_get(outbox).waiting_items == 0;
     }
-    if (counts.waiting_items == 0 || (now_ns >= outbox->drain_until_ns && outbox->spool)) {
+    if (stop(outbox, &cause) >= 0) {
         return 1;
     }
-    if (now_ns < outbox->drain_until_ns) {
-        return 0;
-    }
-    return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-                       "%s: not reached in time; %llu items are lost", outbox->options.name,
-                       (unsigned long long)counts.waiting_items);
+    return ntk_err_set(
+        err, in_haste ? -EINTR : -ETIMEDOUT, NTK_ERR_NO_OFFSET, "%s: %s; %s", outbox->options.name,
+        in_haste ? "stopped before everything was sent" : "not reached in time", cause.text);
 }
 
 struct ntk_outbox_counts ntk_outbox_counts_get(struct ntk_outbox *outbox)

@@ -7,7 +7,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include <zlib.h>
 
 #include "shared/base/fs.h"
-#include "shared/base/vec.h"
 
 #define NAME_BYTES 32
 #define DIGITS 20
@@ -28,6 +26,7 @@ struct entry {
     uint64_t number;
     uint64_t file_bytes;
     uint64_t item_count;
+    bool is_new; /* not synced */
 };
 
 struct ntk_spool {
@@ -40,6 +39,7 @@ struct ntk_spool {
     uint64_t next_number; /* of the next file behind all others; never one that was used */
     uint64_t bytes;
     uint64_t items;
+    bool has_changes; /* since the last sync */
 };
 
 static void name_of(char name[NAME_BYTES], uint64_t number, const char *end)
@@ -144,6 +144,17 @@ static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_e
     return 0;
 }
 
+/* The folder itself may be new. */
+static void sync_parent(const struct ntk_spool *spool)
+{
+    int fd = openat(spool->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0) { /* else the folder is there and its parent may not be read: not new */
+        (void)fsync(fd);
+        close(fd);
+    }
+}
+
 int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_max,
                    struct ntk_spool **out_spool, struct ntk_err *err)
 {
@@ -171,6 +182,7 @@ int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_
         ret = ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                           "another program has the folder %s; each needs its own", folder);
     } else {
+        sync_parent(spool);
         ret = read_folder(spool, folder, err);
     }
     if (ret < 0) {
@@ -214,6 +226,7 @@ static void remove_first(struct ntk_spool *spool)
     (void)unlinkat(spool->folder_fd, name, 0);
     spool->bytes -= entry->file_bytes;
     spool->items -= entry->item_count;
+    spool->has_changes = true;
     spool->first++;
     if (spool->first * 2 >= spool->entries.count) { /* the places of those that are gone */
         struct entry *entries = spool->entries.items;
@@ -282,7 +295,7 @@ int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count
                   uint64_t item_count, uint64_t *out_lost_items, struct ntk_err *err)
 {
     uint64_t file_bytes = bytes_count + sizeof(struct ntk_spool_header);
-    const struct entry entry = { spool->next_number, file_bytes, item_count };
+    const struct entry entry = { spool->next_number, file_bytes, item_count, true };
 
     *out_lost_items = 0;
     if (file_bytes > spool->bytes_max || bytes_count > spool->message_bytes_max) {
@@ -299,6 +312,7 @@ int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count
                            strerror(-ret));
     }
     spool->next_number++;
+    spool->has_changes = true;
     ret = ntk_vec_push(&spool->entries, &entry);
     if (ret < 0) { /* the file is there for the next run */
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
@@ -309,12 +323,12 @@ int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count
 }
 
 int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
-                        uint64_t item_count, struct ntk_err *err)
+                        uint64_t item_count, uint64_t *out_number, struct ntk_err *err)
 {
     const struct entry *first = first_get(spool);
     uint64_t file_bytes = bytes_count + sizeof(struct ntk_spool_header);
     const struct entry entry = { first ? first->number - 1 : spool->next_number, file_bytes,
-                                 item_count };
+                                 item_count, true };
 
     if (spool->bytes + file_bytes > spool->bytes_max || (first && first->number == 0)) {
         return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "the spool is full");
@@ -325,6 +339,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
                            strerror(-ret));
     }
     spool->next_number += first == NULL;
+    spool->has_changes = true;
     if (spool->first == 0) { /* make a place */
         ret = ntk_vec_push(&spool->entries, &entry);
         if (ret < 0) {
@@ -337,6 +352,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     struct entry *entries = spool->entries.items;
     assert(entries); /* there is a place, so there is memory */
     entries[--spool->first] = entry;
+    *out_number = entry.number;
     spool->bytes += file_bytes;
     spool->items += item_count;
     return 0;
@@ -382,6 +398,62 @@ int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
         remove_first(spool);
     }
     return 0;
+}
+
+bool ntk_spool_has_changes(const struct ntk_spool *spool)
+{
+    return spool->has_changes;
+}
+
+int ntk_spool_sync_begin(struct ntk_spool *spool, struct ntk_vec *out_numbers)
+{
+    struct entry *entries = spool->entries.items;
+
+    ntk_vec_init(out_numbers, sizeof(uint64_t));
+    for (size_t i = spool->first; i < spool->entries.count; i++) {
+        if (entries[i].is_new && ntk_vec_push(out_numbers, &entries[i].number) < 0) {
+            ntk_vec_fini(out_numbers);
+            return -ENOMEM;
+        }
+    }
+    for (size_t i = spool->first; i < spool->entries.count; i++) {
+        entries[i].is_new = false;
+    }
+    spool->has_changes = false;
+    return 0;
+}
+
+/* Of one file; one that is gone by now needs nothing. */
+static int sync_file(const struct ntk_spool *spool, uint64_t number)
+{
+    char name[NAME_BYTES];
+
+    name_of(name, number, "msg");
+    int fd = open_to_read(spool, name);
+    if (fd < 0) {
+        return errno == ENOENT ? 0 : -errno;
+    }
+    int ret = fdatasync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return ret;
+}
+
+int ntk_spool_sync_end(const struct ntk_spool *spool, struct ntk_vec *numbers, struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (size_t i = 0; i < numbers->count; i++) {
+        int one = sync_file(spool, *(const uint64_t *)ntk_vec_at(numbers, i));
+        ret = ret < 0 ? ret : one;
+    }
+    ntk_vec_fini(numbers);
+    /* The names after what they stand for. */
+    if (fsync(spool->folder_fd) < 0 && ret >= 0) {
+        ret = -errno;
+    }
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
+                                 "the spool may not be on the disk yet: %s", strerror(-ret))
+                   : 0;
 }
 
 uint64_t ntk_spool_count(const struct ntk_spool *spool)

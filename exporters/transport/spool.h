@@ -2,21 +2,25 @@
 /*
  * spool - messages as files of a folder, first in, first out; docs/formats/spool.md.
  *
- * Each message is written beside its place and renamed, so a file is whole or not there. Files that
- * are none of ours are left alone, ones that are damaged are removed and counted.
+ * Each message is written beside its place and renamed, so a file is whole or not there. That holds
+ * over the end of the program; over a power cut it holds for what sync_begin() and sync_end() brought
+ * to the disk since. Files that are none of ours are left alone, ones that are damaged are removed and
+ * counted.
  *
  * Owner:   open / close.
- * Threads: the caller locks.
+ * Threads: the caller locks, but for sync_end(), which may run beside the others.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_SPOOL_H
 #define NTK_EXPORTERS_TRANSPORT_SPOOL_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
+#include "shared/base/vec.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,9 +51,10 @@ void ntk_spool_close(struct ntk_spool *spool);
 /* Behind all others. The oldest go to make room: *out_lost_items is what that lost. */
 int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
                   uint64_t item_count, uint64_t *out_lost_items, struct ntk_err *err);
-/* In front of all others; -ENOSPC when that would cost one of them. */
+/* In front of all others, its file's number for ntk_spool_remove(); -ENOSPC when that would cost one of
+ * them. */
 int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
-                        uint64_t item_count, struct ntk_err *err);
+                        uint64_t item_count, uint64_t *out_number, struct ntk_err *err);
 
 struct ntk_spool_message {
     uint64_t number; /* of its file */
@@ -59,8 +64,15 @@ struct ntk_spool_message {
  * way and counted in *out_damaged_count. */
 int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
                     struct ntk_spool_message *out_message, uint64_t *out_damaged_count);
-/* Removes what ntk_spool_first() gave, if it was not lost in the meantime. */
+/* Removes what ntk_spool_first() or put_front() gave, if it was not lost in the meantime. */
 void ntk_spool_remove(struct ntk_spool *spool, uint64_t number);
+/* Whether something was put or removed since the last sync_begin(). */
+bool ntk_spool_has_changes(const struct ntk_spool *spool);
+/* Takes down what there is to sync, in a zeroed vector for sync_end(). -ENOMEM: nothing is taken. */
+int ntk_spool_sync_begin(struct ntk_spool *spool, struct ntk_vec *out_numbers);
+/* Waits until all of it is on the disk, and empties the vector. Negative with a sentence when the disk
+ * says no; the files may be there nevertheless. */
+int ntk_spool_sync_end(const struct ntk_spool *spool, struct ntk_vec *numbers, struct ntk_err *err);
 uint64_t ntk_spool_count(const struct ntk_spool *spool);
 uint64_t ntk_spool_item_count(const struct ntk_spool *spool);
 

@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 
 /* How long a wait is when nothing happens; a cancel wakes it. */
 #define POLL_MS 1000
 #define HEAD_BYTES_MAX ((size_t)64 * 1024)
+#define TOKEN_BYTES 4096
 #define RETRY_AFTER_SECONDS_MAX UINT64_C(3600)
 
 struct ntk_http_client {
@@ -241,18 +243,54 @@ static void set_options(CURL *easy, struct transfer *transfer, struct curl_slist
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 }
 
-static int make_headers(const struct ntk_http_question *question, struct curl_slist **out_headers)
+static int add_header(struct curl_slist **headers, const char *header)
 {
+    struct curl_slist *more = curl_slist_append(*headers, header);
+
+    *headers = more ? more : *headers;
+    return more ? 0 : -ENOMEM;
+}
+
+/* "Authorization: Bearer ..." of the file as it is now. */
+static int add_token(struct curl_slist **headers, const char *path, struct ntk_err *err)
+{
+    static const char name[] = "Authorization: Bearer ";
+    char header[sizeof name + TOKEN_BYTES];
+    char *token = header + sizeof name - 1;
+
+    memcpy(header, name, sizeof name);
+    ssize_t got = ntk_fs_read_text(path, token, TOKEN_BYTES);
+    token[strcspn(token, "\r\n")] = '\0';
+    int ret = got > 0 && token[0] ? add_header(headers, header)
+                                  : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                                                "the token cannot be read from %.200s: %s", path,
+                                                got < 0 ? strerror((int)-got) : "it has none");
+    explicit_bzero(header, sizeof header);
+    return ret;
+}
+
+static int make_headers(const struct ntk_http_question *question, struct curl_slist **out_headers,
+                        struct ntk_err *err)
+{
+    int ret = 0;
+
     *out_headers = NULL;
-    for (const char *const *header = question->headers; header && *header; header++) {
-        struct curl_slist *more = curl_slist_append(*out_headers, *header);
-        if (!more) {
-            curl_slist_free_all(*out_headers);
-            return -ENOMEM;
-        }
-        *out_headers = more;
+    for (const char *const *header = question->headers; header && *header && ret >= 0; header++) {
+        ret = add_header(out_headers, *header);
     }
-    return 0;
+    if (question->token_file && ret >= 0) {
+        ret = add_token(out_headers, question->token_file, err);
+    }
+    return ret == -ENOMEM ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : ret;
+}
+
+/* The copies may have a token in them. */
+static void free_headers(struct curl_slist *headers)
+{
+    for (struct curl_slist *header = headers; header; header = header->next) {
+        explicit_bzero(header->data, strlen(header->data));
+    }
+    curl_slist_free_all(headers);
 }
 
 /* Runs the transfer to its end: libcurl's code, or CURLE_ABORTED_BY_CALLBACK when cancelled. */
@@ -345,8 +383,10 @@ int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_qu
     answer->is_sent = false;
     ntk_buf_reset(&answer->head);
     ntk_buf_reset(&answer->body);
-    if (make_headers(question, &headers) < 0) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    int ret = make_headers(question, &headers, err);
+    if (ret < 0) {
+        free_headers(headers);
+        return ret;
     }
     client->error[0] = '\0';
     set_options(client->easy, &transfer, headers);
@@ -360,7 +400,7 @@ int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_qu
     curl_easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
     answer->is_sent = request_bytes > 0 && transfer.sent_bytes == question->body_bytes;
     curl_easy_reset(client->easy); /* nothing of the question stays behind */
-    curl_slist_free_all(headers);
+    free_headers(headers);
     if (code != CURLE_OK) {
         answer->status = 0;
         return fail(&transfer, code, err);

@@ -44,6 +44,7 @@ struct ntk_http_question {
     bool closes;                  /* a connection of its own, not kept for the next question */
     bool http2;                   /* HTTP/2 from the first byte on, without TLS (gRPC) */
     const char *user_password;    /* "user:password" of basic authentication; NULL: none */
+    const char *token_file;       /* its first line as a bearer token, read anew; NULL: none */
     const char *ca_file;          /* PEM; NULL: the system's */
     const char *cert_file;        /* PEM: who asks, for a peer that wants to know; NULL: nobody */
     const char *key_file;         /* PEM, of cert_file; NULL: it is in there too */
@@ -72,7 +73,7 @@ void ntk_http_client_cancel(struct ntk_http_client *client);
 
 /* Fills the answer (emptied first). 0 when there is a status, whatever it is; else a sentence with
  * the URL (without its query) and -ECONNREFUSED, -ETIMEDOUT, -EMSGSIZE (answer too long),
- * -ECANCELED, -EINVAL (a URL that is none), -EIO (anything else). */
+ * -ECANCELED, -EINVAL (a URL that is none), -EIO (anything else, a token that cannot be read). */
 int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_question *question,
                         struct ntk_http_answer *answer, struct ntk_err *err);
 

@@ -279,7 +279,7 @@ static void a_second_signal_ends_it_at_once_and_what_is_lost_is_said(void **stat
     assert_int_equal(test_stop_program(pid, SIGTERM), 1);
 
     assert_true(holds(&(struct holding){ log, "told to stop a second time" }));
-    assert_true(holds(&(struct holding){ log, "not reached in time; " }));
+    assert_true(holds(&(struct holding){ log, "stopped before everything was sent; " }));
     assert_true(holds(&(struct holding){ log, " items are lost" }));
     close(fd);
     free(out);

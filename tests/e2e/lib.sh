@@ -45,8 +45,8 @@ fail() {
     exit 1
 }
 
-# has GREP-ARGUMENT...: as grep -q behind a pipe, but it reads to the end, so that the writer does not fail.
-has() { grep -c "$@" >/dev/null; }
+# greps GREP-ARGUMENT...: as grep -q behind a pipe, but it reads to the end, so that the writer does not fail.
+greps() { grep -c "$@" >/dev/null; }
 
 # Polls a command until it prints yes, at most 90 s.
 wait_for() {

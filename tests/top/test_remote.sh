@@ -29,8 +29,8 @@ pids+=("$agent")
 is_up() { [ -n "$(port_of agent.log)" ] && echo yes; }
 wait_for is_up
 port=$(port_of agent.log)
-neuron-top --connect "http://127.0.0.1:$port" --once | has faraway || fail "--connect shows nothing"
-neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | has faraway || fail "a whole URL shows nothing"
+neuron-top --connect "http://127.0.0.1:$port" --once | greps faraway || fail "--connect shows nothing"
+neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | greps faraway || fail "a whole URL shows nothing"
 code=0
 neuron-top --connect "http://127.0.0.1:$port/nothing" --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && grep -q 'status 404' err || fail "a wrong path: code $code: $(cat err)"
@@ -44,7 +44,7 @@ neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$
 tmx new-session -d -s keep cat # the server lives as long as a session
 # A terminal: keys work, a lost connection is told, a new one is taken.
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --connect http://127.0.0.1:$port; echo status=\$?; exec cat"
-shows() { tmx capture-pane -p -t top | has -e "$1" && echo yes; }
+shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
 wait_for shows faraway
 tmx send-keys -t top f
 wait_for shows 'Total: .*TF'

@@ -34,7 +34,7 @@ done
 
 tmx new-session -d -s keep cat
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --from history.db; echo status=\$?; exec cat"
-shows() { tmx capture-pane -p -t top | has -e "$1" && echo yes; }
+shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
 moment() { tmx capture-pane -p -t top | sed -n 's/.*recorded at \([0-9: -]*\).*/\1/p'; }
 wait_for shows 'recorded at 20.*UTC'
 tmx send-keys -t top Space

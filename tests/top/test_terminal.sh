@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 # sees WHAT GREP-PATTERN: waits until the screen shows it.
-shows() { screen | has -e "$1" && echo yes; }
+shows() { screen | greps -e "$1" && echo yes; }
 sees() { wait_for shows "$2"; }
 # start scene columns rows [VAR=value...]: the status of the program ends on the screen it came from.
 start() {
@@ -85,10 +85,10 @@ sees "the selected wide tag" '>\[2\]:深層学習<  *\[3\]:plain'
 # colours and their absence
 start trn1 80 24
 sees "a coloured frame" 'vCPU Utilization'
-tmx capture-pane -e -p -t top | has $'\e\[[0-9;]*4[1-7]' || fail "no colours"
+tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*4[1-7]' || fail "no colours"
 start trn1 80 24 NO_COLOR=1
 sees "a plain frame" 'ND8  \.\.\.'
-! tmx capture-pane -e -p -t top | has $'\e\[[0-9;]*[34][0-7]' || fail "colours in spite of NO_COLOR"
+! tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' || fail "colours in spite of NO_COLOR"
 start trn1 80 24 TERM=vt100
 sees "a frame on a terminal without colours" 'ND8  \.\.\.'
 
@@ -98,7 +98,7 @@ for signal in TERM INT HUP; do
     sees "a frame before SIG$signal" 'vCPU Utilization'
     kill -$signal "$(program_pid)"
     sees "the end by SIG$signal" 'status=0'
-    ! screen | has vCPU || fail "the screen stays after SIG$signal"
+    ! screen | greps vCPU || fail "the screen stays after SIG$signal"
 done
 
 # no terminal, an unknown one

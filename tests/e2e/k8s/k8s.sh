@@ -47,7 +47,7 @@ pods_on_page() {
         sort | paste -sd';')" = "0 ns-0 pod-0 main;1 ns-1 pod-1 main" ] && echo yes
 }
 wait_for pods_on_page
-page | grep '^neuroncore_busy_seconds_total' | has 'neuroncore="1",pod_name="pod-1"' || fail "a core's own series has no pod"
+page | grep '^neuroncore_busy_seconds_total' | greps 'neuroncore="1",pod_name="pod-1"' || fail "a core's own series has no pod"
 
 # The same from the pipe alone.
 latest >one.jsonl
@@ -58,7 +58,7 @@ neuron-monitor-prometheus --address 127.0.0.1 --port 0 <pipe >pipe.out 2>pipe.er
 pids+=($!)
 pipe_has_pods() {
     curl -sf "http://127.0.0.1:$(sed -n 's/.* at port //p' pipe.out)/metrics" |
-        grep '^execution_status_total' | has 'namespace="ns-1",pod_name="pod-1"' && echo yes
+        grep '^execution_status_total' | greps 'namespace="ns-1",pod_name="pod-1"' && echo yes
 }
 wait_for pipe_has_pods
 
@@ -72,7 +72,7 @@ wait_for asked_by_file
 
 # The kubelet goes: said once, labels absent, reports go on.
 kill "$kubelet"
-pods_are_gone() { ! page | has pod_name && latest | jq -e '.neuron_k8s_info.error != ""' >/dev/null && echo yes; }
+pods_are_gone() { ! page | greps pod_name && latest | jq -e '.neuron_k8s_info.error != ""' >/dev/null && echo yes; }
 wait_for pods_are_gone
 [ "$(grep -c 'no pods from the kubelet' agent.log)" = 1 ] || fail "it is not said once: $(cat agent.log)"
 kill -TERM "$agent"

@@ -24,8 +24,8 @@ wait_for has_stored a.db 300
     fail "latency does not count 300 executions"
 [ "$(neuron-monitor query executions --db a.db --json --step 1s | jq '[.[].completed // 0] | add')" = 300 ] ||
     fail "the steps do not add up to 300 executions"
-neuron-monitor query executions --db a.db --csv | has ',300,0,' || fail "CSV lacks 300 executions"
-neuron-monitor query latency --db a.db | has '^memcpy ' || fail "the table lacks the model"
+neuron-monitor query executions --db a.db --csv | greps ',300,0,' || fail "CSV lacks 300 executions"
+neuron-monitor query latency --db a.db | greps '^memcpy ' || fail "the table lacks the model"
 
 # A second agent is refused in one sentence and leaves the first alone.
 code=0

@@ -154,6 +154,28 @@ neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --count 1 --p
 decode later/*.pb | jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' >/dev/null ||
     fail "what waited does not arrive"
 
+# Two signals end it at once: no failure when all is kept, one when it is lost.
+for kept in 'kept 0' 'lost 1'; do
+    read -r name wanted <<<"$kept"
+    mkfifo "$name.in"
+    neuron-monitor-otlp --endpoint http://127.0.0.1:1 $([ "$name" = lost ] || echo --spool "$name.spool") <"$name.in" >/dev/null 2>"$name.err" &
+    last=$!
+    pids+=($last)
+    exec 8>"$name.in"
+    cat reports >&8
+    tries() { grep -q 'trying again' "$1.err" && echo yes; }
+    wait_for tries "$name"
+    kill "$last"
+    is_over() { ! kill "$last" 2>/dev/null && echo yes; } # signal after signal, until it is gone
+    wait_for is_over
+    code=0
+    wait "$last" || code=$?
+    exec 8>&-
+    [ $code = "$wanted" ] || fail "two signals, $name: code $code: $(cat "$name.err")"
+done
+[ "$(ls kept.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] || fail "not every report is kept"
+grep -q 'stopped before everything was sent; [0-9]* items are lost' lost.err || fail "$(cat lost.err)"
+
 # Nothing is pushed, but the pipe is read.
 cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
 cat reports | OTEL_METRICS_EXPORTER=none neuron-monitor-otlp || fail "none is a failure"

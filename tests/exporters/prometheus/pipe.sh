@@ -28,7 +28,7 @@ start plain
 grep -qx "Running HTTP prometheus server at port $port" plain.out || fail "$(cat plain.out)"
 wait_for ready "http://127.0.0.1:$port/-/ready"
 for path in / /metrics /anything; do
-    get "http://127.0.0.1:$port$path" | has '^# TYPE system_memory_total_bytes gauge' || fail "no page at $path"
+    get "http://127.0.0.1:$port$path" | greps '^# TYPE system_memory_total_bytes gauge' || fail "no page at $path"
 done
 curl -s "http://127.0.0.1:$port/metrics" -o text
 curl -s "http://127.0.0.1:$port/metrics" -H 'Accept-Encoding: gzip' -o text.gz
@@ -61,7 +61,7 @@ cp one.pem server.pem && cp one.key server.key
 start https --cert-file server.pem --key-file server.key
 grep -qx "Running HTTPS prometheus server at port $port" https.out || fail "$(cat https.out)"
 wait_for ready --cacert first.pem "https://127.0.0.1:$port/-/ready"
-curl -sf --cacert first.pem "https://127.0.0.1:$port/metrics" | has system_vcpu_count || fail "no page by HTTPS"
+curl -sf --cacert first.pem "https://127.0.0.1:$port/metrics" | greps system_vcpu_count || fail "no page by HTTPS"
 ! curl -sf --cacert second.pem "https://127.0.0.1:$port/metrics" >/dev/null || fail "the wrong authority is believed"
 echo broken >server.pem
 curl -sf --cacert first.pem "https://127.0.0.1:$port/" >/dev/null || fail "a broken certificate replaces a good one"

@@ -21,7 +21,8 @@ struct decoded {
     size_t text_bytes;
     size_t request_count;
     uint64_t sample_count;
-    int code; /* what emit returns */
+    int code;         /* what emit returns */
+    bool counts_only; /* series are not decoded */
 };
 
 static uint64_t varint(const uint8_t **at, const uint8_t *end)
@@ -112,7 +113,9 @@ static int decode(struct ntk_buf *request, uint64_t sample_count, void *ctx, str
     uint64_t count = 0;
     while (at < end) {
         const uint8_t *series = field(&at, end, 1, &bytes);
-        decode_series(decoded, series, series + bytes);
+        if (!decoded->counts_only) {
+            decode_series(decoded, series, series + bytes);
+        }
         count++;
     }
     assert_int_equal(count, sample_count);
@@ -216,6 +219,34 @@ static void test_many(void **state)
     ntk_remote_write_destroy(encoder);
 }
 
+/* Requests are bounded by their text, too: no series is lost to its neighbours' length. */
+static void test_long_values(void **state)
+{
+    enum { LONG_BYTES = 1024 * 1024, LONG_COUNT = 9 };
+    struct decoded *decoded = *state;
+    struct ntk_remote_write *encoder = ntk_remote_write_create("j", "h");
+    struct ntk_buf page = { 0 };
+    struct ntk_err err = { 0 };
+
+    decoded->counts_only = true;
+    for (int i = 0; i < LONG_COUNT; i++) {
+        ntk_buf_add_format(&page, "m_%d{v=\"", i);
+        memset(ntk_buf_extend(&page, LONG_BYTES), 'x', LONG_BYTES);
+        ntk_buf_add_text(&page, "\"} 1\n");
+    }
+    assert_int_equal(encode(encoder, ntk_buf_text_get(&page), 1, decoded, &err), 0);
+    assert_int_equal(decoded->sample_count, LONG_COUNT);
+    assert_true(decoded->request_count >= 3 && decoded->request_count <= 5);
+    ntk_buf_reset(&page); /* and one that has no room at all is said so */
+    ntk_buf_add_text(&page, "good 1\nm{v=\"");
+    memset(ntk_buf_extend(&page, 5 * LONG_BYTES), 'x', 5 * LONG_BYTES);
+    ntk_buf_add_text(&page, "\"} 1\n");
+    assert_int_equal(encode(encoder, ntk_buf_text_get(&page), 2, decoded, &err), -EBADMSG);
+    assert_int_equal(err.offset, 7);
+    ntk_buf_fini(&page);
+    ntk_remote_write_destroy(encoder);
+}
+
 static void test_bad_lines(void **state)
 {
     static const char *const pages[] = { "a",           "a ",       "a x",        "a{ 1",
@@ -244,6 +275,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_series, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_series_that_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

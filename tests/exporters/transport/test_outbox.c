@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "shared/base/clock.h"
+#include "tests/exporters/transport/power.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
@@ -257,6 +259,83 @@ static void test_spool_over_runs(void **state)
     assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 0);
 }
 
+/* A peer that is away when the program is asked to end at once: kept, or lost and said so. */
+static void test_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+
+    f->options.drain_ns = 3600 * NTK_NS_PER_SECOND;
+    f->options.spool_folder = f->spool;
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    create(f);
+    put(f, "a");
+    put(f, "bb");
+    assert_int_equal(ntk_outbox_drain(f->outbox, false, &err), 0);
+    assert_int_equal(ntk_outbox_drain(f->outbox, true, &err), 1);
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 3);
+    f->options.spool_folder = NULL;
+    create(f);
+    put(f, "ccc");
+    assert_int_equal(ntk_outbox_drain(f->outbox, true, &err), -EINTR);
+    assert_string_equal(err.text, "peer: stopped before everything was sent; 3 items are lost");
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 3);
+}
+
+/* A spool that has no room is no excuse for success. */
+static void test_at_once_with_a_full_spool(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+
+    f->options.spool_folder = f->spool;
+    f->options.spool_bytes_max = 40;
+    f->peer.is_slow = true;
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    create(f);
+    put(f, "123");
+    put(f, "123456"); /* with a header of 32 bytes one of the two has room */
+    assert_int_equal(ntk_outbox_drain(f->outbox, true, &err), -EINTR);
+    assert_string_equal(err.text, "peer: stopped before everything was sent; the spool is full; "
+                                  "3 items are lost");
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 6);
+}
+
+static int is_safe(void *ctx)
+{
+    const size_t *count = ctx;
+
+    return test_power_safe_count() >= *count;
+}
+
+/* While the peer is away, what waits reaches the disk without anybody ending the program. */
+static void test_power_cut(void **state)
+{
+    struct fixture *f = *state;
+    size_t all = 3;
+
+    f->options.spool_folder = f->spool;
+    f->options.sync_ns = NTK_NS_PER_MS;
+    f->options.pause_min_ns = f->options.pause_max_ns = 3600 * NTK_NS_PER_SECOND;
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    create(f);
+    put(f, "a");
+    put(f, "b");
+    put(f, "c");
+    assert_true(test_wait_until(is_safe, &all, 30));
+    char *copy = test_scratch_path(f->folder, "after");
+    assert_int_equal(mkdir(copy, 0700), 0);
+    test_power_cut_make(copy);
+    f->options.spool_folder = copy;
+    atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
+    create(f);
+    assert_true(test_wait_until(is_drained, f, 30));
+    assert_string_equal(f->peer.taken, "abc");
+    ntk_outbox_destroy(f->outbox);
+    f->outbox = NULL;
+    free(copy);
+}
+
 /* A message that the peer took just when the outbox ended is not sent by the next run. */
 static void test_end_while_sending(void **state)
 {
@@ -316,6 +395,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused_is_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spool_over_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_at_once_with_a_full_spool, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_power_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pauses_grow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_peer_says_when, set_up, tear_down),

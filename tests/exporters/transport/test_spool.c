@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "tests/exporters/transport/power.h"
 #include "tests/support/scratch.h"
 
 #define BYTES_MAX 4096
@@ -87,18 +88,19 @@ static void test_order(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
+    uint64_t number;
 
     put(f, "c", 3);
     put(f, "d", 4);
-    assert_int_equal(ntk_spool_put_front(f->spool, "b", 1, 2, &err), 0);
-    assert_int_equal(ntk_spool_put_front(f->spool, "a", 1, 1, &err), 0);
+    assert_int_equal(ntk_spool_put_front(f->spool, "b", 1, 2, &number, &err), 0);
+    assert_int_equal(ntk_spool_put_front(f->spool, "a", 1, 1, &number, &err), 0);
     reopen(f);
     assert_int_equal(ntk_spool_count(f->spool), 4);
     assert_int_equal(ntk_spool_item_count(f->spool), 10);
     assert_first(f, "a", 1);
     put(f, "e", 5);
     assert_first(f, "b", 2);
-    assert_int_equal(ntk_spool_put_front(f->spool, "B", 1, 6, &err), 0);
+    assert_int_equal(ntk_spool_put_front(f->spool, "B", 1, 6, &number, &err), 0);
     reopen(f);
     assert_first(f, "B", 6);
     assert_first(f, "c", 3);
@@ -115,6 +117,7 @@ static void test_bound(void **state)
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
     char kilobyte[1025];
+    uint64_t number;
     uint64_t lost;
 
     memset(kilobyte, 'x', 1024);
@@ -122,7 +125,7 @@ static void test_bound(void **state)
     put(f, kilobyte, 1);
     put(f, kilobyte, 2);
     put(f, kilobyte, 4);
-    assert_int_equal(ntk_spool_put_front(f->spool, kilobyte, 1024, 8, &err), -ENOSPC);
+    assert_int_equal(ntk_spool_put_front(f->spool, kilobyte, 1024, 8, &number, &err), -ENOSPC);
     assert_int_equal(ntk_spool_put(f->spool, kilobyte, 1024, 8, &lost, &err), 0);
     assert_int_equal(lost, 1);
     assert_int_equal(ntk_spool_item_count(f->spool), 14);
@@ -245,6 +248,7 @@ static void test_sent_while_pushed_out(void **state)
     struct ntk_spool_message message;
     struct ntk_err err = { 0 };
     uint64_t damaged = 0;
+    uint64_t number;
     uint64_t lost = 0;
 
     put(f, "a", 1);
@@ -254,7 +258,7 @@ static void test_sent_while_pushed_out(void **state)
     put(f, "b", 2);
     ntk_spool_remove(f->spool, message.number);
     assert_first(f, "b", 2);
-    assert_int_equal(ntk_spool_put_front(f->spool, "c", 1, 3, &err), 0);
+    assert_int_equal(ntk_spool_put_front(f->spool, "c", 1, 3, &number, &err), 0);
     assert_int_equal(ntk_spool_put(f->spool, "d", 1, 4, &lost, &err), 0);
     reopen(f);
     assert_first(f, "c", 3);
@@ -281,6 +285,63 @@ static void test_never_empty(void **state)
     assert_true(ntk_spool_count(f->spool) > 0);
 }
 
+static void sync_all(struct fixture *f)
+{
+    struct ntk_err err = { 0 };
+    struct ntk_vec numbers;
+
+    assert_true(ntk_spool_has_changes(f->spool));
+    assert_int_equal(ntk_spool_sync_begin(f->spool, &numbers), 0);
+    assert_false(ntk_spool_has_changes(f->spool));
+    assert_int_equal(ntk_spool_sync_end(f->spool, &numbers, &err), 0);
+}
+
+/* What was synced is there, and what was removed after that, too; all else is gone or damaged. */
+static void test_power_cut(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+    struct ntk_vec numbers;
+    uint64_t number;
+
+    put(f, "b", 2);
+    put(f, "c", 3);
+    assert_int_equal(ntk_spool_put_front(f->spool, "a", 1, 1, &number, &err), 0);
+    sync_all(f);
+    put(f, "d", 4);
+    assert_first(f, "a", 1);
+    assert_int_equal(ntk_spool_sync_begin(f->spool, &numbers), 0);
+    put(f, "e", 5); /* while the disk writes */
+    assert_int_equal(ntk_spool_sync_end(f->spool, &numbers, &err), 0);
+    assert_true(ntk_spool_has_changes(f->spool));
+    assert_first(f, "b", 2);
+    test_power_cut_make(f->path);
+    reopen(f);
+    assert_first(f, "b", 2);
+    assert_first(f, "c", 3);
+    assert_first(f, "d", 4);
+    struct ntk_buf buf = { 0 };
+    struct ntk_spool_message message;
+    uint64_t damaged = 0;
+    assert_int_equal(ntk_spool_first(f->spool, &buf, &message, &damaged), 0); /* "e" is empty */
+    assert_int_equal(damaged, 1);
+    ntk_buf_fini(&buf);
+}
+
+static void test_a_disk_that_fails(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+    struct ntk_vec numbers;
+
+    put(f, "a", 1);
+    assert_int_equal(ntk_spool_sync_begin(f->spool, &numbers), 0);
+    test_power_fail(EIO);
+    assert_int_equal(ntk_spool_sync_end(f->spool, &numbers, &err), -EIO);
+    test_power_fail(0);
+    assert_non_null(strstr(err.text, "may not be on the disk yet"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +353,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_plain_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sent_while_pushed_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_never_empty, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_power_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_disk_that_fails, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "shared/base/fs.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
@@ -181,6 +182,37 @@ static void test_get(void **state)
     assert_false(ntk_http_answer_header_get(&f->answer, "x-lon", text, sizeof text));
     assert_ptr_equal(strstr(f->peer.asked, "GET /a?token=secret HTTP/1.1\r\n"), f->peer.asked);
     assert_non_null(strstr(f->peer.asked, "\r\nX-Who: test\r\n"));
+}
+
+/* The first line of the file as it is at each question; the answer of a file without one never leaves. */
+static void test_token_file(void **state)
+{
+    static const char answer[] = "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n";
+    struct fixture *f = *state;
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "token");
+    const char *const headers[] = { "X-Who: test", NULL };
+    const struct ntk_http_question question = { .url = f->url,
+                                                .headers = headers,
+                                                .token_file = path };
+
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), -EIO);
+    assert_non_null(strstr(f->err.text, "the token cannot be read from /"));
+    assert_int_equal(ntk_fs_write(path, "\n", 1, &f->err), 0);
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), -EIO);
+    assert_non_null(strstr(f->err.text, "it has none"));
+    assert_int_equal(ntk_fs_write(path, "one\nmore\n", 9, &f->err), 0);
+    peer_play(&f->peer, (struct script){ answer, 0, 0, 0 });
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+    peer_done(&f->peer);
+    assert_non_null(strstr(f->peer.asked, "\r\nX-Who: test\r\nAuthorization: Bearer one\r\n"));
+    assert_int_equal(ntk_fs_write(path, "two", 3, &f->err), 0);
+    peer_play(&f->peer, (struct script){ answer, 0, 0, 0 });
+    assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
+    peer_done(&f->peer);
+    assert_non_null(strstr(f->peer.asked, "\r\nAuthorization: Bearer two\r\n"));
+    free(path);
+    test_scratch_destroy(folder);
 }
 
 static void test_retry_after(void **state)
@@ -410,6 +442,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_get, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_token_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_retry_after, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_post_and_trailer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_redirect_is_an_answer, set_up, tear_down),

@@ -44,11 +44,11 @@ wait_for whole
 neuron-ls --json | jq -e --argjson pid "$bench" '.neuron_devices[0].neuron_processes[0] |
     .pid == $pid and .neuroncore_ids == [1] and (.command_line | endswith("--duration 60"))' >/dev/null ||
     fail "$(neuron-ls --json)"
-neuron-ls -a | has "| neuron-ls -a  *| NA  *|" || fail "-a does not show itself: $(neuron-ls -a)"
+neuron-ls -a | greps "| neuron-ls -a  *| NA  *|" || fail "-a does not show itself: $(neuron-ls -a)"
 neuron-monitor --period 100ms >/dev/null &
 agent=$!
 pids+=("$agent")
-agent_listed() { neuron-ls -a | has "| $agent *| neuron-monitor" && echo yes; }
+agent_listed() { neuron-ls -a | greps "| $agent *| neuron-monitor" && echo yes; }
 wait_for agent_listed
 kill "$agent"
 
@@ -86,7 +86,7 @@ for layout in old new; do
     neuron-ls --json | jq 'del(.driver_version)' >"json.$layout"
     neuron-ls --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" >named
     grep -q '| 11 .*| 10, 0 .*| 0000:30:1f.0 |' named || fail "$(cat named)"
-    NEURON_HOOKS_DIR=$scratch/elsewhere neuron-ls --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" | has '| 11 .*| 10, 0 ' ||
+    NEURON_HOOKS_DIR=$scratch/elsewhere neuron-ls --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" | greps '| 11 .*| 10, 0 ' ||
         fail "a named tree is not read"
     neuron-bench machine --remove
 done

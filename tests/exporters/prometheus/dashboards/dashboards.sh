@@ -19,7 +19,7 @@ promtool check rules neuron.rules.yml >check.log 2>&1 || fail "$(cat check.log)"
 promtool test rules neuron.test.yml >check.log 2>&1 || fail "$(cat check.log)"
 # Every alert has a case in which it fires.
 for alert in $(sed -n 's/ *- alert: //p' neuron.rules.yml); do
-    grep -A 3 "alertname: $alert" neuron.test.yml | has exp_labels || fail "no case in which $alert fires"
+    grep -A 3 "alertname: $alert" neuron.test.yml | greps exp_labels || fail "no case in which $alert fires"
 done
 
 agent_is_up() { grep -q 'serving metrics at port' agent.log && echo yes; }

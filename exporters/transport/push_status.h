@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * push_status - what the status of an answer means for a message that was pushed. Pure.
+ *
+ *   status            remote write 1.0   OTLP/HTTP 1
+ *   200-299           sent               sent
+ *   429               again              again
+ *   502, 503, 504     again              again
+ *   other 500-599     again              refused
+ *   any other         refused            refused
+ *
+ * A redirect is not followed (credentials stay where they were sent), so it is no success. CloudWatch
+ * judges by names of errors and has a table of its own.
+ * Source: "Retries & Backoff" of the Prometheus remote write specification; "Failures" of OTLP/HTTP.
+ */
+#ifndef NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H
+#define NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H
+
+#include "exporters/transport/outbox.h"
+#include "shared/http/http_client.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_push_protocol { NTK_PUSH_REMOTE_WRITE, NTK_PUSH_OTLP };
+
+/* Of the answer: result, pause, and a text with what the peer said about it ("" for nothing; its first
+ * line counts, cleaned). A message that was sent leaves the text alone. */
+void ntk_push_status_judge(enum ntk_push_protocol protocol, const struct ntk_http_answer *answer,
+                           const char *said, struct ntk_outbox_answer *out_answer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
