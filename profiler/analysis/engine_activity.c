@@ -5,12 +5,13 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/walk.h"
 
-static void add_instruction(struct ntk_activity *activity, struct ntk_cover *busy,
+/* Whether it counts as activity. */
+static bool add_instruction(struct ntk_activity *activity, struct ntk_cover *busy,
                             const struct ntk_trace_instruction *instruction)
 {
     activity->engines[instruction->engine].instruction_count++;
     if (instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
-        return;
+        return false;
     }
     ntk_cover_add(&busy[instruction->engine], instruction->start_ps, instruction->end_ps);
     if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
@@ -20,6 +21,7 @@ static void add_instruction(struct ntk_activity *activity, struct ntk_cover *bus
         activity->activate_ps =
             ntk_ps_sum(activity->activate_ps, instruction->end_ps - instruction->start_ps);
     }
+    return true;
 }
 
 void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity)
@@ -32,10 +34,7 @@ void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_acti
 
     ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS);
     while (ntk_walk_next(&walk, &span)) {
-        if (span.instruction) {
-            add_instruction(&activity, busy, span.instruction);
-        }
-        if (span.packet || span.instruction->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+        if (!span.instruction || add_instruction(&activity, busy, span.instruction)) {
             ntk_cover_add(&any, span.start_ps, span.end_ps);
         }
     }

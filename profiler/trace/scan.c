@@ -6,9 +6,10 @@
 
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes)
 {
-    /* The pages stay in the file: a later look maps them again. The last piece is what was not given
-     * back before. */
-    size_t from = passed_bytes > NTK_TRACE_SCAN_BYTES ? passed_bytes - NTK_TRACE_SCAN_BYTES : 0;
-
-    (void)madvise((char *)first + from, passed_bytes - from, MADV_DONTNEED);
+    /* Not the piece that was passed just now: its last elements are still looked at. The pages stay in the
+     * file: a later look maps them again. */
+    if (passed_bytes >= 2 * NTK_TRACE_SCAN_BYTES) {
+        (void)madvise((char *)first + (passed_bytes - 2 * NTK_TRACE_SCAN_BYTES),
+                      NTK_TRACE_SCAN_BYTES, MADV_DONTNEED);
+    }
 }

@@ -86,7 +86,10 @@ struct ntk_trace_core {
     size_t throttle_count;
     struct ntk_trace_throttle *throttles;
     int64_t end_ps; /* of the last instruction; 0 without any */
-    bool is_mapped; /* the lists lie in a temporary file; false: on the heap */
+    /* Which lists lie in a temporary file; the others are on the heap. */
+    struct {
+        bool instructions, packets, events, throttles;
+    } is_mapped;
     /* Records that did not become rows. */
     uint64_t outside_window, outside_code, unpaired, unknown;
 };
@@ -107,10 +110,27 @@ struct ntk_trace {
 /* Called now and then with the share that is done, 0 to 1. */
 typedef void ntk_trace_progress(double share, void *ctx);
 
+struct ntk_trace_options {
+    ntk_trace_progress *progress; /* NULL: none */
+    void *progress_ctx;
+    size_t
+        list_bytes; /* a list that needs more lies in a temporary file; 0: NTK_TRACE_LIST_BYTES */
+    const char *folder; /* where that is; NULL: $TMPDIR, else /var/tmp */
+};
+
+#define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
+/* So many records of a core may wait for the other end of their span at once; further ones are left out and
+ * counted as unpaired. */
+#define NTK_TRACE_WAITING_MAX ((uint32_t)4 << 20)
+
 /* neff may be NULL; when given it must be the one that the capture is of (-ENOEXEC). */
 int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                                ntk_trace_progress *progress, void *progress_ctx,
                                struct ntk_trace **out_trace, struct ntk_err *err);
+/* The same; options may be NULL. */
+int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
+                     const struct ntk_trace_options *options, struct ntk_trace **out_trace,
+                     struct ntk_err *err);
 void ntk_trace_destroy(struct ntk_trace *trace);
 
 /* ---- from one end to the other ---- */
@@ -129,13 +149,13 @@ void ntk_trace_destroy(struct ntk_trace *trace);
 #define ntk_trace_each_event(core, name) \
     NTK_TRACE_EACH(struct ntk_trace_event, name, core, events, event_count)
 
-#define NTK_TRACE_SCAN_BYTES ((size_t)2 << 20)
+#define NTK_TRACE_SCAN_BYTES ((size_t)512 << 10)
 static_assert(NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_instruction) == 0 &&
                   NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_packet) == 0 &&
                   NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_event) == 0,
               "a scan gives back whole elements");
 
-/* The memory of the bytes before `at` that a scan has passed; not for heap memory. */
+/* Memory of the last whole piece but one that a scan has passed; not for the heap. */
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes);
 
 static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const void *at,
@@ -149,10 +169,10 @@ static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const 
     return at != end;
 }
 
-#define NTK_TRACE_EACH(type, name, core, list, list_count)                                \
-    for (const type *name = (core)->list;                                                 \
-         (core)->list_count && ntk_trace_scan_step((core)->is_mapped, (core)->list, name, \
-                                                   (core)->list + (core)->list_count);    \
+#define NTK_TRACE_EACH(type, name, core, list, list_count)                                     \
+    for (const type *name = (core)->list;                                                      \
+         (core)->list_count && ntk_trace_scan_step((core)->is_mapped.list, (core)->list, name, \
+                                                   (core)->list + (core)->list_count);         \
          name++)
 
 /* "instruction", "io" ... */

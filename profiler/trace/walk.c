@@ -47,9 +47,11 @@ static void add_list(struct ntk_walk *walk, const struct ntk_trace_core *core, b
                                     .rank = (unsigned)walk->list_count,
                                     .has_packets = has_packets };
     if (has_packets) {
+        list->is_mapped = core->is_mapped.packets;
         list->first = core->packets;
         list->end = core->packets + count;
     } else {
+        list->is_mapped = core->is_mapped.instructions;
         list->first = core->instructions;
         list->end = core->instructions + count;
     }
@@ -113,7 +115,7 @@ bool ntk_walk_next(struct ntk_walk *walk, struct ntk_walk_span *out_span)
         out_span->end_ps = instruction->end_ps;
         list->at = instruction + 1;
     }
-    if (ntk_trace_scan_step(list->core->is_mapped, list->first, list->at, list->end)) {
+    if (ntk_trace_scan_step(list->is_mapped, list->first, list->at, list->end)) {
         list->start_ps = start_of(list);
     } else {
         *list = walk->lists[--walk->list_count];

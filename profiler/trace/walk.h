@@ -33,7 +33,7 @@ struct ntk_walk_list {
     const void *first, *at, *end;
     int64_t start_ps; /* of the element at `at` */
     unsigned rank;    /* of lists with the same start the lowest comes first */
-    bool has_packets;
+    bool has_packets, is_mapped;
 };
 
 struct ntk_walk { /* a heap by start */

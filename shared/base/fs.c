@@ -271,3 +271,77 @@ int ntk_fs_write(const char *path, const void *bytes, size_t bytes_count, struct
     fwrite(bytes, 1, bytes_count, replace.file); /* a failure shows in the commit */
     return ntk_fs_replace_commit(&replace, err);
 }
+
+/* ---- files without a name ---- */
+
+int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char *name = NULL;
+
+    if (fd >= 0) {
+        return fd;
+    }
+    /* Not every file system knows files without a name. */
+    if (asprintf(&name, "%s/.ntk-unnamed-XXXXXX", folder) < 0) {
+        return ntk_err_set(err, -ENOMEM, NO_OFFSET, "out of memory");
+    }
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0) {
+        int code = -errno;
+        free(name);
+        return ntk_err_set(err, code, NO_OFFSET, "cannot make a temporary file in %s: %s", folder,
+                           strerror(-code));
+    }
+    unlink(name);
+    free(name);
+    return fd;
+}
+
+const char *ntk_fs_temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    if (folder && folder[0]) {
+        return folder;
+    }
+    return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
+int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset)
+{
+    const uint8_t *from = bytes;
+
+    while (bytes_count > 0) {
+        ssize_t n = pwrite(fd, from, bytes_count, (off_t)offset);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return n < 0 ? -errno : -ENOSPC;
+        }
+        from += n;
+        offset += (uint64_t)n;
+        bytes_count -= (size_t)n;
+    }
+    return 0;
+}
+
+int ntk_fs_pread(int fd, void *bytes, size_t bytes_count, uint64_t offset)
+{
+    uint8_t *to = bytes;
+
+    while (bytes_count > 0) {
+        ssize_t n = pread(fd, to, bytes_count, (off_t)offset);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return n < 0 ? -errno : -EIO;
+        }
+        to += n;
+        offset += (uint64_t)n;
+        bytes_count -= (size_t)n;
+    }
+    return 0;
+}

@@ -32,6 +32,15 @@ ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes);
 bool ntk_fs_is_ours(const char *path);
 /* mkdir -p; existing folders are fine. */
 int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err);
+/* A file without a name in the folder, for reading and writing, gone with its last descriptor. The
+ * descriptor or -errno. */
+int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err);
+/* Where large temporary files go: $TMPDIR, else /var/tmp (which lies on a disk), else /tmp. Borrowed. */
+const char *ntk_fs_temporary_folder(void);
+/* pwrite() of all of it: 0 or -errno; no sentence. */
+int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset);
+/* pread() of all of it; -EIO when the file ends before; no sentence. */
+int ntk_fs_pread(int fd, void *bytes, size_t bytes_count, uint64_t offset);
 /* rm -r that follows no links; a missing path is fine. */
 int ntk_fs_remove_tree(const char *path, struct ntk_err *err);
 

@@ -201,6 +201,10 @@ int ntk_ntff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_ntff *
                         struct ntk_err *err);
 void ntk_ntff_close(struct ntk_ntff *ntff);
 
+/* Memory of records that were looked at and will not be soon: of a large file, which is mapped, it would
+ * otherwise grow to the size of the file. Looking at them again reads them again. */
+void ntk_ntff_give_back(const struct ntk_ntff *ntff, const void *bytes, size_t bytes_count);
+
 /* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another,
  * -ENODATA when the capture names none. */
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],

@@ -656,6 +656,19 @@ void ntk_ntff_close(struct ntk_ntff *ntff)
     free(r);
 }
 
+void ntk_ntff_give_back(const struct ntk_ntff *ntff, const void *bytes, size_t bytes_count)
+{
+    const struct reader *r = ntff->private_data;
+    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (uintptr_t)bytes & ~(page_bytes - 1);
+    uintptr_t to = ((uintptr_t)bytes + bytes_count) & ~(page_bytes - 1);
+    uintptr_t mapped = (uintptr_t)r->mapped;
+
+    if (r->mapped && from >= mapped && to <= mapped + r->mapped_bytes && from < to) {
+        (void)madvise((char *)r->mapped + (from - mapped), to - from, MADV_DONTNEED);
+    }
+}
+
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
                         struct ntk_err *err)
 {

@@ -87,57 +87,18 @@ static bool is_full_error(int code)
     return code == -ENOSPC || code == -EFBIG || code == -EDQUOT;
 }
 
-static int open_unnamed(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-    if (fd >= 0) {
-        return fd;
-    }
-    char *name = NULL;
-    if (asprintf(&name, "%s/.ntff-spool-XXXXXX", folder) < 0) {
-        return -ENOMEM;
-    }
-    fd = mkostemp(name, O_CLOEXEC);
-    int ret = fd < 0 ? -errno : fd;
-    if (fd >= 0) {
-        unlink(name);
-    }
-    free(name);
-    return ret;
-}
-
-static int write_all(int fd, const void *bytes, size_t bytes_count, uint64_t offset)
-{
-    const uint8_t *from = bytes;
-
-    while (bytes_count > 0) {
-        ssize_t n = pwrite(fd, from, bytes_count, (off_t)offset);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return n < 0 ? -errno : -ENOSPC;
-        }
-        from += n;
-        offset += (uint64_t)n;
-        bytes_count -= (size_t)n;
-    }
-    return 0;
-}
-
 static int spool_add(struct spool *spool, const char *folder, const void *bytes, size_t bytes_count)
 {
     if (spool->memory.bytes_count + bytes_count > NTK_NTFF_SPOOL_BYTES &&
         spool->memory.bytes_count) {
         if (spool->fd < 0) {
-            spool->fd = open_unnamed(folder);
+            spool->fd = ntk_fs_open_unnamed(folder, NULL);
             if (spool->fd < 0) {
                 return spool->fd;
             }
         }
-        int ret =
-            write_all(spool->fd, spool->memory.bytes, spool->memory.bytes_count, spool->file_bytes);
+        int ret = ntk_fs_pwrite(spool->fd, spool->memory.bytes, spool->memory.bytes_count,
+                                spool->file_bytes);
         if (ret < 0) {
             return ret;
         }
@@ -169,22 +130,18 @@ static int spool_copy(const struct spool *spool, uint64_t bytes_count, int fd, u
 
     for (uint64_t at = 0; at < from_file;) {
         size_t wanted = from_file - at < sizeof chunk ? (size_t)(from_file - at) : sizeof chunk;
-        ssize_t n = pread(spool->fd, chunk, wanted, (off_t)at);
-        if (n < 0 && errno == EINTR) {
-            continue;
+        int ret = ntk_fs_pread(spool->fd, chunk, wanted, at);
+        if (ret == 0) {
+            ret = ntk_fs_pwrite(fd, chunk, wanted, offset + at);
         }
-        if (n <= 0) {
-            return n < 0 ? -errno : -EIO;
-        }
-        int ret = write_all(fd, chunk, (size_t)n, offset + at);
         if (ret < 0) {
             return ret;
         }
-        at += (uint64_t)n;
+        at += wanted;
     }
     return bytes_count > from_file
-               ? write_all(fd, spool->memory.bytes, (size_t)(bytes_count - from_file),
-                           offset + from_file)
+               ? ntk_fs_pwrite(fd, spool->memory.bytes, (size_t)(bytes_count - from_file),
+                               offset + from_file)
                : 0;
 }
 
@@ -785,7 +742,7 @@ static int write_file(struct ntk_ntff_writer *w, int fd, unsigned shrink)
     if (ret < 0 && is_full_error(ret)) {
         goto out;
     }
-    ret = write_all(fd, head.bytes, head.bytes_count, 0);
+    ret = ntk_fs_pwrite(fd, head.bytes, head.bytes_count, 0);
     if (ret == 0) {
         ret = spool_copy(&w->code, w->code.bytes_count, fd, at);
         at += w->code.bytes_count;

@@ -125,7 +125,7 @@ static size_t resident_bytes(const void *first)
 
 static void a_scan_of_a_mapped_list_gives_back_what_it_passed(void **state)
 {
-    const size_t bytes_count = 8 * NTK_TRACE_SCAN_BYTES;
+    const size_t bytes_count = 32 * NTK_TRACE_SCAN_BYTES;
     FILE *file = tmpfile();
     uint8_t page[4096] = { 0 };
     size_t count = 0;
@@ -143,7 +143,7 @@ static void a_scan_of_a_mapped_list_gives_back_what_it_passed(void **state)
     struct ntk_trace_core core = { .instructions = mapped,
                                    .instruction_count =
                                        bytes_count / sizeof(struct ntk_trace_instruction),
-                                   .is_mapped = true };
+                                   .is_mapped.instructions = true };
     for (int round = 0; round < 2; round++) {
         count = 0;
         sum = 0;
@@ -153,7 +153,8 @@ static void a_scan_of_a_mapped_list_gives_back_what_it_passed(void **state)
         }
         assert_int_equal(count, core.instruction_count);
         assert_int_equal(sum, bytes_count / sizeof page);
-        assert_true(resident_bytes(mapped) <= 2 * NTK_TRACE_SCAN_BYTES);
+        /* The kernel may map four pieces at once. */
+        assert_true(resident_bytes(mapped) <= 8 * NTK_TRACE_SCAN_BYTES);
     }
     munmap(mapped, bytes_count);
     fclose(file);
@@ -161,7 +162,7 @@ static void a_scan_of_a_mapped_list_gives_back_what_it_passed(void **state)
 
 static void an_empty_list_is_passed_at_once(void **state)
 {
-    struct ntk_trace_core core = { .is_mapped = true };
+    struct ntk_trace_core core = { .is_mapped.packets = true };
     struct ntk_trace trace = { .core_count = 1, .cores = &core };
     struct ntk_walk walk;
     struct ntk_walk_span span;

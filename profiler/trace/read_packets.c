@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* read_packets - starts and ends of DMA packets paired, with the class of their queue. */
+#include <errno.h>
+#include <string.h>
+
+#include "profiler/trace/trace_build.h"
+#include "profiler/trace/waiting.h"
+#include "shared/base/str.h"
+
+struct ring { /* starts without an end, or ends without a start: never both */
+    uint32_t queue;
+    bool holds_ends;
+    uint8_t dma_class;
+};
+
+struct reader {
+    struct ntk_trace_core *core;
+    const struct ntk_trace_window *window;
+    struct ntk_waiting waiting;
+    struct ring rings[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
+    struct ntk_sorter sorter;
+};
+
+static enum ntk_trace_dma_class class_by_name(const char *name)
+{
+    if (ntk_str_ends_with(name, "DynamicHW")) {
+        return NTK_TRACE_DMA_HARDWARE_DYNAMIC;
+    }
+    if (ntk_str_ends_with(name, "Dynamic")) {
+        return NTK_TRACE_DMA_SOFTWARE_DYNAMIC;
+    }
+    if (ntk_str_ends_with(name, "Table")) {
+        return NTK_TRACE_DMA_INSTRUCTION;
+    }
+    return strstr(name, "IO") ? NTK_TRACE_DMA_IO : NTK_TRACE_DMA_DATA;
+}
+
+static void classify_rings(struct reader *r)
+{
+    const struct ntk_ntff_subgraph *ntff = r->core->ntff;
+
+    for (size_t e = 0; e < NTK_NTFF_DMA_ENGINES; e++) {
+        for (size_t q = 0; q < NTK_NTFF_DMA_QUEUES; q++) {
+            r->rings[e][q].dma_class = NTK_TRACE_DMA_INSTRUCTION;
+        }
+    }
+    for (size_t q = 0; q < ntff->queue_count; q++) {
+        const struct ntk_ntff_queue *queue = &ntff->queues[q];
+        if (queue->queue < NTK_NTFF_DMA_QUEUES) {
+            r->rings[queue->engine % NTK_NTFF_DMA_ENGINES][queue->queue].dma_class =
+                (uint8_t)class_by_name(queue->name);
+        }
+    }
+}
+
+/* What a packet needs of its end: 16 bits of size, 16 of the sum. */
+static uint32_t detail_of(const struct ntk_ntff_record *record)
+{
+    return (record->bytes_count & 0xffff) | (uint32_t)record->crc_in << 16;
+}
+
+/* The i-th start of a ring belongs to its i-th end, whichever comes first in the file. Where a packet
+ * was under way at the start of the execution, ends come before their starts from then on: those
+ * pairs are no packets. */
+static int pair(struct reader *r, const struct ntk_ntff_record *record)
+{
+    bool is_end = record->kind == NTK_NTFF_RECORD_DMA_END;
+    struct ring *ring = &r->rings[record->engine][record->queue];
+
+    if (!ring->queue || ring->holds_ends == is_end) {
+        int ret = ntk_waiting_push(&r->waiting, &ring->queue, record->time_ps, detail_of(record));
+        ring->holds_ends = is_end;
+        r->core->unpaired++;
+        return ret == -ENOMEM ? ret : 0;
+    }
+    struct ntk_waiting_item other = ntk_waiting_pop(&r->waiting, &ring->queue);
+    int64_t start_ps = is_end ? other.time_ps : record->time_ps;
+    int64_t end_ps = is_end ? record->time_ps : other.time_ps;
+    uint32_t detail = is_end ? detail_of(record) : other.detail;
+    if (end_ps < start_ps) {
+        r->core->unpaired++;
+        return 0;
+    }
+    r->core->unpaired--;
+    struct ntk_trace_packet *packet = ntk_sorter_add(&r->sorter);
+    if (!packet) {
+        return r->sorter.failed;
+    }
+    *packet = (struct ntk_trace_packet){
+        .start_ps = ntk_trace_since(start_ps, r->core->t0_ps),
+        .end_ps = ntk_trace_since(end_ps, r->core->t0_ps),
+        .bytes_count = detail & 0xffff,
+        .engine = (uint16_t)(NTK_NTFF_DMA_ENGINES * r->core->ntff->core + record->engine),
+        .crc = (uint16_t)(detail >> 16),
+        .queue = record->queue,
+        .dma_class = ring->dma_class,
+    };
+    return 0;
+}
+
+static int read_record(struct reader *r, const struct ntk_ntff_record *record)
+{
+    if (record->kind == NTK_NTFF_RECORD_DMA_COMPLETION) {
+        return 0;
+    }
+    if (record->kind == NTK_NTFF_RECORD_UNKNOWN) {
+        r->core->unknown++;
+        return 0;
+    }
+    if (!ntk_trace_is_inside(r->core, r->window, record->time_ps)) {
+        r->core->outside_window++;
+        return 0;
+    }
+    return pair(r, record);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct ntk_trace_packet *x = a;
+    const struct ntk_trace_packet *y = b;
+
+    if (x->engine != y->engine) {
+        return x->engine < y->engine ? -1 : 1;
+    }
+    if (x->queue != y->queue) {
+        return x->queue < y->queue ? -1 : 1;
+    }
+    return x->end_ps < y->end_ps ? -1 : x->end_ps > y->end_ps;
+}
+
+int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core *core,
+                           const struct ntk_trace_window *window)
+{
+    struct reader r = { .core = core, .window = window };
+    struct ntk_sorted sorted;
+    int ret = 0;
+
+    classify_rings(&r);
+    ntk_trace_build_sorter(build, &r.sorter, sizeof(struct ntk_trace_packet), compare);
+    for (size_t s = 0; s < core->ntff->section_count && ret == 0; s++) {
+        const struct ntk_ntff_section *section = &core->ntff->sections[s];
+        if (section->type != NTK_NTFF_SECTION_DMA) {
+            continue;
+        }
+        for (uint64_t i = 0; i < section->record_count && ret == 0;) {
+            uint64_t end = ntk_trace_build_piece_end(section, i);
+            for (; i < end && ret == 0; i++) {
+                struct ntk_ntff_record record;
+                ntk_ntff_record_get(core->ntff, section, i, &record);
+                ret = read_record(&r, &record);
+            }
+            ntk_trace_build_passed(build, section, i);
+        }
+    }
+    ntk_waiting_fini(&r.waiting);
+    if (ret < 0 && !r.sorter.failed) {
+        ntk_sorter_fini(&r.sorter);
+        return ntk_err_set(build->err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+    }
+    ret = ntk_sorter_finish(&r.sorter, &sorted, build->err);
+    if (ret == 0) {
+        core->packets = sorted.items;
+        core->packet_count = sorted.count;
+        core->is_mapped.packets = sorted.is_mapped;
+    }
+    return ret;
+}

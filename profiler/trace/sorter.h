@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sorter - a list in order of time from items that come almost in order, in bounded memory.
+ *
+ * An item is 16 or 32 bytes and begins with its time, an int64_t. Items with one time are ordered by a
+ * function, and where that says 0 they stay as they came. A list that is longer than the memory goes to an
+ * unnamed temporary file, which is mapped in the end: in one writing when items come late by less than half of
+ * the memory, in two when they come in any order.
+ *
+ * Owner:   caller's storage; ntk_sorter_fini() frees what was not taken.
+ * Threads: one sorter, one thread.
+ */
+#ifndef NTK_PROFILER_TRACE_SORTER_H
+#define NTK_PROFILER_TRACE_SORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/trace/merge_sort.h"
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+
+#define NTK_SORTER_ITEM_BYTES_MAX 32
+/* Less memory than this makes no sense: items of a sorter. */
+#define NTK_SORTER_ITEMS_MIN 64
+
+struct ntk_sorter {
+    size_t item_bytes;
+    ntk_merge_sort_compare *compare;
+    const char *folder;
+    size_t items_max; /* in memory */
+    size_t count, capacity;
+    char *items;
+    char *scratch; /* half of items_max */
+    int fd;        /* of what is in order; -1: nothing left memory yet */
+    uint64_t written;
+    char last[NTK_SORTER_ITEM_BYTES_MAX]; /* the last of those written */
+    int late_fd;                          /* of runs that are before some of those */
+    uint64_t late_written;
+    struct ntk_vec late_runs; /* each sorted */
+    int failed;               /* the first -errno */
+    struct ntk_err err;
+};
+
+struct ntk_sorted {
+    void *items; /* NULL: none */
+    size_t count;
+    bool is_mapped; /* munmap() of all items; false: free() */
+};
+
+/* folder is borrowed. */
+void ntk_sorter_init(struct ntk_sorter *sorter, size_t item_bytes, ntk_merge_sort_compare *compare,
+                     size_t memory_bytes, const char *folder);
+void ntk_sorter_fini(struct ntk_sorter *sorter);
+/* Makes room; false when something failed, which _finish tells. Called by _add alone. */
+bool ntk_sorter_make_room(struct ntk_sorter *sorter);
+/* All of it, in order; the sorter is empty afterwards. 0 or -errno with a sentence. */
+int ntk_sorter_finish(struct ntk_sorter *sorter, struct ntk_sorted *out_sorted,
+                      struct ntk_err *err);
+
+/* Where to put the next item; NULL when something failed. */
+static inline void *ntk_sorter_add(struct ntk_sorter *sorter)
+{
+    if (sorter->count == sorter->capacity && !ntk_sorter_make_room(sorter)) {
+        return NULL;
+    }
+    return sorter->items + sorter->item_bytes * sorter->count++;
+}
+
+#endif

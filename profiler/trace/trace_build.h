@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_build - what the makers of the lists of a trace share. Only for profiler/trace.
+ *
+ * Each maker passes the sections of one core once, record by record, and puts what it makes of them into a
+ * sorter; pages of the file that were passed are given back.
+ */
+#ifndef NTK_PROFILER_TRACE_TRACE_BUILD_H
+#define NTK_PROFILER_TRACE_TRACE_BUILD_H
+
+#include "profiler/trace/sorter.h"
+#include "profiler/trace/trace.h"
+
+/* After so many records of a section progress is told and memory is given back. */
+#define NTK_TRACE_PIECE_RECORDS ((uint64_t)1 << 16)
+
+struct ntk_trace_window {
+    bool is_known;
+    int64_t start_ps, end_ps; /* on the clock of the file */
+};
+
+struct ntk_trace_build {
+    struct ntk_trace_options options;
+    struct ntk_trace *trace;
+    uint64_t records_done, records_total;
+    struct ntk_err *err;
+};
+
+/* The records of a section up to `until` were read, those of the last piece just now. */
+void ntk_trace_build_passed(struct ntk_trace_build *build, const struct ntk_ntff_section *section,
+                            uint64_t until);
+/* Where a piece that begins at `from` ends. */
+static inline uint64_t ntk_trace_build_piece_end(const struct ntk_ntff_section *section,
+                                                 uint64_t from)
+{
+    uint64_t left = section->record_count - from;
+
+    return from + (left < NTK_TRACE_PIECE_RECORDS ? left : NTK_TRACE_PIECE_RECORDS);
+}
+
+static inline void ntk_trace_build_sorter(const struct ntk_trace_build *build,
+                                          struct ntk_sorter *sorter, size_t item_bytes,
+                                          ntk_merge_sort_compare *compare)
+{
+    ntk_sorter_init(sorter, item_bytes, compare, build->options.list_bytes, build->options.folder);
+}
+
+/* Times further from the start than this (26 days) are nonsense; below it differences cannot overflow. */
+#define NTK_TRACE_TIME_PS_MAX (INT64_C(1) << 61)
+
+static inline bool ntk_trace_is_time(int64_t ps)
+{
+    return ps >= -NTK_TRACE_TIME_PS_MAX && ps <= NTK_TRACE_TIME_PS_MAX;
+}
+
+/* The difference of two times of a file that may say anything. */
+static inline int64_t ntk_trace_since(int64_t time_ps, int64_t t0_ps)
+{
+    int64_t difference;
+
+    return __builtin_sub_overflow(time_ps, t0_ps, &difference) ? INT64_MAX : difference;
+}
+
+static inline bool ntk_trace_is_inside(const struct ntk_trace_core *core,
+                                       const struct ntk_trace_window *window, int64_t time_ps)
+{
+    return time_ps >= window->start_ps && time_ps <= window->end_ps &&
+           ntk_trace_is_time(ntk_trace_since(time_ps, core->t0_ps));
+}
+
+/* When the execution was, by its instructions where the header does not say it. */
+int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_core *core,
+                          struct ntk_trace_window *out_window);
+/* Fill the lists of the core, whose t0_ps is known. 0 or -errno, told in build->err. */
+int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_core *core,
+                                const struct ntk_trace_window *window);
+int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core *core,
+                           const struct ntk_trace_window *window);
+int ntk_trace_read_changes(struct ntk_trace_build *build, struct ntk_trace_core *core,
+                           const struct ntk_trace_window *window);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waiting - records whose other end did not come yet: any number of queues, first in first out, in one
+ * bounded pool.
+ *
+ * A queue is a uint32_t, 0 is empty: the place of its last item, whose next is its first.
+ * Owner: caller's storage, zeroed is empty; _fini frees. Threads: one pool, one thread.
+ */
+#ifndef NTK_PROFILER_TRACE_WAITING_H
+#define NTK_PROFILER_TRACE_WAITING_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "profiler/trace/trace.h"
+
+struct ntk_waiting_item {
+    int64_t time_ps;
+    uint32_t detail; /* what else of the record is needed */
+    uint32_t next;   /* place; of unused ones: the next unused */
+};
+
+struct ntk_waiting {
+    struct ntk_waiting_item *items; /* place p is items[p - 1] */
+    uint32_t capacity, used;        /* used: those that were in use at some time */
+    uint32_t unused;                /* place of the first that is not any more; 0: none */
+};
+
+static inline void ntk_waiting_fini(struct ntk_waiting *pool)
+{
+    free(pool->items);
+    *pool = (struct ntk_waiting){ 0 };
+}
+
+/* 0, -ENOMEM, -ENOBUFS when the pool is full. */
+static inline int ntk_waiting_push(struct ntk_waiting *pool, uint32_t *queue, int64_t time_ps,
+                                   uint32_t detail)
+{
+    uint32_t place = pool->unused;
+
+    if (place) {
+        pool->unused = pool->items[place - 1].next;
+    } else {
+        if (pool->used == pool->capacity) {
+            uint32_t capacity = pool->capacity ? 2 * pool->capacity : 1024;
+            if (pool->capacity >= NTK_TRACE_WAITING_MAX) {
+                return -ENOBUFS;
+            }
+            struct ntk_waiting_item *items = realloc(pool->items, capacity * sizeof *items);
+            if (!items) {
+                return -ENOMEM;
+            }
+            pool->items = items;
+            pool->capacity = capacity;
+        }
+        place = ++pool->used;
+    }
+    struct ntk_waiting_item *item = &pool->items[place - 1];
+    *item = (struct ntk_waiting_item){ time_ps, detail, place };
+    if (*queue) {
+        item->next = pool->items[*queue - 1].next;
+        pool->items[*queue - 1].next = place;
+    }
+    *queue = place;
+    return 0;
+}
+
+/* The first of the queue, which is not empty. */
+static inline struct ntk_waiting_item ntk_waiting_pop(struct ntk_waiting *pool, uint32_t *queue)
+{
+    uint32_t place = pool->items[*queue - 1].next;
+    struct ntk_waiting_item item = pool->items[place - 1];
+
+    if (place == *queue) {
+        *queue = 0;
+    } else {
+        pool->items[*queue - 1].next = item.next;
+    }
+    pool->items[place - 1].next = pool->unused;
+    pool->unused = place;
+    return item;
+}
+
+#endif

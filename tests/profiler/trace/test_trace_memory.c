@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: captures of known content (support/ntff_big.h), the lists of their traces kept in files, and the
+ * high-water mark of a process that summarises them.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/summary.h"
+#include "profiler/trace/trace.h"
+#include "tests/support/ntff_big.h"
+#include "tests/support/scratch.h"
+
+#define LIST_BYTES ((size_t)1 << 20)
+#define MIB ((uint64_t)1 << 20)
+
+static char *folder;
+
+static char *write_big(struct ntff_big *big)
+{
+    char *path = NULL;
+
+    assert_true(asprintf(&path, "%s/big.ntff", folder) > 0);
+    assert_int_equal(ntff_big_write(path, big), 0);
+    return path;
+}
+
+static struct ntk_trace *open_trace(const char *path, size_t list_bytes, struct ntk_ntff **out_ntff)
+{
+    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = folder };
+    struct ntk_trace *trace = NULL;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_ntff_open(path, out_ntff, &err), 0);
+    if (ntk_trace_create(*out_ntff, NULL, &options, &trace, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    return trace;
+}
+
+static const struct ntk_summary_value *value_of(const struct ntk_summary *summary, const char *name)
+{
+    for (size_t i = 0; i < summary->value_count; i++) {
+        if (strcmp(summary->values[i].name, name) == 0) {
+            assert_true(summary->values[i].is_present);
+            return &summary->values[i];
+        }
+    }
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+static void check_summary(const struct ntk_trace *trace, const struct ntff_big *big)
+{
+    struct ntk_summary summary;
+    uint64_t steps = big->steps;
+
+    assert_int_equal(ntk_analysis_summary(trace, &summary), 0);
+    assert_int_equal(value_of(&summary, "trace_count")->count,
+                     big->instruction_count + big->packet_count + big->event_count);
+    assert_int_equal(value_of(&summary, "event_count")->count, big->event_count);
+    assert_true(value_of(&summary, "total_time")->number == (double)big->total_ps / 1e12);
+    assert_int_equal(value_of(&summary, "matmul_instruction_count")->count, steps * big->cores);
+    assert_int_equal(value_of(&summary, "hardware_flops")->count,
+                     steps * big->cores * 2 * 128 * 128 * NTFF_BIG_MATMUL_COLUMNS);
+    assert_true(value_of(&summary, "tensor_engine_active_time")->number ==
+                (double)(steps * NTFF_BIG_TENSOR_PS + 5000) / 1e12);
+    assert_true(value_of(&summary, "vector_engine_active_time")->number ==
+                (double)((2 * steps - 1) * NTFF_BIG_STEP_PS) / 2e12);
+    assert_true(value_of(&summary, "vector_engine_instruction_time")->number ==
+                (double)((steps - 1) * NTFF_BIG_VECTOR_PS * big->cores) / 1e12);
+    assert_int_equal(value_of(&summary, "software_dynamic_dma_size")->count,
+                     steps * big->cores * NTFF_BIG_PACKETS * NTFF_BIG_PACKET_BYTES);
+    /* The four packets of a step cover 0 to 800 ns of it. */
+    assert_true(value_of(&summary, "dma_active_time")->number == (double)(steps * 800000) / 1e12);
+    ntk_summary_fini(&summary);
+}
+
+static void compare_cores(const struct ntk_trace_core *a, const struct ntk_trace_core *b)
+{
+    assert_int_equal(a->instruction_count, b->instruction_count);
+    assert_int_equal(a->packet_count, b->packet_count);
+    assert_int_equal(a->event_count, b->event_count);
+    for (size_t i = 0; i < a->instruction_count; i++) {
+        assert_int_equal(a->instructions[i].start_ps, b->instructions[i].start_ps);
+        assert_int_equal(a->instructions[i].end_ps, b->instructions[i].end_ps);
+        assert_int_equal(a->instructions[i].slot, b->instructions[i].slot);
+        assert_int_equal(a->instructions[i].engine, b->instructions[i].engine);
+        assert_int_equal(a->instructions[i].opcode, b->instructions[i].opcode);
+    }
+    for (size_t i = 0; i < a->packet_count; i++) {
+        assert_int_equal(a->packets[i].start_ps, b->packets[i].start_ps);
+        assert_int_equal(a->packets[i].end_ps, b->packets[i].end_ps);
+        assert_int_equal(a->packets[i].engine, b->packets[i].engine);
+    }
+    for (size_t i = 0; i < a->event_count; i++) {
+        assert_int_equal(a->events[i].time_ps, b->events[i].time_ps);
+        assert_int_equal(a->events[i].value, b->events[i].value);
+        assert_int_equal(a->events[i].number, b->events[i].number);
+    }
+    assert_int_equal(a->end_ps, b->end_ps);
+    assert_int_equal(a->unpaired, b->unpaired);
+}
+
+static void a_trace_in_files_is_that_in_memory(void **state)
+{
+    struct ntff_big big = { .steps = 3000, .cores = 2 };
+    struct ntk_ntff *ntffs[3] = { 0 };
+    struct ntk_trace *traces[3] = { 0 };
+    char *path = write_big(&big);
+
+    (void)state;
+    traces[0] = open_trace(path, 0, &ntffs[0]);
+    traces[1] = open_trace(path, 16384, &ntffs[1]);
+    traces[2] = open_trace(path, 1, &ntffs[2]); /* the least there is: late runs of few items */
+    assert_false(traces[0]->cores[0].is_mapped.instructions);
+    for (size_t t = 1; t < 3; t++) {
+        assert_true(traces[t]->cores[0].is_mapped.instructions);
+        assert_true(traces[t]->cores[1].is_mapped.packets);
+        assert_true(traces[t]->cores[1].is_mapped.events);
+        for (size_t c = 0; c < 2; c++) {
+            compare_cores(&traces[0]->cores[c], &traces[t]->cores[c]);
+        }
+    }
+    for (size_t t = 0; t < 3; t++) {
+        check_summary(traces[t], &big);
+        ntk_trace_destroy(traces[t]);
+        ntk_ntff_close(ntffs[t]);
+    }
+    free(path);
+}
+
+/* The high-water mark of a process of its own that opens and summarises the capture. */
+static uint64_t memory_of_summary(const char *path, const struct ntff_big *big)
+{
+    struct rusage usage;
+    int status = 0;
+
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct ntk_ntff *ntff = NULL;
+        struct ntk_trace *trace = open_trace(path, LIST_BYTES, &ntff);
+        check_summary(trace, big);
+        ntk_trace_destroy(trace);
+        ntk_ntff_close(ntff);
+        _exit(0);
+    }
+    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
+    assert_int_equal(status, 0);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static void memory_does_not_grow_with_the_capture(void **state)
+{
+    uint64_t used[2] = { 0 };
+    uint64_t sizes[2] = { 72 * MIB, 144 * MIB };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct ntff_big big = { .bytes_count = sizes[i], .cores = 1 };
+        char *path = write_big(&big);
+        used[i] = memory_of_summary(path, &big);
+        print_message("%llu MiB of records: %llu MiB of memory\n",
+                      (unsigned long long)(big.record_count * 16 / MIB),
+                      (unsigned long long)(used[i] / MIB));
+        unlink(path);
+        free(path);
+    }
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* whose shadows grow */
+    assert_true(used[1] <= used[0] + 2 * MIB);
+    assert_true(used[1] <= 24 * MIB);
+#endif
+}
+
+static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
+{
+    struct ntff_big big = { .steps = 3000, .cores = 1 };
+    struct ntk_trace_options options = { .list_bytes = 1, .folder = "/nonexistent" };
+    struct ntk_trace *trace = NULL;
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+    char *path = write_big(&big);
+
+    (void)state;
+    assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
+    assert_int_equal(ntk_trace_create(ntff, NULL, &options, &trace, &err), -ENOENT);
+    assert_string_equal(err.text,
+                        "cannot keep records in a temporary file in /nonexistent: No such "
+                        "file or directory (TMPDIR names another folder)");
+    assert_null(trace);
+    ntk_ntff_close(ntff);
+    free(path);
+}
+
+static void a_full_disk_is_an_error_that_says_so(void **state)
+{
+    struct rlimit before;
+    struct ntff_big big = { .steps = 20000, .cores = 1 };
+    struct ntk_trace_options options = { .list_bytes = 65536, .folder = folder };
+    struct ntk_trace *trace = NULL;
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+    char *path = write_big(&big);
+
+    (void)state;
+    assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit limit = { 128 << 10, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    int ret = ntk_trace_create(ntff, NULL, &options, &trace, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(ret, -EFBIG);
+    assert_non_null(strstr(err.text, folder));
+    assert_non_null(strstr(err.text, "TMPDIR"));
+    ntk_ntff_close(ntff);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    folder = test_scratch_create();
+    return folder ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    test_scratch_destroy(folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trace_in_files_is_that_in_memory),
+        cmocka_unit_test(memory_does_not_grow_with_the_capture),
+        cmocka_unit_test(a_folder_that_holds_nothing_is_an_error_that_says_so),
+        cmocka_unit_test(a_full_disk_is_an_error_that_says_so),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

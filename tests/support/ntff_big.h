@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ntff_big - captures of any size, as a machine would leave them, with answers known by construction.
+ *
+ * One or two cores of a trn2.48xlarge repeat a step of 1 us: each core's Tensor, Vector and Scalar engines
+ * compute, GpSimd starts a DMA every fourth step, Sync waits; semaphores change and four packets move on
+ * four of sixteen DMA engines. Instructions stand in the file nearly in order, DMA records engine by engine:
+ * as in real files. The last step ends with the tensor engine's NOTIFY.
+ */
+#ifndef NTK_TESTS_NTFF_BIG_H
+#define NTK_TESTS_NTFF_BIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NTFF_BIG_STEP_PS 1000000
+#define NTFF_BIG_PACKETS 4 /* of a step */
+#define NTFF_BIG_PACKET_BYTES 512
+#define NTFF_BIG_EVENTS 2
+#define NTFF_BIG_MATMUL_COLUMNS 512
+#define NTFF_BIG_TENSOR_PS 600000
+#define NTFF_BIG_VECTOR_PS 1500000 /* begins in the middle of a step: overlaps with its next */
+#define NTFF_BIG_SCALAR_PS 300000
+
+struct ntff_big {
+    uint64_t steps; /* wanted; 0: as many as bytes_count takes */
+    uint64_t bytes_count;
+    size_t cores; /* 1 or 2 */
+    /* Results, of all cores. */
+    uint64_t instruction_count, packet_count, event_count, record_count;
+    int64_t total_ps;
+};
+
+/* 0 or -errno. */
+int ntff_big_write(const char *path, struct ntff_big *big);
+
+#endif
