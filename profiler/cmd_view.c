@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_view - a capture as a summary. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/cmd.h"
+#include "profiler/output/export_to.h"
 #include "profiler/output/output.h"
 #include "shared/base/opt.h"
 
@@ -23,8 +25,9 @@ static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "the NEFF that was captured: adds what only it knows" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "summary-text (default) or summary-json; json with -d" },
-    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+      "summary-text (default), summary-json or json" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
+      "write there; - is stdout, which is where summaries go without it" },
     { 0, "ignore-device-profile", NULL, NTK_OPT_FLAG, &arg_ignore_device,
       "with -d: leave out captures" },
     { 0, "ignore-system-profile", NULL, NTK_OPT_FLAG, &arg_ignore_system,
@@ -53,6 +56,31 @@ static char *profile_name(const char *path)
     return dot && dot != base ? strndup(base, (size_t)(dot - base)) : strdup(base);
 }
 
+/* The whole profile in a format for other programs. */
+static int export_profile(const struct ntk_profile *profile, const struct ntk_export_format *format)
+{
+    const char *path = arg_output ? arg_output : format->default_path;
+    struct ntk_export *export = NULL;
+    struct ntk_err err = { 0 };
+    char *name = profile_name(arg_session);
+    int ret = name ? ntk_export_create(profile->trace, name, arg_session, &export) : -ENOMEM;
+
+    if (ret < 0) {
+        ntk_err_no_memory(&err);
+    } else {
+        ret = format->write(export, path, &err);
+    }
+    ntk_export_destroy(export);
+    free(name);
+    if (ret < 0) {
+        return ntk_profile_fail(&err);
+    }
+    if (!arg_output) {
+        printf("neuron-profile: wrote %s\n", path);
+    }
+    return 0;
+}
+
 int ntk_cmd_view(int argc, char **argv)
 {
     struct ntk_profile profile = { 0 };
@@ -60,6 +88,7 @@ int ntk_cmd_view(int argc, char **argv)
     struct ntk_buf text = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
     bool is_json = strcmp(arg_format, "summary-json") == 0;
+    const struct ntk_export_format *format = NULL;
     int code;
 
     if (first < 0) {
@@ -83,12 +112,20 @@ int ntk_cmd_view(int argc, char **argv)
     if (!arg_session && !arg_folder) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
     }
-    if (!is_json && strcmp(arg_format, "summary-text") != 0) {
+    format = ntk_export_format_find(arg_format);
+    if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {
         return ntk_opt_usage_error(
-            &program, "unknown output format '%s': use summary-text or summary-json", arg_format);
+            &program, "unknown output format '%s': use summary-text, summary-json or json",
+            arg_format);
     }
     code = ntk_profile_open(arg_session, arg_neff, &profile);
     if (code) {
+        return code;
+    }
+    if (format) {
+        code = export_profile(&profile, format);
+        code = code ? code : profile.is_incomplete;
+        ntk_profile_close(&profile);
         return code;
     }
     if (ntk_analysis_summary(profile.trace, &summary) < 0) {

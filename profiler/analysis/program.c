@@ -73,6 +73,7 @@ static void fill_open(struct filling *f, const struct ntk_trace_core *core, unsi
 {
     bool is_event = (open->flags & NTK_ISA_FLAG_WAIT_EVENT) != 0;
 
+    fact->is_open = true;
     fact->has_sync = true;
     if (open->wait_semaphore != NTK_ISA_NO_SEMAPHORE) {
         fact->wait_number = open->wait_semaphore;
@@ -153,6 +154,7 @@ static void fill_vendor(const struct ntk_trace_core *core, const uint8_t *slot,
         fact->done_number = slot[NTK_VENDOR_SLOT_DMA_SEMAPHORE];
         fact->queue = ntk_program_queue_of(core, fact->done_number);
     }
+    fact->is_transpose = slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS && ntk_vendor_slot_is_transpose(slot);
 }
 
 static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
@@ -165,7 +167,9 @@ static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
     fact->wait_number = NTK_PROGRAM_NO_NUMBER;
     fact->signal_number = NTK_PROGRAM_NO_NUMBER;
     fact->done_number = NTK_PROGRAM_NO_NUMBER;
-    fact->is_runtime = ntk_ntff_compiler_pc(core->ntff, instruction->engine, instruction->slot) < 0;
+    fact->compiler_pc =
+        (int32_t)ntk_ntff_compiler_pc(core->ntff, instruction->engine, instruction->slot);
+    fact->is_runtime = fact->compiler_pc < 0;
     fact->layer = fact->is_runtime ? NTK_LAYER_RUNTIME : NTK_LAYER_NONE;
     if (ntk_open_slot_decode(core, instruction, &open)) {
         fill_open(f, core, instruction->engine, &open, fact);

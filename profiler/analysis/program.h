@@ -34,6 +34,9 @@ struct ntk_slot_fact {
     bool has_run;  /* else nothing below is known */
     bool has_sync; /* wait and signal below are known */
     bool is_runtime;
+    bool is_open; /* in the open encoding */
+    int32_t
+        compiler_pc;   /* place in what the compiler made; -1 for what the runtime put in between */
     bool waits_inside; /* it starts, then waits; else it waits, then starts */
     enum ntk_wait_kind wait;
     uint16_t wait_number;
@@ -45,8 +48,8 @@ struct ntk_slot_fact {
     uint16_t done_number; /* changed when the data is there */
     const char *queue;    /* of the transfer, as in the NEFF; NULL: not known */
     uint32_t layer;
-    bool has_flops; /* it is a MATMUL whose work is known */
-    bool is_transpose;
+    bool has_flops;    /* it is a MATMUL whose work is known */
+    bool is_transpose; /* it is an operation of the tensor engine that moves data only */
     uint64_t flops;
     bool has_bytes;                   /* it is a transfer whose bytes are known */
     uint64_t read_bytes, write_bytes; /* of device memory */

@@ -12,12 +12,15 @@
 #include "profiler/analysis/summary.h"
 #include "profiler/trace/trace.h"
 #include "shared/base/buf.h"
+#include "shared/base/json.h"
 
 /* Two columns, name and value, in the order of summary.def; absent metrics are left out. */
 void ntk_output_summary_text(const struct ntk_summary *summary, struct ntk_buf *out);
 /* {"<profile name>": {"metric": value, ...}}, with the same keys. */
 void ntk_output_summary_json(const struct ntk_summary *summary, const char *profile_name,
                              struct ntk_buf *out);
+/* The same as members of the object that is open. */
+void ntk_output_summary_members(const struct ntk_summary *summary, struct ntk_json *json);
 
 /* What a capture holds: file, cores, engines and opcodes. */
 void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,

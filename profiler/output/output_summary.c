@@ -46,6 +46,23 @@ void ntk_output_summary_text(const struct ntk_summary *summary, struct ntk_buf *
     }
 }
 
+void ntk_output_summary_members(const struct ntk_summary *summary, struct ntk_json *json)
+{
+    for (size_t i = 0; i < summary->value_count; i++) {
+        const struct ntk_summary_value *value = &summary->values[i];
+        if (!value->is_present) {
+            continue;
+        }
+        if (value->kind == NTK_SUMMARY_KIND_TEXT) {
+            ntk_json_key_text(json, value->name, value->text);
+        } else if (value->kind == NTK_SUMMARY_KIND_COUNT || value->kind == NTK_SUMMARY_KIND_BYTES) {
+            ntk_json_key_u64(json, value->name, value->count);
+        } else {
+            ntk_json_key_double(json, value->name, value->number);
+        }
+    }
+}
+
 void ntk_output_summary_json(const struct ntk_summary *summary, const char *profile_name,
                              struct ntk_buf *out)
 {
@@ -54,19 +71,7 @@ void ntk_output_summary_json(const struct ntk_summary *summary, const char *prof
     ntk_json_init(&json, out, true);
     ntk_json_object_begin(&json);
     ntk_json_key_object_begin(&json, profile_name);
-    for (size_t i = 0; i < summary->value_count; i++) {
-        const struct ntk_summary_value *value = &summary->values[i];
-        if (!value->is_present) {
-            continue;
-        }
-        if (value->kind == NTK_SUMMARY_KIND_TEXT) {
-            ntk_json_key_text(&json, value->name, value->text);
-        } else if (value->kind == NTK_SUMMARY_KIND_COUNT || value->kind == NTK_SUMMARY_KIND_BYTES) {
-            ntk_json_key_u64(&json, value->name, value->count);
-        } else {
-            ntk_json_key_double(&json, value->name, value->number);
-        }
-    }
+    ntk_output_summary_members(summary, &json);
     ntk_json_object_end(&json);
     ntk_json_object_end(&json);
     ntk_buf_add_char(out, '\n');

@@ -40,30 +40,6 @@ struct facts {
     bool hash_matches;
 };
 
-static void feature_text(const struct ntk_neff *neff, struct ntk_buf *text)
-{
-    uint64_t bits = neff->header.feature_bits;
-
-    for (unsigned bit = 0; bit < 64; bit++) {
-        if (!(bits >> bit & 1)) {
-            continue;
-        }
-        if (text->bytes_count > 0) {
-            ntk_buf_add_text(text, ", ");
-        }
-        if (bit == 10) {
-            ntk_buf_add_text(text, "virtual-core");
-        } else if (bit == 11) {
-            ntk_buf_add_text(text, "v3-2x-4x-dve-perf-mode");
-        } else {
-            ntk_buf_add_format(text, "bit %u", bit);
-        }
-    }
-    if (text->bytes_count == 0) {
-        ntk_buf_add_text(text, "N/A");
-    }
-}
-
 static const char *encoding_text(const struct ntk_neff *neff)
 {
     bool any = false;
@@ -236,7 +212,7 @@ static void print_text(const struct facts *facts)
     struct ntk_buf features = { 0 };
     char name[600];
 
-    feature_text(neff, &features);
+    ntk_neff_features_show(&neff->header, &features);
     ntk_str_copy_clean(name, sizeof name, header->name, strlen(header->name));
     printf("Package Version:   %" PRIu64 "\n", header->pkg_version);
     printf("Header Size:       %" PRIu64 "\n", header->header_size);
@@ -299,7 +275,7 @@ static void print_json(const struct facts *facts)
     struct ntk_json json;
     char name[600];
 
-    feature_text(neff, &features);
+    ntk_neff_features_show(&neff->header, &features);
     add_sizes(neff, &sizes);
     ntk_str_copy_clean(name, sizeof name, header->name, strlen(header->name));
     ntk_json_init(&json, &buf, true);

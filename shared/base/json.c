@@ -161,8 +161,27 @@ void ntk_json_raw(struct ntk_json *json, const char *raw, size_t raw_bytes)
     ntk_buf_add(json->buf, raw, raw_bytes);
 }
 
+/* The text of %e as digits without trailing zeros and an exponent. */
+static int split_digits(const char *text, char *digits, int *out_exponent)
+{
+    int count = 0;
+    const char *at = text;
+
+    for (; *at && *at != 'e'; at++) {
+        if (*at != '.') {
+            digits[count++] = *at;
+        }
+    }
+    *out_exponent = atoi(at + 1);
+    while (count > 1 && digits[count - 1] == '0') {
+        count--;
+    }
+    digits[count] = '\0';
+    return count;
+}
+
 /* The shortest of %.15e, %.16e, %.17e digits that reads back to the same double. */
-static int shortest_digits(double value, char *digits, int *out_exponent)
+static int shortest_of_double(double value, char *digits, int *out_exponent)
 {
     char text[40];
 
@@ -175,19 +194,56 @@ static int shortest_digits(double value, char *digits, int *out_exponent)
             break;
         }
     }
-    int count = 0;
-    const char *at = text;
-    for (; *at && *at != 'e'; at++) {
-        if (*at != '.') {
-            digits[count++] = *at;
+    return split_digits(text, digits, out_exponent);
+}
+
+/* The shortest that reads back to the same float. */
+static int shortest_of_float(float value, char *digits, int *out_exponent)
+{
+    char text[40];
+
+    for (int precision = 0; precision <= 8; precision++) {
+        if (precision > 0 && precision < 5) {
+            continue;
+        }
+        snprintf(text, sizeof text, "%.*e", precision, (double)value);
+        if (strtof(text, NULL) == value) {
+            break;
         }
     }
-    *out_exponent = atoi(at + 1);
-    while (count > 1 && digits[count - 1] == '0') {
-        count--;
+    return split_digits(text, digits, out_exponent);
+}
+
+/* digits of value = d.ddd x 10^exponent by Go's rules; used bytes of local are its sign. */
+static size_t place_digits(char *buf, size_t buf_bytes, char *local, size_t local_bytes,
+                           size_t used, const char *digits, int count, int exponent)
+{
+    if (exponent < -6 || exponent >= 21) {
+        local[used++] = digits[0];
+        if (count > 1) {
+            local[used++] = '.';
+            memcpy(local + used, digits + 1, (size_t)count - 1);
+            used += (size_t)count - 1;
+        }
+        used += (size_t)snprintf(local + used, local_bytes - used, "e%c%02d",
+                                 exponent < 0 ? '-' : '+', exponent < 0 ? -exponent : exponent);
+    } else if (exponent < 0) {
+        local[used++] = '0';
+        local[used++] = '.';
+        for (int i = 1; i < -exponent; i++) {
+            local[used++] = '0';
+        }
+        memcpy(local + used, digits, (size_t)count);
+        used += (size_t)count;
+    } else {
+        for (int i = 0; i < count || i <= exponent; i++) {
+            if (i == exponent + 1) {
+                local[used++] = '.';
+            }
+            local[used++] = i < count ? digits[i] : '0';
+        }
     }
-    digits[count] = '\0';
-    return count;
+    return (size_t)snprintf(buf, buf_bytes, "%.*s", (int)used, local);
 }
 
 size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value)
@@ -211,33 +267,44 @@ size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value)
         return (size_t)snprintf(buf, buf_bytes, "%.*s%llu", (int)used, local,
                                 (unsigned long long)value);
     }
-    int count = shortest_digits(value, digits, &exponent);
-    if (exponent < -6 || exponent >= 21) {
-        local[used++] = digits[0];
-        if (count > 1) {
-            local[used++] = '.';
-            memcpy(local + used, digits + 1, (size_t)count - 1);
-            used += (size_t)count - 1;
-        }
-        used += (size_t)snprintf(local + used, sizeof local - used, "e%c%02d",
-                                 exponent < 0 ? '-' : '+', exponent < 0 ? -exponent : exponent);
-    } else if (exponent < 0) {
-        local[used++] = '0';
-        local[used++] = '.';
-        for (int i = 1; i < -exponent; i++) {
-            local[used++] = '0';
-        }
-        memcpy(local + used, digits, (size_t)count);
-        used += (size_t)count;
-    } else {
-        for (int i = 0; i < count || i <= exponent; i++) {
-            if (i == exponent + 1) {
-                local[used++] = '.';
-            }
-            local[used++] = i < count ? digits[i] : '0';
+    int count = shortest_of_double(value, digits, &exponent);
+    return place_digits(buf, buf_bytes, local, sizeof local, used, digits, count, exponent);
+}
+
+/* Whole numbers beyond the exact ones: the roundest number that is the same float. */
+static uint64_t roundest_integer(float value)
+{
+    uint64_t exact = (uint64_t)value;
+
+    for (uint64_t unit = UINT64_C(1000000000000); unit > 1; unit /= 10) {
+        uint64_t rounded = (exact + unit / 2) / unit * unit;
+        if ((float)rounded == value) {
+            return rounded;
         }
     }
-    return (size_t)snprintf(buf, buf_bytes, "%.*s", (int)used, local);
+    return exact;
+}
+
+size_t ntk_json_format_float(char *buf, size_t buf_bytes, float value)
+{
+    char digits[40];
+    int exponent;
+    char local[64];
+    size_t used = 0;
+
+    if (!isfinite(value) || (fabsf(value) < 16777216.0F && value == truncf(value))) {
+        return ntk_json_format_double(buf, buf_bytes, (double)value);
+    }
+    if (value < 0) {
+        local[used++] = '-';
+        value = -value;
+    }
+    if (value >= 16777216.0F && value < 1e18F) {
+        return (size_t)snprintf(buf, buf_bytes, "%.*s%llu", (int)used, local,
+                                (unsigned long long)roundest_integer(value));
+    }
+    int count = shortest_of_float(value, digits, &exponent);
+    return place_digits(buf, buf_bytes, local, sizeof local, used, digits, count, exponent);
 }
 
 void ntk_json_double(struct ntk_json *json, double value)

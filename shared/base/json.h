@@ -63,6 +63,8 @@ void ntk_json_key_array_begin(struct ntk_json *json, const char *key);
 
 /* The text of one double by the rules above, for other text formats too. buf of at least 32. */
 size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value);
+/* The same for the shortest text that reads back to the same float. */
+size_t ntk_json_format_float(char *buf, size_t buf_bytes, float value);
 
 #ifdef __cplusplus
 }

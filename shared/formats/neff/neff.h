@@ -25,6 +25,8 @@
 #include "shared/base/err.h"
 #include "shared/formats/neff/isa.h"
 
+struct ntk_buf;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -386,6 +388,9 @@ int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_
  * the package version. */
 int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t supported_features,
                             struct ntk_err *err);
+
+/* Appends the names of the features: "virtual-core, bit 17"; "N/A" for none. */
+void ntk_neff_features_show(const struct ntk_neff_header *header, struct ntk_buf *out);
 
 /* Compares the stored hash with MD5 (package 2) or SHA-256 (package 1) of the payload, or of its gzip
  * stream without the zero tail. bytes are those of the whole file. */

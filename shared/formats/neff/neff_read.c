@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/base/buf.h"
 #include "shared/base/cursor.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
@@ -97,6 +98,28 @@ int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t suppo
             (unsigned long long)header->feature_bits, (unsigned long long)supported_features);
     }
     return 0;
+}
+
+void ntk_neff_features_show(const struct ntk_neff_header *header, struct ntk_buf *out)
+{
+    static const char *const names[64] = { [10] = "virtual-core", [11] = "v3-2x-4x-dve-perf-mode" };
+    const char *separator = "";
+
+    for (unsigned bit = 0; bit < 64; bit++) {
+        if (!(header->feature_bits >> bit & 1)) {
+            continue;
+        }
+        ntk_buf_add_text(out, separator);
+        separator = ", ";
+        if (names[bit]) {
+            ntk_buf_add_text(out, names[bit]);
+        } else {
+            ntk_buf_add_format(out, "bit %u", bit);
+        }
+    }
+    if (header->feature_bits == 0) {
+        ntk_buf_add_text(out, "N/A");
+    }
 }
 
 /* ---- info.json ---- */

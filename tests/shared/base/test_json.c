@@ -112,6 +112,47 @@ static void every_double_reads_back(void **state)
     }
 }
 
+static void floats_are_the_shortest_text_of_24_bits(void **state)
+{
+    static const struct {
+        float value;
+        const char *text;
+    } rows[] = {
+        { 0, "0" },
+        { 0.1F, "0.1" },
+        { 16777216.0F, "16777216" },
+        { 16777217.0F, "16777216" },
+        { 25229131776.0F, "25229132000" }, /* steps of 2048 */
+        { -25229131776.0F, "-25229132000" },
+        { 1133305088.0F, "1133305100" },
+        { 0.22451173F, "0.22451173" },
+        { 1e21F, "1e+21" },
+        { 3.4028235e38F, "3.4028235e+38" },
+        { 1e-7F, "1e-07" },
+    };
+    char text[64];
+    uint32_t bits = 1;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ntk_json_format_float(text, sizeof text, rows[i].value);
+        assert_string_equal(text, rows[i].text);
+    }
+    ntk_json_format_float(text, sizeof text, NAN);
+    assert_string_equal(text, "null");
+    for (int i = 0; i < 20000; i++) {
+        float value;
+        bits ^= bits << 13;
+        bits ^= bits >> 17;
+        bits ^= bits << 5;
+        memcpy(&value, &bits, sizeof value);
+        if (isfinite(value)) {
+            ntk_json_format_float(text, sizeof text, value);
+            assert_true(strtof(text, NULL) == value);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +160,7 @@ int main(void)
         cmocka_unit_test(pretty_breaks_lines),
         cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),
         cmocka_unit_test(every_double_reads_back),
+        cmocka_unit_test(floats_are_the_shortest_text_of_24_bits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layer_summary - how long did each layer of each core run, and how busy was each engine in it?
+ *
+ * A layer is what the NEFF names; all instructions of a core are a row of their own.
+ * Pure: trace to result. -ENOMEM is the only failure.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_LAYER_SUMMARY_H
+#define NTK_PROFILER_ANALYSIS_LAYER_SUMMARY_H
+
+#include "profiler/analysis/engine_activity.h"
+#include "profiler/analysis/program.h"
+#include "profiler/trace/trace.h"
+
+struct ntk_layer {
+    size_t core_index;
+    const char *name; /* borrowed; NULL: the whole core */
+    int64_t start_ps, end_ps;
+    struct ntk_engine_activity engines[NTK_NTFF_ENGINE_COUNT];
+    bool has_flops;
+    uint64_t flops, transpose_flops;
+    /* From its start to the end of its last instruction on the vector engine (whole core) or on the
+     * tensor engine (layer): what the original divides flops by. 0: there is none. */
+    int64_t flops_ps;
+};
+
+struct ntk_layer_summary { /* by core, the whole core first, then in order of their starts */
+    size_t layer_count;
+    struct ntk_layer *layers;
+};
+
+/* 0 or -ENOMEM; freed with _fini. program is of the trace. */
+int ntk_analysis_layer_summary(const struct ntk_trace *trace, const struct ntk_program *program,
+                               struct ntk_layer_summary *out_summary);
+/* The layer of an instruction: what the NEFF names; "Unknown" for a vendor's program, whose names lie in
+ * private parts of it. NULL: of none, or there is no NEFF to tell. Borrowed from program. */
+const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_trace_core *core,
+                           const struct ntk_slot_fact *fact);
+void ntk_layer_summary_fini(struct ntk_layer_summary *summary);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/output/export.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/vec.h"
+#include "shared/formats/neff/neff.h"
+
+/* Semaphores that the vendor's runtime gives to engines in each program: 3 GpSimd ... 6 Vector. */
+#define ENGINE_SEMAPHORE_FIRST 3
+static const unsigned semaphore_engines[] = { NTK_NTFF_ENGINE_GPSIMD, NTK_NTFF_ENGINE_SCALAR,
+                                              NTK_NTFF_ENGINE_TENSOR, NTK_NTFF_ENGINE_VECTOR };
+#define SAMPLED_INSTRUCTIONS 64
+
+/* Kept until the export goes; NULL without memory. */
+static const char *__attribute__((format(printf, 2, 3)))
+keep_text(struct ntk_vec *texts, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0) {
+        text = NULL;
+    }
+    va_end(args);
+    if (text && ntk_vec_push(texts, &text) < 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static int name_queues(const struct ntk_trace_core *core, struct ntk_export_core *out,
+                       struct ntk_vec *texts)
+{
+    for (size_t q = 0; q < core->ntff->queue_count; q++) {
+        const struct ntk_ntff_queue *queue = &core->ntff->queues[q];
+        char shown[NTK_NTFF_NAME_BYTES + 16];
+        if (queue->queue >= NTK_NTFF_DMA_QUEUES) {
+            continue;
+        }
+        ntk_ntff_queue_name_show(queue->name, shown, sizeof shown);
+        const char *name = keep_text(texts, "%s", shown);
+        if (!name) {
+            return -ENOMEM;
+        }
+        out->queue_names[queue->engine % NTK_NTFF_DMA_ENGINES][queue->queue] = name;
+    }
+    return 0;
+}
+
+/* A program in the open encoding uses its semaphores as it likes. */
+static bool is_open(const struct ntk_export *export, size_t core_index)
+{
+    const struct ntk_trace_core *core = &export->trace->cores[core_index];
+
+    for (size_t i = 0; i < core->instruction_count && i < SAMPLED_INSTRUCTIONS; i++) {
+        if (ntk_program_fact(export->program, core_index, &core->instructions[i])->is_open) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int name_semaphores(const struct ntk_export *export, size_t core_index,
+                           struct ntk_export_core *out, struct ntk_vec *texts)
+{
+    const struct ntk_neff_subgraph *neff = export->trace->cores[core_index].neff;
+    bool has_engines = !is_open(export, core_index);
+
+    for (unsigned n = 0; n < NTK_EXPORT_SEMAPHORES; n++) {
+        const char *of = NULL;
+        char shown[NTK_NTFF_NAME_BYTES + 16];
+        for (uint32_t q = 0; neff && q < neff->queue_set_count && !of; q++) {
+            for (uint32_t s = 0; s < neff->queue_sets[q].semaphore_count && !of; s++) {
+                if (neff->queue_sets[q].semaphores[s] == n) {
+                    ntk_ntff_queue_name_show(neff->queue_sets[q].name, shown, sizeof shown);
+                    of = shown;
+                }
+            }
+        }
+        if (!of && has_engines && n >= ENGINE_SEMAPHORE_FIRST &&
+            n < ENGINE_SEMAPHORE_FIRST + sizeof semaphore_engines / sizeof *semaphore_engines) {
+            of = ntk_ntff_engine_title(semaphore_engines[n - ENGINE_SEMAPHORE_FIRST]);
+        }
+        const char *name = of ? keep_text(texts, "S[%u] (%s)", n, of) : keep_text(texts, "%u", n);
+        if (!name) {
+            return -ENOMEM;
+        }
+        out->semaphore_names[n] = name;
+    }
+    return 0;
+}
+
+static int fill_cores(struct ntk_export *export)
+{
+    const struct ntk_trace *trace = export->trace;
+    int64_t id = 1;
+    int ret = 0;
+
+    for (size_t c = 0; c < trace->core_count; c++) {
+        export->cores[c].first_instruction_id = id;
+        id += (int64_t)trace->cores[c].instruction_count;
+    }
+    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
+        struct ntk_export_core *core = &export->cores[c];
+        core->first_packet_id = id;
+        id += (int64_t)trace->cores[c].packet_count;
+        snprintf(core->path, sizeof core->path, "/%s", trace->cores[c].ntff->name);
+        ret = name_queues(&trace->cores[c], core, export->texts);
+        if (ret == 0) {
+            ret = name_semaphores(export, c, core, export->texts);
+        }
+    }
+    return ret;
+}
+
+int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
+                      struct ntk_export **out_export)
+{
+    struct ntk_export *export = calloc(1, sizeof *export);
+    struct ntk_vec *texts = calloc(1, sizeof *texts);
+    int ret = -ENOMEM;
+
+    if (!export || !texts) {
+        free(texts);
+        free(export);
+        return -ENOMEM;
+    }
+    ntk_vec_init(texts, sizeof(char *));
+    export->texts = texts;
+    export->trace = trace;
+    export->profile_name = profile_name;
+    export->path = path;
+    export->cores = calloc(trace->core_count + 1, sizeof *export->cores);
+    if (export->cores) {
+        ret = ntk_program_create(trace, &export->program);
+    }
+    if (ret == 0) {
+        ret = ntk_analysis_summary(trace, &export->summary);
+    }
+    if (ret == 0) {
+        ret = ntk_analysis_opcode_table(trace, &export->opcodes);
+    }
+    if (ret == 0) {
+        ret = ntk_analysis_layer_summary(trace, export->program, &export->layers);
+    }
+    if (ret == 0) {
+        ret = fill_cores(export);
+    }
+    if (ret < 0) {
+        ntk_export_destroy(export);
+        return ret;
+    }
+    *out_export = export;
+    return 0;
+}
+
+void ntk_export_destroy(struct ntk_export *export)
+{
+    if (!export) {
+        return;
+    }
+    struct ntk_vec *texts = export->texts;
+    ntk_vec_each(char *, text, texts) {
+        free(*text);
+    }
+    ntk_vec_fini(texts);
+    free(texts);
+    ntk_layer_summary_fini(&export->layers);
+    ntk_opcode_table_fini(&export->opcodes);
+    ntk_summary_fini(&export->summary);
+    ntk_program_destroy(export->program);
+    free(export->cores);
+    free(export);
+}

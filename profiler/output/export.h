@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export - a capture made ready for being written out: the trace, with the results and names that
+ * several tables show, computed once.
+ *
+ * Owner:   ntk_export_create() allocates, ntk_export_destroy() frees; the trace and both texts are
+ *          borrowed and must outlive it. Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_EXPORT_H
+#define NTK_PROFILER_OUTPUT_EXPORT_H
+
+#include "profiler/analysis/layer_summary.h"
+#include "profiler/analysis/opcode_table.h"
+#include "profiler/analysis/program.h"
+#include "profiler/analysis/summary.h"
+#include "profiler/trace/trace.h"
+
+#define NTK_EXPORT_SEMAPHORES 256
+
+struct ntk_export_core {
+    char path[NTK_NTFF_NAME_BYTES + 1]; /* "/sg00" */
+    /* As shown; NULL where the capture has no entry for it. */
+    const char *queue_names[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
+    const char *semaphore_names[NTK_EXPORT_SEMAPHORES];
+    int64_t first_instruction_id, first_packet_id; /* the others follow in order of time */
+};
+
+struct ntk_export {
+    const struct ntk_trace *trace;
+    const char *profile_name; /* "run" of "/tmp/run.ntff" */
+    const char *path;
+    struct ntk_summary summary;
+    struct ntk_opcode_table opcodes;
+    struct ntk_layer_summary layers;
+    struct ntk_program *program;
+    struct ntk_export_core *cores; /* trace->core_count of them */
+    void *texts;                   /* what the names point to */
+};
+
+/* 0 or -ENOMEM. */
+int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
+                      struct ntk_export **out_export);
+void ntk_export_destroy(struct ntk_export *export);
+
+#endif

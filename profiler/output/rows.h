@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows - the rows of all tables of an export, and the functions that make them.
+ *
+ * Each function gives its rows in order of cores and, where rows have a time, of time. Times are ns
+ * since the start of the execution: what is not whole is cut off at the very end. A member that the
+ * capture does not yield is absent (see table.h). Texts are borrowed from the export or constants,
+ * or last for the row.
+ */
+#ifndef NTK_PROFILER_OUTPUT_ROWS_H
+#define NTK_PROFILER_OUTPUT_ROWS_H
+
+#include "profiler/output/export.h"
+#include "profiler/output/table.h"
+
+struct ntk_instruction_row {
+    int64_t id, core_index;
+    int64_t start_ns, end_ns, duration_ns;
+    const char *subgraph, *path; /* "sg00", "/sg00" */
+    const char *engine;          /* "tensor" */
+    const char *title;           /* "Tensor" */
+    const char *label;           /* "TensorMatrix" for what multiplies, else the title */
+    const char *opcode;
+    int64_t pc, compiler_pc;
+    int64_t wait_ns;
+    int64_t crc_in, crc_out;
+    const char *layer;       /* "" for none; absent when that is not known */
+    const char *type;        /* "REGULAR", "TRANSPOSE", "" for what the compiler did not make */
+    const char *tensor_type; /* the same, of operations of the tensor engine */
+    int64_t elements, flops; /* of a MATMUL */
+    int64_t transpose_elements, transpose_flops; /* of one that transposes */
+    int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
+};
+
+struct ntk_packet_row {
+    int64_t id, core_index;
+    int64_t start_ns, end_ns, duration_ns;
+    const char *subgraph;
+    const char *lane; /* "Q0-E64" */
+    int64_t engine, queue;
+    const char *queue_type, *queue_name;
+    int64_t bytes;
+    double bytes_per_second;
+    int64_t crc;
+    int64_t index;     /* 0, 1 ... of its engine and queue */
+    int64_t ring_id;   /* one per core, engine and queue */
+    const char *no;    /* "no": rows are single packets, each once */
+    const char *is_cc; /* "no"; absent when there are collectives, whose packets nobody can tell */
+    const char *semaphore; /* "-1" */
+};
+
+struct ntk_semaphore_row {
+    int64_t time_ns, core_index, value;
+    const char *subgraph;
+    const char *name; /* "S[8] (qSyncDynamicHW)", "207" */
+    const char *source;
+    const char *operation;
+};
+
+struct ntk_span_row { /* of the union of an engine's instructions */
+    int64_t start_ns, end_ns, duration_ns, core_index;
+    const char *engine, *subgraph;
+};
+
+struct ntk_pending_row {
+    int64_t time_ns, value, core_index;
+    const char *subgraph;
+};
+
+struct ntk_rate_row {
+    int64_t time_ns, core_index, total_bytes;
+    double bytes_per_second;
+    const char *subgraph;
+    double hbm_bytes_per_second; /* 0: what is HBM is not told apart */
+    int64_t hbm_total_bytes;
+    const char *uses_hbm;
+};
+
+struct ntk_throttle_row {
+    int64_t time_ns, duration_ns, k, n, type, core_index;
+    const char *type_name, *subgraph;
+};
+
+struct ntk_throttle_summary_row {
+    int64_t nc;
+    const char *type; /* "all" */
+    int64_t active_ns;
+    double active_ratio, limit_ratio;
+};
+
+struct ntk_memory_row {
+    const char *usage_type;
+    int64_t bytes, device, core;
+};
+
+struct ntk_core_row {
+    const char *subgraph;
+    int64_t device, core, cycles;
+    int64_t trace_count, event_count, queue_count;
+    int64_t instruction_count[NTK_NTFF_ENGINE_COUNT];
+};
+
+struct ntk_queue_row {
+    const char *name, *type, *subgraph;
+    int64_t core_index, index, engine, axi_port, dram_channel, event_id;
+};
+
+struct ntk_layer_row {
+    const char *name; /* "/sg00/Unknown" */
+    const char *path; /* "/sg00" */
+    int64_t start_ns, end_ns, duration_ns;
+    int64_t instruction_count[NTK_NTFF_ENGINE_COUNT];
+    int64_t instruction_ns[NTK_NTFF_ENGINE_COUNT];
+    int64_t active_ns[NTK_NTFF_ENGINE_COUNT];
+    double active_ratio[NTK_NTFF_ENGINE_COUNT]; /* floats */
+    double mfu, hfu;
+    int64_t flops, useful_flops;
+};
+
+struct ntk_opcode_summary_row {
+    const char *engine, *opcode;
+    int64_t count, instruction_ns, active_ns;
+    double active_ratio;
+};
+
+struct ntk_header_row { /* of the NEFF */
+    const char *name, *uuid, *hash, *features, *build_version, *package_version_text;
+    int64_t header_bytes, data_bytes, major, minor, package_version;
+    int64_t core_count, logical_core_count, cores_per_logical;
+};
+
+struct ntk_tensor_row { /* a tensor of the NEFF, or a node of its graph */
+    const char *name, *type, *format, *shape, *subgraph;
+    int64_t bytes, node, core_index;
+};
+
+struct ntk_metadata_row {
+    const char *schema_version;
+    int64_t data_version, ntff_version, core_count, subgraph_count, is_logical;
+    int64_t first_ns, last_ns;
+    const char *first_text, *last_text;
+    int64_t ticks_per_ns;
+    double tensor_ghz, base_ghz;
+    int64_t rows, columns;
+    double hbm_bytes_per_second, dma_bytes_per_second;
+    int64_t dma_engines, is_ext, is_simulation;
+    const char *instance_type, *runtime, *collectives, *driver, *program, *compiler, *profile_name;
+    int64_t core, device;
+};
+
+struct ntk_profile_row {
+    const char *name, *type, *profiler_version, *neff_name, *path;
+    int64_t is_cc_only;
+};
+
+struct ntk_execution_row {
+    int64_t index, start_ns, end_ns, subgraph_count, row_count;
+    const char *neff_name;
+};
+
+struct ntk_warning_row {
+    const char *message, *category;
+};
+
+#define NTK_ROWS(name) \
+    int ntk_rows_##name(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+
+NTK_ROWS(instructions);       /* struct ntk_instruction_row */
+NTK_ROWS(active_spans);       /* struct ntk_span_row */
+NTK_ROWS(pending);            /* struct ntk_pending_row */
+NTK_ROWS(packets);            /* struct ntk_packet_row */
+NTK_ROWS(rates);              /* struct ntk_rate_row */
+NTK_ROWS(semaphores);         /* struct ntk_semaphore_row */
+NTK_ROWS(throttles);          /* struct ntk_throttle_row */
+NTK_ROWS(throttle_summaries); /* struct ntk_throttle_summary_row */
+NTK_ROWS(memory);             /* struct ntk_memory_row; with a row "Total" per core */
+NTK_ROWS(cores);              /* struct ntk_core_row */
+NTK_ROWS(queues);             /* struct ntk_queue_row; the last entry of each name */
+NTK_ROWS(all_queues);         /* struct ntk_queue_row; every entry */
+NTK_ROWS(layers);             /* struct ntk_layer_row */
+NTK_ROWS(opcodes);            /* struct ntk_opcode_summary_row */
+NTK_ROWS(header);             /* struct ntk_header_row */
+NTK_ROWS(tensors);            /* struct ntk_tensor_row */
+NTK_ROWS(nodes_and_tensors);  /* struct ntk_tensor_row; the nodes too */
+NTK_ROWS(metadata);           /* struct ntk_metadata_row */
+NTK_ROWS(profile);            /* struct ntk_profile_row */
+NTK_ROWS(executions);         /* struct ntk_execution_row */
+NTK_ROWS(warnings);           /* struct ntk_warning_row */
+
+/* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
+int64_t ntk_rows_ns(int64_t ps);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* rows_core - semaphores, throttling, memory and queues of each core, and its counts. */
+#include "profiler/output/rows.h"
+
+#include <string.h>
+
+#include "profiler/analysis/throttling.h"
+
+static const char *operation(uint8_t mode)
+{
+    switch (mode) {
+    case NTK_NTFF_MODE_EVENT_CLEAR:
+        return "evt_clr";
+    case NTK_NTFF_MODE_EVENT_SET:
+        return "evt_set";
+    case NTK_NTFF_MODE_SEMAPHORE_INC:
+        return "sem_inc";
+    case NTK_NTFF_MODE_SEMAPHORE_DEC:
+        return "sem_dec";
+    case NTK_NTFF_MODE_SEMAPHORE_WRITE:
+        return "sem_wr_imm";
+    default:
+        return "unknown";
+    }
+}
+
+int ntk_rows_semaphores(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    for (size_t c = 0; c < export->trace->core_count; c++) {
+        const struct ntk_trace_core *core = &export->trace->cores[c];
+        struct ntk_semaphore_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
+        ntk_trace_each_event(core, from) {
+            if (!from->is_semaphore) {
+                continue;
+            }
+            row.time_ns = ntk_rows_ns(from->time_ps);
+            row.value = from->value;
+            row.name = export->cores[c].semaphore_names[from->number];
+            row.source =
+                from->source == NTK_NTFF_ENGINE_AXI ? "axi" : ntk_ntff_engine_name(from->source);
+            row.operation = operation(from->mode);
+            int ret = put(ctx, &row);
+            if (ret < 0) {
+                return ret;
+            }
+        }
+    }
+    return 0;
+}
+
+int ntk_rows_throttles(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t c = 0; c < export->trace->core_count; c++) {
+        const struct ntk_trace_core *core = &export->trace->cores[c];
+        struct ntk_throttle_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
+        for (size_t i = 0; i < core->throttle_count && ret == 0; i++) {
+            const struct ntk_trace_throttle *from = &core->throttles[i];
+            int64_t until_ps =
+                i + 1 < core->throttle_count ? core->throttles[i + 1].time_ps : core->end_ps;
+            const char *name = ntk_throttle_type_name(from->type);
+            row.time_ns = ntk_rows_ns(from->time_ps);
+            row.duration_ns = until_ps > from->time_ps ? ntk_rows_ns(until_ps - from->time_ps) : 0;
+            row.k = from->k;
+            row.n = from->n;
+            row.type = from->type;
+            row.type_name = name ? name : "unknown";
+            ret = put(ctx, &row);
+        }
+    }
+    return ret;
+}
+
+static int put_throttle_summary(int64_t nc, const char *type, int64_t active_ns, int64_t end_ns,
+                                double limit_ratio, ntk_row_put *put, void *ctx)
+{
+    struct ntk_throttle_summary_row row = {
+        .nc = nc,
+        .type = type,
+        .active_ns = active_ns,
+        .active_ratio = (double)active_ns / (double)end_ns,
+        .limit_ratio = limit_ratio,
+    };
+
+    return put(ctx, &row);
+}
+
+int ntk_rows_throttle_summaries(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
+        const struct ntk_trace_core *core = &export->trace->cores[c];
+        struct ntk_throttling all;
+        int64_t active_ns = 0;
+        ntk_analysis_throttling(core, &all);
+        if (!all.is_present || all.end_ns <= 0) {
+            continue;
+        }
+        for (unsigned t = 0; t < NTK_THROTTLE_TYPES && ret == 0; t++) {
+            const struct ntk_throttle_type *type = &all.types[t];
+            active_ns += type->duration_ns;
+            if (type->count) {
+                ret = put_throttle_summary(
+                    core->ntff->core, ntk_throttle_type_name(t), type->duration_ns, all.end_ns,
+                    type->duration_ns > 0 ? type->limit_ns / (double)type->duration_ns
+                                          : NTK_ABSENT_F64,
+                    put, ctx);
+            }
+        }
+        if (ret == 0) {
+            ret = put_throttle_summary(
+                core->ntff->core, "all", active_ns, all.end_ns,
+                active_ns > 0 ? all.limit_ns / (double)active_ns : NTK_ABSENT_F64, put, ctx);
+        }
+    }
+    return ret;
+}
+
+int ntk_rows_memory(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t c = 0; c < export->trace->core_count; c++) {
+        const struct ntk_ntff_subgraph *subgraph = export->trace->cores[c].ntff;
+        struct ntk_memory_row row = { .core = subgraph->core };
+        uint64_t total = 0;
+        for (size_t m = 0; m < subgraph->memory_count && ret == 0; m++) {
+            row.usage_type = subgraph->memory[m].name;
+            row.bytes = (int64_t)subgraph->memory[m].bytes_count;
+            total += subgraph->memory[m].bytes_count;
+            ret = put(ctx, &row);
+        }
+        if (subgraph->memory_count && ret == 0) {
+            row.usage_type = "Total";
+            row.bytes = (int64_t)total;
+            ret = put(ctx, &row);
+        }
+    }
+    return ret;
+}
+
+/* floor(ps * mhz / 10^6), which does not overflow. */
+static int64_t cycles(int64_t ps, uint32_t mhz)
+{
+    return ps / 1000000 * mhz + ps % 1000000 * mhz / 1000000;
+}
+
+int ntk_rows_cores(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    const struct ntk_trace *trace = export->trace;
+    int ret = 0;
+
+    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+        struct ntk_core_row row = {
+            .subgraph = core->ntff->name,
+            .core = core->ntff->core,
+            .cycles = trace->has_chip ? cycles(core->end_ps, trace->chip.base_mhz) : NTK_ABSENT_I64,
+            .trace_count =
+                (int64_t)(core->instruction_count + core->event_count + core->packet_count),
+            .event_count = (int64_t)core->event_count,
+            .queue_count = (int64_t)core->ntff->queue_count,
+        };
+        for (size_t i = 0; i < export->layers.layer_count; i++) {
+            const struct ntk_layer *layer = &export->layers.layers[i];
+            for (unsigned e = 0;
+                 layer->core_index == c && !layer->name && e < NTK_NTFF_ENGINE_COUNT; e++) {
+                row.instruction_count[e] = (int64_t)layer->engines[e].instruction_count;
+            }
+        }
+        ret = put(ctx, &row);
+    }
+    return ret;
+}
+
+static int put_queue(size_t core_index, const struct ntk_ntff_subgraph *subgraph,
+                     const struct ntk_ntff_queue *queue, ntk_row_put *put, void *ctx)
+{
+    char shown[NTK_NTFF_NAME_BYTES + 16];
+    struct ntk_queue_row row = {
+        .name = shown,
+        .type = queue->type == NTK_NTFF_QUEUE_WEIGHTS ? "weights"
+                : queue->type == NTK_NTFF_QUEUE_IO    ? "io"
+                                                      : "unknown",
+        .subgraph = subgraph->name,
+        .core_index = (int64_t)core_index,
+        .index = queue->queue,
+        .engine = queue->engine,
+        .dram_channel = (int64_t)queue->dram_channel,
+        .event_id = queue->event_id,
+    };
+
+    ntk_ntff_queue_name_show(queue->name, shown, sizeof shown);
+    return put(ctx, &row);
+}
+
+static int put_queues(const struct ntk_export *export, bool only_last, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t c = 0; c < export->trace->core_count; c++) {
+        const struct ntk_ntff_subgraph *subgraph = export->trace->cores[c].ntff;
+        for (size_t q = 0; q < subgraph->queue_count && ret == 0; q++) {
+            bool is_last = true;
+            for (size_t later = q + 1; only_last && later < subgraph->queue_count && is_last;
+                 later++) {
+                is_last = strcmp(subgraph->queues[q].name, subgraph->queues[later].name) != 0;
+            }
+            if (is_last) {
+                ret = put_queue(c, subgraph, &subgraph->queues[q], put, ctx);
+            }
+        }
+    }
+    return ret;
+}
+
+int ntk_rows_queues(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    return put_queues(export, true, put, ctx);
+}
+
+int ntk_rows_all_queues(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    return put_queues(export, false, put, ctx);
+}

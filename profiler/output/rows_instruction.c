@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* rows_instruction - what the engines did: instructions, busy spans, layers, operations. */
+#include "profiler/output/rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profiler/analysis/interval.h"
+#include "profiler/analysis/vendor_slot.h"
+#include "shared/base/buf.h"
+
+#define FLOPS_PER_ELEMENT 2
+
+int64_t ntk_rows_ns(int64_t ps)
+{
+    int64_t ns = ps / NTK_TRACE_PS_PER_NS;
+
+    return ns - (ps % NTK_TRACE_PS_PER_NS < 0);
+}
+
+/* Cycles are of the base clock of the core generation. */
+static int64_t wait_ns(const struct ntk_trace *trace, uint16_t cycles)
+{
+    return trace->has_chip ? (int64_t)cycles * 1000 / trace->chip.base_mhz : NTK_ABSENT_I64;
+}
+
+static int64_t traffic(const struct ntk_slot_fact *fact, uint64_t bytes)
+{
+    return fact->has_bytes && bytes ? (int64_t)bytes : NTK_ABSENT_I64;
+}
+
+static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact *fact,
+                      uint8_t opcode, struct ntk_instruction_row *row)
+{
+    bool is_compiled = fact->compiler_pc >= 1 || fact->is_open;
+    bool is_matmul = opcode == NTK_NTFF_OPCODE_MATMUL;
+    bool is_tensor_operation = is_matmul || opcode == NTK_NTFF_OPCODE_LDWEIGHTS;
+    bool has_type = !is_tensor_operation || fact->is_open || fact->has_flops ||
+                    (trace->has_chip && trace->chip.generation == NTK_VENDOR_SLOT_GENERATION);
+
+    row->compiler_pc = fact->compiler_pc >= 0 ? fact->compiler_pc : NTK_ABSENT_I64;
+    if (!is_compiled) {
+        row->type = "";
+    } else {
+        row->type = !has_type ? NULL : fact->is_transpose ? "TRANSPOSE" : "REGULAR";
+    }
+    row->tensor_type = is_tensor_operation && is_compiled ? row->type : NULL;
+    row->flops = fact->has_flops ? (int64_t)fact->flops : NTK_ABSENT_I64;
+    row->elements = fact->has_flops ? row->flops / FLOPS_PER_ELEMENT : NTK_ABSENT_I64;
+    row->transpose_flops = fact->is_transpose ? row->flops : NTK_ABSENT_I64;
+    row->transpose_elements = fact->is_transpose ? row->elements : NTK_ABSENT_I64;
+    row->hbm_read_bytes = traffic(fact, fact->read_bytes);
+    row->hbm_write_bytes = traffic(fact, fact->write_bytes);
+    /* A vendor's transfer is one copy: what does not lie in one memory lies in the other. */
+    row->sbuf_read_bytes =
+        !fact->is_open && !fact->read_bytes ? row->hbm_write_bytes : NTK_ABSENT_I64;
+    row->sbuf_write_bytes =
+        !fact->is_open && !fact->write_bytes ? row->hbm_read_bytes : NTK_ABSENT_I64;
+}
+
+int ntk_rows_instructions(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    const struct ntk_trace *trace = export->trace;
+    char unnamed[8];
+
+    for (size_t c = 0; c < trace->core_count; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+        struct ntk_instruction_row row = {
+            .core_index = (int64_t)c,
+            .subgraph = core->ntff->name,
+            .path = export->cores[c].path,
+        };
+        ntk_trace_each_instruction(core, from) {
+            const struct ntk_slot_fact *fact = ntk_program_fact(export->program, c, from);
+            const char *layer = ntk_layer_name(export->program, core, fact);
+            bool is_matmul = from->opcode == NTK_NTFF_OPCODE_MATMUL;
+            row.id = export->cores[c].first_instruction_id + (from - core->instructions);
+            row.start_ns = ntk_rows_ns(from->start_ps);
+            row.end_ns = ntk_rows_ns(from->end_ps);
+            row.duration_ns = ntk_rows_ns(from->end_ps - from->start_ps);
+            row.engine = ntk_ntff_engine_name(from->engine);
+            row.title = ntk_ntff_engine_title(from->engine);
+            row.label = is_matmul ? "TensorMatrix" : row.title;
+            row.opcode = ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed);
+            row.pc = from->slot;
+            row.wait_ns = wait_ns(trace, from->wait_cycles);
+            row.crc_in = from->crc_in;
+            row.crc_out = from->crc_out;
+            row.layer = layer ? layer : core->neff ? "" : NULL;
+            fill_work(trace, fact, from->opcode, &row);
+            int ret = put(ctx, &row);
+            if (ret < 0) {
+                return ret;
+            }
+        }
+    }
+    return 0;
+}
+
+static int put_span(struct ntk_span_row *row, unsigned engine, struct ntk_interval span,
+                    ntk_row_put *put, void *ctx)
+{
+    row->engine = ntk_ntff_engine_name(engine);
+    row->start_ns = ntk_rows_ns(span.start_ps);
+    row->end_ns = ntk_rows_ns(span.end_ps);
+    row->duration_ns = ntk_rows_ns(span.end_ps - span.start_ps);
+    return put(ctx, row);
+}
+
+/* Spans of one engine are in order of time; a span is given when the next one begins. */
+int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t c = 0; c < export->trace->core_count; c++) {
+        const struct ntk_trace_core *core = &export->trace->cores[c];
+        struct ntk_span_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
+        struct ntk_interval open[NTK_NTFF_ENGINE_COUNT];
+        bool has_open[NTK_NTFF_ENGINE_COUNT] = { false };
+
+        ntk_trace_each_instruction(core, from) {
+            struct ntk_interval *span = &open[from->engine];
+            if (from->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+                continue;
+            }
+            if (has_open[from->engine] && from->start_ps <= span->end_ps) {
+                span->end_ps = from->end_ps > span->end_ps ? from->end_ps : span->end_ps;
+                continue;
+            }
+            if (has_open[from->engine]) {
+                ret = put_span(&row, from->engine, *span, put, ctx);
+                if (ret < 0) {
+                    return ret;
+                }
+            }
+            has_open[from->engine] = true;
+            *span = (struct ntk_interval){ from->start_ps, from->end_ps };
+        }
+        for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
+            if (has_open[e]) {
+                ret = put_span(&row, e, open[e], put, ctx);
+            }
+        }
+    }
+    return ret;
+}
+
+/* Without notifications of the descriptor engine nobody knows when a transfer ends: the number grows. */
+int ntk_rows_pending(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    for (size_t c = 0; c < export->trace->core_count; c++) {
+        const struct ntk_trace_core *core = &export->trace->cores[c];
+        struct ntk_pending_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
+        ntk_trace_each_instruction(core, from) {
+            if (from->opcode != NTK_NTFF_OPCODE_DMA_DIRECT2D) {
+                continue;
+            }
+            row.time_ns = ntk_rows_ns(from->start_ps);
+            row.value++;
+            int ret = put(ctx, &row);
+            if (ret < 0) {
+                return ret;
+            }
+        }
+    }
+    return 0;
+}
+
+/* flops over what the tensor engines of all cores could have done in that time. */
+static double utilization(const struct ntk_trace *trace, const struct ntk_layer *layer,
+                          uint64_t flops)
+{
+    if (!layer->has_flops || (flops && (!trace->has_chip || layer->flops_ps == 0))) {
+        return NTK_ABSENT_F64;
+    }
+    if (flops == 0) {
+        return 0;
+    }
+    double peak = 2.0 * trace->chip.pe_rows * trace->chip.pe_columns * trace->chip.pe_mhz * 1e6 *
+                  (double)trace->core_count;
+    return (double)flops / (peak * ((double)layer->flops_ps / 1e12));
+}
+
+int ntk_rows_layers(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    struct ntk_buf name = { 0 };
+    int ret = 0;
+
+    for (size_t i = 0; i < export->layers.layer_count && ret == 0; i++) {
+        const struct ntk_layer *layer = &export->layers.layers[i];
+        const char *path = export->cores[layer->core_index].path;
+        int64_t duration_ps = layer->end_ps - layer->start_ps;
+        struct ntk_layer_row row = {
+            .path = path,
+            .start_ns = ntk_rows_ns(layer->start_ps),
+            .end_ns = ntk_rows_ns(layer->end_ps),
+            .duration_ns = ntk_rows_ns(duration_ps),
+            .hfu = utilization(export->trace, layer, layer->flops),
+            .mfu = utilization(export->trace, layer, layer->flops - layer->transpose_flops),
+            .flops = layer->has_flops ? (int64_t)layer->flops : NTK_ABSENT_I64,
+            .useful_flops = layer->has_flops ? (int64_t)(layer->flops - layer->transpose_flops)
+                                             : NTK_ABSENT_I64,
+        };
+        ntk_buf_reset(&name);
+        ntk_buf_add_text(&name, path);
+        if (layer->name) {
+            ntk_buf_add_text(&name, layer->name[0] == '/' ? "" : "/");
+            ntk_buf_add_text(&name, layer->name);
+        }
+        row.name = ntk_buf_text_get(&name);
+        for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+            const struct ntk_engine_activity *engine = &layer->engines[e];
+            row.instruction_count[e] = (int64_t)engine->instruction_count;
+            row.instruction_ns[e] = ntk_rows_ns(engine->instruction_ps);
+            row.active_ns[e] = ntk_rows_ns(engine->active_ps);
+            row.active_ratio[e] =
+                duration_ps > 0 ? (float)engine->active_ps / (float)duration_ps : 0;
+        }
+        ret = ntk_buf_ok(&name) ? put(ctx, &row) : -ENOMEM;
+    }
+    ntk_buf_fini(&name);
+    return ret;
+}
+
+int ntk_rows_opcodes(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    const struct ntk_trace *trace = export->trace;
+    char unnamed[8];
+    int ret = 0;
+
+    for (size_t i = 0; i < export->opcodes.row_count && ret == 0; i++) {
+        const struct ntk_opcode_row *from = &export->opcodes.rows[i];
+        struct ntk_opcode_summary_row row = {
+            .engine = ntk_ntff_engine_name(from->engine),
+            .opcode = ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed),
+            .count = (int64_t)from->instruction_count,
+            .instruction_ns = ntk_rows_ns(from->instruction_ps),
+            .active_ns = ntk_rows_ns(from->active_ps),
+            .active_ratio = trace->has_total && trace->total_ps > 0
+                                ? (double)from->active_ps / (double)trace->total_ps
+                                : NTK_ABSENT_F64,
+        };
+        ret = put(ctx, &row);
+    }
+    return ret;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sink - where the bytes of an export go: a file that appears whole or not at all, or stdout.
+ *
+ * Bytes gather in a buffer that is given away whenever it holds NTK_SINK_BYTES, so memory does not
+ * grow with the output. The first failure sticks; later bytes are dropped, and commit tells it.
+ *
+ * Owner:   caller's storage; _abort after a _commit or on a zeroed struct does nothing.
+ * Threads: one sink, one thread.
+ */
+#ifndef NTK_PROFILER_OUTPUT_SINK_H
+#define NTK_PROFILER_OUTPUT_SINK_H
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "shared/base/fs.h"
+
+#define NTK_SINK_BYTES ((size_t)256 * 1024)
+
+struct ntk_sink {
+    struct ntk_buf buf; /* append here, then ntk_sink_step() */
+    struct ntk_fs_replace replace;
+    bool is_stdout;
+    int failed;             /* -errno */
+    uint64_t flushed_bytes; /* given away so far; + buf.bytes_count = place in the file */
+};
+
+/* path "-" is stdout. */
+int ntk_sink_open(struct ntk_sink *sink, const char *path, struct ntk_err *err);
+/* Writes what is in the buffer. 0 or the failure. */
+int ntk_sink_flush(struct ntk_sink *sink);
+/* The same once there is enough of it: after each row. */
+static inline int ntk_sink_step(struct ntk_sink *sink)
+{
+    return sink->buf.bytes_count < NTK_SINK_BYTES && !sink->buf.failed ? sink->failed
+                                                                       : ntk_sink_flush(sink);
+}
+/* The file is there, whole; or it is not, and err says why. A reader of stdout who has seen enough is
+ * no failure. */
+int ntk_sink_commit(struct ntk_sink *sink, struct ntk_err *err);
+void ntk_sink_abort(struct ntk_sink *sink);
+
+#endif

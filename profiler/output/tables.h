@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tables - the tables of an export under the names of the two schemas they follow.
+ *
+ * docs/formats/profile-tables.md lists the relational one (schema 7.4.0), docs/formats/profile-json.md
+ * the arrays of the JSON document. Constants, but for the summary, whose columns are its metrics.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_H
+#define NTK_PROFILER_OUTPUT_TABLES_H
+
+#include "profiler/output/table.h"
+
+/* *out_count of them, in order of their names. */
+const struct ntk_table *ntk_tables_schema(size_t *out_count);
+/* *out_count of them, in the order of the document. */
+const struct ntk_table *ntk_tables_json(size_t *out_count);
+
+#endif

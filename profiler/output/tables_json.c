@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* tables_json - the arrays of the JSON document: keys as the original's, over the same rows. */
+#include "profiler/output/rows.h"
+#include "profiler/output/tables.h"
+
+#define KEY(row, member, key, kind)                                                    \
+    {                                                                                  \
+        key, NTK_COLUMN_##kind, NTK_COLUMN_MAYBE, offsetof(struct row, member), "", "" \
+    }
+/* The same of each engine, "tensor" first. */
+#define KEYS_OF_ENGINES(row, member, suffix, kind)                               \
+    KEY(row, member[NTK_NTFF_ENGINE_TENSOR], "tensor_engine_" suffix, kind),     \
+        KEY(row, member[NTK_NTFF_ENGINE_SCALAR], "scalar_engine_" suffix, kind), \
+        KEY(row, member[NTK_NTFF_ENGINE_GPSIMD], "gpsimd_engine_" suffix, kind), \
+        KEY(row, member[NTK_NTFF_ENGINE_VECTOR], "vector_engine_" suffix, kind), \
+        KEY(row, member[NTK_NTFF_ENGINE_SYNC], "sync_engine_" suffix, kind)
+
+static const struct ntk_column instruction[] = {
+    KEY(ntk_instruction_row, start_ns, "timestamp", I64),
+    KEY(ntk_instruction_row, duration_ns, "duration", I64),
+    KEY(ntk_instruction_row, subgraph, "subgraph", TEXT),
+    KEY(ntk_instruction_row, path, "fully_qualified_subgraph", TEXT),
+    KEY(ntk_instruction_row, label, "label", TEXT),
+    KEY(ntk_instruction_row, title, "subgroup", TEXT),
+    KEY(ntk_instruction_row, opcode, "opcode", TEXT),
+    KEY(ntk_instruction_row, pc, "pc", I64),
+    KEY(ntk_instruction_row, compiler_pc, "compiler_pc", I64),
+    KEY(ntk_instruction_row, id, "id", I64),
+    KEY(ntk_instruction_row, wait_ns, "evt_wait_time", I64),
+    KEY(ntk_instruction_row, crc_in, "crc_in", I64),
+    KEY(ntk_instruction_row, crc_out, "crc_out", I64),
+    KEY(ntk_instruction_row, layer, "layer", TEXT),
+    KEY(ntk_instruction_row, type, "instruction_type", TEXT),
+    KEY(ntk_instruction_row, elements, "elements", I64),
+    KEY(ntk_instruction_row, hbm_read_bytes, "hbm_read_bytes", I64),
+    KEY(ntk_instruction_row, hbm_write_bytes, "hbm_write_bytes", I64),
+    KEY(ntk_instruction_row, sbuf_read_bytes, "sbuf_read_bytes", I64),
+    KEY(ntk_instruction_row, sbuf_write_bytes, "sbuf_write_bytes", I64),
+};
+
+static const struct ntk_column dma[] = {
+    KEY(ntk_packet_row, start_ns, "timestamp", I64),
+    KEY(ntk_packet_row, duration_ns, "duration", I64),
+    KEY(ntk_packet_row, subgraph, "subgraph", TEXT),
+    KEY(ntk_packet_row, lane, "subgroup", TEXT),
+    KEY(ntk_packet_row, engine, "dma_engine", I64_TEXT),
+    KEY(ntk_packet_row, queue, "dma_queue", I64_TEXT),
+    KEY(ntk_packet_row, queue_type, "queue_type", TEXT),
+    KEY(ntk_packet_row, bytes, "read_size", I64),
+    KEY(ntk_packet_row, bytes, "write_size", I64),
+    KEY(ntk_packet_row, bytes, "transfer_size", I64),
+    KEY(ntk_packet_row, bytes_per_second, "transfer_rate", F32),
+    KEY(ntk_packet_row, crc, "crc", I64),
+    KEY(ntk_packet_row, index, "packet_idx", I64),
+    KEY(ntk_packet_row, ring_id, "packet_aggregation_id", I64),
+    KEY(ntk_packet_row, id, "id", I64),
+    KEY(ntk_packet_row, semaphore, "semaphore_id", TEXT),
+    KEY(ntk_packet_row, is_cc, "is_cc_dma", TEXT),
+    KEY(ntk_packet_row, no, "aggregated", TEXT),
+    KEY(ntk_packet_row, no, "duplicate", TEXT),
+};
+
+static const struct ntk_column semaphore_update[] = {
+    KEY(ntk_semaphore_row, time_ns, "timestamp", I64),
+    KEY(ntk_semaphore_row, name, "id", TEXT),
+    KEY(ntk_semaphore_row, value, "value", I64),
+    KEY(ntk_semaphore_row, subgraph, "subgraph", TEXT),
+};
+
+static const struct ntk_column active_time[] = {
+    KEY(ntk_span_row, start_ns, "start_ts", I64),
+    KEY(ntk_span_row, end_ns, "end_ts", I64),
+    KEY(ntk_span_row, duration_ns, "duration_ns", I64),
+    KEY(ntk_span_row, engine, "engine", TEXT),
+    KEY(ntk_span_row, core_index, "pcore_idx", I64),
+    KEY(ntk_span_row, subgraph, "subgraph", TEXT),
+};
+
+static const struct ntk_column pending_dma[] = {
+    KEY(ntk_pending_row, time_ns, "timestamp", I64),
+    KEY(ntk_pending_row, value, "value", I64),
+    KEY(ntk_pending_row, subgraph, "subgraph", TEXT),
+};
+
+static const struct ntk_column dma_throughput[] = {
+    KEY(ntk_rate_row, time_ns, "timestamp", I64),
+    KEY(ntk_rate_row, bytes_per_second, "transfer_rate", F32),
+    KEY(ntk_rate_row, total_bytes, "total_transfer_bytes", I64),
+    KEY(ntk_rate_row, hbm_bytes_per_second, "hbm_transfer_rate", F32),
+    KEY(ntk_rate_row, hbm_total_bytes, "hbm_total_transfer_bytes", I64),
+    KEY(ntk_rate_row, uses_hbm, "uses_hbm", TEXT),
+    KEY(ntk_rate_row, subgraph, "subgraph", TEXT),
+};
+
+static const struct ntk_column ham[] = {
+    KEY(ntk_throttle_row, time_ns, "timestamp", I64),
+    KEY(ntk_throttle_row, duration_ns, "duration", I64),
+    KEY(ntk_throttle_row, k, "k", I64),
+    KEY(ntk_throttle_row, n, "n", I64),
+    KEY(ntk_throttle_row, type, "type", I64),
+    KEY(ntk_throttle_row, subgraph, "subgraph", TEXT),
+};
+
+static const struct ntk_column nc_mem_usage[] = {
+    KEY(ntk_memory_row, usage_type, "usage_type", TEXT),
+    KEY(ntk_memory_row, bytes, "amount_bytes", I64),
+    KEY(ntk_memory_row, device, "nd", I64),
+    KEY(ntk_memory_row, core, "nc", I64),
+};
+
+static const struct ntk_column model_info[] = {
+    KEY(ntk_core_row, subgraph, "sg_name", TEXT),
+    KEY(ntk_core_row, device, "nd_idx", I64),
+    KEY(ntk_core_row, core, "nc_idx", I64),
+    KEY(ntk_core_row, cycles, "neuroncore_cycle_count", I64),
+    KEY(ntk_core_row, trace_count, "trace_count", I64),
+    KEY(ntk_core_row, event_count, "event_count", I64),
+    KEYS_OF_ENGINES(ntk_core_row, instruction_count, "instruction_count", I64),
+    KEY(ntk_core_row, queue_count, "dma_queue_count", I64),
+};
+
+static const struct ntk_column layer_summary[] = {
+    KEY(ntk_layer_row, name, "name", TEXT),
+    KEY(ntk_layer_row, start_ns, "start", I64),
+    KEY(ntk_layer_row, end_ns, "end", I64),
+    KEY(ntk_layer_row, duration_ns, "duration", I64),
+    KEY(ntk_layer_row, path, "fully_qualified_subgraph", TEXT),
+    KEYS_OF_ENGINES(ntk_layer_row, instruction_count, "instruction_count", I64),
+    KEYS_OF_ENGINES(ntk_layer_row, instruction_ns, "instruction_time", I64),
+    KEYS_OF_ENGINES(ntk_layer_row, active_ns, "active_time", I64),
+    KEYS_OF_ENGINES(ntk_layer_row, active_ratio, "active_percent", F32),
+    KEY(ntk_layer_row, mfu, "tensor_engine_mfu", F64),
+    KEY(ntk_layer_row, hfu, "tensor_engine_hfu", F64),
+    KEY(ntk_layer_row, flops, "tensor_engine_flop_count", I64),
+    KEY(ntk_layer_row, useful_flops, "tensor_engine_model_flop_count", I64),
+};
+
+static const struct ntk_column dma_queues_info[] = {
+    KEY(ntk_queue_row, name, "q_name", TEXT),
+    KEY(ntk_queue_row, type, "q_type", TEXT),
+    KEY(ntk_queue_row, engine, "q_eng_idx", I64),
+    KEY(ntk_queue_row, index, "q_idx", I64),
+    KEY(ntk_queue_row, axi_port, "q_axi_port", I64),
+    KEY(ntk_queue_row, dram_channel, "q_dram_channel", I64),
+    KEY(ntk_queue_row, event_id, "q_event_id", I64),
+    KEY(ntk_queue_row, subgraph, "subgraph", TEXT),
+};
+
+static const struct ntk_column neff_header[] = {
+    KEY(ntk_header_row, name, "network_name", TEXT),
+    KEY(ntk_header_row, uuid, "uuid", TEXT),
+    KEY(ntk_header_row, hash, "hash", TEXT),
+    KEY(ntk_header_row, features, "enabled_features", TEXT),
+    KEY(ntk_header_row, header_bytes, "header_size", I64_TEXT),
+    KEY(ntk_header_row, data_bytes, "data_size", I64_TEXT),
+    KEY(ntk_header_row, major, "major_version", I64_TEXT),
+    KEY(ntk_header_row, minor, "minor_version", I64_TEXT),
+    KEY(ntk_header_row, package_version, "package_version", I64_TEXT),
+    KEY(ntk_header_row, build_version, "build_version", TEXT),
+    KEY(ntk_header_row, logical_core_count, "number_of_logical_neuroncores", I64_TEXT),
+    KEY(ntk_header_row, cores_per_logical, "number_of_neuroncores_per_lnc", I64_TEXT),
+};
+
+static const struct ntk_column neff_node[] = {
+    KEY(ntk_tensor_row, name, "variable_name", TEXT), KEY(ntk_tensor_row, type, "type", TEXT),
+    KEY(ntk_tensor_row, format, "format", TEXT),      KEY(ntk_tensor_row, shape, "shape", TEXT),
+    KEY(ntk_tensor_row, bytes, "size", I64_TEXT),     KEY(ntk_tensor_row, node, "node", I64_TEXT),
+    KEY(ntk_tensor_row, subgraph, "sg_name", TEXT),
+};
+
+static const struct ntk_column metadata[] = {
+    KEY(ntk_metadata_row, data_version, "data_version", I64),
+    KEY(ntk_metadata_row, ntff_version, "ntff_version", I64),
+    KEY(ntk_metadata_row, core_count, "num_physical_cores", I64),
+    KEY(ntk_metadata_row, subgraph_count, "num_subgraphs", I64),
+    KEY(ntk_metadata_row, is_logical, "vnc_enabled", BOOL),
+    KEY(ntk_metadata_row, first_ns, "first_hw_timestamp", I64),
+    KEY(ntk_metadata_row, last_ns, "last_hw_timestamp", I64),
+    KEY(ntk_metadata_row, first_text, "first_ts", TEXT),
+    KEY(ntk_metadata_row, last_text, "last_ts", TEXT),
+    KEY(ntk_metadata_row, ticks_per_ns, "ticks_per_nanosec", I64),
+    KEY(ntk_metadata_row, tensor_ghz, "pe_clock_freq", F64),
+    KEY(ntk_metadata_row, base_ghz, "pe_clock_others", F64),
+    KEY(ntk_metadata_row, rows, "pe_num_rows", I64),
+    KEY(ntk_metadata_row, columns, "pe_num_cols", I64),
+    KEY(ntk_metadata_row, hbm_bytes_per_second, "hbm_ddr_bandwidth", F64),
+    KEY(ntk_metadata_row, dma_bytes_per_second, "dma_ddr_bandwidth", F64),
+    KEY(ntk_metadata_row, is_ext, "is_ext", BOOL),
+    KEY(ntk_metadata_row, is_simulation, "is_simulation", BOOL),
+};
+
+static const struct ntk_column profile_info[] = {
+    KEY(ntk_profile_row, name, "profile_name", TEXT),
+    KEY(ntk_profile_row, type, "profile_type", TEXT),
+    KEY(ntk_profile_row, profiler_version, "profiler_version", TEXT),
+    KEY(ntk_profile_row, neff_name, "neff_name", TEXT),
+    KEY(ntk_profile_row, path, "ntff_filename", TEXT),
+    KEY(ntk_profile_row, is_cc_only, "cc_only", BOOL),
+};
+
+static const struct ntk_column warnings[] = {
+    KEY(ntk_warning_row, message, "message", TEXT),
+    KEY(ntk_warning_row, category, "category", TEXT),
+};
+
+#define TABLE(columns, rows)                                                        \
+    {                                                                               \
+#columns, "", columns, sizeof(columns) / sizeof *(columns), ntk_rows_##rows \
+    }
+
+static const struct ntk_table tables[] = {
+    TABLE(instruction, instructions),
+    TABLE(dma, packets),
+    TABLE(semaphore_update, semaphores),
+    TABLE(active_time, active_spans),
+    TABLE(pending_dma, pending),
+    TABLE(dma_throughput, rates),
+    TABLE(ham, throttles),
+    TABLE(nc_mem_usage, memory),
+    TABLE(model_info, cores),
+    TABLE(layer_summary, layers),
+    TABLE(dma_queues_info, queues),
+    TABLE(neff_header, header),
+    TABLE(neff_node, nodes_and_tensors),
+    TABLE(metadata, metadata),
+    TABLE(profile_info, profile),
+    TABLE(warnings, warnings),
+};
+
+const struct ntk_table *ntk_tables_json(size_t *out_count)
+{
+    *out_count = sizeof tables / sizeof *tables;
+    return tables;
+}

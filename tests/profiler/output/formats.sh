@@ -1,0 +1,71 @@
+#!/bin/bash
+# formats - view --output-format of the sample capture and of a run of our own, as other programs read them.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs python3 jq
+here=$NTK_SOURCE_DIR/tests/profiler/output
+sample=$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff
+cp "$sample" sample_v6.ntff
+neuron-packager example mlp -o m.neff -s 128 >/dev/null
+neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "no capture"
+
+# export FORMAT FILE CAPTURE-ARGUMENT...: writes it twice; the same bytes must come.
+export_twice() {
+    local format=$1 file=$2
+    shift 2
+    neuron-profile view "$@" --output-format "$format" --output-file "$file" >out 2>err || fail "$format: $(cat err)"
+    [ ! -s out ] && [ ! -s err ] || fail "$format says something: $(cat out err)"
+    neuron-profile view "$@" --output-format "$format" --output-file again 2>err
+    diff -r "$file" again >/dev/null || fail "$format: the same capture gives other bytes"
+    rm -r again
+}
+
+# ---- json ----
+export_twice json sample.json -s sample_v6.ntff
+python3 "$here/json_rows.py" sample.json |
+    sed -e 's/neuron-profile [0-9][^"]*"/VERSION"/g' -e 's/"sample_v6.ntff"/"PATH"/' >rows
+diff "$NTK_SOURCE_DIR/tests/data/profile/sample_v6.rows" rows >&2 || fail "json: other rows than the sample has"
+[ "$(jq '(.summary_groups[0] | keys) == (.terminology[0] | keys)' sample.json)" = true ] ||
+    fail "json: a metric without a meaning"
+neuron-profile view -s sample_v6.ntff --output-format json --output-file - 2>err | cmp -s - sample.json ||
+    fail "json: other bytes on stdout"
+
+# Our own run: layers, tensors and counts are those of the other commands.
+export_twice json m.json -s m.ntff -n m.neff
+session=$(neuron-profile show-session -s m.ntff -n m.neff -j | jq '[.NeffNodes[].NodeInfo.Graphs[].TraceCount] | add')
+[ "$(jq '.instruction | length' m.json)" = "$session" ] || fail "json: not all instructions"
+[ "$(jq '[.model_info[].trace_count] | add' m.json)" = "$(jq '.summary[0].trace_count' m.json)" ] ||
+    fail "json: counts differ"
+[ "$(jq -c '[.neff_node[] | select(.type != "") | .type] | unique' m.json)" = '["IN","OUT","WEIGHT"]' ] ||
+    fail "json: tensors are missing"
+[ "$(jq '[.neff_node[] | select((.type == "IN" or .type == "OUT") and .shape == null)] | length' m.json)" = 0 ] ||
+    fail "json: a tensor without a shape"
+[ "$(jq '[.instruction[] | 2 * (.elements // 0)] | add == '"$(jq '.summary[0].hardware_flops' m.json)" m.json)" = true ] ||
+    fail "json: the elements do not add up to the flops"
+
+# ---- what cannot be written ----
+# refused WHAT TEXT ARGUMENT...: one sentence, exit code 1, nothing left.
+refused() {
+    local what=$1 text=$2 code=0
+    shift 2
+    mkdir -p empty
+    (cd empty && neuron-profile view -s ../sample_v6.ntff "$@" >../out 2>../err) || code=$?
+    [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$text" err || fail "$what: code $code: $(cat err)"
+    [ -z "$(ls -A empty)" ] || fail "$what leaves $(ls -A empty)"
+}
+for format in json; do
+    refused "$format into no folder" 'cannot write nowhere/f: No such file or directory' \
+        --output-format $format --output-file nowhere/f
+    [ ! -w /dev/full ] || refused "$format on a full disk" 'No space left on device' \
+        --output-format $format --output-file /dev/full
+done
+code=0
+neuron-profile view -s sample_v6.ntff --output-format xml 2>err || code=$?
+[ $code = 2 ] || fail "an unknown format: exit code $code"
+
+# ---- the original's own figures, where its captures are at hand ----
+for theirs in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.full.json}; do
+    stem=${theirs%.full.json}
+    [ -e "$theirs" ] || continue
+    neuron-profile view -s "$stem.ntff" -n "$stem.neff" --output-format json --output-file ours.json
+    python3 "$here/vendor_json.py" ours.json "$theirs" >&2 || fail "$(basename "$stem") differs"
+done
