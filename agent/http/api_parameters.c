@@ -112,6 +112,11 @@ static int take_latency(const char *value, struct ntk_api_parameters *p, struct 
                : bad(err, "'total' or 'device' expected");
 }
 
+static int take_kind(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    return ntk_query_event_kinds_parse(value, &p->query.event_kinds, err);
+}
+
 static const struct {
     const char *name;
     int (*take)(const char *value, struct ntk_api_parameters *p, struct ntk_err *err);
@@ -121,7 +126,7 @@ static const struct {
     { "core", take_core },       { "device", take_device },
     { "process", take_process }, { "model", take_model },
     { "metric", take_metric },   { "percentiles", take_percentiles },
-    { "latency", take_latency },
+    { "latency", take_latency }, { "kind", take_kind },
 };
 
 struct walk {
@@ -161,7 +166,8 @@ int ntk_api_parameters_read(const struct ntk_http_request *request,
     *parameters = (struct ntk_api_parameters){
         .query = { .metric = NTK_STORE_METRIC_COUNT,
                    .percentiles = { 50, 90, 99, 100 },
-                   .percentile_count = 4 },
+                   .percentile_count = 4,
+                   .event_kinds = NTK_QUERY_EVENT_KINDS },
     };
     int ret = ntk_http_request_query_each(request, take, &walk);
     if (ret == 0 && parameters->has_from && parameters->last_ns) {

@@ -24,11 +24,17 @@ static struct ntk_query query = {
     .metric = NTK_STORE_METRIC_COUNT,
     .percentiles = { 50, 90, 99, 100 },
     .percentile_count = 4,
+    .event_kinds = NTK_QUERY_EVENT_KINDS,
 };
 
 static int set_percentiles(const char *value, struct ntk_err *err)
 {
     return ntk_query_percentiles_parse(value, &query, err);
+}
+
+static int set_kinds(const char *value, struct ntk_err *err)
+{
+    return ntk_query_event_kinds_parse(value, &query.event_kinds, err);
 }
 
 static int set_metric(const char *value, struct ntk_err *err)
@@ -41,6 +47,7 @@ static int set_metric(const char *value, struct ntk_err *err)
 }
 
 static int (*const call_percentiles)(const char *, struct ntk_err *) = set_percentiles;
+static int (*const call_kinds)(const char *, struct ntk_err *) = set_kinds;
 static int (*const call_metric)(const char *, struct ntk_err *) = set_metric;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
@@ -62,6 +69,10 @@ static const struct ntk_opt option_rows[] = {
     { 0, "device", "N", NTK_OPT_I64, &arg_device, "only this device" },
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
       "the figure of the question 'series'; 'help' lists them" },
+    { 0, "kind", "LIST", NTK_OPT_CALL, CALL(call_kinds),
+      "which events: start, end, load, unload, error, alloc, free, or all; default all but alloc "
+      "and "
+      "free" },
     { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),
       "which percentiles of latency, default 50,90,99,100" },
     { 0, "device-latency", 0, NTK_OPT_FLAG, &query.device_latency,
@@ -80,12 +91,13 @@ static const struct ntk_opt_program program = {
     .usage = "QUESTION --db FILE [OPTION]...",
     .summary =
         "Answers questions to a database of neuron-monitor, also while it is written: latency, "
-        "executions, errors, memory, cores, processes, series.",
+        "executions, errors, events, memory, cores, processes, series.",
     .options = option_rows,
     .epilogue = "Questions:\n"
                 "  latency      latency percentiles of each model\n"
                 "  executions   executions and how they ended\n"
                 "  errors       errors by class\n"
+                "  events       what happened: starts, ends, loads, errors, the log of memory\n"
                 "  memory       the most memory of each process\n"
                 "  cores        how busy each core and its engines were\n"
                 "  processes    who was there\n"

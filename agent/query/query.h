@@ -32,6 +32,7 @@ struct ntk_query {
     double percentiles[NTK_QUERY_PERCENTILES_MAX]; /* ascending */
     size_t percentile_count;
     bool device_latency;
+    uint32_t event_kinds; /* NTK_STORE_EVENT_* as a mask */
 };
 
 struct ntk_query_question {
@@ -47,6 +48,13 @@ const struct ntk_query_question *ntk_query_question_find(const char *name);
 
 /* "50,90,99": ascending numbers from 0 to 100. -EINVAL. */
 int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err);
+
+/* What is told of without being asked for: everything but the log of memory, which is long. */
+#define NTK_QUERY_EVENT_KINDS (NTK_STORE_EVENTS_ALL & ~NTK_STORE_EVENTS_MEMORY)
+/* Rows of events at most; beyond it the question is refused. */
+#define NTK_QUERY_EVENTS_MAX 200000
+/* "error,load": names of kinds, or "all". -EINVAL. */
+int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err);
 
 /* From the first to the last that is stored, in whatever tier; step_ns is left. -ENODATA. */
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,

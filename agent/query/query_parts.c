@@ -46,6 +46,30 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
                : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number is missing");
 }
 
+int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err)
+{
+    *out_kinds = strcmp(value, "all") == 0 ? NTK_STORE_EVENTS_ALL : 0;
+    while (*value && *out_kinds != NTK_STORE_EVENTS_ALL) {
+        size_t length = strcspn(value, ",");
+        int kind = 0;
+        while (kind < NTK_STORE_EVENT_COUNT &&
+               (strlen(ntk_store_event_names[kind]) != length ||
+                strncmp(value, ntk_store_event_names[kind], length) != 0)) {
+            kind++;
+        }
+        if (kind == NTK_STORE_EVENT_COUNT) {
+            *out_kinds = 0;
+            break;
+        }
+        *out_kinds |= 1u << kind;
+        value += length + (value[length] == ',');
+    }
+    return *out_kinds ? 0
+                      : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                                    "start, end, load, unload, error, alloc, free with commas "
+                                    "between, or all, expected");
+}
+
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,
                            struct ntk_err *err)
 {

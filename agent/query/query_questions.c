@@ -270,6 +270,60 @@ static int answer_memory(const struct ntk_query *query, struct ntk_query_table *
                                       &answer, err);
 }
 
+/* ---- events ---- */
+
+static int add_event(const struct ntk_store_event *event, void *ctx)
+{
+    const struct answer *answer = ctx;
+    struct ntk_query_table *table = answer->table;
+    char address[32];
+
+    if (ntk_query_table_row_count(table) == NTK_QUERY_EVENTS_MAX) {
+        return ntk_err_set(answer->err, -E2BIG, NTK_ERR_NO_OFFSET,
+                           "more than %d events: ask for less time, or fewer kinds",
+                           NTK_QUERY_EVENTS_MAX);
+    }
+    snprintf(address, sizeof address, "0x%llx", (unsigned long long)event->address);
+    ntk_query_table_add_count(table, true, event->time_ns);
+    ntk_query_table_add_text(table, ntk_store_event_names[event->kind]);
+    ntk_query_table_add_text(table, event->tag);
+    ntk_query_table_add_count(table, true, event->pid);
+    ntk_query_table_add_count(table, event->has_core, event->core);
+    ntk_query_table_add_text(table, event->model);
+    ntk_query_table_add_text(table, event->what && event->what[0] ? event->what : NULL);
+    ntk_query_table_add_count(table, event->has_status, event->nrt_status);
+    ntk_query_table_add_count(table, event->has_execution, event->execution);
+    ntk_query_table_add_count(table, event->has_bytes, event->bytes);
+    ntk_query_table_add_count(table, event->has_duration, event->duration_ns);
+    ntk_query_table_add_text(table, event->has_address ? address : NULL);
+    ntk_query_table_add_text(table, event->name && event->name[0] ? event->name : NULL);
+    return 0;
+}
+
+static int answer_events(const struct ntk_query *query, struct ntk_query_table *table,
+                         struct ntk_err *err)
+{
+    struct answer answer = { .query = query, .table = table, .err = err };
+    static const struct {
+        enum ntk_query_kind kind;
+        const char *name;
+    } columns[] = {
+        { NTK_QUERY_TIME, "time" },       { NTK_QUERY_TEXT, "event" },
+        { NTK_QUERY_TEXT, "process" },    { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_COUNT, "core" },      { NTK_QUERY_TEXT, "model" },
+        { NTK_QUERY_TEXT, "what" },       { NTK_QUERY_COUNT, "nrt_status" },
+        { NTK_QUERY_COUNT, "execution" }, { NTK_QUERY_BYTES, "size_bytes" },
+        { NTK_QUERY_NS, "duration_ns" },  { NTK_QUERY_TEXT, "address" },
+        { NTK_QUERY_TEXT, "name" },
+    };
+
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        ntk_query_table_add_column(table, columns[i].kind, columns[i].name);
+    }
+    return ntk_store_reader_events(query->reader, &query->filter, &query->window,
+                                   query->event_kinds, add_event, &answer, err);
+}
+
 /* ---- cores ---- */
 
 static const struct {
@@ -405,6 +459,7 @@ const struct ntk_query_question ntk_query_questions[] = {
     { "latency", "latency percentiles of each model", answer_latency },
     { "executions", "executions and how they ended", answer_executions },
     { "errors", "errors by class", answer_errors },
+    { "events", "what happened: starts, ends, loads, errors, the log of memory", answer_events },
     { "memory", "the most memory of each process", answer_memory },
     { "cores", "how busy each core and its engines were", answer_cores },
     { "processes", "who was there", answer_processes },

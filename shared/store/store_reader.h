@@ -172,6 +172,54 @@ int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_st
                             const struct ntk_store_window *window, ntk_store_name_row row,
                             void *ctx, struct ntk_err *err);
 
+/* ---- what happened ---- */
+
+enum ntk_store_event_kind {
+    NTK_STORE_EVENT_START = 0, /* a process was first seen */
+    NTK_STORE_EVENT_END = 1,
+    NTK_STORE_EVENT_LOAD = 2, /* of a model */
+    NTK_STORE_EVENT_UNLOAD = 3,
+    NTK_STORE_EVENT_ERROR = 4,
+    NTK_STORE_EVENT_ALLOC = 5, /* of memory: many, and kept as long as the seconds only */
+    NTK_STORE_EVENT_FREE = 6,
+    NTK_STORE_EVENT_COUNT
+};
+extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "start" ... */
+/* Masks of kinds, a bit each. */
+#define NTK_STORE_EVENTS_ALL ((1u << NTK_STORE_EVENT_COUNT) - 1)
+#define NTK_STORE_EVENTS_MEMORY (1u << NTK_STORE_EVENT_ALLOC | 1u << NTK_STORE_EVENT_FREE)
+
+/* Texts last for the call. */
+struct ntk_store_event {
+    uint64_t time_ns;
+    enum ntk_store_event_kind kind;
+    uint32_t pid;
+    const char *tag;
+    bool has_core;
+    uint32_t core;     /* global physical */
+    uint32_t model_id; /* 0: none */
+    const char *model; /* its name; NULL: none, or not known */
+    const char *what;  /* ERROR: its class; ALLOC, FREE: the category; NULL not known */
+    const char
+        *name; /* START: the command; LOAD, UNLOAD: the file; ALLOC, FREE: the tensor; "" none */
+    bool has_status;
+    uint32_t nrt_status;
+    bool has_bytes;
+    uint64_t bytes;
+    bool has_duration;
+    uint64_t duration_ns;
+    bool has_address;
+    uint64_t address;
+    bool has_execution;
+    uint64_t execution; /* the number of the execution that failed */
+};
+/* A negative return stops and is returned. */
+typedef int (*ntk_store_event_row)(const struct ntk_store_event *event, void *ctx);
+/* By time; step_ns of the window is ignored, as is filter.device. */
+int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                            const struct ntk_store_window *window, uint32_t kinds,
+                            ntk_store_event_row row, void *ctx, struct ntk_err *err);
+
 /* ---- a moment ----
  *
  * The snapshot whose period contains time_ns, as the agent stored it; of a minute or an hour where the

@@ -1,6 +1,6 @@
 // What the database knows: questions to /api/v1, drawn as charts.
 
-import { byId, choice } from './dom.js';
+import { byId, choice, fillTable } from './dom.js';
 import { createChart } from './chart.js';
 import * as format from './format.js';
 import { state } from './state.js';
@@ -58,6 +58,24 @@ const CHARTS = [
   } },
 ];
 
+const EVENTS_SHOWN = 50;
+const EVENTS = [
+  { name: 'time', text: true, value: (event) => event.time.replace('T', ' ').replace('Z', '') },
+  { name: 'event', text: true, value: (event) => event.event, bad: (event) => event.event === 'error' },
+  { name: 'process', text: true, value: (event) => event.process },
+  { name: 'pid', value: (event) => String(event.pid) },
+  { name: 'core', value: (event) => (event.core === null ? '-' : String(event.core)) },
+  { name: 'model', text: true, value: (event) => event.model ?? '-' },
+  { name: 'what', text: true, value: (event) => event.what ?? '-' },
+  { name: 'status', value: (event) => (event.nrt_status === null ? '-' : String(event.nrt_status)) },
+  { name: 'took', value: (event) => format.nanoseconds(event.duration_ns) },
+];
+
+async function drawEvents() {
+  const rows = await ask('events', core === null ? {} : { core: physicalOf(core)[0] });
+  fillTable(byId('events'), EVENTS, rows.slice(-EVENTS_SHOWN).reverse(), 'Nothing happened in this time.');
+}
+
 function note(text) {
   byId('history-note').textContent = text;
   byId('history-note').hidden = !text;
@@ -72,6 +90,7 @@ async function refresh() {
       const times = rows.map((row) => (Date.parse(row.from) + Date.parse(row.to)) / 2);
       chart.view.set({ times, values, from: rows.length ? Date.parse(rows[0].from) : 0, to: rows.length ? Date.parse(rows.at(-1).to) : 1 });
     }
+    await drawEvents();
     note(core === null ? '' : `Core ${core} and its device only. Press its cell again for the whole machine.`);
     document.documentElement.dataset.history = range[0];
   } catch (error) {

@@ -199,6 +199,9 @@ static void hostile_parameters_are_one_sentence_and_400(void **state)
           "percentiles: numbers from 0 to 100 with commas between expected" },
         { "latency?latency=both", "latency: 'total' or 'device' expected" },
         { "processes?process=", "process: a name expected" },
+        { "events?kind=error,%27",
+          "kind: start, end, load, unload, error, alloc, free with commas between, or all, "
+          "expected" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -230,8 +233,8 @@ static void names_never_stored_are_404_whatever_stands_in_them(void **state)
 static void every_question_answers_an_array(void **state)
 {
     const struct fixture *f = *state;
-    static const char *const questions[] = { "latency", "executions", "errors",
-                                             "memory",  "cores",      "processes" };
+    static const char *const questions[] = { "latency", "executions", "errors", "memory",
+                                             "cores",   "processes",  "events" };
 
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
         char path[256];

@@ -48,6 +48,7 @@ static int set_up(void **state)
         period.time_ns = T0 + i * SECOND;
         period.completed = i <= 150 ? 2 : 0;
         period.memory_bytes = i == 100 ? 9 << 20 : 5 << 20;
+        period.with_events = i == 20;
         struct ntk_snapshot *snapshot = test_make_snapshot(&period);
         ntk_store_put(store, snapshot);
         ntk_snapshot_destroy(snapshot);
@@ -161,6 +162,30 @@ static void programs_read_json(void **state)
     test_run_fini(&run);
 }
 
+static void what_happened_is_told_in_order(void **state)
+{
+    const struct fixture *f = *state;
+
+    EXPECT("time                      event  process   pid  core  model     what   nrt status  "
+           "execution   size  duration  address  name\n"
+           "2023-11-14T22:14:01Z      start  trainer  1077     -  -         -               -  "
+           "        -      -         -  -        python train.py\n"
+           "2023-11-14T22:14:19.999Z  load   trainer  1077     1  mlp.neff  -            1006  "
+           "        -  4.0KB       0ns  -        weights\n"
+           "2023-11-14T22:14:19.999Z  error  trainer  1077     1  mlp.neff  model        1006  "
+           "        0      -         -  -        -\n",
+           "events", "--db", f->path);
+    EXPECT("time,event,process,pid,core,model,what,nrt_status,execution,size_bytes,duration_ns,"
+           "address,name\r\n"
+           "2023-11-14T22:14:20Z,alloc,trainer,1077,1,mlp.neff,tensors,,,4096,,0x0,weights\r\n",
+           "events", "--db", f->path, "--csv", "--kind", "alloc,free");
+    EXPECT("[]\n", "events", "--db", f->path, "--json", "--core", "5", "--kind", "error");
+    EXPECT_ERROR(2,
+                 "neuron-monitor query: bad value 'errors' of --kind: start, end, load, unload, "
+                 "error, alloc, free with commas between, or all, expected\n" TRY,
+                 "events", "--db", f->path, "--kind", "errors");
+}
+
 static void wrong_questions_get_one_sentence(void **state)
 {
     const struct fixture *f = *state;
@@ -250,6 +275,7 @@ int main(void)
         cmocka_unit_test(people_read_a_table),
         cmocka_unit_test(a_gap_is_shown_as_a_gap),
         cmocka_unit_test(programs_read_json),
+        cmocka_unit_test(what_happened_is_told_in_order),
         cmocka_unit_test(wrong_questions_get_one_sentence),
         cmocka_unit_test(every_metric_is_listed_and_can_be_asked),
         cmocka_unit_test(texts_of_strangers_stay_texts),

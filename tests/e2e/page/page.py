@@ -131,6 +131,9 @@ def check_history(browser):
     browser.wait_for("/completed [1-9]/.test(document.querySelectorAll('#charts canvas')[1].getAttribute('aria-label')) ||"
                      "(document.querySelectorAll('#charts canvas')[1].focus(), false)")
     equal('note', browser.evaluate("document.querySelector('#history-note').hidden"), True)
+    happened = "[...document.querySelectorAll('#events tbody tr')].map((row) => row.cells[1]?.textContent)"
+    for event in ('start', 'load'):
+        browser.wait_for(f"{happened}.includes('{event}')")
 
 
 def picture(browser, name, width, height, scheme):

@@ -535,6 +535,71 @@ static void what_nobody_watched_counts_and_is_in_no_rate(void **state)
     sqlite3_close(db);
 }
 
+struct seen {
+    char text[512];
+    uint64_t last_ns;
+};
+
+static int see_event(const struct ntk_store_event *event, void *ctx)
+{
+    struct seen *seen = ctx;
+    size_t used = strlen(seen->text);
+
+    assert_true(event->time_ns >= seen->last_ns);
+    assert_int_equal(event->pid, 1077);
+    seen->last_ns = event->time_ns;
+    snprintf(seen->text + used, sizeof seen->text - used, "%s%s", used ? " " : "",
+             ntk_store_event_names[event->kind]);
+    return 0;
+}
+
+static const char *events(struct fixture *f, struct seen *seen, uint64_t from, uint64_t to,
+                          const struct ntk_store_filter *filter, uint32_t kinds)
+{
+    struct ntk_store_window window = { HOUR_0 + from * SECOND, HOUR_0 + to * SECOND, 0 };
+    struct ntk_err err = { 0 };
+
+    *seen = (struct seen){ 0 };
+    if (ntk_store_reader_events(f->reader, filter, &window, kinds, see_event, seen, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    return seen->text;
+}
+
+/* Method: three logged events in one second, and the process that came before and went after. */
+static void events_are_told_by_time_kind_and_filter(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter all = { 0 };
+    struct ntk_store_filter core = { .has_core = true, .core = 1 };
+    struct ntk_store_filter other_core = { .has_core = true, .core = 2 };
+    struct ntk_store_filter trainer = { .process = "trainer", .model = "mlp" };
+    struct ntk_store_filter nobody = { .process = "nobody" };
+    struct seen seen;
+
+    f->period.memory_bytes = 100;
+    put_at(f, 10);
+    f->period.with_events = true;
+    put_at(f, 20);
+    f->period.with_events = false;
+    f->period.ended = true;
+    put_at(f, 30);
+    start_reading(f);
+
+    assert_string_equal(events(f, &seen, 0, 60, &all, NTK_STORE_EVENTS_ALL),
+                        "start load error alloc end");
+    assert_string_equal(events(f, &seen, 0, 60, &all, 1u << NTK_STORE_EVENT_ERROR), "error");
+    assert_string_equal(events(f, &seen, 0, 60, &all, 0), "");
+    assert_string_equal(events(f, &seen, 10, 30, &all, NTK_STORE_EVENTS_ALL),
+                        "load error alloc end");
+    assert_string_equal(events(f, &seen, 20, 29, &all, NTK_STORE_EVENTS_ALL), "");
+    assert_string_equal(events(f, &seen, 0, 60, &core, NTK_STORE_EVENTS_ALL), "load error alloc");
+    assert_string_equal(events(f, &seen, 0, 60, &other_core, NTK_STORE_EVENTS_ALL), "");
+    assert_string_equal(events(f, &seen, 0, 60, &trainer, NTK_STORE_EVENTS_ALL),
+                        "load error alloc");
+    assert_string_equal(events(f, &seen, 0, 60, &nobody, NTK_STORE_EVENTS_ALL), "");
+}
+
 static void every_metric_has_an_answer(void **state)
 {
     struct fixture *f = *state;
@@ -574,6 +639,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_watched_counts_and_is_in_no_rate, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(events_are_told_by_time_kind_and_filter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),
     };
 

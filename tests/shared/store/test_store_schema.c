@@ -242,6 +242,13 @@ static int count_process(const struct ntk_store_process *process, void *ctx)
     return 0;
 }
 
+static int count_event(const struct ntk_store_event *event, void *ctx)
+{
+    assert_true(event->time_ns > 0);
+    ++*(size_t *)ctx;
+    return 0;
+}
+
 static int count_name(const char *name, void *ctx)
 {
     assert_true(name[0] != '\0');
@@ -292,6 +299,11 @@ static uint64_t ask_all(const char *path)
     assert_int_equal(ntk_store_reader_check(reader, &nobody, &err), -ENOENT);
     assert_int_equal(
         ntk_store_reader_next(reader, window.from_ns + UINT64_C(5000000000), &time_ns, &err), 0);
+    if (ntk_store_reader_events(reader, &all, &window, NTK_STORE_EVENTS_ALL, count_event, &count,
+                                &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_true(count > 1);
     if (ntk_store_reader_snapshot_at(reader, time_ns, &snapshot, &err) < 0) {
         fail_msg("%s", err.text);
     }
