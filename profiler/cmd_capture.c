@@ -42,6 +42,7 @@ static uint64_t arg_worker_start;
 static const char *arg_profile_id = "all";
 static const char *arg_multi_input;
 static bool arg_list_types;
+static const char *arg_io_from = "zeros";
 
 /* --systrace-event-filter, as often as given. */
 #define TYPES_MAX 64
@@ -81,6 +82,9 @@ static const struct ntk_opt options[] = {
       "fail when two executions give different outputs" },
     { 0, "enable-dge-notifs", NULL, NTK_OPT_FLAG, &arg_dge,
       "have hardware name the transfers of its descriptor engines; slower" },
+    { 0, "io-from", "SOURCE", NTK_OPT_TEXT, &arg_io_from,
+      "inputs without a FILE: zeros (default), or neff: members inputs/NAME.npy or .bin of the "
+      "NEFF" },
     { 0, "single-io", NULL, NTK_OPT_FLAG, &arg_single_io,
       "one buffer for all inputs and outputs: saves memory, values mean nothing" },
     { 0, "single-io-threshold", "BYTES", NTK_OPT_BYTES, &arg_single_io_threshold,
@@ -151,6 +155,10 @@ static int make_plan(struct plan *plan)
         strcmp(arg_mode, "async-wait") != 0) {
         return ntk_opt_usage_error(
             &program, "unknown execution mode '%s': use sync, async or async-wait", arg_mode);
+    }
+    if (strcmp(arg_io_from, "zeros") != 0 && strcmp(arg_io_from, "neff") != 0) {
+        return ntk_opt_usage_error(&program, "unknown source of inputs '%s': use zeros or neff",
+                                   arg_io_from);
     }
     if (arg_executions == 0) {
         return ntk_opt_usage_error(&program, "--num-exec must be at least 1");
@@ -308,6 +316,9 @@ static int work(struct plan *plan, uint64_t index, char *const *inputs, int inpu
     }
     if (ret == 0 && arg_multi_input) {
         ret = inputs_from_line(session, index, err);
+    }
+    if (ret == 0 && strcmp(arg_io_from, "neff") == 0) {
+        ret = ntk_session_set_inputs_from_neff(session, arg_neff, err);
     }
     if (ret == 0) {
         ret = ntk_session_meet(session, err);

@@ -40,6 +40,11 @@ void ntk_session_close(struct ntk_session *session);
 int ntk_session_set_input(struct ntk_session *session, const char *name, const char *path,
                           struct ntk_err *err);
 
+/* Fills the inputs that no file was given for with what the NEFF holds of them: its members inputs/NAME.npy or
+ * inputs/NAME.bin, where / in a name is _. -ENODATA when it holds nothing for one. */
+int ntk_session_set_inputs_from_neff(struct ntk_session *session, const char *neff_path,
+                                     struct ntk_err *err);
+
 /* Waits until every worker is here; at once without collectives. */
 int ntk_session_meet(struct ntk_session *session, struct ntk_err *err);
 

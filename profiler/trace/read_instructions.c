@@ -179,7 +179,7 @@ int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_core *
     }
     int ret = pass(build, core->ntff, &sink, &pairing);
     if (ret < 0) {
-        return ntk_err_set(build->err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(build->err);
     }
     if (found.has_notify && core->ntff->execution_ps && core->ntff->execution_ps < INT64_MAX / 2 &&
         found.notify_end_ps > INT64_MIN / 2) {
@@ -217,7 +217,7 @@ int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_
     int ret = pass(build, core->ntff, &sink, &pairing);
     if (ret < 0 && !sorter.failed) {
         ntk_sorter_fini(&sorter);
-        return ntk_err_set(build->err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(build->err);
     }
     core->outside_code += pairing.outside_code;
     core->unpaired += pairing.unpaired;

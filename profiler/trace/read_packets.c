@@ -155,7 +155,7 @@ int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core 
     ntk_waiting_fini(&r.waiting);
     if (ret < 0 && !r.sorter.failed) {
         ntk_sorter_fini(&r.sorter);
-        return ntk_err_set(build->err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(build->err);
     }
     ret = ntk_sorter_finish(&r.sorter, &sorted, build->err);
     if (ret == 0) {

@@ -87,7 +87,7 @@ static bool fail(struct ntk_sorter *sorter, int code)
     if (!sorter->failed) {
         sorter->failed = code;
         if (code == -ENOMEM) {
-            ntk_err_set(&sorter->err, code, NTK_ERR_NO_OFFSET, "out of memory");
+            ntk_err_no_memory(&sorter->err);
         } else {
             ntk_err_set(&sorter->err, code, NTK_ERR_NO_OFFSET,
                         "cannot keep records in a temporary file in %s: %s (TMPDIR names another "

@@ -121,7 +121,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     }
     if (!trace || !trace->cores) {
         ntk_trace_destroy(trace);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     build.trace = trace;
     trace->ntff = ntff;

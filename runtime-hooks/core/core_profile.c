@@ -200,7 +200,9 @@ int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_er
         ntk_ntff_writer_set_execution(capture->writer, 0, capture->offset_ps);
     }
     int ret = ntk_ntff_writer_commit(capture->writer, err);
-    (void)stat(path, &status);
+    if (stat(path, &status) == 0 && status.st_size == 0) {
+        (void)unlink(path); /* what the start left; nothing took its place */
+    }
     ntk_hooks_profile_stop(capture->hook, capture->physical_core, capture->session, capture->name,
                            capture->start_ticks, (uint64_t)status.st_size,
                            ntk_core_status(ret < 0 ? ret : 0));

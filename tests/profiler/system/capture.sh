@@ -86,6 +86,50 @@ capture 0 -s io.ntff --single-io "$input" a.raw --save-output
 capture 0 -s io.ntff --single-io --single-io-threshold 1M "$input" a.raw --save-output
 cmp -s out.out a.raw || complain "small tensors share a buffer"
 
+# ---- inputs that the NEFF holds ----
+capture 1 -s nothing.ntff --io-from=neff
+says "holds nothing for the input in (no member inputs/in.npy or .bin)"
+capture 0 -s given.ntff --io-from=neff "$input" a.raw
+capture 2 --io-from=disk
+says "unknown source of inputs 'disk': use zeros or neff"
+neuron-packager unpack m.neff >/dev/null 2>err && mkdir m/inputs && cp b.raw m/inputs/in.bin &&
+    neuron-packager create -i m -o held.neff >/dev/null 2>err || complain "a NEFF with inputs"
+capture 0 -n held.neff -s held.ntff --io-from=neff --save-output
+cmp -s out.out b.raw || complain "the input of the NEFF was not read"
+capture 0 -n held.neff -s held.ntff --io-from=neff --save-output "$input" a.raw
+cmp -s out.out a.raw || complain "a file that is given goes first"
+head -c 100 a.raw >m/inputs/in.bin
+neuron-packager create -i m -o held.neff >/dev/null 2>err || complain "a NEFF with a short input"
+capture 1 -n held.neff --io-from=neff
+says "inputs/in.bin has 100 bytes, the input in takes 32768"
+
+# ---- warm-up: the record is the one after it ----
+capture 0 -s warm.ntff --warmup 3 --num-exec 2 --profile-nth-exec 2
+[ "$(time_of warm_exec_2.ntff)" = "$time" ] || complain "warm-up"
+capture 0 -t systrace -s t.json --warmup 3 --num-exec 2 --systrace-event-filter nrt_execute
+[ "$(grep -o '"event_type":"nrt_execute","phase":"stop"' t.json | wc -l)" = 2 ] || complain "warm-up is not traced"
+
+# ---- a disk that is full: what fits is a readable file, and what is missing is said ----
+neuron-packager example mlp -o large.neff >/dev/null || complain "no large model"
+capture 0 -n large.neff -s whole.ntff
+whole=$(stat -c %s whole.ntff)
+limited() { # BYTES
+    (
+        ulimit -f $(($1 / 1024))
+        trap '' XFSZ
+        timeout 60 neuron-profile capture -n large.neff -s half.ntff >printed 2>err </dev/null
+    )
+    local got=$?
+    [ $got = 1 ] || complain "no room for all of it: exit code $got"
+}
+limited $((whole * 3 / 4))
+says 'half.ntff: not all records are in the file, there was no room for them'
+[ "$(stat -c %s half.ntff)" -lt "$whole" ] || complain "the limit was none"
+neuron-profile view -s half.ntff >text 2>err || complain "a part of a capture is not readable"
+grep -q '^total_time ' text || complain "a part of a capture has no time"
+limited 2048
+[ ! -e half.ntff ] || complain "an empty file stays"
+
 # ---- the system trace instead ----
 capture 0 -t systrace --num-exec 3 -s t.json --systrace-event-filter nrt_execute
 [ "$(grep -o '"event_type":"[a-z_]*","phase":"stop"' t.json | sort | uniq -c | tr -s ' ')" = \

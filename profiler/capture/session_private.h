@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* session_private - what the files of a session share. Only for profiler/capture. */
+#ifndef NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
+#define NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
+
+#include "profiler/capture/runtime.h"
+#include "profiler/capture/session.h"
+
+struct ntk_session_tensor {
+    nrt_tensor_t *tensor;
+    const nrt_tensor_info_t *info;
+    bool is_filled; /* an input that something was read into */
+};
+
+struct ntk_session {
+    struct ntk_runtime nrt;
+    struct ntk_session_options options;
+    nrt_tensor_t *shared; /* what all large tensors are slices of */
+    bool is_initialised;
+    nrt_model_t *model;
+    nrt_tensor_info_array_t *infos;
+    struct ntk_session_tensor *tensors;
+    size_t tensor_count;
+    nrt_tensor_set_t *inputs, *outputs;
+    char *recording; /* the file, while recording */
+};
+
+/* All inputs and outputs of the model, the inputs zero. */
+int ntk_session_make_tensors(struct ntk_session *session, struct ntk_err *err);
+void ntk_session_free_tensors(struct ntk_session *session);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* tensors - the tensors of a session: made, shared, freed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/capture/session_private.h"
+
+static bool is_shared(const struct ntk_session *s, const nrt_tensor_info_t *info)
+{
+    return s->options.has_single_io && info->size > s->options.single_io_threshold_bytes;
+}
+
+/* As large as the largest tensor that shares it; none when no tensor does. */
+static int make_shared(struct ntk_session *s, struct ntk_err *err)
+{
+    size_t largest = 0;
+
+    for (size_t i = 0; i < s->infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &s->infos->tensor_array[i];
+
+        largest = is_shared(s, info) && info->size > largest ? info->size : largest;
+    }
+    if (largest == 0) {
+        return 0;
+    }
+    if (!s->nrt.nrt_tensor_allocate_slice) {
+        return ntk_runtime_lacks(err, "nrt_tensor_allocate_slice");
+    }
+    NRT_STATUS status = s->nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, largest,
+                                                   "single_io", &s->shared);
+    return status == NRT_SUCCESS ? 0
+                                 : ntk_runtime_fail(&s->nrt, err, status, "nrt_tensor_allocate");
+}
+
+int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
+{
+    NRT_STATUS status = s->nrt.nrt_get_model_tensor_info(s->model, &s->infos);
+
+    if (status != NRT_SUCCESS) {
+        return ntk_runtime_fail(&s->nrt, err, status, "nrt_get_model_tensor_info");
+    }
+    s->tensors = calloc(s->infos->tensor_count + 1, sizeof *s->tensors);
+    if (!s->tensors) {
+        return ntk_err_no_memory(err);
+    }
+    int shared = make_shared(s, err);
+    if (shared < 0) {
+        return shared;
+    }
+    status = s->nrt.nrt_allocate_tensor_set(&s->inputs);
+    if (status == NRT_SUCCESS) {
+        status = s->nrt.nrt_allocate_tensor_set(&s->outputs);
+    }
+    if (status != NRT_SUCCESS) {
+        return ntk_runtime_fail(&s->nrt, err, status, "nrt_allocate_tensor_set");
+    }
+    for (size_t i = 0; i < s->infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &s->infos->tensor_array[i];
+        struct ntk_session_tensor *tensor = &s->tensors[s->tensor_count];
+        status = is_shared(s, info)
+                     ? s->nrt.nrt_tensor_allocate_slice(s->shared, 0, info->size, info->name,
+                                                        &tensor->tensor)
+                     : s->nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, info->size,
+                                                  info->name, &tensor->tensor);
+        if (status != NRT_SUCCESS) {
+            ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot allocate %zu bytes for %s: %s",
+                        info->size, info->name, s->nrt.nrt_get_status_as_str(status));
+            return -EIO;
+        }
+        tensor->info = info;
+        s->tensor_count++;
+        status = s->nrt.nrt_add_tensor_to_tensor_set(
+            info->usage == NRT_TENSOR_USAGE_INPUT ? s->inputs : s->outputs, info->name,
+            tensor->tensor);
+        if (status != NRT_SUCCESS) {
+            return ntk_runtime_fail(&s->nrt, err, status, "nrt_add_tensor_to_tensor_set");
+        }
+        if (info->usage == NRT_TENSOR_USAGE_INPUT) {
+            void *zeros = calloc(1, info->size ? info->size : 1);
+            if (!zeros) {
+                return ntk_err_no_memory(err);
+            }
+            status = s->nrt.nrt_tensor_write(tensor->tensor, zeros, 0, info->size);
+            free(zeros);
+            if (status != NRT_SUCCESS) {
+                return ntk_runtime_fail(&s->nrt, err, status, "nrt_tensor_write");
+            }
+        }
+    }
+    return 0;
+}
+
+void ntk_session_free_tensors(struct ntk_session *session)
+{
+    if (session->inputs) {
+        session->nrt.nrt_destroy_tensor_set(&session->inputs);
+    }
+    if (session->outputs) {
+        session->nrt.nrt_destroy_tensor_set(&session->outputs);
+    }
+    for (size_t i = 0; i < session->tensor_count; i++) {
+        session->nrt.nrt_tensor_free(&session->tensors[i].tensor);
+    }
+    free(session->tensors);
+    if (session->shared) {
+        session->nrt.nrt_tensor_free(&session->shared);
+    }
+    if (session->infos) {
+        session->nrt.nrt_free_model_tensor_info(session->infos);
+    }
+}
