@@ -160,15 +160,26 @@ static const char *member(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name)); /* NULL unless it is a text */
 }
 
-int ntk_aws_keys_from_json(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
-                           struct ntk_err *err)
+static json_t *object_of(const char *bytes, size_t bytes_count, struct ntk_err *err)
 {
     json_error_t said;
     json_t *root = json_loadb(bytes, bytes_count, JSON_REJECT_DUPLICATES, &said);
 
     if (!json_is_object(root)) {
         json_decref(root);
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is no JSON object");
+        (void)ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is no JSON object");
+        return NULL;
+    }
+    return root;
+}
+
+int ntk_aws_keys_from_json(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
+                           struct ntk_err *err)
+{
+    json_t *root = object_of(bytes, bytes_count, err);
+
+    if (!root) {
+        return -EBADMSG;
     }
     const char *code = member(root, "Code");
     int ret;
@@ -180,6 +191,23 @@ int ntk_aws_keys_from_json(const char *bytes, size_t bytes_count, struct ntk_aws
         ret = set_temporary(out_keys, member(root, "AccessKeyId"), member(root, "SecretAccessKey"),
                             member(root, "Token"), member(root, "Expiration"), err);
     }
+    json_decref(root);
+    return ret;
+}
+
+int ntk_aws_keys_from_process(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
+                              struct ntk_err *err)
+{
+    json_t *root = object_of(bytes, bytes_count, err);
+
+    if (!root) {
+        return -EBADMSG;
+    }
+    int ret =
+        json_integer_value(json_object_get(root, "Version")) == 1
+            ? set_temporary(out_keys, member(root, "AccessKeyId"), member(root, "SecretAccessKey"),
+                            member(root, "SessionToken"), member(root, "Expiration"), err)
+            : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is not of version 1");
     json_decref(root);
     return ret;
 }

@@ -40,7 +40,10 @@ int ntk_aws_keys_set(struct ntk_aws_keys *out_keys, const char *access_key, cons
 /* The object of a container's endpoint or of the instance metadata service. */
 int ntk_aws_keys_from_json(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
                            struct ntk_err *err);
-/* AssumeRoleWithWebIdentityResponse. */
+/* What a credential_process writes: an object of version 1. */
+int ntk_aws_keys_from_process(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
+                              struct ntk_err *err);
+/* AssumeRoleWithWebIdentityResponse, AssumeRoleResponse. */
 int ntk_aws_keys_from_sts(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
                           struct ntk_err *err);
 void ntk_aws_keys_fini(struct ntk_aws_keys *keys);

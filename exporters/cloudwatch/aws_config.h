@@ -35,7 +35,16 @@ enum ntk_aws_key {
     NTK_AWS_SESSION_TOKEN,
     NTK_AWS_REGION,
     NTK_AWS_ENDPOINT_URL,
-    NTK_AWS_UNSUPPORTED, /* role_arn and others that we do not follow: the name of the key */
+    NTK_AWS_ROLE_ARN,
+    NTK_AWS_SOURCE_PROFILE,
+    NTK_AWS_CREDENTIAL_SOURCE,
+    NTK_AWS_CREDENTIAL_PROCESS,
+    NTK_AWS_WEB_IDENTITY_TOKEN_FILE,
+    NTK_AWS_ROLE_SESSION_NAME,
+    NTK_AWS_EXTERNAL_ID,
+    NTK_AWS_DURATION_SECONDS,
+    NTK_AWS_MFA_SERIAL,
+    NTK_AWS_UNSUPPORTED, /* of a person who signs in: the name of the key */
     NTK_AWS_KEY_COUNT
 };
 

@@ -7,6 +7,9 @@
  * file, the container's endpoint, the instance metadata service (IMDSv2 only). A place that is set up and
  * does not work is an error, but for the metadata service, which is just not there.
  *
+ * A profile has keys by role_arn with source_profile, credential_source or web_identity_token_file, written down, or
+ * by credential_process: the first of these. A person who signs in (sso_session and the like) is refused in a sentence.
+ *
  * Keys that end are renewed from 15 minutes before; when that fails they are used to their end, and those of the
  * instance beyond it. Files are read again each time.
  * Source: "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
@@ -24,6 +27,7 @@
 extern "C" {
 #endif
 
+struct ntk_buf;
 struct ntk_http_answer;
 struct ntk_http_question;
 
@@ -38,6 +42,8 @@ struct ntk_aws_world {
     /* As ntk_http_client_ask(). */
     int (*ask)(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,
                struct ntk_err *err);
+    /* What the command of a credential_process line writes; as ntk_aws_process_run(). */
+    int (*run)(void *ctx, const char *command, struct ntk_buf *out, struct ntk_err *err);
     void *ctx;
     const struct ntk_clock *clock;
 };

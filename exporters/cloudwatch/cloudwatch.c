@@ -12,6 +12,8 @@
 #include <zlib.h>
 
 #include "exporters/cloudwatch/aws_credentials.h"
+#include "exporters/cloudwatch/aws_post.h"
+#include "exporters/cloudwatch/aws_process.h"
 #include "exporters/cloudwatch/aws_sigv4.h"
 #include "exporters/cloudwatch/cloudwatch_gather.h"
 #include "exporters/cloudwatch/cloudwatch_request.h"
@@ -29,7 +31,6 @@
 /* As the SDKs do, unless AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES says another. */
 #define GZIP_BYTES_MIN 10240u
 #define GZIP_WINDOW_BITS (15 + 16)
-#define HEADERS_MAX 8
 #define RETRY_AFTER_MS_MAX 3600000u
 #define REGION_BYTES 64
 
@@ -132,7 +133,21 @@ static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_h
     if (atomic_load(&c->is_stopping)) {
         return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "the program ends");
     }
-    return ntk_http_client_ask(c->client, question, answer, err);
+    struct ntk_http_question with_authority = *question;
+    with_authority.ca_file = question->ca_file ? question->ca_file : c->ca_file;
+    return ntk_http_client_ask(c->client, &with_authority, answer, err);
+}
+
+static bool is_stopping(void *ctx)
+{
+    struct ntk_cloudwatch *c = ctx;
+
+    return atomic_load(&c->is_stopping);
+}
+
+static int run(void *ctx, const char *command, struct ntk_buf *out, struct ntk_err *err)
+{
+    return ntk_aws_process_run(command, NTK_AWS_PROCESS_NS, is_stopping, ctx, out, err);
 }
 
 /* Region and address, from wherever they are known by now. */
@@ -188,61 +203,29 @@ static void zip(const struct ntk_cloudwatch *c, const void *bytes, size_t bytes_
 static int post(struct ntk_cloudwatch *c, const struct ntk_aws_keys *keys, const void *bytes,
                 size_t bytes_count, bool is_zipped, struct ntk_err *err)
 {
-    struct ntk_aws_scope scope = { keys->access_key, keys->secret_key, c->region, SERVICE, "" };
-    const char *host = strstr(c->url, "://") + 3;
-    const char *path = strchr(host, '/');
-    struct ntk_buf host_text = { 0 };
-    struct ntk_buf line[HEADERS_MAX] = { 0 };
-    const char *lines[HEADERS_MAX + 1] = { 0 };
-    struct ntk_aws_header headers[HEADERS_MAX];
-    size_t count = 0;
+    const struct ntk_aws_post post = { .url = c->url,
+                                       .region = c->region,
+                                       .service = SERVICE,
+                                       .keys = keys,
+                                       .unix_seconds = ntk_clock_realtime_ns() / NTK_NS_PER_SECOND +
+                                                       (uint64_t)c->skew_seconds,
+                                       .content_type = NTK_CLOUDWATCH_CONTENT_TYPE,
+                                       .content_encoding = is_zipped ? "gzip" : NULL,
+                                       .target = NTK_CLOUDWATCH_TARGET,
+                                       .body = bytes,
+                                       .body_bytes = bytes_count };
+    struct ntk_aws_post_lines lines;
 
-    ntk_aws_date(scope.date,
-                 ntk_clock_realtime_ns() / NTK_NS_PER_SECOND + (uint64_t)c->skew_seconds);
-    ntk_buf_add(&host_text, host, path ? (size_t)(path - host) : strlen(host));
-    if (is_zipped) {
-        headers[count++] = (struct ntk_aws_header){ "content-encoding", "gzip" };
-    }
-    headers[count++] = (struct ntk_aws_header){ "content-type", NTK_CLOUDWATCH_CONTENT_TYPE };
-    headers[count++] = (struct ntk_aws_header){ "host", ntk_buf_text_get(&host_text) };
-    headers[count++] = (struct ntk_aws_header){ "x-amz-date", scope.date };
-    if (keys->session_token) {
-        headers[count++] = (struct ntk_aws_header){ "x-amz-security-token", keys->session_token };
-    }
-    headers[count++] = (struct ntk_aws_header){ "x-amz-target", NTK_CLOUDWATCH_TARGET };
-    const struct ntk_aws_request request = { .method = "POST",
-                                             .path = path ? path : "/",
-                                             .headers = headers,
-                                             .header_count = count,
-                                             .body = bytes,
-                                             .body_bytes = bytes_count };
-    bool is_ok = ntk_buf_ok(&host_text);
-    for (size_t i = 0; i < count; i++) {
-        ntk_buf_add_format(&line[i], "%s: %s", headers[i].name, headers[i].value);
-    }
-    ntk_buf_add_text(&line[count], "authorization: ");
-    ntk_aws_sign(&request, &scope, &line[count]);
-    for (size_t i = 0; i <= count; i++) {
-        is_ok = is_ok && ntk_buf_ok(&line[i]);
-        lines[i] = ntk_buf_text_get(&line[i]);
-    }
+    int ret = ntk_aws_post_sign(&post, &lines, err);
     const struct ntk_http_question question = { .method = "POST",
                                                 .url = c->url,
-                                                .headers = lines,
+                                                .headers = lines.lines,
                                                 .body = bytes,
                                                 .body_bytes = bytes_count,
                                                 .timeout_ns = TIMEOUT_NS,
-                                                .ca_file = c->ca_file,
                                                 .answer_bytes_max = ANSWER_BYTES_MAX };
-    int ret = is_ok ? ask(c, &question, &c->answer, err)
-                    : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "the request is not signed");
-    for (size_t i = 0; i <= count; i++) {
-        if (line[i].bytes) {
-            explicit_bzero(line[i].bytes, line[i].bytes_count);
-        }
-        ntk_buf_fini(&line[i]);
-    }
-    ntk_buf_fini(&host_text);
+    ret = ret < 0 ? ret : ask(c, &question, &c->answer, err);
+    ntk_aws_post_fini(&lines);
     return ret;
 }
 
@@ -467,7 +450,7 @@ int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
     if (!c) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    const struct ntk_aws_world world = { environment, ask, c, ntk_clock_system_get() };
+    const struct ntk_aws_world world = { environment, ask, run, c, ntk_clock_system_get() };
     const struct ntk_outbox_options outbox = { .name = "cloudwatch",
                                                .send = send_request,
                                                .cancel = cancel,

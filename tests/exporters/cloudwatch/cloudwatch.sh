@@ -128,6 +128,23 @@ one container eu-north-1 AWS_REGION=eu-north-1 AWS_CONTAINER_CREDENTIALS_FULL_UR
     AWS_CONTAINER_AUTHORIZATION_TOKEN='Bearer pod'
 one identity us-west-2 AWS_DEFAULT_REGION=us-west-2 AWS_WEB_IDENTITY_TOKEN_FILE=web.token AWS_ROLE_ARN=arn:aws:iam::1:role/x
 grep -qx 'STS arn:aws:iam::1:role/x web-token' bad/log || fail "$(cat bad/log)"
+# A role, taken with keys that a command gives; profiles of the config file.
+mkdir .aws
+cat >.aws/config <<'EOF'
+[profile vault]
+credential_process = sh -c 'echo "{\"Version\":1,\"AccessKeyId\":\"AKVAULT\",\"SecretAccessKey\":\"deep/sEcret\",\"SessionToken\":\"v/t==\"}"'
+[profile job]
+role_arn = arn:aws:iam::1:role/job
+source_profile = vault
+role_session_name = node-1
+region = sa-east-1
+EOF
+echo 'AKVAULT deep/sEcret v/t==' >bad/sts.keys
+one role sa-east-1 AWS_PROFILE=job
+grep -qx 'STS arn:aws:iam::1:role/job as node-1' bad/log || fail "$(cat bad/log)"
+one process us-gov-west-1 AWS_PROFILE=job AWS_REGION=us-gov-west-1
+! grep -q 'deep' one.err || fail "keys are told"
+mv .aws .once
 one instance eu-south-2 AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE_ENDPOINT="$AWS_ENDPOINT_URL/"
 
 # An outage: what could not be sent waits in files and goes first the next time.

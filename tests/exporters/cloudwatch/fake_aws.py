@@ -10,7 +10,8 @@ CloudWatch; when the words are over, requests are taken:
   lost     the connection breaks after the whole request, which was not taken
 
 Written to FOLDER: taken (a JSON line per request that was counted), log (a word per request), wrong (whatever
-no client may do). FOLDER/keys has the keys of the day: "ID SECRET TOKEN" or "ID SECRET".
+no client may do). FOLDER/keys has the keys of the day: "ID SECRET TOKEN" or "ID SECRET";
+FOLDER/sts.keys those that may take a role.
 """
 import datetime
 import gzip
@@ -60,10 +61,10 @@ def next_word():
     return words[0]
 
 
-def sign_again(handler, body, keys, now):
+def sign_again(handler, body, keys, now, service="monitoring"):
     """The Authorization header that botocore makes of this request; now is its X-Amz-Date."""
     names = handler.headers["Authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
-    for must in ("host", "x-amz-date", "content-type", "x-amz-target"):
+    for must in ("host", "x-amz-date", "content-type") + (("x-amz-target",) if service == "monitoring" else ()):
         if must not in names:
             raise ValueError(f"header {must} is not signed")
     if "X-Amz-Security-Token" in handler.headers and "x-amz-security-token" not in names:
@@ -82,7 +83,7 @@ def sign_again(handler, body, keys, now):
     botocore.auth.datetime.datetime = Fixed
     try:
         region = handler.headers["Authorization"].split("/")[2]
-        botocore.auth.SigV4Auth(botocore.credentials.Credentials(*keys), "monitoring", region).add_auth(request)
+        botocore.auth.SigV4Auth(botocore.credentials.Credentials(*keys), service, region).add_auth(request)
     finally:
         botocore.auth.datetime.datetime = real
     return request.headers["Authorization"]
@@ -164,10 +165,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def sts(self, body):
         form = dict(urllib.parse.parse_qsl(body.decode(), strict_parsing=True))
+        if form.get("Action") == "AssumeRole":
+            note("log", f"STS {form.get('RoleArn')} as {form.get('RoleSessionName')}")
+            if sign_again(self, body, read("sts.keys").split(), self.headers["X-Amz-Date"], "sts") != self.headers["Authorization"]:
+                note("wrong", f"STS: {self.headers['Authorization']}")
+                return self.answer(403, "<E><Error><Code>SignatureDoesNotMatch</Code></Error></E>")
+            return self.answer(200, read("sts.xml"), Content_Type="text/xml")
         note("log", f"STS {form.get('RoleArn')} {form.get('WebIdentityToken')}")
         if form.get("Action") != "AssumeRoleWithWebIdentity" or form.get("Version") != "2011-06-15" or "Authorization" in self.headers:
             note("wrong", f"STS: {form}")
-        self.answer(200, read("sts.xml"), Content_Type="text/xml")
+        return self.answer(200, read("sts.xml"), Content_Type="text/xml")
 
     # -- the service
 

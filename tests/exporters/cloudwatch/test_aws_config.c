@@ -82,7 +82,11 @@ static void sections_of_one_name_are_one(void **state)
     assert_true(profile.is_found);
     assert_string_equal(profile.value[NTK_AWS_REGION], "x");
     assert_string_equal(profile.value[NTK_AWS_ACCESS_KEY_ID], "k");
-    assert_string_equal(profile.value[NTK_AWS_UNSUPPORTED], "role_arn");
+    assert_string_equal(profile.value[NTK_AWS_ROLE_ARN], "r");
+    assert_null(profile.value[NTK_AWS_UNSUPPORTED]);
+    ntk_aws_profile_fini(&profile);
+    profile = parse("[default]\nsso_session = s\n", NTK_AWS_FILE_CONFIG, "default");
+    assert_string_equal(profile.value[NTK_AWS_UNSUPPORTED], "sso_session");
     ntk_aws_profile_fini(&profile);
     profile = parse("", NTK_AWS_FILE_CONFIG, "default");
     assert_false(profile.is_found);

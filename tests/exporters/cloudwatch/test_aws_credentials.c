@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,10 @@ struct world {
     uint64_t now;
     int asked;
     char last_body[512];
+    char bodies[2048];   /* one after the other, a line each */
+    char signers[256];   /* the access keys that signed them; "-" for nobody */
+    const char *command; /* that may be run */
+    const char *output;  /* of it; NULL: it fails */
 };
 
 static const char *environment(void *ctx, const char *name)
@@ -61,6 +66,35 @@ static bool has_header(const struct ntk_http_question *question, const char *hea
     return false;
 }
 
+/* The access key of "Credential=KEY/...", and the token that comes with it. */
+static void note_signer(struct world *world, const struct ntk_http_question *question)
+{
+    char key[64] = "-";
+    const char *token = "";
+
+    for (const char *const *at = question->headers; at && *at; at++) {
+        const char *from = strstr(*at, "Credential=");
+        if (from) {
+            snprintf(key, sizeof key, "%.*s", (int)strcspn(from + 11, "/"), from + 11);
+            assert_non_null(strstr(*at, "/sts/aws4_request"));
+        }
+        token = strncmp(*at, "x-amz-security-token: ", 22) == 0 ? *at + 21 : token;
+    }
+    size_t used = strlen(world->signers);
+    snprintf(world->signers + used, sizeof world->signers - used, "%s%s,", key, token);
+}
+
+static int run(void *ctx, const char *command, struct ntk_buf *out, struct ntk_err *err)
+{
+    const struct world *world = ctx;
+
+    if (!world->command || strcmp(command, world->command) != 0 || !world->output) {
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the command fails");
+    }
+    ntk_buf_add_text(out, world->output);
+    return 0;
+}
+
 static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,
                struct ntk_err *err)
 {
@@ -71,6 +105,9 @@ static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_h
     if (question->body) {
         memcpy(world->last_body, question->body, question->body_bytes);
         world->last_body[question->body_bytes] = '\0';
+        size_t used = strlen(world->bodies);
+        snprintf(world->bodies + used, sizeof world->bodies - used, "%s\n", world->last_body);
+        note_signer(world, question);
     }
     for (size_t i = 0; i < sizeof world->services / sizeof *world->services; i++) {
         const struct service *service = &world->services[i];
@@ -101,7 +138,7 @@ static struct ntk_clock clock_of(struct world *world)
 static struct ntk_aws_credentials *create(struct world *world, const struct ntk_clock *clock,
                                           const char *profile)
 {
-    const struct ntk_aws_world outside = { environment, ask, world, clock };
+    const struct ntk_aws_world outside = { environment, ask, run, world, clock };
 
     return ntk_aws_credentials_create(&outside, profile);
 }
@@ -161,7 +198,8 @@ static void profiles_of_files(void **state)
     assert_found(&world, "c", "C");
     assert_found(&world, "none", "there is no profile 'none'");
     assert_found(&world, "role",
-                 "profile 'role' gets its keys by role_arn, which is not supported");
+                 "profile 'role' has role_arn without source_profile, credential_source or "
+                 "web_identity_token_file");
     snprintf(said, sizeof said,
              "%s: the profile has aws_access_key_id and no aws_secret_access_key", path);
     assert_found(&world, "half", said);
@@ -289,6 +327,165 @@ static void a_web_identity_is_exchanged(void **state)
     assert_found(&world, NULL, "https://sts.cn-north-1.amazonaws.com.cn: the answer has no keys");
     free(path);
     test_scratch_destroy(folder);
+}
+
+#define STS "https://sts.us-east-1.amazonaws.com"
+#define STS_KEYS(id)                                                                        \
+    "<R><Credentials><AccessKeyId>" id "</AccessKeyId><SecretAccessKey>s</SecretAccessKey>" \
+    "<SessionToken>t</SessionToken><Expiration>" LATER "</Expiration></Credentials></R>"
+#define ASSUME "Action=AssumeRole&Version=2011-06-15&RoleArn="
+#define SESSION "&RoleSessionName=neuron-monitor-cloudwatch"
+
+/* A world with this config file and STS. */
+struct roles {
+    char *folder;
+    char *path;
+    char variable[300];
+    struct world world;
+};
+
+static int set_up_roles(void **state)
+{
+    static const char text[] =
+        "[default]\naws_access_key_id=D\naws_secret_access_key=s\n"
+        "[profile role]\nrole_arn=one\nsource_profile=default\nrole_session_name=me me\n"
+        "external_id=x/y\nduration_seconds=900\n"
+        "[profile chain]\nrole_arn=two\nsource_profile=role\n"
+        "[profile self]\nrole_arn=mine\nsource_profile=self\naws_access_key_id=S\n"
+        "aws_secret_access_key=s\n"
+        "[profile circle]\nrole_arn=a\nsource_profile=elcric\n"
+        "[profile elcric]\nrole_arn=b\nsource_profile=circle\n"
+        "[profile lost]\nrole_arn=a\nsource_profile=nobody\n"
+        "[profile empty]\nregion=us-east-1\n[profile of-empty]\nrole_arn=a\nsource_profile=empty\n"
+        "[profile env]\nrole_arn=e\ncredential_source=Environment\n"
+        "[profile ec2]\nrole_arn=i\ncredential_source=Ec2InstanceMetadata\n"
+        "[profile odd]\nrole_arn=o\ncredential_source=Moon\n"
+        "[profile both]\nrole_arn=o\ncredential_source=Environment\nsource_profile=default\n"
+        "[profile mfa]\nrole_arn=o\nsource_profile=default\nmfa_serial=arn\n"
+        "[profile long]\nrole_arn=o\nsource_profile=default\nduration_seconds=1h\n"
+        "[profile run]\ncredential_process=get keys\n"
+        "[profile of-run]\nrole_arn=r\nsource_profile=run\n"
+        "[profile written]\ncredential_process=get keys\naws_access_key_id=W\n"
+        "aws_secret_access_key=s\n"
+        "[profile person]\nsso_session=corp\n";
+    struct roles *f = calloc(1, sizeof *f);
+    struct ntk_err err = { 0 };
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "config");
+    snprintf(f->variable, sizeof f->variable, "AWS_CONFIG_FILE=%s", f->path);
+    assert_int_equal(ntk_fs_write(f->path, text, sizeof text - 1, &err), 0);
+    f->world = (struct world){ .variables = { f->variable, "AWS_EC2_METADATA_DISABLED=true",
+                                              "AWS_ACCESS_KEY_ID=E", "AWS_SECRET_ACCESS_KEY=s",
+                                              "AWS_SESSION_TOKEN=et" },
+                               .services = { { STS, STS_KEYS("R"), NULL } } };
+    *state = f;
+    return 0;
+}
+
+static int tear_down_roles(void **state)
+{
+    struct roles *f = *state;
+
+    free(f->path);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+static void a_role_is_taken_with_the_keys_of_another_profile(void **state)
+{
+    struct roles *f = *state;
+    struct world *world = &f->world;
+
+    assert_found(world, "role", "R");
+    assert_string_equal(world->bodies, ASSUME "one&RoleSessionName=me%20me&DurationSeconds=900"
+                                              "&ExternalId=x%2Fy\n");
+    assert_string_equal(world->signers, "D,");
+    world->bodies[0] = world->signers[0] = '\0';
+    assert_found(world, "chain", "R"); /* the second is signed with the keys of the first */
+    assert_string_equal(world->bodies, ASSUME
+                        "one&RoleSessionName=me%20me&DurationSeconds=900&ExternalId=x%2Fy\n" ASSUME
+                        "two" SESSION "\n");
+    assert_string_equal(world->signers, "D,R t,");
+    world->bodies[0] = world->signers[0] = '\0';
+    assert_found(world, "self", "R");
+    assert_string_equal(world->bodies, ASSUME "mine" SESSION "\n");
+    assert_string_equal(world->signers, "S,");
+    world->services[0].body = "<E><Credentials/></E>";
+    assert_found(world, "role", STS ": the answer has no keys");
+}
+
+static void a_role_is_taken_with_keys_of_a_source(void **state)
+{
+    struct roles *f = *state;
+    struct world *world = &f->world;
+
+    assert_found(world, "env", "R");
+    assert_string_equal(world->signers, "E et,");
+    assert_found(world, "ec2", "profile 'ec2' has a credential_source without keys");
+    world->variables[1] = NULL;
+    world->services[1] = (struct service){ IMDS "api/token", "tok", NULL };
+    world->services[2] = (struct service){ ROLES, "my-role", NULL };
+    world->services[3] = (struct service){ ROLES "my-role", KEYS("I", LATER), NULL };
+    world->signers[0] = '\0';
+    assert_found(world, "ec2", "R");
+    assert_string_equal(world->signers, "I t,");
+}
+
+static void roles_that_cannot_be_taken_say_why(void **state)
+{
+    static const struct {
+        const char *profile;
+        const char *said;
+    } rows[] = {
+        { "lost", "profile 'lost' has a source_profile that is not there" },
+        { "of-empty", "profile 'of-empty' has a source_profile without keys" },
+        { "circle", "profile 'elcric' is one source_profile too far from the first" },
+        { "odd", "profile 'odd' has a credential_source that is none of Environment, EcsContainer, "
+                 "Ec2InstanceMetadata" },
+        { "both", "profile 'both' has source_profile and credential_source" },
+        { "mfa", "profile 'mfa' asks for a code of a device (mfa_serial), which nobody types" },
+        { "long", "profile 'long' has a duration_seconds that is no number" },
+        { "person", "profile 'person' signs a person in (sso_session), which is not supported; a "
+                    "credential_process line can give such keys" },
+    };
+    struct roles *f = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_found(&f->world, rows[i].profile, rows[i].said);
+    }
+    assert_int_equal(f->world.asked, 0);
+}
+
+static void a_command_gives_keys(void **state)
+{
+    static const struct {
+        const char *output;
+        const char *said;
+    } rows[] = {
+        { NULL, "profile 'run': the command fails" },
+        { "hello", "profile 'run': the answer is no JSON object" },
+        { "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}",
+          "profile 'run': the answer is not of version 1" },
+        { "{\"Version\":2,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}",
+          "profile 'run': the answer is not of version 1" },
+        { "{\"Version\":1,\"AccessKeyId\":\"A\"}", "profile 'run': the answer has no keys" },
+        { "{\"Version\":1,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}", "A" },
+    };
+    struct roles *f = *state;
+
+    f->world.command = "get keys";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        f->world.output = rows[i].output;
+        assert_found(&f->world, "run", rows[i].said);
+    }
+    f->world.output = "{\"Version\":1,\"AccessKeyId\":\"P\",\"SecretAccessKey\":\"s\","
+                      "\"SessionToken\":\"pt\",\"Expiration\":\"" LATER "\"}";
+    assert_found(&f->world, "of-run", "R");
+    assert_string_equal(f->world.signers, "P pt,");
+    f->world.output = NULL;
+    assert_found(&f->world, "written", "W"); /* what is written down comes first */
 }
 
 static void an_instance_has_them(void **state)
@@ -450,6 +647,13 @@ int main(void)
         cmocka_unit_test(a_token_goes_to_no_other_host),
         cmocka_unit_test(hostile_answers_are_refused),
         cmocka_unit_test(a_web_identity_is_exchanged),
+        cmocka_unit_test_setup_teardown(a_role_is_taken_with_the_keys_of_another_profile,
+                                        set_up_roles, tear_down_roles),
+        cmocka_unit_test_setup_teardown(a_role_is_taken_with_keys_of_a_source, set_up_roles,
+                                        tear_down_roles),
+        cmocka_unit_test_setup_teardown(roles_that_cannot_be_taken_say_why, set_up_roles,
+                                        tear_down_roles),
+        cmocka_unit_test_setup_teardown(a_command_gives_keys, set_up_roles, tear_down_roles),
         cmocka_unit_test(an_instance_has_them),
         cmocka_unit_test(keys_are_renewed_before_they_end),
         cmocka_unit_test(keys_of_the_instance_outlive_an_outage),

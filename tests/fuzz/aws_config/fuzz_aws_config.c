@@ -7,6 +7,7 @@
 
 #include "exporters/cloudwatch/aws_answer.h"
 #include "exporters/cloudwatch/aws_config.h"
+#include "exporters/cloudwatch/aws_process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,6 +34,25 @@ static void check_keys(int ret, struct ntk_aws_keys *keys, const struct ntk_err 
     ntk_aws_keys_fini(keys);
 }
 
+/* Words are never longer than what they were made of. */
+static void split_words(const char *text, size_t size)
+{
+    char *command = strndup(text, size);
+    struct ntk_err err = { 0 };
+    char **words = NULL;
+    size_t bytes = 0;
+
+    int ret = command ? ntk_aws_process_split(command, &words, &err) : -1;
+    for (size_t i = 0; ret >= 0 && words[i]; i++) {
+        bytes += strlen(words[i]) + 1;
+    }
+    if (command && (bytes > strlen(command) + 1 || (ret < 0 && !err.text[0]))) {
+        abort();
+    }
+    free(words);
+    free(command);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
@@ -54,6 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct ntk_err json_err = { 0 };
     check_keys(ntk_aws_keys_from_json(text, size, &keys, &json_err), &keys, &json_err);
+    struct ntk_err process_err = { 0 };
+    check_keys(ntk_aws_keys_from_process(text, size, &keys, &process_err), &keys, &process_err);
+    split_words(text, size);
     struct ntk_err xml_err = { 0 };
     check_keys(ntk_aws_keys_from_sts(text, size, &keys, &xml_err), &keys, &xml_err);
     ntk_aws_error_parse(text, size, &error);

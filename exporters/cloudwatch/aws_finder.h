@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aws_finder - what the files of aws_credentials share: the finder's state and the places where keys may be.
+ *
+ * A place answers 1 (the keys are set), 0 (nothing there) or negative with a sentence. An answer of a service stands in
+ * the finder until the next question; aws_credentials.c wipes it.
+ *
+ * Threads: as aws_credentials.h.
+ */
+#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_FINDER_H
+#define NTK_EXPORTERS_CLOUDWATCH_AWS_FINDER_H
+
+#include "exporters/cloudwatch/aws_credentials.h"
+#include "shared/http/http_client.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_aws_credentials {
+    struct ntk_aws_world world;
+    char *asked_profile; /* NULL: none was asked for */
+    struct ntk_http_answer answer;
+    struct ntk_aws_keys keys;    /* access_key NULL: none yet */
+    bool is_refused;             /* by the service */
+    bool is_instance;            /* keys of the metadata service */
+    uint64_t retry_unix_seconds; /* keys that end soon are not renewed before */
+};
+
+/* aws_credentials.c. A variable that is empty is not set. */
+const char *ntk_aws_variable(const struct ntk_aws_credentials *c, const char *name);
+bool ntk_aws_is_on(const struct ntk_aws_credentials *c, const char *name);
+/* 0 with a 2xx answer in c->answer; -EBADMSG with the status in the sentence for others. */
+int ntk_aws_ask(struct ntk_aws_credentials *c, const struct ntk_http_question *question,
+                struct ntk_err *err);
+/* A token of a file, as it is now, into NTK_AWS_VALUE_BYTES_MAX bytes: one line without blanks. */
+int ntk_aws_token_read(const char *path, char *token, struct ntk_err *err);
+/* Takes a text of malloc(), NULL for none; freed when it is no region. */
+int ntk_aws_region_take(char *region, char **out_region, struct ntk_err *err);
+int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
+                             struct ntk_err *err);
+
+/* aws_profile.c. What either file says of the key in the profile, the credentials file first. */
+int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key, char **out_value,
+                       struct ntk_err *err);
+int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
+                       struct ntk_err *err);
+
+/* aws_services.c. */
+int ntk_aws_from_container(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
+                           struct ntk_err *err);
+int ntk_aws_from_instance(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
+                          struct ntk_err *err);
+
+/* aws_sts.c. Texts are borrowed; NULL: not said. */
+struct ntk_aws_role {
+    const char *arn;
+    const char *session_name;     /* NULL: AWS_ROLE_SESSION_NAME, else ours */
+    const char *token_file;       /* of a web identity */
+    const char *external_id;      /* of a role that is taken with other keys */
+    const char *duration_seconds; /* digits */
+};
+/* With the token of role->token_file. 1 or negative. */
+int ntk_aws_from_identity(struct ntk_aws_credentials *c, const struct ntk_aws_role *role,
+                          struct ntk_aws_keys *keys, struct ntk_err *err);
+/* Signed with the keys that may take it. 1 or negative. */
+int ntk_aws_from_role(struct ntk_aws_credentials *c, const struct ntk_aws_role *role,
+                      const struct ntk_aws_keys *with, struct ntk_aws_keys *keys,
+                      struct ntk_err *err);
+/* AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN. */
+int ntk_aws_from_web_identity(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
+                              struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

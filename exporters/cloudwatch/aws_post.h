@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aws_post - the header lines of a signed POST request to a service. Pure.
+ *
+ * Owner:   ntk_aws_post_fini() wipes and frees; a zeroed struct has no lines.
+ * Threads: plain data.
+ */
+#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_POST_H
+#define NTK_EXPORTERS_CLOUDWATCH_AWS_POST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/cloudwatch/aws_answer.h"
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_AWS_POST_LINES_MAX 8
+
+struct ntk_aws_post {
+    const char *url; /* with a scheme; what stands behind its host is signed as it is */
+    const char *region;
+    const char *service; /* as it stands in signatures: "monitoring", "sts" */
+    const struct ntk_aws_keys *keys;
+    uint64_t unix_seconds;
+    const char *content_type;
+    const char *content_encoding; /* NULL: none */
+    const char *target;           /* X-Amz-Target; NULL: none */
+    const void *body;
+    size_t body_bytes;
+};
+
+struct ntk_aws_post_lines {
+    struct ntk_buf texts[NTK_AWS_POST_LINES_MAX];
+    const char *lines[NTK_AWS_POST_LINES_MAX + 1]; /* for a question; ended by NULL */
+};
+
+/* -ENOMEM with a sentence; the lines are to be freed all the same. */
+int ntk_aws_post_sign(const struct ntk_aws_post *post, struct ntk_aws_post_lines *out_lines,
+                      struct ntk_err *err);
+void ntk_aws_post_fini(struct ntk_aws_post_lines *lines);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* aws_process - a child of its own process group, and the pipe that it writes to. */
+#include "exporters/cloudwatch/aws_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exporters/cloudwatch/aws_credentials.h"
+#include "shared/base/clock.h"
+
+#define STEP_MS 100
+
+extern char **environ;
+
+/* -- words -------------------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* One word from at on, unquoted to *to. Behind it, or NULL with an open quote. */
+static const char *take_word(const char *at, char **to)
+{
+    char quote = '\0';
+
+    for (; *at && (quote || !is_blank(*at)); at++) {
+        bool is_escape =
+            *at == '\\' && at[1] && (!quote || (quote == '"' && (at[1] == '"' || at[1] == '\\')));
+        if (is_escape) {
+            *(*to)++ = *++at;
+        } else if (!quote && (*at == '"' || *at == '\'')) {
+            quote = *at;
+        } else if (quote && *at == quote) {
+            quote = '\0';
+        } else {
+            *(*to)++ = *at;
+        }
+    }
+    *(*to)++ = '\0';
+    return quote ? NULL : at;
+}
+
+int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err *err)
+{
+    size_t rows = NTK_AWS_PROCESS_WORDS_MAX + 1;
+    /* Each word is shorter than what it is made of, with a NUL where a blank was. */
+    char **words = calloc(1, rows * sizeof *words + strlen(command) + 1);
+    size_t count = 0;
+
+    if (!words) {
+        return ntk_err_no_memory(err);
+    }
+    char *to = (char *)(words + rows);
+    const char *at = command + strspn(command, " \t");
+    while (at && *at && count < NTK_AWS_PROCESS_WORDS_MAX) {
+        words[count++] = to;
+        at = take_word(at, &to);
+        at = at ? at + strspn(at, " \t") : NULL;
+    }
+    if (!at || *at || !count) {
+        free(words);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "credential_process %s",
+                           !at     ? "has a quote that does not end"
+                           : count ? "has too many words"
+                                   : "has no command");
+    }
+    *out_words = words;
+    return 0;
+}
+
+/* -- the child ---------------------------------------------------------------------------------- */
+
+/* With no signal blocked or ignored, and its own group, so that all of it can be ended. 0 or -errno. */
+static int spawn(char *const *words, int out_fd, pid_t *out_pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigset_t pipe;
+
+    sigemptyset(&none);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                              POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &pipe);
+    int ret = posix_spawnp(out_pid, words[0], &actions, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return -ret;
+}
+
+/* To the end of the pipe. 0; -ETIMEDOUT, -ECANCELED, -EMSGSIZE, -EIO. */
+static int read_to_end(int fd, uint64_t timeout_ns, bool (*is_cancelled)(void *ctx), void *ctx,
+                       struct ntk_buf *out)
+{
+    uint64_t until_ns = ntk_clock_monotonic_ns() + timeout_ns;
+    char block[4096];
+    int ret = -ETIMEDOUT;
+    size_t count = 0;
+
+    while (ntk_clock_monotonic_ns() < until_ns) {
+        struct pollfd poll_fd = { fd, POLLIN, 0 };
+        if (is_cancelled(ctx)) {
+            ret = -ECANCELED;
+            break;
+        }
+        if (poll(&poll_fd, 1, STEP_MS) <= 0) {
+            continue;
+        }
+        ssize_t got = read(fd, block, sizeof block);
+        count += got > 0 ? (size_t)got : 0;
+        if (got <= 0 || count > NTK_AWS_ANSWER_BYTES_MAX) {
+            ret = got < 0 ? -EIO : got > 0 ? -EMSGSIZE : 0;
+            break;
+        }
+        ntk_buf_add(out, block, (size_t)got);
+    }
+    explicit_bzero(block, sizeof block);
+    return ret;
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_cancelled)(void *ctx),
+                        void *ctx, struct ntk_buf *out, struct ntk_err *err)
+{
+    char **words = NULL;
+    int fds[2];
+    pid_t pid;
+
+    int ret = ntk_aws_process_split(command, &words, err);
+    if (ret < 0 || !words) {
+        return ret;
+    }
+    if (pipe2(fds, O_CLOEXEC) < 0) {
+        free(words);
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "pipe: %s", strerror(errno));
+    }
+    ret = spawn(words, fds[1], &pid);
+    close(fds[1]);
+    if (ret < 0) {
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot run %.200s: %s", words[0], strerror(-ret));
+    } else {
+        ret = read_to_end(fds[0], timeout_ns, is_cancelled, ctx, out);
+        if (ret < 0) {
+            (void)kill(-pid, SIGKILL);
+        }
+        int status = wait_for(pid);
+        if (ret < 0) {
+            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%.200s: %s", words[0],
+                        ret == -ETIMEDOUT   ? "does not end"
+                        : ret == -EMSGSIZE  ? "writes too much"
+                        : ret == -ECANCELED ? "the program ends"
+                                            : "cannot be read");
+        } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%.200s: ended with %s %d", words[0],
+                              WIFEXITED(status) ? "exit code" : "signal",
+                              WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+        }
+    }
+    close(fds[0]);
+    free(words);
+    return ret;
+}

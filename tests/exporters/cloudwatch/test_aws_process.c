@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: lines with quotes of all kinds, and real commands of the shell. */
+#include "exporters/cloudwatch/aws_process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+
+static void words_are_split_as_a_shell_would(void **state)
+{
+    static const struct {
+        const char *command;
+        const char *words; /* with a '|' behind each; NULL: refused */
+    } rows[] = {
+        { "a", "a|" },
+        { "  a\tb  ", "a|b|" },
+        { "'a b' \"c d\" e\\ f", "a b|c d|e f|" },
+        { "a'b'\"c\"d ''", "abcd||" },
+        { "\"a\\\"b\\\\c\\d\" 'x\\y'", "a\"b\\c\\d|x\\y|" },
+        { "C:\\x", "C:x|" },
+        { "a $(b) ; c > d", "a|$(b)|;|c|>|d|" },
+        { "a 'b", NULL },
+        { "\"a\\\"", NULL },
+        { "", NULL },
+        { " \t", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_err err = { 0 };
+        struct ntk_buf all = { 0 };
+        char **words = NULL;
+        int ret = ntk_aws_process_split(rows[i].command, &words, &err);
+        for (size_t j = 0; ret >= 0 && words[j]; j++) {
+            ntk_buf_add_format(&all, "%s|", words[j]);
+        }
+        assert_int_equal(ret, rows[i].words ? 0 : -EINVAL);
+        assert_string_equal(rows[i].words ? ntk_buf_text_get(&all) : "",
+                            rows[i].words ? rows[i].words : "");
+        ntk_buf_fini(&all);
+        free(words);
+    }
+    char many[4 * NTK_AWS_PROCESS_WORDS_MAX];
+    struct ntk_err err = { 0 };
+    char **words = NULL;
+    for (size_t i = 0; i < sizeof many; i++) {
+        many[i] = i % 2 ? ' ' : 'a';
+    }
+    many[sizeof many - 1] = '\0';
+    assert_int_equal(ntk_aws_process_split(many, &words, &err), -EINVAL);
+    many[2 * NTK_AWS_PROCESS_WORDS_MAX] = '\0';
+    assert_int_equal(ntk_aws_process_split(many, &words, &err), 0);
+    assert_null(words[NTK_AWS_PROCESS_WORDS_MAX]);
+    free(words);
+}
+
+static bool is_cancelled(void *ctx)
+{
+    return atomic_load((atomic_bool *)ctx);
+}
+
+static int run(const char *command, uint64_t timeout_ns, bool cancelled, struct ntk_buf *out,
+               struct ntk_err *err)
+{
+    atomic_bool is_over = cancelled;
+
+    return ntk_aws_process_run(command, timeout_ns, is_cancelled, &is_over, out, err);
+}
+
+static void commands_end_as_they_end(void **state)
+{
+    static const struct {
+        const char *command;
+        int code;
+        const char *text; /* what it wrote, or the sentence */
+    } rows[] = {
+        { "sh -c 'printf \"a b\"; printf c'", 0, "a bc" },
+        { "sh -c 'cat; kill -0 $$ && trap : TERM && kill -TERM $$ && echo yes'", 0, "yes\n" },
+        { "sh -c 'echo x; exit 3'", -EIO, "sh: ended with exit code 3" },
+        { "sh -c 'kill -9 $$'", -EIO, "sh: ended with signal 9" },
+        { "sh -c 'while :; do echo 12345678901234567890; done'", -EMSGSIZE, "sh: writes too much" },
+        { "/nothing/there", -ENOENT, "cannot run /nothing/there: No such file or directory" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_buf out = { 0 };
+        struct ntk_err err = { 0 };
+        assert_int_equal(run(rows[i].command, UINT64_C(60000000000), false, &out, &err),
+                         rows[i].code);
+        assert_string_equal(rows[i].code < 0 ? err.text : ntk_buf_text_get(&out), rows[i].text);
+        ntk_buf_fini(&out);
+    }
+}
+
+/* Both are over long before the command would be; what it started goes with it. */
+static void commands_that_do_not_end_are_ended(void **state)
+{
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(run("sh -c 'sleep 600 & sleep 600'", 1, false, &out, &err), -ETIMEDOUT);
+    assert_string_equal(err.text, "sh: does not end");
+    assert_int_equal(run("sh -c 'sleep 600 & sleep 600'", UINT64_C(60000000000), true, &out, &err),
+                     -ECANCELED);
+    ntk_buf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_split_as_a_shell_would),
+        cmocka_unit_test(commands_end_as_they_end),
+        cmocka_unit_test(commands_that_do_not_end_are_ended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
