@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "shared/base/clock.h"
+
 const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent)
 {
     if (!percent.present) {
@@ -81,5 +83,23 @@ const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes)
         unit++;
     }
     (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%.1f%s", value, units[unit]);
+    return buf;
+}
+
+const char *ntk_top_format_delay(char *buf, uint64_t delay_ns)
+{
+    static const struct {
+        uint64_t ms;
+        const char *suffix;
+    } units[] = { { 3600000, "h" }, { 60000, "m" }, { 1000, "s" }, { 1, "ms" } };
+    uint64_t ms = delay_ns / NTK_NS_PER_MS;
+    size_t i = 0;
+
+    while (ms % units[i].ms != 0) {
+        i++;
+    }
+    i = ms == 0 ? 3 : i;
+    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%llu%s", (unsigned long long)(ms / units[i].ms),
+                   units[i].suffix);
     return buf;
 }

@@ -20,5 +20,7 @@ const char *ntk_top_format_percent_short(char *buf, int width, struct ntk_top_nu
 const char *ntk_top_format_teraflops_short(char *buf, int width, struct ntk_top_number teraflops);
 /* 1024-based with one decimal: "0.0B", "441.8MB"; "-" when absent. */
 const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes);
+/* Whole milliseconds in the largest unit that leaves no fraction: "200ms", "1500ms", "2s", "5m", "1h". */
+const char *ntk_top_format_delay(char *buf, uint64_t delay_ns);
 
 #endif

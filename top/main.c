@@ -18,6 +18,7 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
+#include "top/format.h"
 #include "top/keys.h"
 #include "top/model.h"
 #include "top/samples.h"
@@ -38,6 +39,8 @@ static const char *arg_csv;
 static bool arg_expand;
 static uint64_t arg_count;
 static const char *arg_sysfs_root;
+static bool arg_ascii;
+static bool arg_no_mouse;
 static bool arg_stdin;
 static const char *arg_from;
 static uint64_t arg_at_ns;
@@ -72,6 +75,9 @@ static const struct ntk_opt options[] = {
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
     { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view,
       "start with that view: main, engines" },
+    { 0, "ascii", NULL, NTK_OPT_FLAG, &arg_ascii, "draw with ASCII characters only" },
+    { 0, "no-mouse", NULL, NTK_OPT_FLAG, &arg_no_mouse,
+      "leave the mouse to the terminal, for marking text" },
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
       "show what neuron-monitor reports on stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
     { 0, "connect", "URL", NTK_OPT_TEXT, &arg_remote.url,
@@ -104,7 +110,8 @@ struct run {
     int signal_fd;
     int key_fd;       /* the terminal, when stdin is something else */
     uint64_t next_ns; /* when the source is asked again */
-    bool is_frozen;   /* what comes is not shown */
+    uint64_t delay_ns;
+    bool is_frozen; /* what comes is not shown */
 };
 
 /* Blocks the signals that end or resize us, so that they arrive between two frames. */
@@ -263,7 +270,7 @@ static int run_batch(struct run *run, struct ntk_err *err)
         if (run->source->fd < 0 && ntk_clock_monotonic_ns() < run->next_ns) {
             continue; /* a signal that means nothing here */
         }
-        run->next_ns = ntk_clock_monotonic_ns() + arg_delay_ns;
+        run->next_ns = ntk_clock_monotonic_ns() + run->delay_ns;
         ret = feed(run, err);
         if (ret == -ENODATA && frame > 0) {
             return 0;
@@ -284,6 +291,31 @@ static int run_batch(struct run *run, struct ntk_err *err)
     return 0;
 }
 
+/* The next delay of the list, counted from now. */
+static void change_delay(struct run *run, bool longer)
+{
+    static const unsigned int steps_ms[] = { 100,   200,   500,   1000,   2000,   5000,
+                                             10000, 30000, 60000, 300000, 600000, 3600000 };
+    size_t count = sizeof steps_ms / sizeof *steps_ms;
+    uint64_t before_ns = run->delay_ns;
+    char text[NTK_TOP_FORMAT_BYTES];
+
+    if (run->source->fd >= 0) {
+        return; /* who sends says when */
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t step_ns = steps_ms[longer ? i : count - 1 - i] * NTK_NS_PER_MS;
+
+        if (longer ? step_ns > run->delay_ns : step_ns < run->delay_ns) {
+            run->delay_ns = step_ns;
+            break;
+        }
+    }
+    run->next_ns += run->delay_ns - before_ns; /* from the same beginning; may be over already */
+    (void)snprintf(run->model->status, sizeof run->model->status, "every %s",
+                   ntk_top_format_delay(text, run->delay_ns));
+}
+
 /* Actions that are not the model's. True when it was one. */
 static bool steer(struct run *run, enum ntk_top_action action)
 {
@@ -300,6 +332,10 @@ static bool steer(struct run *run, enum ntk_top_action action)
         { NTK_TOP_ACTION_REPLAY_FASTER, NTK_TOP_CONTROL_FASTER },
     };
 
+    if (action == NTK_TOP_ACTION_DELAY_LONGER || action == NTK_TOP_ACTION_DELAY_SHORTER) {
+        change_delay(run, action == NTK_TOP_ACTION_DELAY_LONGER);
+        return true;
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].action != action) {
             continue;
@@ -314,23 +350,35 @@ static bool steer(struct run *run, enum ntk_top_action action)
     return false;
 }
 
+static enum ntk_top_action find_action(const struct run *run, int key, int *out_argument)
+{
+    const struct ntk_screen_spot *spot;
+
+    if (key != NTK_SCREEN_KEY_CLICK) {
+        return ntk_top_keys_find(key, out_argument);
+    }
+    spot = ntk_screen_spot_find(run->screen, run->screen->mouse_row, run->screen->mouse_column);
+    *out_argument = spot ? spot->argument : 0;
+    return spot ? (enum ntk_top_action)spot->action : NTK_TOP_ACTION_NONE;
+}
+
 /* Everything that was typed. False when the user wants to leave. */
 static bool handle_keys(struct run *run)
 {
     int pending = 0;
-    int key = ntk_screen_key_take(run->screen);
+    int key;
 
-    if (key == NTK_SCREEN_KEY_NONE && ioctl(run->key_fd, FIONREAD, &pending) == 0 && pending == 0) {
+    if (ioctl(run->key_fd, FIONREAD, &pending) == 0 && pending == 0) {
         return false; /* readable and empty: the end of the terminal */
     }
-    for (; key != NTK_SCREEN_KEY_NONE; key = ntk_screen_key_take(run->screen)) {
+    while ((key = ntk_screen_key_take(run->screen)) != NTK_SCREEN_KEY_NONE) {
         int argument = 0;
         enum ntk_top_action action;
 
-        if (ntk_top_model_key(run->model, key)) {
+        if (key < NTK_SCREEN_KEY_CLICK && ntk_top_model_key(run->model, key)) {
             continue; /* typed into a box */
         }
-        action = ntk_top_keys_find(key, &argument);
+        action = find_action(run, key, &argument);
         if (!steer(run, action) &&
             ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {
             return false;
@@ -342,6 +390,9 @@ static bool handle_keys(struct run *run)
 static int run_screen(struct run *run, struct ntk_err *err)
 {
     const char *no_color = getenv("NO_COLOR");
+    struct ntk_screen_look look = { .no_colour = no_color && no_color[0],
+                                    .no_mouse = arg_no_mouse,
+                                    .ascii = arg_ascii };
     bool has_frame = false;
     int ret;
 
@@ -356,7 +407,7 @@ static int run_screen(struct run *run, struct ntk_err *err)
                            : arg_stdin            ? "/dev/tty"
                                                   : "stdin");
     }
-    ret = ntk_screen_curses_create(!no_color || !no_color[0], run->key_fd, &run->screen, err);
+    ret = ntk_screen_curses_create(&look, run->key_fd, &run->screen, err);
     if (ret < 0) {
         return ret;
     }
@@ -370,7 +421,7 @@ static int run_screen(struct run *run, struct ntk_err *err)
             return 0;
         }
         if (run->source->fd >= 0 || ntk_clock_monotonic_ns() >= run->next_ns) {
-            run->next_ns = ntk_clock_monotonic_ns() + arg_delay_ns;
+            run->next_ns = ntk_clock_monotonic_ns() + run->delay_ns;
             ret = feed(run, err);
             if (ret == -ENODATA && has_frame) {
                 return 0; /* the note says why */
@@ -463,6 +514,7 @@ int main(int argc, char **argv)
                           strerror(errno));
         goto out;
     }
+    run.delay_ns = arg_delay_ns;
     ret = ntk_top_model_create(&run.model, &err);
     if (ret < 0) {
         goto out;

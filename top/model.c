@@ -468,6 +468,15 @@ static void expand(struct ntk_top_model *model)
     }
 }
 
+static void toggle(struct ntk_top_model *model)
+{
+    const struct ntk_top_node *node = ntk_top_model_cursor_get(model);
+
+    if (node && node->can_expand) {
+        set_expanded(model, node, !node->is_expanded);
+    }
+}
+
 void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded)
 {
     model->expanded_by_default = expanded;
@@ -619,20 +628,22 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_CURSOR_LAST:
         ntk_top_model_tree_set_cursor(model, SIZE_MAX);
         break;
+    case NTK_TOP_ACTION_CURSOR_TO:
+        ntk_top_model_tree_set_cursor(model, (size_t)argument);
+        break;
+    case NTK_TOP_ACTION_TOGGLE_AT:
+        ntk_top_model_tree_set_cursor(model, (size_t)argument);
+        toggle(model);
+        break;
     case NTK_TOP_ACTION_COLLAPSE:
         collapse(model);
         break;
     case NTK_TOP_ACTION_EXPAND:
         expand(model);
         break;
-    case NTK_TOP_ACTION_TOGGLE: {
-        const struct ntk_top_node *node = ntk_top_model_cursor_get(model);
-
-        if (node && node->can_expand) {
-            set_expanded(model, node, !node->is_expanded);
-        }
+    case NTK_TOP_ACTION_TOGGLE:
+        toggle(model);
         break;
-    }
     case NTK_TOP_ACTION_TOGGLE_ALL:
         toggle_all(model);
         break;
@@ -656,6 +667,8 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         model->help_first = 0;
         break;
     case NTK_TOP_ACTION_FREEZE: /* of the source, not of the model */
+    case NTK_TOP_ACTION_DELAY_LONGER:
+    case NTK_TOP_ACTION_DELAY_SHORTER:
     case NTK_TOP_ACTION_REPLAY_BACK:
     case NTK_TOP_ACTION_REPLAY_FORWARD:
     case NTK_TOP_ACTION_REPLAY_JUMP_BACK:

@@ -118,6 +118,7 @@ struct ntk_top_model {
     uint32_t cores_per_device;         /* logical */
     char note[NTK_TOP_NOTICE_BYTES];   /* of the source */
     char notice[NTK_TOP_NOTICE_BYTES]; /* why something is missing, "" when nothing is */
+    char status[32];                   /* a word at the end of the title bar, "" for nothing */
 
     /* the selected tab */
     struct ntk_top_core *cores; /* device_count * cores_per_device */

@@ -61,6 +61,7 @@ static int glyph_take(bool is_utf8, const char **text, char *bytes, size_t *out_
 
 void ntk_screen_begin(struct ntk_screen *screen)
 {
+    ntk_vec_clear(&screen->spots);
     screen->ops->begin(screen);
 }
 
@@ -152,6 +153,36 @@ int ntk_screen_width(const struct ntk_screen *screen, const char *text)
     return cells;
 }
 
+void ntk_screen_spot_add(struct ntk_screen *screen, int row, int column, int width, int action,
+                         int argument)
+{
+    struct ntk_screen_spot spot = { row, column, width, action, argument };
+
+    if (screen->spots.count < NTK_SCREEN_SPOTS_MAX) {
+        (void)ntk_vec_push(&screen->spots, &spot); /* without memory it cannot be clicked */
+    }
+}
+
+const struct ntk_screen_spot *ntk_screen_spot_find(const struct ntk_screen *screen, int row,
+                                                   int column)
+{
+    for (size_t i = screen->spots.count; i > 0; i--) {
+        const struct ntk_screen_spot *spot = ntk_vec_at(&screen->spots, i - 1);
+
+        if (spot->row == row && spot->column <= column && column - spot->column < spot->width) {
+            return spot;
+        }
+    }
+    return NULL;
+}
+
+void ntk_screen_set_look(struct ntk_screen *screen, const struct ntk_screen_look *look)
+{
+    if (screen->ops->set_look) {
+        screen->ops->set_look(screen, look);
+    }
+}
+
 int ntk_screen_key_take(struct ntk_screen *screen)
 {
     return screen->ops->key_take(screen);
@@ -160,6 +191,7 @@ int ntk_screen_key_take(struct ntk_screen *screen)
 void ntk_screen_destroy(struct ntk_screen *screen)
 {
     if (screen) {
+        ntk_vec_fini(&screen->spots);
         screen->ops->destroy(screen);
     }
 }

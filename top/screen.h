@@ -19,6 +19,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
+#include "shared/base/vec.h"
 
 enum ntk_screen_style {
     NTK_STYLE_NORMAL,
@@ -58,6 +59,34 @@ enum ntk_screen_key {
     NTK_SCREEN_KEY_FUNCTION,                                     /* F1; NTK_SCREEN_KEY_F(n) */
     NTK_SCREEN_KEY_FUNCTION_LAST = NTK_SCREEN_KEY_FUNCTION + 11, /* F12 */
     NTK_SCREEN_KEY_OTHER,                                        /* a key that means nothing here */
+    NTK_SCREEN_KEY_CLICK, /* the mouse, at mouse_row and mouse_column */
+    NTK_SCREEN_KEY_WHEEL_UP,
+    NTK_SCREEN_KEY_WHEEL_DOWN,
+};
+
+/* What a click on some cells of a row means; the words are those of whoever draws. */
+struct ntk_screen_spot {
+    int row;
+    int column;
+    int width;
+    int action;
+    int argument;
+};
+#define NTK_SCREEN_SPOTS_MAX 1024 /* of a frame; more of them cannot be clicked */
+
+enum ntk_screen_scheme {
+    NTK_SCREEN_SCHEME_VENDOR,
+    NTK_SCREEN_SCHEME_LIGHT,    /* for a light background */
+    NTK_SCREEN_SCHEME_CONTRAST, /* tells without red beside green */
+    NTK_SCREEN_SCHEME_COUNT,
+};
+
+/* How a terminal is used. */
+struct ntk_screen_look {
+    enum ntk_screen_scheme scheme;
+    bool no_colour;
+    bool no_mouse;
+    bool ascii; /* though the locale is UTF-8 */
 };
 
 #define NTK_SCREEN_KEY_F(n) (NTK_SCREEN_KEY_FUNCTION + (n)-1)
@@ -73,6 +102,8 @@ struct ntk_screen_ops {
     /* Shows the frame. */
     void (*end)(struct ntk_screen *screen);
     int (*key_take)(struct ntk_screen *screen);
+    /* NULL: it has one look. */
+    void (*set_look)(struct ntk_screen *screen, const struct ntk_screen_look *look);
     void (*destroy)(struct ntk_screen *screen);
 };
 
@@ -82,6 +113,9 @@ struct ntk_screen {
     int columns;
     bool is_utf8;    /* other characters than ASCII can be shown */
     bool has_colour; /* else letters must tell what a style would */
+    int mouse_row;   /* of the last key of the mouse */
+    int mouse_column;
+    struct ntk_vec spots; /* struct ntk_screen_spot of the frame, later ones on top */
 };
 
 #define NTK_SCREEN_ROWS_MAX 20000
@@ -102,6 +136,13 @@ void ntk_screen_put_right(struct ntk_screen *screen, int row, int column, int wi
 void ntk_screen_fill(struct ntk_screen *screen, int row, int column, int width, int style, char c);
 /* The cells that text takes when nothing cuts it. */
 int ntk_screen_width(const struct ntk_screen *screen, const char *text);
+/* Says what a click on these cells means, until the next frame begins. */
+void ntk_screen_spot_add(struct ntk_screen *screen, int row, int column, int width, int action,
+                         int argument);
+/* The spot there, NULL when there is none. */
+const struct ntk_screen_spot *ntk_screen_spot_find(const struct ntk_screen *screen, int row,
+                                                   int column);
+void ntk_screen_set_look(struct ntk_screen *screen, const struct ntk_screen_look *look);
 /* A code point, enum ntk_screen_key or NTK_SCREEN_KEY_NONE; never waits. */
 int ntk_screen_key_take(struct ntk_screen *screen);
 void ntk_screen_destroy(struct ntk_screen *screen); /* NULL is fine */
@@ -119,7 +160,7 @@ void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf)
 void ntk_screen_text_write_styles(const struct ntk_screen *screen, struct ntk_buf *buf);
 
 /* The terminal of stdout; keys come from key_fd, which stays the caller's. */
-int ntk_screen_curses_create(bool with_colour, int key_fd, struct ntk_screen **out_screen,
-                             struct ntk_err *err);
+int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
+                             struct ntk_screen **out_screen, struct ntk_err *err);
 
 #endif

@@ -20,6 +20,8 @@ struct curses_screen {
     struct ntk_screen base;
     SCREEN *terminal;
     FILE *keys;
+    bool can_colour;
+    attr_t attributes[NTK_STYLE_COUNT]; /* with colours */
 };
 
 /* Colours of the vendor's screen, so that its users find their way; what a terminal without colours
@@ -41,6 +43,23 @@ static const struct {
     [NTK_STYLE_TAB_SELECTED] = { COLOR_GREEN, COLOR_BLUE, A_BOLD, A_REVERSE | A_BOLD },
     [NTK_STYLE_KEY] = { COLOR_YELLOW, COLOR_BLUE, 0, A_REVERSE },
     [NTK_STYLE_WARNING] = { COLOR_YELLOW, -1, A_BOLD, A_BOLD },
+};
+
+/* What other schemes have instead. */
+static const struct {
+    enum ntk_screen_scheme scheme;
+    enum ntk_screen_style style;
+    short foreground, background;
+    attr_t attributes;
+} other_looks[] = {
+    { NTK_SCREEN_SCHEME_LIGHT, NTK_STYLE_WARNING, COLOR_RED, -1, A_BOLD },
+    { NTK_SCREEN_SCHEME_LIGHT, NTK_STYLE_CURSOR, COLOR_WHITE, COLOR_RED, A_BOLD },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_BAR_USER, COLOR_CYAN, -1, 0 },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_BAR_SYSTEM, COLOR_YELLOW, -1, A_BOLD },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_VALUE, COLOR_CYAN, -1, A_BOLD },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_CURSOR, COLOR_BLACK, COLOR_WHITE, 0 },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_TAB_SELECTED, COLOR_BLACK, COLOR_YELLOW, 0 },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_WARNING, COLOR_YELLOW, -1, A_BOLD | A_UNDERLINE },
 };
 
 #define GREY 8          /* bright black where a terminal has sixteen colours */
@@ -67,15 +86,12 @@ static void curses_put(struct ntk_screen *base, int row, int column, int style, 
     int look = style & ~NTK_STYLE_SELECTED;
     bool is_selected = style & NTK_STYLE_SELECTED;
     attr_t attributes =
-        screen->base.has_colour ? looks[look].with_colour : looks[look].without_colour;
+        screen->base.has_colour ? screen->attributes[look] : looks[look].without_colour;
     short pair = 0;
 
     (void)cell_count;
     if (screen->base.has_colour) {
         pair = (short)(1 + look + (is_selected ? NTK_STYLE_COUNT : 0));
-        if (COLORS > GREY && looks[look].foreground == COLOR_BLACK && attributes == A_BOLD) {
-            attributes = 0; /* the grey is a colour of its own there */
-        }
     } else if (is_selected) {
         attributes |= A_UNDERLINE;
     }
@@ -89,6 +105,21 @@ static void curses_end(struct ntk_screen *base)
     (void)attr_set(0, 0, NULL);
     move(0, 0);
     refresh();
+}
+
+static int mouse_take(struct ntk_screen *base)
+{
+    MEVENT event;
+
+    if (getmouse(&event) == ERR) {
+        return NTK_SCREEN_KEY_OTHER;
+    }
+    base->mouse_row = event.y;
+    base->mouse_column = event.x;
+    return event.bstate & BUTTON1_PRESSED   ? (int)NTK_SCREEN_KEY_CLICK
+           : event.bstate & BUTTON4_PRESSED ? (int)NTK_SCREEN_KEY_WHEEL_UP
+           : event.bstate & BUTTON5_PRESSED ? (int)NTK_SCREEN_KEY_WHEEL_DOWN
+                                            : (int)NTK_SCREEN_KEY_OTHER;
 }
 
 static int curses_key_take(struct ntk_screen *base)
@@ -107,9 +138,11 @@ static int curses_key_take(struct ntk_screen *base)
     wint_t code;
     int kind = get_wch(&code);
 
-    (void)base;
     if (kind == ERR) {
         return NTK_SCREEN_KEY_NONE;
+    }
+    if (kind == KEY_CODE_YES && code == KEY_MOUSE) {
+        return mouse_take(base);
     }
     if (kind == KEY_CODE_YES) {
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -141,35 +174,65 @@ static void curses_destroy(struct ntk_screen *base)
     free(screen);
 }
 
-static const struct ntk_screen_ops curses_ops = { curses_begin, curses_put, curses_end,
-                                                  curses_key_take, curses_destroy };
-
-static void set_up_colours(struct curses_screen *screen)
+/* Once per terminal. True when it has enough of them. */
+static bool start_colours(void)
 {
-    short grey;
-
+    if (!has_colors()) {
+        return false;
+    }
     start_color();
-    grey = COLORS >= 256 ? GREY_OF_256 : COLORS > GREY ? GREY : COLOR_BLACK;
     if (use_default_colors() == ERR) {
         (void)assume_default_colors(COLOR_WHITE, COLOR_BLACK);
     }
-    if (COLOR_PAIRS <= 2 * NTK_STYLE_COUNT) {
-        return;
-    }
-    for (int i = 0; i < NTK_STYLE_COUNT; i++) {
-        short foreground = looks[i].foreground;
-
-        if (foreground == COLOR_BLACK && looks[i].background == -1) {
-            foreground = grey;
-        }
-        init_pair((short)(1 + i), foreground, looks[i].background);
-        init_pair((short)(1 + i + NTK_STYLE_COUNT), foreground, COLOR_BLUE);
-    }
-    screen->base.has_colour = true;
+    return COLOR_PAIRS > 2 * NTK_STYLE_COUNT;
 }
 
-int ntk_screen_curses_create(bool with_colour, int key_fd, struct ntk_screen **out_screen,
-                             struct ntk_err *err)
+static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme scheme)
+{
+    short grey = COLORS >= 256 ? GREY_OF_256 : COLORS > GREY ? GREY : COLOR_BLACK;
+
+    for (int i = 0; i < NTK_STYLE_COUNT; i++) {
+        short foreground = looks[i].foreground;
+        short background = looks[i].background;
+
+        screen->attributes[i] = looks[i].with_colour;
+        for (size_t o = 0; o < sizeof other_looks / sizeof *other_looks; o++) {
+            if (other_looks[o].scheme == scheme && (int)other_looks[o].style == i) {
+                foreground = other_looks[o].foreground;
+                background = other_looks[o].background;
+                screen->attributes[i] = other_looks[o].attributes;
+            }
+        }
+        if (foreground == COLOR_BLACK && background == -1) {
+            foreground = grey;
+            if (COLORS > GREY) {
+                screen->attributes[i] = 0; /* the grey is a colour of its own there */
+            }
+        }
+        init_pair((short)(1 + i), foreground, background);
+        init_pair((short)(1 + i + NTK_STYLE_COUNT), foreground, COLOR_BLUE);
+    }
+}
+
+static void curses_set_look(struct ntk_screen *base, const struct ntk_screen_look *look)
+{
+    struct curses_screen *screen = (struct curses_screen *)base;
+
+    base->is_utf8 = !look->ascii && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    base->has_colour = !look->no_colour && screen->can_colour;
+    if (base->has_colour) {
+        set_colours(screen, look->scheme);
+    }
+    (void)mousemask(look->no_mouse ? 0 : BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    clearok(curscr, TRUE); /* pairs of cells that stay have another look now */
+}
+
+static const struct ntk_screen_ops curses_ops = {
+    curses_begin, curses_put, curses_end, curses_key_take, curses_set_look, curses_destroy
+};
+
+int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
+                             struct ntk_screen **out_screen, struct ntk_err *err)
 {
     struct curses_screen *screen;
 
@@ -191,7 +254,7 @@ int ntk_screen_curses_create(bool with_colour, int key_fd, struct ntk_screen **o
                            name ? name : "");
     }
     screen->base.ops = &curses_ops;
-    screen->base.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    ntk_vec_init(&screen->base.spots, sizeof(struct ntk_screen_spot));
     screen->base.rows = LINES;
     screen->base.columns = COLS;
     (void)cbreak();
@@ -201,9 +264,9 @@ int ntk_screen_curses_create(bool with_colour, int key_fd, struct ntk_screen **o
     (void)keypad(stdscr, TRUE);
     (void)nodelay(stdscr, TRUE);
     (void)leaveok(stdscr, TRUE);
-    if (with_colour && has_colors()) {
-        set_up_colours(screen);
-    }
+    (void)mouseinterval(0); /* a press is a click at once */
+    screen->can_colour = start_colours();
+    curses_set_look(&screen->base, look);
     *out_screen = &screen->base;
     return 0;
 }

@@ -112,8 +112,8 @@ static void text_destroy(struct ntk_screen *base)
     free(screen);
 }
 
-static const struct ntk_screen_ops text_ops = { text_begin, text_put, text_end, text_key_take,
-                                                text_destroy };
+static const struct ntk_screen_ops text_ops = { text_begin,    text_put, text_end,
+                                                text_key_take, NULL,     text_destroy };
 
 void ntk_screen_text_resize(struct ntk_screen *base, int rows, int columns)
 {
@@ -134,6 +134,7 @@ int ntk_screen_text_create(int rows, int columns, struct ntk_screen **out_screen
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
     screen->base.ops = &text_ops;
+    ntk_vec_init(&screen->base.spots, sizeof(struct ntk_screen_spot));
     screen->base.is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     ntk_screen_text_resize(&screen->base, rows, columns);
     text_begin(&screen->base);

@@ -156,6 +156,11 @@ void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *sc
     ntk_screen_fill(screen, 0, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     ntk_screen_put(screen, 0, width < screen->columns ? (screen->columns - width) / 2 : 0,
                    screen->columns, NTK_STYLE_TITLE, text);
+    width = (screen->columns + width) / 2 + 2; /* where the status may begin */
+    if (width + ntk_screen_width(screen, model->status) < screen->columns) {
+        ntk_screen_put_right(screen, 0, width, screen->columns - width - 1, NTK_STYLE_TITLE,
+                             model->status);
+    }
 }
 
 static void draw_too_small(struct ntk_screen *screen, bool with_keys)

@@ -56,6 +56,7 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
         int used;
 
         tab_text(model, i, text);
+        ntk_screen_spot_add(screen, row, column, slot, NTK_TOP_ACTION_TAB, (int)i + 1);
         used = ntk_screen_put(screen, row, column, slot - (is_selected ? 2 : 1),
                               is_selected ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_TITLE, text);
         if (is_selected && used < ntk_screen_width(screen, text)) {
@@ -64,9 +65,12 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
     }
     if (first > 0) {
         ntk_screen_put(screen, row, left - 2, 1, NTK_STYLE_KEY, "<");
+        ntk_screen_spot_add(screen, row, left - 3, 3, NTK_TOP_ACTION_TAB, (int)first);
     }
     if (first + page < count) {
         ntk_screen_put(screen, row, screen->columns - 1, 1, NTK_STYLE_KEY, ">");
+        ntk_screen_spot_add(screen, row, screen->columns - 2, 2, NTK_TOP_ACTION_TAB,
+                            (int)(first + page) + 1);
     }
 }
 
@@ -76,6 +80,23 @@ static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place 
     return text->bar[0] && (text->place == NTK_TOP_PLACE_ALL || text->place == place)
                ? (int)(strlen(text->keys) + strlen(": ") + strlen(text->bar))
                : 0;
+}
+
+/* A click does what the keys of the entry do; left and right half are the two actions of an entry that speaks for
+ * the next row of the table too. */
+static void add_key_spots(struct ntk_screen *screen, int row, int column, int width, int action)
+{
+    const struct ntk_top_action_text *next =
+        action + 1 < NTK_TOP_ACTION_COUNT ? ntk_top_keys_text_get((enum ntk_top_action)(action + 1))
+                                          : NULL;
+
+    if (action == NTK_TOP_ACTION_TAB) {
+        return; /* which tab is said by clicking on it */
+    }
+    ntk_screen_spot_add(screen, row, column, width, action, 0);
+    if (next && !next->keys[0] && !next->help[0]) {
+        ntk_screen_spot_add(screen, row, column + width / 2, width - width / 2, action + 1, 0);
+    }
 }
 
 /* As many of the keys as fit whole; ? lists them all. */
@@ -103,6 +124,7 @@ void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place pl
         const struct ntk_top_action_text *text = ntk_top_keys_text_get((enum ntk_top_action)i);
 
         if (key_cells(text, place)) {
+            add_key_spots(screen, row, column, key_cells(text, place), i);
             column +=
                 ntk_screen_put(screen, row, column, screen->columns, NTK_STYLE_KEY, text->keys);
             column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_TITLE,

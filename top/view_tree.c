@@ -10,6 +10,7 @@
 #define NAME_MIN 24    /* the model id goes when names have less */
 #define TITLES_LONG 15 /* "Device Memory" fits */
 #define INDENT 4
+#define MARK_CELLS 3 /* "[+]" */
 
 struct columns {
     int id; /* -1 not shown */
@@ -96,6 +97,19 @@ static void draw_node(struct ntk_screen *screen, int row, const struct columns *
                    ntk_top_format_bytes(text, node->host_bytes));
 }
 
+/* A click selects, on the selected row or on a mark it folds. */
+static void add_spots(struct ntk_screen *screen, int row, const struct ntk_top_node *node,
+                      size_t index, bool is_cursor)
+{
+    enum ntk_top_action action = is_cursor ? NTK_TOP_ACTION_TOGGLE : NTK_TOP_ACTION_CURSOR_TO;
+
+    ntk_screen_spot_add(screen, row, 0, screen->columns, (int)action, (int)index);
+    if (node->can_expand) {
+        ntk_screen_spot_add(screen, row, 1 + INDENT * node->depth, MARK_CELLS,
+                            NTK_TOP_ACTION_TOGGLE_AT, (int)index);
+    }
+}
+
 void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *screen,
                        const struct ntk_top_layout *layout)
 {
@@ -122,6 +136,8 @@ void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *scr
         size_t index = model->tree_first + (size_t)i;
 
         draw_node(screen, row + i, &columns, ntk_vec_at(&model->nodes, index),
+                  index == model->cursor_index);
+        add_spots(screen, row + i, ntk_vec_at(&model->nodes, index), index,
                   index == model->cursor_index);
     }
 }

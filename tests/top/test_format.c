@@ -106,6 +106,21 @@ static void bytes_have_one_decimal_and_the_next_unit_in_time(void **state)
     assert_string_equal(ntk_top_format_bytes(text, (struct ntk_top_bytes){ 0 }), "-");
 }
 
+static void a_delay_has_the_largest_unit_without_a_fraction(void **state)
+{
+    static const struct {
+        uint64_t ms;
+        const char *text;
+    } rows[] = { { 100, "100ms" }, { 1000, "1s" },    { 1500, "1500ms" }, { 60000, "1m" },
+                 { 90000, "90s" }, { 3600000, "1h" }, { 0, "0ms" } };
+    char text[NTK_TOP_FORMAT_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_string_equal(ntk_top_format_delay(text, rows[i].ms * 1000000), rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +129,7 @@ int main(void)
         cmocka_unit_test(short_percents_keep_their_decimals),
         cmocka_unit_test(short_teraflops_fit_their_cell),
         cmocka_unit_test(bytes_have_one_decimal_and_the_next_unit_in_time),
+        cmocka_unit_test(a_delay_has_the_largest_unit_without_a_fraction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

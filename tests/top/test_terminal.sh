@@ -24,7 +24,7 @@ start() {
     shift 3
     tmx kill-session -t top 2>/dev/null || true
     tmx new-session -d -s top -x "$columns" -y "$rows" \
-        "echo before; env NTK_TEST_SCENE=$scene $* '$program' -d 1; echo status=\$?; exec cat"
+        "echo before; env NTK_TEST_SCENE=$scene $* '$program' -d 1 ${options-}; echo status=\$?; exec cat"
 }
 key() { tmx send-keys -t top "$@"; }
 program_pid() { pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x tests_top_scene; }
@@ -56,7 +56,60 @@ sees "the help" 'expand or collapse the entire tree'
 key Escape
 sees "the screen again" 'vCPU Utilization'
 
+# refresh
+key -
+sees "a shorter time" 'every 500ms *$'
+key + +
+sees "a longer time" 'every 2s *$'
+
+# the mouse: presses as an xterm sends them, cells counted from 1
+mouse() { tmx send-keys -t top -l $'\e['"<$1;$2;$3M"$'\e['"<$1;$2;$3m"; }
+click_on() { # pattern: the first cell of its first match
+    local at
+    screen >clicked
+    at=$(grep -no -e "$1" clicked | sed 1q) || fail "nothing to click on: $1"
+    mouse 0 "$(sed -n "${at%%:*}p" clicked | awk -v p="${at#*:}" '{ print index($0, p) }')" "${at%%:*}"
+}
+start trn1 170 34 TERM=xterm-256color
+sees "a frame for the mouse" 'vCPU Utilization'
+[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 1 ] || fail "the mouse is not asked for"
+click_on '\[2\]:7286'
+sees "a tab that was clicked on" '>\[2\]:7286<'
+click_on '\[1\]:all'
+sees "the first tab, clicked on" '>\[1\]:all<'
+click_on 'x: expand'
+sees "an entry of the key bar" 'of 138)'
+click_on 'x: expand'
+sees "the same again" '\[+\] ND 7'
+click_on 'next tab' # the right half of a/d
+sees "half an entry" '>\[2\]:7286<'
+click_on '\[1\]:all'
+sees "the first tab again" '>\[1\]:all<'
+click_on '\[+\] ND 1'
+sees "a mark" '\[-\] ND 1'
+click_on 'ND 1 '
+sees "the selected row" '\[+\] ND 1'
+mouse 65 10 10
+mouse 65 10 10
+key Enter
+sees "the wheel down" '\[-\] ND 3'
+mouse 64 10 10
+key Enter
+sees "the wheel up" '\[-\] ND 2'
+mouse 0 1 1
+mouse 2 10 10
+mouse 0 500 500
+click_on 'ND 0 '
+click_on 'q: quit'
+sees "the entry that ends it" 'status=0'
+[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not given back"
+options=--no-mouse start trn1 80 24
+sees "a frame without a mouse" 'vCPU Utilization'
+[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is asked for with --no-mouse"
+
 # sizes
+start trn1 80 24
+sees "a frame before the sizes" 'vCPU Utilization'
 for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
     tmx resize-window -t top -x "${size%x*}" -y "${size#*x}"
 done
@@ -81,6 +134,9 @@ start wide 120 30
 sees "the wide tag" '\[2\]:深層学習'
 key d
 sees "the selected wide tag" '>\[2\]:深層学習<  *\[3\]:plain'
+
+options=--ascii start wide 120 30
+sees "the wide tag in ASCII" '\[2\]:????  '
 
 # colours and their absence
 start trn1 80 24
