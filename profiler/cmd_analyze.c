@@ -38,9 +38,16 @@ static const struct ntk_opt_program program_options = {
 struct asked { /* what analyses of a capture are made from */
     struct ntk_program *program;
     struct ntk_dependencies dependencies;
+    bool has_path; /* false: the capture does not say how long the execution took */
+    struct ntk_critical_path path;
+    struct ntk_cost_table costs;
 };
 
-/* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the capture does not say. */
+#define NO_LENGTH "the capture does not say how long the execution took"
+#define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
+#define NO_TENSORS "names of tensors need the NEFF (-n), and a program in the open encoding"
+
+/* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say. */
 typedef int answer(const struct asked *asked, struct ntk_buf *text, struct ntk_json *json);
 
 static int answer_idle(const struct asked *asked, struct ntk_buf *text, struct ntk_json *json)
@@ -62,27 +69,98 @@ static int answer_idle(const struct asked *asked, struct ntk_buf *text, struct n
 
 static int answer_path(const struct asked *asked, struct ntk_buf *text, struct ntk_json *json)
 {
-    struct ntk_critical_path path;
-    int ret = ntk_analysis_critical_path(asked->program, &asked->dependencies, &path);
+    if (!asked->has_path) {
+        return -ENODATA;
+    }
+    if (json) {
+        ntk_output_path_json(asked->program, &asked->path, json);
+    } else {
+        ntk_output_path_text(asked->program, &asked->path, text);
+    }
+    return 0;
+}
+
+static int answer_top(const struct asked *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    if (json) {
+        ntk_output_costs_json(asked->program, &asked->costs, json);
+    } else {
+        ntk_output_costs_text(asked->program, &asked->costs, text);
+    }
+    return 0;
+}
+
+static int answer_tensors(const struct asked *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    struct ntk_tensor_traffic tensors;
+    int ret = ntk_analysis_tensor_traffic(asked->program, &tensors);
 
     if (ret < 0) {
         return ret;
     }
     if (json) {
-        ntk_output_path_json(asked->program, &path, json);
+        ntk_output_tensors_json(&tensors, json);
     } else {
-        ntk_output_path_text(asked->program, &path, text);
+        ntk_output_tensors_text(&tensors, text);
     }
-    ntk_critical_path_fini(&path);
+    ntk_tensor_traffic_fini(&tensors);
+    return 0;
+}
+
+static int answer_roofline(const struct asked *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    struct ntk_roofline roofline;
+    int ret = ntk_analysis_roofline(asked->program, &asked->costs, &roofline);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_roofline_json(asked->program, &roofline, json);
+    } else {
+        ntk_output_roofline_text(asked->program, &roofline, text);
+    }
+    ntk_roofline_fini(&roofline);
+    return 0;
+}
+
+static int answer_dma(const struct asked *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    const struct ntk_trace *trace = asked->program->trace;
+    struct ntk_dma_efficiency dma;
+    struct ntk_dma_traffic traffic;
+    struct ntk_hbm_traffic hbm;
+    int ret = ntk_analysis_dma_efficiency(trace, &dma);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_analysis_dma_traffic(trace, &traffic);
+    ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
+    if (json) {
+        ntk_output_dma_json(trace, &dma, &hbm, json);
+    } else {
+        ntk_output_dma_text(trace, &dma, &hbm, text);
+    }
+    ntk_dma_efficiency_fini(&dma);
     return 0;
 }
 
 static const struct {
     const char *name, *title, *help;
+    const char *absent; /* what -ENODATA means */
     answer *run;
 } analyses[] = {
-    { "idle", "Engines", "how busy each engine is, and what it waits for", answer_idle },
-    { "critical-path", "Critical path", "what decides how long the execution takes", answer_path },
+    { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH, answer_idle },
+    { "critical-path", "Critical path", "what decides how long the execution takes", NO_LENGTH,
+      answer_path },
+    { "top", "Costs", "what costs most: layers, operations, instructions", NULL, answer_top },
+    { "tensors", "Tensors", "reads and writes of tensors in device memory", NO_TENSORS,
+      answer_tensors },
+    { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NULL,
+      answer_dma },
+    { "roofline", "Roofline", "how near to the peaks of the chip, in all and by layer", NO_ROOFLINE,
+      answer_roofline },
 };
 
 enum { ANALYSIS_COUNT = sizeof analyses / sizeof *analyses };
@@ -101,11 +179,21 @@ static int asked_init(const struct ntk_trace *trace, struct asked *asked)
 {
     int ret = ntk_program_create(trace, &asked->program);
 
-    return ret < 0 ? ret : ntk_analysis_dependencies(asked->program, &asked->dependencies);
+    ret = ret ? ret : ntk_analysis_dependencies(asked->program, &asked->dependencies);
+    if (ret == 0) {
+        ret = ntk_analysis_critical_path(asked->program, &asked->dependencies, &asked->path);
+        asked->has_path = ret == 0;
+        ret = ret == -ENODATA ? 0 : ret;
+    }
+    return ret ? ret
+               : ntk_analysis_cost_table(asked->program, asked->has_path ? &asked->path : NULL,
+                                         &asked->costs);
 }
 
 static void asked_fini(struct asked *asked)
 {
+    ntk_cost_table_fini(&asked->costs);
+    ntk_critical_path_fini(&asked->path);
     ntk_dependencies_fini(&asked->dependencies);
     ntk_program_destroy(asked->program);
 }
@@ -126,7 +214,7 @@ static int run_one(const struct asked *asked, int index, struct ntk_buf *out, st
     if (ret == -ENODATA && json) {
         ntk_json_null(json);
     } else if (ret == -ENODATA) {
-        ntk_buf_add_text(out, "Not known: the capture does not say how long the execution took\n");
+        ntk_buf_add_format(out, "Not known: %s\n", analyses[index].absent);
     }
     return ret == -ENODATA ? 0 : ret;
 }

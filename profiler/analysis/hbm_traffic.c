@@ -13,7 +13,25 @@ struct sums {
     bool has_vendor, has_open;
     bool is_one_sided; /* every vendor transfer has exactly one end in HBM */
     uint64_t read_bytes, write_bytes;
+    ntk_hbm_visit *visit; /* may be NULL */
+    void *ctx;
 };
+
+static void add_read(struct sums *sums, const struct ntk_neff_var *var, uint64_t bytes_count)
+{
+    sums->read_bytes += bytes_count;
+    if (sums->visit && bytes_count) {
+        sums->visit(var, false, bytes_count, sums->ctx);
+    }
+}
+
+static void add_write(struct sums *sums, const struct ntk_neff_var *var, uint64_t bytes_count)
+{
+    sums->write_bytes += bytes_count;
+    if (sums->visit && bytes_count) {
+        sums->visit(var, true, bytes_count, sums->ctx);
+    }
+}
 
 static uint64_t operand_bytes(const struct ntk_isa_operand *operand)
 {
@@ -61,6 +79,21 @@ static bool is_in_instance(const struct ntk_neff_subgraph *neff,
                              strcmp(group->instance, set->instances[instance - 1]) == 0);
 }
 
+static void add_transfer(struct sums *sums, const struct ntk_neff_subgraph *neff,
+                         const struct ntk_neff_transfer *transfer)
+{
+    for (uint32_t s = 0; s < transfer->source_count; s++) {
+        if (pattern_is_hbm(neff, &transfer->from[s])) {
+            add_read(sums, &neff->vars[transfer->from[s].var], pattern_bytes(&transfer->from[s]));
+        }
+    }
+    if (pattern_is_hbm(neff, &transfer->to)) {
+        const struct ntk_neff_var *var = &neff->vars[transfer->to.var];
+        add_read(sums, var, accumulates(transfer) ? pattern_bytes(&transfer->to) : 0);
+        add_write(sums, var, pattern_bytes(&transfer->to));
+    }
+}
+
 /* The descriptors of a group, as the NEFF lists them. */
 static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsigned engine,
                       const struct ntk_isa_instr *instr)
@@ -77,23 +110,24 @@ static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsi
         }
         is_found = true;
         for (uint32_t t = 0; t < group->transfer_count; t++) {
-            const struct ntk_neff_transfer *transfer = &group->transfers[t];
-            bool to_hbm = pattern_is_hbm(core->neff, &transfer->to);
-            sums->write_bytes += to_hbm ? pattern_bytes(&transfer->to) : 0;
-            for (uint32_t s = 0; s < transfer->source_count; s++) {
-                sums->read_bytes += pattern_is_hbm(core->neff, &transfer->from[s])
-                                        ? pattern_bytes(&transfer->from[s])
-                                        : 0;
-            }
-            sums->read_bytes += to_hbm && accumulates(transfer) ? pattern_bytes(&transfer->to) : 0;
+            add_transfer(sums, core->neff, &group->transfers[t]);
         }
     }
     sums->is_known = sums->is_known && is_found;
 }
 
-static uint64_t hbm_bytes(const struct ntk_isa_operand *operand)
+/* rows of an operand, if it is in device memory */
+static uint64_t hbm_bytes(const struct ntk_isa_operand *operand, uint64_t rows)
 {
-    return operand->space == NTK_ISA_SPACE_VAR ? operand_bytes(operand) : 0;
+    return operand->space == NTK_ISA_SPACE_VAR ? rows * operand_bytes(operand) : 0;
+}
+
+static const struct ntk_neff_var *operand_var(const struct ntk_trace_core *core,
+                                              const struct ntk_isa_operand *operand)
+{
+    return core->neff && operand->space == NTK_ISA_SPACE_VAR
+               ? ntk_neff_var_by_id(core->neff, operand->var_id)
+               : NULL;
 }
 
 static void add_open(struct sums *sums, const struct ntk_trace_core *core,
@@ -101,10 +135,8 @@ static void add_open(struct sums *sums, const struct ntk_trace_core *core,
                      const struct ntk_isa_instr *instr)
 {
     const struct ntk_isa_operand *to = &instr->operand[NTK_ISA_DST];
-    bool adds = (instr->op_flags & NTK_ISA_OPF_ACCUMULATE) != 0;
     uint64_t from_rows = 1;
     uint64_t to_rows = 1;
-    uint64_t written;
 
     sums->has_open = true;
     switch (instr->op) {
@@ -114,27 +146,27 @@ static void add_open(struct sums *sums, const struct ntk_trace_core *core,
 
         from_rows = by.of_source ? ntk_isa_operand_elements(by.of_source) : 1;
         to_rows = by.of_destination ? ntk_isa_operand_elements(by.of_destination) : 1;
-        sums->read_bytes += from_rows * hbm_bytes(&instr->operand[NTK_ISA_SRC0]);
-        written = to_rows * hbm_bytes(to);
-        sums->write_bytes += written;
-        sums->read_bytes += adds ? written : 0;
+        add_read(sums, operand_var(core, &instr->operand[NTK_ISA_SRC0]),
+                 hbm_bytes(&instr->operand[NTK_ISA_SRC0], from_rows));
         break;
     }
     case NTK_ISA_OP_DMA_COPY:
     case NTK_ISA_OP_DMA_TRANSPOSE:
     case NTK_ISA_OP_DMA_COMPUTE:
         for (int s = 0; s < NTK_ISA_DMA_SOURCES; s++) {
-            sums->read_bytes += hbm_bytes(&instr->operand[ntk_isa_dma_sources[s]]);
+            const struct ntk_isa_operand *from = &instr->operand[ntk_isa_dma_sources[s]];
+            add_read(sums, operand_var(core, from), hbm_bytes(from, 1));
         }
-        sums->write_bytes += hbm_bytes(to);
-        sums->read_bytes += adds ? hbm_bytes(to) : 0;
         break;
     case NTK_ISA_OP_DMA_TRIGGER:
         add_group(sums, core, instruction->engine, instr);
-        break;
+        return;
     default:
-        break;
+        return;
     }
+    uint64_t written = hbm_bytes(to, to_rows);
+    add_read(sums, operand_var(core, to), instr->op_flags & NTK_ISA_OPF_ACCUMULATE ? written : 0);
+    add_write(sums, operand_var(core, to), written);
 }
 
 static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
@@ -146,8 +178,8 @@ static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
 
     sums->has_vendor = true;
     sums->is_one_sided = sums->is_one_sided && from_hbm != to_hbm;
-    sums->read_bytes += from_hbm ? ntk_vendor_slot_dma_bytes(slot) : 0;
-    sums->write_bytes += to_hbm ? ntk_vendor_slot_dma_bytes(slot) : 0;
+    add_read(sums, NULL, from_hbm ? ntk_vendor_slot_dma_bytes(slot) : 0);
+    add_write(sums, NULL, to_hbm ? ntk_vendor_slot_dma_bytes(slot) : 0);
 }
 
 static bool is_dma_opcode(uint8_t opcode)
@@ -173,18 +205,16 @@ static void add_instruction(struct sums *sums, const struct ntk_trace *trace,
     }
 }
 
-bool ntk_hbm_traffic_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
-                         const struct ntk_trace_instruction *instruction, uint64_t *out_read_bytes,
-                         uint64_t *out_write_bytes)
+bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                           const struct ntk_trace_instruction *instruction, ntk_hbm_visit *visit,
+                           void *ctx)
 {
-    struct sums sums = { .is_known = true, .is_one_sided = true };
+    struct sums sums = { .is_known = true, .is_one_sided = true, .visit = visit, .ctx = ctx };
 
     if (!is_dma_opcode(instruction->opcode)) {
         return false;
     }
     add_instruction(&sums, trace, core, instruction);
-    *out_read_bytes = sums.read_bytes;
-    *out_write_bytes = sums.write_bytes;
     return sums.is_known;
 }
 

@@ -17,10 +17,16 @@ struct ntk_hbm_traffic {
     uint64_t read_bytes, write_bytes;
 };
 
-/* What one instruction moves; false when it starts no transfer, or one that nothing describes. */
-bool ntk_hbm_traffic_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
-                         const struct ntk_trace_instruction *instruction, uint64_t *out_read_bytes,
-                         uint64_t *out_write_bytes);
+struct ntk_neff_var;
+
+/* A part of a transfer: bytes read from or written to a variable; NULL: the files do not name it. */
+typedef void ntk_hbm_visit(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_count,
+                           void *ctx);
+
+/* What one instruction moves. False when it starts no transfer, or one that nothing describes. */
+bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                           const struct ntk_trace_instruction *instruction, ntk_hbm_visit *visit,
+                           void *ctx);
 
 void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
                               struct ntk_hbm_traffic *out_hbm);

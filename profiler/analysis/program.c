@@ -157,6 +157,15 @@ static void fill_vendor(const struct ntk_trace_core *core, const uint8_t *slot,
     fact->is_transpose = slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS && ntk_vendor_slot_is_transpose(slot);
 }
 
+static void add_bytes(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_count,
+                      void *ctx)
+{
+    struct ntk_slot_fact *fact = ctx;
+
+    (void)var;
+    *(is_write ? &fact->write_bytes : &fact->read_bytes) += bytes_count;
+}
+
 static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
                       const struct ntk_trace_instruction *instruction, struct ntk_slot_fact *fact)
 {
@@ -180,8 +189,7 @@ static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
         fact->has_flops =
             ntk_matmul_flops_get(trace, core, instruction, &fact->flops, &fact->is_transpose);
     }
-    fact->has_bytes =
-        ntk_hbm_traffic_get(trace, core, instruction, &fact->read_bytes, &fact->write_bytes);
+    fact->has_bytes = ntk_hbm_traffic_visit(trace, core, instruction, add_bytes, fact);
 }
 
 static int fill_core(struct filling *f, size_t index)

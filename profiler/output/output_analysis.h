@@ -9,8 +9,13 @@
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 
+#include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
+#include "profiler/analysis/dma_efficiency.h"
+#include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/idle_reasons.h"
+#include "profiler/analysis/roofline.h"
+#include "profiler/analysis/tensor_traffic.h"
 #include "profiler/output/text_table.h"
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
@@ -24,5 +29,24 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
                           struct ntk_buf *out);
 void ntk_output_path_json(const struct ntk_program *program, const struct ntk_critical_path *path,
                           struct ntk_json *json);
+
+/* The top of the costs: layers, operations, instructions. */
+void ntk_output_costs_text(const struct ntk_program *program, const struct ntk_cost_table *costs,
+                           struct ntk_buf *out);
+void ntk_output_costs_json(const struct ntk_program *program, const struct ntk_cost_table *costs,
+                           struct ntk_json *json);
+
+void ntk_output_roofline_text(const struct ntk_program *program,
+                              const struct ntk_roofline *roofline, struct ntk_buf *out);
+void ntk_output_roofline_json(const struct ntk_program *program,
+                              const struct ntk_roofline *roofline, struct ntk_json *json);
+
+void ntk_output_tensors_text(const struct ntk_tensor_traffic *tensors, struct ntk_buf *out);
+void ntk_output_tensors_json(const struct ntk_tensor_traffic *tensors, struct ntk_json *json);
+
+void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
+                         const struct ntk_hbm_traffic *hbm, struct ntk_buf *out);
+void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
+                         const struct ntk_hbm_traffic *hbm, struct ntk_json *json);
 
 #endif

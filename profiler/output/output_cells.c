@@ -27,6 +27,22 @@ void ntk_cell_bytes(struct ntk_text_table *table, uint64_t bytes_count)
     ntk_text_table_text(table, ntk_units_bytes(text, sizeof text, bytes_count));
 }
 
+void ntk_cell_bytes_or_dash(struct ntk_text_table *table, uint64_t bytes_count)
+{
+    if (bytes_count) {
+        ntk_cell_bytes(table, bytes_count);
+    } else {
+        ntk_text_table_text(table, "-");
+    }
+}
+
+void ntk_cell_count(struct ntk_text_table *table, double count)
+{
+    char text[NTK_UNITS_TEXT_BYTES];
+
+    ntk_text_table_text(table, ntk_units_count(text, sizeof text, count));
+}
+
 void ntk_cell_u64(struct ntk_text_table *table, uint64_t value)
 {
     ntk_text_table_format(table, "%llu", (unsigned long long)value);

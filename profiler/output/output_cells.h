@@ -19,6 +19,10 @@ void ntk_cell_us(struct ntk_text_table *table, int64_t ps);
 void ntk_cell_share(struct ntk_text_table *table, double part, double whole);
 /* "1.5MB" */
 void ntk_cell_bytes(struct ntk_text_table *table, uint64_t bytes_count);
+/* The same; "-" for 0. */
+void ntk_cell_bytes_or_dash(struct ntk_text_table *table, uint64_t bytes_count);
+/* "1.23G" */
+void ntk_cell_count(struct ntk_text_table *table, double count);
 void ntk_cell_u64(struct ntk_text_table *table, uint64_t value);
 /* "Tensor"; "DMA" for NTK_NTFF_ENGINE_AXI */
 const char *ntk_engine_shown(unsigned engine);

@@ -41,9 +41,9 @@ static void print_list(void)
     for (size_t i = 0; ntk_example_at(i); i++) {
         const struct ntk_example *example = ntk_example_at(i);
 
-        printf("%-13s %s\n", example->name, example->summary);
+        printf("%-14s %s\n", example->name, example->summary);
         if (example->size_meaning) {
-            printf("%-13s   --size: %s (default %llu)\n", "", example->size_meaning,
+            printf("%-14s   --size: %s (default %llu)\n", "", example->size_meaning,
                    (unsigned long long)example->size_default);
         }
     }

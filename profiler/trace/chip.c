@@ -14,11 +14,11 @@ enum generation {
 
 static const struct {
     uint32_t rows, columns, pe_mhz, base_mhz;
-    double hbm_bytes_per_second;
+    double hbm_bytes_per_second, dma_bytes_per_us;
 } generations[GENERATION_COUNT] = {
 #define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe, dve, act, pool, base, sbuf, psum, \
-                            stack_bytes_per_second, ...)                                       \
-    { rows, columns, pe, base, (double)(stack_bytes_per_second) },
+                            stack_bytes_per_second, dma_engines, dma_rate)                     \
+    { rows, columns, pe, base, (double)(stack_bytes_per_second), dma_rate },
 #include "shared/abi/machine.def"
 };
 
@@ -60,6 +60,7 @@ bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
             .hbm_bytes_per_second = generations[g].hbm_bytes_per_second,
             .core_flops_per_second =
                 2.0 * generations[g].rows * generations[g].columns * generations[g].pe_mhz * 1e6,
+            .dma_bytes_per_second = generations[g].dma_bytes_per_us * 1e6,
         };
         return true;
     }

@@ -16,6 +16,7 @@ struct ntk_chip {
     uint32_t base_mhz;            /* unit of cycle counts */
     double hbm_bytes_per_second;  /* of one memory stack */
     double core_flops_per_second; /* peak of one physical core */
+    double dma_bytes_per_second;  /* of one DMA engine */
 };
 
 /* False for an instance type of no known family; "trn2.any" is of the family of trn2. */

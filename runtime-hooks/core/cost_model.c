@@ -5,28 +5,22 @@
 
 #define PARTITIONS 128
 
-/* Of one DMA engine, in bytes per microsecond, per generation. */
-#define DMA_RATE_V1 17000
-#define DMA_RATE_V2 17000
-#define DMA_RATE_V3 23000
-#define DMA_RATE_V4 33000
-
 enum { NUMBER_V1 = 1, NUMBER_V2, NUMBER_V3, NUMBER_V4 };
 
 static const struct ntk_engine_core_spec specs[] = {
-#define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe_mhz, dve_mhz, act_mhz, pool_mhz, \
-                            sp_mhz, sbuf_bytes, psum_bytes, stack_rate, dma_engines)         \
-    { .generation = NUMBER_##symbol,                                                         \
-      .name = arch,                                                                          \
-      .pe_rows = rows,                                                                       \
-      .pe_columns = columns,                                                                 \
-      .clock_mhz = { pe_mhz, act_mhz, pool_mhz, dve_mhz, sp_mhz },                           \
-      .partition_count = PARTITIONS,                                                         \
-      .sbuf_partition_bytes = (sbuf_bytes) / PARTITIONS,                                     \
-      .psum_partition_bytes = (psum_bytes) / PARTITIONS,                                     \
-      .dma_engine_count = dma_engines,                                                       \
-      .dma_bytes_per_us = DMA_RATE_##symbol,                                                 \
-      .tensor_peak_flops = 2e6 * (rows) * (columns) * (pe_mhz),                              \
+#define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe_mhz, dve_mhz, act_mhz, pool_mhz,   \
+                            sp_mhz, sbuf_bytes, psum_bytes, stack_rate, dma_engines, dma_rate) \
+    { .generation = NUMBER_##symbol,                                                           \
+      .name = arch,                                                                            \
+      .pe_rows = rows,                                                                         \
+      .pe_columns = columns,                                                                   \
+      .clock_mhz = { pe_mhz, act_mhz, pool_mhz, dve_mhz, sp_mhz },                             \
+      .partition_count = PARTITIONS,                                                           \
+      .sbuf_partition_bytes = (sbuf_bytes) / PARTITIONS,                                       \
+      .psum_partition_bytes = (psum_bytes) / PARTITIONS,                                       \
+      .dma_engine_count = dma_engines,                                                         \
+      .dma_bytes_per_us = dma_rate,                                                            \
+      .tensor_peak_flops = 2e6 * (rows) * (columns) * (pe_mhz),                                \
       .hbm_bytes_per_second = stack_rate },
 #include "shared/abi/machine.def"
 };

@@ -37,6 +37,14 @@ holds 'any(.idle.engines[].waits[]; .reason == "engine" and .changed_by == "tens
 holds '."critical-path" | ([.resources[].path_ratio] | add) - 1 | fabs < 1e-6'
 holds '."critical-path".steps | .[0].start_ns == 0 and ([.[1:][].start_ns] == [.[:-1][].end_ns])'
 holds '."critical-path" | .steps[-1].end_ns == .total_ns'
+holds '[.top.layers[].name] | contains(["load", "scores", "softmax", "transpose", "weigh", "store"])'
+holds '."critical-path".total_ns as $t | ([.top.layers[].path_ns] | add) - $t | fabs < 0.1'
+holds '.top.operations as $o | ([$o[].flops] | add) == ([.top.layers[].flops] | add)'
+holds '.tensors | map(select(.name == "q"))[0] | .kind == "input" and .reload_ratio == 1'
+holds '.dma | ([.queues[].bytes] | add) == .total.bytes and .hbm_read_bytes + .hbm_write_bytes == .total.bytes'
+holds 'all(.dma.queues[]; .efficiency_ratio > 0 and .efficiency_ratio <= 1)'
+holds '.roofline.total | .bound == "memory" and .roofline_ratio > 0 and .roofline_ratio < 1'
+holds '.roofline.layers | map(select(.layer == "scores"))[0].bound == "compute"'
 
 # Without the NEFF queues have no names.
 analyze 0 -s a.ntff --json idle
@@ -44,6 +52,10 @@ holds 'keys == ["idle"]'
 holds 'any(.idle.engines[].waits[]; .reason == "dma") and all(.idle.engines[].waits[]; .queue == null)'
 analyze 0 -s a.ntff critical-path
 grep -q '^No layers' printed || complain "does not say that there are no layers"
+analyze 0 -s a.ntff tensors
+grep -q '^Not known: names of tensors need the NEFF' printed || complain "does not say that there are no tensors"
+analyze 0 -s a.ntff --json tensors
+holds '. == { "tensors": null }'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
 [ ! -s printed ] || complain "prints beside the file"
 analyze 0 --list

@@ -6,6 +6,9 @@
  * taken 128 at a time: the scores of a tile are products of at most 512 keys, the row maximum and the
  * exponential with its running sum make the softmax, and the weights are transposed 128 x 128 so that
  * the keys come onto the partitions for the product with v. The division by the sum comes last.
+ *
+ * The slow form does what a program does whose scores and softmax are two kernels: the scores of each tile go
+ * to device memory and come back before their softmax.
  */
 #include <math.h>
 
@@ -15,6 +18,15 @@ enum { WIDTH = 64, OUT_BANK = 6, TRANSPOSE_BANK = 4 };
 
 struct places { /* in the state buffer */
     uint64_t q, k, v, weights, turned, maximum, sum, result;
+    uint64_t spilt, reloaded; /* of the slow form */
+};
+
+enum { TILES_MAX = 16 };
+
+struct spill {
+    uint32_t queue, var;
+    ntk_neff_token stores[TILES_MAX], loads[TILES_MAX]; /* by tile, of the first round */
+    ntk_neff_token stored; /* the last one: its source may be overwritten */
 };
 
 struct attention {
@@ -24,6 +36,8 @@ struct attention {
     uint64_t length;
     uint64_t tiles;
     struct places at;
+    bool is_slow;
+    struct spill spill;
 };
 
 /* Two columns, for even and odd tiles. */
@@ -36,6 +50,7 @@ static ntk_neff_token scores(const struct attention *a, uint64_t tile, struct nt
 {
     ntk_neff_token done = 0;
 
+    ntk_neff_kernel_layer(a->kernel, "scores");
     for (uint64_t first = 0; first < a->length; first += NTK_ISA_MOVING_MAX) {
         uint64_t count =
             a->length - first < NTK_ISA_MOVING_MAX ? a->length - first : NTK_ISA_MOVING_MAX;
@@ -49,21 +64,55 @@ static ntk_neff_token scores(const struct attention *a, uint64_t tile, struct nt
     return done;
 }
 
+/* The scores of a tile to device memory and back. */
+static ntk_neff_token spill_and_reload(struct attention *a, uint64_t tile, bool is_first,
+                                       ntk_neff_token scored, ntk_neff_token reloaded_free)
+{
+    uint64_t row = a->length * 4;
+    struct spill *spill = &a->spill;
+    ntk_neff_token copied;
+
+    ntk_neff_kernel_layer(a->kernel, "spill scores");
+    copied = kit_copy(a->kernel, NTK_ISA_ENGINE_ACT,
+                      ntk_isa_sbuf(a->at.spilt, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32),
+                      ntk_isa_psum(0, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32),
+                      NTK_AFTER(scored, spill->stored));
+    spill->stored =
+        is_first ? ntk_neff_kernel_store(a->kernel, spill->queue, spill->var, tile * KIT_P * row,
+                                         row, KIT_P, a->at.spilt, row, NTK_AFTER(copied))
+                 : ntk_neff_kernel_dma_again(a->kernel, spill->stores[tile], NTK_AFTER(copied));
+    ntk_neff_kernel_layer(a->kernel, "reload scores");
+    ntk_neff_token loaded =
+        is_first ? ntk_neff_kernel_load(a->kernel, spill->queue, spill->var, tile * KIT_P * row,
+                                        row, KIT_P, a->at.reloaded, row,
+                                        NTK_AFTER(spill->stored, reloaded_free))
+                 : ntk_neff_kernel_dma_again(a->kernel, spill->loads[tile],
+                                             NTK_AFTER(spill->stored, reloaded_free));
+    if (is_first) {
+        spill->stores[tile] = spill->stored;
+        spill->loads[tile] = loaded;
+    }
+    return loaded;
+}
+
 /* exp((score - maximum) / 8) and its sum in each row. */
 static ntk_neff_token softmax(const struct attention *a, uint64_t tile, ntk_neff_token scored,
                               ntk_neff_token weights_free)
 {
     const float scale = 1.0F / sqrtf((float)WIDTH);
-    struct ntk_isa_operand psum = ntk_isa_psum(0, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32);
+    struct ntk_isa_operand scores =
+        a->is_slow ? ntk_isa_sbuf(a->at.reloaded, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32)
+                   : ntk_isa_psum(0, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32);
     struct ntk_isa_instr reduce = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_REDUCE);
     struct ntk_isa_instr exponential = ntk_isa_instr_make(NTK_ISA_OP_ACTIVATION_REDUCE);
     ntk_neff_token maximum;
 
+    ntk_neff_kernel_layer(a->kernel, "softmax");
     reduce.op0 = NTK_ISA_ALU_MAXIMUM;
     reduce.axis_count = 1;
     reduce.op_flags = NTK_ISA_OPF_NEGATE;
     reduce.operand[NTK_ISA_DST] = column(a->at.maximum, tile);
-    reduce.operand[NTK_ISA_SRC0] = psum;
+    reduce.operand[NTK_ISA_SRC0] = scores;
     ntk_neff_kernel_emit(a->kernel, NTK_ISA_ENGINE_DVE, &reduce, NTK_AFTER(scored));
     maximum = kit_scalar(a->kernel, NTK_ISA_ALU_MULTIPLY, column(a->at.maximum, tile),
                          column(a->at.maximum, tile), kit_none(), scale, NTK_AFTER_NONE);
@@ -74,7 +123,7 @@ static ntk_neff_token softmax(const struct attention *a, uint64_t tile, ntk_neff
     exponential.reduce_cmd = NTK_ISA_REDUCE_RESET_REDUCE;
     exponential.operand[NTK_ISA_DST] =
         ntk_isa_sbuf(a->at.weights, KIT_P, (uint32_t)a->length, a->dtype);
-    exponential.operand[NTK_ISA_SRC0] = psum;
+    exponential.operand[NTK_ISA_SRC0] = scores;
     exponential.operand[NTK_ISA_SRC1] = column(a->at.maximum, tile);
     exponential.operand[NTK_ISA_DST2] = column(a->at.sum, tile);
     return ntk_neff_kernel_emit(a->kernel, NTK_ISA_ENGINE_ACT, &exponential,
@@ -88,6 +137,7 @@ static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
     ntk_neff_token copied[2] = { 0, 0 };
     ntk_neff_token last = 0;
 
+    ntk_neff_kernel_layer(a->kernel, "transpose");
     for (uint64_t k = 0; k < a->tiles; k++) {
         struct ntk_isa_operand psum = ntk_isa_psum(
             (TRANSPOSE_BANK + k % 2) * NTK_ISA_PSUM_BANK_BYTES, KIT_P, KIT_P, a->dtype);
@@ -104,9 +154,11 @@ static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
     return last;
 }
 
-void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_example_options *options)
+static void build_attention(struct ntk_neff_build *build, const struct ntk_example_options *options,
+                            bool is_slow)
 {
     struct attention a = { .kernel = ntk_neff_build_kernel(build, "attention"),
+                           .is_slow = is_slow,
                            .dtype = options->dtype,
                            .size = ntk_dtype_bytes((unsigned)options->dtype),
                            .length = options->size,
@@ -123,8 +175,8 @@ void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_exampl
         ntk_neff_kernel_queue(a.kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
     uint32_t out_queue =
         ntk_neff_kernel_queue(a.kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
-    ntk_neff_token loads[3 + 16] = { 0 };
-    ntk_neff_token groups[16] = { 0 };
+    ntk_neff_token loads[3 + TILES_MAX] = { 0 };
+    ntk_neff_token groups[TILES_MAX] = { 0 };
     ntk_neff_token stores[2] = { 0, 0 };
     ntk_neff_token weights_free = 0; /* the tensor engine has read them */
     ntk_neff_token scores_free = 0;  /* the exponential has read them */
@@ -139,6 +191,13 @@ void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_exampl
                             .maximum = kit_take(&space, 8),
                             .sum = kit_take(&space, 8),
                             .result = kit_take(&space, 2 * WIDTH * 4) };
+    if (is_slow) {
+        a.at.spilt = kit_take(&space, a.length * 4);
+        a.at.reloaded = kit_take(&space, a.length * 4);
+        a.spill.var = ntk_neff_kernel_tmp(a.kernel, "scores", a.length * a.length * 4);
+        a.spill.queue = ntk_neff_kernel_queue(a.kernel, "qActSpillReload0", NTK_ISA_ENGINE_ACT,
+                                              NTK_NEFF_QUEUE_DATA, 16);
+    }
 
     if (space.used > KIT_SBUF_BYTES) {
         ntk_neff_build_fail(build, "a sequence of this length needs more than the state buffer");
@@ -147,6 +206,7 @@ void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_exampl
     for (uint64_t r = 0; r < options->repeat; r++) {
         ntk_neff_token loaded = 0;
 
+        ntk_neff_kernel_layer(a.kernel, "load");
         for (uint64_t i = 0; i < 2 + a.tiles; i++) {
             if (r > 0) {
                 loads[i] = ntk_neff_kernel_dma_again(a.kernel, loads[i], NTK_AFTER(all_read));
@@ -166,11 +226,15 @@ void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_exampl
             struct ntk_isa_instr reciprocal = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
             uint64_t result_at = a.at.result + tile % 2 * WIDTH * 4;
             ntk_neff_token scored = scores(&a, tile, NTK_AFTER(loaded, scores_free));
+            if (is_slow) {
+                scored = spill_and_reload(&a, tile, r == 0, scored, scores_free);
+            }
             ntk_neff_token weighed = softmax(&a, tile, scored, weights_free);
             ntk_neff_token turned = turn(&a, weighed, all_read);
             ntk_neff_token scaled;
 
             scores_free = weighed;
+            ntk_neff_kernel_layer(a.kernel, "weigh");
             for (uint64_t key = 0; key < a.tiles; key++) {
                 all_read = kit_matmul(
                     a.kernel, psum,
@@ -186,6 +250,7 @@ void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_exampl
                                 ntk_isa_sbuf(result_at, KIT_P, WIDTH, NTK_DTYPE_FLOAT32), psum,
                                 column(a.at.sum, tile), 0, NTK_AFTER(all_read, stores[tile % 2]));
             out_free = scaled;
+            ntk_neff_kernel_layer(a.kernel, "store");
             groups[tile] =
                 r == 0 ? ntk_neff_kernel_store(a.kernel, out_queue, out, tile * KIT_P * WIDTH * 4,
                                                WIDTH * 4, KIT_P, result_at, WIDTH * 4,
@@ -194,4 +259,15 @@ void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_exampl
             stores[tile % 2] = groups[tile];
         }
     }
+}
+
+void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_example_options *options)
+{
+    build_attention(build, options, false);
+}
+
+void ntk_example_attention_slow(struct ntk_neff_build *build,
+                                const struct ntk_example_options *options)
+{
+    build_attention(build, options, true);
 }

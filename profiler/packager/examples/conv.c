@@ -76,9 +76,11 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
                             "an image of this size and dtype needs more than the state buffer");
         return;
     }
+    ntk_neff_kernel_layer(kernel, "input");
     framed_zero = kit_memset(
         kernel, NTK_ISA_ENGINE_DVE,
         ntk_isa_sbuf(image_at, IN_CHANNELS, (uint32_t)(framed * framed), dtype), 0, NTK_AFTER_NONE);
+    ntk_neff_kernel_layer(kernel, "weights");
     for (uint64_t tap = 0; tap < TAPS; tap++) {
         ntk_neff_kernel_load(kernel, weight_queue, weights_var, tap * IN_CHANNELS * tap_bytes,
                              tap_bytes, IN_CHANNELS, weights_at + tap * tap_bytes, tap_bytes,
@@ -90,9 +92,11 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
     for (uint64_t r = 0; r < options->repeat; r++) {
         ntk_neff_token activated = 0;
 
+        ntk_neff_kernel_layer(kernel, "input");
         image_in = r == 0 ? ntk_neff_kernel_dma(kernel, in_queue, &load, NTK_AFTER(framed_zero))
                           : ntk_neff_kernel_dma_again(kernel, image_in, NTK_AFTER(image_read));
         for (uint64_t first = 0; first < side; first += block_rows) {
+            ntk_neff_kernel_layer(kernel, "conv");
             uint64_t rows = side - first < block_rows ? side - first : block_rows;
             uint64_t bank = blocks++ % 2;
             struct ntk_isa_operand psum = ntk_isa_psum(bank * NTK_ISA_PSUM_BANK_BYTES, OUT_CHANNELS,
@@ -111,6 +115,7 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
                     moving, tap > 0,
                     tap == 0 ? NTK_AFTER(image_in, weights_in, bank_free[bank]) : NTK_AFTER_NONE);
             }
+            ntk_neff_kernel_layer(kernel, "relu");
             activated = kit_activation(
                 kernel, NTK_ISA_ACT_RELU,
                 ntk_isa_sbuf(result_at + first * side * 4, OUT_CHANNELS, (uint32_t)(rows * side),
@@ -119,6 +124,7 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
                 first == 0 ? NTK_AFTER(image_read, stored) : NTK_AFTER(image_read));
             bank_free[bank] = activated;
         }
+        ntk_neff_kernel_layer(kernel, "output");
         stored = r == 0
                      ? ntk_neff_kernel_store(kernel, out_queue, result, 0, row_bytes, OUT_CHANNELS,
                                              result_at, row_bytes, NTK_AFTER(activated))

@@ -47,6 +47,8 @@ struct ntk_isa_operand kit_none(void);
 void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_options *options);
 void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_options *options);
 void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_attention_slow(struct ntk_neff_build *build,
+                                const struct ntk_example_options *options);
 void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_options *options);
 void ntk_example_nan(struct ntk_neff_build *build, const struct ntk_example_options *options);
 void ntk_example_oob(struct ntk_neff_build *build, const struct ntk_example_options *options);

@@ -43,6 +43,7 @@ static struct layer load_layer(struct mlp *m, const char *weights_name, const ch
     uint64_t row_bytes = outputs * m->size;
     uint32_t bias_var;
 
+    ntk_neff_kernel_layer(m->kernel, "weights");
     layer.var = ntk_neff_kernel_constant(m->kernel, weights_name, m->dtype, 2,
                                          (uint64_t[]){ inputs, outputs }, weights);
     bias_var = ntk_neff_kernel_constant(m->kernel, bias_name, NTK_DTYPE_FLOAT32, 1,
@@ -140,12 +141,14 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
     for (uint64_t r = 0; r < options->repeat; r++) {
         ntk_neff_token activated = 0;
 
+        ntk_neff_kernel_layer(m.kernel, "input");
         for (uint64_t k = 0; k < in_tiles; k++) {
             x_loads[k] = r == 0
                              ? ntk_neff_kernel_load(m.kernel, in_queue, x, k * KIT_P * row, row,
                                                     KIT_P, x_at + k * row, row, NTK_AFTER_NONE)
                              : ntk_neff_kernel_dma_again(m.kernel, x_loads[k], NTK_AFTER(x_read));
         }
+        ntk_neff_kernel_layer(m.kernel, "dense1");
         for (uint64_t j = 0; j < hidden_tiles; j++) {
             struct ntk_isa_operand psum;
             struct ntk_isa_operand bias =
@@ -162,12 +165,15 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
             struct ntk_isa_operand bias =
                 ntk_isa_sbuf(second.biases + 4 * j, KIT_P, 1, NTK_DTYPE_FLOAT32);
             uint64_t at = y_at + j * COLUMNS * 4;
+
+            ntk_neff_kernel_layer(m.kernel, "dense2");
             ntk_neff_token sum = product(&m, &second, j, hidden_at, NTK_AFTER(activated), &psum);
             ntk_neff_token added = kit_scalar(m.kernel, NTK_ISA_ALU_ADD,
                                               ntk_isa_sbuf(at, KIT_P, COLUMNS, NTK_DTYPE_FLOAT32),
                                               psum, bias, 0, NTK_AFTER(sum, y_stores[j]));
 
             released(&m, added);
+            ntk_neff_kernel_layer(m.kernel, "output");
             y_stores[j] =
                 r == 0
                     ? ntk_neff_kernel_store(m.kernel, out_queue, y, j * KIT_P * COLUMNS * 4,

@@ -151,6 +151,7 @@ void ntk_neff_build_destroy(struct ntk_neff_build *build)
         }
         free_tensors(&node->inputs);
         free_tensors(&node->outputs);
+        free(node->kernel.layer);
         free(node->name);
         free(node->function);
         free(node->library);
@@ -660,6 +661,12 @@ uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engin
     return (uint32_t)names->count;
 }
 
+void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name)
+{
+    free(kernel->layer);
+    kernel->layer = name && !failed(kernel->build) ? copy_text(kernel->build, name) : NULL;
+}
+
 /* ---- tokens: who waits for what ---- */
 
 static struct build_instr *instr_at(struct build_subgraph *subgraph, int engine, size_t index)
@@ -848,6 +855,9 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
         return 0;
     }
     added->instr = *instr;
+    if (kernel->layer && !instr->name_id) {
+        added->instr.name_id = ntk_neff_kernel_name(kernel, engine, kernel->layer);
+    }
     added->waits = waits;
     ntk_vec_init(&added->signals, sizeof(struct build_sync));
     token.index = subgraph->engines[engine].program.count - 1;
@@ -1021,6 +1031,7 @@ static void finish_subgraph(struct ntk_neff_kernel *kernel)
     struct build_subgraph *subgraph = &kernel->subgraphs[kernel->current];
     struct ntk_isa_instr notify = ntk_isa_instr_make(NTK_ISA_OP_NOTIFY);
 
+    ntk_neff_kernel_layer(kernel, NULL);
     notify.imm[0] = 1;
     for (int step = 0; step < NTK_ISA_ENGINE_COUNT; step++) {
         int e = (step + 1) % NTK_ISA_ENGINE_COUNT; /* PE is last */

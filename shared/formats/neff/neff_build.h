@@ -154,6 +154,10 @@ uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel);
 uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                               const char *name);
 
+/* Instructions and transfers without a name of their own that are appended from now on are of this layer:
+ * they get its name. NULL: of none. Profiles add up what layers cost. */
+void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name);
+
 /* Appends an instruction; its token stands for its end (dma_copy and dma_indirect_copy: for the data
  * having arrived). */
 ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,

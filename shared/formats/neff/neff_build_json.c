@@ -95,6 +95,7 @@ static void put_with_syncs(struct ntk_neff_build *build, struct ntk_buf *code, i
     for (size_t i = 0; i < waits_beside; i++) {
         struct ntk_isa_instr wait = wait_instr(ntk_vec_at(&item->waits, i));
 
+        wait.name_id = instr.name_id;
         put_instr(build, code, engine, &wait);
     }
     put_instr(build, code, engine, &instr);
@@ -102,6 +103,7 @@ static void put_with_syncs(struct ntk_neff_build *build, struct ntk_buf *code, i
         const struct build_sync *sync = ntk_vec_at(&item->signals, i);
         struct ntk_isa_instr signal = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
 
+        signal.name_id = instr.name_id;
         signal.signal_semaphore = sync->semaphore;
         signal.signal_value = sync->value;
         put_instr(build, code, engine, &signal);

@@ -101,6 +101,7 @@ struct ntk_neff_kernel {
     struct ntk_neff_build *build;
     struct build_node *node;
     uint32_t current;
+    char *layer; /* name of instructions without one; NULL: none */
     struct build_subgraph subgraphs[SUBGRAPHS_MAX];
 };
 

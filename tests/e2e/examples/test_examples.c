@@ -256,10 +256,10 @@ static void conv_agrees_with_plain_loops(void **state)
     run_conv(5, NTK_DTYPE_BFLOAT16, 4);
 }
 
-static void run_attention(size_t length, enum ntk_dtype dtype, uint64_t repeat)
+static void run_attention(const char *name, size_t length, enum ntk_dtype dtype, uint64_t repeat)
 {
     struct ntk_example_options options = { .size = length, .repeat = repeat, .dtype = dtype };
-    struct loaded l = load("attention", &options);
+    struct loaded l = load(name, &options);
     float *q = fill(&l, "q", 64 * length, dtype, 2);
     float *k = fill(&l, "k", 64 * length, dtype, 2);
     float *v = fill(&l, "v", 64 * length, dtype, 1);
@@ -278,10 +278,17 @@ static void run_attention(size_t length, enum ntk_dtype dtype, uint64_t repeat)
 static void attention_agrees_with_plain_loops(void **state)
 {
     (void)state;
-    run_attention(256, NTK_DTYPE_BFLOAT16, 1);
-    run_attention(128, NTK_DTYPE_FLOAT32, 2);
-    run_attention(640, NTK_DTYPE_FLOAT32, 1); /* scores in two PSUM banks */
-    run_attention(384, NTK_DTYPE_BFLOAT16, 3);
+    run_attention("attention", 256, NTK_DTYPE_BFLOAT16, 1);
+    run_attention("attention", 128, NTK_DTYPE_FLOAT32, 2);
+    run_attention("attention", 640, NTK_DTYPE_FLOAT32, 1); /* scores in two PSUM banks */
+    run_attention("attention", 384, NTK_DTYPE_BFLOAT16, 3);
+}
+
+static void slow_attention_agrees_too(void **state)
+{
+    (void)state;
+    run_attention("attention-slow", 256, NTK_DTYPE_BFLOAT16, 1);
+    run_attention("attention-slow", 640, NTK_DTYPE_FLOAT32, 2);
 }
 
 static void memcpy_copies_every_byte(void **state)
@@ -366,6 +373,7 @@ int main(void)
         cmocka_unit_test(mlp_agrees_with_plain_loops),
         cmocka_unit_test(conv_agrees_with_plain_loops),
         cmocka_unit_test(attention_agrees_with_plain_loops),
+        cmocka_unit_test(slow_attention_agrees_too),
         cmocka_unit_test(memcpy_copies_every_byte),
         cmocka_unit_test(the_cpu_node_gets_what_the_core_made),
         cmocka_unit_test(faulty_examples_end_as_they_promise),

@@ -149,6 +149,56 @@ static void equal_programs_give_equal_files(void **state)
     free(bytes[1]);
 }
 
+/* Instructions and transfers of a layer have its name, but for those with one of their own; the end of the
+ * program is of none. */
+static void layers_name_what_is_appended(void **state)
+{
+    struct ntk_neff_build *build = ntk_neff_build_create(NULL);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "k");
+    uint32_t x = ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t queue =
+        ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
+    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
+    struct ntk_isa_instr instr;
+    uint8_t *bytes;
+    size_t count;
+    size_t slots;
+
+    (void)state;
+    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_FLOAT32);
+    copy.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(256, 128, 64, NTK_DTYPE_FLOAT32);
+    ntk_neff_kernel_layer(kernel, "in");
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, x, 0, 256, 128, 256, 256, NTK_AFTER_NONE);
+    ntk_neff_kernel_layer(kernel, "double");
+    ntk_neff_token first = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER(in));
+    copy.name_id = ntk_neff_kernel_name(kernel, NTK_ISA_ENGINE_DVE, "own");
+    ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
+    ntk_neff_kernel_layer(kernel, NULL);
+    ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 512, 256, NTK_AFTER(first));
+    struct ntk_neff *neff = finish(build, &bytes, &count);
+    const struct ntk_neff_engine *dve = &neff->kelfs[0].subgraphs[0].engines[NTK_ISA_ENGINE_DVE];
+    const struct ntk_neff_engine *sp = &neff->kelfs[0].subgraphs[0].engines[NTK_ISA_ENGINE_SP];
+    size_t copies = 0;
+
+    for (size_t at = 0; at < dve->code_bytes; at += slots * NTK_ISA_SLOT_BYTES) {
+        assert_int_equal(ntk_isa_decode(dve->code + at, dve->code_bytes - at, NTK_ISA_ENGINE_DVE,
+                                        &instr, &slots, NULL),
+                         0);
+        if (instr.op == NTK_ISA_OP_TENSOR_COPY) {
+            assert_string_equal(dve->names[instr.name_id - 1], copies++ == 0 ? "double" : "own");
+        } else if (instr.op == NTK_ISA_OP_NOTIFY) {
+            assert_int_equal(instr.name_id, 0);
+        }
+    }
+    assert_int_equal(copies, 2);
+    assert_int_equal(sp->name_count, 1);
+    assert_string_equal(sp->names[0], "in");
+    ntk_neff_close(neff);
+    free(bytes);
+}
+
 static void logical_cores_of_two_get_an_idle_second_program(void **state)
 {
     struct ntk_neff_build_options options = { .lnc = 2 };
@@ -423,6 +473,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_built_reads_back),
         cmocka_unit_test(equal_programs_give_equal_files),
+        cmocka_unit_test(layers_name_what_is_appended),
         cmocka_unit_test(logical_cores_of_two_get_an_idle_second_program),
         cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
         cmocka_unit_test(pointers_and_tables_name_other_variables),

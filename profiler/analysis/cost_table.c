@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* cost_table - instructions in order of time, added to their layer, operation and slot. */
+#include "profiler/analysis/cost_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/hbm_traffic.h"
+#include "profiler/analysis/interval.h"
+#include "profiler/trace/walk.h"
+
+#define OPCODES 256
+
+struct group {
+    struct ntk_cost_row *rows;
+    struct ntk_cover *covers;
+    size_t count;
+};
+
+struct sums {
+    const struct ntk_program *program;
+    struct group layers, operations, instructions;
+    size_t *first_slots; /* of each core and engine in instructions */
+};
+
+static int group_init(struct group *group, size_t count)
+{
+    group->count = count;
+    group->rows = calloc(count + 1, sizeof *group->rows);
+    group->covers = calloc(count + 1, sizeof *group->covers);
+    return group->rows && group->covers ? 0 : -ENOMEM;
+}
+
+static void group_fini(struct group *group)
+{
+    free(group->rows);
+    free(group->covers);
+}
+
+static size_t instruction_at(const struct sums *sums, size_t core,
+                             const struct ntk_trace_instruction *instruction)
+{
+    return sums->first_slots[core * NTK_NTFF_ENGINE_COUNT + instruction->engine] +
+           instruction->slot;
+}
+
+static size_t operation_at(const struct ntk_trace_instruction *instruction)
+{
+    return (size_t)instruction->engine * OPCODES + instruction->opcode;
+}
+
+static void add(struct group *group, size_t at, const struct ntk_trace_instruction *instruction,
+                const struct ntk_slot_fact *fact)
+{
+    struct ntk_cost_row *row = &group->rows[at];
+
+    if (row->count++ == 0) {
+        row->start_ps = instruction->start_ps;
+        row->end_ps = instruction->end_ps;
+        row->engine = instruction->engine;
+        row->opcode = instruction->opcode;
+        row->slot = instruction->slot;
+        row->layer = fact->layer;
+    }
+    if (instruction->end_ps > row->end_ps) {
+        row->end_ps = instruction->end_ps;
+    }
+    if (instruction->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+        ntk_cover_add(&group->covers[at], instruction->start_ps, instruction->end_ps);
+    }
+    row->flops += fact->flops;
+    row->transpose_flops += fact->is_transpose ? fact->flops : 0;
+    row->read_bytes += fact->read_bytes;
+    row->write_bytes += fact->write_bytes;
+}
+
+/* Everything on the path is of a layer; of operations and instructions what they worked themselves. */
+static void add_path(struct sums *sums, const struct ntk_critical_path *path)
+{
+    const struct ntk_trace_core *core = &sums->program->trace->cores[path->core];
+
+    for (size_t i = 0; i < path->step_count; i++) {
+        const struct ntk_path_step *step = &path->steps[i];
+        int64_t step_ps = step->end_ps - step->start_ps;
+
+        sums->layers.rows[step->layer].path_ps += step_ps;
+        if (step->kind == NTK_PATH_INSTRUCTION) {
+            const struct ntk_trace_instruction *instruction =
+                &core->instructions[step->instruction];
+            sums->operations.rows[operation_at(instruction)].path_ps += step_ps;
+            sums->instructions.rows[instruction_at(sums, path->core, instruction)].path_ps +=
+                step_ps;
+        }
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct ntk_cost_row *x = a;
+    const struct ntk_cost_row *y = b;
+
+    if (x->active_ps != y->active_ps) {
+        return x->active_ps > y->active_ps ? -1 : 1;
+    }
+    if (x->layer != y->layer) {
+        return x->layer < y->layer ? -1 : 1;
+    }
+    if (x->core != y->core) {
+        return x->core < y->core ? -1 : 1;
+    }
+    if (x->engine != y->engine) {
+        return x->engine < y->engine ? -1 : 1;
+    }
+    return x->slot != y->slot ? (x->slot < y->slot ? -1 : 1) : (int)x->opcode - (int)y->opcode;
+}
+
+static int compare_layers(const void *a, const void *b)
+{
+    const struct ntk_cost_row *x = a;
+    const struct ntk_cost_row *y = b;
+
+    if (x->path_ps != y->path_ps) {
+        return x->path_ps > y->path_ps ? -1 : 1;
+    }
+    return compare(a, b);
+}
+
+/* Those that ran, or that lie on the path. */
+static void list_take(struct group *group, int (*order)(const void *a, const void *b),
+                      struct ntk_cost_list *out)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < group->count; i++) {
+        struct ntk_cost_row row = group->rows[i];
+
+        row.active_ps = group->covers[i].covered_ps;
+        row.instruction_ps = group->covers[i].sum_ps;
+        if (row.count || row.path_ps) {
+            group->rows[kept++] = row;
+        }
+    }
+    qsort(group->rows, kept, sizeof *group->rows, order);
+    out->rows = group->rows;
+    out->count = kept;
+    group->rows = NULL;
+}
+
+static int sums_init(struct sums *sums)
+{
+    const struct ntk_trace *trace = sums->program->trace;
+    size_t slots = 0;
+
+    sums->first_slots =
+        calloc(trace->core_count * NTK_NTFF_ENGINE_COUNT + 1, sizeof *sums->first_slots);
+    if (!sums->first_slots) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < trace->core_count * NTK_NTFF_ENGINE_COUNT; i++) {
+        const struct ntk_ntff_buffer *buffer =
+            trace->cores[i / NTK_NTFF_ENGINE_COUNT].ntff->engine_buffers[i % NTK_NTFF_ENGINE_COUNT];
+
+        sums->first_slots[i] = slots;
+        slots += buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
+    }
+    int ret = group_init(&sums->layers, sums->program->layer_count);
+    ret = ret ? ret : group_init(&sums->operations, (size_t)NTK_NTFF_ENGINE_COUNT * OPCODES);
+    return ret ? ret : group_init(&sums->instructions, slots);
+}
+
+int ntk_analysis_cost_table(const struct ntk_program *program, const struct ntk_critical_path *path,
+                            struct ntk_cost_table *out_table)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct sums sums = { .program = program };
+    struct ntk_cost_table table = { .has_path = path != NULL,
+                                    .flops_known = true,
+                                    .bytes_known = true };
+    struct ntk_walk walk;
+    struct ntk_walk_span span;
+    int ret = sums_init(&sums);
+
+    if (ret == 0) {
+        ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS);
+    }
+    while (ret == 0 && ntk_walk_next(&walk, &span)) {
+        size_t core = (size_t)(span.core - trace->cores);
+        size_t at = instruction_at(&sums, core, span.instruction);
+        const struct ntk_slot_fact *fact = ntk_program_fact(program, core, span.instruction);
+
+        add(&sums.layers, fact->layer, span.instruction, fact);
+        add(&sums.operations, operation_at(span.instruction), span.instruction, fact);
+        add(&sums.instructions, at, span.instruction, fact);
+        sums.instructions.rows[at].core = core;
+        table.flops_known = table.flops_known &&
+                            (fact->has_flops || span.instruction->opcode != NTK_NTFF_OPCODE_MATMUL);
+        table.bytes_known = table.bytes_known && (fact->has_bytes || !fact->is_transfer);
+    }
+    if (ret == 0) {
+        for (size_t l = 0; l < sums.layers.count; l++) {
+            sums.layers.rows[l].layer = (uint32_t)l;
+        }
+        if (path) {
+            add_path(&sums, path);
+        }
+        list_take(&sums.layers, compare_layers, &table.layers);
+        list_take(&sums.operations, compare, &table.operations);
+        list_take(&sums.instructions, compare, &table.instructions);
+        *out_table = table;
+    }
+    group_fini(&sums.layers);
+    group_fini(&sums.operations);
+    group_fini(&sums.instructions);
+    free(sums.first_slots);
+    return ret;
+}
+
+void ntk_cost_table_fini(struct ntk_cost_table *table)
+{
+    free(table->layers.rows);
+    free(table->operations.rows);
+    free(table->instructions.rows);
+    *table = (struct ntk_cost_table){ 0 };
+}

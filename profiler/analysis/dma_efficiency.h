@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dma_efficiency - how well did each DMA queue use the engines that worked for it?
+ *
+ * A queue is one name of the capture on one core, over all DMA engines; rings without a name are told by
+ * their kind. busy_ps adds up the packet times of all engines, so bytes / (busy_ps x rate of an engine) is the
+ * share of what these engines could have moved meanwhile; the rest is wasted_bytes. Packets of 4 bytes and
+ * fewer are semaphore writes; below NTK_DMA_SMALL_BYTES the overhead of a packet weighs, below
+ * NTK_DMA_POOR_BYTES it dominates.
+ *
+ * Pure: trace to result; -ENOMEM.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_DMA_EFFICIENCY_H
+#define NTK_PROFILER_ANALYSIS_DMA_EFFICIENCY_H
+
+#include "profiler/trace/trace.h"
+
+#define NTK_DMA_SEMAPHORE_BYTES 4 /* a packet of this size at most is no data */
+#define NTK_DMA_POOR_BYTES 256
+#define NTK_DMA_SMALL_BYTES 2048
+#define NTK_DMA_FULL_BYTES 4096 /* from here on a packet reaches the full rate */
+
+enum ntk_dma_size {
+    NTK_DMA_SIZE_SEMAPHORE,
+    NTK_DMA_SIZE_POOR,
+    NTK_DMA_SIZE_SMALL,
+    NTK_DMA_SIZE_MEDIUM,
+    NTK_DMA_SIZE_FULL,
+    NTK_DMA_SIZE_COUNT
+};
+
+struct ntk_dma_queue_row {
+    size_t core;       /* index in the trace */
+    const char *name;  /* as in the file; NULL: a ring without a name */
+    uint8_t dma_class; /* enum ntk_trace_dma_class */
+    unsigned engine_count;
+    uint64_t packet_count, bytes_count;
+    uint64_t size_counts[NTK_DMA_SIZE_COUNT]; /* packets */
+    uint64_t size_bytes[NTK_DMA_SIZE_COUNT];
+    int64_t active_ps; /* overlaps counted once */
+    int64_t busy_ps;   /* sum over engines */
+    bool has_rate;     /* the machine is known */
+    double efficiency; /* 0 to 1 */
+    double wasted_bytes;
+};
+
+struct ntk_dma_efficiency {
+    double engine_bytes_per_second; /* peak of one engine; 0: not known */
+    bool has_spill;                 /* there are spill queues */
+    uint64_t spill_bytes;           /* moved by queues called SpillReload, both ways */
+    struct ntk_dma_queue_row total; /* name NULL */
+    size_t row_count;
+    struct ntk_dma_queue_row *rows; /* the longest active first */
+};
+
+int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
+                                struct ntk_dma_efficiency *out_efficiency);
+void ntk_dma_efficiency_fini(struct ntk_dma_efficiency *efficiency);
+/* "4 bytes or fewer" ... */
+const char *ntk_dma_size_name(enum ntk_dma_size size);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tensor_traffic - which tensors were read and written in device memory, how often, how much more than their
+ * size?
+ *
+ * Needs the NEFF, whose descriptors and variables name them. -ENODATA when transfers ran that name no tensor:
+ * without a NEFF, and in a vendor's program, whose names are not known.
+ * Pure: trace to result; -ENOMEM.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H
+#define NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H
+
+#include "profiler/analysis/program.h"
+
+struct ntk_tensor_row {
+    const char *name; /* the NEFF's */
+    const char *kind; /* "input", "output", "weight", "scratch" */
+    uint64_t size_bytes;
+    uint64_t read_bytes, write_bytes;
+    uint64_t read_count, write_count; /* transfers */
+    bool has_reload;
+    double reload_ratio; /* read_bytes / size_bytes: above 1 it was loaded more than once */
+};
+
+struct ntk_tensor_traffic {
+    size_t row_count;
+    struct ntk_tensor_row *rows; /* the most bytes first */
+};
+
+int ntk_analysis_tensor_traffic(const struct ntk_program *program,
+                                struct ntk_tensor_traffic *out_traffic);
+void ntk_tensor_traffic_fini(struct ntk_tensor_traffic *traffic);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: a trace put together by hand with a loaded, a multiplied and an activated layer; costs, roofline and
+ * tensors follow from it by hand.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/cost_table.h"
+#include "profiler/analysis/roofline.h"
+#include "profiler/analysis/tensor_traffic.h"
+#include "tests/support/hand_trace.h"
+
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+
+struct answers {
+    struct ntk_program *program;
+    struct ntk_dependencies dependencies;
+    struct ntk_critical_path path;
+    struct ntk_cost_table costs;
+};
+
+/*
+ * SP loads x of 128 x 256 bytes twice (0-100, 300-400; layer "load"); PE multiplies 128 x 128 by 64 columns twice
+ * (200-500, layer "product") and transposes 64 columns (500-600, layer "turn"); 1000 ns in all. The load's data is there at 200.
+ */
+static void build(struct hand_trace *h, const char *instance_type)
+{
+    struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+    struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
+    struct ntk_isa_instr turn = ntk_isa_instr_make(NTK_ISA_OP_NC_TRANSPOSE);
+    static struct ntk_neff_var vars[2];
+
+    hand_trace_begin(h, 1, instance_type, 1000);
+    load.queue = (uint16_t)hand_trace_queue(h, 0, "qSPIO0", 20);
+    load.done_semaphore = 20;
+    load.done_value = 1;
+    load.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32);
+    load.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 64, 64, NTK_DTYPE_FLOAT32);
+    load.name_id = hand_trace_name(h, 0, NTK_ISA_ENGINE_SP, "load");
+    product.operand[NTK_ISA_DST] = ntk_isa_psum(0, 128, 64, NTK_DTYPE_FLOAT32);
+    product.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 128, NTK_DTYPE_BFLOAT16);
+    product.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_BFLOAT16);
+    product.wait_semaphore = 20;
+    product.wait_value = 1;
+    product.name_id = hand_trace_name(h, 0, NTK_ISA_ENGINE_PE, "product");
+    turn.operand[NTK_ISA_DST] = ntk_isa_psum(2048, 64, 128, NTK_DTYPE_BFLOAT16);
+    turn.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_BFLOAT16);
+    turn.name_id = hand_trace_name(h, 0, NTK_ISA_ENGINE_PE, "turn");
+    vars[0] = (struct ntk_neff_var){ .name = "SB", .type = NTK_NEFF_VAR_STATE_BUFFER };
+    vars[1] = (struct ntk_neff_var){
+        .name = "x", .type = NTK_NEFF_VAR_INPUT, .var_id = 1, .bytes_count = 32768
+    };
+    h->neff_subgraphs[0].vars = vars;
+    h->neff_subgraphs[0].var_count = 2;
+    uint32_t load_slot = hand_trace_open(h, 0, NTK_ISA_ENGINE_SP, &load);
+    uint32_t product_slot = hand_trace_open(h, 0, NTK_ISA_ENGINE_PE, &product);
+    uint32_t turn_slot = hand_trace_open(h, 0, NTK_ISA_ENGINE_PE, &turn);
+    hand_trace_run(h, 0, NTK_ISA_ENGINE_SP, load_slot, 0, 100);
+    hand_trace_run(h, 0, NTK_ISA_ENGINE_SP, load_slot, 300, 400);
+    hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 200);
+    hand_trace_run(h, 0, NTK_ISA_ENGINE_PE, product_slot, 200, 400);
+    hand_trace_run(h, 0, NTK_ISA_ENGINE_PE, product_slot, 300, 500);
+    hand_trace_run(h, 0, NTK_ISA_ENGINE_PE, turn_slot, 500, 600);
+    hand_trace_end(h);
+}
+
+static void ask(struct hand_trace *h, struct answers *a)
+{
+    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
+    assert_int_equal(ntk_analysis_dependencies(a->program, &a->dependencies), 0);
+    assert_int_equal(ntk_analysis_critical_path(a->program, &a->dependencies, &a->path), 0);
+    assert_int_equal(ntk_analysis_cost_table(a->program, &a->path, &a->costs), 0);
+}
+
+static void done(struct hand_trace *h, struct answers *a)
+{
+    ntk_cost_table_fini(&a->costs);
+    ntk_critical_path_fini(&a->path);
+    ntk_dependencies_fini(&a->dependencies);
+    ntk_program_destroy(a->program);
+    hand_trace_fini(h);
+}
+
+static const struct ntk_cost_row *layer(const struct answers *a, const char *name)
+{
+    for (size_t i = 0; i < a->costs.layers.count; i++) {
+        if (strcmp(a->program->layers[a->costs.layers.rows[i].layer], name) == 0) {
+            return &a->costs.layers.rows[i];
+        }
+    }
+    fail_msg("no layer %s", name);
+    return NULL;
+}
+
+#define PRODUCT_FLOPS (2ull * 128 * 128 * 64)
+
+static void costs_follow_from_the_trace(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    build(&h, "trn2.3xlarge");
+    ask(&h, &a);
+
+    assert_true(a.costs.flops_known);
+    assert_true(a.costs.bytes_known);
+    const struct ntk_cost_row *product = layer(&a, "product");
+    assert_int_equal(product->count, 2);
+    assert_int_equal(product->instruction_ps, NS(400));
+    assert_int_equal(product->active_ps, NS(300)); /* overlap once */
+    assert_int_equal(product->path_ps, NS(300));
+    assert_int_equal(product->start_ps, NS(200));
+    assert_int_equal(product->end_ps, NS(500));
+    assert_int_equal(product->flops, 2 * PRODUCT_FLOPS);
+    assert_int_equal(product->transpose_flops, 0);
+    const struct ntk_cost_row *load = layer(&a, "load");
+    assert_int_equal(load->read_bytes, 2 * 32768);
+    assert_int_equal(load->write_bytes, 0);
+    assert_int_equal(load->path_ps, NS(200)); /* the instruction, then its transfer */
+    const struct ntk_cost_row *turn = layer(&a, "turn");
+    assert_int_equal(turn->flops, turn->transpose_flops);
+    assert_true(turn->flops > 0);
+    /* Operations and instructions have the same sums. */
+    assert_int_equal(a.costs.operations.rows[0].opcode, NTK_NTFF_OPCODE_MATMUL);
+    assert_int_equal(a.costs.operations.rows[0].count, 3);
+    assert_int_equal(a.costs.operations.rows[0].flops, 2 * PRODUCT_FLOPS + turn->flops);
+    assert_int_equal(a.costs.instructions.count, 3);
+    assert_int_equal(a.costs.instructions.rows[0].active_ps, NS(300));
+    done(&h, &a);
+}
+
+static void the_roofline_has_least_times_and_bounds(void **state)
+{
+    const double peak = 2.0 * 128 * 128 * 2.4e9;
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_roofline roofline;
+
+    (void)state;
+    build(&h, "trn2.3xlarge");
+    ask(&h, &a);
+    assert_int_equal(ntk_analysis_roofline(a.program, &a.costs, &roofline), 0);
+
+    assert_true(fabs(roofline.ridge - peak / 716e9) < 1e-9);
+    assert_int_equal(roofline.total.flops, 2 * PRODUCT_FLOPS); /* no transposes */
+    assert_int_equal(roofline.total.bytes, 65536);
+    assert_int_equal(roofline.total.bound, NTK_ROOFLINE_MEMORY);
+    assert_true(fabs(roofline.total.intensity - 2.0 * PRODUCT_FLOPS / 65536) < 1e-9);
+    assert_true(fabs(roofline.total.least_ps - 65536 / 716e9 * 1e12) < 1e-3);
+    assert_true(fabs(roofline.total.ratio - roofline.total.least_ps / 1e6) < 1e-9);
+    bool is_found = false;
+    for (size_t i = 0; i < roofline.row_count; i++) {
+        const struct ntk_roofline_row *row = &roofline.rows[i];
+        if (strcmp(a.program->layers[row->layer], "product") == 0) {
+            is_found = true;
+            assert_int_equal(row->bound, NTK_ROOFLINE_COMPUTE);
+            assert_false(row->has_intensity); /* it moves nothing */
+            assert_true(fabs(row->ratio - 2.0 * PRODUCT_FLOPS / peak / 300e-9) < 1e-9);
+        } else if (strcmp(a.program->layers[row->layer], "turn") == 0) {
+            assert_int_equal(row->bound, NTK_ROOFLINE_NONE);
+            assert_false(row->has_ratio);
+        }
+    }
+    assert_true(is_found);
+    ntk_roofline_fini(&roofline);
+    done(&h, &a);
+}
+
+static void without_a_known_machine_there_is_no_roofline(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_roofline roofline;
+
+    (void)state;
+    build(&h, "m5.large");
+    ask(&h, &a);
+    assert_int_equal(ntk_analysis_roofline(a.program, &a.costs, &roofline), -ENODATA);
+    done(&h, &a);
+}
+
+static void tensors_are_counted_with_their_reloads(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_tensor_traffic tensors;
+
+    (void)state;
+    build(&h, "trn2.3xlarge");
+    ask(&h, &a);
+    assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), 0);
+    assert_int_equal(tensors.row_count, 1);
+    assert_string_equal(tensors.rows[0].name, "x");
+    assert_string_equal(tensors.rows[0].kind, "input");
+    assert_int_equal(tensors.rows[0].read_count, 2);
+    assert_int_equal(tensors.rows[0].read_bytes, 65536);
+    assert_true(tensors.rows[0].reload_ratio == 2);
+    ntk_tensor_traffic_fini(&tensors);
+
+    h.trace.neff = NULL; /* as without a NEFF */
+    assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), -ENODATA);
+    done(&h, &a);
+}
+
+/* A vendor's transfer names no tensor. */
+static void a_transfer_without_a_name_takes_the_tensors_away(void **state)
+{
+    static const uint8_t slot[64] = {
+        [0] = 0xb8, [1] = 0x10, [23] = 0x20, [32] = 1, [34] = 1, [36] = 8
+    };
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_tensor_traffic tensors;
+
+    (void)state;
+    build(&h, "trn2.3xlarge");
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_ACT, slot), 0,
+                   10);
+    hand_trace_end(&h);
+    ask(&h, &a);
+    assert_true(a.costs.bytes_known);
+    assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), -ENODATA);
+    done(&h, &a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs_follow_from_the_trace),
+        cmocka_unit_test(the_roofline_has_least_times_and_bounds),
+        cmocka_unit_test(without_a_known_machine_there_is_no_roofline),
+        cmocka_unit_test(tensors_are_counted_with_their_reloads),
+        cmocka_unit_test(a_transfer_without_a_name_takes_the_tensors_away),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

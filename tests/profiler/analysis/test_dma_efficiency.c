@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: packets put together by hand on two queues and a ring without a name. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/dma_efficiency.h"
+#include "tests/support/hand_trace.h"
+
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+
+static struct ntk_ntff_queue queues[] = {
+    { .engine = 0, .queue = 1, .name = "qSPIO0" },
+    { .engine = 1, .queue = 1, .name = "qSPIO0" },
+    { .engine = 0, .queue = 2, .name = "qActSpillReload0" },
+};
+
+static void queues_have_their_packets_sizes_and_rates(void **state)
+{
+    struct hand_trace h;
+    struct ntk_dma_efficiency dma;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    h.subgraphs[0].queues = queues;
+    h.subgraphs[0].queue_count = 3;
+    hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 4096, 0, 400);
+    hand_trace_packet(&h, 0, 1, 1, NTK_TRACE_DMA_IO, 2048, 200, 500);
+    hand_trace_packet(&h, 0, 1, 1, NTK_TRACE_DMA_IO, 4, 500, 510);
+    hand_trace_packet(&h, 0, 0, 2, NTK_TRACE_DMA_DATA, 100, 600, 700);
+    hand_trace_packet(&h, 0, 0, 2, NTK_TRACE_DMA_DATA, 512, 700, 800);
+    hand_trace_packet(&h, 0, 5, 14, NTK_TRACE_DMA_INSTRUCTION, 23000, 0, 100);
+    hand_trace_end(&h);
+    assert_int_equal(ntk_analysis_dma_efficiency(&h.trace, &dma), 0);
+
+    assert_int_equal(dma.row_count, 3);
+    assert_string_equal(dma.rows[0].name, "qSPIO0");
+    assert_int_equal(dma.rows[0].engine_count, 2);
+    assert_int_equal(dma.rows[0].packet_count, 3);
+    assert_int_equal(dma.rows[0].bytes_count, 6148);
+    assert_int_equal(dma.rows[0].active_ps, NS(510));
+    assert_int_equal(dma.rows[0].busy_ps, NS(710));
+    assert_int_equal(dma.rows[0].size_counts[NTK_DMA_SIZE_SEMAPHORE], 1);
+    assert_int_equal(dma.rows[0].size_counts[NTK_DMA_SIZE_MEDIUM], 1);
+    assert_int_equal(dma.rows[0].size_counts[NTK_DMA_SIZE_FULL], 1);
+    assert_true(fabs(dma.rows[0].efficiency - 6148 / (710 * 23.0)) < 1e-9);
+    assert_true(fabs(dma.rows[0].wasted_bytes - (710 * 23.0 - 6148)) < 1e-6);
+    assert_string_equal(dma.rows[1].name, "qActSpillReload0");
+    assert_int_equal(dma.rows[1].size_counts[NTK_DMA_SIZE_POOR], 1);
+    assert_int_equal(dma.rows[1].size_counts[NTK_DMA_SIZE_SMALL], 1);
+    assert_null(dma.rows[2].name);
+    assert_int_equal(dma.rows[2].dma_class, NTK_TRACE_DMA_INSTRUCTION);
+    assert_true(dma.rows[2].efficiency == 1); /* more than the published rate is all of it */
+    assert_true(dma.rows[2].wasted_bytes == 0);
+    assert_true(dma.has_spill);
+    assert_int_equal(dma.spill_bytes, 612);
+    assert_int_equal(dma.total.packet_count, 6);
+    assert_int_equal(dma.total.engine_count, 3);
+    assert_int_equal(dma.total.active_ps, NS(710));
+    ntk_dma_efficiency_fini(&dma);
+    hand_trace_fini(&h);
+}
+
+static void an_unknown_machine_has_no_rate(void **state)
+{
+    struct hand_trace h;
+    struct ntk_dma_efficiency dma;
+
+    (void)state;
+    hand_trace_begin(&h, 2, "m5.large", 1000);
+    hand_trace_packet(&h, 1, 0, 1, NTK_TRACE_DMA_DATA, 4096, 0, 400);
+    hand_trace_end(&h);
+    assert_int_equal(ntk_analysis_dma_efficiency(&h.trace, &dma), 0);
+    assert_int_equal(dma.row_count, 1);
+    assert_int_equal(dma.rows[0].core, 1);
+    assert_false(dma.rows[0].has_rate);
+    assert_false(dma.has_spill);
+    ntk_dma_efficiency_fini(&dma);
+    hand_trace_fini(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(queues_have_their_packets_sizes_and_rates),
+        cmocka_unit_test(an_unknown_machine_has_no_rate),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
