@@ -44,6 +44,16 @@ struct ntk_folder_options {
 /* The exit code, with everything told. */
 int ntk_profile_folder(const struct ntk_folder_options *options);
 
+/* The timeline page of a capture. */
+struct ntk_page_options {
+    const char *session;
+    const char *neff; /* NULL: none */
+    uint64_t port;
+    bool no_open;
+};
+/* Serves until SIGINT or SIGTERM. The exit code, with everything told. */
+int ntk_profile_page(const struct ntk_page_options *options);
+
 /* To the file, or to stdout with path NULL. 0, or 1 with the sentence printed. */
 int ntk_profile_put(const struct ntk_buf *text, const char *path);
 

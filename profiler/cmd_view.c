@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_view - a capture as a summary. */
+/* cmd_view - a capture as a summary, or as a page with its timeline. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profiler/cmd.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/output.h"
+#include "profiler/timeline/timeline_serve.h"
 #include "shared/base/opt.h"
 
 static const char *arg_neff;
 static const char *arg_session;
 static const char *arg_folder;
-static const char *arg_format = "summary-text";
+static const char *arg_format;
 static const char *arg_output;
 static bool arg_ignore_device;
 static bool arg_ignore_system;
+static uint64_t arg_port = UINT64_MAX; /* not given */
+static bool arg_no_open;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
@@ -25,9 +29,12 @@ static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "the NEFF that was captured: adds what only it knows" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "summary-text (default), summary-json or json" },
+      "page (default on a terminal), summary-text (default elsewhere), summary-json or json" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
+    { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
+      "of the page (3001); where it is taken, the next one that is free; 0: any" },
+    { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page, start no browser" },
     { 0, "ignore-device-profile", NULL, NTK_OPT_FLAG, &arg_ignore_device,
       "with -d: leave out captures" },
     { 0, "ignore-system-profile", NULL, NTK_OPT_FLAG, &arg_ignore_system,
@@ -81,13 +88,40 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
     return 0;
 }
 
+/* What the options mean when they name no format: who asks for a port or is at a terminal wants to look
+ * around; a script wants text, and no program that does not end. */
+static const char *default_format(void)
+{
+    bool wants_page = arg_port != UINT64_MAX || arg_no_open;
+
+    return !arg_folder && !arg_output && (wants_page || isatty(STDOUT_FILENO)) ? "page"
+                                                                               : "summary-text";
+}
+
+/* 0, or the exit code with the sentence printed. */
+static int check_page_options(bool is_page)
+{
+    if (arg_port != UINT64_MAX && arg_port > UINT16_MAX) {
+        return ntk_opt_usage_error(&program, "--port: no port is above 65535");
+    }
+    if (!is_page && (arg_port != UINT64_MAX || arg_no_open)) {
+        return ntk_opt_usage_error(&program, "--port and --no-open are for the page");
+    }
+    if (is_page && arg_output) {
+        return ntk_opt_usage_error(&program, "--output-file: the page is served, not written");
+    }
+    if (is_page && arg_folder) {
+        return ntk_opt_usage_error(&program, "the page shows one capture: -s FILE");
+    }
+    return 0;
+}
+
 int ntk_cmd_view(int argc, char **argv)
 {
     struct ntk_profile profile = { 0 };
     struct ntk_summary summary = { 0 };
     struct ntk_buf text = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
-    bool is_json = strcmp(arg_format, "summary-json") == 0;
     const struct ntk_export_format *format = NULL;
     int code;
 
@@ -96,6 +130,13 @@ int ntk_cmd_view(int argc, char **argv)
     }
     if (first < argc) {
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+    }
+    arg_format = arg_format ? arg_format : default_format();
+    bool is_json = strcmp(arg_format, "summary-json") == 0;
+    bool is_page = strcmp(arg_format, "page") == 0;
+    code = check_page_options(is_page);
+    if (code) {
+        return code;
     }
     if (arg_folder && (arg_session || arg_neff)) {
         return ntk_opt_usage_error(&program, "-d goes without -s and -n");
@@ -112,10 +153,17 @@ int ntk_cmd_view(int argc, char **argv)
     if (!arg_session && !arg_folder) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
     }
+    if (is_page) {
+        return ntk_profile_page(&(struct ntk_page_options){
+            .session = arg_session,
+            .neff = arg_neff,
+            .port = arg_port == UINT64_MAX ? NTK_TIMELINE_PORT : arg_port,
+            .no_open = arg_no_open });
+    }
     format = ntk_export_format_find(arg_format);
     if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {
         return ntk_opt_usage_error(
-            &program, "unknown output format '%s': use summary-text, summary-json or json",
+            &program, "unknown output format '%s': use page, summary-text, summary-json or json",
             arg_format);
     }
     code = ntk_profile_open(arg_session, arg_neff, &profile);

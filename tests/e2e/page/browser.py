@@ -97,11 +97,27 @@ class Browser:
         self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': value}])
 
     def key(self, key, code=None):
-        codes = {'Tab': 9, 'Enter': 13, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40, 'End': 35}
-        common = {'key': key, 'code': code or key, 'windowsVirtualKeyCode': codes[key]}
-        text = {'text': '\r'} if key == 'Enter' else {}
+        codes = {'Tab': 9, 'Enter': 13, 'Escape': 27, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40, 'Home': 36, 'End': 35}
+        common = {'key': key, 'code': code or key, 'windowsVirtualKeyCode': codes.get(key, ord(key[0].upper()))}
+        text = {'text': '\r'} if key == 'Enter' else {'text': key} if len(key) == 1 else {}
         self.call('Input.dispatchKeyEvent', type='keyDown', **common, **text)
         self.call('Input.dispatchKeyEvent', type='keyUp', **common)
+
+    def mouse(self, kind, x, y, button='none', modifiers=0, **more):
+        held = {'left': 1, 'right': 2, 'middle': 4}.get(button, 0) if kind != 'mouseReleased' else 0
+        self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, button=button, buttons=held, modifiers=modifiers, **more)
+
+    def click(self, x, y, button='left', modifiers=0):
+        self.mouse('mouseMoved', x, y)
+        self.mouse('mousePressed', x, y, button, modifiers, clickCount=1)
+        self.mouse('mouseReleased', x, y, button, modifiers, clickCount=1)
+
+    def drag(self, x0, x1, y, modifiers=0):
+        self.mouse('mouseMoved', x0, y, modifiers=modifiers)
+        self.mouse('mousePressed', x0, y, 'left', modifiers, clickCount=1)
+        for part in (0.3, 0.7, 1):
+            self.mouse('mouseMoved', x0 + (x1 - x0) * part, y, 'left', modifiers)
+        self.mouse('mouseReleased', x1, y, 'left', modifiers, clickCount=1)
 
     def screenshot(self, path, whole=True):
         data = self.call('Page.captureScreenshot', format='png', captureBeyondViewport=whole)['data']

@@ -1,0 +1,57 @@
+// What has which colour: the same operation the same everywhere; waiting and bookkeeping stay grey.
+
+const GREY = [214, 7];
+const QUIET = /^(EVENT_SEMAPHORE|DRAIN|NOP|NOTIFY|WRITE|SET_ORDERING_MODE|COMPARE_BRANCH|BRANCH|CALL|RETURN|HALT)|^instruction$/;
+// [pattern, hue, saturation]; the first that fits.
+const KNOWN = [
+  [QUIET, ...GREY],
+  [/^MATMUL/, 216, 78], [/^LDWEIGHTS/, 199, 80], [/TRANSPOSE/, 232, 58],
+  [/^ACTIVATE/, 26, 84], [/ACT_TABLE/, 40, 60],
+  [/^DMA|_DMA|^TENSOR_LOAD|^TENSOR_SAVE/, 268, 52],
+  [/REDUCE/, 158, 58], [/^TENSOR_SCALAR/, 174, 62], [/^TENSOR_TENSOR/, 142, 46], [/^COPY|^CAST|^MEMSET/, 190, 42],
+  [/RECIPROCAL|POWER|EXP/, 336, 60], [/RNG|RANDOM|IOTA|SELECT/, 300, 42],
+  [/^io$/, 158, 52], [/^data$/, 216, 66], [/^software_dynamic$/, 26, 78], [/^hardware_dynamic$/, 268, 52],
+  [/^by Tensor/, 216, 78], [/^by Scalar/, 26, 84], [/^by Vector/, 158, 58], [/^by GpSimd/, 300, 42], [/^by Sync/, 336, 60], [/^by DMA/, 268, 52],
+];
+const HUES = [12, 48, 84, 120, 180, 204, 252, 284, 316, 348];
+
+function hash(text) {
+  let sum = 2166136261;
+  for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 16777619);
+  return sum >>> 0;
+}
+
+function rgb(hue, saturation, lightness) {
+  const s = saturation / 100;
+  const l = lightness / 100;
+  const channel = (n) => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (l - s * Math.min(l, 1 - l) * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return [channel(0), channel(8), channel(4)];
+}
+
+function make(name, isDark) {
+  const known = KNOWN.find(([pattern]) => pattern.test(name));
+  const sum = hash(name);
+  const [hue, saturation] = known ? known.slice(1) : [HUES[sum % HUES.length], 50];
+  const isQuiet = known && known[0] === QUIET;
+  const lightness = isQuiet ? (isDark ? 34 : 78) : (isDark ? 56 : 57) + ((sum >>> 8) % 5) - 2;
+  const [r, g, b] = rgb(hue, saturation, lightness);
+  const isBright = 0.299 * r + 0.587 * g + 0.114 * b > 150;
+  return {
+    css: `rgb(${r} ${g} ${b})`,
+    word: (0xff000000 | (b << 16) | (g << 8) | r) >>> 0,
+    text: isBright ? '#10202f' : '#ffffff',
+  };
+}
+
+// By number of the what.
+export const palette = (whats, isDark) => whats.map((what) => make(what.name, isDark));
+
+// The colours of the theme, as the style sheet has them.
+export function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const names = ['paper', 'card', 'ink', 'soft', 'line', 'accent', 'accent2', 'bad', 'focus', 'band', 'grid', 'rate', 'shade', 'pick'];
+  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+}

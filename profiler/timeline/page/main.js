@@ -1,0 +1,71 @@
+// The timeline page of neuron-profile: rows of slices over time, and what is asked about them.
+
+import { byId, setText } from './dom.js';
+import { whole } from './format.js';
+import * as drawing from './draw.js';
+import * as input from './input.js';
+import * as keys from './keys.js';
+import * as rows from './rows.js';
+import * as ruler from './ruler.js';
+import * as theme from './theme.js';
+import * as tooltip from './tooltip.js';
+import { server } from './source.js';
+import { changed, onFrame, showAll, state, tell } from './state.js';
+import { Tiles } from './tiles.js';
+import { duration } from './time.js';
+
+function say(text, isBad) {
+  setText(byId('note'), text);
+  byId('note').classList.toggle('bad', Boolean(isBad));
+}
+
+function head() {
+  const { meta } = state;
+  const [first] = meta.sources;
+  setText(byId('title'), meta.title);
+  document.title = `${meta.title} - neuron-profile`;
+  setText(byId('facts'), [first.neff, first.instance, first.total !== undefined ? `execution ${duration(first.total)}` : '',
+    `${whole(meta.slices)} events`].filter(Boolean).join(' · '));
+}
+
+function frame(now) {
+  drawing.frame(now);
+  ruler.draw();
+  tooltip.draw();
+}
+
+function resize() {
+  const before = state.width;
+  drawing.resize();
+  if (before !== state.width) state.scale *= before / state.width;
+  tell('size');
+  changed();
+}
+
+export async function start(source) {
+  try {
+    state.source = source;
+    state.meta = await source.meta();
+  } catch (error) {
+    say(`The capture cannot be had: ${error.message}`, true);
+    return;
+  }
+  state.tiles = new Tiles(source, state.meta, () => { tell('tiles'); changed(); }, (error) => say(error.message, true));
+  state.meta.groups.forEach((group, g) => group.folded && state.folded.add(g));
+  head();
+  drawing.start();
+  ruler.start();
+  input.start();
+  keys.start();
+  rows.layout();
+  theme.start(() => { drawing.restyle(); ruler.restyle(); changed(); });
+  resize();
+  showAll();
+  state.meta.tracks.forEach((track, t) => state.tiles.want(t, state.meta.level_top, 0)); // the overview, and what is shown until better comes
+  state.tiles.flush();
+  onFrame(frame);
+  new ResizeObserver(resize).observe(byId('rows'));
+  changed();
+}
+
+start(server);

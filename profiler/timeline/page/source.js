@@ -1,0 +1,30 @@
+// Where the data comes from: this server. Whoever has the data otherwise makes an object with the same
+// functions, `tiles` in the format of docs/formats/timeline-tile.md, and gives it to start() of main.js.
+
+async function ask(path, parameters) {
+  const answer = await fetch(`/api/v1/${path}${parameters ? `?${new URLSearchParams(parameters)}` : ''}`);
+  if (!answer.ok) throw new Error((await answer.text()).trim() || `${path}: ${answer.status}`);
+  return answer;
+}
+
+const askJson = async (path, parameters) => (await ask(path, parameters)).json();
+
+// [0, 1, 2, 5] as "0-2,5".
+export function ranges(numbers) {
+  const parts = [];
+  for (let i = 0; i < numbers.length; i++) {
+    const first = numbers[i];
+    while (numbers[i + 1] === numbers[i] + 1) i++;
+    parts.push(numbers[i] === first ? `${first}` : `${first}-${numbers[i]}`);
+  }
+  return parts.join(',');
+}
+
+export const server = {
+  meta: () => askJson('meta'),
+  tiles: async (level, tile, tracks) => (await ask('tiles', { level, tile, tracks: ranges(tracks) })).arrayBuffer(),
+  slice: (track, slice) => askJson('slice', { track, slice }),
+  stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
+  hits: (whats, from) => askJson('hits', { whats: ranges(whats), from: Math.floor(from) }),
+  summary: (source) => askJson('summary', { source }),
+};

@@ -1,0 +1,129 @@
+// Tiles: what of them is here, what is on its way, and which of them serve a stretch of a row now.
+
+const MAGIC = 0x544c544e;
+const HEAD = 24;
+const SECTION = 16;
+const BUCKET = 16;
+const SLICE = 32;
+export const FORM_BUCKETS = 1;
+export const FORM_SLICES = 2;
+
+const ASKED_AT_ONCE = 4;
+const BYTES_MAX = 192 * 1024 * 1024;
+
+// One track of a tile; fields are views into the answer, entries apart by a stride.
+function section(buffer, at, form, count) {
+  if (form === FORM_SLICES) {
+    return {
+      form, count, bytes: count * SLICE,
+      times: new Float64Array(buffer, at, count * 4), // start, end at 4 i
+      words: new Uint32Array(buffer, at, count * 8),  // slice, value at 8 i + 4
+      halves: new Uint16Array(buffer, at, count * 16), // what at 16 i + 12
+      octets: new Uint8Array(buffer, at, count * SLICE), // lane, is it waiting at 32 i + 26
+    };
+  }
+  return {
+    form, count, bytes: count * BUCKET,
+    halves: new Uint16Array(buffer, at, count * 8), // index, what at 8 i
+    words: new Uint32Array(buffer, at, count * 4),  // count at 4 i + 1
+    floats: new Float32Array(buffer, at, count * 4), // mean, extra at 4 i + 2
+  };
+}
+
+// Map from track to section.
+export function decode(buffer) {
+  const view = new DataView(buffer);
+  if (buffer.byteLength < HEAD || view.getUint32(0, true) !== MAGIC || view.getUint16(4, true) !== 1) throw new Error('this is no tile of version 1');
+  const tracks = new Map();
+  let at = HEAD;
+  for (let left = view.getUint32(16, true); left > 0; left--) {
+    const form = view.getUint32(at + 4, true);
+    const count = view.getUint32(at + 8, true);
+    tracks.set(view.getUint32(at, true), section(buffer, at + SECTION, form, count));
+    at += SECTION + count * (form === FORM_SLICES ? SLICE : BUCKET);
+  }
+  return tracks;
+}
+
+export class Tiles {
+  constructor(source, meta, arrived, failed) {
+    Object.assign(this, { source, meta, arrived, failed });
+    this.tracks = meta.tracks.map(() => new Map());
+    this.onTheWay = new Set();
+    this.flying = 0;
+    this.queue = new Map();
+    this.bytes = 0;
+    this.frame = 0;
+  }
+
+  key(level, tile) { return tile * 64 + level; }
+
+  width(level) { return this.meta.tile_buckets * 2 ** level; }
+
+  // The best that is here for a tile: itself, or what is coarser. Slices are exact at any zoom.
+  find(track, level, tile) {
+    for (let up = level; up <= this.meta.level_top; up++) {
+      const found = this.tracks[track].get(this.key(up, Math.floor(tile / 2 ** (up - level))));
+      if (found) {
+        found.seen = this.frame;
+        return found;
+      }
+    }
+    return null;
+  }
+
+  // Is there nothing better to be had than what find() gives?
+  isBest(found, level) { return found && (found.level === level || found.form === FORM_SLICES); }
+
+  want(track, level, tile) {
+    const key = this.key(level, tile);
+    if (this.onTheWay.has(track * 2 ** 48 + key)) return;
+    let entry = this.queue.get(key);
+    if (!entry) this.queue.set(key, entry = { level, tile, tracks: [] });
+    entry.tracks.push(track);
+  }
+
+  // Once per frame: asks for what find() did not have. What was wanted before and is no more is forgotten.
+  flush() {
+    for (const { level, tile, tracks } of this.queue.values()) {
+      if (this.flying >= ASKED_AT_ONCE) break;
+      this.fetch(level, tile, tracks.sort((a, b) => a - b));
+    }
+    this.queue.clear();
+    this.frame++;
+    if (this.bytes > BYTES_MAX) this.evict();
+  }
+
+  async fetch(level, tile, tracks) {
+    const key = this.key(level, tile);
+    const names = tracks.map((track) => track * 2 ** 48 + key);
+    names.forEach((name) => this.onTheWay.add(name));
+    this.flying++;
+    try {
+      for (const [track, found] of decode(await this.source.tiles(level, tile, tracks))) {
+        this.tracks[track].set(key, Object.assign(found, { level, tile, seen: this.frame, bitmap: null }));
+        this.bytes += found.bytes + 64;
+      }
+    } catch (error) {
+      this.failed(error);
+    }
+    this.flying--;
+    names.forEach((name) => this.onTheWay.delete(name));
+    this.arrived();
+  }
+
+  get isIdle() { return this.flying === 0; }
+
+  // What was not on the screen for long goes; the top stays, so that there is always something to show.
+  evict() {
+    const all = [];
+    this.tracks.forEach((map) => map.forEach((found, key) => found.level < this.meta.level_top && all.push([found.seen, map, key, found.bytes])));
+    all.sort((a, b) => a[0] - b[0]);
+    for (const [, map, key, bytes] of all.slice(0, Math.ceil(all.length / 2))) {
+      map.delete(key);
+      this.bytes -= bytes + 64;
+    }
+  }
+
+  repaint() { this.tracks.forEach((map) => map.forEach((found) => { found.bitmap = null; })); }
+}

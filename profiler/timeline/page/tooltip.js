@@ -1,0 +1,48 @@
+// A few facts at the pointer.
+
+import { byId, make } from './dom.js';
+import { bytes, count, percent } from './format.js';
+import { duration } from './time.js';
+import { on, state } from './state.js';
+
+// [title, [line ...]] of what is under the pointer.
+export function describe(hit) {
+  const track = state.meta.tracks[hit.track];
+  if (hit.rate !== undefined) return [track.name, [`${count(hit.rate)}B/s`]];
+  const what = state.meta.whats[hit.what].name;
+  if (hit.bucket) {
+    const { mean, extra } = hit.bucket;
+    if (track.kind === 'semaphore') return [track.name, [`${hit.bucket.count.toLocaleString('en')} changes in ${duration(hit.end - hit.start)}`, `mean ${mean.toFixed(2)}, largest ${extra}`]];
+    return [`mostly ${what}`, [`${track.name}, busy ${percent(mean * 100)} of ${duration(hit.end - hit.start)}`,
+      `${hit.bucket.count.toLocaleString('en')} begin here${track.kind === 'queue' ? `, ${bytes(extra)}` : ''}`]];
+  }
+  const lines = [`${duration(hit.end - hit.start)} at ${duration(hit.start + state.meta.begin)}`];
+  if (track.kind === 'queue') lines.push(`${bytes(hit.value)} by DMA engine ${track.engines[hit.lane]}`, track.name);
+  else if (track.kind === 'semaphore') return [`${track.name} = ${hit.value}`, [`${what}, for ${lines[0]}`]];
+  else lines.push(track.name + (hit.value ? `, waited ${hit.value} cycles before` : ''));
+  return [what, lines];
+}
+
+export function draw() {
+  const box = byId('tooltip');
+  const { pointer } = state;
+  if (!pointer?.hit) {
+    box.hidden = true;
+    return;
+  }
+  const [title, lines] = describe(pointer.hit);
+  const key = JSON.stringify([title, lines]);
+  if (box.dataset.key !== key) {
+    box.dataset.key = key;
+    box.replaceChildren(make('b', {}, title), ...lines.map((line) => make('span', {}, line)));
+  }
+  box.hidden = false;
+  const area = byId('canvas').getBoundingClientRect();
+  const { offsetWidth, offsetHeight } = box;
+  const x = area.left + pointer.x + 14;
+  const y = area.top + pointer.y + 18;
+  box.style.left = `${x + offsetWidth > window.innerWidth - 4 ? area.left + pointer.x - offsetWidth - 10 : x}px`;
+  box.style.top = `${y + offsetHeight > window.innerHeight - 4 ? area.top + pointer.y - offsetHeight - 10 : y}px`;
+}
+
+on('leave', () => { byId('tooltip').hidden = true; });

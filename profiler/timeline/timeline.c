@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+/* timeline - from traces to tracks. */
+#include "profiler/timeline/timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/timeline/timeline_pyramid.h"
+
+/* Slices of one engine at a time are packed into so many lanes; more overlap in the last one. */
+#define PACKED_LANES_MAX 4
+#define EVENTS_MAX 256 /* numbers of semaphores, and of events */
+
+struct build {
+    struct ntk_timeline *timeline;
+    uint16_t opcodes[256]; /* what, plus 1; 0: none yet */
+    uint16_t classes[NTK_TRACE_DMA_CLASS_COUNT];
+    uint16_t sources[256];
+};
+
+const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind)
+{
+    static const char *const names[NTK_TIMELINE_KIND_COUNT] = { "engine", "queue", "semaphore",
+                                                                "rate" };
+
+    return names[kind];
+}
+
+const struct ntk_timeline_track *ntk_timeline_track_get(const struct ntk_timeline *timeline,
+                                                        size_t index)
+{
+    return ntk_vec_at(&timeline->tracks, index);
+}
+
+uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
+                                  const struct ntk_timeline_slice *slice)
+{
+    switch (track->kind) {
+    case NTK_TIMELINE_ENGINE:
+        return track->core->instructions[slice->ref].wait_cycles;
+    case NTK_TIMELINE_QUEUE:
+        return track->core->packets[slice->ref].bytes_count;
+    case NTK_TIMELINE_SEMAPHORE:
+        return track->core->events[slice->ref].value;
+    case NTK_TIMELINE_RATE:
+    case NTK_TIMELINE_KIND_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+static uint32_t add_group(struct build *build, const char *name, uint32_t parent, size_t source,
+                          bool is_folded)
+{
+    struct ntk_timeline_group *group = ntk_vec_add(&build->timeline->groups);
+
+    if (!group) {
+        return NTK_TIMELINE_NO_GROUP;
+    }
+    (void)snprintf(group->name, sizeof group->name, "%s", name);
+    group->parent = parent;
+    group->source = (uint32_t)source;
+    group->is_folded = is_folded;
+    return (uint32_t)(build->timeline->groups.count - 1);
+}
+
+/* The number of a name in the table, put there at the first use; *known remembers it. */
+static int what_of(struct build *build, uint16_t *known, const char *name, const char *family,
+                   uint16_t *out_what)
+{
+    if (*known == 0) {
+        struct ntk_timeline_what *what = ntk_vec_add(&build->timeline->whats);
+        if (!what) {
+            return -ENOMEM;
+        }
+        (void)snprintf(what->name, sizeof what->name, "%s", name);
+        what->family = family;
+        *known = (uint16_t)build->timeline->whats.count; /* below 256 + classes + 256 */
+    }
+    *out_what = (uint16_t)(*known - 1);
+    return 0;
+}
+
+static int what_of_opcode(struct build *build, uint8_t opcode, uint16_t *out_what)
+{
+    char text[NTK_NTFF_NAME_BYTES];
+
+    return what_of(build, &build->opcodes[opcode], ntk_ntff_opcode_name(opcode, text, sizeof text),
+                   "instruction", out_what);
+}
+
+static int what_of_class(struct build *build, uint8_t dma_class, uint16_t *out_what)
+{
+    return what_of(build, &build->classes[dma_class], ntk_trace_dma_class_name(dma_class), "dma",
+                   out_what);
+}
+
+static int what_of_source(struct build *build, uint8_t source, uint16_t *out_what)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "by %s",
+                   source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(source));
+    return what_of(build, &build->sources[source], text, "semaphore", out_what);
+}
+
+/* ---- tracks ------------------------------------------------------------------------------------ */
+
+static struct ntk_timeline_track *add_track(struct build *build, enum ntk_timeline_kind kind,
+                                            uint32_t group, const struct ntk_trace_core *core,
+                                            size_t slice_count)
+{
+    struct ntk_timeline_track *track = ntk_vec_add(&build->timeline->tracks);
+
+    if (!track) {
+        return NULL;
+    }
+    track->kind = kind;
+    track->group = group;
+    track->core = core;
+    track->lane_count = 1;
+    track->slices = malloc((slice_count + 1) * sizeof *track->slices);
+    return track->slices ? track : NULL;
+}
+
+static struct ntk_timeline_slice *add_slice(struct ntk_timeline_track *track, int64_t start_ps,
+                                            int64_t end_ps, size_t ref)
+{
+    struct ntk_timeline_slice *slice = &track->slices[track->slice_count++];
+
+    *slice = (struct ntk_timeline_slice){ .start_ps = start_ps,
+                                          .end_ps = end_ps > start_ps ? end_ps : start_ps,
+                                          .ref = (uint32_t)ref };
+    return slice;
+}
+
+/* The first free lane; the one that is free soonest when there is none. */
+static uint8_t pack(struct ntk_timeline_track *track, int64_t ends_ps[PACKED_LANES_MAX],
+                    const struct ntk_timeline_slice *slice)
+{
+    uint32_t best = 0;
+
+    for (uint32_t lane = 0; lane < PACKED_LANES_MAX; lane++) {
+        if (lane >= track->lane_count) {
+            track->lane_count = lane + 1;
+            best = lane;
+            break;
+        }
+        if (ends_ps[lane] <= slice->start_ps) {
+            best = lane;
+            break;
+        }
+        best = ends_ps[lane] < ends_ps[best] ? lane : best;
+    }
+    if (slice->end_ps > ends_ps[best]) {
+        ends_ps[best] = slice->end_ps;
+    }
+    return (uint8_t)best;
+}
+
+static int build_engines(struct build *build, const struct ntk_trace_core *core, uint32_t group,
+                         int64_t offset_ps)
+{
+    size_t counts[NTK_NTFF_ENGINE_COUNT] = { 0 };
+    size_t tracks[NTK_NTFF_ENGINE_COUNT] = { 0 };
+    int64_t ends_ps[NTK_NTFF_ENGINE_COUNT][PACKED_LANES_MAX];
+
+    ntk_trace_each_instruction(core, from) {
+        if (from->engine < NTK_NTFF_ENGINE_COUNT) {
+            counts[from->engine]++;
+        }
+    }
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        for (size_t l = 0; l < PACKED_LANES_MAX; l++) {
+            ends_ps[e][l] = INT64_MIN;
+        }
+        if (counts[e] == 0) {
+            continue;
+        }
+        struct ntk_timeline_track *track =
+            add_track(build, NTK_TIMELINE_ENGINE, group, core, counts[e]);
+        if (!track) {
+            return -ENOMEM;
+        }
+        (void)snprintf(track->name, sizeof track->name, "%s", ntk_ntff_engine_title(e));
+        tracks[e] = build->timeline->tracks.count - 1;
+    }
+    ntk_trace_each_instruction(core, from) {
+        if (from->engine >= NTK_NTFF_ENGINE_COUNT) {
+            continue;
+        }
+        struct ntk_timeline_track *track =
+            ntk_vec_at(&build->timeline->tracks, tracks[from->engine]);
+        struct ntk_timeline_slice *slice =
+            add_slice(track, from->start_ps + offset_ps, from->end_ps + offset_ps,
+                      (size_t)(from - core->instructions));
+        slice->lane = pack(track, ends_ps[from->engine], slice);
+        slice->is_wait = from->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE;
+        if (what_of_opcode(build, from->opcode, &slice->what) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/* ---- DMA queues: engines that serve a queue of one name are lanes of one track -------------------- */
+
+struct queue_map {
+    size_t track_count;
+    struct {
+        char name[NTK_NTFF_NAME_BYTES];
+        size_t packet_count;
+        size_t track;
+        uint32_t lane_count;
+        uint16_t lane_ids[NTK_TIMELINE_LANES_MAX];
+    } tracks[NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES];
+    /* Of engine and queue: index into tracks, plus 1; and the lane there. */
+    uint16_t index[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
+    uint8_t lane[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
+};
+
+static void queue_name(const struct ntk_trace_core *core, const struct ntk_trace_packet *packet,
+                       char *out, size_t out_bytes)
+{
+    for (size_t q = 0; q < core->ntff->queue_count; q++) {
+        const struct ntk_ntff_queue *queue = &core->ntff->queues[q];
+        if (queue->queue == packet->queue &&
+            queue->engine % NTK_NTFF_DMA_ENGINES == packet->engine % NTK_NTFF_DMA_ENGINES) {
+            ntk_ntff_queue_name_show(queue->name, out, out_bytes);
+            return;
+        }
+    }
+    (void)snprintf(out, out_bytes, "queue %u, no name", packet->queue);
+}
+
+static void map_queue(struct queue_map *map, const struct ntk_trace_core *core,
+                      const struct ntk_trace_packet *packet)
+{
+    unsigned engine = packet->engine % NTK_NTFF_DMA_ENGINES;
+    char name[NTK_NTFF_NAME_BYTES];
+    size_t t = 0;
+
+    queue_name(core, packet, name, sizeof name);
+    while (t < map->track_count && strcmp(map->tracks[t].name, name) != 0) {
+        t++;
+    }
+    if (t == map->track_count) {
+        map->track_count++;
+        (void)snprintf(map->tracks[t].name, sizeof map->tracks[t].name, "%s", name);
+    }
+    uint32_t lane = 0;
+    while (lane < map->tracks[t].lane_count && map->tracks[t].lane_ids[lane] != packet->engine) {
+        lane++;
+    }
+    if (lane == map->tracks[t].lane_count) { /* at most 16 engines, so it fits */
+        map->tracks[t].lane_ids[map->tracks[t].lane_count++] = packet->engine;
+    }
+    map->index[engine][packet->queue] = (uint16_t)(t + 1);
+    map->lane[engine][packet->queue] = (uint8_t)lane;
+}
+
+static int compare_queues(const void *a, const void *b)
+{
+    return strcmp(((const struct ntk_timeline_track *)a)->name,
+                  ((const struct ntk_timeline_track *)b)->name);
+}
+
+static int build_queue_tracks(struct build *build, const struct ntk_trace_core *core,
+                              struct queue_map *map, uint32_t group)
+{
+    for (size_t t = 0; t < map->track_count; t++) {
+        struct ntk_timeline_track *track =
+            add_track(build, NTK_TIMELINE_QUEUE, group, core, map->tracks[t].packet_count);
+        if (!track) {
+            return -ENOMEM;
+        }
+        memcpy(track->name, map->tracks[t].name, sizeof track->name);
+        track->lane_count = map->tracks[t].lane_count;
+        track->lane_is_resource = true;
+        memcpy(track->lane_ids, map->tracks[t].lane_ids, sizeof track->lane_ids);
+        map->tracks[t].track = build->timeline->tracks.count - 1;
+    }
+    return 0;
+}
+
+static int build_queues(struct build *build, const struct ntk_trace_core *core, uint32_t parent,
+                        size_t source, int64_t offset_ps)
+{
+    struct queue_map *map = core->packet_count ? calloc(1, sizeof *map) : NULL;
+    size_t first = build->timeline->tracks.count;
+    int ret = 0;
+
+    if (core->packet_count == 0) {
+        return 0;
+    }
+    uint32_t group = add_group(build, "DMA queues", parent, source, false);
+    if (!map || group == NTK_TIMELINE_NO_GROUP) {
+        free(map);
+        return -ENOMEM;
+    }
+    ntk_trace_each_packet(core, packet) {
+        uint16_t *index = &map->index[packet->engine % NTK_NTFF_DMA_ENGINES][packet->queue];
+        if (*index == 0) {
+            map_queue(map, core, packet);
+        }
+        map->tracks[*index - 1].packet_count++;
+    }
+    ret = build_queue_tracks(build, core, map, group);
+    if (ret < 0) {
+        free(map);
+        return ret;
+    }
+    ntk_trace_each_packet(core, packet) {
+        unsigned engine = packet->engine % NTK_NTFF_DMA_ENGINES;
+        struct ntk_timeline_track *track = ntk_vec_at(
+            &build->timeline->tracks, map->tracks[map->index[engine][packet->queue] - 1].track);
+        struct ntk_timeline_slice *slice =
+            add_slice(track, packet->start_ps + offset_ps, packet->end_ps + offset_ps,
+                      (size_t)(packet - core->packets));
+        slice->lane = map->lane[engine][packet->queue];
+        ret = what_of_class(build, packet->dma_class, &slice->what);
+        if (ret < 0) {
+            break;
+        }
+    }
+    free(map);
+    if (ret == 0) {
+        qsort((struct ntk_timeline_track *)build->timeline->tracks.items + first,
+              build->timeline->tracks.count - first, sizeof(struct ntk_timeline_track),
+              compare_queues);
+        struct ntk_timeline_track *rate = add_track(build, NTK_TIMELINE_RATE, parent, core, 0);
+        if (!rate) {
+            return -ENOMEM;
+        }
+        (void)snprintf(rate->name, sizeof rate->name, "DMA throughput");
+    }
+    return ret;
+}
+
+/* ---- semaphores and events ----------------------------------------------------------------------- */
+
+static int build_semaphores(struct build *build, const struct ntk_trace_core *core, uint32_t parent,
+                            size_t source, int64_t offset_ps, int64_t end_ps)
+{
+    size_t counts[2 * EVENTS_MAX] = { 0 };
+    size_t tracks[2 * EVENTS_MAX] = { 0 };
+    uint32_t group = NTK_TIMELINE_NO_GROUP;
+
+    ntk_trace_each_event(core, event) {
+        counts[event->number + (event->is_semaphore ? 0 : EVENTS_MAX)]++;
+    }
+    for (size_t n = 0; n < 2 * (size_t)EVENTS_MAX; n++) {
+        if (counts[n] == 0) {
+            continue;
+        }
+        if (group == NTK_TIMELINE_NO_GROUP) {
+            group = add_group(build, "Semaphores", parent, source, true);
+        }
+        struct ntk_timeline_track *track =
+            group == NTK_TIMELINE_NO_GROUP
+                ? NULL
+                : add_track(build, NTK_TIMELINE_SEMAPHORE, group, core, counts[n]);
+        if (!track) {
+            return -ENOMEM;
+        }
+        (void)snprintf(track->name, sizeof track->name, "%s %zu",
+                       n < EVENTS_MAX ? "Semaphore" : "Event", n % EVENTS_MAX);
+        tracks[n] = build->timeline->tracks.count - 1;
+    }
+    ntk_trace_each_event(core, event) {
+        struct ntk_timeline_track *track =
+            ntk_vec_at(&build->timeline->tracks,
+                       tracks[event->number + (event->is_semaphore ? 0 : EVENTS_MAX)]);
+        int64_t time_ps = event->time_ps + offset_ps;
+        if (track->slice_count > 0) {
+            track->slices[track->slice_count - 1].end_ps = time_ps;
+        }
+        struct ntk_timeline_slice *slice = add_slice(
+            track, time_ps, end_ps > time_ps ? end_ps : time_ps, (size_t)(event - core->events));
+        track->value_max = event->value > track->value_max ? event->value : track->value_max;
+        if (what_of_source(build, event->source, &slice->what) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
+static int64_t end_of_core(const struct ntk_trace *trace, const struct ntk_trace_core *core)
+{
+    int64_t end_ps = trace->total_ps > core->end_ps ? trace->total_ps : core->end_ps;
+
+    ntk_trace_each_packet(core, packet) {
+        end_ps = packet->end_ps > end_ps ? packet->end_ps : end_ps;
+    }
+    if (core->event_count && core->events[core->event_count - 1].time_ps > end_ps) {
+        end_ps = core->events[core->event_count - 1].time_ps;
+    }
+    return end_ps;
+}
+
+static int build_source(struct build *build, size_t source)
+{
+    const struct ntk_timeline_source *from = &build->timeline->sources[source];
+    uint32_t parent = NTK_TIMELINE_NO_GROUP;
+    int ret = 0;
+
+    if (build->timeline->source_count > 1) {
+        parent = add_group(build, from->name, parent, source, false);
+        ret = parent == NTK_TIMELINE_NO_GROUP ? -ENOMEM : 0;
+    }
+    for (size_t c = 0; c < from->trace->core_count && ret == 0; c++) {
+        const struct ntk_trace_core *core = &from->trace->cores[c];
+        int64_t end_ps = end_of_core(from->trace, core) + from->offset_ps;
+        char name[NTK_NTFF_NAME_BYTES];
+
+        (void)snprintf(name, sizeof name, "NeuronCore %u", core->ntff->core);
+        uint32_t group = add_group(build, name, parent, source, false);
+        ret = group == NTK_TIMELINE_NO_GROUP ? -ENOMEM
+                                             : build_engines(build, core, group, from->offset_ps);
+        if (ret == 0) {
+            ret = build_queues(build, core, group, source, from->offset_ps);
+        }
+        if (ret == 0) {
+            ret = build_semaphores(build, core, group, source, from->offset_ps, end_ps);
+        }
+        if (end_ps > build->timeline->end_ps) {
+            build->timeline->end_ps = end_ps;
+        }
+    }
+    return ret;
+}
+
+static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *progress,
+                          void *progress_ctx)
+{
+    uint64_t done = 0;
+
+    ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
+        if (track->slice_count && track->slices[0].start_ps < timeline->begin_ps) {
+            timeline->begin_ps = track->slices[0].start_ps;
+        }
+        timeline->slice_count += track->slice_count;
+    }
+    ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
+        if (ntk_timeline_pyramid_build(track, timeline->begin_ps, timeline->end_ps) < 0) {
+            return -ENOMEM;
+        }
+        done += track->slice_count;
+        if (progress && timeline->slice_count) {
+            progress((double)done / (double)timeline->slice_count, progress_ctx);
+        }
+    }
+    return 0;
+}
+
+int ntk_timeline_create(const struct ntk_timeline_source *sources, size_t source_count,
+                        ntk_trace_progress *progress, void *progress_ctx,
+                        struct ntk_timeline **out_timeline, struct ntk_err *err)
+{
+    struct ntk_timeline *timeline = calloc(1, sizeof *timeline);
+    struct build *build = calloc(1, sizeof *build);
+    int ret = timeline && build ? 0 : -ENOMEM;
+
+    if (ret == 0) {
+        ntk_vec_init(&timeline->groups, sizeof(struct ntk_timeline_group));
+        ntk_vec_init(&timeline->tracks, sizeof(struct ntk_timeline_track));
+        ntk_vec_init(&timeline->whats, sizeof(struct ntk_timeline_what));
+        build->timeline = timeline;
+        timeline->sources = calloc(source_count + 1, sizeof *timeline->sources);
+        ret = timeline->sources ? 0 : -ENOMEM;
+    }
+    for (size_t s = 0; s < source_count && ret == 0; s++) {
+        timeline->sources[s] = sources[s];
+        timeline->sources[s].name = strdup(sources[s].name);
+        ret = timeline->sources[s].name ? 0 : -ENOMEM;
+        timeline->source_count += ret == 0;
+    }
+    for (size_t s = 0; s < source_count && ret == 0; s++) {
+        ret = build_source(build, s);
+    }
+    if (ret == 0) {
+        ret = build_pyramids(timeline, progress, progress_ctx);
+    }
+    free(build);
+    if (ret < 0) {
+        ntk_timeline_destroy(timeline);
+        return ntk_err_no_memory(err);
+    }
+    *out_timeline = timeline;
+    return 0;
+}
+
+void ntk_timeline_destroy(struct ntk_timeline *timeline)
+{
+    if (!timeline) {
+        return;
+    }
+    ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
+        ntk_timeline_pyramid_fini(&track->pyramid);
+        free(track->slices);
+    }
+    for (size_t s = 0; s < timeline->source_count; s++) {
+        free((char *)timeline->sources[s].name);
+    }
+    free(timeline->sources);
+    ntk_vec_fini(&timeline->groups);
+    ntk_vec_fini(&timeline->tracks);
+    ntk_vec_fini(&timeline->whats);
+    free(timeline);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline - captures as rows of slices, each row with a pyramid of buckets, for drawing at any zoom.
+ *
+ * A track is one row: an engine, a DMA queue, a semaphore, the bytes that all queues of a core move, a thread of
+ * the host. Its slices are sorted by start. The pyramid holds, for buckets of 2^n ps, how much of the time the
+ * row was busy, with what, and how many slices began; it is built once, so an answer for any window costs
+ * what is on the screen and not what is in the capture.
+ *
+ * Owner:   ntk_timeline_create() allocates, _destroy() frees; the traces are borrowed and must outlive it.
+ * Threads: immutable after its creation: any number of readers.
+ */
+#ifndef NTK_PROFILER_TIMELINE_TIMELINE_H
+#define NTK_PROFILER_TIMELINE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/trace/trace.h"
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+
+enum ntk_timeline_kind {
+    NTK_TIMELINE_ENGINE,
+    NTK_TIMELINE_QUEUE,     /* lanes are DMA engines */
+    NTK_TIMELINE_SEMAPHORE, /* a slice is the time that it holds a value */
+    NTK_TIMELINE_RATE,      /* no slices: bytes per second of all queues of the core */
+    NTK_TIMELINE_KIND_COUNT
+};
+
+#define NTK_TIMELINE_LANES_MAX 32
+#define NTK_TIMELINE_NO_GROUP UINT32_MAX
+
+struct ntk_timeline_slice {
+    int64_t start_ps, end_ps;
+    uint32_t ref;  /* index into the list of the trace that it was made from */
+    uint16_t what; /* index into whats: the opcode, class of transfer, cause of a change */
+    uint8_t lane;
+    bool is_wait; /* EVENT_SEMAPHORE: the engine waits, which is no activity */
+};
+
+/* One bucket. Busy time counts overlaps once per lane where lanes are engines, once where they are not, and
+ * no waiting. */
+struct ntk_timeline_node {
+    float busy_ps;  /* semaphore: sum of value * ps */
+    float vote_ps;  /* how far what is ahead; semaphore: the largest value */
+    float bytes;    /* of packets, spread over their time */
+    uint32_t count; /* slices that begin here */
+    uint16_t what;  /* the one with more than half of the busy time, where there is such a one */
+    uint16_t reserved;
+};
+
+/* Buckets of 2^level ps since the timeline's begin. */
+struct ntk_timeline_level {
+    size_t node_count;
+    struct ntk_timeline_node *nodes;
+};
+
+struct ntk_timeline_pyramid {
+    unsigned first;                    /* the finest level that is stored */
+    size_t level_count;                /* levels first, first + 1 ... */
+    struct ntk_timeline_level *levels; /* the last has at most NTK_TIMELINE_TILE_BUCKETS nodes */
+    int64_t *block_end_ps;             /* the largest end of each block of slices */
+};
+
+struct ntk_timeline_track {
+    char name[NTK_NTFF_NAME_BYTES];
+    enum ntk_timeline_kind kind;
+    uint32_t group;
+    const struct ntk_trace_core *core;
+    uint32_t lane_count;                       /* at least 1 */
+    uint16_t lane_ids[NTK_TIMELINE_LANES_MAX]; /* QUEUE: the DMA engine */
+    bool lane_is_resource;                     /* busy is the mean of the lanes, not their union */
+    size_t slice_count;
+    struct ntk_timeline_slice *slices;
+    double value_max; /* SEMAPHORE: largest value */
+    struct ntk_timeline_pyramid pyramid;
+};
+
+struct ntk_timeline_group {
+    char name[NTK_NTFF_NAME_BYTES];
+    uint32_t parent; /* NTK_TIMELINE_NO_GROUP */
+    uint32_t source;
+    bool is_folded; /* shown folded at first */
+};
+
+/* What a slice can be: "MATMUL", "io". */
+struct ntk_timeline_what {
+    char name[64];
+    const char *family; /* static: "instruction", "dma", "semaphore" */
+};
+
+struct ntk_timeline_source {
+    const struct ntk_trace *trace;
+    const char *name;  /* "rank 3", a file; borrowed */
+    int64_t offset_ps; /* added to its times */
+};
+
+struct ntk_timeline {
+    size_t source_count;
+    struct ntk_timeline_source *sources;
+    int64_t begin_ps, end_ps; /* of everything; begin <= 0 */
+    uint64_t slice_count;
+    struct ntk_vec groups; /* of struct ntk_timeline_group */
+    struct ntk_vec
+        tracks;           /* of struct ntk_timeline_track; a core's RATE stands behind its queues */
+    struct ntk_vec whats; /* of struct ntk_timeline_what */
+};
+
+/* 0 or -ENOMEM; names of sources are copied. progress may be NULL. */
+int ntk_timeline_create(const struct ntk_timeline_source *sources, size_t source_count,
+                        ntk_trace_progress *progress, void *progress_ctx,
+                        struct ntk_timeline **out_timeline, struct ntk_err *err);
+void ntk_timeline_destroy(struct ntk_timeline *timeline);
+
+const struct ntk_timeline_track *ntk_timeline_track_get(const struct ntk_timeline *timeline,
+                                                        size_t index);
+/* "engine", "queue" ... */
+const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind);
+/* Bytes of a packet, value of a semaphore, base cycles that an instruction waited. */
+uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
+                                  const struct ntk_timeline_slice *slice);
+
+#endif

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/timeline/timeline_answer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/open_slot.h"
+#include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/timeline/timeline_tile.h"
+#include "shared/base/json.h"
+#include "shared/formats/neff/isa_text.h"
+#include "shared/formats/neff/neff.h"
+
+/* ---- meta ---------------------------------------------------------------------------------------- */
+
+static void put_track(const struct ntk_timeline_track *track, struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "name", track->name);
+    ntk_json_key_text(json, "kind", ntk_timeline_kind_name(track->kind));
+    ntk_json_key_u64(json, "group", track->group);
+    ntk_json_key_u64(json, "slices", track->slice_count);
+    ntk_json_key_u64(json, "lanes", track->lane_count);
+    if (track->kind == NTK_TIMELINE_QUEUE) {
+        ntk_json_key_array_begin(json, "engines");
+        for (uint32_t i = 0; i < track->lane_count; i++) {
+            ntk_json_u64(json, track->lane_ids[i]);
+        }
+        ntk_json_array_end(json);
+    }
+    if (track->kind == NTK_TIMELINE_SEMAPHORE) {
+        ntk_json_key_double(json, "max", track->value_max);
+    }
+    ntk_json_object_end(json);
+}
+
+static void put_source(const struct ntk_timeline_source *source, struct ntk_json *json)
+{
+    const struct ntk_trace *trace = source->trace;
+
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "name", source->name);
+    ntk_json_key_text(json, "neff", trace->ntff->neff_name);
+    ntk_json_key_text(json, "instance", trace->ntff->instance_type);
+    ntk_json_key_u64(json, "version", trace->ntff->version);
+    ntk_json_key_i64(json, "offset", source->offset_ps);
+    if (trace->has_total) {
+        ntk_json_key_i64(json, "total", trace->total_ps);
+    }
+    ntk_json_key_array_begin(json, "cores");
+    for (size_t c = 0; c < trace->core_count; c++) {
+        const struct ntk_ntff_subgraph *core = trace->cores[c].ntff;
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "core", core->core);
+        ntk_json_key_object_begin(json, "memory");
+        for (size_t m = 0; m < core->memory_count; m++) {
+            ntk_json_key_u64(json, core->memory[m].name, core->memory[m].bytes_count);
+        }
+        ntk_json_object_end(json);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}
+
+void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title,
+                           struct ntk_buf *out)
+{
+    struct ntk_json json;
+
+    ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_text(&json, "title", title);
+    ntk_json_key_u64(&json, "tile_version", NTK_TIMELINE_TILE_VERSION);
+    ntk_json_key_u64(&json, "tile_buckets", NTK_TIMELINE_TILE_BUCKETS);
+    ntk_json_key_i64(&json, "begin", timeline->begin_ps); /* of the execution's clock */
+    ntk_json_key_i64(&json, "span", timeline->end_ps - timeline->begin_ps);
+    ntk_json_key_u64(&json, "level_top",
+                     ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps));
+    ntk_json_key_u64(&json, "slices", timeline->slice_count);
+    ntk_json_key_array_begin(&json, "sources");
+    for (size_t i = 0; i < timeline->source_count; i++) {
+        put_source(&timeline->sources[i], &json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "groups");
+    ntk_vec_each(struct ntk_timeline_group, group, &timeline->groups) {
+        ntk_json_object_begin(&json);
+        ntk_json_key_text(&json, "name", group->name);
+        if (group->parent != NTK_TIMELINE_NO_GROUP) {
+            ntk_json_key_u64(&json, "parent", group->parent);
+        }
+        ntk_json_key_u64(&json, "source", group->source);
+        ntk_json_key_bool(&json, "folded", group->is_folded);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "tracks");
+    ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
+        put_track(track, &json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "whats");
+    ntk_vec_each(struct ntk_timeline_what, what, &timeline->whats) {
+        ntk_json_object_begin(&json);
+        ntk_json_key_text(&json, "name", what->name);
+        ntk_json_key_text(&json, "family", what->family);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+}
+
+/* ---- one slice ----------------------------------------------------------------------------------- */
+
+/* A row of the details: what it is called, what it is, how it is written. */
+static void put_row(struct ntk_json *json, const char *name, const char *unit, double value)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "name", name);
+    ntk_json_key_text(json, "unit", unit);
+    ntk_json_key_double(json, "value", value);
+    ntk_json_object_end(json);
+}
+
+static void put_text_row(struct ntk_json *json, const char *name, const char *text)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "name", name);
+    ntk_json_key_text(json, "unit", "text");
+    ntk_json_key_text(json, "value", text);
+    ntk_json_object_end(json);
+}
+
+static void begin_rows(struct ntk_json *json, const char *title)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "title", title);
+    ntk_json_key_array_begin(json, "rows");
+}
+
+static void end_rows(struct ntk_json *json)
+{
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}
+
+/* The name that the NEFF gives to an instruction of ours. */
+static const char *instruction_name(const struct ntk_trace_core *core, unsigned engine,
+                                    const struct ntk_isa_instr *instr)
+{
+    const struct ntk_neff_engine *from = core->neff ? &core->neff->engines[engine] : NULL;
+
+    return from && instr->name_id > 0 && instr->name_id <= from->name_count
+               ? from->names[instr->name_id - 1]
+               : NULL;
+}
+
+static const struct ntk_trace *trace_of(const struct ntk_timeline *timeline,
+                                        const struct ntk_timeline_track *track)
+{
+    const struct ntk_timeline_group *group = ntk_vec_at(&timeline->groups, track->group);
+
+    return timeline->sources[group->source].trace;
+}
+
+static void put_instruction(const struct ntk_timeline *timeline,
+                            const struct ntk_timeline_track *track,
+                            const struct ntk_timeline_slice *slice, struct ntk_json *json)
+{
+    const struct ntk_trace_instruction *from = &track->core->instructions[slice->ref];
+    const struct ntk_trace *trace = trace_of(timeline, track);
+    struct ntk_isa_instr instr;
+    int64_t compiler_pc = ntk_ntff_compiler_pc(track->core->ntff, from->engine, from->slot);
+
+    if (trace->has_chip && trace->chip.base_mhz) {
+        put_row(json, "Waited before", "ps", from->wait_cycles * 1e6 / trace->chip.base_mhz);
+    } else {
+        put_row(json, "Waited before", "cycles", from->wait_cycles);
+    }
+    end_rows(json);
+    begin_rows(json, "Operation");
+    put_text_row(json, "Engine", ntk_ntff_engine_title(from->engine));
+    put_row(json, "PC", "number", from->slot);
+    if (compiler_pc >= 0) {
+        put_row(json, "Compiler PC", "number", (double)compiler_pc);
+    } else {
+        put_text_row(json, "Inserted by", "runtime");
+    }
+    if (ntk_open_slot_decode(track->core, from, &instr)) {
+        struct ntk_buf text = { 0 };
+        const char *name = instruction_name(track->core, from->engine, &instr);
+        if (name) {
+            put_text_row(json, "Name", name);
+        }
+        ntk_isa_text_print(&instr, &text);
+        put_text_row(json, "Instruction", ntk_buf_text_get(&text));
+        ntk_buf_fini(&text);
+    }
+    if (from->crc_in != UINT16_MAX) {
+        put_row(json, "CRC in", "hex", from->crc_in);
+    }
+    if (from->crc_out != UINT16_MAX) {
+        put_row(json, "CRC out", "hex", from->crc_out);
+    }
+}
+
+static void put_packet(const struct ntk_timeline_track *track,
+                       const struct ntk_timeline_slice *slice, struct ntk_json *json)
+{
+    const struct ntk_trace_packet *from = &track->core->packets[slice->ref];
+    int64_t ps = from->end_ps - from->start_ps;
+
+    end_rows(json);
+    begin_rows(json, "Transfer");
+    put_row(json, "Bytes", "bytes", from->bytes_count);
+    if (ps > 0) {
+        put_row(json, "Rate", "bytes/s", from->bytes_count / ((double)ps * 1e-12));
+    }
+    put_text_row(json, "Queue", track->name);
+    put_row(json, "DMA engine", "number", from->engine);
+    put_row(json, "Queue number", "number", from->queue);
+    put_text_row(json, "Class", ntk_trace_dma_class_name(from->dma_class));
+    put_row(json, "CRC", "hex", from->crc);
+}
+
+static const char *mode_name(uint8_t mode)
+{
+    switch (mode) {
+    case NTK_NTFF_MODE_EVENT_CLEAR:
+        return "cleared";
+    case NTK_NTFF_MODE_EVENT_SET:
+        return "set";
+    case NTK_NTFF_MODE_SEMAPHORE_INC:
+        return "incremented";
+    case NTK_NTFF_MODE_SEMAPHORE_DEC:
+        return "decremented";
+    case NTK_NTFF_MODE_SEMAPHORE_WRITE:
+        return "written";
+    default:
+        return "changed";
+    }
+}
+
+static void put_event(const struct ntk_timeline_track *track,
+                      const struct ntk_timeline_slice *slice, struct ntk_json *json)
+{
+    const struct ntk_trace_event *from = &track->core->events[slice->ref];
+
+    end_rows(json);
+    begin_rows(json, from->is_semaphore ? "Semaphore" : "Event");
+    put_row(json, "Number", "number", from->number);
+    put_row(json, "Value", "number", from->value);
+    put_text_row(json, "How", mode_name(from->mode));
+    put_text_row(json, "By",
+                 from->source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(from->source));
+}
+
+int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_index,
+                           uint64_t slice_index, struct ntk_buf *out, struct ntk_err *err)
+{
+    struct ntk_json json;
+
+    if (track_index >= timeline->tracks.count) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no track %" PRIu64, track_index);
+    }
+    const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, track_index);
+    if (slice_index >= track->slice_count) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "track %" PRIu64 " has no slice %" PRIu64, track_index, slice_index);
+    }
+    const struct ntk_timeline_slice *slice = &track->slices[slice_index];
+    const struct ntk_timeline_what *what = ntk_vec_at(&timeline->whats, slice->what);
+    ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "track", track_index);
+    ntk_json_key_u64(&json, "slice", slice_index);
+    ntk_json_key_text(&json, "name", what->name);
+    ntk_json_key_u64(&json, "lane", slice->lane);
+    ntk_json_key_i64(&json, "start", slice->start_ps - timeline->begin_ps);
+    ntk_json_key_i64(&json, "end", slice->end_ps - timeline->begin_ps);
+    ntk_json_key_array_begin(&json, "groups");
+    begin_rows(&json, "Timing");
+    put_row(&json, "Start", "ps", (double)slice->start_ps);
+    put_row(&json, "End", "ps", (double)slice->end_ps);
+    put_row(&json, track->kind == NTK_TIMELINE_SEMAPHORE ? "Held for" : "Duration", "ps",
+            (double)(slice->end_ps - slice->start_ps));
+    switch (track->kind) {
+    case NTK_TIMELINE_ENGINE:
+        put_instruction(timeline, track, slice, &json);
+        break;
+    case NTK_TIMELINE_QUEUE:
+        put_packet(track, slice, &json);
+        break;
+    case NTK_TIMELINE_SEMAPHORE:
+        put_event(track, slice, &json);
+        break;
+    case NTK_TIMELINE_RATE:
+    case NTK_TIMELINE_KIND_COUNT:
+        break;
+    }
+    end_rows(&json);
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    return 0;
+}
+
+/* ---- statistics of a range ------------------------------------------------------------------------- */
+
+struct what_sum {
+    uint64_t count;
+    int64_t sum_ps, longest_ps;
+    double bytes;
+};
+
+struct stats {
+    const struct ntk_timeline_track *track;
+    int64_t from_ps, to_ps;
+    struct what_sum *sums; /* per what */
+    uint64_t count;
+    double busy_ps, bytes; /* sums over lanes, overlaps counted once in each */
+    int64_t lane_end_ps[NTK_TIMELINE_LANES_MAX];
+};
+
+static int stats_add(size_t index, const struct ntk_timeline_slice *slice, void *ctx)
+{
+    struct stats *stats = ctx;
+    int64_t start_ps = slice->start_ps > stats->from_ps ? slice->start_ps : stats->from_ps;
+    int64_t end_ps = slice->end_ps < stats->to_ps ? slice->end_ps : stats->to_ps;
+    int64_t *lane_end_ps = &stats->lane_end_ps[stats->track->lane_is_resource ? slice->lane : 0];
+    int64_t whole_ps = slice->end_ps - slice->start_ps;
+    struct what_sum *sum = &stats->sums[slice->what];
+
+    (void)index;
+    sum->count++;
+    stats->count++;
+    sum->sum_ps += end_ps - start_ps;
+    sum->longest_ps = whole_ps > sum->longest_ps ? whole_ps : sum->longest_ps;
+    if (stats->track->kind == NTK_TIMELINE_QUEUE) {
+        double share = whole_ps > 0 ? (double)(end_ps - start_ps) / (double)whole_ps : 1.0;
+        double bytes = ntk_timeline_slice_value(stats->track, slice) * share;
+        sum->bytes += bytes;
+        stats->bytes += bytes;
+    }
+    if (!slice->is_wait && end_ps > *lane_end_ps) {
+        stats->busy_ps += (double)(end_ps - (start_ps > *lane_end_ps ? start_ps : *lane_end_ps));
+        *lane_end_ps = end_ps;
+    }
+    return 0;
+}
+
+static void put_stats_track(const struct ntk_timeline *timeline, size_t index, struct stats *stats,
+                            struct ntk_json *json)
+{
+    double lanes = stats->track->lane_is_resource ? stats->track->lane_count : 1.0;
+    double range_ps = (double)(stats->to_ps - stats->from_ps);
+
+    ntk_json_object_begin(json);
+    ntk_json_key_u64(json, "track", index);
+    ntk_json_key_u64(json, "count", stats->count);
+    ntk_json_key_double(json, "busy", range_ps > 0.0 ? stats->busy_ps / (range_ps * lanes) : 0.0);
+    if (stats->track->kind == NTK_TIMELINE_QUEUE) {
+        ntk_json_key_double(json, "bytes", stats->bytes);
+    }
+    ntk_json_key_array_begin(json, "whats");
+    for (size_t w = 0; w < timeline->whats.count; w++) {
+        const struct what_sum *sum = &stats->sums[w];
+        if (sum->count == 0) {
+            continue;
+        }
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "what", w);
+        ntk_json_key_u64(json, "count", sum->count);
+        ntk_json_key_i64(json, "sum", sum->sum_ps);
+        ntk_json_key_i64(json, "longest", sum->longest_ps);
+        if (stats->track->kind == NTK_TIMELINE_QUEUE) {
+            ntk_json_key_double(json, "bytes", sum->bytes);
+        }
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}
+
+int ntk_timeline_put_stats(const struct ntk_timeline *timeline, int64_t from_ps, int64_t to_ps,
+                           struct ntk_buf *out)
+{
+    struct ntk_json json;
+    struct what_sum *sums = calloc(timeline->whats.count + 1, sizeof *sums);
+
+    if (!sums) {
+        out->failed = true;
+        return -ENOMEM;
+    }
+    ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_i64(&json, "from", from_ps);
+    ntk_json_key_i64(&json, "to", to_ps);
+    ntk_json_key_array_begin(&json, "tracks");
+    for (size_t t = 0; t < timeline->tracks.count; t++) {
+        const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, t);
+        struct stats stats = { .track = track,
+                               .from_ps = from_ps + timeline->begin_ps,
+                               .to_ps = to_ps + timeline->begin_ps,
+                               .sums = sums };
+        if (track->kind != NTK_TIMELINE_ENGINE && track->kind != NTK_TIMELINE_QUEUE) {
+            continue;
+        }
+        for (size_t l = 0; l < NTK_TIMELINE_LANES_MAX; l++) {
+            stats.lane_end_ps[l] = stats.from_ps;
+        }
+        memset(sums, 0, timeline->whats.count * sizeof *sums);
+        (void)ntk_timeline_slices_each(track, stats.from_ps, stats.to_ps, stats_add, &stats);
+        if (stats.count > 0) {
+            put_stats_track(timeline, t, &stats, &json);
+        }
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    free(sums);
+    return 0;
+}
+
+/* ---- hits of a search ------------------------------------------------------------------------------ */
+
+struct hit {
+    int64_t start_ps, end_ps;
+    uint32_t track, slice;
+};
+
+static int compare_hits(const void *a, const void *b)
+{
+    const struct hit *x = a;
+    const struct hit *y = b;
+
+    if (x->start_ps != y->start_ps) {
+        return x->start_ps < y->start_ps ? -1 : 1;
+    }
+    if (x->track != y->track) {
+        return x->track < y->track ? -1 : 1;
+    }
+    return x->slice < y->slice ? -1 : x->slice > y->slice;
+}
+
+/* The first hits of each track from a time on, so the first of all are among them. */
+static void hits_of(const struct ntk_timeline *timeline, uint32_t index, const bool *is_wanted,
+                    int64_t from_ps, uint64_t counts[NTK_TIMELINE_HIT_BUCKETS],
+                    struct ntk_vec *hits)
+{
+    const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, index);
+    double bucket_ps =
+        (double)(timeline->end_ps - timeline->begin_ps + 1) / NTK_TIMELINE_HIT_BUCKETS;
+    size_t taken = 0;
+
+    for (size_t i = 0; i < track->slice_count; i++) {
+        const struct ntk_timeline_slice *slice = &track->slices[i];
+        if (!is_wanted[slice->what]) {
+            continue;
+        }
+        counts[(size_t)((double)(slice->start_ps - timeline->begin_ps) / bucket_ps)]++;
+        if (slice->start_ps >= from_ps && taken < NTK_TIMELINE_HITS_MAX) {
+            struct hit hit = { slice->start_ps, slice->end_ps, index, (uint32_t)i };
+            taken++;
+            (void)ntk_vec_push(hits, &hit);
+        }
+    }
+}
+
+int ntk_timeline_put_hits(const struct ntk_timeline *timeline, const bool *is_wanted,
+                          int64_t from_ps, struct ntk_buf *out)
+{
+    uint64_t counts[NTK_TIMELINE_HIT_BUCKETS] = { 0 };
+    struct ntk_vec hits = NTK_VEC_INIT(struct hit);
+    struct ntk_json json;
+    uint64_t total = 0;
+
+    for (size_t t = 0; t < timeline->tracks.count; t++) {
+        hits_of(timeline, (uint32_t)t, is_wanted, from_ps + timeline->begin_ps, counts, &hits);
+    }
+    ntk_vec_sort(&hits, compare_hits);
+    ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_array_begin(&json, "counts");
+    for (size_t i = 0; i < NTK_TIMELINE_HIT_BUCKETS; i++) {
+        ntk_json_u64(&json, counts[i]);
+        total += counts[i];
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_u64(&json, "total", total);
+    ntk_json_key_array_begin(&json, "hits");
+    for (size_t i = 0; i < hits.count && i < NTK_TIMELINE_HITS_MAX; i++) {
+        const struct hit *hit = ntk_vec_at(&hits, i);
+        const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, hit->track);
+        ntk_json_object_begin(&json);
+        ntk_json_key_u64(&json, "track", hit->track);
+        ntk_json_key_u64(&json, "slice", hit->slice);
+        ntk_json_key_i64(&json, "start", hit->start_ps - timeline->begin_ps);
+        ntk_json_key_i64(&json, "end", hit->end_ps - timeline->begin_ps);
+        ntk_json_key_u64(&json, "what", track->slices[hit->slice].what);
+        ntk_json_key_u64(&json, "lane", track->slices[hit->slice].lane);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    ntk_vec_fini(&hits);
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline_answer - what the page asks about a timeline besides tiles, as JSON.
+ *
+ * Times are ps since the timeline's begin, as in tiles. A range is [from, to).
+ *
+ * Threads: any; no state. Memory that fails sticks in out.
+ */
+#ifndef NTK_PROFILER_TIMELINE_TIMELINE_ANSWER_H
+#define NTK_PROFILER_TIMELINE_TIMELINE_ANSWER_H
+
+#include "profiler/timeline/timeline.h"
+#include "shared/base/buf.h"
+
+#define NTK_TIMELINE_HITS_MAX 1000
+#define NTK_TIMELINE_HIT_BUCKETS 512
+
+/* What there is: groups, tracks, whats, sources. title is shown above the rows. */
+void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title,
+                           struct ntk_buf *out);
+/* Everything that is known of one slice. -ENOENT with a sentence. */
+int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track, uint64_t slice,
+                           struct ntk_buf *out, struct ntk_err *err);
+/* How busy each track is in the range, and with what; clipped to it. */
+int ntk_timeline_put_stats(const struct ntk_timeline *timeline, int64_t from_ps, int64_t to_ps,
+                           struct ntk_buf *out);
+/* Slices of these whats: how many, where, and the first NTK_TIMELINE_HITS_MAX by time from from_ps. */
+int ntk_timeline_put_hits(const struct ntk_timeline *timeline, const bool *is_wanted,
+                          int64_t from_ps, struct ntk_buf *out);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/timeline/timeline_pyramid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many times less than work does waiting count for what a bucket is shown as. */
+#define WAIT_VOTE 1024.0F
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+unsigned ntk_timeline_level_top(int64_t span_ps)
+{
+    unsigned level = 0;
+
+    while (level < NTK_TIMELINE_LEVEL_MAX &&
+           (uint64_t)span_ps > UINT64_C(1) << (level + NTK_TIMELINE_TILE_SHIFT)) {
+        level++;
+    }
+    return level;
+}
+
+/* ---- filling buckets --------------------------------------------------------------------------- */
+
+/* A run of neighbouring buckets that slices are added to, in order of start. */
+struct fill {
+    const struct ntk_timeline_track *track;
+    int64_t begin_ps; /* of bucket 0 */
+    unsigned level;
+    size_t node_count;
+    struct ntk_timeline_node *nodes;
+    int64_t lane_end_ps[NTK_TIMELINE_LANES_MAX]; /* busy until then */
+};
+
+static void fill_init(struct fill *fill, const struct ntk_timeline_track *track, int64_t begin_ps,
+                      unsigned level, size_t node_count, struct ntk_timeline_node *nodes)
+{
+    *fill = (struct fill){ .track = track,
+                           .begin_ps = begin_ps,
+                           .level = level,
+                           .node_count = node_count,
+                           .nodes = nodes };
+    for (size_t i = 0; i < NTK_TIMELINE_LANES_MAX; i++) {
+        fill->lane_end_ps[i] = INT64_MIN;
+    }
+}
+
+static void vote(struct ntk_timeline_node *node, uint16_t what, float weight)
+{
+    if (node->what == what || node->vote_ps < weight) {
+        node->vote_ps = node->what == what ? node->vote_ps + weight : weight - node->vote_ps;
+        node->what = what;
+    } else {
+        node->vote_ps -= weight;
+    }
+}
+
+/* The time from start to end is the slice's alone in its lane. */
+static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice, int64_t start_ps,
+                      int64_t end_ps, double bytes_per_ps, double value)
+{
+    int64_t limit_ps = fill->begin_ps + (int64_t)((uint64_t)fill->node_count << fill->level);
+    int64_t at = start_ps > fill->begin_ps ? start_ps : fill->begin_ps;
+    int64_t end = end_ps < limit_ps ? end_ps : limit_ps;
+
+    while (at < end) {
+        size_t index = (size_t)((uint64_t)(at - fill->begin_ps) >> fill->level);
+        int64_t next = fill->begin_ps + (int64_t)((uint64_t)(index + 1) << fill->level);
+        struct ntk_timeline_node *node = &fill->nodes[index];
+        float ps = (float)((next < end ? next : end) - at);
+        if (fill->track->kind == NTK_TIMELINE_SEMAPHORE) {
+            node->busy_ps += ps * (float)value;
+            node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
+        } else if (slice->is_wait) {
+            vote(node, slice->what, ps / WAIT_VOTE); /* shown where nothing else is */
+        } else {
+            node->busy_ps += ps;
+            node->bytes += (float)(ps * bytes_per_ps);
+            vote(node, slice->what, ps);
+        }
+        at = next;
+    }
+}
+
+static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
+{
+    int64_t *busy_until = &fill->lane_end_ps[fill->track->lane_is_resource ? slice->lane : 0];
+    int64_t start = slice->start_ps > *busy_until ? slice->start_ps : *busy_until;
+    double value = 0.0;
+    double bytes_per_ps = 0.0;
+
+    if (fill->track->kind == NTK_TIMELINE_SEMAPHORE) {
+        value = ntk_timeline_slice_value(fill->track, slice);
+    } else if (fill->track->kind == NTK_TIMELINE_QUEUE && slice->end_ps > start) {
+        bytes_per_ps =
+            ntk_timeline_slice_value(fill->track, slice) / (double)(slice->end_ps - start);
+    }
+    fill_time(fill, slice, start, slice->end_ps, bytes_per_ps, value);
+    if (!slice->is_wait && slice->end_ps > *busy_until) {
+        *busy_until = slice->end_ps;
+    }
+    if (slice->start_ps >= fill->begin_ps) {
+        size_t index = (size_t)((uint64_t)(slice->start_ps - fill->begin_ps) >> fill->level);
+        if (index < fill->node_count) {
+            struct ntk_timeline_node *node = &fill->nodes[index];
+            if (node->count == 0 && node->vote_ps == 0.0F) {
+                node->what = slice->what; /* instants alone in their bucket */
+            }
+            if (slice->end_ps <= start && fill->track->kind == NTK_TIMELINE_QUEUE) {
+                node->bytes += (float)ntk_timeline_slice_value(fill->track, slice);
+            }
+            node->count += node->count < UINT32_MAX;
+            if (fill->track->kind == NTK_TIMELINE_SEMAPHORE) {
+                node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
+            }
+        }
+    }
+}
+
+/* ---- the pyramid ------------------------------------------------------------------------------- */
+
+static void merge(const struct ntk_timeline_track *track, struct ntk_timeline_node *to,
+                  const struct ntk_timeline_node *from)
+{
+    to->busy_ps += from->busy_ps;
+    to->bytes += from->bytes;
+    to->count = from->count > UINT32_MAX - to->count ? UINT32_MAX : to->count + from->count;
+    if (track->kind == NTK_TIMELINE_SEMAPHORE) {
+        to->vote_ps = to->vote_ps > from->vote_ps ? to->vote_ps : from->vote_ps;
+    } else if (to->vote_ps == 0.0F && (from->vote_ps > 0.0F || from->count > 0)) {
+        to->vote_ps = from->vote_ps;
+        to->what = from->what;
+    } else {
+        vote(to, from->what, from->vote_ps);
+    }
+}
+
+/* So fine that a bucket has some slices in the mean, and never coarser than one tile. */
+static unsigned finest_level(const struct ntk_timeline_track *track, unsigned top)
+{
+    size_t wanted = track->slice_count / NTK_TIMELINE_SLICES_PER_BUCKET;
+    unsigned level = top;
+
+    for (size_t buckets = NTK_TIMELINE_TILE_BUCKETS; level > 0 && buckets < wanted; buckets *= 2) {
+        level--;
+    }
+    return level;
+}
+
+static int build_blocks(struct ntk_timeline_track *track)
+{
+    size_t count = (track->slice_count + NTK_TIMELINE_BLOCK - 1) / NTK_TIMELINE_BLOCK;
+
+    track->pyramid.block_end_ps = malloc((count + 1) * sizeof(int64_t));
+    if (!track->pyramid.block_end_ps) {
+        return -ENOMEM;
+    }
+    for (size_t b = 0; b < count; b++) {
+        int64_t end_ps = INT64_MIN;
+        size_t last = min_size((b + 1) * NTK_TIMELINE_BLOCK, track->slice_count);
+        for (size_t i = b * NTK_TIMELINE_BLOCK; i < last; i++) {
+            end_ps = track->slices[i].end_ps > end_ps ? track->slices[i].end_ps : end_ps;
+        }
+        track->pyramid.block_end_ps[b] = end_ps;
+    }
+    return 0;
+}
+
+int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, int64_t begin_ps, int64_t end_ps)
+{
+    struct ntk_timeline_pyramid *pyramid = &track->pyramid;
+    unsigned top = ntk_timeline_level_top(end_ps - begin_ps);
+
+    pyramid->first = finest_level(track, top);
+    pyramid->levels = calloc(top - pyramid->first + 1, sizeof *pyramid->levels);
+    if (!pyramid->levels || build_blocks(track) < 0) {
+        return -ENOMEM;
+    }
+    pyramid->level_count = top - pyramid->first + 1;
+    for (size_t l = 0; l < pyramid->level_count; l++) {
+        struct ntk_timeline_level *level = &pyramid->levels[l];
+        unsigned shift = pyramid->first + (unsigned)l;
+        level->node_count = (size_t)(((uint64_t)(end_ps - begin_ps) >> shift) + 1);
+        level->nodes = calloc(level->node_count, sizeof *level->nodes);
+        if (!level->nodes) {
+            return -ENOMEM;
+        }
+        if (l == 0) {
+            struct fill fill;
+            fill_init(&fill, track, begin_ps, shift, level->node_count, level->nodes);
+            for (size_t i = 0; i < track->slice_count; i++) {
+                fill_add(&fill, &track->slices[i]);
+            }
+        } else {
+            const struct ntk_timeline_level *finer = &pyramid->levels[l - 1];
+            for (size_t i = 0; i < finer->node_count; i++) {
+                merge(track, &level->nodes[i / 2], &finer->nodes[i]);
+            }
+        }
+    }
+    return 0;
+}
+
+void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid)
+{
+    for (size_t l = 0; l < pyramid->level_count; l++) {
+        free(pyramid->levels[l].nodes);
+    }
+    free(pyramid->levels);
+    free(pyramid->block_end_ps);
+    memset(pyramid, 0, sizeof *pyramid);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+/* The first slice that begins at or after the time. */
+static size_t lower_bound(const struct ntk_timeline_track *track, int64_t time_ps)
+{
+    size_t low = 0;
+    size_t high = track->slice_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (track->slices[middle].start_ps < time_ps) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+size_t ntk_timeline_slices_begin_count(const struct ntk_timeline_track *track, int64_t from_ps,
+                                       int64_t to_ps)
+{
+    return from_ps < to_ps ? lower_bound(track, to_ps) - lower_bound(track, from_ps) : 0;
+}
+
+int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t from_ps, int64_t to_ps,
+                             int (*call)(size_t index, const struct ntk_timeline_slice *slice,
+                                         void *ctx),
+                             void *ctx)
+{
+    size_t first = lower_bound(track, from_ps);
+    int ret = 0;
+
+    /* Those that began before and go on: only blocks with an end behind from have some. */
+    for (size_t b = 0; b * NTK_TIMELINE_BLOCK < first && ret >= 0; b++) {
+        if (track->pyramid.block_end_ps[b] <= from_ps) {
+            continue;
+        }
+        size_t last = min_size((b + 1) * NTK_TIMELINE_BLOCK, first);
+        for (size_t i = b * NTK_TIMELINE_BLOCK; i < last && ret >= 0; i++) {
+            if (track->slices[i].end_ps > from_ps) {
+                ret = call(i, &track->slices[i], ctx);
+            }
+        }
+    }
+    for (size_t i = first; i < track->slice_count && track->slices[i].start_ps < to_ps && ret >= 0;
+         i++) {
+        ret = call(i, &track->slices[i], ctx);
+    }
+    return ret < 0 ? ret : 0;
+}
+
+static int fill_call(size_t index, const struct ntk_timeline_slice *slice, void *ctx)
+{
+    (void)index;
+    fill_add(ctx, slice);
+    return 0;
+}
+
+void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t begin_ps,
+                               unsigned level, uint64_t tile, struct ntk_timeline_node *out_nodes)
+{
+    const struct ntk_timeline_pyramid *pyramid = &track->pyramid;
+    uint64_t first = tile << NTK_TIMELINE_TILE_SHIFT;
+
+    memset(out_nodes, 0, NTK_TIMELINE_TILE_BUCKETS * sizeof *out_nodes);
+    if (level < pyramid->first) {
+        struct fill fill;
+        int64_t from_ps = begin_ps + (int64_t)(first << level);
+        int64_t to_ps = from_ps + (int64_t)(UINT64_C(1) << (level + NTK_TIMELINE_TILE_SHIFT));
+        fill_init(&fill, track, from_ps, level, NTK_TIMELINE_TILE_BUCKETS, out_nodes);
+        (void)ntk_timeline_slices_each(track, from_ps, to_ps, fill_call, &fill);
+        return;
+    }
+    if (level - pyramid->first >= pyramid->level_count) {
+        return;
+    }
+    const struct ntk_timeline_level *stored = &pyramid->levels[level - pyramid->first];
+    if (first < stored->node_count) {
+        memcpy(out_nodes, &stored->nodes[first],
+               min_size(stored->node_count - first, NTK_TIMELINE_TILE_BUCKETS) * sizeof *out_nodes);
+    }
+}
+
+double ntk_timeline_node_mean(const struct ntk_timeline_track *track,
+                              const struct ntk_timeline_node *node, unsigned level)
+{
+    double width_ps = (double)(UINT64_C(1) << level);
+    double lanes = track->lane_is_resource ? track->lane_count : 1.0;
+
+    return node->busy_ps / (width_ps * lanes);
+}

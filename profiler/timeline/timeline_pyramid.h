@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline_pyramid - the buckets of a track: building them, and reading any range of them.
+ *
+ * What a bucket is mostly busy with is the winner of a vote (Boyer and Moore's, weighted by time), which
+ * needs one word per bucket and is right whenever something has more than half of the time.
+ */
+#ifndef NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H
+#define NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H
+
+#include "profiler/timeline/timeline.h"
+
+#define NTK_TIMELINE_TILE_SHIFT 10
+#define NTK_TIMELINE_TILE_BUCKETS (1u << NTK_TIMELINE_TILE_SHIFT)
+#define NTK_TIMELINE_LEVEL_MAX 53
+/* Slices per block of which the largest end is kept. */
+#define NTK_TIMELINE_BLOCK 256
+/* Slices per bucket of the finest level, in the mean. */
+#define NTK_TIMELINE_SLICES_PER_BUCKET 8
+
+/* The level at which one tile holds the whole span. */
+unsigned ntk_timeline_level_top(int64_t span_ps);
+
+/* Of the slices of the track, whose times are within the span from begin_ps. 0 or -ENOMEM. */
+int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, int64_t begin_ps, int64_t end_ps);
+void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid);
+
+/* The buckets of a tile, NTK_TIMELINE_TILE_BUCKETS of them, those without anything zeroed. */
+void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t begin_ps,
+                               unsigned level, uint64_t tile, struct ntk_timeline_node *out_nodes);
+
+/* Share of the bucket, 0 to 1; of a semaphore the mean value. */
+double ntk_timeline_node_mean(const struct ntk_timeline_track *track,
+                              const struct ntk_timeline_node *node, unsigned level);
+
+/* Calls for each slice that overlaps [from, to), in order of start; instants at from count. A
+ * negative return stops and is returned. */
+int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t from_ps, int64_t to_ps,
+                             int (*call)(size_t index, const struct ntk_timeline_slice *slice,
+                                         void *ctx),
+                             void *ctx);
+/* How many of them begin inside. */
+size_t ntk_timeline_slices_begin_count(const struct ntk_timeline_track *track, int64_t from_ps,
+                                       int64_t to_ps);
+
+#endif

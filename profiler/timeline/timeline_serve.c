@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/timeline/timeline_serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/summary.h"
+#include "profiler/output/output.h"
+#include "profiler/timeline/page/page_files.h"
+#include "profiler/timeline/timeline_answer.h"
+#include "profiler/timeline/timeline_tile.h"
+#include "shared/base/str.h"
+#include "shared/http/http_files.h"
+#include "shared/http/http_guard.h"
+
+/* Numbers of a list in one question; the page asks for what is on the screen. */
+#define LIST_MAX 4096
+
+struct ntk_timeline_serve {
+    const struct ntk_timeline *timeline;
+    char *title;
+    struct ntk_http_files *files;
+    struct ntk_http_guard *guard;
+    struct ntk_http_server *server;
+    struct ntk_http_route routes[2];
+    struct ntk_http_route slow_routes[8];
+};
+
+/* ---- parameters ------------------------------------------------------------------------------------ */
+
+static int get_u64(const struct ntk_http_request *request, const char *name, uint64_t max,
+                   uint64_t *out_value, struct ntk_err *err)
+{
+    const char *text = ntk_http_request_query_get(request, name);
+
+    if (!text) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is missing", name);
+    }
+    if (ntk_str_parse_u64(text, out_value) < 0 || *out_value > max) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is no number from 0 to %llu", name,
+                           (unsigned long long)max);
+    }
+    return 0;
+}
+
+/* A list of numbers like "0,3-7"; the caller frees. */
+static int get_list(const struct ntk_http_request *request, const char *name, uint32_t **out_values,
+                    size_t *out_count, struct ntk_err *err)
+{
+    const char *text = ntk_http_request_query_get(request, name);
+
+    if (!text) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is missing", name);
+    }
+    uint32_t *values = malloc(LIST_MAX * sizeof *values);
+    if (!values) {
+        return ntk_err_no_memory(err);
+    }
+    *out_count = LIST_MAX;
+    if (ntk_str_parse_list(text, UINT32_MAX, values, out_count) < 0) {
+        free(values);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s is no list of at most %d numbers like 0,3-7", name, LIST_MAX);
+    }
+    *out_values = values;
+    return 0;
+}
+
+static uint64_t span_of(const struct ntk_timeline *timeline)
+{
+    return (uint64_t)(timeline->end_ps - timeline->begin_ps);
+}
+
+/* ---- answers: each fills the body, or the sentence and a code ---------------------------------------- */
+
+typedef int answer(const struct ntk_timeline_serve *serve, const struct ntk_http_request *request,
+                   struct ntk_buf *out, struct ntk_err *err);
+
+static int answer_meta(const struct ntk_timeline_serve *serve,
+                       const struct ntk_http_request *request, struct ntk_buf *out,
+                       struct ntk_err *err)
+{
+    (void)request;
+    (void)err;
+    ntk_timeline_put_meta(serve->timeline, serve->title, out);
+    return 0;
+}
+
+static int answer_tiles(const struct ntk_timeline_serve *serve,
+                        const struct ntk_http_request *request, struct ntk_buf *out,
+                        struct ntk_err *err)
+{
+    uint64_t level = 0;
+    uint64_t tile = 0;
+    uint32_t *tracks = NULL;
+    size_t count = 0;
+    int ret = get_u64(request, "level", 63, &level, err);
+
+    if (ret == 0) {
+        ret = get_u64(request, "tile", UINT64_MAX, &tile, err);
+    }
+    if (ret == 0) {
+        ret = get_list(request, "tracks", &tracks, &count, err);
+    }
+    if (ret == 0) {
+        ret =
+            ntk_timeline_tile_put(serve->timeline, (unsigned)level, tile, tracks, count, out, err);
+    }
+    free(tracks);
+    return ret;
+}
+
+static int answer_slice(const struct ntk_timeline_serve *serve,
+                        const struct ntk_http_request *request, struct ntk_buf *out,
+                        struct ntk_err *err)
+{
+    uint64_t track = 0;
+    uint64_t slice = 0;
+    int ret = get_u64(request, "track", UINT32_MAX, &track, err);
+
+    if (ret == 0) {
+        ret = get_u64(request, "slice", UINT32_MAX, &slice, err);
+    }
+    return ret == 0 ? ntk_timeline_put_slice(serve->timeline, track, slice, out, err) : ret;
+}
+
+static int answer_stats(const struct ntk_timeline_serve *serve,
+                        const struct ntk_http_request *request, struct ntk_buf *out,
+                        struct ntk_err *err)
+{
+    uint64_t from = 0;
+    uint64_t to = 0;
+    int ret = get_u64(request, "from", span_of(serve->timeline), &from, err);
+
+    if (ret == 0) {
+        ret = get_u64(request, "to", span_of(serve->timeline) + 1, &to, err);
+    }
+    if (ret == 0 && from > to) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "from is behind to");
+    }
+    return ret == 0 ? ntk_timeline_put_stats(serve->timeline, (int64_t)from, (int64_t)to, out)
+                    : ret;
+}
+
+static int answer_hits(const struct ntk_timeline_serve *serve,
+                       const struct ntk_http_request *request, struct ntk_buf *out,
+                       struct ntk_err *err)
+{
+    uint64_t from = 0;
+    uint32_t *whats = NULL;
+    size_t count = 0;
+    int ret = get_u64(request, "from", span_of(serve->timeline), &from, err);
+
+    if (ret == 0) {
+        ret = get_list(request, "whats", &whats, &count, err);
+    }
+    if (ret < 0 || !whats) {
+        return ret;
+    }
+    bool *is_wanted = calloc(serve->timeline->whats.count + 1, sizeof *is_wanted);
+    out->failed |= !is_wanted;
+    for (size_t i = 0; is_wanted && i < count; i++) {
+        if (whats[i] < serve->timeline->whats.count) {
+            is_wanted[whats[i]] = true;
+        }
+    }
+    if (is_wanted) {
+        ret = ntk_timeline_put_hits(serve->timeline, is_wanted, (int64_t)from, out);
+    }
+    free(is_wanted);
+    free(whats);
+    return ret;
+}
+
+static int answer_summary(const struct ntk_timeline_serve *serve,
+                          const struct ntk_http_request *request, struct ntk_buf *out,
+                          struct ntk_err *err)
+{
+    struct ntk_summary summary = { 0 };
+    uint64_t source = 0;
+    int ret = get_u64(request, "source", serve->timeline->source_count - 1, &source, err);
+
+    if (ret == 0) {
+        ret = ntk_analysis_summary(serve->timeline->sources[source].trace, &summary);
+    }
+    if (ret == 0) {
+        ntk_output_summary_json(&summary, serve->timeline->sources[source].name, out);
+        ntk_summary_fini(&summary);
+    }
+    return ret;
+}
+
+static const struct {
+    const char *path;
+    answer *answer;
+    const char *type;
+} answers[] = {
+    { "/api/v1/meta", answer_meta, "application/json" },
+    { "/api/v1/tiles", answer_tiles, "application/octet-stream" },
+    { "/api/v1/slice", answer_slice, "application/json" },
+    { "/api/v1/stats", answer_stats, "application/json" },
+    { "/api/v1/hits", answer_hits, "application/json" },
+    { "/api/v1/summary", answer_summary, "application/json" },
+};
+
+static void put_error(struct ntk_buf *out, const struct ntk_err *err)
+{
+    ntk_buf_reset(out);
+    ntk_buf_add_text(out, err->text[0] ? err->text : "out of memory");
+    ntk_buf_add_char(out, '\n');
+}
+
+static void answer_any(const struct ntk_http_request *request, struct ntk_http_response *response,
+                       void *ctx)
+{
+    const struct ntk_timeline_serve *serve = ctx;
+    const char *path = ntk_http_request_path_get(request);
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+    size_t a = 0;
+
+    while (strcmp(answers[a].path, path) != 0) {
+        a++; /* the route of each path leads here, so it is there */
+    }
+    int ret = answers[a].answer(serve, request, &out, &err);
+    if (ret == 0 && !ntk_buf_ok(&out)) {
+        ret = -ENOMEM;
+    }
+    if (ret < 0) {
+        response->status = ret == -EINVAL ? 400 : ret == -ENOENT ? 404 : 500;
+        put_error(&out, &err);
+    } else {
+        response->content_type = answers[a].type;
+    }
+    response->body = ntk_http_body_create(&out);
+    if (!response->body) {
+        response->status = 500;
+        response->text = "out of memory\n";
+    }
+}
+
+/* ---- the server ------------------------------------------------------------------------------------ */
+
+static int listen_at(struct ntk_timeline_serve *serve, uint16_t port, struct ntk_err *err)
+{
+    struct ntk_http_options options = { .address = { .host = "127.0.0.1", .port = port },
+                                        .routes = serve->routes,
+                                        .slow_routes = serve->slow_routes,
+                                        .guard = serve->guard };
+    struct ntk_err first = { 0 }; /* that of the port that was asked for */
+    int ret = ntk_http_server_create(&options, &serve->server, &first);
+
+    for (unsigned i = 1;
+         ret == -EADDRINUSE && port && i < NTK_TIMELINE_PORTS_TRIED && port + i <= UINT16_MAX;
+         i++) {
+        options.address.port = (uint16_t)(port + i);
+        ret = ntk_http_server_create(&options, &serve->server, NULL);
+    }
+    if (ret < 0 && err) {
+        *err = first;
+    }
+    return ret;
+}
+
+int ntk_timeline_serve_create(const struct ntk_timeline *timeline, const char *title, uint16_t port,
+                              struct ntk_timeline_serve **out_serve, struct ntk_err *err)
+{
+    struct ntk_timeline_serve *serve = calloc(1, sizeof *serve);
+    struct ntk_http_guard_options guard = { .host = "127.0.0.1" };
+
+    if (!serve) {
+        return ntk_err_no_memory(err);
+    }
+    int ret = ntk_http_guard_create(&guard, &serve->guard, err);
+    if (ret == 0) {
+        serve->timeline = timeline;
+        serve->title = strdup(title);
+        serve->files = ntk_http_files_create(ntk_timeline_page_files);
+        if (!serve->title || !serve->files) {
+            ret = ntk_err_no_memory(err);
+        }
+    }
+    if (ret == 0) {
+        serve->routes[0] = (struct ntk_http_route){ "/*", ntk_http_files_answer, serve->files };
+        for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+            serve->slow_routes[i] = (struct ntk_http_route){ answers[i].path, answer_any, serve };
+        }
+        ret = listen_at(serve, port, err);
+    }
+    if (ret < 0) {
+        ntk_timeline_serve_destroy(serve);
+        return ret;
+    }
+    *out_serve = serve;
+    return 0;
+}
+
+void ntk_timeline_serve_destroy(struct ntk_timeline_serve *serve)
+{
+    if (!serve) {
+        return;
+    }
+    ntk_http_server_destroy(serve->server);
+    ntk_http_guard_destroy(serve->guard);
+    ntk_http_files_destroy(serve->files);
+    free(serve->title);
+    free(serve);
+}
+
+uint16_t ntk_timeline_serve_port_get(const struct ntk_timeline_serve *serve)
+{
+    return ntk_http_server_port_get(serve->server);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline_serve - the timeline page and its answers, over HTTP on loopback.
+ *
+ *   /                             the page
+ *   /api/v1/meta                  what there is
+ *   /api/v1/tiles?level&tile&tracks=0,3-7    a tile (docs/formats/timeline-tile.md)
+ *   /api/v1/slice?track&slice     one slice in full
+ *   /api/v1/stats?from&to         how busy each track is in a range
+ *   /api/v1/hits?whats=1,5&from   slices of these kinds
+ *   /api/v1/summary?source        all metrics of a capture
+ *
+ * Owner:   create / destroy; the timeline is borrowed for that time.
+ * Threads: it answers in threads of its own, which only read.
+ */
+#ifndef NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
+#define NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
+
+#include "profiler/timeline/timeline.h"
+
+/* The vendor's; how many more are tried when it is taken. */
+#define NTK_TIMELINE_PORT 3001
+#define NTK_TIMELINE_PORTS_TRIED 100
+
+struct ntk_timeline_serve;
+
+/* port 0 lets the system choose; else it or one of the next that is free. */
+int ntk_timeline_serve_create(const struct ntk_timeline *timeline, const char *title, uint16_t port,
+                              struct ntk_timeline_serve **out_serve, struct ntk_err *err);
+/* NULL is fine. */
+void ntk_timeline_serve_destroy(struct ntk_timeline_serve *serve);
+uint16_t ntk_timeline_serve_port_get(const struct ntk_timeline_serve *serve);
+
+#endif

@@ -1,0 +1,191 @@
+"""Looks at the timeline in a browser: timeline.py BROWSER PROFILE_FOLDER ADDRESS SUMMARY.json LARGE_ADDRESS."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'page'))
+from browser import Browser  # noqa: E402
+
+CTRL = 2
+SHIFT = 8
+WIDTH, HEIGHT = 1440, 900
+
+NAMELESS = '''[...document.querySelectorAll('button, a, canvas, input, [tabindex="0"], [role="img"]')]
+  .filter((e) => e.offsetParent !== null && !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
+  .map((e) => e.outerHTML)'''
+
+
+def equal(what, shown, expected):
+    if shown != expected:
+        raise AssertionError(f'{what}: {shown!r}, expected {expected!r}')
+
+
+def near(what, shown, expected, most):
+    if abs(shown - expected) > most:
+        raise AssertionError(f'{what}: {shown!r}, expected {expected!r} within {most!r}')
+
+
+class Page:
+    def __init__(self, browser):
+        self.browser = browser
+
+    def open(self, address):
+        self.browser.call('Page.navigate', url=address)
+        self.complete()
+
+    def complete(self):
+        """All tiles of the window are there and painted, and no animation is under way."""
+        self.browser.wait_for("document.documentElement?.dataset.state === 'complete'")
+        self.browser.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+        self.browser.wait_for("document.documentElement.dataset.state === 'complete'")
+
+    def state(self, expression):
+        return self.browser.evaluate(f"(async () => {{ const {{ state, to, xOf, frames }} = await import('/state.js'); "
+                                     f"const {{ drawn, boxOf }} = await import('/draw.js'); return {expression}; }})()")
+
+    def window(self):
+        return self.state('[state.from, to()]')
+
+    def canvas(self):
+        return self.browser.evaluate("(() => { const b = document.querySelector('#canvas').getBoundingClientRect(); return [b.left, b.top]; })()")
+
+    def labels(self):
+        return self.browser.evaluate("[...document.querySelectorAll('#labels .track .name')].map((e) => e.textContent)")
+
+    def share(self, name):
+        self.browser.wait_for(f"[...document.querySelectorAll('#labels .track')].find((e) => e.querySelector('.name').textContent === '{name}')"
+                              ".lastElementChild.textContent !== ''")
+        return self.browser.evaluate(f"[...document.querySelectorAll('#labels .track')].find((e) => e.querySelector('.name').textContent === '{name}')"
+                                     ".lastElementChild.textContent")
+
+    def picture(self, name):
+        folder = os.environ.get('NTK_SCREENSHOTS')
+        self.complete()
+        if folder:
+            self.browser.screenshot(os.path.join(folder, f'timeline-{name}.png'), whole=False)
+
+
+def check_rows(page, summary):
+    """The rows of the capture, and how busy they are, as the summary says."""
+    labels = page.labels()
+    for name in ('Tensor', 'Scalar', 'Vector', 'GpSimd', 'Sync', 'DMA throughput'):
+        assert name in labels, f'no row {name}: {labels}'
+    assert not any(name.startswith('Semaphore') for name in labels), 'semaphores are folded at first'
+    window = page.state('state.meta.span') / 1e12
+    for name in ('Tensor', 'Vector', 'Scalar'):
+        shown = float(page.share(name).rstrip('%'))
+        near(f'share of {name}', shown, summary[f'{name.lower()}_engine_active_time'] / window * 100, 0.51)
+
+
+def check_fold(page):
+    browser = page.browser
+    browser.evaluate("[...document.querySelectorAll('#labels .group')].find((e) => e.textContent === 'Semaphores').click()")
+    assert any(name.startswith('Semaphore') for name in page.labels()), 'semaphores unfold'
+    equal('aria-expanded', browser.evaluate("[...document.querySelectorAll('#labels .group')].find((e) => e.textContent === 'Semaphores').getAttribute('aria-expanded')"), 'true')
+    page.picture('semaphores')
+    browser.evaluate("[...document.querySelectorAll('#labels .group')].find((e) => e.textContent === 'Semaphores').click()")
+
+
+def check_moving(page):
+    """Wheel, drag and keys; the moment under the pointer stays there."""
+    browser = page.browser
+    left, top = page.canvas()
+    before = page.window()
+    x, y = left + 400, top + 60
+    under = before[0] + 400 / page.state('state.width') * (before[1] - before[0])
+    browser.mouse('mouseMoved', x, y)
+    browser.mouse('mouseWheel', x, y, modifiers=CTRL, deltaX=0, deltaY=-300)
+    after = page.window()
+    assert after[1] - after[0] < (before[1] - before[0]) * 0.7, 'ctrl and wheel zoom'
+    near('the moment under the pointer', after[0] + 400 / page.state('state.width') * (after[1] - after[0]), under, (after[1] - after[0]) / 200)
+    browser.mouse('mouseWheel', x, y, modifiers=SHIFT, deltaX=0, deltaY=100)
+    moved = page.window()
+    assert moved[0] > after[0], 'shift and wheel move'
+    browser.drag(x, x + 100, y, SHIFT)
+    near('shift and drag move', page.window()[0], moved[0] - 100 / page.state('state.width') * (moved[1] - moved[0]), 2 * (moved[1] - moved[0]) / 1000)
+    browser.key('0')
+    equal('0 shows everything', page.state('state.from <= 0 && to() >= state.meta.span'), True)
+    browser.key('w')
+    browser.wait_for("(async () => { const { state, to } = await import('/state.js'); return to() - state.from < state.meta.span; })()")
+    browser.key('0')
+
+
+def check_pointer(page):
+    """What the tooltip says is the slice that is there."""
+    browser = page.browser
+    left, top = page.canvas()
+    slice_ = page.state('''(() => { const t = state.meta.tracks.findIndex((track) => track.name === 'Tensor');
+      const tile = state.tiles.find(t, state.meta.level_top, 0); let best = 0;
+      for (let i = 1; i < tile.count; i++) if (tile.times[i * 4 + 1] - tile.times[i * 4] > tile.times[best * 4 + 1] - tile.times[best * 4]) best = i;
+      return { track: t, slice: tile.words[best * 8 + 4], lane: tile.octets[best * 32 + 26], start: tile.times[best * 4], end: tile.times[best * 4 + 1],
+        what: state.meta.whats[tile.halves[best * 16 + 12]].name }; })()''')
+    box = page.state(f"boxOf({json.dumps({k: slice_[k] for k in ('track', 'lane', 'start', 'end')})})")
+    x, y = left + box['x'] + box['width'] / 2, top + box['y'] + box['height'] / 2
+    browser.mouse('mouseMoved', x, y)
+    browser.wait_for("!document.querySelector('#tooltip').hidden")
+    equal('tooltip', browser.evaluate("document.querySelector('#tooltip b').textContent"), slice_['what'])
+    return slice_, x, y
+
+
+def check_help(page):
+    browser = page.browser
+    browser.key('?')
+    browser.wait_for("document.querySelector('#help').open")
+    shown = browser.evaluate("document.querySelector('#help').textContent")
+    for word in ('zoom in at the pointer', 'show everything', 'search', 'right click'):
+        assert word in shown, f'the help does not say {word}'
+    page.picture('help')
+    browser.evaluate("document.querySelector('#help-close').click()")
+
+
+def check_large(page, address):
+    """400,000 events: everything is drawn from what a window needs, at every zoom."""
+    page.open(address)
+    counts = []
+    for _ in range(24):
+        counts.append(page.state('[drawn.slices, drawn.bitmaps, state.tiles.bytes]'))
+        page.state("(await import('/state.js')).zoom(0.5, 500)")
+        page.complete()
+    slices, bitmaps, _ = (max(column) for column in zip(*counts))
+    assert counts[0][0] == 0 and counts[0][1] > 0, f'the whole is drawn from buckets: {counts[0]}'
+    assert counts[-1][0] > 0 and counts[-1][1] == 0, f'the depth is drawn from slices: {counts[-1]}'
+    assert slices < 4 * 3 * 512 and bitmaps < 40, f'a frame draws what is on the screen: {slices} slices, {bitmaps} bitmaps'
+
+
+def main():
+    program, profile, address, summary_path, large = sys.argv[1:]
+    with open(summary_path, encoding='utf-8') as file:
+        summary = next(iter(json.load(file).values()))
+    browser = Browser(program, profile)
+    page = Page(browser)
+    try:
+        browser.size(WIDTH, HEIGHT)
+        browser.scheme('light')
+        page.open(address)
+        check_rows(page, summary)
+        check_fold(page)
+        check_moving(page)
+        page.picture('light')
+        check_pointer(page)
+        check_help(page)
+        equal('names', browser.evaluate(NAMELESS), [])
+        browser.scheme('dark')
+        browser.wait_for("document.documentElement.dataset.theme === 'dark'")
+        page.picture('dark')
+        browser.size(600, 800)
+        equal('scrolls sideways', browser.evaluate('document.documentElement.scrollWidth > window.innerWidth'), False)
+        browser.size(WIDTH, HEIGHT)
+        check_large(page, large)
+        equal('complaints', browser.said, [])
+        browser.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.broken = 1\"><p id=styled style=\"color: red\">x</p>')")
+        browser.wait_for("document.querySelector('img[src=x]').complete")
+        equal('policy', browser.evaluate("[window.broken === undefined, document.querySelector('#styled').style.color]"), [True, ''])
+    except Exception as error:
+        print(f'timeline: {error}\ntimeline: complaints: {browser.said}', file=sys.stderr)
+        return 1
+    finally:
+        browser.close()
+    return 0
+
+
+sys.exit(main())

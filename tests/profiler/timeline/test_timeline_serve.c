@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: the server over a trace by construction, asked byte by byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/timeline/page/page_files.h"
+#include "profiler/timeline/timeline_serve.h"
+#include "tests/support/http_ask.h"
+#include "tests/support/trace_sample.h"
+
+struct fixture {
+    struct trace_sample *sample;
+    struct ntk_timeline *timeline;
+    struct ntk_timeline_serve *serve;
+    uint16_t port;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    assert_non_null(f);
+    f->sample = trace_sample_create(100);
+    struct ntk_timeline_source source = { .trace = &f->sample->trace, .name = "sample.ntff" };
+    assert_int_equal(ntk_timeline_create(&source, 1, NULL, NULL, &f->timeline, NULL), 0);
+    assert_int_equal(ntk_timeline_serve_create(f->timeline, "sample.ntff", 0, &f->serve, NULL), 0);
+    f->port = ntk_timeline_serve_port_get(f->serve);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_timeline_serve_destroy(f->serve);
+    ntk_timeline_destroy(f->timeline);
+    trace_sample_destroy(f->sample);
+    free(f);
+    return 0;
+}
+
+static void expect(const struct fixture *f, const char *path, const char *status, const char *text)
+{
+    char *answer = test_http_get(f->port, path, "");
+
+    if (!strstr(answer, status) || !strstr(answer, text)) {
+        fail_msg("%s: %.400s", path, answer);
+    }
+    free(answer);
+}
+
+static void every_file_of_the_page_is_served_under_its_policy(void **state)
+{
+    const struct fixture *f = *state;
+
+    expect(f, "/", "200 OK", "<!doctype html>");
+    for (const struct ntk_http_file *file = ntk_timeline_page_files; file->name; file++) {
+        char path[128];
+        (void)snprintf(path, sizeof path, "/%s", file->name);
+        expect(f, path, "200 OK", "Content-Security-Policy: default-src 'none'; script-src 'self'");
+    }
+    expect(f, "/nothing.js", "404 Not Found", "nothing here");
+}
+
+static void answers_are_what_was_asked(void **state)
+{
+    const struct fixture *f = *state;
+
+    expect(f, "/api/v1/meta", "application/json", "\"title\":\"sample.ntff\"");
+    expect(f, "/api/v1/tiles?level=10&tile=0&tracks=0-1,4", "application/octet-stream", "NTLT");
+    expect(f, "/api/v1/slice?track=0&slice=5", "200 OK", "\"name\":\"MATMUL\"");
+    expect(f, "/api/v1/stats?from=0&to=1000000", "200 OK", "\"tracks\":[{\"track\":0");
+    expect(f, "/api/v1/hits?whats=0&from=0", "200 OK", "\"total\":90");
+    expect(f, "/api/v1/summary?source=0", "200 OK", "\"total_time\": 0.0001,");
+}
+
+static void bad_questions_get_a_sentence(void **state)
+{
+    static const char *const rows[][3] = {
+        { "/api/v1/tiles?tile=0&tracks=0", "400", "level is missing" },
+        { "/api/v1/tiles?level=x&tile=0&tracks=0", "400", "level is no number from 0 to 63" },
+        { "/api/v1/tiles?level=60&tile=0&tracks=0", "400", "level 60: the coarsest is" },
+        { "/api/v1/tiles?level=0&tile=999999999&tracks=0", "400", "tile 999999999 of level 0" },
+        { "/api/v1/tiles?level=0&tile=0&tracks=5-1", "400", "tracks is no list of at most 4096" },
+        { "/api/v1/tiles?level=0&tile=0&tracks=0-99999", "400",
+          "tracks is no list of at most 4096" },
+        { "/api/v1/slice?track=0&slice=100", "404", "track 0 has no slice 100" },
+        { "/api/v1/slice?track=7&slice=0", "404", "no track 7" },
+        { "/api/v1/stats?from=9&to=1", "400", "from is behind to" },
+        { "/api/v1/stats?from=0&to=-1", "400", "to is no number" },
+        { "/api/v1/hits?from=0", "400", "whats is missing" },
+        { "/api/v1/summary?source=1", "400", "source is no number from 0 to 0" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect(*state, rows[i][0], rows[i][1], rows[i][2]);
+    }
+}
+
+static void a_foreign_name_is_kept_out(void **state)
+{
+    const struct fixture *f = *state;
+    int fd = test_http_connect(f->port);
+
+    test_http_send(fd,
+                   "GET /api/v1/meta HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    char *answer = test_http_read_until(fd, NULL);
+    assert_non_null(strstr(answer, " 421 "));
+    assert_null(strstr(answer, "sample.ntff"));
+    free(answer);
+}
+
+static void a_taken_port_gives_the_next_free_one(void **state)
+{
+    const struct fixture *f = *state;
+    struct ntk_timeline_serve *other = NULL;
+
+    assert_int_equal(ntk_timeline_serve_create(f->timeline, "other", f->port, &other, NULL), 0);
+    assert_true(ntk_timeline_serve_port_get(other) > f->port);
+    assert_true(ntk_timeline_serve_port_get(other) < f->port + NTK_TIMELINE_PORTS_TRIED);
+    ntk_timeline_serve_destroy(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_file_of_the_page_is_served_under_its_policy),
+        cmocka_unit_test(answers_are_what_was_asked),
+        cmocka_unit_test(bad_questions_get_a_sentence),
+        cmocka_unit_test(a_foreign_name_is_kept_out),
+        cmocka_unit_test(a_taken_port_gives_the_next_free_one),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
