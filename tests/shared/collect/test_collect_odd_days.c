@@ -25,11 +25,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exporters/prometheus/prometheus_encode.h"
+#include "exporters/prometheus/prometheus_page.h"
 #include "runtime-hooks/hooks/hooks.h"
 #include "shared/base/buf.h"
 #include "shared/collect/collect.h"
 #include "shared/report/report_json.h"
 #include "shared/store/store.h"
+#include "shared/store/store_reader.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 
@@ -238,6 +241,130 @@ static void a_machine_that_slept_counts_each_execution_once(void **state)
     assert_int_equal(f->completed, 16);
     assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 16);
     finish(&child);
+}
+
+/* The sum of the samples of a family that have this label. */
+static uint64_t sum_of_page(struct ntk_prometheus_page *page, const char *family, const char *label)
+{
+    struct ntk_buf buf = { 0 };
+    uint64_t sum = 0;
+
+    ntk_prometheus_encode(page, NTK_PROMETHEUS_TEXT_0_0_4, false, &buf);
+    char *text = ntk_buf_take(&buf, NULL);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strncmp(line, family, strlen(family)) == 0 && line[strlen(family)] == '{' &&
+            strstr(line, label)) {
+            sum += strtoull(strrchr(line, ' ') + 1, NULL, 10);
+        }
+    }
+    free(text);
+    return sum;
+}
+
+static int add_executions(const struct ntk_store_executions *step, void *ctx)
+{
+    *(uint64_t *)ctx += step->completed;
+    assert_int_equal(step->unwatched, 0);
+    return 0;
+}
+
+/* All that is stored, over whatever tier has it. */
+static void check_store(const char *path, uint64_t completed)
+{
+    static const uint64_t steps_ns[] = { 0, 60 * SECOND, 3600 * SECOND };
+    const struct ntk_store_filter all = { 0 };
+    struct ntk_store_window window = { BEGAN - 86400 * SECOND, BEGAN + 3 * 86400 * SECOND, 0 };
+    struct ntk_store_reader *reader = NULL;
+    struct ntk_err err = { 0 };
+
+    if (ntk_store_reader_open(path, &reader, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    for (size_t i = 0; i < sizeof steps_ns / sizeof *steps_ns; i++) {
+        struct ntk_store_point *points = NULL;
+        uint64_t sum = 0;
+        size_t count = 0;
+
+        window.step_ns = steps_ns[i];
+        assert_int_equal(
+            ntk_store_reader_executions(reader, &all, &window, add_executions, &sum, &err), 0);
+        assert_int_equal(sum, completed);
+        assert_int_equal(ntk_store_reader_series(reader, NTK_STORE_UTILIZATION, &all, &window,
+                                                 &points, &count, &err),
+                         0);
+        for (size_t k = 0; k < count; k++) {
+            assert_true(points[k].covered_ns <= points[k].end_ns - points[k].start_ns);
+            assert_true(!points[k].has_value || (points[k].value >= 0 && points[k].value <= 1));
+        }
+        free(points);
+    }
+    ntk_store_reader_close(reader);
+}
+
+/* Method: the wall clock leaps ahead and back, over a minute, an hour and half a second; the machine sleeps,
+ * stands still, and time does not pass at all. Each snapshot goes where the agent sends it. */
+static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_page(void **state)
+{
+    static const struct {
+        int64_t wall_ns;
+        int64_t monotonic_ns;
+    } jumps[] = {
+        { SECOND, SECOND },
+        { 3600 * (int64_t)SECOND, SECOND },
+        { -7200 * (int64_t)SECOND, SECOND },
+        { -(int64_t)SECOND / 2, SECOND },
+        { 8 * 3600 * (int64_t)SECOND, SECOND },
+        { 8 * 3600 * (int64_t)SECOND, 8 * 3600 * (int64_t)SECOND },
+        { 7, 0 },
+        { -90 * (int64_t)SECOND, SECOND },
+        { 61 * (int64_t)SECOND, SECOND },
+    };
+    struct fixture *f = *state;
+    struct ntk_prometheus_page *page = calloc(1, sizeof *page);
+    char *db = test_scratch_path(f->folder, "odd.db");
+    struct ntk_store *store = NULL;
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    struct ntk_err err = { 0 };
+    struct observed child = observed_start(f->folder, run_observed, NULL);
+    uint64_t executions = 0;
+
+    (void)observed_receive(&child);
+    assert_int_equal(ntk_store_open(db, &options, &store, &err), 0);
+    period(f);
+    ntk_store_put(store, f->snapshot);
+    for (size_t round = 0; round < 3; round++) {
+        for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++) {
+            uint64_t wall_ns = f->realtime_ns;
+
+            f->realtime_ns += (uint64_t)jumps[i].wall_ns;
+            f->monotonic_ns += (uint64_t)jumps[i].monotonic_ns;
+            assert_true(jumps[i].wall_ns < 0 ? f->realtime_ns < wall_ns : f->realtime_ns > wall_ns);
+            tell(&child, 10 + i);
+            executions += 10 + i;
+            period(f);
+            assert_int_equal(f->completed, executions);
+            ntk_store_put(store, f->snapshot);
+            assert_int_equal(ntk_prometheus_page_update(page, f->snapshot), 0);
+            assert_int_equal(
+                sum_of_page(page, "execution_status_total", "status_type=\"completed\""),
+                executions);
+        }
+    }
+    assert_int_equal(ntk_store_close(store, &err), 0);
+    check_store(db, executions);
+    /* The next agent finds a sound file, and goes on with the tiers. */
+    assert_int_equal(ntk_store_open(db, &options, &store, &err), 0);
+    f->realtime_ns += 2 * 3600 * SECOND;
+    f->monotonic_ns += SECOND;
+    tell(&child, 1);
+    period(f);
+    ntk_store_put(store, f->snapshot);
+    assert_int_equal(ntk_store_close(store, &err), 0);
+    check_store(db, executions + 1);
+    finish(&child);
+    ntk_prometheus_page_fini(page);
+    free(page);
+    free(db);
 }
 
 /* ---- a reader that falls behind ---- */
@@ -505,6 +632,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_clock_that_is_set_changes_no_period),
         TEST(a_machine_that_slept_counts_each_execution_once),
+        TEST(what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_page),
         TEST(a_reader_that_falls_behind_loses_events_and_counts_them_but_no_execution),
         TEST(two_thousand_periods_and_a_thousand_processes_leave_nothing_behind),
         TEST(things_in_the_folder_that_are_no_segments_hide_nothing),
