@@ -42,6 +42,9 @@ extern "C" {
 
 /* Events of the memory log, loads and errors that one snapshot lists at most by default. */
 #define NTK_COLLECT_EVENTS_MAX 16384
+/* Executions that failed are listed as errors too, of each process so many at first and then one a period;
+ * the rest only counts. A job that fails for days must not push out what else is stored. */
+#define NTK_COLLECT_FAILURES_MAX 16
 
 struct ntk_collector_options {
     const struct ntk_clock *clock; /* NULL: the system's */

@@ -12,6 +12,9 @@
 #define LOOK_INTERVAL_NS (50 * NTK_NS_PER_MS)
 #define NAME_BYTES 512
 
+/* Processes share a count of failures when their pids meet here. */
+#define FAILURE_SLOTS 64
+
 struct source_ring {
     struct ntk_ring_registry *registry;
     bool no_events;
@@ -19,7 +22,8 @@ struct source_ring {
     uint64_t looked_ns;
     bool looked;
     char note[256];
-    struct ntk_aggregate *aggregate; /* of the drain that runs */
+    struct ntk_aggregate *aggregate;        /* of the drain that runs */
+    uint8_t failures_listed[FAILURE_SLOTS]; /* by pid: not forgotten yet */
     /* of the segment that is read */
     struct ntk_ring_process process;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
@@ -83,9 +87,24 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
 
 /* ---- events ---- */
 
-static bool is_listed(uint16_t kind)
+/* An execution that did not complete, while its process may have one more listed. */
+static bool is_listed_failure(struct source_ring *source, const struct ntk_slot *slot)
 {
-    return kind >= NTK_EVENT_MEM_ALLOC && kind <= NTK_EVENT_MARK;
+    if (slot->kind != NTK_EVENT_EXEC || (slot->flags & 0xf) == NTK_OUTCOME_COMPLETED) {
+        return false;
+    }
+    uint8_t *listed = &source->failures_listed[source->process.own_pid % FAILURE_SLOTS];
+    if (*listed >= NTK_COLLECT_FAILURES_MAX) {
+        return false;
+    }
+    ++*listed;
+    return true;
+}
+
+static bool is_listed(struct source_ring *source, const struct ntk_slot *slot)
+{
+    return (slot->kind >= NTK_EVENT_MEM_ALLOC && slot->kind <= NTK_EVENT_MARK) ||
+           is_listed_failure(source, slot);
 }
 
 static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
@@ -125,6 +144,14 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
         out->nrt_status = NTK_WORD_HI(slot->word[1]);
         out->value = slot->word[2];
         name_id = NTK_WORD_LO(slot->word[3]);
+        break;
+    case NTK_EVENT_EXEC:
+        out->kind = NTK_EVENT_ERROR;
+        out->flags = 0;
+        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->execution_id = slot->word[2];
+        out->error_class = (uint16_t)ntk_error_class_of_status(out->nrt_status);
+        out->error_code = NTK_ERROR_CODE_STATUS;
         break;
     case NTK_EVENT_ERROR:
         out->nrt_status = NTK_WORD_HI(slot->word[1]);
@@ -166,7 +193,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         uint64_t duration;
         uint64_t end;
 
-        if (!is_listed(slot->kind)) {
+        if (!is_listed(source, slot)) {
             continue;
         }
         duration = slot->kind == NTK_EVENT_MEM_ALLOC || slot->kind == NTK_EVENT_MEM_FREE ||
@@ -182,8 +209,10 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         if (!event) {
             continue;
         }
-        event->realtime_ns = ntk_ring_segment_realtime_ns(segment, slot->start_ticks);
-        event->duration_ns = ntk_ring_segment_ticks_to_ns(segment, duration);
+        bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error when it ended */
+        event->realtime_ns =
+            ntk_ring_segment_realtime_ns(segment, slot->start_ticks + (is_failure ? duration : 0));
+        event->duration_ns = is_failure ? 0 : ntk_ring_segment_ticks_to_ns(segment, duration);
         fill_event(segment, slot, source, event);
     }
 }
@@ -292,6 +321,9 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
     int ret;
 
     source->aggregate = aggregate;
+    for (size_t i = 0; i < FAILURE_SLOTS; i++) {
+        source->failures_listed[i] -= source->failures_listed[i] > 0;
+    }
     ret = look(source, aggregate, monotonic_ns, &events, err);
     if (ret < 0) {
         return ret;

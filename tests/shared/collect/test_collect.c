@@ -36,6 +36,7 @@ enum command {
     COMMAND_BEGIN,   /* an execution that goes on */
     COMMAND_ALLOC,   /* argument bytes of tensor memory */
     COMMAND_REFUSE,  /* one execution with NRT_STATUS 1002 */
+    COMMAND_FAIL,    /* argument executions with NRT_STATUS 1003 */
     COMMAND_BURN,    /* argument milliseconds of CPU time */
     COMMAND_EXIT,
 };
@@ -109,13 +110,16 @@ static void child_main(int commands, int answers)
 
             ntk_hooks_memory_alloc(&memory);
         }
-        for (uint32_t i = 0; order.command == COMMAND_EXECUTE && i < order.argument; i++) {
+        bool executes = order.command == COMMAND_EXECUTE || order.command == COMMAND_FAIL;
+        for (uint32_t i = 0; executes && i < order.argument; i++) {
             uint64_t call = ntk_hooks_now();
             const struct ntk_hooks_exec exec = { .model = ref,
                                                  .execution_id = ++execution,
                                                  .call_start_ticks = call,
                                                  .core_start_ticks =
                                                      ntk_hooks_exec_begin(ref, 3, 1),
+                                                 .nrt_status =
+                                                     order.command == COMMAND_FAIL ? 1003 : 0,
                                                  .core = 3,
                                                  .core_count = 1,
                                                  .per_core = &core };
@@ -343,6 +347,54 @@ static void the_events_of_the_period_say_what_happened(void **state)
     child_end(&child, 0);
 }
 
+static size_t errors_listed(const struct fixture *f, uint64_t first_execution)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->snapshot->event_count; i++) {
+        const struct ntk_event_sample *event = &f->snapshot->events[i];
+
+        if (event->kind == NTK_EVENT_ERROR) {
+            assert_int_equal(event->execution_id, first_execution + count);
+            assert_int_equal(event->error_class, NTK_ERROR_NUMERICAL);
+            assert_int_equal(event->nrt_status, 1003);
+            assert_int_equal(event->core, 3);
+            assert_int_equal(event->model_id, NTK_MODEL_ID_FIRST);
+            count++;
+        }
+    }
+    return count;
+}
+
+static void executions_that_fail_are_errors_and_a_bounded_number_is_listed(void **state)
+{
+    struct fixture *f = *state;
+    struct child child;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child = child_start();
+    child_tell(&child, COMMAND_EXECUTE, 7);
+    child_tell(&child, COMMAND_FAIL, 3);
+    poll_collector(f);
+    assert_int_equal(errors_listed(f, 8), 3);
+    child_tell(&child, COMMAND_FAIL, 1000);
+    poll_collector(f);
+    assert_int_equal(errors_listed(f, 11), NTK_COLLECT_FAILURES_MAX - 2); /* a period passed */
+    assert_int_equal(f->snapshot->runtimes[0].error_class[NTK_ERROR_NUMERICAL].period, 1000);
+    child_tell(&child, COMMAND_FAIL, 1000);
+    poll_collector(f);
+    assert_int_equal(errors_listed(f, 1011), 1);
+    assert_int_equal(f->snapshot->events_unlisted, 0); /* by rule, not for want of room */
+    for (size_t i = 0; i < NTK_COLLECT_FAILURES_MAX; i++) {
+        poll_collector(f);
+        assert_int_equal(f->snapshot->event_count, 0);
+    }
+    child_tell(&child, COMMAND_FAIL, 1000);
+    poll_collector(f);
+    assert_int_equal(errors_listed(f, 2011), NTK_COLLECT_FAILURES_MAX);
+    child_end(&child, 0);
+}
+
 static int drained_until_ended(void *ctx)
 {
     struct fixture *f = ctx;
@@ -567,6 +619,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(executions_of_all_periods_add_up),
         TEST(the_events_of_the_period_say_what_happened),
+        TEST(executions_that_fail_are_errors_and_a_bounded_number_is_listed),
         TEST(a_killed_process_is_ended_once_with_its_last_counts_and_events),
         TEST(a_clean_end_is_told_by_a_collector_that_only_watches),
         TEST(a_running_execution_shows_a_busy_core),
