@@ -73,8 +73,10 @@ static const struct ntk_opt options[] = {
     { 0, "csv", "[=TABLE]", NTK_OPT_TEXT, &arg_csv,
       "print rows of machine (default), devices, cores, applications or models" },
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
-    { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view,
-      "start with that view: main, engines" },
+    { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view, "start with that view:"
+#define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
+#include "top/views.def"
+    },
     { 0, "ascii", NULL, NTK_OPT_FLAG, &arg_ascii, "draw with ASCII characters only" },
     { 0, "no-mouse", NULL, NTK_OPT_FLAG, &arg_no_mouse,
       "leave the mouse to the terminal, for marking text" },

@@ -542,6 +542,16 @@ bool ntk_top_model_key(struct ntk_top_model *model, int key)
     return !model->with_help && ntk_top_table_key(&model->tables[model->view], key);
 }
 
+/* The application of the selected row in all views, or all applications again. */
+static void follow(struct ntk_top_model *model)
+{
+    const struct ntk_top_row *row = ntk_top_table_cursor_get(&model->tables[model->view]);
+
+    if (row && row->tab > 0 && row->tab < model->tabs.count) {
+        select_tab(model, row->tab == model->tab_index ? 0 : row->tab);
+    }
+}
+
 /* What actions mean in every view but the first. False: what they mean everywhere. */
 static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action, int argument)
 {
@@ -555,6 +565,9 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
         return true;
     }
     switch (action) {
+    case NTK_TOP_ACTION_TOGGLE:
+        follow(model);
+        return true;
     case NTK_TOP_ACTION_BACK:
         ntk_top_model_set_view(model, NTK_TOP_VIEW_MAIN);
         return true;
@@ -687,6 +700,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_SORT_REVERSE:
     case NTK_TOP_ACTION_COLUMNS:
     case NTK_TOP_ACTION_SCROLL:
+    case NTK_TOP_ACTION_FOLLOW:
     case NTK_TOP_ACTION_COUNT:
         return NTK_TOP_NOTHING;
     }

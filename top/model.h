@@ -141,6 +141,7 @@ struct ntk_top_model {
     size_t help_first; /* the first line shown, bounded by the view */
     size_t help_page;  /* lines shown, set by the view */
     enum ntk_top_view_id view;
+    struct ntk_top_bytes hbm_peak[NTK_SNAPSHOT_DEVICES_MAX]; /* the most each device held so far */
     struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the views that are lists; that of the
                                                         open one is as new as the snapshot */
 

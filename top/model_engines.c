@@ -4,31 +4,33 @@
 
 #include <errno.h>
 
-/* Names of the applications that own a core of the logical one. */
-static const char *owner_of(const struct ntk_top_model *model, struct ntk_top_table *table,
-                            uint32_t logical)
+#include "top/cells.h"
+
+/* The application that has the logical core, and how many more have a part of it. */
+static void fill_owner(const struct ntk_top_model *model, struct ntk_top_table *table,
+                       uint32_t logical, struct ntk_top_cell *cell)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
-    const struct ntk_runtime_sample *owner = NULL;
+    size_t owner = 0;
     size_t count = 0;
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
 
-        if (runtime->ended) {
-            continue;
-        }
-        for (size_t c = 0; c < runtime->core_count; c++) {
+        for (size_t c = 0; !runtime->ended && c < runtime->core_count; c++) {
             if (runtime->cores[c].core / model->lnc == logical) {
-                owner = owner ? owner : runtime;
-                count++;
+                owner = count++ == 0 ? r : owner;
                 break;
             }
         }
     }
-    return !owner       ? ""
-           : count == 1 ? owner->tag
-                        : ntk_top_table_text(table, "%s +%zu", owner->tag, count - 1);
+    if (count > 0) {
+        *cell = ntk_top_cells_tag(table, &snapshot->runtimes[owner]);
+        ntk_top_table_set_tab(table, owner + 1);
+    }
+    if (count > 1) {
+        *cell = ntk_top_cell_text(ntk_top_table_text(table, "%s +%zu", cell->text, count - 1));
+    }
 }
 
 int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *table)
@@ -78,7 +80,7 @@ int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *tab
                                                      ntk_snapshot_rate(snapshot, core.dma_bytes));
         cells[NTK_TOP_ENGINES_IN_FLIGHT] =
             ntk_top_cell_if(core.has & NTK_CORE_HAS_EXECUTIONS, (double)core.in_flight);
-        cells[NTK_TOP_ENGINES_OWNER] = ntk_top_cell_text(owner_of(model, table, i));
+        fill_owner(model, table, i, &cells[NTK_TOP_ENGINES_OWNER]);
     }
     return 0;
 }

@@ -43,6 +43,12 @@ static const struct {
     [NTK_STYLE_TAB_SELECTED] = { COLOR_GREEN, COLOR_BLUE, A_BOLD, A_REVERSE | A_BOLD },
     [NTK_STYLE_KEY] = { COLOR_YELLOW, COLOR_BLUE, 0, A_REVERSE },
     [NTK_STYLE_WARNING] = { COLOR_YELLOW, -1, A_BOLD, A_BOLD },
+    [NTK_STYLE_SERIES] = { COLOR_GREEN, -1, 0, 0 },
+    [NTK_STYLE_SERIES + 1] = { COLOR_CYAN, -1, 0, 0 },
+    [NTK_STYLE_SERIES + 2] = { COLOR_YELLOW, -1, 0, 0 },
+    [NTK_STYLE_SERIES + 3] = { COLOR_MAGENTA, -1, 0, 0 },
+    [NTK_STYLE_SERIES + 4] = { COLOR_BLUE, -1, A_BOLD, 0 },
+    [NTK_STYLE_SERIES + 5] = { COLOR_RED, -1, 0, 0 },
 };
 
 /* What other schemes have instead. */

@@ -90,7 +90,7 @@ void ntk_top_table_begin(struct ntk_top_table *table)
 struct ntk_top_cell *ntk_top_table_add(struct ntk_top_table *table, uint64_t key,
                                        enum ntk_top_row_kind kind)
 {
-    const struct ntk_top_row row = { key, kind, table->cells.count };
+    const struct ntk_top_row row = { key, kind, 0, table->cells.count };
     struct ntk_top_cell *cells = ntk_vec_add_many(&table->cells, table->columns->count);
 
     if (!cells || ntk_vec_push(&table->rows, &row) < 0) {
@@ -98,6 +98,13 @@ struct ntk_top_cell *ntk_top_table_add(struct ntk_top_table *table, uint64_t key
     }
     memset(cells, 0, table->columns->count * sizeof *cells);
     return cells;
+}
+
+void ntk_top_table_set_tab(struct ntk_top_table *table, size_t tab)
+{
+    struct ntk_top_row *row = ntk_vec_at(&table->rows, table->rows.count - 1);
+
+    row->tab = tab;
 }
 
 const char *ntk_top_table_text(struct ntk_top_table *table, const char *format, ...)

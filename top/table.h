@@ -77,6 +77,7 @@ struct ntk_top_cell {
 struct ntk_top_row {
     uint64_t key;
     enum ntk_top_row_kind kind;
+    size_t tab;        /* of the application it belongs to; 0 none */
     size_t first_cell; /* in table->cells */
 };
 
@@ -131,6 +132,8 @@ void ntk_top_table_begin(struct ntk_top_table *table);
  * memory. */
 struct ntk_top_cell *ntk_top_table_add(struct ntk_top_table *table, uint64_t key,
                                        enum ntk_top_row_kind kind);
+/* Says that the row added last belongs to the application of that tab. */
+void ntk_top_table_set_tab(struct ntk_top_table *table, size_t tab);
 /* A text that lives until the next begin; "" without memory. */
 const char *ntk_top_table_text(struct ntk_top_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -89,6 +89,7 @@ int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns)
     int rows = 2 + (model->notice[0] ? 1 : 0);
     int head = view->head_rows ? view->head_rows(model, NTK_SCREEN_ROWS_MAX, columns) : 0;
 
-    return rows +
-           (view->columns ? head + ntk_top_view_table_rows(&model->tables[model->view]) : head);
+    rows += head;
+    rows += view->columns ? ntk_top_view_table_rows(&model->tables[model->view]) : 0;
+    return rows < NTK_TOP_ROWS_MIN ? NTK_TOP_ROWS_MIN : rows;
 }

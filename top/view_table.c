@@ -252,6 +252,10 @@ void ntk_top_view_table(struct ntk_top_table *table, struct ntk_screen *screen, 
                      table->input == NTK_TOP_INPUT_FILTER || table->input == NTK_TOP_INPUT_SEARCH;
     int list_rows = rows - 1 - (has_input && rows > 2 ? 1 : 0);
 
+    if (table->has_more_columns) {
+        count = slots_make(table, screen->columns - 1,
+                           slots); /* the last cell says that there are more */
+    }
     ntk_top_table_set_page(table, (size_t)(list_rows > 0 ? list_rows : 1));
     draw_titles(table, screen, top, slots, count);
     for (int i = 0; i < list_rows; i++) {

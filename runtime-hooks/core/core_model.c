@@ -233,11 +233,10 @@ static void hooks_model_begin(struct ntk_core_model *model)
         .neff_path = model->name,
         .core = (uint16_t)core->ncs[model->nc].first_physical,
         .core_count = (uint16_t)(model->nc_count * core->lnc),
+        /* What an opaque program would compute is not known. */
+        .flags = model->is_opaque ? NTK_PROCESS_ESTIMATED : NTK_PROCESS_MODEL_FLOPS,
     };
 
-    if (model->is_opaque) {
-        hook.flags = NTK_PROCESS_ESTIMATED;
-    }
     memcpy(hook.uuid, model->uuid, sizeof hook.uuid);
     ntk_hooks_model_begin(&hook, &model->hook);
 }

@@ -351,6 +351,7 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
     ntk_abi_store(&entry->running, 0);
     ntk_abi_store(&entry->executions, 0);
     ntk_abi_store(&entry->errors, 0);
+    ntk_abi_store(&entry->effective_flops, 0);
     store_text(entry->name, sizeof entry->name, model->name);
     store_text(entry->neff_path, sizeof entry->neff_path, model->neff_path);
     hooks.model_owned[slot] = !hooks.cores_shared && model->core_count <= process->lnc;
@@ -607,6 +608,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     uint64_t core_end;
     uint64_t total_ns;
     uint64_t core_ns;
+    uint64_t flops = 0;
     uint32_t cores;
     uint64_t now;
     uint32_t i;
@@ -628,6 +630,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
         core_turn((uint16_t)(exec->core + i), core_end, -1, 0);
         if (exec->per_core != NULL) {
             count_core(&hooks.segment.cores[exec->core + i], &exec->per_core[i], exec->device_ns);
+            flops += exec->per_core[i].effective_flops;
         }
     }
     block = &hooks.segment.cores[exec->core];
@@ -641,6 +644,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
 
         count(&entry->running, UINT64_MAX, is_shared); /* minus one */
         count(&entry->executions, 1, is_shared);
+        count(&entry->effective_flops, flops, is_shared);
         if (unlikely(exec->nrt_status != 0)) {
             ntk_abi_add_shared(&entry->errors, 1);
         }

@@ -197,7 +197,8 @@ static_assert(offsetof(struct ntk_segment_process, command) == 616, "segment ABI
 
 enum ntk_process_flags {
     NTK_PROCESS_SOFTWARE_CORE = 1, /* our core; else hooks around another runtime */
-    NTK_PROCESS_ESTIMATED = 2      /* durations of opaque programs are estimates */
+    NTK_PROCESS_ESTIMATED = 2,     /* durations of opaque programs are estimates */
+    NTK_PROCESS_MODEL_FLOPS = 4    /* of a model: its effective_flops are counted */
 };
 
 enum ntk_core_state {
@@ -338,11 +339,12 @@ struct ntk_segment_model {
     uint64_t load_ns;      /* how long the load took */
     uint64_t device_bytes; /* at the end of the load */
     /* line 1 */
-    uint64_t running;    /* executions in flight; shared adds */
-    uint64_t executions; /* that reached a core; shared adds */
-    uint64_t errors;     /* of these, not completed; shared adds */
-    uint64_t flags;      /* enum ntk_process_flags of this model */
-    uint64_t reserved_0[4];
+    uint64_t running;         /* executions in flight; shared adds */
+    uint64_t executions;      /* that reached a core; shared adds */
+    uint64_t errors;          /* of these, not completed; shared adds */
+    uint64_t flags;           /* enum ntk_process_flags of this model */
+    uint64_t effective_flops; /* of all its cores, without transposes; shared adds */
+    uint64_t reserved_0[3];
     char name[NTK_MODEL_NAME_BYTES];
     char neff_path[NTK_MODEL_PATH_BYTES];
     uint8_t reserved_1[128];
@@ -351,6 +353,7 @@ static_assert(sizeof(struct ntk_segment_model) == 1024, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_model, uuid) == 16, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_model, core) == 32, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_model, running) == 64, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_model, effective_flops) == 96, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_model, name) == 128, "segment ABI 1");
 
 /* key of a memory row: bit 63 set, location bit 56, category bits 48-55, core bits 32-47, model. */

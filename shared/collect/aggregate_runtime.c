@@ -401,6 +401,7 @@ static int start_models_from_now(struct ntk_aggregate *aggregate, struct runtime
         model->id = reading->models[i].id;
         model->executions = reading->models[i].executions;
         model->errors = reading->models[i].errors;
+        model->effective_flops = reading->models[i].effective_flops;
         model->listed = reading->models[i].state != NTK_MODEL_UNLOADED;
         if (reading->models[i].has_histogram &&
             reading->model_histogram(reading->ctx, &reading->models[i], histogram) == 0) {
@@ -652,11 +653,19 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     moved = out->executions.period > 0;
     state->executions = model->executions;
     state->errors = model->errors;
+    out->has = NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT;
+    if (model->flags & NTK_PROCESS_MODEL_FLOPS) {
+        out->has |= NTK_MODEL_HAS_EFFECTIVE_FLOPS;
+        out->effective_flops.total = model->effective_flops;
+        out->effective_flops.period =
+            ntk_aggregate_difference(model->effective_flops, state->effective_flops);
+        state->effective_flops = model->effective_flops;
+    }
     if (!model->has_histogram) {
         state->moved = moved;
         return;
     }
-    out->has = NTK_MODEL_HAS_LATENCY | (software ? NTK_MODEL_HAS_DEVICE_LATENCY : 0u);
+    out->has |= NTK_MODEL_HAS_LATENCY | (software ? NTK_MODEL_HAS_DEVICE_LATENCY : 0u);
     if ((moved || state->moved || reading->ended) &&
         reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0) {
         out->total_latency = take_histogram(aggregate, &state->total, aggregate->histogram.total,

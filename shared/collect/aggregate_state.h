@@ -69,6 +69,7 @@ struct model_state {
     bool moved;
     uint64_t executions;
     uint64_t errors;
+    uint64_t effective_flops;
     struct baseline total;
     struct baseline device;
 };

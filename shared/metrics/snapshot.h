@@ -206,6 +206,9 @@ struct ntk_memory_sample {
 enum ntk_model_has {
     NTK_MODEL_HAS_LATENCY = 1u << 0,
     NTK_MODEL_HAS_DEVICE_LATENCY = 1u << 1,
+    NTK_MODEL_HAS_EXECUTIONS = 1u << 2, /* executions and errors */
+    NTK_MODEL_HAS_IN_FLIGHT = 1u << 3,
+    NTK_MODEL_HAS_EFFECTIVE_FLOPS = 1u << 4,
 };
 
 struct ntk_model_sample {
@@ -221,7 +224,8 @@ struct ntk_model_sample {
     uint32_t core_count; /* physical cores */
     uint64_t in_flight;
     struct ntk_count executions;
-    struct ntk_count errors; /* of these, not completed */
+    struct ntk_count errors;          /* of these, not completed */
+    struct ntk_count effective_flops; /* all its cores, without transposes */
     uint64_t load_realtime_ns;
     uint64_t load_ns;
     struct ntk_histogram total_latency;

@@ -143,6 +143,7 @@ static void copy_model(struct ntk_snapshot *s, struct ntk_model_sample *to,
         to->is_running = to->is_running || older->is_running;
         add(&to->executions, older->executions);
         add(&to->errors, older->errors);
+        add(&to->effective_flops, older->effective_flops);
     }
     to->total_latency =
         merge_histograms(s, older ? &older->total_latency : NULL, &from->total_latency);

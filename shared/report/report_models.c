@@ -24,6 +24,8 @@ static const struct report_field ext_fields[] = {
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
     REPORT_ROW("executions", REPORT_COUNT, AT(executions)),
     REPORT_ROW("errors", REPORT_COUNT, AT(errors)),
+    REPORT_ROW("effective_flops", REPORT_COUNT, AT(effective_flops),
+               .has = NTK_MODEL_HAS_EFFECTIVE_FLOPS),
     REPORT_ROW("load_ns", REPORT_U64, AT(load_ns)),
     REPORT_ROW("load_timestamp_ns", REPORT_U64, AT(load_realtime_ns)),
     REPORT_ROW("total_latency", REPORT_HISTOGRAM, AT(total_latency)),
@@ -179,6 +181,8 @@ static void read_ext_model(struct ntk_snapshot *snapshot, struct ntk_model_sampl
     if (model->core >= REPORT_CORES_MAX || model->core_count > REPORT_CORES_MAX) {
         model->core = model->core_count = 0;
     }
+    model->has |= report_has(object, "executions") ? NTK_MODEL_HAS_EXECUTIONS : 0;
+    model->has |= report_has(object, "in_flight") ? NTK_MODEL_HAS_IN_FLIGHT : 0;
     if (model->total_latency.count > 0) {
         model->has |= NTK_MODEL_HAS_LATENCY;
     }

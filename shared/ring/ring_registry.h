@@ -170,6 +170,7 @@ struct ntk_ring_model {
     uint64_t running;
     uint64_t executions;
     uint64_t errors;
+    uint64_t effective_flops; /* only with NTK_PROCESS_MODEL_FLOPS */
     uint64_t flags;
     char name[NTK_MODEL_NAME_BYTES + 1];
     char neff_path[NTK_MODEL_PATH_BYTES + 1];

@@ -674,6 +674,7 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
         out->running = model.running < 1ull << 32 ? model.running : 0;
         out->executions = model.executions;
         out->errors = model.errors;
+        out->effective_flops = model.effective_flops;
         out->flags = model.flags;
         take_text(out->name, model.name, sizeof model.name);
         take_text(out->neff_path, model.neff_path, sizeof model.neff_path);

@@ -77,6 +77,7 @@ static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
             if (model->id != ntk_replay_number(statement, 1)) {
                 continue;
             }
+            model->has |= NTK_MODEL_HAS_EXECUTIONS;
             model->executions.period = ntk_replay_number(statement, 2);
             model->errors.period = ntk_replay_number(statement, 3);
             model->is_running = model->executions.period > 0;

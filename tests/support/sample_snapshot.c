@@ -95,7 +95,9 @@ static void fill_models(struct ntk_snapshot *s, struct ntk_runtime_sample *r, ui
 {
     struct ntk_model_sample *models = must(ntk_snapshot_alloc_models(s, r, 2));
 
-    models[0].has = NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_DEVICE_LATENCY;
+    models[0].has = NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_DEVICE_LATENCY |
+                    NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT |
+                    NTK_MODEL_HAS_EFFECTIVE_FLOPS;
     models[0].id = 10001;
     models[0].name = "bert_base.neff";
     models[0].neff_path = "/models/bert_base.neff";
@@ -107,6 +109,7 @@ static void fill_models(struct ntk_snapshot *s, struct ntk_runtime_sample *r, ui
     models[0].in_flight = 1;
     models[0].executions = count(40);
     models[0].errors = count(2);
+    models[0].effective_flops = count(9000);
     models[0].load_realtime_ns = 1700000000000000000u;
     models[0].load_ns = 5000000;
     models[0].total_latency = histogram(s, 1048576, 39);

@@ -77,6 +77,67 @@ static void fill_core(const struct scene *scene, struct ntk_core_sample *sample,
     sample->dma_bytes.period = (core + 1) * 6 * MIB;
 }
 
+/* Executions, latencies and who it is. */
+static void fill_work(const struct scene *scene, struct ntk_snapshot *snapshot,
+                      struct ntk_runtime_sample *runtime, uint32_t index)
+{
+    static const char *const users[] = { "alice", "bob", "", "a-user-with-a-long-name" };
+    struct ntk_model_sample *model = &runtime->models[0];
+    struct ntk_histogram_entry *entry = ntk_snapshot_alloc(snapshot, 1, sizeof *entry);
+
+    assert_non_null(entry);
+    *entry = (struct ntk_histogram_entry){ .bucket = ntk_histogram_bucket((index + 1) * 1234567),
+                                           .count = 40 };
+    runtime->total_latency =
+        (struct ntk_histogram){ .count = 40, .entries = entry, .entry_count = 1 };
+    runtime->outcome[NTK_OUTCOME_COMPLETED] = (struct ntk_count){ 40 + index, 100000 };
+    runtime->outcome[NTK_OUTCOME_TIMED_OUT] = (struct ntk_count){ index == 1, 3 };
+    runtime->in_flight = index;
+    runtime->user = ntk_snapshot_text(snapshot, users[index % 4]);
+    runtime->command = ntk_snapshot_format(snapshot, "python3 serve.py --port %u", 8000 + index);
+    runtime->container =
+        ntk_snapshot_text(snapshot, index == 1 ? "0123456789abcdef0123456789abcdef" : "");
+    if (index == 2) {
+        runtime->pod.name = ntk_snapshot_text(snapshot, "llm-0");
+        runtime->pod.namespace_name = ntk_snapshot_text(snapshot, "prod");
+        runtime->pod.container = ntk_snapshot_text(snapshot, "server");
+    }
+    if (!scene->no_cpu) {
+        runtime->has |= NTK_RUNTIME_HAS_RSS;
+        runtime->rss_bytes = (index + 1) * 321 * MIB;
+    }
+    model->has = NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT |
+                 (scene->no_flops ? 0 : NTK_MODEL_HAS_EFFECTIVE_FLOPS);
+    model->total_latency = runtime->total_latency;
+    model->executions = runtime->outcome[NTK_OUTCOME_COMPLETED];
+    model->errors = runtime->outcome[NTK_OUTCOME_TIMED_OUT];
+    model->in_flight = index;
+    model->effective_flops.period = UINT64_C(9876543210987) * (index + 1);
+    model->load_ns = 123456789;
+    memset(model->uuid, 'a', sizeof model->uuid - 1);
+}
+
+static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapshot)
+{
+    const struct ntk_machine *machine = ntk_machine_find(scene->instance_type);
+    struct ntk_device_sample *devices;
+
+    if (!machine || scene->no_memory) {
+        return;
+    }
+    devices = ntk_snapshot_alloc_devices(snapshot, scene->device_count);
+    assert_non_null(devices);
+    for (uint32_t d = 0; d < scene->device_count; d++) {
+        devices[d].index = d;
+        devices[d].has = NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED;
+        devices[d].stack_count = machine->stack_count;
+        for (uint32_t s = 0; s < machine->stack_count; s++) {
+            devices[d].stack_capacity_bytes[s] = machine->stack_bytes;
+            devices[d].stack_used_bytes[s] = (d + 1) * 700 * MIB;
+        }
+    }
+}
+
 static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapshot, uint32_t index)
 {
     struct ntk_runtime_sample *runtime = &snapshot->runtimes[index];
@@ -127,6 +188,8 @@ static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapsho
     runtime->models[0].loaded = !runtime->ended;
     runtime->models[0].core = first;
     runtime->models[0].core_count = cores;
+    runtime->models[0].is_running = !scene->idle;
+    fill_work(scene, snapshot, runtime, index);
     if (scene->no_memory) {
         return;
     }
@@ -174,6 +237,7 @@ const struct ntk_snapshot *scene_snapshot(const struct scene *scene)
     for (uint32_t c = 0; c < cores; c++) {
         fill_core(scene, &snapshot->cores[c], c);
     }
+    fill_devices(scene, snapshot);
     if (scene->runtime_count > 0) {
         assert_non_null(ntk_snapshot_alloc_runtimes(snapshot, scene->runtime_count));
         for (uint32_t r = 0; r < scene->runtime_count; r++) {

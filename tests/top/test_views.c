@@ -139,11 +139,88 @@ static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
     (void)state;
     press(model, 'e');
     press(model, NTK_SCREEN_KEY_DOWN);
-    press(model, NTK_SCREEN_KEY_ENTER);
     press(model, 'x');
+    press(model, 'f');
     press(model, 'o');
     assert_int_equal(model->cursor_index, 0);
     assert_int_equal(model->nodes.count, nodes);
+    ntk_top_model_destroy(model);
+}
+
+static void enter_follows_the_application_of_a_row(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+
+    (void)state;
+    assert_int_equal(table->order.count, 2);
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    assert_int_equal(table->order.count, 1);
+    press(model, 'e');
+    assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 8); /* its cores */
+    press(model, 'm');
+    assert_int_equal(model->tables[NTK_TOP_VIEW_MODELS].order.count, 1);
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    assert_int_equal(model->tables[NTK_TOP_VIEW_MODELS].order.count, 2);
+    press(model, 'p');
+    press(model, NTK_SCREEN_KEY_ENTER); /* still on the second row */
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    scene.runtime_count = 1; /* it ends: back to all */
+    scene_update(model, &scene);
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    assert_int_equal(table->order.count, 1);
+    ntk_top_model_destroy(model);
+}
+
+static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model;
+    const struct ntk_top_table *table;
+
+    (void)state;
+    scene.runtime_count = 3;
+    scene.cores_per_runtime = 4;
+    model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+    press(model, NTK_SCREEN_KEY_END);
+    scene.ended = 3;
+    scene_update(model, &scene); /* their last snapshot */
+    golden(model, 100, 10, "ended");
+    scene.ended = 0;
+    scene.runtime_count = 2;
+    scene_update(model, &scene);
+    assert_int_equal(table->cursor_index, 1);
+    scene.runtime_count = 0;
+    scene_update(model, &scene);
+    golden(model, 100, 10, "none");
+    press(model, NTK_SCREEN_KEY_ENTER); /* nothing to follow */
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    ntk_top_model_destroy(model);
+}
+
+static void wide_characters_keep_the_columns(void **state)
+{
+    static const char *const tags[] = { "深層学習の推論サーバー", "a\x1b[31mred\nline" };
+    struct scene scene = scene_small;
+    struct ntk_top_model *model;
+
+    (void)state;
+    scene.runtime_count = 2;
+    scene.cores_per_runtime = 1;
+    scene.tags = tags;
+    scene.model_name = "/m/モデル-with-a-very-long-name-that-does-not-fit-into-its-column.neff";
+    model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    golden(model, 80, 10, "wide");
+    press(model, 'm');
+    golden(model, 80, 10, "wide");
+    press(model, '/');
+    press(model, 0x30e2); /* the first character of the name */
+    golden(model, 80, 10, "wide_search");
     ntk_top_model_destroy(model);
 }
 
@@ -233,6 +310,9 @@ int main(void)
         cmocka_unit_test(keys_open_views_and_lead_back),
         cmocka_unit_test(no_two_keys_are_the_same),
         cmocka_unit_test(what_happens_in_a_view_leaves_the_first_screen_alone),
+        cmocka_unit_test(enter_follows_the_application_of_a_row),
+        cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour),
+        cmocka_unit_test(wide_characters_keep_the_columns),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
         cmocka_unit_test(any_size_is_survived),

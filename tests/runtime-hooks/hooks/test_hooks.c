@@ -355,6 +355,7 @@ static void every_execution_has_one_outcome_and_at_most_one_error_class(void **s
     assert_int_equal(model.state, NTK_MODEL_LOADED);
     assert_int_equal(model.executions, on_core);
     assert_int_equal(model.errors, STATUS_COUNT - 1);
+    assert_int_equal(model.effective_flops, 900 * on_core);
     assert_int_equal(model.running, 0);
     assert_int_equal(ntk_ring_segment_model_histogram(segment, &model, &histogram), 0);
     assert_int_equal(sum(histogram.total, NTK_HISTOGRAM_BUCKETS), on_core);

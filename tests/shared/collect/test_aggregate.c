@@ -128,6 +128,7 @@ static void execute(struct fake *fake, uint64_t n, uint64_t ns)
     fake->histograms[0].total_sum_ns += n * ns;
     fake->histograms[0].device_sum_ns += n * ns;
     fake->models[0].executions += n;
+    fake->models[0].effective_flops += n * 80;
     fake->model_histograms[0].total[bucket] += n;
     fake->model_histograms[0].device[bucket] += n;
     fake->model_histograms[0].total_sum_ns += n * ns;
@@ -223,6 +224,7 @@ static void a_process_younger_than_the_collector_counts_from_zero(void **state)
     assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 5);
     assert_int_equal(runtime->total_latency.count, 5);
     assert_int_equal(runtime->models[0].executions.period, 5);
+    assert_false(runtime->models[0].has & NTK_MODEL_HAS_EFFECTIVE_FLOPS); /* nobody says so */
     assert_int_equal(runtime->models[0].total_latency.count, 5);
     assert_true(runtime->first);
     assert_false(runtime->ended);
@@ -235,6 +237,7 @@ static void an_older_process_counts_from_now(void **state)
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
     const struct ntk_runtime_sample *runtime;
 
+    fake->models[0].flags = NTK_PROCESS_MODEL_FLOPS;
     execute(fake, 1000, 1000);
     fake->events_read = 70;
     fake->events_lost = 9;
@@ -248,6 +251,9 @@ static void an_older_process_counts_from_now(void **state)
     assert_int_equal(runtime->total_latency.count, 3);
     assert_int_equal(runtime->total_latency.sum_ns, 6000);
     assert_int_equal(runtime->models[0].executions.period, 3);
+    assert_true(runtime->models[0].has & NTK_MODEL_HAS_EFFECTIVE_FLOPS);
+    assert_int_equal(runtime->models[0].effective_flops.period, 240);
+    assert_int_equal(runtime->models[0].effective_flops.total, 80240);
     assert_int_equal(runtime->models[0].device_latency.count, 3);
     assert_int_equal(runtime->cores[0].flops.period, 300);
     assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 3);

@@ -151,6 +151,7 @@ static const struct member {
     M(MODEL, U64, ntk_model_sample, in_flight),
     M(MODEL, COUNT, ntk_model_sample, executions),
     M(MODEL, COUNT, ntk_model_sample, errors),
+    M(MODEL, COUNT, ntk_model_sample, effective_flops),
     M(MODEL, U64, ntk_model_sample, load_realtime_ns),
     M(MODEL, U64, ntk_model_sample, load_ns),
     M(MODEL, U64, ntk_model_sample, total_latency.sum_ns),
@@ -289,6 +290,14 @@ static void which_figures_are_known_comes_back(void **state)
         snapshot->runtimes[0].cores[1].has &= ~core_has[i];
         struct ntk_snapshot *back = there_and_back(snapshot);
         assert_int_equal(back->runtimes[0].cores[1].has, snapshot->runtimes[0].cores[1].has);
+        ntk_snapshot_destroy(back);
+        ntk_snapshot_destroy(snapshot);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+        snapshot->runtimes[0].models[0].has &= ~(i == 0 ? 0u : NTK_MODEL_HAS_EFFECTIVE_FLOPS);
+        struct ntk_snapshot *back = there_and_back(snapshot);
+        assert_int_equal(back->runtimes[0].models[0].has, snapshot->runtimes[0].models[0].has);
         ntk_snapshot_destroy(back);
         ntk_snapshot_destroy(snapshot);
     }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* cells - latencies, cores, names and memory as cells. */
+#include "top/cells.h"
+
+#include "shared/base/buf.h"
+
+uint64_t ntk_top_cells_runtime_key(const struct ntk_runtime_sample *runtime)
+{
+    return (runtime->start_time << 24 ^ runtime->header_pid) + 1;
+}
+
+void ntk_top_cells_latency(const struct ntk_histogram *histogram, struct ntk_top_cell *out_p50,
+                           struct ntk_top_cell *out_p99)
+{
+    static const double percents[] = { 50, 99 };
+    double ns[2];
+
+    if (ntk_histogram_percentiles(histogram, percents, 2, ns)) {
+        *out_p50 = ntk_top_cell_number(ns[0]);
+        *out_p99 = ntk_top_cell_number(ns[1]);
+    }
+}
+
+struct ntk_top_cell ntk_top_cells_cores(const struct ntk_top_model *model,
+                                        struct ntk_top_table *table,
+                                        const struct ntk_core_sample *cores, size_t count)
+{
+    struct ntk_buf text = { 0 };
+    struct ntk_top_cell cell = { 0 };
+
+    for (size_t i = 0; i < count;) {
+        uint32_t first = cores[i].core / model->lnc;
+        uint32_t last = first;
+
+        while (++i < count && cores[i].core / model->lnc <= last + 1) {
+            last = cores[i].core / model->lnc;
+        }
+        ntk_buf_add_format(&text, text.bytes_count > 0 ? ",%u" : "%u", (unsigned int)first);
+        if (last > first) {
+            ntk_buf_add_format(&text, "-%u", (unsigned int)last);
+        }
+    }
+    if (count > 0 && ntk_buf_ok(&text)) {
+        cell = ntk_top_cell_text(ntk_top_table_text(table, "%s", ntk_buf_text_get(&text)));
+        cell.value = cores[0].core;
+    }
+    ntk_buf_fini(&text);
+    return cell;
+}
+
+struct ntk_top_cell ntk_top_cells_tag(struct ntk_top_table *table,
+                                      const struct ntk_runtime_sample *runtime)
+{
+    return ntk_top_cell_text(runtime->tag[0] ? runtime->tag
+                                             : ntk_top_table_text(table, "%u", runtime->pid));
+}
+
+void ntk_top_cells_memory(const struct ntk_runtime_sample *runtime, uint32_t model_id,
+                          struct ntk_top_cell *out_device, struct ntk_top_cell *out_host)
+{
+    uint64_t device_bytes = 0;
+    uint64_t host_bytes = 0;
+
+    if (runtime->has & NTK_RUNTIME_HAS_MEMORY) {
+        ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, model_id, NULL, &host_bytes,
+                                &device_bytes);
+        *out_device = ntk_top_cell_number((double)device_bytes);
+        *out_host = ntk_top_cell_number((double)host_bytes);
+    }
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_hbm - memory of the devices, by what it is used for.
+ *
+ * What is used in all is what the driver counts, where it does; categories are what applications tell. The
+ * difference is of applications that do not tell.
+ */
+#include "top/model_hbm.h"
+
+#include <errno.h>
+
+/* What is known of one device. */
+struct device_memory {
+    bool has_used;
+    bool has_capacity;
+    bool has_categories;
+    uint64_t used;
+    uint64_t capacity;
+    uint64_t told; /* sum of the categories */
+    uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
+};
+
+static const struct ntk_device_sample *find_device(const struct ntk_snapshot *snapshot,
+                                                   uint32_t index)
+{
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        if (snapshot->devices[i].index == index) {
+            return &snapshot->devices[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t stacks_sum(const struct ntk_device_sample *device, const uint64_t *stacks)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
+        sum += stacks[s];
+    }
+    return sum;
+}
+
+/* is_all: of every application, with what the driver counts; else of those of the tab. */
+static void collect(const struct ntk_top_model *model, uint32_t index, bool is_all,
+                    struct device_memory *out)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_device_sample *device = find_device(snapshot, index);
+    uint32_t cores = model->cores_per_device * model->lnc;
+
+    *out = (struct device_memory){ 0 };
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        if (!(runtime->has & NTK_RUNTIME_HAS_MEMORY) ||
+            (!is_all && !ntk_top_model_is_in_tab(model, r))) {
+            continue;
+        }
+        out->has_categories = true;
+        for (size_t i = 0; i < runtime->memory_count; i++) {
+            const struct ntk_memory_sample *row = &runtime->memory[i];
+
+            if (row->location == NTK_MEMORY_DEVICE && row->category < NTK_TOP_HBM_CATEGORY_COUNT &&
+                row->core / cores == index && row->core != NTK_NO_CORE) {
+                out->category[row->category] += row->current_bytes;
+                out->told += row->current_bytes;
+            }
+        }
+    }
+    if (snapshot->runtime_count == 0) {
+        out->has_categories = true; /* nobody uses nothing */
+    }
+    out->has_used = out->has_categories;
+    out->used = out->told;
+    if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
+        out->has_used = true;
+        out->used = stacks_sum(device, device->stack_used_bytes);
+    }
+    if (device && device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
+        out->has_capacity = true;
+        out->capacity = stacks_sum(device, device->stack_capacity_bytes);
+    } else if (snapshot->hardware.has & NTK_HARDWARE_HAS_MEMORY) {
+        out->has_capacity = true;
+        out->capacity = snapshot->hardware.device_memory_bytes;
+    }
+}
+
+int ntk_top_model_hbm_observe(struct ntk_top_model *model)
+{
+    for (uint32_t d = 0; d < model->device_count; d++) {
+        struct device_memory memory;
+
+        collect(model, d, true, &memory);
+        if (memory.has_used && memory.used >= model->hbm_peak[d].value) {
+            model->hbm_peak[d] = (struct ntk_top_bytes){ memory.used, true };
+        }
+    }
+    return 0;
+}
+
+static void fill(const struct ntk_top_model *model, uint32_t index, bool is_all,
+                 const struct device_memory *memory, struct ntk_top_cell *cells)
+{
+    const struct ntk_device_sample *device = find_device(model->snapshot, index);
+    bool has_both = memory->has_used && memory->has_capacity && memory->capacity > 0;
+
+    cells[NTK_TOP_HBM_SHARE] = ntk_top_cell_if(
+        has_both, has_both ? 100 * (double)memory->used / (double)memory->capacity : 0);
+    cells[NTK_TOP_HBM_USED] = ntk_top_cell_if(memory->has_used, (double)memory->used);
+    cells[NTK_TOP_HBM_CAPACITY] = ntk_top_cell_if(memory->has_capacity, (double)memory->capacity);
+    if (is_all) {
+        const struct ntk_top_bytes *peak = &model->hbm_peak[index];
+
+        cells[NTK_TOP_HBM_FREE] = ntk_top_cell_if(
+            has_both,
+            memory->capacity > memory->used ? (double)(memory->capacity - memory->used) : 0);
+        cells[NTK_TOP_HBM_PEAK] = ntk_top_cell_if(peak->present, (double)peak->value);
+        cells[NTK_TOP_HBM_OTHER] = ntk_top_cell_if(
+            memory->has_used && memory->has_categories,
+            memory->used > memory->told ? (double)(memory->used - memory->told) : 0);
+        for (uint32_t s = 0; device && device->has & NTK_DEVICE_HAS_MEMORY_USED &&
+                             s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX;
+             s++) {
+            cells[NTK_TOP_HBM_STACK + s] = ntk_top_cell_number((double)device->stack_used_bytes[s]);
+        }
+    }
+    for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+        cells[NTK_TOP_HBM_CATEGORY_COLUMN(c)] =
+            ntk_top_cell_if(memory->has_categories, (double)memory->category[c]);
+    }
+}
+
+int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table)
+{
+    bool is_all = ntk_top_model_tab_get(model)->is_all;
+
+    for (uint32_t d = 0; d < model->device_count; d++) {
+        struct device_memory memory;
+        struct ntk_top_cell *cells;
+
+        collect(model, d, is_all, &memory);
+        if (!is_all && memory.used == 0) {
+            continue; /* not the application's */
+        }
+        cells = ntk_top_table_add(
+            table, d, memory.has_used && memory.used == 0 ? NTK_TOP_ROW_DIM : NTK_TOP_ROW_NORMAL);
+        if (!cells) {
+            return -ENOMEM;
+        }
+        cells[NTK_TOP_HBM_DEVICE] = ntk_top_cell_text(ntk_top_table_text(table, "ND%u", d));
+        cells[NTK_TOP_HBM_DEVICE].value = d;
+        fill(model, d, is_all, &memory, cells);
+    }
+    return 0;
+}
+
+void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm_sum *out)
+{
+    bool is_all = ntk_top_model_tab_get(model)->is_all;
+
+    *out = (struct ntk_top_hbm_sum){ 0 };
+    for (uint32_t d = 0; d < model->device_count; d++) {
+        struct device_memory memory;
+
+        collect(model, d, is_all, &memory);
+        out->has_categories = out->has_categories || memory.has_categories;
+        out->used.present = out->used.present || memory.has_used;
+        out->used.value += memory.used;
+        out->capacity.present = out->capacity.present || memory.has_capacity;
+        out->capacity.value += memory.capacity;
+        out->other += memory.used > memory.told ? memory.used - memory.told : 0;
+        for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+            out->category[c] += memory.category[c];
+        }
+    }
+}

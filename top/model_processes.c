@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* model_processes - who uses the cores, with what and how much. */
+#include "top/model_processes.h"
+
+#include <errno.h>
+
+#include "top/cells.h"
+
+#define CONTAINER_CELLS 12 /* of the id: what container tools show */
+
+/* The pod, else the container, else nothing. */
+static struct ntk_top_cell where(struct ntk_top_table *table,
+                                 const struct ntk_runtime_sample *runtime)
+{
+    const struct ntk_pod *pod = &runtime->pod;
+
+    if (pod->name[0]) {
+        return ntk_top_cell_text(ntk_top_table_text(table, "%s%s%s%s%s", pod->namespace_name,
+                                                    pod->namespace_name[0] ? "/" : "", pod->name,
+                                                    pod->container[0] ? "/" : "", pod->container));
+    }
+    return ntk_top_cell_text(
+        ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container));
+}
+
+static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime,
+                      struct ntk_top_cell *cells)
+{
+    double rate = 0;
+    uint64_t failed = 0;
+    uint64_t total = 0;
+
+    if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
+        return;
+    }
+    for (int o = 0; o < NTK_OUTCOME_COUNT; o++) {
+        rate += ntk_snapshot_rate(snapshot, runtime->outcome[o]);
+        total += runtime->outcome[o].total;
+        failed += o == NTK_OUTCOME_COMPLETED ? 0 : runtime->outcome[o].total;
+    }
+    cells[NTK_TOP_PROCESSES_RATE] = ntk_top_cell_number(rate);
+    /* Reports and databases tell of periods only. */
+    cells[NTK_TOP_PROCESSES_ERRORS] = ntk_top_cell_if(total > 0, (double)failed);
+    cells[NTK_TOP_PROCESSES_ERROR_RATE] = ntk_top_cell_number(
+        rate - ntk_snapshot_rate(snapshot, runtime->outcome[NTK_OUTCOME_COMPLETED]));
+    cells[NTK_TOP_PROCESSES_QUEUE] = ntk_top_cell_number((double)runtime->in_flight);
+    ntk_top_cells_latency(&runtime->total_latency, &cells[NTK_TOP_PROCESSES_P50],
+                          &cells[NTK_TOP_PROCESSES_P99]);
+    /* A report without histograms has the percentiles themselves. */
+    for (int p = 0; p < NTK_PERCENTILE_COUNT && runtime->has & NTK_RUNTIME_HAS_PERCENTILES; p++) {
+        struct ntk_top_cell cell = ntk_top_cell_number(runtime->total_percentile_ns[p]);
+
+        if (ntk_percentile_list[p] == 50) {
+            cells[NTK_TOP_PROCESSES_P50] = cell;
+        } else if (ntk_percentile_list[p] == 99) {
+            cells[NTK_TOP_PROCESSES_P99] = cell;
+        }
+    }
+}
+
+static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
+                       const struct ntk_runtime_sample *runtime, struct ntk_top_cell *cells)
+{
+    double busy = 0;
+    double flops = 0;
+    size_t busy_count = 0;
+    bool has_flops = false;
+
+    if (!(runtime->has & NTK_RUNTIME_HAS_CORES)) {
+        return;
+    }
+    for (size_t c = 0; c < runtime->core_count; c++) {
+        const struct ntk_core_sample *core = &runtime->cores[c];
+
+        busy += core->has & NTK_CORE_HAS_BUSY ? core->utilization : 0;
+        busy_count += (core->has & NTK_CORE_HAS_BUSY) != 0;
+        if (core->has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
+            has_flops = true;
+            flops += ntk_snapshot_rate(model->snapshot, core->effective_flops);
+        }
+    }
+    cells[NTK_TOP_PROCESSES_CORES] =
+        ntk_top_cells_cores(model, table, runtime->cores, runtime->core_count);
+    cells[NTK_TOP_PROCESSES_BUSY] =
+        ntk_top_cell_if(busy_count > 0, busy_count > 0 ? 100 * busy / (double)busy_count : 0);
+    cells[NTK_TOP_PROCESSES_FLOPS] = ntk_top_cell_if(has_flops, flops / 1e12);
+}
+
+static bool has_failed(const struct ntk_runtime_sample *runtime)
+{
+    return ntk_snapshot_outcome_sum(runtime->outcome) >
+           runtime->outcome[NTK_OUTCOME_COMPLETED].period;
+}
+
+int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *table)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+        struct ntk_top_cell *cells;
+
+        if (!ntk_top_model_is_in_tab(model, r)) {
+            continue;
+        }
+        cells = ntk_top_table_add(table, ntk_top_cells_runtime_key(runtime),
+                                  runtime->error[0] || has_failed(runtime) ? NTK_TOP_ROW_WARNING
+                                  : runtime->ended                         ? NTK_TOP_ROW_DIM
+                                                                           : NTK_TOP_ROW_NORMAL);
+        if (!cells) {
+            return -ENOMEM;
+        }
+        ntk_top_table_set_tab(table, r + 1);
+        cells[NTK_TOP_PROCESSES_PID] = ntk_top_cell_if(runtime->pid > 0, runtime->pid);
+        cells[NTK_TOP_PROCESSES_USER] = ntk_top_cell_text(runtime->user);
+        cells[NTK_TOP_PROCESSES_TAG] = ntk_top_cell_text(runtime->tag);
+        cells[NTK_TOP_PROCESSES_CPU] = ntk_top_cell_if(
+            runtime->has & NTK_RUNTIME_HAS_CPU, 100 * (runtime->cpu_user + runtime->cpu_system));
+        cells[NTK_TOP_PROCESSES_RSS] =
+            ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_RSS, (double)runtime->rss_bytes);
+        cells[NTK_TOP_PROCESSES_WHERE] = where(table, runtime);
+        cells[NTK_TOP_PROCESSES_LOST] = ntk_top_cell_number((double)runtime->events_lost.total);
+        cells[NTK_TOP_PROCESSES_VERSION] = ntk_top_cell_text(runtime->runtime_version);
+        cells[NTK_TOP_PROCESSES_COMMAND] = ntk_top_cell_text(
+            runtime->ended ? ntk_top_table_text(table, "(ended) %s", runtime->command)
+                           : runtime->command);
+        ntk_top_cells_memory(runtime, NTK_MEMORY_ANY, &cells[NTK_TOP_PROCESSES_HBM],
+                             &cells[NTK_TOP_PROCESSES_HOST]);
+        fill_work(snapshot, runtime, cells);
+        fill_cores(model, table, runtime, cells);
+    }
+    return 0;
+}
