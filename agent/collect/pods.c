@@ -152,7 +152,6 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
         .answer_bytes_max = NTK_POD_LIST_BYTES_MAX + 1024,
         .unix_socket_path = pods->socket_path,
         .http2 = true,
-        .closes = true, /* seldom asked; a kubelet may have begun anew in between */
     };
     struct ntk_http_answer answer = { 0 };
     struct ntk_err why = { 0 };

@@ -546,19 +546,31 @@ static void update_system(struct ntk_prometheus_page *page, const struct ntk_sna
     }
 }
 
-/* Labels are kept once the machine has a name: the metadata service may answer after the first report. */
+static void fill(char to[NTK_PROMETHEUS_LABEL_BYTES], const char *from)
+{
+    if (to[0] == '\0') {
+        clean(to, from);
+    }
+}
+
+/* Each label keeps its first value: the metadata service may answer after the first report, and some of it later
+ * than the rest; but a label that changes would make every counter another series. */
 static void take_instance(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_instance *instance = &snapshot->instance;
 
-    clean(page->zone, instance->zone);
-    clean(page->instance_id, instance->id);
-    clean(page->instance_name, instance->name);
-    clean(page->instance_type,
-          instance->type[0] ? instance->type : snapshot->hardware.instance_type);
-    clean(page->region, instance->region);
-    clean(page->subnet_id, instance->subnet_id);
-    clean(page->ultraserver_id, instance->ultraserver_id);
+    fill(page->zone, instance->zone);
+    fill(page->instance_id, instance->id);
+    fill(page->instance_name, instance->name);
+    fill(page->region, instance->region);
+    fill(page->subnet_id, instance->subnet_id);
+    fill(page->ultraserver_id, instance->ultraserver_id);
+    /* The device tree's guess gives way to who knows it. */
+    if (!page->has_type && instance->type[0]) {
+        clean(page->instance_type, instance->type);
+        page->has_type = true;
+    }
+    fill(page->instance_type, snapshot->hardware.instance_type);
 }
 
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
@@ -575,12 +587,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
         page->created_seconds = seconds_of(&moment);
         page->began_ns = began_ns(&moment, 0);
     }
-    if (page->instance_id[0] == '\0' || page->zone[0] == '\0') {
-        take_instance(page, snapshot);
-    }
-    if (page->instance_type[0] == '\0') {
-        clean(page->instance_type, hardware->instance_type); /* the machine came later */
-    }
+    take_instance(page, snapshot);
     /* The last word counts: a machine that is just being set up may show a part of itself first. */
     if (hardware->device_count > 0 && hardware->cores_per_device > 0) {
         page->device_count = hardware->device_count;

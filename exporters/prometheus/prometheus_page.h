@@ -141,11 +141,12 @@ struct ntk_prometheus_page {
     uint64_t began_ns;   /* Unix time since when it counts */
     struct ntk_map tags; /* by tag, pod and (with has_pid_label) pid: struct ntk_prometheus_tag */
 
-    /* Values of the instance, those of the first snapshot. */
+    /* Values of the instance, each of the first snapshot that has it. */
     char zone[NTK_PROMETHEUS_LABEL_BYTES];
     char instance_id[NTK_PROMETHEUS_LABEL_BYTES];
     char instance_name[NTK_PROMETHEUS_LABEL_BYTES];
     char instance_type[NTK_PROMETHEUS_LABEL_BYTES];
+    bool has_type; /* the instance's own word, not the device tree's */
     char region[NTK_PROMETHEUS_LABEL_BYTES];
     char subnet_id[NTK_PROMETHEUS_LABEL_BYTES];
     char ultraserver_id[NTK_PROMETHEUS_LABEL_BYTES];

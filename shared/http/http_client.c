@@ -222,8 +222,10 @@ static void set_options(CURL *easy, struct transfer *transfer, struct curl_slist
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                      question->http2 ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
                                      : (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->closes ? 1L : 0L);
-    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, question->closes ? 1L : 0L);
+    /* libcurl 7.88 (Debian 12) cannot use such a connection again: every later question fails with "Error in the
+     * HTTP2 framing layer", and nothing of it was sent; seen with gRPC's own server, too. */
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, question->http2 ? 1L : 0L);
     if (question->user_password) {
         curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
         curl_easy_setopt(easy, CURLOPT_USERPWD, question->user_password);

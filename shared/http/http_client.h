@@ -2,7 +2,7 @@
 /*
  * http_client - asks one HTTP server at a time; the one place with libcurl.
  *
- * A client keeps its connections, so one per peer that is asked again and again. Everything is
+ * A client keeps its connections (not those of HTTP/2), so one per peer that is asked again and again. Everything is
  * bounded: time to connect, time in all, bytes of the answer. A redirect is an answer like any
  * other, never followed (credentials stay where they were sent). No proxy is used for link-local
  * addresses and Unix sockets; else the environment's (http_proxy ...) counts.
@@ -41,15 +41,14 @@ struct ntk_http_question {
     uint64_t timeout_ns;          /* in all; 0: NTK_HTTP_TIMEOUT_NS; UINT64_MAX: none (a feed) */
     size_t answer_bytes_max;      /* 0: NTK_HTTP_ANSWER_BYTES; not for on_bytes */
     const char *unix_socket_path; /* NULL: TCP; the URL's host is then only a name */
-    bool closes;                  /* a connection of its own, not kept for the next question */
-    bool http2;                   /* HTTP/2 from the first byte on, without TLS (gRPC) */
-    const char *user_password;    /* "user:password" of basic authentication; NULL: none */
-    const char *token_file;       /* its first line as a bearer token, read anew; NULL: none */
-    const char *ca_file;          /* PEM; NULL: the system's */
-    const char *cert_file;        /* PEM: who asks, for a peer that wants to know; NULL: nobody */
-    const char *key_file;         /* PEM, of cert_file; NULL: it is in there too */
-    bool is_insecure;             /* whoever answers is believed */
-    bool no_proxy;                /* straight to the host, whatever the environment says */
+    bool http2; /* HTTP/2 from the first byte on, without TLS (gRPC), on a connection of its own */
+    const char *user_password; /* "user:password" of basic authentication; NULL: none */
+    const char *token_file;    /* its first line as a bearer token, read anew; NULL: none */
+    const char *ca_file;       /* PEM; NULL: the system's */
+    const char *cert_file;     /* PEM: who asks, for a peer that wants to know; NULL: nobody */
+    const char *key_file;      /* PEM, of cert_file; NULL: it is in there too */
+    bool is_insecure;          /* whoever answers is believed */
+    bool no_proxy;             /* straight to the host, whatever the environment says */
     /* Gets the body of a 2xx answer piece by piece instead of answer.body; false ends the question
      * with -ECANCELED. */
     bool (*on_bytes)(const void *bytes, size_t bytes_count, void *ctx);

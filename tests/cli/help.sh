@@ -32,6 +32,7 @@ check agent/neuron-monitor.1 neuron-monitor
 check agent/neuron-monitor.1 neuron-monitor query
 check exporters/prometheus/neuron-monitor-prometheus.1 neuron-monitor-prometheus
 check exporters/cloudwatch/neuron-monitor-cloudwatch.1 neuron-monitor-cloudwatch
+check exporters/kubernetes/neuron-monitor-k8s-info.1 neuron-monitor-k8s-info
 check exporters/otlp/neuron-monitor-otlp.1 neuron-monitor-otlp
 check profiler/neuron-profile.1 neuron-profile
 for command in capture view analyze show-session inspect; do

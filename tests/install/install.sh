@@ -2,7 +2,7 @@
 # from there. Nothing outside the scratch folder is touched.
 build=$1
 . "$(dirname "$0")/../e2e/lib.sh"
-programs="neuron-bench neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-otlp neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
+programs="neuron-bench neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-otlp neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
 
 # has ROOT: every file that users, shells, linkers and the service manager look for.
 has() {
@@ -17,7 +17,7 @@ has() {
         done
     done
     [ "$(readlink "$1/lib/libnrt.so.1")" != "" ] || fail "$1/lib/libnrt.so.1 is no link"
-    for program in neuron-monitor-cloudwatch neuron-monitor-prometheus; do
+    for program in neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-prometheus; do
         [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"
     done
     [ -s "$1/include/nrt/nrt.h" ] || fail "$1/include/nrt/nrt.h is missing"

@@ -232,6 +232,50 @@ static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **s
     free(text);
 }
 
+static void tell(struct ntk_instance instance, const char *expected)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    snapshot->instance = instance;
+    update(snapshot);
+    char *text = encode(true);
+    assert_line(text, expected);
+    free(text);
+}
+
+/* The firmware first, then the metadata service piece by piece, then somebody renames the machine. */
+static void labels_of_the_instance_come_late_and_stay(void **state)
+{
+    struct ntk_instance instance = { "", "", "", "", "", "", "", "", "", "" };
+
+    (void)state;
+    tell(instance, "system_vcpu_count{availability_zone=\"\",instance_id=\"\",instance_name=\"\","
+                   "instance_type=\"trn2.3xlarge\",region=\"\",subnet_id=\"\"} 12");
+    instance.id = "i-1";
+    instance.zone = "eu-west-1a";
+    tell(instance,
+         "system_vcpu_count{availability_zone=\"eu-west-1a\",instance_id=\"i-1\","
+         "instance_name=\"\",instance_type=\"trn2.3xlarge\",region=\"\",subnet_id=\"\"} 12");
+    instance.type = "trn2u.48xlarge";
+    instance.region = "eu-west-1";
+    instance.subnet_id = "subnet-1";
+    instance.name = "one";
+    tell(
+        instance,
+        "system_vcpu_count{availability_zone=\"eu-west-1a\",instance_id=\"i-1\",instance_name="
+        "\"one\",instance_type=\"trn2u.48xlarge\",region=\"eu-west-1\",subnet_id=\"subnet-1\"} 12");
+    instance = (struct ntk_instance){ "two", "i-2", "t", "z", "", "r", "", "s", "u-1", "" };
+    tell(instance,
+         "system_vcpu_count{availability_zone=\"eu-west-1a\",instance_id=\"i-1\",instance_"
+         "name=\"one\",instance_type=\"trn2u.48xlarge\",region=\"eu-west-1\",subnet_id="
+         "\"subnet-1\",ultraserver_id=\"u-1\"} 12");
+    instance = (struct ntk_instance){ "", "", "", "", "", "", "", "", "", "" };
+    tell(instance,
+         "system_vcpu_count{availability_zone=\"eu-west-1a\",instance_id=\"i-1\",instance_"
+         "name=\"one\",instance_type=\"trn2u.48xlarge\",region=\"eu-west-1\",subnet_id="
+         "\"subnet-1\",ultraserver_id=\"u-1\"} 12");
+}
+
 static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
 {
     struct ntk_snapshot *gone = sample(1);
@@ -572,6 +616,7 @@ int main(void)
         CASE(ours_follow_with_histograms_that_are_exact_at_their_edges),
         CASE(counters_add_up_over_snapshots),
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
+        CASE(labels_of_the_instance_come_late_and_stay),
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
         CASE(runtimes_of_one_tag_share_its_series),
         CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),

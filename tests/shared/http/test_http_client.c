@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "tests/support/fake_kubelet.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
@@ -417,6 +418,39 @@ static void test_cancel(void **state)
     peer_done(&f->peer);
 }
 
+/* Question after question to a server that would keep the connection. */
+static void test_http2_again(void **state)
+{
+    static const char *const headers[] = { "Content-Type: application/grpc", "TE: trailers", NULL };
+    static const char empty_message[5];
+    struct fixture *f = *state;
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "kubelet");
+    struct fake_kubelet kubelet;
+    const struct ntk_http_question question = { .url = "http://localhost/a",
+                                                .headers = headers,
+                                                .body = empty_message,
+                                                .body_bytes = sizeof empty_message,
+                                                .unix_socket_path = path,
+                                                .http2 = true };
+    char text[8];
+
+    fake_kubelet_start(&kubelet, path);
+    fake_kubelet_set(&kubelet, FAKE_KUBELET_ANSWERS, "12345", 5);
+    for (unsigned i = 1; i <= 3; i++) {
+        if (ntk_http_client_ask(f->client, &question, &f->answer, &f->err) < 0) {
+            fail_msg("question %u: %s", i, f->err.text);
+        }
+        assert_int_equal(f->answer.status, 200);
+        assert_string_equal(ntk_buf_text_get(&f->answer.body), "12345");
+        assert_true(ntk_http_answer_header_get(&f->answer, "grpc-status", text, sizeof text));
+    }
+    fake_kubelet_stop(&kubelet);
+    assert_int_equal(kubelet.questions, 3);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
 static void test_unix_socket(void **state)
 {
     struct fixture *f = *state;
@@ -452,6 +486,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_feed_and_cancel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cancel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unix_socket, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http2_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
