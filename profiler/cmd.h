@@ -40,9 +40,13 @@ struct ntk_folder_options {
     const char *format; /* "summary-text", "summary-json" or "json" */
     const char *output; /* NULL: stdout */
     bool ignore_device, ignore_system;
+    /* Lists of what to show of the events, see system/span_filter.h; NULL: all. */
+    const char *cores, *types, *instances;
 };
 /* The exit code, with everything told. */
 int ntk_profile_folder(const struct ntk_folder_options *options);
+/* All captures of one NEFF there, side by side; formats summary-text and summary-json. */
+int ntk_profile_ranks(const struct ntk_folder_options *options, const char *neff_path);
 
 /* The timeline page of a capture. */
 struct ntk_page_options {

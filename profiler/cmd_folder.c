@@ -8,6 +8,7 @@
 #include "profiler/cmd.h"
 #include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"
+#include "profiler/system/span_filter.h"
 
 #define EXECUTIONS_SHOWN 20
 
@@ -69,7 +70,8 @@ static void loaded_fini(struct loaded *loaded)
 /* Exit code: 1 also when something of it could not be read; *out_is_there says whether there is something
  * to show. */
 static int folder_load(const char *path, const struct ntk_folder_options *options,
-                       struct loaded *loaded, bool *out_is_there)
+                       const struct ntk_span_filter *filter, struct loaded *loaded,
+                       bool *out_is_there)
 {
     struct ntk_err err = { 0 };
     int code = 0;
@@ -86,7 +88,8 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
     if (options->ignore_system) {
         loaded->trace->span_count = 0;
     }
-    if (ntk_analysis_system_tables(loaded->trace, &loaded->tables) < 0) {
+    if (ntk_span_filter_apply(filter, loaded->trace) < 0 ||
+        ntk_analysis_system_tables(loaded->trace, &loaded->tables) < 0) {
         ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
         loaded_fini(loaded);
         return ntk_profile_fail(&err);
@@ -125,6 +128,13 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
     size_t count = 0;
     int code = 0;
 
+    struct ntk_span_filter filter;
+
+    if (ntk_span_filter_set(&filter, options->cores, options->types, options->instances, &err) <
+        0) {
+        (void)ntk_profile_fail(&err);
+        return 2;
+    }
     if (ntk_session_find(options->folder, &paths, &err) < 0) {
         return ntk_profile_fail(&err);
     }
@@ -132,7 +142,8 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
     struct ntk_system_view *views = calloc(paths.count, sizeof *views);
     for (size_t i = 0; i < paths.count && loaded && views; i++) {
         bool is_there = false;
-        int one = folder_load(*(char **)ntk_vec_at(&paths, i), options, &loaded[count], &is_there);
+        int one = folder_load(*(char **)ntk_vec_at(&paths, i), options, &filter, &loaded[count],
+                              &is_there);
 
         code = code ? code : one;
         if (is_there) {

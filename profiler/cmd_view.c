@@ -21,11 +21,14 @@ static bool arg_ignore_device;
 static bool arg_ignore_system;
 static uint64_t arg_port = UINT64_MAX; /* not given */
 static bool arg_no_open;
+static const char *arg_cores;
+static const char *arg_types;
+static const char *arg_instances;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "instead: what inspections left there and below" },
+      "instead: what inspections left there and below; with -n all captures of that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "the NEFF that was captured: adds what only it knows" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
@@ -39,6 +42,12 @@ static const struct ntk_opt options[] = {
       "with -d: leave out captures" },
     { 0, "ignore-system-profile", NULL, NTK_OPT_FLAG, &arg_ignore_system,
       "with -d: leave out the events of the host" },
+    { 0, "system-trace-filter-neuron-core", "LIST", NTK_OPT_TEXT, &arg_cores,
+      "with -d: events of these cores alone, such as 0,2-4" },
+    { 0, "system-trace-filter-event-type", "LIST", NTK_OPT_TEXT, &arg_types,
+      "with -d: events of these types, or of hardware, software; with ^ all but those" },
+    { 0, "system-trace-filter-instance-id", "LIST", NTK_OPT_TEXT, &arg_instances,
+      "with -d: events of these machines alone" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -46,7 +55,7 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile view",
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]...\n"
-             "-d FOLDER [OPTION]...",
+             "-d FOLDER [-n FILE.neff] [OPTION]...",
     .summary = "Shows what a capture says: times, utilization, traffic, operations.",
     .options = options,
     .epilogue = "Fields called percent are fractions, 0 to 1. A metric that the files do not\n"
@@ -116,6 +125,35 @@ static int check_page_options(bool is_page)
     return 0;
 }
 
+/* What inspections left, or all captures of one NEFF. */
+static int view_folder(bool is_json)
+{
+    struct ntk_folder_options wanted = { .folder = arg_folder,
+                                         .format = arg_format,
+                                         .output = arg_output,
+                                         .ignore_device = arg_ignore_device,
+                                         .ignore_system = arg_ignore_system,
+                                         .cores = arg_cores,
+                                         .types = arg_types,
+                                         .instances = arg_instances };
+    bool is_summary = is_json || strcmp(arg_format, "summary-text") == 0;
+
+    if (arg_session) {
+        return ntk_opt_usage_error(&program, "-d goes without -s");
+    }
+    if (arg_neff && (arg_cores || arg_types || arg_instances)) {
+        return ntk_opt_usage_error(&program,
+                                   "-d with -n shows captures, which have no such events");
+    }
+    if (!is_summary && (arg_neff || strcmp(arg_format, "json") != 0)) {
+        return ntk_opt_usage_error(&program, "unknown output format '%s' with -d%s: use %s",
+                                   arg_format, arg_neff ? " and -n" : "",
+                                   arg_neff ? "summary-text or summary-json"
+                                            : "summary-text, summary-json or json");
+    }
+    return arg_neff ? ntk_profile_ranks(&wanted, arg_neff) : ntk_profile_folder(&wanted);
+}
+
 int ntk_cmd_view(int argc, char **argv)
 {
     struct ntk_profile profile = { 0 };
@@ -138,19 +176,13 @@ int ntk_cmd_view(int argc, char **argv)
     if (code) {
         return code;
     }
-    if (arg_folder && (arg_session || arg_neff)) {
-        return ntk_opt_usage_error(&program, "-d goes without -s and -n");
+    if (arg_folder) {
+        return view_folder(is_json);
     }
-    if (arg_folder &&
-        (strcmp(arg_format, "json") == 0 || is_json || strcmp(arg_format, "summary-text") == 0)) {
-        return ntk_profile_folder(
-            &(struct ntk_folder_options){ .folder = arg_folder,
-                                          .format = arg_format,
-                                          .output = arg_output,
-                                          .ignore_device = arg_ignore_device,
-                                          .ignore_system = arg_ignore_system });
+    if (arg_cores || arg_types || arg_instances) {
+        return ntk_opt_usage_error(&program, "--system-trace-filter-* go with -d");
     }
-    if (!arg_session && !arg_folder) {
+    if (!arg_session) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
     }
     if (is_page) {

@@ -35,7 +35,8 @@ struct ntk_system_span {
     uint32_t worker;      /* global */
     uint32_t device_core; /* physical, in its device */
     uint32_t stack;
-    size_t parent; /* innermost span of the same thread around it, or NTK_SYSTEM_NO_PARENT */
+    size_t parent; /* innermost span of the same thread around it, which stands before it; or
+                      NTK_SYSTEM_NO_PARENT */
 };
 
 /* Of the device; all others are the host's. */

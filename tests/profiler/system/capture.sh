@@ -49,6 +49,25 @@ cmp -s "$1" b.raw || complain "rank 1 has not the input of line 2"
 rm -f w_rank_*
 capture 0 -s w.ntff -r 2 -i 1
 [ "$(ls w_rank_*)" = w_rank_1.ntff ] && [ "$(cat printed)" = w_rank_1.ntff ] || complain "only rank 1 records"
+# All captures of one NEFF side by side; those of others are not among them.
+neuron-packager example mlp -o other.neff >/dev/null
+mkdir -p many/below
+capture 0 -s many/w.ntff -r 2
+capture 0 -n other.neff -s many/other.ntff
+capture 0 -s many/below/run.ntff --profile-nth-exec 2
+timeout 60 neuron-profile view -d many -n m.neff >text 2>err || complain "view -d -n: exit code $?"
+[ "$(awk 'NR > 1 && NF == 0 { exit } NR > 1 { print $1 }' text | tr '\n' ' ')" = \
+    'below/run_exec_2 w_rank_0 w_rank_1 ' ] || complain "captures of one NEFF: $(cat text)"
+grep -Eq '^total_time .* all the same$' text || complain "ranks of one time differ"
+timeout 60 neuron-profile view -d many -n m.neff --output-format summary-json >json 2>err || complain "view -d -n as JSON"
+[ "$(grep -c '"total_time"' json)" = 3 ] && grep -q '^  "w_rank_1": {' json || complain "JSON of three captures"
+head -c 3000 many/w_rank_0.ntff >many/cut.ntff
+timeout 60 neuron-profile view -d many -n m.neff >text 2>err
+[ $? = 1 ] && grep -q '^w_rank_1 ' text || complain "a damaged one among others"
+says 'cut.ntff: '
+timeout 60 neuron-profile view -d many/below -n other.neff >text 2>err
+[ $? = 1 ] || complain "no capture of a NEFF"
+says 'many/below has no capture of other.neff (1 are of other NEFFs)'
 # Two nodes of one worker each: a world of two, met from two commands.
 export NEURON_RT_ROOT_COMM_ID=127.0.0.1:46820
 timeout 60 env NEURON_RT_VISIBLE_CORES=0 neuron-profile capture -n m.neff -s n.ntff -r 1 --collectives-worker-count 2 \

@@ -58,6 +58,13 @@ grep -q ntff text && complain "captures, although ignored"
 neuron-profile view -d out --ignore-system-profile >text 2>err
 grep -q nrt_execute text && complain "events, although ignored"
 
+neuron-profile view -d out --system-trace-filter-event-type hardware >text 2>err || complain "filter: exit code $?"
+grep -q nc_exec_running text && ! grep -q nrt_execute text || complain "events of hardware alone"
+neuron-profile view -d out --system-trace-filter-neuron-core 1 --output-format json >text 2>err || complain "filter: exit code $?"
+grep -q nrt_execute text && complain "events of core 0, although those of 1 are asked for"
+neuron-profile view -d out --system-trace-filter-instance-id i-local,i-2 >text 2>err
+grep -q nrt_execute text || complain "events of this machine"
+
 # ---- a cut trace: what is intact, one sentence, exit code 1 ----
 cp -r "$folder" cut
 head -c 700 "$folder/ntrace.pb" >cut/ntrace.pb
@@ -98,6 +105,11 @@ code 143 "left no profile in none" inspect -o none -- sh -c 'kill -TERM $$'
 code 1 "has no folder of an inspection" view -d hooks
 code 1 "nowhere" view -d nowhere
 code 2 "goes without" view -d out -s x.ntff
-code 2 "unknown output format 'xml'" view -d out --output-format xml
+code 2 "unknown output format 'xml' with -d: " view -d out --output-format xml
+code 2 "unknown output format 'json' with -d and -n: " view -d out -n m.neff --output-format json
+code 2 "'x' is no list of cores" view -d out --system-trace-filter-neuron-core x
+code 2 "go with -d" view -s x.ntff --system-trace-filter-event-type hardware
+code 2 "have no such events" view -d out -n m.neff --system-trace-filter-event-type hardware
+code 1 "nothing.neff" view -d out -n nothing.neff
 
 [ $failures = 0 ] || exit 1
