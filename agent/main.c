@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/collect/instance.h"
+#include "agent/collect/instance_facts.h"
 #include "agent/collect/pods.h"
 #include "agent/monitor.h"
 #include "agent/query/query.h"
@@ -259,6 +260,9 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "query") == 0) {
         return ntk_query_main(argc - 1, argv + 1);
+    }
+    if (argc == 3 && strcmp(argv[1], NTK_INSTANCE_ASK_OPTION) == 0) {
+        return ntk_instance_child_main(argv[2]);
     }
     ntk_log_set_program(program.name);
     int first = ntk_opt_parse(&program, argc, argv);

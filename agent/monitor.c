@@ -393,6 +393,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         .sysfs_root = monitor->options->sysfs_root,
         .endpoint = monitor->options->instance_endpoint,
         .is_certain = monitor->options->instance_is_certain,
+        .program = "/proc/self/exe",
     };
     int ret = ntk_instance_source_create(&instance, &monitor->instance, err);
 

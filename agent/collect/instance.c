@@ -8,53 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/collect/instance_facts.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
 
-#define TEXT_BYTES 256
-#define ANSWER_BYTES 4096
-#define HTTP_OK 200
-#define HTTP_NOT_FOUND 404
-
-struct facts {
-    char name[TEXT_BYTES];
-    char id[TEXT_BYTES];
-    char type[TEXT_BYTES];
-    char zone[TEXT_BYTES];
-    char zone_id[TEXT_BYTES];
-    char region[TEXT_BYTES];
-    char ami_id[TEXT_BYTES];
-    char subnet_id[TEXT_BYTES];
-    char error[TEXT_BYTES];
-};
+#define TEXT_BYTES NTK_INSTANCE_TEXT_BYTES
 
 struct ntk_instance_source {
-    struct facts facts; /* under the lock once there is a thread */
+    struct ntk_instance_facts facts; /* under the lock once there is a thread */
     char *endpoint;
     uint64_t pause_ns;
-    struct ntk_http_client *client;
+    char *program;                  /* which asks; NULL: the thread itself, through client */
+    struct ntk_http_client *client; /* under the lock; NULL while nobody needs it */
+    struct ntk_instance_child child;
     bool has_thread;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool is_over; /* under the lock */
-};
-
-/* Below /latest/meta-data/. */
-static const struct {
-    const char *path;
-    size_t offset;
-    bool optional; /* older machines, and those whose owner did not allow it, do not have it */
-} questions[] = {
-    { "instance-id", offsetof(struct facts, id), false },
-    { "instance-type", offsetof(struct facts, type), false },
-    { "placement/availability-zone", offsetof(struct facts, zone), false },
-    { "placement/availability-zone-id", offsetof(struct facts, zone_id), true },
-    { "placement/region", offsetof(struct facts, region), true },
-    { "ami-id", offsetof(struct facts, ami_id), false },
-    { "tags/instance/Name", offsetof(struct facts, name), true },
 };
 
 const char *ntk_instance_endpoint_get(bool *out_is_certain)
@@ -82,7 +55,7 @@ static void read_dmi_text(const char *root, const char *name, char text[TEXT_BYT
 }
 
 /* Whether this may be a machine of EC2. */
-static bool read_dmi(const char *root, struct facts *facts)
+static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 {
     char vendor[TEXT_BYTES];
     char tag[TEXT_BYTES];
@@ -99,102 +72,7 @@ static bool read_dmi(const char *root, struct facts *facts)
     return true;
 }
 
-/* -- the service -------------------------------------------------------------------------------- */
-
-/* One question with the method and header; the first line of the answer. The HTTP status, or -errno. */
-static long ask(const struct ntk_instance_source *source, const char *method, const char *path,
-                const char *header, char text[TEXT_BYTES], struct ntk_err *err)
-{
-    char url[1024];
-    const char *const headers[] = { header, NULL };
-    const struct ntk_http_question question = {
-        .method = method,
-        .url = url,
-        .headers = headers,
-        .connect_ns = NTK_INSTANCE_CONNECT_NS,
-        .timeout_ns = NTK_INSTANCE_TIMEOUT_NS,
-        .answer_bytes_max = ANSWER_BYTES,
-    };
-    struct ntk_http_answer answer = { 0 };
-
-    text[0] = '\0';
-    snprintf(url, sizeof url, "%s/latest/%s", source->endpoint, path);
-    long ret = ntk_http_client_ask(source->client, &question, &answer, err);
-    if (ret >= 0) {
-        ret = answer.status;
-        if (answer.status == HTTP_OK) {
-            const char *body = ntk_buf_text_get(&answer.body);
-            ntk_str_copy_clean(text, TEXT_BYTES, body, strcspn(body, "\r\n"));
-        } else {
-            ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                        "the instance metadata service answers %ld to %s", answer.status, path);
-        }
-    }
-    ntk_http_answer_fini(&answer);
-    return ret;
-}
-
-static long ask_data(const struct ntk_instance_source *source, const char *path, const char *header,
-                     char text[TEXT_BYTES], struct ntk_err *err)
-{
-    char full[512];
-
-    snprintf(full, sizeof full, "meta-data/%s", path);
-    return ask(source, NULL, full, header, text, err);
-}
-
-static bool is_mac(const char *text)
-{
-    return text[0] && strspn(text, "0123456789abcdefABCDEF:") == strlen(text) && strlen(text) <= 32;
-}
-
-/* The subnet stands with the network interface, which has the machine's own address as its name. */
-static bool ask_subnet(const struct ntk_instance_source *source, const char *header,
-                       struct facts *facts, struct ntk_err *err)
-{
-    char mac[TEXT_BYTES];
-    char path[128];
-
-    if (ask_data(source, "mac", header, mac, err) != HTTP_OK) {
-        return false;
-    }
-    if (!is_mac(mac)) {
-        ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                    "the instance metadata service gives a mac that is none");
-        return false;
-    }
-    snprintf(path, sizeof path, "network/interfaces/macs/%s/subnet-id", mac);
-    return ask_data(source, path, header, facts->subnet_id, err) == HTTP_OK;
-}
-
-/* False, with a sentence, when something is still missing that every machine has. */
-static bool ask_all(const struct ntk_instance_source *source, struct facts *facts,
-                    struct ntk_err *err)
-{
-    char token[TEXT_BYTES];
-    char header[TEXT_BYTES + 32];
-    bool is_complete;
-
-    if (ask(source, "PUT", "api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60", token, err) !=
-        HTTP_OK) {
-        return false;
-    }
-    snprintf(header, sizeof header, "X-aws-ec2-metadata-token: %s", token);
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
-        char text[TEXT_BYTES];
-        long status = ask_data(source, questions[i].path, header, text, err);
-        if (status == HTTP_OK) {
-            ntk_str_copy((char *)facts + questions[i].offset, TEXT_BYTES, text);
-        } else if (!questions[i].optional || status != HTTP_NOT_FOUND) {
-            return false;
-        }
-    }
-    is_complete = ask_subnet(source, header, facts, err);
-    if (is_complete) {
-        facts->error[0] = '\0';
-    }
-    return is_complete;
-}
+/* -- asking --------------------------------------------------------------------------------------- */
 
 /* False when it is over. */
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
@@ -213,16 +91,49 @@ static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
     return go_on;
 }
 
+/* The thread's own way to ask, made when it is needed. NULL without memory, or when it is over. */
+static struct ntk_http_client *get_client(struct ntk_instance_source *source)
+{
+    pthread_mutex_lock(&source->lock);
+    if (!source->client && !source->is_over) {
+        source->client = ntk_http_client_create();
+    }
+    struct ntk_http_client *client = source->is_over ? NULL : source->client;
+    pthread_mutex_unlock(&source->lock);
+    return client;
+}
+
+static bool ask(struct ntk_instance_source *source, struct ntk_instance_facts *facts,
+                struct ntk_err *err)
+{
+    if (source->program) {
+        int told =
+            ntk_instance_child_ask(&source->child, source->program, source->endpoint, facts, err);
+        if (told >= 0) {
+            return told > 0;
+        }
+        /* No process may be started here, or not this one: then the thread asks from now on. */
+        free(source->program);
+        source->program = NULL;
+    }
+    struct ntk_http_client *client = get_client(source);
+    if (!client) {
+        ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return false;
+    }
+    return ntk_instance_facts_ask(client, source->endpoint, facts, err);
+}
+
 static void *ask_until_told(void *ctx)
 {
     struct ntk_instance_source *source = ctx;
-    struct facts facts = source->facts; /* nobody else writes them */
+    struct ntk_instance_facts facts = source->facts; /* nobody else writes them */
     uint64_t pause_ns = source->pause_ns;
     bool is_complete;
 
     do {
         struct ntk_err err = { 0 };
-        is_complete = ask_all(source, &facts, &err);
+        is_complete = ask(source, &facts, &err);
         if (!is_complete) {
             ntk_str_copy(facts.error, sizeof facts.error, err.text);
         }
@@ -242,9 +153,9 @@ static int start(struct ntk_instance_source *source, const struct ntk_instance_o
                  struct ntk_err *err)
 {
     source->endpoint = strdup(options->endpoint);
-    source->client = ntk_http_client_create();
+    source->program = options->program ? strdup(options->program) : NULL;
     source->pause_ns = options->pause_ns ? options->pause_ns : NTK_INSTANCE_PAUSE_NS;
-    if (!source->endpoint || !source->client) {
+    if (!source->endpoint || (options->program && !source->program)) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
     size_t length = strlen(source->endpoint);
@@ -271,6 +182,7 @@ int ntk_instance_source_create(const struct ntk_instance_options *options,
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
     pthread_mutex_init(&source->lock, NULL);
+    pthread_mutex_init(&source->child.lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&source->wake, &clock);
@@ -296,12 +208,17 @@ void ntk_instance_source_destroy(struct ntk_instance_source *source)
         pthread_mutex_lock(&source->lock);
         source->is_over = true;
         pthread_cond_signal(&source->wake);
+        if (source->client) {
+            ntk_http_client_cancel(source->client);
+        }
         pthread_mutex_unlock(&source->lock);
-        ntk_http_client_cancel(source->client);
+        ntk_instance_child_cancel(&source->child);
         pthread_join(source->thread, NULL);
     }
     ntk_http_client_destroy(source->client);
     free(source->endpoint);
+    free(source->program);
+    pthread_mutex_destroy(&source->child.lock);
     pthread_cond_destroy(&source->wake);
     pthread_mutex_destroy(&source->lock);
     free(source);
@@ -310,7 +227,7 @@ void ntk_instance_source_destroy(struct ntk_instance_source *source)
 void ntk_instance_source_get(struct ntk_snapshot *snapshot, void *ctx)
 {
     struct ntk_instance_source *source = ctx;
-    struct facts facts;
+    struct ntk_instance_facts facts;
 
     pthread_mutex_lock(&source->lock);
     facts = source->facts;

@@ -40,6 +40,9 @@ struct ntk_instance_options {
     /* Whether it is asked also where DMI says that this is no machine of EC2. */
     bool is_certain;
     uint64_t pause_ns; /* 0: NTK_INSTANCE_PAUSE_NS */
+    /* A program of ours that is started to ask (instance_facts.h says why); NULL, or when it cannot be
+     * started: a thread of this process asks. */
+    const char *program;
 };
 
 /* The endpoint as the AWS SDKs find it: $AWS_EC2_METADATA_SERVICE_ENDPOINT, NULL with

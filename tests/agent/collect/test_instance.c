@@ -176,11 +176,16 @@ static void put_dmi(const struct fixture *f, const char *name, const char *text)
     free(folder);
 }
 
+/* Who asks: NULL the thread itself. All tests run with both. */
+static const char *program;
+
 static void create(struct fixture *f, const char *endpoint, bool is_certain)
 {
-    const struct ntk_instance_options options = {
-        .sysfs_root = f->folder, .endpoint = endpoint, .is_certain = is_certain, .pause_ns = 1000000
-    };
+    const struct ntk_instance_options options = { .sysfs_root = f->folder,
+                                                  .endpoint = endpoint,
+                                                  .is_certain = is_certain,
+                                                  .pause_ns = 1000000,
+                                                  .program = program };
 
     assert_int_equal(ntk_instance_source_create(&options, &f->source, NULL), 0);
 }
@@ -227,6 +232,27 @@ static void everything_that_the_service_tells_is_known(void **state)
     stop(&s);
     assert_int_equal(s.questions, 10); /* once, and for good */
     assert_int_equal(s.unsigned_count, 0);
+}
+
+/* Method: programs that are not there, say nothing, or something else. */
+static void a_program_that_cannot_ask_is_done_without(void **state)
+{
+    static const char *const programs[] = { "/nonexistent/program", "/bin/true", "/bin/echo" };
+    struct fixture *f = *state;
+    const char *kept = program;
+
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct service s = { .pages = all_pages };
+        program = programs[i];
+        start(&s);
+        create(f, s.endpoint, true);
+        assert_true(test_wait_until(is_told, f, 30));
+        assert_string_equal(look(f)->id, "i-0f00000000000c0de");
+        ntk_instance_source_destroy(f->source);
+        f->source = NULL;
+        stop(&s);
+    }
+    program = kept;
 }
 
 static void a_service_that_comes_late_is_asked_again(void **state)
@@ -367,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(everything_that_the_service_tells_is_known),
+        CASE(a_program_that_cannot_ask_is_done_without),
         CASE(a_service_that_comes_late_is_asked_again),
         CASE(tags_that_are_not_allowed_are_no_error),
         CASE(what_every_machine_has_and_is_missing_is_an_error),
@@ -376,5 +403,10 @@ int main(void)
         CASE(no_other_machine_is_taken_for_one_of_ec2),
         cmocka_unit_test(the_variables_of_the_sdks_count),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char *built = test_scratch_path(getenv("NTK_BIN_DIR"), "neuron-monitor");
+    program = built;
+    failed += cmocka_run_group_tests(tests, NULL, NULL);
+    free(built);
+    return failed;
 }
