@@ -12,12 +12,12 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    { "capture", ntk_cmd_capture }, { "view", ntk_cmd_view },
-    { "analyze", ntk_cmd_analyze }, { "show-session", ntk_cmd_show_session },
-    { "inspect", ntk_cmd_inspect },
+    { "capture", ntk_cmd_capture },           { "view", ntk_cmd_view },
+    { "analyze", ntk_cmd_analyze },           { "diff", ntk_cmd_diff },
+    { "show-session", ntk_cmd_show_session }, { "inspect", ntk_cmd_inspect },
 };
 
-static const char *const command_names[] = { "capture",      "view",    "analyze",
+static const char *const command_names[] = { "capture",      "view",    "analyze", "diff",
                                              "show-session", "inspect", NULL };
 
 static const struct ntk_opt options[] = {
@@ -31,6 +31,7 @@ static const struct ntk_opt_program program = {
              "view -s FILE.ntff [-n FILE.neff] [OPTION]...\n"
              "view -d FOLDER [OPTION]...\n"
              "analyze -s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
+             "diff [OPTION]... BEFORE AFTER\n"
              "show-session -s FILE.ntff [OPTION]...\n"
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...",
     .summary = "Records what a NEFF does on a NeuronCore, and tells it.",
@@ -50,7 +51,8 @@ int main(int argc, char **argv)
     }
     if (first >= argc) {
         return ntk_opt_usage_error(
-            &program, "a command is missing: capture, view, analyze, show-session or inspect");
+            &program,
+            "a command is missing: capture, view, analyze, diff, show-session or inspect");
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[first], commands[i].name) == 0) {
@@ -58,6 +60,6 @@ int main(int argc, char **argv)
         }
     }
     return ntk_opt_usage_error(
-        &program, "unknown command '%s': use capture, view, analyze, show-session or inspect",
+        &program, "unknown command '%s': use capture, view, analyze, diff, show-session or inspect",
         argv[first]);
 }

@@ -3,6 +3,7 @@
 #include "profiler/analysis/critical_path.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,44 @@ static uint32_t step_back(struct walk *walk, uint32_t item)
     step(walk, release->previous == NTK_NO_INDEX ? NTK_PATH_START : NTK_PATH_LATENCY, item,
          free_ps);
     return release->previous;
+}
+
+void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_t buf_bytes)
+{
+    char queue[NTK_NTFF_NAME_BYTES] = "";
+
+    if (share->name) {
+        ntk_ntff_queue_name_show(share->name, queue, sizeof queue);
+    }
+
+    switch (share->kind) {
+    case NTK_PATH_INSTRUCTION:
+        snprintf(buf, buf_bytes, "%s engine", ntk_ntff_engine_title(share->engine));
+        break;
+    case NTK_PATH_TRANSFER:
+        if (share->name) {
+            snprintf(buf, buf_bytes, "DMA queue %s", queue);
+        } else {
+            snprintf(buf, buf_bytes, "DMA begun by %s", ntk_ntff_engine_title(share->engine));
+        }
+        break;
+    case NTK_PATH_LATENCY:
+        snprintf(buf, buf_bytes, "latency of semaphores and issue");
+        break;
+    case NTK_PATH_WAIT:
+        if (share->name) {
+            snprintf(buf, buf_bytes, "wait for DMA queue %s", queue);
+        } else {
+            snprintf(buf, buf_bytes, "wait for something not known");
+        }
+        break;
+    case NTK_PATH_START:
+        snprintf(buf, buf_bytes, "before the first instruction");
+        break;
+    default:
+        snprintf(buf, buf_bytes, "after the last instruction");
+        break;
+    }
 }
 
 static uint32_t last_instruction(const struct ntk_program *program, size_t *out_core)

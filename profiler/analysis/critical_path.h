@@ -66,6 +66,8 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
                                const struct ntk_dependencies *dependencies,
                                struct ntk_critical_path *out_path);
 void ntk_critical_path_fini(struct ntk_critical_path *path);
+/* Of a share of path->resources: "Tensor engine", "DMA queue qSyncIO0" ... */
+void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_t buf_bytes);
 /* "instruction", "transfer", "latency" ... */
 const char *ntk_path_kind_name(enum ntk_path_kind kind);
 

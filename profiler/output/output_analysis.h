@@ -9,6 +9,7 @@
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 
+#include "profiler/analysis/comparison.h"
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
 #include "profiler/analysis/dma_efficiency.h"
@@ -48,5 +49,8 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
                          const struct ntk_hbm_traffic *hbm, struct ntk_buf *out);
 void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
                          const struct ntk_hbm_traffic *hbm, struct ntk_json *json);
+
+void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct ntk_buf *out);
+void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct ntk_json *json);
 
 #endif

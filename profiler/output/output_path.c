@@ -7,42 +7,6 @@
 
 #define NAME_BYTES 400
 
-static void resource_text(const struct ntk_path_share *share, char *buf, size_t buf_bytes)
-{
-    char queue[NTK_NTFF_NAME_BYTES];
-
-    switch (share->kind) {
-    case NTK_PATH_INSTRUCTION:
-        snprintf(buf, buf_bytes, "%s engine", ntk_engine_shown(share->engine));
-        break;
-    case NTK_PATH_TRANSFER:
-        if (share->name) {
-            snprintf(buf, buf_bytes, "DMA queue %s",
-                     ntk_queue_shown(share->name, queue, sizeof queue));
-        } else {
-            snprintf(buf, buf_bytes, "DMA begun by %s", ntk_engine_shown(share->engine));
-        }
-        break;
-    case NTK_PATH_LATENCY:
-        snprintf(buf, buf_bytes, "latency of semaphores and issue");
-        break;
-    case NTK_PATH_WAIT:
-        if (share->name) {
-            snprintf(buf, buf_bytes, "wait for DMA queue %s",
-                     ntk_queue_shown(share->name, queue, sizeof queue));
-        } else {
-            snprintf(buf, buf_bytes, "wait for something not known");
-        }
-        break;
-    case NTK_PATH_START:
-        snprintf(buf, buf_bytes, "before the first instruction");
-        break;
-    default:
-        snprintf(buf, buf_bytes, "after the last instruction");
-        break;
-    }
-}
-
 static void opcode_text(const struct ntk_path_share *share, char *buf, size_t buf_bytes)
 {
     char opcode[16];
@@ -70,7 +34,7 @@ static const struct {
     const char *key, *head;
     name_of *name;
 } parts[] = {
-    { "resources", "RESOURCE", resource_text },
+    { "resources", "RESOURCE", ntk_path_resource_name },
     { "opcodes", "OPERATION", opcode_text },
     { "instructions", "INSTRUCTION", instruction_text },
     { "layers", "LAYER", layer_text },

@@ -35,7 +35,7 @@ check exporters/cloudwatch/neuron-monitor-cloudwatch.1 neuron-monitor-cloudwatch
 check exporters/kubernetes/neuron-monitor-k8s-info.1 neuron-monitor-k8s-info
 check exporters/otlp/neuron-monitor-otlp.1 neuron-monitor-otlp
 check profiler/neuron-profile.1 neuron-profile
-for command in capture view analyze show-session inspect; do
+for command in capture view analyze diff show-session inspect; do
     check profiler/neuron-profile.1 neuron-profile $command
 done
 check profiler/packager/neuron-packager.1 neuron-packager

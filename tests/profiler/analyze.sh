@@ -64,6 +64,40 @@ for name in $(awk '{ print $1 }' printed); do
         complain "the man page does not tell $name"
 done
 
+# ---- diff: the same attention with spilt scores, once, then four executions on each side ----
+diff_() { # EXIT-CODE ARGUMENT...
+    local wanted=$1
+    shift
+    neuron-profile diff "$@" >printed 2>err
+    local got=$?
+    [ $got = "$wanted" ] || complain "diff $*: exit code $got, not $wanted"
+}
+neuron-packager example attention-slow -o slow.neff -s 512 || exit 1
+mkdir slow fast
+for i in 1 2 3 4; do
+    neuron-profile capture -n slow.neff -s slow/$i.ntff >/dev/null 2>err || complain "capture"
+    neuron-profile capture -n a.neff -s fast/$i.ntff >/dev/null 2>err || complain "capture"
+done
+diff_ 0 -n slow.neff --neff-after a.neff --json slow/1.ntff a.ntff
+holds '.can_tell == false and .total[0].change_ratio < -0.3 and .total[0].p == null'
+holds '.path_layers | map(select(.name == "spill scores"))[0] | .after_ns == null and .change_ns == -.before_ns'
+holds '.path_resources[0] | .name == "DMA queue qScalarSpillReload0" and .after_ns == null'
+holds '.queue_bytes | map(select(.name == "qScalarSpillReload0"))[0].before == 2 * 512 * 512 * 4'
+diff_ 0 slow fast
+grep -Eq '^execution .* 0.029  significant$' printed || complain "four executions are no significance"
+grep -q 'Mann-Whitney' printed || complain "does not name the test"
+diff_ 0 fast fast --json
+holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false)'
+diff_ 0 a.ntff a.ntff
+grep -q '^Too few to tell a change from chance' printed || complain "does not say that one execution is too few"
+cp a.ntff slow/5.ntff
+diff_ 1 slow fast
+grep -q 'of another program' err || complain "takes two programs for one"
+diff_ 1 hooks fast
+diff_ 1 /nonexistent fast
+diff_ 2 fast
+diff_ 2 fast fast fast
+
 analyze 2 -s a.ntff nosuch
 grep -q "no analysis 'nosuch'" err || complain "what is wrong with nosuch"
 analyze 2

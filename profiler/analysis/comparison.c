@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* comparison - the same measures of two sides, side by side. */
+#include "profiler/analysis/comparison.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/rank_test.h"
+
+static const struct ntk_measure *find(const struct ntk_measures *measures,
+                                      enum ntk_measure_kind kind, const char *name)
+{
+    ntk_vec_each(const struct ntk_measure, measure, &measures->items) {
+        if (measure->kind == kind && strcmp(measure->name, name) == 0) {
+            return measure;
+        }
+    }
+    return NULL;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static double median(const double *values, size_t count, double *scratch)
+{
+    memcpy(scratch, values, count * sizeof *values);
+    qsort(scratch, count, sizeof *scratch, compare_numbers);
+    return count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
+}
+
+/* One value for each execution; whether any has it. */
+static bool collect(const struct ntk_measures *side, size_t count, enum ntk_measure_kind kind,
+                    const char *name, double *out_values)
+{
+    bool has_any = false;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ntk_measure *measure = find(&side[i], kind, name);
+        out_values[i] = measure ? measure->value : 0;
+        has_any = has_any || measure;
+    }
+    return has_any;
+}
+
+static bool is_known(const struct ntk_vec *rows, const struct ntk_measure *measure)
+{
+    ntk_vec_each(const struct ntk_comparison_row, row, rows) {
+        if (row->kind == measure->kind && strcmp(row->name, measure->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_names(struct ntk_vec *rows, const struct ntk_measures *side, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ntk_vec_each(const struct ntk_measure, measure, &side[i].items) {
+            struct ntk_comparison_row row = { .kind = measure->kind, .name = measure->name };
+            if (!is_known(rows, measure) && ntk_vec_push(rows, &row) < 0) {
+                return -ENOMEM;
+            }
+        }
+    }
+    return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct ntk_comparison_row *x = a;
+    const struct ntk_comparison_row *y = b;
+    double x_change = fabs(x->after - x->before);
+    double y_change = fabs(y->after - y->before);
+
+    if (x->kind != y->kind) {
+        return x->kind < y->kind ? -1 : 1;
+    }
+    if (x_change < y_change || x_change > y_change) {
+        return x_change > y_change ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+static int select_significant(struct ntk_vec *rows)
+{
+    double *p = calloc(rows->count + 1, sizeof *p);
+    bool *is_significant = calloc(rows->count + 1, sizeof *is_significant);
+    int ret = p && is_significant ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < rows->count && ret == 0; i++) {
+        const struct ntk_comparison_row *row = ntk_vec_at(rows, i);
+        bool differs = row->before < row->after || row->before > row->after;
+        p[i] = row->has_p && differs ? row->p : 2; /* no test */
+    }
+    if (ret == 0) {
+        ret = ntk_rank_test_select(p, rows->count, NTK_COMPARISON_FALSE_RATE, is_significant);
+    }
+    for (size_t i = 0; i < rows->count && ret == 0; i++) {
+        ((struct ntk_comparison_row *)ntk_vec_at(rows, i))->is_significant = is_significant[i];
+    }
+    free(p);
+    free(is_significant);
+    return ret;
+}
+
+int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_count,
+                            const struct ntk_measures *after, size_t after_count,
+                            struct ntk_comparison *out_comparison)
+{
+    struct ntk_comparison result = { .before_count = before_count, .after_count = after_count };
+    struct ntk_vec rows = NTK_VEC_INIT(struct ntk_comparison_row);
+    double *values = calloc(2 * (before_count + after_count) + 1, sizeof *values);
+    double *after_values = values ? values + before_count : NULL;
+    double *scratch = values ? after_values + after_count : NULL;
+    int ret = values ? 0 : -ENOMEM;
+
+    result.can_tell = ntk_rank_test_least_p(before_count, after_count) <= NTK_COMPARISON_FALSE_RATE;
+    ret = ret ? ret : add_names(&rows, before, before_count);
+    ret = ret ? ret : add_names(&rows, after, after_count);
+    for (size_t i = 0; i < rows.count && ret == 0 && before_count && after_count; i++) {
+        struct ntk_comparison_row *row = ntk_vec_at(&rows, i);
+        row->has_before = collect(before, before_count, row->kind, row->name, values);
+        row->has_after = collect(after, after_count, row->kind, row->name, after_values);
+        row->before = median(values, before_count, scratch);
+        row->after = median(after_values, after_count, scratch);
+        row->has_p = before_count > 1 && after_count > 1;
+        if (row->has_p) {
+            ret = ntk_rank_test(values, before_count, after_values, after_count, &row->p);
+        }
+    }
+    free(values);
+    ret = ret ? ret : select_significant(&rows);
+    if (ret < 0) {
+        ntk_vec_fini(&rows);
+        return ret;
+    }
+    ntk_vec_sort(&rows, compare_rows);
+    result.rows = rows.items;
+    result.row_count = rows.count;
+    *out_comparison = result;
+    return 0;
+}
+
+void ntk_comparison_fini(struct ntk_comparison *comparison)
+{
+    free(comparison->rows);
+    *comparison = (struct ntk_comparison){ 0 };
+}

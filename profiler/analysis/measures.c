@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* measures - results of other analyses under names that do not depend on the capture. */
+#include "profiler/analysis/measures.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/dma_efficiency.h"
+#include "profiler/analysis/engine_activity.h"
+
+#define NAME_BYTES 512
+
+static const struct {
+    const char *key, *title;
+    bool is_time;
+} kinds[NTK_MEASURE_KIND_COUNT] = {
+#define NTK_MEASURE(symbol, key, is_time, title) { key, title, is_time },
+#include "profiler/analysis/measures.def"
+};
+
+const char *ntk_measure_key(enum ntk_measure_kind kind)
+{
+    return kinds[kind].key;
+}
+
+const char *ntk_measure_title(enum ntk_measure_kind kind)
+{
+    return kinds[kind].title;
+}
+
+bool ntk_measure_is_time(enum ntk_measure_kind kind)
+{
+    return kinds[kind].is_time;
+}
+
+/* Adds to the measure of that name. */
+static int add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
+               double value)
+{
+    ntk_vec_each(struct ntk_measure, measure, &measures->items) {
+        if (measure->kind == kind && strcmp(measure->name, name) == 0) {
+            measure->value += value;
+            return 0;
+        }
+    }
+    struct ntk_measure measure = { kind, strdup(name), value };
+    if (!measure.name || ntk_vec_push(&measures->items, &measure) < 0) {
+        free(measure.name);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_path(struct ntk_measures *measures, const struct ntk_program *program,
+                    const struct ntk_critical_path *path)
+{
+    char name[NAME_BYTES];
+    int ret = add(measures, NTK_MEASURE_TOTAL, "execution", (double)path->total_ps);
+
+    for (size_t i = 0; i < path->resources.count && ret == 0; i++) {
+        ntk_path_resource_name(&path->resources.shares[i], name, sizeof name);
+        ret = add(measures, NTK_MEASURE_RESOURCE, name, (double)path->resources.shares[i].path_ps);
+    }
+    for (size_t i = 0; i < path->layers.count && ret == 0 && program->has_layers; i++) {
+        ret = add(measures, NTK_MEASURE_LAYER, path->layers.shares[i].name,
+                  (double)path->layers.shares[i].path_ps);
+    }
+    return ret;
+}
+
+static int add_costs(struct ntk_measures *measures, const struct ntk_cost_table *costs)
+{
+    char name[NAME_BYTES];
+    char opcode[16];
+    int ret = 0;
+
+    for (size_t i = 0; i < costs->operations.count && ret == 0; i++) {
+        const struct ntk_cost_row *row = &costs->operations.rows[i];
+        snprintf(name, sizeof name, "%s %s", ntk_ntff_engine_title(row->engine),
+                 ntk_ntff_opcode_name(row->opcode, opcode, sizeof opcode));
+        ret = add(measures, NTK_MEASURE_OPERATION, name, (double)row->active_ps);
+    }
+    return ret;
+}
+
+static int add_queues(struct ntk_measures *measures, const struct ntk_trace *trace)
+{
+    struct ntk_dma_efficiency dma;
+    char name[NAME_BYTES];
+    int ret = ntk_analysis_dma_efficiency(trace, &dma);
+
+    if (ret < 0) {
+        return ret;
+    }
+    for (size_t i = 0; i < dma.row_count && ret == 0; i++) {
+        const struct ntk_dma_queue_row *row = &dma.rows[i];
+        if (row->name) {
+            ntk_ntff_queue_name_show(row->name, name, sizeof name);
+        } else {
+            snprintf(name, sizeof name, "(%s)", ntk_trace_dma_class_name(row->dma_class));
+        }
+        ret = add(measures, NTK_MEASURE_QUEUE, name, (double)row->active_ps);
+        ret = ret ? ret : add(measures, NTK_MEASURE_BYTES, name, (double)row->bytes_count);
+    }
+    ntk_dma_efficiency_fini(&dma);
+    return ret;
+}
+
+int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
+                          const struct ntk_cost_table *costs, struct ntk_measures *out_measures)
+{
+    struct ntk_measures measures = { NTK_VEC_INIT(struct ntk_measure) };
+    struct ntk_activity activity;
+    int ret = path ? add_path(&measures, program, path) : 0;
+
+    ntk_analysis_engine_activity(program->trace, &activity);
+    ret = ret ? ret : add_costs(&measures, costs);
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
+        ret = add(&measures, NTK_MEASURE_ENGINE, ntk_ntff_engine_title(e),
+                  (double)activity.engines[e].active_ps);
+    }
+    ret = ret ? ret : add_queues(&measures, program->trace);
+    if (ret < 0) {
+        ntk_measures_fini(&measures);
+        return ret;
+    }
+    *out_measures = measures;
+    return 0;
+}
+
+void ntk_measures_fini(struct ntk_measures *measures)
+{
+    ntk_vec_each(struct ntk_measure, measure, &measures->items) {
+        free(measure->name);
+    }
+    ntk_vec_fini(&measures->items);
+}

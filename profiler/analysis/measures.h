@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measures - one execution as named numbers, of the kinds that two executions can be compared by.
+ *
+ * Owner:   caller's storage, zeroed is empty; _fini frees. Names are copies, so the trace may go.
+ * Threads: one set, one thread.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_MEASURES_H
+#define NTK_PROFILER_ANALYSIS_MEASURES_H
+
+#include "profiler/analysis/cost_table.h"
+#include "profiler/analysis/critical_path.h"
+#include "shared/base/vec.h"
+
+enum ntk_measure_kind {
+#define NTK_MEASURE(symbol, key, is_time, title) NTK_MEASURE_##symbol,
+#include "profiler/analysis/measures.def"
+    NTK_MEASURE_KIND_COUNT
+};
+
+struct ntk_measure {
+    enum ntk_measure_kind kind;
+    char *name;
+    double value; /* ps, or what the kind counts */
+};
+
+struct ntk_measures {
+    struct ntk_vec items; /* struct ntk_measure */
+};
+
+/* path NULL: what needs the length of the execution is absent. 0 or -ENOMEM. */
+int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
+                          const struct ntk_cost_table *costs, struct ntk_measures *out_measures);
+void ntk_measures_fini(struct ntk_measures *measures);
+
+const char *ntk_measure_key(enum ntk_measure_kind kind);
+const char *ntk_measure_title(enum ntk_measure_kind kind);
+bool ntk_measure_is_time(enum ntk_measure_kind kind);
+
+#endif

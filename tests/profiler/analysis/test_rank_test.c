@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: sets whose p is known from tables, by counting, or from the book. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/rank_test.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static double p_of(const double *a, size_t a_count, const double *b, size_t b_count)
+{
+    double p = -1;
+
+    assert_int_equal(ntk_rank_test(a, a_count, b, b_count, &p), 0);
+    return p;
+}
+
+#define EXPECT_P(a, b, expected) \
+    assert_true(fabs(p_of((a), COUNT(a), (b), COUNT(b)) - (expected)) < 1e-9)
+
+static void small_sets_are_counted_exactly(void **state)
+{
+    static const double low[] = { 1, 2, 3, 4 };
+    static const double high[] = { 5, 6, 7, 8 };
+    static const double three[] = { 1, 2, 3 };
+    static const double next_three[] = { 4, 5, 6 };
+    static const double males[] = { 19, 22, 16, 29, 24 };
+    static const double females[] = { 20, 11, 17, 12 };
+
+    (void)state;
+    EXPECT_P(low, high, 2.0 / 70);
+    EXPECT_P(high, low, 2.0 / 70);
+    EXPECT_P(three, next_three, 0.1);
+    EXPECT_P(males, females, 1.0 / 9); /* U = 17 */
+    EXPECT_P(low, low, 1);
+}
+
+static void equal_values_share_their_ranks(void **state)
+{
+    static const double ones[] = { 1, 1, 1, 1 };
+    static const double twos[] = { 2, 2, 2, 2 };
+    static const double mixed[] = { 1, 1, 2, 2 };
+
+    (void)state;
+    EXPECT_P(ones, twos, 2.0 / 70); /* as a program whose every execution takes the same time */
+    EXPECT_P(ones, ones, 1);
+    /* Values 1 (six of them) and 2 (two): the twos fall both into the second set in 15 of 70 divisions,
+     * and both into the first in as many. */
+    EXPECT_P(ones, mixed, 30.0 / 70);
+}
+
+static void large_sets_agree_with_the_exact_count(void **state)
+{
+    double a[40];
+    double b[40];
+
+    (void)state;
+    /* The second set lies 3 of 32 ranks above the first; counted exactly, then approximated with one value
+     * more: nearly the same sets. */
+    for (int i = 0; i < 40; i++) {
+        a[i] = i;
+        b[i] = i + 3.5;
+    }
+    double exact = p_of(a, 32, b, 32);
+    double approximate = p_of(a, 33, b, 33);
+    assert_true(exact > 0.05 && exact < 0.3);
+    assert_true(fabs(exact - approximate) < 0.02);
+    for (int i = 0; i < 40; i++) {
+        b[i] = i + 100;
+    }
+    assert_true(p_of(a, 40, b, 40) < 1e-10);
+    for (int i = 0; i < 40; i++) {
+        a[i] = 1;
+        b[i] = 1;
+    }
+    assert_true(p_of(a, 40, b, 40) >= 1);
+}
+
+static void sets_can_be_too_small(void **state)
+{
+    double one = 1;
+    double p;
+
+    (void)state;
+    assert_int_equal(ntk_rank_test(&one, 1, &one, 0, &p), -EINVAL);
+    assert_true(ntk_rank_test_least_p(1, 1) >= 1);
+    assert_true(fabs(ntk_rank_test_least_p(3, 3) - 0.1) < 1e-12);
+    assert_true(fabs(ntk_rank_test_least_p(4, 4) - 2.0 / 70) < 1e-12);
+    assert_true(ntk_rank_test_least_p(0, 9) >= 1);
+}
+
+static void of_many_tests_those_stay_that_are_more_than_their_share_of_chance(void **state)
+{
+    static const double p[] = { 0.04, 0.01, 2, 0.5, 0.02, 0.03 };
+    static const bool expected[] = { true, true, false, false, true, true };
+    static const double alone[] = { 0.04, 0.5 };
+    bool is_significant[6];
+
+    (void)state;
+    assert_int_equal(ntk_rank_test_select(p, 6, 0.05, is_significant), 0);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(is_significant[i], expected[i]);
+    }
+    assert_int_equal(ntk_rank_test_select(alone, 2, 0.05, is_significant), 0);
+    assert_false(is_significant[0]);
+    assert_int_equal(ntk_rank_test_select(NULL, 0, 0.05, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_sets_are_counted_exactly),
+        cmocka_unit_test(equal_values_share_their_ranks),
+        cmocka_unit_test(large_sets_agree_with_the_exact_count),
+        cmocka_unit_test(sets_can_be_too_small),
+        cmocka_unit_test(of_many_tests_those_stay_that_are_more_than_their_share_of_chance),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
