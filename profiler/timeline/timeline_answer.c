@@ -49,6 +49,9 @@ static void put_source(const struct ntk_timeline_source *source, struct ntk_json
     if (trace->has_total) {
         ntk_json_key_i64(json, "total", trace->total_ps);
     }
+    if (trace->has_chip) {
+        ntk_json_key_u64(json, "mhz", trace->chip.base_mhz); /* unit of cycles waited */
+    }
     ntk_json_key_array_begin(json, "cores");
     for (size_t c = 0; c < trace->core_count; c++) {
         const struct ntk_ntff_subgraph *core = trace->cores[c].ntff;
@@ -278,6 +281,7 @@ int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_i
     ntk_json_key_u64(&json, "track", track_index);
     ntk_json_key_u64(&json, "slice", slice_index);
     ntk_json_key_text(&json, "name", what->name);
+    ntk_json_key_u64(&json, "what", slice->what);
     ntk_json_key_u64(&json, "lane", slice->lane);
     ntk_json_key_i64(&json, "start", slice->start_ps - timeline->begin_ps);
     ntk_json_key_i64(&json, "end", slice->end_ps - timeline->begin_ps);
@@ -444,23 +448,17 @@ static int compare_hits(const void *a, const void *b)
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
-/* The first hits of each track from a time on, so the first of all are among them. */
-static void hits_of(const struct ntk_timeline *timeline, uint32_t index, const bool *is_wanted,
-                    int64_t from_ps, uint64_t counts[NTK_TIMELINE_HIT_BUCKETS],
-                    struct ntk_vec *hits)
+/* What of a track may be among the hits that are listed: its first ones, or its last ones. */
+static void list_hits(const struct ntk_timeline *timeline, uint32_t index, const bool *is_wanted,
+                      int64_t from_ps, bool is_back, struct ntk_vec *hits)
 {
     const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, index);
-    double bucket_ps =
-        (double)(timeline->end_ps - timeline->begin_ps + 1) / NTK_TIMELINE_HIT_BUCKETS;
     size_t taken = 0;
 
-    for (size_t i = 0; i < track->slice_count; i++) {
+    for (size_t n = 0; n < track->slice_count && taken < NTK_TIMELINE_HITS_MAX; n++) {
+        size_t i = is_back ? track->slice_count - 1 - n : n;
         const struct ntk_timeline_slice *slice = &track->slices[i];
-        if (!is_wanted[slice->what]) {
-            continue;
-        }
-        counts[(size_t)((double)(slice->start_ps - timeline->begin_ps) / bucket_ps)]++;
-        if (slice->start_ps >= from_ps && taken < NTK_TIMELINE_HITS_MAX) {
+        if (is_wanted[slice->what] && (slice->start_ps < from_ps) == is_back) {
             struct hit hit = { slice->start_ps, slice->end_ps, index, (uint32_t)i };
             taken++;
             (void)ntk_vec_push(hits, &hit);
@@ -468,16 +466,33 @@ static void hits_of(const struct ntk_timeline *timeline, uint32_t index, const b
     }
 }
 
+static void count_hits(const struct ntk_timeline *timeline, const bool *is_wanted,
+                       uint64_t counts[NTK_TIMELINE_HIT_BUCKETS])
+{
+    double bucket_ps =
+        (double)(timeline->end_ps - timeline->begin_ps + 1) / NTK_TIMELINE_HIT_BUCKETS;
+
+    ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
+        for (size_t i = 0; i < track->slice_count; i++) {
+            if (is_wanted[track->slices[i].what]) {
+                int64_t at_ps = track->slices[i].start_ps - timeline->begin_ps;
+                counts[(size_t)((double)at_ps / bucket_ps)]++;
+            }
+        }
+    }
+}
+
 int ntk_timeline_put_hits(const struct ntk_timeline *timeline, const bool *is_wanted,
-                          int64_t from_ps, struct ntk_buf *out)
+                          int64_t from_ps, bool is_back, struct ntk_buf *out)
 {
     uint64_t counts[NTK_TIMELINE_HIT_BUCKETS] = { 0 };
     struct ntk_vec hits = NTK_VEC_INIT(struct hit);
     struct ntk_json json;
     uint64_t total = 0;
 
+    count_hits(timeline, is_wanted, counts);
     for (size_t t = 0; t < timeline->tracks.count; t++) {
-        hits_of(timeline, (uint32_t)t, is_wanted, from_ps + timeline->begin_ps, counts, &hits);
+        list_hits(timeline, (uint32_t)t, is_wanted, from_ps + timeline->begin_ps, is_back, &hits);
     }
     ntk_vec_sort(&hits, compare_hits);
     ntk_json_init(&json, out, false);
@@ -490,7 +505,9 @@ int ntk_timeline_put_hits(const struct ntk_timeline *timeline, const bool *is_wa
     ntk_json_array_end(&json);
     ntk_json_key_u64(&json, "total", total);
     ntk_json_key_array_begin(&json, "hits");
-    for (size_t i = 0; i < hits.count && i < NTK_TIMELINE_HITS_MAX; i++) {
+    size_t shown = hits.count < NTK_TIMELINE_HITS_MAX ? hits.count : NTK_TIMELINE_HITS_MAX;
+    size_t first = is_back ? hits.count - shown : 0;
+    for (size_t i = first; i < first + shown; i++) {
         const struct hit *hit = ntk_vec_at(&hits, i);
         const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, hit->track);
         ntk_json_object_begin(&json);

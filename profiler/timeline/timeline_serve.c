@@ -149,10 +149,14 @@ static int answer_hits(const struct ntk_timeline_serve *serve,
                        struct ntk_err *err)
 {
     uint64_t from = 0;
+    uint64_t back = 0;
     uint32_t *whats = NULL;
     size_t count = 0;
     int ret = get_u64(request, "from", span_of(serve->timeline), &from, err);
 
+    if (ret == 0) {
+        ret = get_u64(request, "back", 1, &back, err);
+    }
     if (ret == 0) {
         ret = get_list(request, "whats", &whats, &count, err);
     }
@@ -167,7 +171,7 @@ static int answer_hits(const struct ntk_timeline_serve *serve,
         }
     }
     if (is_wanted) {
-        ret = ntk_timeline_put_hits(serve->timeline, is_wanted, (int64_t)from, out);
+        ret = ntk_timeline_put_hits(serve->timeline, is_wanted, (int64_t)from, back, out);
     }
     free(is_wanted);
     free(whats);

@@ -98,9 +98,11 @@ function paint(tile, track, rowsHigh) {
   const words = new Uint32Array(image.data.buffer);
   const isValue = track.kind === 'semaphore';
   const { halves, floats } = tile;
+  const shown = new Set();
   for (let i = 0; i < tile.count; i++) {
     const x = halves[i * 8];
     const { word } = colours[halves[i * 8 + 1]];
+    shown.add(halves[i * 8 + 1]);
     if (isValue) {
       const scale = rowsHigh / Math.max(1, track.max);
       paintColumn(words, width, rowsHigh, x, Math.max(1, Math.round(floats[i * 4 + 3] * scale)), mix(word, 110));
@@ -111,6 +113,7 @@ function paint(tile, track, rowsHigh) {
     }
   }
   context2d.putImageData(image, 0, 0);
+  tile.shown = [...shown];
   return bitmap;
 }
 
@@ -132,7 +135,10 @@ function drawBuckets(tile, row, track, y, from, until) {
   const bucket = width / state.meta.tile_buckets;
   const x0 = xOf(begin + first * bucket);
   const x1 = xOf(begin + last * bucket);
+  const isDim = state.hits && !tile.shown.some((what) => state.hits.wanted.has(what));
+  if (isDim) context.globalAlpha = 0.25;
   context.drawImage(tile.bitmap, first, 0, last - first, high, x0, y + PAD, x1 - x0, row.height - 2 * PAD);
+  if (isDim) context.globalAlpha = 1;
   drawn.bitmaps++;
 }
 
@@ -188,12 +194,15 @@ function drawSlices(tile, row, track, y, from, until) {
       last = what;
     }
     const top = y + PAD + lane * laneHigh;
+    const isDim = state.hits && !state.hits.wanted.has(what);
+    if (isDim) context.globalAlpha = 0.25;
     context.fillRect(x0, top, x1 - x0 > 3 ? x1 - x0 - 0.6 : x1 - x0, laneHigh - gap);
     drawn.slices++;
     if (hasText && x1 - x0 > 26) {
       label(state.meta.whats[what].name, Math.max(x0, 0) + 5, top + laneHigh / 2 - gap / 2, x1 - Math.max(x0, 0) - 9, colour.text);
       last = -1;
     }
+    if (isDim) context.globalAlpha = 1;
     if (pointer && pointer.row === row && pointer.x >= x0 - 1 && pointer.x < x1 + 1 && pointer.y >= top && pointer.y < top + laneHigh) {
       drawn.hit = { track: row.track, slice: words[i * 8 + 4], value: words[i * 8 + 5], what, lane, start, end };
     }

@@ -115,7 +115,6 @@ export function start() {
   });
   canvas.addEventListener('pointerdown', (event) => {
     stopGlide();
-    canvas.focus({ preventScroll: true });
     if (event.button === 1 || (event.button === 0 && event.shiftKey)) {
       event.preventDefault();
       dragPan(canvas, event);

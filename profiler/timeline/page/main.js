@@ -2,15 +2,21 @@
 
 import { byId, setText } from './dom.js';
 import { whole } from './format.js';
+import * as details from './details.js';
 import * as drawing from './draw.js';
 import * as input from './input.js';
 import * as keys from './keys.js';
+import * as link from './link.js';
+import * as markers from './markers.js';
+import * as panel from './panel.js';
+import * as range from './range.js';
 import * as rows from './rows.js';
 import * as ruler from './ruler.js';
+import * as search from './search.js';
 import * as theme from './theme.js';
 import * as tooltip from './tooltip.js';
 import { server } from './source.js';
-import { changed, onFrame, showAll, state, tell } from './state.js';
+import { changed, on, onFrame, showAll, state, tell } from './state.js';
 import { Tiles } from './tiles.js';
 import { duration } from './time.js';
 
@@ -57,10 +63,15 @@ export async function start(source) {
   ruler.start();
   input.start();
   keys.start();
+  for (const part of [details, range, search, markers]) part.start();
+  panel.start();
+  on('error', (error) => say(error.message, true));
   rows.layout();
   theme.start(() => { drawing.restyle(); ruler.restyle(); changed(); });
   resize();
-  showAll();
+  panel.showTab('slice');
+  if (!link.read()) showAll();
+  link.start();
   state.meta.tracks.forEach((track, t) => state.tiles.want(t, state.meta.level_top, 0)); // the overview, and what is shown until better comes
   state.tiles.flush();
   onFrame(frame);

@@ -25,6 +25,7 @@ export const server = {
   tiles: async (level, tile, tracks) => (await ask('tiles', { level, tile, tracks: ranges(tracks) })).arrayBuffer(),
   slice: (track, slice) => askJson('slice', { track, slice }),
   stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
-  hits: (whats, from) => askJson('hits', { whats: ranges(whats), from: Math.floor(from) }),
+  // The first hits that begin at or after from; with isBack the last that begin before it.
+  hits: (whats, from, isBack) => askJson('hits', { whats: ranges(whats), from: Math.floor(from), back: isBack ? 1 : 0 }),
   summary: (source) => askJson('summary', { source }),
 };

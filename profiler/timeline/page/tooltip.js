@@ -5,6 +5,11 @@ import { bytes, count, percent } from './format.js';
 import { duration } from './time.js';
 import { on, state } from './state.js';
 
+function waited(cycles, track) {
+  const { mhz } = state.meta.sources[state.meta.groups[track.group].source];
+  return mhz ? duration((cycles * 1e6) / mhz) : `${cycles} cycles`;
+}
+
 // [title, [line ...]] of what is under the pointer.
 export function describe(hit) {
   const track = state.meta.tracks[hit.track];
@@ -19,7 +24,7 @@ export function describe(hit) {
   const lines = [`${duration(hit.end - hit.start)} at ${duration(hit.start + state.meta.begin)}`];
   if (track.kind === 'queue') lines.push(`${bytes(hit.value)} by DMA engine ${track.engines[hit.lane]}`, track.name);
   else if (track.kind === 'semaphore') return [`${track.name} = ${hit.value}`, [`${what}, for ${lines[0]}`]];
-  else lines.push(track.name + (hit.value ? `, waited ${hit.value} cycles before` : ''));
+  else lines.push(track.name + (hit.value ? `, waited ${waited(hit.value, track)} before` : ''));
   return [what, lines];
 }
 

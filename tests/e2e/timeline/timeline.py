@@ -127,6 +127,94 @@ def check_pointer(page):
     return slice_, x, y
 
 
+def check_slice(page, slice_, x, y):
+    """A click tells everything; full stop and comma go to the neighbours."""
+    browser = page.browser
+    browser.click(x, y)
+    browser.wait_for("document.querySelector('.pane-slice h2') !== null")
+    equal('title', browser.evaluate("document.querySelector('.pane-slice h2').textContent"), slice_['what'])
+    facts = browser.evaluate("Object.fromEntries([...document.querySelectorAll('.facts dl > div')].map((e) => [e.children[0].textContent, e.children[1].title]))")
+    equal('duration', facts['Duration'], f"{(slice_['end'] - slice_['start']) / 1000:,.3f}".rstrip('0').rstrip('.') + ' ns')
+    assert 'Instruction' in facts, f'the instruction is decoded: {facts}'
+    for key, by in (('.', 1), (',', 0)):
+        browser.key(key)
+        browser.wait_for(f"(async () => (await import('/state.js')).state.selected?.slice === {slice_['slice'] + by})()")
+    page.picture('slice')
+
+
+def check_range(page):
+    """The statistics of a range are those of the slices in it."""
+    browser = page.browser
+    left, top = page.canvas()
+    browser.drag(left + 300, left + 900, top + 10)
+    browser.wait_for("document.querySelector('.pane-range table') !== null")
+    from_, to = page.state('[state.range.from, state.range.to]')
+    expected = page.state(f'''(() => {{ const t = state.meta.tracks.findIndex((track) => track.name === 'Vector');
+      const tile = state.tiles.find(t, state.meta.level_top, 0); let count = 0;
+      for (let i = 0; i < tile.count; i++) if (tile.times[i * 4] < {to} && tile.times[i * 4 + 1] > {from_}) count++;
+      return count; }})()''')
+    shown = browser.evaluate("[...document.querySelectorAll('.pane-range table:first-of-type tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    equal('slices of Vector', [row[3] for row in shown if row[0] == 'Vector'], [str(expected)])
+    page.picture('range')
+
+
+def check_search(page):
+    browser = page.browser
+    browser.key('/')
+    equal('focus', browser.evaluate('document.activeElement.id'), 'search')
+    browser.call('Input.insertText', text='^matmul$|RECIP')
+    browser.wait_for("document.querySelector('#found').textContent === '12 hits'")
+    browser.key('Enter')
+    browser.wait_for("(async () => (await import('/state.js')).state.selected !== null)()")
+    first = page.state('[state.selected.start, state.meta.whats[state.selected.what].name]')
+    equal('first hit', first[1], 'MATMUL')
+    page.picture('search')
+    browser.evaluate("document.querySelector('#canvas').focus()")
+    browser.key('n')
+    browser.wait_for(f"(async () => (await import('/state.js')).state.selected.start > {first[0]})()")
+    browser.key('N')
+    browser.wait_for(f"(async () => (await import('/state.js')).state.selected.start === {first[0]})()")
+    browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '(('; s.dispatchEvent(new Event('input')); })()")
+    browser.wait_for("document.querySelector('#found').textContent === 'no regular expression'")
+    equal('invalid', browser.evaluate("document.querySelector('#search').getAttribute('aria-invalid')"), 'true')
+    browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = 'activate'; s.dispatchEvent(new Event('input')); })()")
+    browser.wait_for("document.querySelector('#found').textContent === '2 hits'")
+
+
+def check_markers(page):
+    browser = page.browser
+    left, top = page.canvas()
+    for x in (500, 700):
+        browser.click(left + x, top + 10, 'right')
+    browser.wait_for("document.querySelectorAll('.pane-markers tbody tr').length === 2")
+    browser.mouse('mouseMoved', left + 700, top + 10)
+    browser.key('m')
+    browser.wait_for("document.querySelectorAll('.pane-markers tbody tr').length === 1")
+    page.picture('markers')
+
+
+def check_link(page):
+    """The address restores what is shown, in another visit too."""
+    browser = page.browser
+    browser.evaluate("(async () => (await import('/link.js')).write())()")
+    view = "[state.from, to(), state.selected?.track, state.selected?.slice, state.range?.from, state.markers, [...state.folded], document.querySelector('#search').value]"
+    before = page.state(view)
+    address = browser.evaluate('location.href')
+    browser.call('Page.navigate', url='about:blank')
+    page.open(address)
+    browser.wait_for("document.querySelector('#found').textContent === '2 hits'")
+    after = page.state(view)
+    for index, (a, b) in enumerate(zip(after, before)):
+        if isinstance(b, float):
+            near(f'restored {index}', a, b, 2)
+        else:
+            equal(f'restored {index}', a, b)
+    equal('tab', browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').textContent"), 'Markers')
+    browser.evaluate("document.querySelector('#canvas').focus()")
+    browser.key('Escape')
+    browser.wait_for("(async () => { const { state } = await import('/state.js'); return !state.selected && !state.range && !state.hits; })()")
+
+
 def check_help(page):
     browser = page.browser
     browser.key('?')
@@ -166,7 +254,11 @@ def main():
         check_fold(page)
         check_moving(page)
         page.picture('light')
-        check_pointer(page)
+        check_slice(page, *check_pointer(page))
+        check_range(page)
+        check_search(page)
+        check_markers(page)
+        check_link(page)
         check_help(page)
         equal('names', browser.evaluate(NAMELESS), [])
         browser.scheme('dark')

@@ -77,7 +77,7 @@ static void answers_are_what_was_asked(void **state)
     expect(f, "/api/v1/tiles?level=10&tile=0&tracks=0-1,4", "application/octet-stream", "NTLT");
     expect(f, "/api/v1/slice?track=0&slice=5", "200 OK", "\"name\":\"MATMUL\"");
     expect(f, "/api/v1/stats?from=0&to=1000000", "200 OK", "\"tracks\":[{\"track\":0");
-    expect(f, "/api/v1/hits?whats=0&from=0", "200 OK", "\"total\":90");
+    expect(f, "/api/v1/hits?whats=0&from=0&back=0", "200 OK", "\"total\":90");
     expect(f, "/api/v1/summary?source=0", "200 OK", "\"total_time\": 0.0001,");
 }
 
@@ -95,7 +95,7 @@ static void bad_questions_get_a_sentence(void **state)
         { "/api/v1/slice?track=7&slice=0", "404", "no track 7" },
         { "/api/v1/stats?from=9&to=1", "400", "from is behind to" },
         { "/api/v1/stats?from=0&to=-1", "400", "to is no number" },
-        { "/api/v1/hits?from=0", "400", "whats is missing" },
+        { "/api/v1/hits?from=0&back=0", "400", "whats is missing" },
         { "/api/v1/summary?source=1", "400", "source is no number from 0 to 0" },
     };
 

@@ -1,0 +1,116 @@
+// The slice that was chosen: everything that is known of it, and the way to its neighbours.
+
+import { byId, make, setText } from './dom.js';
+import { bytes, count } from './format.js';
+import { describe } from './tooltip.js';
+import { addTab, refresh, showTab } from './panel.js';
+import { reveal } from './rows.js';
+import { duration, exact } from './time.js';
+import { changed, glideTo, on, show, state, tell, to } from './state.js';
+
+let full = null; // what the source said of state.selected
+let bucket = null;
+
+const WRITE = {
+  ps: (value) => [duration(value), exact(value)],
+  bytes: (value) => [bytes(value), `${value.toLocaleString('en')} bytes`],
+  'bytes/s': (value) => [`${count(value)}B/s`, ''],
+  cycles: (value) => [`${value} cycles`, ''],
+  number: (value) => [value.toLocaleString('en'), ''],
+  hex: (value) => [`0x${value.toString(16).padStart(4, '0')}`, ''],
+  text: (value) => [value, ''],
+};
+
+function row({ name, unit, value }) {
+  const [text, more] = WRITE[unit](value);
+  return make('div', {}, make('dt', {}, name), make('dd', { title: more || text, class: text.length > 40 ? 'long' : '' }, text));
+}
+
+// A slice that can be gone to: { track, slice, start, end, what, lane }.
+export async function select(slice, isQuiet) {
+  state.selected = slice;
+  bucket = null;
+  changed();
+  if (!slice) {
+    full = null;
+    refresh('slice');
+    tell('view');
+    return;
+  }
+  try {
+    const answer = await state.source.slice(slice.track, slice.slice);
+    if (state.selected !== slice) return;
+    full = answer;
+    Object.assign(slice, { start: answer.start, end: answer.end, what: answer.what, lane: answer.lane });
+    setText(byId('said'), `${answer.name} on ${state.meta.tracks[slice.track].name}, ${duration(answer.end - answer.start)}`);
+  } catch (error) {
+    tell('error', error);
+    return;
+  }
+  if (!isQuiet) showTab('slice');
+  else refresh('slice');
+  tell('selected', full);
+  tell('view');
+  changed();
+}
+
+// Chosen from elsewhere: it must be seen.
+export async function goTo(track, index) {
+  const slice = { track, slice: index, start: 0, end: 0, what: 0, lane: 0 };
+  await select(slice);
+  reveal(track);
+  const length = slice.end - slice.start;
+  if (slice.end < state.from || slice.start > to() || length > state.scale * state.width) {
+    if (length > state.scale * state.width || length < state.scale * 2) glideTo(slice.start, slice.end, 0.2);
+    else show((slice.start + slice.end) / 2 - (state.scale * state.width) / 2, state.scale);
+  }
+}
+
+function step(by) {
+  const { selected } = state;
+  if (!selected) return;
+  const next = selected.slice + by;
+  if (next >= 0 && next < state.meta.tracks[selected.track].slices) goTo(selected.track, next);
+}
+
+const more = []; // what other modules add below: (full, box) => void
+export const addMore = (call) => more.push(call);
+
+function render(box) {
+  if (bucket) {
+    const [title, lines] = describe(bucket);
+    box.append(make('h2', {}, title), ...lines.map((line) => make('p', {}, line)),
+      make('p', { class: 'soft' }, 'Too many slices to show one by one. '),
+      make('button', { type: 'button', onclick: () => glideTo(bucket.start, bucket.end, 0.3) }, 'Zoom in here'));
+    return;
+  }
+  if (!full || !state.selected) {
+    box.append(make('p', { class: 'soft' }, 'Click on a slice for its details; drag over the rows for statistics of a range.'));
+    return;
+  }
+  const track = state.meta.tracks[full.track];
+  const here = full;
+  box.append(make('div', { class: 'pane-head' }, make('h2', {}, full.name), make('span', { class: 'soft' }, `${track.name} · ${state.meta.groups[track.group].name}`),
+    make('span', { class: 'space' }),
+    make('button', { type: 'button', onclick: () => step(-1), disabled: full.slice === 0, 'aria-label': 'The slice before' }, '‹'),
+    make('button', { type: 'button', onclick: () => step(1), disabled: full.slice + 1 >= track.slices, 'aria-label': 'The next slice' }, '›'),
+    make('button', { type: 'button', onclick: () => glideTo(here.start, here.end, 0.4) }, 'Zoom to it')));
+  const columns = make('div', { class: 'facts' });
+  for (const { title, rows } of full.groups) columns.append(make('section', {}, make('h3', {}, title), make('dl', {}, ...rows.map(row))));
+  box.append(columns);
+  for (const call of more) call(full, columns);
+}
+
+export function start() {
+  addTab('slice', 'Slice', render);
+  on('pick', (hit) => {
+    if (hit?.slice !== undefined) select({ ...hit });
+    else {
+      select(null, true);
+      bucket = hit?.bucket ? hit : null;
+      if (bucket) showTab('slice');
+    }
+  });
+  on('step', step);
+  on('escape', () => select(null, true));
+}

@@ -1,0 +1,118 @@
+// The panel below the rows: one tab per question, its height dragged with the bar above it.
+
+import { byId, make } from './dom.js';
+import { changed, tell } from './state.js';
+
+const tabs = [];
+const LEAST = 90;
+
+export const panel = { current: null };
+
+// render(box) fills the tab when it is shown; it is asked again by refresh().
+export function addTab(id, title, render) {
+  tabs.push({ id, title, render });
+}
+
+export function showTab(id) {
+  panel.current = id;
+  for (const { id: other } of tabs) {
+    const button = byId(`tab-${other}`);
+    button.setAttribute('aria-selected', String(other === id));
+    button.tabIndex = other === id ? 0 : -1;
+  }
+  const box = byId('panel-box');
+  box.setAttribute('aria-labelledby', `tab-${id}`);
+  box.scrollTop = 0;
+  refresh(id);
+  tell('view');
+}
+
+// The tab is drawn again, if it is the one that is shown.
+export function refresh(id) {
+  const tab = tabs.find((one) => one.id === id);
+  if (!tab || panel.current !== id) return;
+  const box = byId('panel-box');
+  const fresh = make('div', { class: `pane pane-${id}` });
+  tab.render(fresh);
+  box.replaceChildren(fresh);
+}
+
+function setHeight(height) {
+  const most = window.innerHeight - 220;
+  byId('panel').style.height = `${Math.round(Math.max(LEAST, Math.min(most, height)))}px`;
+  changed();
+}
+
+function startBar() {
+  const bar = byId('panel-bar');
+  bar.addEventListener('pointerdown', (event) => {
+    bar.setPointerCapture(event.pointerId);
+    const begin = byId('panel').offsetHeight + event.clientY;
+    const move = (e) => setHeight(begin - e.clientY);
+    bar.addEventListener('pointermove', move);
+    bar.addEventListener('pointerup', () => bar.removeEventListener('pointermove', move), { once: true });
+  });
+  bar.addEventListener('keydown', (event) => {
+    const step = { ArrowUp: 24, ArrowDown: -24 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setHeight(byId('panel').offsetHeight + step);
+  });
+}
+
+export function start() {
+  const list = byId('panel-tabs');
+  list.append(...tabs.map(({ id, title }) => make('button', {
+    type: 'button', role: 'tab', id: `tab-${id}`, 'aria-controls': 'panel-box', 'aria-selected': 'false', tabindex: -1, onclick: () => showTab(id),
+  }, title)));
+  list.addEventListener('keydown', (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = tabs.findIndex(({ id }) => id === panel.current);
+    const next = tabs[(at + step + tabs.length) % tabs.length].id;
+    showTab(next);
+    byId(`tab-${next}`).focus();
+  });
+  startBar();
+}
+
+// A table from rows of cells: { text, value } or text; columns: [title, isText]. Heads sort.
+export function table(columns, rows, options = {}) {
+  let sorted = options.sorted ?? -1;
+  let isDown = true;
+  const body = make('tbody');
+  const fill = () => {
+    const order = [...rows];
+    if (sorted >= 0) {
+      const value = (row) => row.cells[sorted]?.value ?? row.cells[sorted]?.text ?? row.cells[sorted];
+      order.sort((a, b) => (value(a) < value(b) ? 1 : value(a) > value(b) ? -1 : 0) * (isDown ? 1 : -1));
+    }
+    body.replaceChildren(...order.slice(0, options.most ?? 500).map((row) => {
+      const line = make('tr', { class: row.onclick ? 'link' : '' }, ...row.cells.map((cell, i) =>
+        make('td', { class: columns[i][1] ? 'text' : '', title: columns[i][1] ? cell?.text ?? cell : null }, cell?.element ?? cell?.text ?? cell)));
+      if (row.onclick) {
+        line.tabIndex = 0;
+        line.addEventListener('click', row.onclick);
+        line.addEventListener('keydown', (event) => event.key === 'Enter' && row.onclick());
+      }
+      return line;
+    }));
+  };
+  const heads = columns.map(([title, isText], i) => make('th', { scope: 'col', class: isText ? 'text' : '' },
+    make('button', { type: 'button', onclick: () => {
+      isDown = sorted === i ? !isDown : !isText;
+      sorted = i;
+      fill();
+    } }, title)));
+  fill();
+  return make('table', {}, make('thead', {}, make('tr', {}, ...heads)), body);
+}
+
+// A share as a small bar with its figure.
+export function bar(share, text) {
+  const inner = make('span', { class: 'bar-in' });
+  inner.style.width = `${Math.min(100, Math.max(0, share * 100))}%`;
+  return { value: share, element: make('span', { class: 'bar-out' }, inner, make('span', { class: 'bar-text' }, text ?? `${(share * 100).toFixed(1)}%`)), text: text ?? '' };
+}

@@ -1,0 +1,90 @@
+// The range that was dragged: how busy each row is in it, and with what.
+
+import { make } from './dom.js';
+import { bytes, whole } from './format.js';
+import { addTab, bar, refresh, showTab, table } from './panel.js';
+import { reveal } from './rows.js';
+import { duration, exact } from './time.js';
+import { changed, glideTo, on, state, tell } from './state.js';
+
+let stats = null;
+
+function byWhat() {
+  const sums = new Map();
+  for (const { track, whats } of stats.tracks) {
+    for (const { what, count, sum, longest, bytes: moved } of whats) {
+      const key = `${what}`;
+      const entry = sums.get(key) ?? { what, rows: new Set(), count: 0, sum: 0, longest: 0, bytes: 0 };
+      entry.rows.add(state.meta.tracks[track].name);
+      entry.count += count;
+      entry.sum += sum;
+      entry.longest = Math.max(entry.longest, longest);
+      entry.bytes += moved ?? 0;
+      sums.set(key, entry);
+    }
+  }
+  return [...sums.values()].sort((a, b) => b.sum - a.sum);
+}
+
+function rowsTable() {
+  return table([['Row', true], ['Core', true], ['Busy'], ['Slices'], ['Bytes']], stats.tracks.map(({ track, busy, count, bytes: moved }) => ({
+    onclick: () => reveal(track),
+    cells: [state.meta.tracks[track].name, coreOf(track), bar(busy), { value: count, text: whole(count) }, moved === undefined ? '' : { value: moved, text: bytes(moved) }],
+  })));
+}
+
+function coreOf(track) {
+  let g = state.meta.tracks[track].group;
+  if (state.meta.tracks[track].kind !== 'engine') g = state.meta.groups[g].parent ?? g;
+  return state.meta.groups[g].name;
+}
+
+function whatsTable() {
+  const all = byWhat();
+  return table([['What', true], ['On', true], ['Count'], ['Total'], ['Mean'], ['Longest'], ['Bytes']], all.map((entry) => ({
+    cells: [state.meta.whats[entry.what].name, [...entry.rows].join(', '), { value: entry.count, text: whole(entry.count) },
+      { value: entry.sum, text: duration(entry.sum) }, { value: entry.sum / entry.count, text: duration(entry.sum / entry.count) },
+      { value: entry.longest, text: duration(entry.longest) }, entry.bytes ? { value: entry.bytes, text: bytes(entry.bytes) } : ''],
+  })));
+}
+
+function render(box) {
+  if (!stats || !state.range) {
+    box.append(make('p', { class: 'soft' }, 'Drag over the rows to choose a range; its statistics appear here.'));
+    return;
+  }
+  const { from, to } = state.range;
+  box.append(make('div', { class: 'pane-head' }, make('h2', {}, duration(to - from)),
+    make('span', { class: 'soft' }, `${exact(from + state.meta.begin)} to ${exact(to + state.meta.begin)}`), make('span', { class: 'space' }),
+    make('button', { type: 'button', onclick: () => glideTo(from, to, 0.9) }, 'Zoom to it'),
+    make('button', { type: 'button', onclick: () => clear() }, 'Clear')),
+  make('div', { class: 'two' }, rowsTable(), whatsTable()));
+}
+
+function clear() {
+  state.range = null;
+  stats = null;
+  refresh('range');
+  tell('view');
+  changed();
+}
+
+export async function load(isQuiet) {
+  const { range } = state;
+  if (!range) return;
+  try {
+    const answer = await state.source.stats(range.from, range.to);
+    if (state.range !== range) return;
+    stats = answer;
+    if (!isQuiet) showTab('range');
+    else refresh('range');
+  } catch (error) {
+    tell('error', error);
+  }
+}
+
+export function start() {
+  addTab('range', 'Range', render);
+  on('range', () => { load(); tell('view'); });
+  on('escape', clear);
+}
