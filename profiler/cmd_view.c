@@ -32,7 +32,8 @@ static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "the NEFF that was captured: adds what only it knows" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "page (default on a terminal), summary-text (default elsewhere), summary-json or json" },
+      "page (default on a terminal), summary-text (default elsewhere), summary-json, json, csv, "
+      "sqlite or parquet" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
@@ -194,9 +195,8 @@ int ntk_cmd_view(int argc, char **argv)
     }
     format = ntk_export_format_find(arg_format);
     if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {
-        return ntk_opt_usage_error(
-            &program, "unknown output format '%s': use page, summary-text, summary-json or json",
-            arg_format);
+        return ntk_opt_usage_error(&program, "unknown output format '%s': --help has them",
+                                   arg_format);
     }
     code = ntk_profile_open(arg_session, arg_neff, &profile);
     if (code) {

@@ -6,6 +6,9 @@
 
 static const struct ntk_export_format formats[] = {
     { "json", "ntff.json", ntk_export_to_json },
+    { "csv", "ntff_csv", ntk_export_to_csv },
+    { "sqlite", "ntff.sqlite", ntk_export_to_sqlite },
+    { "parquet", "ntff_parquet", ntk_export_to_parquet },
 };
 
 const struct ntk_export_format *ntk_export_format_find(const char *name)

@@ -28,7 +28,10 @@ struct ntk_export_format {
 /* NULL for an unknown name. */
 const struct ntk_export_format *ntk_export_format_find(const char *name);
 
+ntk_export_function ntk_export_to_csv;
 ntk_export_function ntk_export_to_json;
+ntk_export_function ntk_export_to_parquet;
+ntk_export_function ntk_export_to_sqlite;
 
 /* What the rows returned, and what became of the file: the end of every writer of one file. */
 int ntk_export_finish(struct ntk_sink *sink, int ret, struct ntk_err *err);

@@ -140,7 +140,7 @@ struct ntk_metadata_row {
     int64_t first_ns, last_ns;
     const char *first_text, *last_text;
     int64_t ticks_per_ns;
-    double tensor_ghz, base_ghz;
+    double tensor_ghz, vector_ghz, scalar_ghz, gpsimd_ghz, base_ghz;
     int64_t rows, columns;
     double hbm_bytes_per_second, dma_bytes_per_second;
     int64_t dma_engines, is_ext, is_simulation;
@@ -186,6 +186,7 @@ NTK_ROWS(metadata);           /* struct ntk_metadata_row */
 NTK_ROWS(profile);            /* struct ntk_profile_row */
 NTK_ROWS(executions);         /* struct ntk_execution_row */
 NTK_ROWS(warnings);           /* struct ntk_warning_row */
+NTK_ROWS(summary);            /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are absent */
 
 /* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
 int64_t ntk_rows_ns(int64_t ps);

@@ -93,14 +93,12 @@ int ntk_rows_throttle_summaries(const struct ntk_export *export, ntk_row_put *pu
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
         const struct ntk_trace_core *core = &export->trace->cores[c];
         struct ntk_throttling all;
-        int64_t active_ns = 0;
         ntk_analysis_throttling(core, &all);
         if (!all.is_present || all.end_ns <= 0) {
             continue;
         }
         for (unsigned t = 0; t < NTK_THROTTLE_TYPES && ret == 0; t++) {
             const struct ntk_throttle_type *type = &all.types[t];
-            active_ns += type->duration_ns;
             if (type->count) {
                 ret = put_throttle_summary(
                     core->ntff->core, ntk_throttle_type_name(t), type->duration_ns, all.end_ns,
@@ -109,10 +107,9 @@ int ntk_rows_throttle_summaries(const struct ntk_export *export, ntk_row_put *pu
                     put, ctx);
             }
         }
-        if (ret == 0) {
-            ret = put_throttle_summary(
-                core->ntff->core, "all", active_ns, all.end_ns,
-                active_ns > 0 ? all.limit_ns / (double)active_ns : NTK_ABSENT_F64, put, ctx);
+        if (ret == 0) { /* as throttle_active_ncX_time_ns and throttle_avg_util_limit_ncX_percent */
+            ret = put_throttle_summary(core->ntff->core, "all", all.limited_ns, all.end_ns,
+                                       all.limit_ns / (double)all.end_ns, put, ctx);
         }
     }
     return ret;

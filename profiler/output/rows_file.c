@@ -252,6 +252,9 @@ int ntk_rows_metadata(const struct ntk_export *export, ntk_row_put *put, void *c
         .last_text = trace->has_total ? last_text : NULL,
         .ticks_per_ns = NTK_TRACE_PS_PER_NS,
         .tensor_ghz = chip ? chip->pe_mhz / 1e3 : NTK_ABSENT_F64,
+        .vector_ghz = chip ? chip->vector_mhz / 1e3 : NTK_ABSENT_F64,
+        .scalar_ghz = chip ? chip->scalar_mhz / 1e3 : NTK_ABSENT_F64,
+        .gpsimd_ghz = chip ? chip->gpsimd_mhz / 1e3 : NTK_ABSENT_F64,
         .base_ghz = chip ? chip->base_mhz / 1e3 : NTK_ABSENT_F64,
         .rows = chip ? chip->pe_rows : NTK_ABSENT_I64,
         .columns = chip ? chip->pe_columns : NTK_ABSENT_I64,
@@ -273,6 +276,25 @@ int ntk_rows_metadata(const struct ntk_export *export, ntk_row_put *put, void *c
         .device = 0,
     };
     return put(ctx, &row);
+}
+
+int ntk_rows_summary(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    union ntk_cell row[NTK_SUMMARY_COUNT];
+
+    for (size_t i = 0; i < NTK_SUMMARY_COUNT; i++) {
+        const struct ntk_summary_value *value = &export->summary.values[i];
+        bool is_whole =
+            value->kind == NTK_SUMMARY_KIND_COUNT || value->kind == NTK_SUMMARY_KIND_BYTES;
+        if (is_whole) {
+            row[i].i64 = value->is_present ? (int64_t)value->count : NTK_ABSENT_I64;
+        } else if (value->kind == NTK_SUMMARY_KIND_TEXT) {
+            row[i].text = NULL;
+        } else {
+            row[i].f64 = value->is_present ? value->number : NTK_ABSENT_F64;
+        }
+    }
+    return put(ctx, row);
 }
 
 int ntk_rows_profile(const struct ntk_export *export, ntk_row_put *put, void *ctx)

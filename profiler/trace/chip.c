@@ -13,12 +13,12 @@ enum generation {
 };
 
 static const struct {
-    uint32_t rows, columns, pe_mhz, base_mhz;
+    uint32_t rows, columns, pe_mhz, vector_mhz, scalar_mhz, gpsimd_mhz, base_mhz;
     double hbm_bytes_per_second, dma_bytes_per_us;
 } generations[GENERATION_COUNT] = {
 #define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe, dve, act, pool, base, sbuf, psum, \
                             stack_bytes_per_second, dma_engines, dma_rate)                     \
-    { rows, columns, pe, base, (double)(stack_bytes_per_second), dma_rate },
+    { rows, columns, pe, dve, act, pool, base, (double)(stack_bytes_per_second), dma_rate },
 #include "shared/abi/machine.def"
 };
 
@@ -56,6 +56,9 @@ bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
             .pe_rows = generations[g].rows,
             .pe_columns = generations[g].columns,
             .pe_mhz = generations[g].pe_mhz,
+            .vector_mhz = generations[g].vector_mhz,
+            .scalar_mhz = generations[g].scalar_mhz,
+            .gpsimd_mhz = generations[g].gpsimd_mhz,
             .base_mhz = generations[g].base_mhz,
             .hbm_bytes_per_second = generations[g].hbm_bytes_per_second,
             .core_flops_per_second =

@@ -13,6 +13,7 @@
 struct ntk_chip {
     unsigned generation; /* 1 to 4: NC-v1 to NC-v4 */
     uint32_t pe_rows, pe_columns, pe_mhz;
+    uint32_t vector_mhz, scalar_mhz, gpsimd_mhz;
     uint32_t base_mhz;            /* unit of cycle counts */
     double hbm_bytes_per_second;  /* of one memory stack */
     double core_flops_per_second; /* peak of one physical core */

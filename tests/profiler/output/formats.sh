@@ -1,7 +1,7 @@
 #!/bin/bash
 # formats - view --output-format of the sample capture and of a run of our own, as other programs read them.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-needs python3 jq
+needs python3 jq sqlite3
 here=$NTK_SOURCE_DIR/tests/profiler/output
 sample=$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff
 cp "$sample" sample_v6.ntff
@@ -42,6 +42,37 @@ session=$(neuron-profile show-session -s m.ntff -n m.neff -j | jq '[.NeffNodes[]
 [ "$(jq '[.instruction[] | 2 * (.elements // 0)] | add == '"$(jq '.summary[0].hardware_flops' m.json)" m.json)" = true ] ||
     fail "json: the elements do not add up to the flops"
 
+# ---- csv, sqlite, parquet: the same tables three times ----
+query() { sqlite3 -readonly "$1" "$2"; }
+# More packets than a row group of Parquet holds.
+neuron-packager example memcpy -o big.neff -s 4096 -r 1000 >/dev/null
+neuron-profile capture -n big.neff -s big.ntff >/dev/null 2>&1 || fail "no long capture"
+for run in "sample -s sample_v6.ntff" "m -s m.ntff -n m.neff" "big -s big.ntff -n big.neff"; do
+    set -- $run
+    name=$1
+    shift
+    export_twice csv "$name.csv.d" "$@"
+    export_twice sqlite "$name.sqlite" "$@"
+    export_twice parquet "$name.parquet.d" "$@"
+    python3 "$here/tables_agree.py" "$name.sqlite" "$name.csv.d" "$name.parquet.d" >rows || fail "tables of $name"
+    grep -q '^18 tables, [1-9]' rows || fail "$name has $(cat rows)"
+done
+query sample.sqlite "select engine, opcode, duration_ns, raw_flops, flops_transpose from Instruction where opcode = 'MATMUL'" >got
+printf 'tensor|MATMUL|20000|16777216|\ntensor|MATMUL|20000|4194304|4194304\n' | cmp -s - got || fail "sqlite: $(cat got)"
+query sample.sqlite "select throttle_type, throttle_active_time_ns, max_achievable_util_with_throttling_percent from ThrottleSummary" >got
+printf 'activity_0|20000|1.0\nactivity_1|70000|0.5\nall|70000|0.55\n' | cmp -s - got || fail "sqlite: $(cat got)"
+
+# A folder is replaced when it is one of ours, and left alone when it is not.
+neuron-profile view -s sample_v6.ntff --output-format csv --output-file m.csv.d || fail "a folder of ours is not replaced"
+diff -r sample.csv.d m.csv.d >/dev/null || fail "the folder was not replaced as a whole"
+touch m.csv.d/notes.txt
+code=0
+neuron-profile view -s m.ntff --output-format csv --output-file m.csv.d 2>err || code=$?
+[ $code = 1 ] && grep -q 'cannot write m.csv.d: there is a folder with other files in it (notes.txt)' err ||
+    fail "a folder with other files: code $code: $(cat err)"
+rm m.csv.d/notes.txt
+diff -r sample.csv.d m.csv.d >/dev/null || fail "a refused export changed the folder"
+
 # ---- what cannot be written ----
 # refused WHAT TEXT ARGUMENT...: one sentence, exit code 1, nothing left.
 refused() {
@@ -52,12 +83,21 @@ refused() {
     [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$text" err || fail "$what: code $code: $(cat err)"
     [ -z "$(ls -A empty)" ] || fail "$what leaves $(ls -A empty)"
 }
-for format in json; do
+for format in json csv sqlite parquet; do
     refused "$format into no folder" 'cannot write nowhere/f: No such file or directory' \
         --output-format $format --output-file nowhere/f
-    [ ! -w /dev/full ] || refused "$format on a full disk" 'No space left on device' \
-        --output-format $format --output-file /dev/full
+    # A file that may not grow is the full disk of a test.
+    (
+        trap '' XFSZ
+        ulimit -f 1
+        refused "$format on a full disk" 'cannot write .*: \(File too large\|Input/output error\)' \
+            --output-format $format --output-file f
+    ) || exit 1
 done
+[ ! -w /dev/full ] || refused "json on a full device" 'cannot write /dev/full: No space left on device' \
+    --output-format json --output-file /dev/full
+refused "a folder to stdout" 'it cannot go to stdout' --output-format csv --output-file -
+refused "a database to stdout" 'it cannot go to stdout' --output-format sqlite --output-file -
 code=0
 neuron-profile view -s sample_v6.ntff --output-format xml 2>err || code=$?
 [ $code = 2 ] || fail "an unknown format: exit code $code"

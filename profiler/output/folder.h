@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folder - an export as a folder of one file per table; it appears whole or not at all.
+ *
+ * The files are written into "<path>.tmp-XXXXXX", which takes the place of <path> at the end. A folder
+ * that is there is replaced when it holds nothing but files that such an export writes; anything else
+ * is refused before a byte is written. A table without rows has no file.
+ */
+#ifndef NTK_PROFILER_OUTPUT_FOLDER_H
+#define NTK_PROFILER_OUTPUT_FOLDER_H
+
+#include "profiler/output/export_to.h"
+#include "profiler/output/table.h"
+
+/* How one table becomes the bytes of one file. */
+struct ntk_folder_format {
+    const char *extension; /* "csv" */
+    /* State for one file; NULL without memory. */
+    void *(*begin)(const struct ntk_table *table, struct ntk_sink *sink);
+    int (*put)(void *state, const void *row);
+    /* What stands after the last row; -errno. */
+    int (*end)(void *state);
+    void (*destroy)(void *state);
+};
+
+int ntk_folder_export(const struct ntk_export *export, const char *path,
+                      const struct ntk_folder_format *format, struct ntk_err *err);
+
+#endif

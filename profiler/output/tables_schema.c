@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tables_schema - the tables of schema 7.4.0 that a device profile has.
+ *
+ * Columns that captures do not yield are there, and empty, so that a query written for the schema runs.
+ */
+#include <string.h>
+
+#include "profiler/output/rows.h"
+#include "profiler/output/tables.h"
+
+#define ALWAYS(row, member, name, kind, unit, meaning)                                          \
+    {                                                                                           \
+        name, NTK_COLUMN_##kind, NTK_COLUMN_ALWAYS, offsetof(struct row, member), unit, meaning \
+    }
+#define MAYBE(row, member, name, kind, unit, meaning)                                          \
+    {                                                                                          \
+        name, NTK_COLUMN_##kind, NTK_COLUMN_MAYBE, offsetof(struct row, member), unit, meaning \
+    }
+#define NEVER(name, kind, unit, meaning)                            \
+    {                                                               \
+        name, NTK_COLUMN_##kind, NTK_COLUMN_NEVER, 0, unit, meaning \
+    }
+#define CORE_INDEX(row) ALWAYS(row, core_index, "pcore_idx", I64, "", "core of the capture, from 0")
+
+struct schema_field_row {
+    const char *table, *table_meaning, *field, *meaning, *type, *unit;
+    int64_t is_required;
+    double minimum, maximum;
+};
+
+static const struct ntk_column active_time[] = {
+    ALWAYS(ntk_span_row, start_ns, "start_ts", I64, "ns", "begin"),
+    ALWAYS(ntk_span_row, end_ns, "end_ts", I64, "ns", "end"),
+    ALWAYS(ntk_span_row, engine, "engine", TEXT, "", "engine"),
+    CORE_INDEX(ntk_span_row),
+    ALWAYS(ntk_span_row, duration_ns, "duration_ns", I64, "ns", "length"),
+};
+
+static const struct ntk_column dma_packet[] = {
+    ALWAYS(ntk_packet_row, start_ns, "start_ts", I64, "ns", "begin"),
+    ALWAYS(ntk_packet_row, end_ns, "end_ts", I64, "ns", "end"),
+    ALWAYS(ntk_packet_row, duration_ns, "duration_ns", I64, "ns", "length"),
+    CORE_INDEX(ntk_packet_row),
+    ALWAYS(ntk_packet_row, id, "id", I64, "", "unique over packets and instructions"),
+    ALWAYS(ntk_packet_row, index, "packet_idx", I32, "", "0, 1, 2 ... of its engine and queue"),
+    ALWAYS(ntk_packet_row, ring_id, "packet_aggregation_id", I64, "",
+           "one per core, engine and queue"),
+    ALWAYS(ntk_packet_row, engine, "engine_idx", I64, "", "DMA engine of the device"),
+    ALWAYS(ntk_packet_row, bytes, "read_bytes", I64, "B", "read"),
+    ALWAYS(ntk_packet_row, bytes, "write_bytes", I64, "B", "written"),
+    ALWAYS(ntk_packet_row, bytes, "transfer_bytes", I64, "B", "moved"),
+    MAYBE(ntk_packet_row, bytes_per_second, "throughput", F64, "B/s",
+          "bytes over length; none without a length"),
+    ALWAYS(ntk_packet_row, queue_type, "queue_type", TEXT, "",
+           "instruction, data, software_dynamic, hardware_dynamic, unknown"),
+    NEVER("variable", TEXT, "", "tensor"),
+    MAYBE(ntk_packet_row, queue_name, "queue_name", TEXT, "", "name of the queue"),
+    ALWAYS(ntk_packet_row, queue, "queue_idx", I64, "", "queue of the engine"),
+    ALWAYS(ntk_packet_row, crc, "crc", I64, "", "checksum of the data"),
+};
+
+static const struct ntk_column dma_queues_info[] = {
+    ALWAYS(ntk_queue_row, name, "name", TEXT, "", "name"),
+    ALWAYS(ntk_queue_row, type, "type", TEXT, "", "weights, io or unknown"),
+    CORE_INDEX(ntk_queue_row),
+    ALWAYS(ntk_queue_row, index, "idx", I64, "", "queue of the engine"),
+    ALWAYS(ntk_queue_row, engine, "engine_idx", I64, "", "DMA engine of the device"),
+    ALWAYS(ntk_queue_row, axi_port, "axi_port", I64, "", "port"),
+    ALWAYS(ntk_queue_row, dram_channel, "dram_channel", I64, "", "memory stack"),
+};
+
+static const struct ntk_column dma_usage[] = {
+    ALWAYS(ntk_rate_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_rate_row, bytes_per_second, "current_throughput", F64, "B/s", "rate from then on"),
+    ALWAYS(ntk_rate_row, total_bytes, "total_transfer_bytes", I64, "B",
+           "of all packets begun so far"),
+    CORE_INDEX(ntk_rate_row),
+};
+
+static const struct ntk_column execution_info[] = {
+    ALWAYS(ntk_execution_row, index, "execution_index", I32, "", "from 0"),
+    MAYBE(ntk_execution_row, neff_name, "neff_name", TEXT, "", "name of the NEFF"),
+    MAYBE(ntk_execution_row, start_ns, "execution_start_ts", I64, "ns",
+          "begin; none before NTFF version 6"),
+    MAYBE(ntk_execution_row, end_ns, "execution_end_ts", I64, "ns",
+          "end; none before NTFF version 6"),
+    ALWAYS(ntk_execution_row, subgraph_count, "num_subgraphs", I32, "", "cores"),
+    ALWAYS(ntk_execution_row, row_count, "row_count", I64, "", "instructions, events and packets"),
+};
+
+static const struct ntk_column hbm_usage_summary_by_type[] = {
+    ALWAYS(ntk_memory_row, device, "neuron_device_idx", I64, "", "device"),
+    ALWAYS(ntk_memory_row, core, "neuroncore_idx", I64, "", "physical core of the device"),
+    ALWAYS(ntk_memory_row, usage_type, "usage_type", TEXT, "", "type; Total is their sum"),
+    ALWAYS(ntk_memory_row, bytes, "usage_bytes", I64, "B", "bytes"),
+};
+
+static const struct ntk_column instruction[] = {
+    ALWAYS(ntk_instruction_row, start_ns, "start_ts", I64, "ns", "begin"),
+    ALWAYS(ntk_instruction_row, end_ns, "end_ts", I64, "ns", "end"),
+    ALWAYS(ntk_instruction_row, duration_ns, "duration_ns", I64, "ns", "length"),
+    ALWAYS(ntk_instruction_row, engine, "engine", TEXT, "", "engine"),
+    NEVER("timeline_track", TEXT, "", "row of the timeline"),
+    CORE_INDEX(ntk_instruction_row),
+    ALWAYS(ntk_instruction_row, opcode, "opcode", TEXT, "", "operation"),
+    NEVER("operands", TEXT, "", "operands"),
+    NEVER("compiler_opcode", TEXT, "", "operation as the compiler wrote it"),
+    NEVER("compiler_operands", TEXT, "", "its operands"),
+    ALWAYS(ntk_instruction_row, id, "id", I64, "", "unique over packets and instructions"),
+    ALWAYS(ntk_instruction_row, pc, "pc", I64, "", "slot in what ran"),
+    MAYBE(ntk_instruction_row, compiler_pc, "compiler_pc", I64, "",
+          "slot in what the compiler made; none for what the runtime put in between"),
+    NEVER("penguin_id", TEXT, "", "name in the compiler"),
+    NEVER("raw_penguin_id", I64, "", "its number"),
+    NEVER("bir_id", TEXT, "", "name in the compiler"),
+    NEVER("raw_bir_id", I64, "", "its number"),
+    NEVER("bir_instruction_name", TEXT, "", "name in the compiler"),
+    NEVER("kernel_instruction_name", TEXT, "", "name in a kernel"),
+    ALWAYS(ntk_instruction_row, crc_in, "crc_in", I64, "", "checksum of the input, 65535 none"),
+    ALWAYS(ntk_instruction_row, crc_out, "crc_out", I64, "", "checksum of the output, 65535 none"),
+    MAYBE(ntk_instruction_row, wait_ns, "evt_wait_time_ns", I64, "ns",
+          "waited for semaphores and events before the begin"),
+    NEVER("hlo_attrs", TEXT, "", "attributes in the compiler"),
+    NEVER("hlo_name", TEXT, "", "name in the compiler"),
+    NEVER("raw_hlo_id", I64, "", "its number"),
+    NEVER("raw_framework_id", I64, "", "number of the operator"),
+    MAYBE(ntk_instruction_row, layer, "layer", TEXT, "",
+          "what the NEFF names; none without a NEFF"),
+    NEVER("stack_frame_ids", TEXT, "", "call stack"),
+    NEVER("nki_source_location", TEXT, "", "place in a kernel"),
+    NEVER("bir_debug_info_source_location", TEXT, "", "place in a source"),
+    NEVER("dma_trigger_start_ts", I64, "ns", "begin of what started its DMA"),
+    NEVER("dma_trigger_end_ts", I64, "ns", "end of what started its DMA"),
+    NEVER("dma_wait_time_ns", I64, "ns", "waited for DMA"),
+    NEVER("instruction_chain", TEXT, "", "chain of dependencies"),
+    MAYBE(ntk_instruction_row, hbm_read_bytes, "hbm_read_bytes", I64, "B",
+          "read from device memory, by DMA instructions"),
+    MAYBE(ntk_instruction_row, hbm_write_bytes, "hbm_write_bytes", I64, "B",
+          "written to device memory"),
+    MAYBE(ntk_instruction_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B",
+          "read from the state buffer, by DMA instructions"),
+    MAYBE(ntk_instruction_row, sbuf_write_bytes, "sbuf_write_bytes", I64, "B",
+          "written to the state buffer"),
+    NEVER("spill_save_bytes", I64, "B", "spilled"),
+    NEVER("spill_reload_bytes", I64, "B", "reloaded"),
+    NEVER("psum_read_bytes", I64, "B", "read from the accumulation buffer"),
+    NEVER("psum_write_bytes", I64, "B", "written to the accumulation buffer"),
+    NEVER("psum_read_sbuf_write_bytes", I64, "B",
+          "moved from the accumulation buffer to the state buffer"),
+    NEVER("input_queue_bytes", I64, "B", "moved by input queues"),
+    NEVER("output_queue_bytes", I64, "B", "moved by output queues"),
+    NEVER("weight_queue_bytes", I64, "B", "moved by weight queues"),
+    NEVER("performance_mode", TEXT, "", "2x or 4x"),
+    MAYBE(ntk_instruction_row, tensor_type, "tensor_instruction_type", TEXT, "",
+          "REGULAR or TRANSPOSE, of operations of the tensor engine"),
+    MAYBE(ntk_instruction_row, elements, "tensor_elements", I64, "", "multiply-adds of a MATMUL"),
+    MAYBE(ntk_instruction_row, flops, "raw_flops", I64, "flop", "twice that"),
+    NEVER("adjusted_flops", I64, "flop", "weighted by element type"),
+    MAYBE(ntk_instruction_row, transpose_elements, "tensor_elements_transpose", I64, "",
+          "multiply-adds of a MATMUL that transposes"),
+    MAYBE(ntk_instruction_row, transpose_flops, "flops_transpose", I64, "flop", "twice that"),
+    NEVER("adjusted_flops_transpose", I64, "flop", "weighted by element type"),
+    NEVER("scalar_activation_fn", TEXT, "", "function of the scalar engine"),
+};
+
+static const struct ntk_column metadata[] = {
+    ALWAYS(ntk_metadata_row, schema_version, "profile_schema_version", TEXT, "",
+           "version of these tables"),
+    ALWAYS(ntk_metadata_row, ntff_version, "ntff_version", I32, "", "version of the capture file"),
+    ALWAYS(ntk_metadata_row, core_count, "num_physical_cores", I32, "", "cores of the capture"),
+    ALWAYS(ntk_metadata_row, is_logical, "vnc_enabled", BOOL, "",
+           "several physical cores are one logical core"),
+    ALWAYS(ntk_metadata_row, first_ns, "first_hw_timestamp", I64, "ns", "begin of the execution"),
+    MAYBE(ntk_metadata_row, last_ns, "last_hw_timestamp", I64, "ns", "end of the execution"),
+    ALWAYS(ntk_metadata_row, first_text, "first_ts", TEXT, "", "the same as a time after 1970"),
+    MAYBE(ntk_metadata_row, last_text, "last_ts", TEXT, "", "the same as a time after 1970"),
+    MAYBE(ntk_metadata_row, dma_bytes_per_second, "dma_ddr_bandwidth", F64, "B/s",
+          "of the DMA engines of a core together"),
+    ALWAYS(ntk_metadata_row, dma_engines, "num_dma_engines_per_neuroncore", I32, "",
+           "DMA engines of a core"),
+    MAYBE(ntk_metadata_row, hbm_bytes_per_second, "hbm_ddr_bandwidth", F64, "B/s",
+          "of one memory stack"),
+    MAYBE(ntk_metadata_row, rows, "tensor_engine_num_rows", I64, "", "rows of the array"),
+    MAYBE(ntk_metadata_row, columns, "tensor_engine_num_cols", I64, "", "columns of the array"),
+    MAYBE(ntk_metadata_row, tensor_ghz, "tensor_engine_clock_freq", F64, "GHz", "clock"),
+    MAYBE(ntk_metadata_row, vector_ghz, "vector_engine_clock_freq", F64, "GHz", "clock"),
+    NEVER("vector_engine_num_channels", I64, "", "lanes"),
+    MAYBE(ntk_metadata_row, scalar_ghz, "scalar_engine_clock_freq", F64, "GHz", "clock"),
+    NEVER("scalar_engine_num_channels", I64, "", "lanes"),
+    MAYBE(ntk_metadata_row, gpsimd_ghz, "gpsimd_engine_clock_freq", F64, "GHz", "clock"),
+    NEVER("gpsimd_engine_num_channels", I64, "", "lanes"),
+    MAYBE(ntk_metadata_row, base_ghz, "neuroncore_clock_freq", F64, "GHz",
+          "clock that cycle counts go by"),
+    ALWAYS(ntk_metadata_row, ticks_per_ns, "ticks_per_nanosec", I64, "",
+           "unit of the capture file"),
+    MAYBE(ntk_metadata_row, instance_type, "instance_type", TEXT, "", "machine"),
+    MAYBE(ntk_metadata_row, runtime, "runtime_version", TEXT, "", "runtime that captured"),
+    MAYBE(ntk_metadata_row, collectives, "collectives_version", TEXT, "", "collectives library"),
+    MAYBE(ntk_metadata_row, driver, "driver_version", TEXT, "", "driver"),
+    ALWAYS(ntk_metadata_row, program, "explorer_version", TEXT, "", "this program"),
+    MAYBE(ntk_metadata_row, compiler, "compiler_version", TEXT, "", "compiler of the NEFF"),
+    ALWAYS(ntk_metadata_row, core, "neuroncore_idx", I64, "",
+           "sum of the numbers of the physical cores"),
+    ALWAYS(ntk_metadata_row, device, "neuron_device_idx", I64, "", "device"),
+    NEVER("ultraserver_id", I64, "", "server of several machines"),
+    NEVER("ultraserver_type", TEXT, "", "its kind"),
+    NEVER("ultraserver_size", I32, "", "its machines"),
+    NEVER("ultraserver_instance_index", I32, "", "place of the machine in it"),
+    NEVER("s3_bucket_path", TEXT, "", "where the capture was uploaded to"),
+    ALWAYS(ntk_metadata_row, profile_name, "profile_name", TEXT, "", "name of the profile"),
+    NEVER("explorer_build_time", TEXT, "", "when this program was built"),
+    ALWAYS(ntk_metadata_row, is_simulation, "is_simulation", BOOL, "", "not from a device"),
+};
+
+static const struct ntk_column neff_header[] = {
+    ALWAYS(ntk_header_row, name, "network_name", TEXT, "", "name"),
+    ALWAYS(ntk_header_row, uuid, "uuid", TEXT, "", "identity"),
+    ALWAYS(ntk_header_row, hash, "hash", TEXT, "", "first 16 bytes of its checksum"),
+    ALWAYS(ntk_header_row, features, "enabled_features", TEXT, "", "what a runtime must know"),
+    ALWAYS(ntk_header_row, header_bytes, "header_size", I64, "B", "header"),
+    ALWAYS(ntk_header_row, data_bytes, "data_size", I64, "B", "payload"),
+    ALWAYS(ntk_header_row, major, "major_version", I64, "", "version"),
+    ALWAYS(ntk_header_row, minor, "minor_version", I64, "", "version"),
+    ALWAYS(ntk_header_row, package_version_text, "package_version", TEXT, "",
+           "version of the archive"),
+    ALWAYS(ntk_header_row, build_version, "build_version", TEXT, "", "version of the build"),
+    NEVER("cc_participant_count", I64, "", "ranks"),
+    ALWAYS(ntk_header_row, core_count, "neuroncore_count", I64, "", "physical cores"),
+    ALWAYS(ntk_header_row, logical_core_count, "logical_neuroncore_count", I64, "",
+           "logical cores"),
+    ALWAYS(ntk_header_row, cores_per_logical, "pcore_count_per_lnc", I64, "",
+           "physical cores of a logical core"),
+};
+
+static const struct ntk_column opcode_summary[] = {
+    ALWAYS(ntk_opcode_summary_row, engine, "engine", TEXT, "", "engine"),
+    ALWAYS(ntk_opcode_summary_row, opcode, "opcode", TEXT, "", "operation"),
+    ALWAYS(ntk_opcode_summary_row, count, "instruction_count", I64, "", "how often"),
+    ALWAYS(ntk_opcode_summary_row, instruction_ns, "instruction_time_ns", I64, "ns",
+           "sum of lengths"),
+    ALWAYS(ntk_opcode_summary_row, active_ns, "active_time_ns", I64, "ns", "their union"),
+    MAYBE(ntk_opcode_summary_row, active_ratio, "active_time_percent", F64, "%",
+          "the union over the execution"),
+};
+
+static const struct ntk_column pending_dma[] = {
+    ALWAYS(ntk_pending_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_pending_row, value, "value", I32, "", "number"),
+    CORE_INDEX(ntk_pending_row),
+};
+
+static const struct ntk_column schema_fields[] = {
+    ALWAYS(schema_field_row, table, "table_name", TEXT, "", "table"),
+    ALWAYS(schema_field_row, table_meaning, "table_description", TEXT, "", "what a row is"),
+    ALWAYS(schema_field_row, field, "field_name", TEXT, "", "column"),
+    ALWAYS(schema_field_row, meaning, "field_description", TEXT, "", "what it is"),
+    NEVER("field_example", TEXT, "", "example"),
+    ALWAYS(schema_field_row, type, "field_type", TEXT, "", "integer, number, boolean, string"),
+    ALWAYS(schema_field_row, is_required, "field_required", BOOL, "", "no row lacks it"),
+    NEVER("field_format", TEXT, "", "form of a text"),
+    MAYBE(schema_field_row, unit, "field_unit", TEXT, "", "unit; % is a fraction, 0 to 1"),
+    MAYBE(schema_field_row, minimum, "field_minimum", F64, "", "least value"),
+    MAYBE(schema_field_row, maximum, "field_maximum", F64, "", "greatest value"),
+    NEVER("field_enum_values", TEXT, "", "all values"),
+};
+
+static const struct ntk_column semaphore_update[] = {
+    ALWAYS(ntk_semaphore_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_semaphore_row, name, "id", TEXT, "",
+           "semaphore, with its queue or engine where that is known"),
+    ALWAYS(ntk_semaphore_row, value, "value", I32, "", "after the change"),
+    MAYBE(ntk_semaphore_row, source, "update_source", TEXT, "",
+          "engine that changed it; axi: DMA and all else"),
+    NEVER("double_set_or_clear", BOOL, "", "of events"),
+    NEVER("update_mode", I32, "", "mode"),
+    ALWAYS(ntk_semaphore_row, operation, "update_operation_type", TEXT, "",
+           "sem_inc, sem_dec, sem_wr_imm, unknown"),
+    NEVER("update_trigger_timing", TEXT, "", "read or complete"),
+    CORE_INDEX(ntk_semaphore_row),
+};
+
+/* The metrics of summary.def but for texts; a row is an array of cells, one per metric. */
+#define METRIC(name, kind, unit, meaning)          \
+    { #name,                                       \
+      NTK_COLUMN_##kind,                           \
+      NTK_COLUMN_MAYBE,                            \
+      NTK_SUMMARY_##name * sizeof(union ntk_cell), \
+      unit,                                        \
+      meaning },
+#define METRIC_COUNT(name, meaning) METRIC(name, I64, "", meaning)
+#define METRIC_BYTES(name, meaning) METRIC(name, I64, "B", meaning)
+#define METRIC_SECONDS(name, meaning) METRIC(name, F64, "s", meaning)
+#define METRIC_FRACTION(name, meaning) METRIC(name, F64, "%", meaning)
+#define METRIC_NUMBER(name, meaning) METRIC(name, F64, "", meaning)
+#define METRIC_TEXT(name, meaning)
+
+static const struct ntk_column summary[] = {
+#define NTK_SUMMARY(name, group, kind, meaning) METRIC_##kind(name, meaning)
+#include "profiler/analysis/summary.def"
+    NEVER("adjusted_hardware_flops", I64, "flop", "hardware_flops weighted by element type"),
+    NEVER("adjusted_transpose_flops", I64, "flop", "transpose_flops weighted by element type"),
+    NEVER("total_row_count", I64, "", "rows of all tables"),
+    NEVER("dma_transfer_count", I64, "", "prepared transfers"),
+    NEVER("dma_transfer_total_bytes", I64, "B", "bytes of prepared transfers"),
+    NEVER("sbuf_write_bytes", I64, "B", "written to the state buffer"),
+    NEVER("sbuf_read_bytes", I64, "B", "read from the state buffer"),
+    NEVER("spill_save_bytes", I64, "B", "spilled"),
+    NEVER("spill_reload_bytes", I64, "B", "reloaded"),
+    NEVER("psum_write_bytes", I64, "B", "written to the accumulation buffer"),
+    NEVER("psum_read_bytes", I64, "B", "read from the accumulation buffer"),
+    NEVER("psum_read_sbuf_write_count", I64, "",
+          "instructions that move the accumulation buffer to the state buffer"),
+    NEVER("psum_read_sbuf_write_bytes", I64, "B", "what they move"),
+    NEVER("total_exec_time", F64, "s", "first to last instruction without those that set up"),
+};
+
+static const struct ntk_column tensor_info[] = {
+    ALWAYS(ntk_tensor_row, name, "variable_name", TEXT, "", "name"),
+    ALWAYS(ntk_tensor_row, type, "type", TEXT, "", "IN, OUT or WEIGHT"),
+    MAYBE(ntk_tensor_row, format, "format", TEXT, "", "order of dimensions"),
+    MAYBE(ntk_tensor_row, shape, "shape", TEXT, "", "dimensions"),
+    ALWAYS(ntk_tensor_row, bytes, "size", I64, "B", "size"),
+    NEVER("node", I64, "", "node of the graph"),
+    CORE_INDEX(ntk_tensor_row),
+    NEVER("load_to_sbuf_avg_size_bytes", I64, "B", "mean size of loads to the state buffer"),
+    NEVER("load_to_sbuf_total_size_bytes", I64, "B", "their sum"),
+    NEVER("load_to_sbuf_dma_count", I64, "", "how often loaded"),
+    NEVER("load_to_sbuf_repeat_factor", F64, "", "the sum over the size"),
+};
+
+static const struct ntk_column throttle[] = {
+    ALWAYS(ntk_throttle_row, duration_ns, "duration", I64, "ns", "until the next one, or the end"),
+    ALWAYS(ntk_throttle_row, k, "k", I32, "", "allowed"),
+    ALWAYS(ntk_throttle_row, n, "n", I32, "", "of"),
+    ALWAYS(ntk_throttle_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_throttle_row, type_name, "type", TEXT, "", "reason"),
+    CORE_INDEX(ntk_throttle_row),
+};
+
+static const struct ntk_column throttle_summary[] = {
+    ALWAYS(ntk_throttle_summary_row, nc, "nc_idx", I32, "", "physical core of the device"),
+    ALWAYS(ntk_throttle_summary_row, type, "throttle_type", TEXT, "", "reason"),
+    ALWAYS(ntk_throttle_summary_row, active_ns, "throttle_active_time_ns", I64, "ns",
+           "time; of all: with k below n"),
+    ALWAYS(ntk_throttle_summary_row, active_ratio, "throttle_active_time_percent", F64, "%",
+           "over the run of the core"),
+    MAYBE(ntk_throttle_summary_row, limit_ratio, "max_achievable_util_with_throttling_percent", F64,
+          "%", "mean of k/n"),
+};
+
+static const struct ntk_column warning[] = {
+    ALWAYS(ntk_warning_row, message, "message", TEXT, "", "sentence"),
+    ALWAYS(ntk_warning_row, category, "category", TEXT, "", "kind"),
+};
+
+#define TABLE(name, meaning, columns, rows)                               \
+    {                                                                     \
+        name, meaning, columns, sizeof(columns) / sizeof *(columns), rows \
+    }
+
+static int schema_fields_rows(const struct ntk_export *export, ntk_row_put *put, void *ctx);
+
+static const struct ntk_table tables[] = {
+    TABLE("ActiveTime",
+          "Time in which an engine was at work: the union of its instructions, waits for "
+          "semaphores left out.",
+          active_time, ntk_rows_active_spans),
+    TABLE("DmaPacket", "One packet of DMA: the smallest transfer.", dma_packet, ntk_rows_packets),
+    TABLE("DmaQueuesInfo", "Queues of each DMA engine.", dma_queues_info, ntk_rows_all_queues),
+    TABLE("DmaUsage", "Rate of DMA over time, at most every 10 ns.", dma_usage, ntk_rows_rates),
+    TABLE("ExecutionInfo", "Executions in the capture.", execution_info, ntk_rows_executions),
+    TABLE("HbmUsageSummaryByType", "Device memory in use, by type.", hbm_usage_summary_by_type,
+          ntk_rows_memory),
+    TABLE("Instruction", "One executed instruction.", instruction, ntk_rows_instructions),
+    TABLE("Metadata", "Machine and capture.", metadata, ntk_rows_metadata),
+    TABLE("NeffHeader", "What the NEFF says of itself.", neff_header, ntk_rows_header),
+    TABLE("OpcodeSummary", "Instructions by engine and operation.", opcode_summary,
+          ntk_rows_opcodes),
+    TABLE("PendingDma", "DMA_DIRECT2D begun so far.", pending_dma, ntk_rows_pending),
+    TABLE("SchemaFields", "These tables and their columns.", schema_fields, schema_fields_rows),
+    TABLE("SemaphoreUpdate", "Changes of semaphores.", semaphore_update, ntk_rows_semaphores),
+    TABLE("Summary", "Metrics of the execution.", summary, ntk_rows_summary),
+    TABLE("TensorInfo", "Inputs, outputs and weights of the NEFF.", tensor_info, ntk_rows_tensors),
+    TABLE("Throttle", "Limits of a core over time: at most k of n.", throttle, ntk_rows_throttles),
+    TABLE("ThrottleSummary", "Limits of a core by reason; all: any.", throttle_summary,
+          ntk_rows_throttle_summaries),
+    TABLE("Warning", "What to know before reading.", warning, ntk_rows_warnings),
+};
+
+const struct ntk_table *ntk_tables_schema(size_t *out_count)
+{
+    *out_count = sizeof tables / sizeof *tables;
+    return tables;
+}
+
+static int schema_fields_rows(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    (void)export;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        for (size_t c = 0; c < tables[t].column_count && ret == 0; c++) {
+            const struct ntk_column *column = &tables[t].columns[c];
+            bool is_fraction = strcmp(column->unit, "%") == 0;
+            struct schema_field_row row = {
+                .table = tables[t].name,
+                .table_meaning = tables[t].meaning,
+                .field = column->name,
+                .meaning = column->meaning,
+                .type = ntk_column_type_name(column->kind),
+                .unit = column->unit[0] ? column->unit : NULL,
+                .is_required = column->presence == NTK_COLUMN_ALWAYS,
+                .minimum = is_fraction ? 0 : NTK_ABSENT_F64,
+                .maximum = is_fraction ? 1 : NTK_ABSENT_F64,
+            };
+            ret = put(ctx, &row);
+        }
+    }
+    return ret;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thrift - writing structs in Thrift's compact protocol, as much of it as Parquet's footers need.
+ *
+ * Source of the format: the Apache Thrift compact protocol specification. Fields of a struct are written
+ * in order of their numbers. Owner: borrows the buffer. Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_THRIFT_H
+#define NTK_PROFILER_OUTPUT_THRIFT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+
+#define NTK_THRIFT_DEPTH_MAX 8
+
+struct ntk_thrift {
+    struct ntk_buf *buf;
+    int depth;
+    int last[NTK_THRIFT_DEPTH_MAX]; /* number of the last field of each open struct */
+};
+
+enum ntk_thrift_type { /* of elements of lists */
+                       NTK_THRIFT_I32 = 5,
+                       NTK_THRIFT_BINARY = 8,
+                       NTK_THRIFT_STRUCT = 12,
+};
+
+void ntk_thrift_init(struct ntk_thrift *thrift, struct ntk_buf *buf);
+void ntk_thrift_varint(struct ntk_buf *buf, uint64_t value);
+
+void ntk_thrift_i32(struct ntk_thrift *thrift, int field, int32_t value);
+void ntk_thrift_i64(struct ntk_thrift *thrift, int field, int64_t value);
+void ntk_thrift_text(struct ntk_thrift *thrift, int field, const char *text);
+/* count elements follow, each with one of the functions below. */
+void ntk_thrift_list(struct ntk_thrift *thrift, int field, enum ntk_thrift_type type, size_t count);
+void ntk_thrift_element_i32(struct ntk_thrift *thrift, int32_t value);
+void ntk_thrift_element_text(struct ntk_thrift *thrift, const char *text);
+/* A struct as a field, as an element (field 0) or, first of all, as what is written. */
+void ntk_thrift_begin(struct ntk_thrift *thrift, int field);
+void ntk_thrift_end(struct ntk_thrift *thrift);
+
+#endif

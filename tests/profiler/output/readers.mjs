@@ -1,0 +1,38 @@
+// readers TOOLS PARQUET-FOLDER CSV-FOLDER - DuckDB and hyparquet read every Parquet file of a folder: the rows that the CSV has.
+import fs from 'node:fs';
+import path from 'node:path';
+import {createRequire} from 'node:module';
+import {pathToFileURL} from 'node:url';
+
+const [tools, folder, csv] = process.argv.slice(2);
+const require = createRequire(path.join(tools, 'package.json'));
+const load = async name => import(pathToFileURL(require.resolve(name)));
+const {DuckDBInstance} = await load('@duckdb/node-api');
+const {parquetReadObjects, asyncBufferFromFile} =
+    await import(pathToFileURL(path.join(tools, 'node_modules/hyparquet/src/node.js')));
+const db = await (await DuckDBInstance.create(':memory:')).connect();
+const ask = async sql => (await db.runAndReadAll(sql)).getRowsJson();
+const fail = text => { console.error(text); process.exit(1); };
+
+for (const file of fs.readdirSync(folder).sort()) {
+    const parquet = `'${path.join(folder, file)}'`;
+    const text = `'${path.join(csv, file.replace('.parquet', '.csv'))}'`;
+    const types = await ask(`select column_name, column_type from (describe select * from ${parquet})`);
+    const columns = types.map(([name, type]) => `'${name}': '${type}'`).join(', ');
+    const same = `read_csv(${text}, header = true, delim = ',', nullstr = '', allow_quoted_nulls = false, columns = {${columns}})`;
+    const [[rows]] = await ask(`select count(*) from ${parquet}`);
+    for (const [a, b] of [[parquet, same], [same, parquet]]) {
+        const wrong = await ask(`select * from ${a} except all select * from ${b} limit 3`);
+        if (wrong.length) fail(`${file}: DuckDB finds rows only in ${a}: ${JSON.stringify(wrong)}`);
+    }
+    const objects = await parquetReadObjects({file: await asyncBufferFromFile(path.join(folder, file))});
+    if (String(objects.length) !== String(rows)) fail(`${file}: ${objects.length} rows for hyparquet, ${rows} for DuckDB`);
+    for (const [name, type] of types) {
+        if (type === 'VARCHAR' || type === 'BOOLEAN') continue;
+        const [[sum]] = await ask(`select sum("${name}")::double from ${parquet}`);
+        const values = objects.map(o => o[name]).filter(v => v !== null && v !== undefined);
+        const mine = values.length ? values.reduce((s, v) => s + Number(v), 0) : null;
+        if (mine === null ? sum !== null : Math.abs(mine - sum) > 1e-9 * Math.abs(sum)) fail(`${file}: sum of ${name}: ${mine} for hyparquet, ${sum} for DuckDB`);
+    }
+}
+console.log(fs.readdirSync(folder).length, 'files');
