@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/output/analyses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/output_analysis.h"
+
+#define NO_LENGTH "the capture does not say how long the execution took"
+#define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
+#define NO_TENSORS "names of tensors need the NEFF (-n), and a program in the open encoding"
+
+/* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say. */
+typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);
+
+static int answer_idle(const struct ntk_analyses *asked, struct ntk_buf *text,
+                       struct ntk_json *json)
+{
+    struct ntk_idle_reasons idle;
+    int ret = ntk_analysis_idle_reasons(asked->program, &asked->dependencies, &idle);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_idle_json(asked->program, &idle, json);
+    } else {
+        ntk_output_idle_text(asked->program, &idle, text);
+    }
+    ntk_idle_reasons_fini(&idle);
+    return 0;
+}
+
+static int answer_path(const struct ntk_analyses *asked, struct ntk_buf *text,
+                       struct ntk_json *json)
+{
+    if (!asked->has_path) {
+        return -ENODATA;
+    }
+    if (json) {
+        ntk_output_path_json(asked->program, &asked->path, json);
+    } else {
+        ntk_output_path_text(asked->program, &asked->path, text);
+    }
+    return 0;
+}
+
+static int answer_top(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    if (json) {
+        ntk_output_costs_json(asked->program, &asked->costs, json);
+    } else {
+        ntk_output_costs_text(asked->program, &asked->costs, text);
+    }
+    return 0;
+}
+
+static int answer_tensors(const struct ntk_analyses *asked, struct ntk_buf *text,
+                          struct ntk_json *json)
+{
+    struct ntk_tensor_traffic tensors;
+    int ret = ntk_analysis_tensor_traffic(asked->program, &tensors);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_tensors_json(&tensors, json);
+    } else {
+        ntk_output_tensors_text(&tensors, text);
+    }
+    ntk_tensor_traffic_fini(&tensors);
+    return 0;
+}
+
+static int answer_roofline(const struct ntk_analyses *asked, struct ntk_buf *text,
+                           struct ntk_json *json)
+{
+    struct ntk_roofline roofline;
+    int ret = ntk_analysis_roofline(asked->program, &asked->costs, &roofline);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_roofline_json(asked->program, &roofline, json);
+    } else {
+        ntk_output_roofline_text(asked->program, &roofline, text);
+    }
+    ntk_roofline_fini(&roofline);
+    return 0;
+}
+
+static int answer_dma(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    const struct ntk_trace *trace = asked->program->trace;
+    struct ntk_dma_efficiency dma;
+    struct ntk_dma_traffic traffic;
+    struct ntk_hbm_traffic hbm;
+    int ret = ntk_analysis_dma_efficiency(trace, &dma);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_analysis_dma_traffic(trace, &traffic);
+    ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
+    if (json) {
+        ntk_output_dma_json(trace, &dma, &hbm, json);
+    } else {
+        ntk_output_dma_text(trace, &dma, &hbm, text);
+    }
+    ntk_dma_efficiency_fini(&dma);
+    return 0;
+}
+
+static const struct {
+    struct ntk_analysis_info info;
+    answer *run;
+} analyses[] = {
+    { { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH },
+      answer_idle },
+    { { "critical-path", "Critical path", "what decides how long the execution takes", NO_LENGTH },
+      answer_path },
+    { { "top", "Costs", "what costs most: layers, operations, instructions", NULL }, answer_top },
+    { { "tensors", "Tensors", "reads and writes of tensors in device memory", NO_TENSORS },
+      answer_tensors },
+    { { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NULL },
+      answer_dma },
+    { { "roofline", "Roofline", "how near to the peaks of the chip, in all and by layer",
+        NO_ROOFLINE },
+      answer_roofline },
+};
+
+size_t ntk_analyses_count(void)
+{
+    return sizeof analyses / sizeof *analyses;
+}
+
+const struct ntk_analysis_info *ntk_analyses_info(size_t index)
+{
+    return &analyses[index].info;
+}
+
+int ntk_analyses_find(const char *name)
+{
+    for (size_t i = 0; i < ntk_analyses_count(); i++) {
+        if (strcmp(analyses[i].info.name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+int ntk_analyses_put(const struct ntk_analyses *asked, size_t index, struct ntk_buf *text,
+                     struct ntk_json *json)
+{
+    return analyses[index].run(asked, text, json);
+}
+
+int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses)
+{
+    struct ntk_analyses *asked = calloc(1, sizeof *asked);
+
+    if (!asked) {
+        return -ENOMEM;
+    }
+    int ret = ntk_program_create(trace, &asked->program);
+    ret = ret ? ret : ntk_analysis_dependencies(asked->program, &asked->dependencies);
+    if (ret == 0) {
+        ret = ntk_analysis_critical_path(asked->program, &asked->dependencies, &asked->path);
+        asked->has_path = ret == 0;
+        ret = ret == -ENODATA ? 0 : ret;
+    }
+    ret = ret ? ret
+              : ntk_analysis_cost_table(asked->program, asked->has_path ? &asked->path : NULL,
+                                        &asked->costs);
+    if (ret < 0) {
+        ntk_analyses_destroy(asked);
+        return ret;
+    }
+    *out_analyses = asked;
+    return 0;
+}
+
+void ntk_analyses_destroy(struct ntk_analyses *asked)
+{
+    if (!asked) {
+        return;
+    }
+    ntk_cost_table_fini(&asked->costs);
+    ntk_critical_path_fini(&asked->path);
+    ntk_dependencies_fini(&asked->dependencies);
+    ntk_program_destroy(asked->program);
+    free(asked);
+}
