@@ -3,7 +3,8 @@
  * aggregate_state - what the files of the aggregate share; nobody else includes it.
  *
  * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and the
- * machine's cores, aggregate_runtime.c processes.
+ * machine's cores, aggregate_runtime.c processes, of which aggregate_first.c is first sight,
+ * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency.
  *
  * Owner, threads: as struct ntk_aggregate.
  */
@@ -195,6 +196,52 @@ static inline double ntk_aggregate_share(uint64_t ns, uint64_t period_ns)
 void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[COUNTER_COUNT],
                              const uint64_t total[COUNTER_COUNT]);
 void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_state *runtime);
+
+/* ---- aggregate_histogram ---- */
+
+/* 0 or -ENOMEM, then the baseline is as it was. */
+int ntk_aggregate_set_baseline(struct baseline *base, const struct ntk_histogram_dense *dense);
+void ntk_aggregate_load_dense(struct ntk_histogram_dense *dense, const uint64_t *buckets,
+                              uint64_t sum_ns);
+void ntk_aggregate_subtract_baseline(struct ntk_histogram_dense *dense,
+                                     const struct baseline *base);
+/* The difference to the baseline, which becomes the reading. */
+struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregate,
+                                                  struct baseline *base, const uint64_t *buckets,
+                                                  uint64_t sum_ns);
+int ntk_aggregate_start_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
+                                 const uint64_t *buckets, uint64_t sum_ns);
+int ntk_aggregate_stored_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
+                                  const struct ntk_histogram *stored);
+/* A baseline as a histogram of the pending snapshot. */
+struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
+                                                const struct baseline *base);
+
+/* ---- aggregate_cores ---- */
+
+void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[COUNTER_COUNT]);
+/* Made when it is first asked for; NULL for a core that cannot be, or without memory. */
+struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint32_t core);
+int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                             const struct ntk_runtime_reading *reading,
+                             struct ntk_runtime_sample *out);
+
+/* ---- aggregate_models ---- */
+
+int ntk_aggregate_take_models(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                              const struct ntk_runtime_reading *reading,
+                              struct ntk_runtime_sample *out);
+
+/* ---- aggregate_memory ---- */
+
+int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                              const struct ntk_runtime_reading *reading,
+                              struct ntk_runtime_sample *out);
+
+/* ---- aggregate_runtime ---- */
+
+void ntk_aggregate_free_unwatched(struct unwatched *unwatched);
+void ntk_aggregate_free_model(struct model_state *model);
 
 /* The parts of ntk_aggregate_finish(), in this order. */
 void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* aggregate_cores - cores of processes: cumulative readings to differences. */
+#include "shared/collect/aggregate_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[COUNTER_COUNT])
+{
+    const struct ntk_segment_core *c = &core->counters;
+
+    out[COUNTER_BUSY] = core->busy_ns;
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        out[COUNTER_ENGINE + i] = c->engine_busy_ns[i];
+    }
+    out[COUNTER_FLOPS] = c->flops;
+    out[COUNTER_EFFECTIVE_FLOPS] = c->effective_flops;
+    out[COUNTER_HBM_READ] = c->hbm_bytes_read;
+    out[COUNTER_HBM_WRITTEN] = c->hbm_bytes_written;
+    out[COUNTER_DMA] = c->dma_bytes;
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        out[COUNTER_OUTCOME + i] = c->outcome[i];
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        out[COUNTER_ERROR + i] = c->error_class[i];
+    }
+    out[COUNTER_TO_DEVICE] = c->host_to_device_bytes;
+    out[COUNTER_FROM_DEVICE] = c->device_to_host_bytes;
+}
+
+void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[COUNTER_COUNT],
+                             const uint64_t total[COUNTER_COUNT])
+{
+#define COUNT_AT(index) ((struct ntk_count){ .period = period[index], .total = total[index] })
+    sample->busy_ns = COUNT_AT(COUNTER_BUSY);
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        sample->engine_busy_ns[i] = COUNT_AT(COUNTER_ENGINE + i);
+    }
+    sample->flops = COUNT_AT(COUNTER_FLOPS);
+    sample->effective_flops = COUNT_AT(COUNTER_EFFECTIVE_FLOPS);
+    sample->hbm_bytes_read = COUNT_AT(COUNTER_HBM_READ);
+    sample->hbm_bytes_written = COUNT_AT(COUNTER_HBM_WRITTEN);
+    sample->dma_bytes = COUNT_AT(COUNTER_DMA);
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        sample->outcome[i] = COUNT_AT(COUNTER_OUTCOME + i);
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        sample->error_class[i] = COUNT_AT(COUNTER_ERROR + i);
+    }
+    sample->host_to_device_bytes = COUNT_AT(COUNTER_TO_DEVICE);
+    sample->device_to_host_bytes = COUNT_AT(COUNTER_FROM_DEVICE);
+#undef COUNT_AT
+}
+
+struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint32_t core)
+{
+    if (core >= NTK_SEGMENT_CORES) {
+        return NULL;
+    }
+    if (!runtime->cores[core]) {
+        runtime->cores[core] = calloc(1, sizeof *runtime->cores[core]);
+    }
+    return runtime->cores[core];
+}
+
+/* The part of a first period that nobody watched; at most the period. */
+static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggregate,
+                                                    struct core_state *state,
+                                                    const uint64_t period[COUNTER_COUNT],
+                                                    bool software)
+{
+    static const uint64_t no_total[COUNTER_COUNT];
+    struct unwatched *unwatched = state->unwatched;
+    struct ntk_core_sample *out = ntk_snapshot_alloc(aggregate->pending, 1, sizeof *out);
+
+    if (out) {
+        for (size_t i = 0; i < COUNTER_COUNT; i++) {
+            unwatched->counts[i] =
+                unwatched->counts[i] < period[i] ? unwatched->counts[i] : period[i];
+        }
+        ntk_aggregate_fill_core(out, unwatched->counts, no_total);
+        out->total_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->total);
+        if (software) {
+            out->device_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->device);
+        }
+    }
+    ntk_aggregate_free_unwatched(unwatched);
+    state->unwatched = NULL;
+    return out;
+}
+
+static void add_count(struct ntk_count *into, struct ntk_count from)
+{
+    into->period += from.period;
+    into->total += from.total;
+}
+
+/* One core of one reading: differences into out, baselines moved on. */
+static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_reading *reading,
+                      const struct ntk_ring_core *core, struct core_state *state,
+                      struct ntk_core_sample *out)
+{
+    bool software = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
+    struct machine_core *machine = &aggregate->cores[core->core];
+    uint64_t total[COUNTER_COUNT];
+    uint64_t period[COUNTER_COUNT];
+    bool moved = false;
+
+    ntk_aggregate_core_counters(core, total);
+    /* "Now - since" of a running execution may end a little above what it is in the end, and a killed
+     * writer's line stands still: busy time only waits then, it never starts anew. */
+    if (total[COUNTER_BUSY] < state->base[COUNTER_BUSY]) {
+        total[COUNTER_BUSY] = state->base[COUNTER_BUSY];
+    }
+    for (size_t i = 0; i < COUNTER_COUNT; i++) {
+        period[i] = ntk_aggregate_difference(total[i], state->base[i]);
+        state->base[i] = total[i];
+        machine->period[i] += period[i];
+    }
+    if (state->unwatched) {
+        out->unwatched = take_unwatched(aggregate, state, period, software);
+        machine->unwatched_ns += out->unwatched ? out->unwatched->busy_ns.period : 0;
+    }
+    /* Readings are taken a little before or after the period's ends: their own distance is what a core
+     * can have been busy. A process that came or went meanwhile was idle for the rest of the period. */
+    state->window_ns = state->read_ns > 0 && !reading->ended
+                           ? ntk_aggregate_difference(core->read_monotonic_ns, state->read_ns)
+                           : 0;
+    state->read_ns = core->read_monotonic_ns;
+    if (period[COUNTER_BUSY] > 0) {
+        machine->window_known = state->window_ns > 0 && (machine->window_known || !machine->busy);
+        machine->window_ns =
+            machine->window_ns > state->window_ns ? machine->window_ns : state->window_ns;
+        machine->busy = true;
+    }
+    ntk_aggregate_fill_core(out, period, total);
+    out->core = core->core;
+    out->has = CORE_HAS_ALWAYS | (software ? CORE_HAS_SOFTWARE : 0u);
+    machine->has_segment |= out->has;
+    if (!reading->ended) {
+        out->in_flight = core->in_flight;
+        machine->in_flight += core->in_flight;
+    }
+    if (!core->has_histogram) {
+        out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);
+        return;
+    }
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        moved = moved || period[COUNTER_OUTCOME + i] > 0;
+    }
+    if ((moved || state->moved || reading->ended) &&
+        reading->core_histogram(reading->ctx, core->core, &aggregate->histogram) == 0) {
+        out->total_latency =
+            ntk_aggregate_take_histogram(aggregate, &state->total, aggregate->histogram.total,
+                                         aggregate->histogram.total_sum_ns);
+        if (software) {
+            out->device_latency =
+                ntk_aggregate_take_histogram(aggregate, &state->device, aggregate->histogram.device,
+                                             aggregate->histogram.device_sum_ns);
+        }
+    }
+    /* A count may be seen before its histogram: look once more after the last change. */
+    state->moved = moved;
+}
+
+static bool core_moved(const struct ntk_core_sample *core)
+{
+    return core->busy_ns.period > 0 || core->total_latency.count > 0 ||
+           ntk_snapshot_outcome_sum(core->outcome) > 0 || core->host_to_device_bytes.period > 0 ||
+           core->device_to_host_bytes.period > 0;
+}
+
+int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                             const struct ntk_runtime_reading *reading,
+                             struct ntk_runtime_sample *out)
+{
+    size_t listed = 0;
+
+    ntk_histogram_dense_reset(&aggregate->merged_total);
+    ntk_histogram_dense_reset(&aggregate->merged_device);
+    out->cores = ntk_snapshot_alloc(aggregate->pending, reading->core_count, sizeof *out->cores);
+    if (reading->core_count > 0 && !out->cores) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < reading->core_count; i++) {
+        struct ntk_core_sample sample = { 0 };
+        struct core_state *state = ntk_aggregate_core_state(runtime, reading->cores[i].core);
+
+        if (reading->cores[i].core >= NTK_SEGMENT_CORES) {
+            continue; /* nonsense of one process must not stop the others */
+        }
+        if (!state) {
+            return -ENOMEM;
+        }
+        take_core(aggregate, reading, &reading->cores[i], state, &sample);
+        for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {
+            add_count(&out->outcome[k], sample.outcome[k]);
+        }
+        for (size_t k = 0; k < NTK_ERROR_CLASS_COUNT; k++) {
+            add_count(&out->error_class[k], sample.error_class[k]);
+        }
+        out->in_flight += sample.in_flight;
+        ntk_histogram_dense_merge(&aggregate->merged_total, &sample.total_latency);
+        ntk_histogram_dense_merge(&aggregate->merged_device, &sample.device_latency);
+        if (reading->cores[i].owned || core_moved(&sample)) {
+            out->cores[listed++] = sample;
+        }
+    }
+    out->core_count = listed;
+    out->total_latency = ntk_snapshot_histogram(aggregate->pending, &aggregate->merged_total);
+    out->has_device_latency = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
+    out->device_latency = ntk_snapshot_histogram(aggregate->pending, &aggregate->merged_device);
+    out->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES;
+    return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* aggregate_first - where the counters of a process start counting. */
+#include "shared/collect/aggregate_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void counters_of_sample(const struct ntk_core_sample *sample, uint64_t out[COUNTER_COUNT])
+{
+    out[COUNTER_BUSY] = sample->busy_ns.total;
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        out[COUNTER_ENGINE + i] = sample->engine_busy_ns[i].total;
+    }
+    out[COUNTER_FLOPS] = sample->flops.total;
+    out[COUNTER_EFFECTIVE_FLOPS] = sample->effective_flops.total;
+    out[COUNTER_HBM_READ] = sample->hbm_bytes_read.total;
+    out[COUNTER_HBM_WRITTEN] = sample->hbm_bytes_written.total;
+    out[COUNTER_DMA] = sample->dma_bytes.total;
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        out[COUNTER_OUTCOME + i] = sample->outcome[i].total;
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        out[COUNTER_ERROR + i] = sample->error_class[i].total;
+    }
+    out[COUNTER_TO_DEVICE] = sample->host_to_device_bytes.total;
+    out[COUNTER_FROM_DEVICE] = sample->device_to_host_bytes.total;
+}
+
+/* What is between the baseline, which stays, and the first reading. Without memory it is watched. */
+static void see_unwatched(struct ntk_aggregate *aggregate,
+                          const struct ntk_runtime_reading *reading,
+                          const struct ntk_ring_core *core, struct core_state *state)
+{
+    struct ntk_ring_histogram *histogram = &aggregate->histogram;
+    struct unwatched *unwatched = calloc(1, sizeof *unwatched);
+    uint64_t any = 0;
+
+    if (!unwatched) {
+        return;
+    }
+    ntk_aggregate_core_counters(core, unwatched->counts);
+    for (size_t i = 0; i < COUNTER_COUNT; i++) {
+        unwatched->counts[i] = ntk_aggregate_difference(unwatched->counts[i], state->base[i]);
+        any |= unwatched->counts[i];
+    }
+    if (core->busy_ns < state->base[COUNTER_BUSY]) {
+        unwatched->counts[COUNTER_BUSY] = 0; /* as a sample has it: busy time only waits */
+    }
+    if (any && core->has_histogram &&
+        reading->core_histogram(reading->ctx, core->core, histogram) == 0) {
+        ntk_aggregate_load_dense(&aggregate->dense, histogram->total, histogram->total_sum_ns);
+        ntk_aggregate_subtract_baseline(&aggregate->dense, &state->total);
+        ntk_aggregate_set_baseline(&unwatched->total, &aggregate->dense);
+        ntk_aggregate_load_dense(&aggregate->dense, histogram->device, histogram->device_sum_ns);
+        ntk_aggregate_subtract_baseline(&aggregate->dense, &state->device);
+        ntk_aggregate_set_baseline(&unwatched->device, &aggregate->dense);
+    }
+    if (any) {
+        state->unwatched = unwatched;
+    } else {
+        ntk_aggregate_free_unwatched(unwatched);
+    }
+}
+
+/* Totals stored of an earlier collector's time. */
+static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                              const struct ntk_runtime_reading *reading)
+{
+    const struct ntk_collector_options *collector = aggregate->options.collector;
+    struct ntk_core_sample *stored;
+    size_t count = 0;
+    bool found;
+
+    if (!collector || !collector->totals_get) {
+        return false;
+    }
+    stored = calloc(NTK_SEGMENT_CORES, sizeof *stored);
+    if (!stored) {
+        return false;
+    }
+    found = collector->totals_get(aggregate->boot_id ? aggregate->boot_id : "",
+                                  reading->process->own_pid, reading->process->start_time, stored,
+                                  NTK_SEGMENT_CORES, &count, collector->totals_ctx);
+    for (size_t i = 0; found && i < count && i < NTK_SEGMENT_CORES; i++) {
+        struct core_state *core = ntk_aggregate_core_state(runtime, stored[i].core);
+
+        if (!core) {
+            continue;
+        }
+        counters_of_sample(&stored[i], core->base);
+        core->known = true;
+        core->moved = true;
+        ntk_aggregate_stored_baseline(aggregate, &core->total, &stored[i].total_latency);
+        ntk_aggregate_stored_baseline(aggregate, &core->device, &stored[i].device_latency);
+    }
+    /* What it did since then is counted, but a share of the first period is of what was watched. */
+    for (size_t i = 0; found && i < reading->core_count; i++) {
+        struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
+
+        if (core) {
+            core->read_ns = reading->cores[i].read_monotonic_ns;
+            see_unwatched(aggregate, reading, &reading->cores[i], core);
+        }
+    }
+    free(stored);
+    return found;
+}
+
+static int start_from_now(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                          const struct ntk_runtime_reading *reading)
+{
+    struct ntk_ring_histogram *histogram = &aggregate->histogram;
+
+    for (size_t i = 0; i < reading->core_count; i++) {
+        struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
+
+        if (reading->cores[i].core >= NTK_SEGMENT_CORES) {
+            continue;
+        }
+        if (!core) {
+            return -ENOMEM;
+        }
+        ntk_aggregate_core_counters(&reading->cores[i], core->base);
+        core->read_ns = reading->cores[i].read_monotonic_ns;
+        core->known = true;
+        if (reading->cores[i].has_histogram &&
+            reading->core_histogram(reading->ctx, reading->cores[i].core, histogram) == 0) {
+            ntk_aggregate_start_baseline(aggregate, &core->total, histogram->total,
+                                         histogram->total_sum_ns);
+            ntk_aggregate_start_baseline(aggregate, &core->device, histogram->device,
+                                         histogram->device_sum_ns);
+        }
+    }
+    return 0;
+}
+
+static int start_models_from_now(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                                 const struct ntk_runtime_reading *reading)
+{
+    struct ntk_ring_histogram *histogram = &aggregate->histogram;
+
+    for (size_t i = 0; i < reading->model_count; i++) {
+        struct model_state *model = ntk_vec_add(&runtime->models);
+
+        if (!model) {
+            return -ENOMEM;
+        }
+        model->id = reading->models[i].id;
+        model->executions = reading->models[i].executions;
+        model->errors = reading->models[i].errors;
+        model->effective_flops = reading->models[i].effective_flops;
+        model->listed = reading->models[i].state != NTK_MODEL_UNLOADED;
+        if (reading->models[i].has_histogram &&
+            reading->model_histogram(reading->ctx, &reading->models[i], histogram) == 0) {
+            ntk_aggregate_start_baseline(aggregate, &model->total, histogram->total,
+                                         histogram->total_sum_ns);
+            ntk_aggregate_start_baseline(aggregate, &model->device, histogram->device,
+                                         histogram->device_sum_ns);
+        }
+    }
+    return 0;
+}
+
+int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
+                                const struct ntk_runtime_reading *reading)
+{
+    struct runtime_state *runtime = calloc(1, sizeof *runtime);
+    bool older = reading->process->clock.monotonic_ns < aggregate->options.begin_monotonic_ns;
+    int ret = -ENOMEM;
+
+    if (!runtime) {
+        return -ENOMEM;
+    }
+    ntk_vec_init(&runtime->models, sizeof(struct model_state));
+    ntk_vec_init(&runtime->names, sizeof(struct name_state));
+    runtime->key = strdup(reading->key);
+    runtime->peaks = calloc(NTK_SEGMENT_CORES + 1, sizeof *runtime->peaks);
+    runtime->process.pid = reading->process->pid;
+    runtime->process.start_time = reading->process->start_time;
+    if (!runtime->key || !runtime->peaks) {
+        goto out;
+    }
+    if (older) {
+        runtime->events_read_base = reading->events_read;
+        runtime->events_lost_base = reading->events_lost;
+        if (!start_from_stored(aggregate, runtime, reading) &&
+            start_from_now(aggregate, runtime, reading) < 0) {
+            goto out;
+        }
+        if (start_models_from_now(aggregate, runtime, reading) < 0) {
+            goto out;
+        }
+    }
+    if (ntk_map_put(&aggregate->by_key, runtime->key, runtime) < 0) {
+        goto out;
+    }
+    if (ntk_vec_push(&aggregate->runtimes, &runtime) < 0) {
+        ntk_map_remove(&aggregate->by_key, runtime->key);
+        goto out;
+    }
+    return 0;
+
+out:
+    ntk_aggregate_free_runtime(aggregate, runtime);
+    return ret;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* aggregate_memory - memory rows of processes, and sums by category. */
+#include "shared/collect/aggregate_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_memory(const void *a, const void *b)
+{
+    const struct ntk_memory_sample *x = a;
+    const struct ntk_memory_sample *y = b;
+
+    if (x->core != y->core) {
+        return x->core < y->core ? -1 : 1;
+    }
+    if (x->model_id != y->model_id) {
+        return x->model_id < y->model_id ? -1 : 1;
+    }
+    return x->category < y->category ? -1 : x->category > y->category;
+}
+
+int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                              const struct ntk_runtime_reading *reading,
+                              struct ntk_runtime_sample *out)
+{
+    size_t groups = 0;
+    size_t at = 0;
+
+    out->has |= NTK_RUNTIME_HAS_MEMORY;
+    memset(aggregate->sums, 0, sizeof aggregate->sums);
+    out->memory =
+        ntk_snapshot_alloc(aggregate->pending, reading->memory_count, sizeof *out->memory);
+    if (reading->memory_count > 0 && !out->memory) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < reading->memory_count; i++) {
+        const struct ntk_ring_memory *row = &reading->memory[i];
+        size_t core = row->core < NTK_SEGMENT_CORES ? row->core : NTK_SEGMENT_CORES;
+
+        if (row->category >= NTK_MEMORY_CATEGORY_COUNT) {
+            continue;
+        }
+        if (runtime->peaks[core][row->category] < row->peak_bytes) {
+            runtime->peaks[core][row->category] = row->peak_bytes;
+        }
+        if (reading->ended || (row->current_bytes == 0 && row->peak_bytes == 0)) {
+            continue;
+        }
+        aggregate->sums[core][row->category] += row->current_bytes;
+        out->memory[out->memory_count++] = (struct ntk_memory_sample){
+            .location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)row->category),
+            .core = row->core < NTK_SEGMENT_CORES ? row->core : NTK_NO_CORE,
+            .category = row->category,
+            .model_id = row->model,
+            .current_bytes = row->current_bytes,
+            .peak_bytes = row->peak_bytes,
+        };
+    }
+    if (out->memory_count > 0) {
+        qsort(out->memory, out->memory_count, sizeof *out->memory, compare_memory);
+    }
+    for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
+        for (size_t category = 0; category < NTK_MEMORY_CATEGORY_COUNT; category++) {
+            if (runtime->peaks[core][category] < aggregate->sums[core][category]) {
+                runtime->peaks[core][category] = aggregate->sums[core][category];
+            }
+            groups += runtime->peaks[core][category] > 0;
+        }
+    }
+    out->memory_by_category =
+        ntk_snapshot_alloc(aggregate->pending, groups, sizeof *out->memory_by_category);
+    if (groups > 0 && !out->memory_by_category) {
+        return -ENOMEM;
+    }
+    for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
+        for (size_t category = 0; category < NTK_MEMORY_CATEGORY_COUNT; category++) {
+            if (runtime->peaks[core][category] > 0) {
+                out->memory_by_category[at++] = (struct ntk_memory_sample){
+                    .location =
+                        (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category),
+                    .core = (uint16_t)(core < NTK_SEGMENT_CORES ? core : NTK_NO_CORE),
+                    .category = (uint16_t)category,
+                    .current_bytes = aggregate->sums[core][category],
+                    .peak_bytes = runtime->peaks[core][category],
+                };
+            }
+        }
+    }
+    out->memory_by_category_count = at;
+    return 0;
+}

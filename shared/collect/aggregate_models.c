@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* aggregate_models - models of processes, and the series of their names. */
+#include "shared/collect/aggregate_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+
+static struct model_state *model_state(struct runtime_state *runtime, uint32_t id)
+{
+    struct model_state *model;
+
+    ntk_vec_each(struct model_state, known, &runtime->models) {
+        if (known->id == id) {
+            return known;
+        }
+    }
+    model = ntk_vec_add(&runtime->models);
+    if (model) {
+        model->id = id;
+    }
+    return model;
+}
+
+static struct name_state *name_state(struct runtime_state *runtime, const char *name)
+{
+    struct name_state *state;
+
+    ntk_vec_each(struct name_state, known, &runtime->names) {
+        if (strcmp(known->name, name) == 0) {
+            return known;
+        }
+    }
+    if (runtime->names.count >= NTK_SEGMENT_MODELS) {
+        return NULL; /* a process that loads endless names: no series for the rest */
+    }
+    state = ntk_vec_add(&runtime->names);
+    if (state) {
+        state->name = strdup(name);
+        if (!state->name) {
+            ntk_vec_remove(&runtime->names, runtime->names.count - 1);
+            return NULL;
+        }
+    }
+    return state;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                       const struct ntk_runtime_reading *reading,
+                       const struct ntk_ring_model *model, struct model_state *state,
+                       struct ntk_model_sample *out)
+{
+    bool software = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
+    struct name_state *name;
+    bool moved;
+
+    out->id = model->id;
+    out->loaded = !reading->ended && model->state != NTK_MODEL_UNLOADED;
+    out->core = model->core;
+    out->core_count = model->core_count;
+    out->estimated = (model->flags & NTK_PROCESS_ESTIMATED) != 0;
+    out->in_flight = reading->ended ? 0 : model->running;
+    out->load_realtime_ns = model->load_realtime_ns;
+    out->load_ns = model->load_ns;
+    out->executions.total = model->executions;
+    out->executions.period = ntk_aggregate_difference(model->executions, state->executions);
+    out->errors.total = model->errors;
+    out->errors.period = ntk_aggregate_difference(model->errors, state->errors);
+    out->is_running = out->executions.period > 0 || model->running > 0;
+    moved = out->executions.period > 0;
+    state->executions = model->executions;
+    state->errors = model->errors;
+    out->has = NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT;
+    if (model->flags & NTK_PROCESS_MODEL_FLOPS) {
+        out->has |= NTK_MODEL_HAS_EFFECTIVE_FLOPS;
+        out->effective_flops.total = model->effective_flops;
+        out->effective_flops.period =
+            ntk_aggregate_difference(model->effective_flops, state->effective_flops);
+        state->effective_flops = model->effective_flops;
+    }
+    if (!model->has_histogram) {
+        state->moved = moved;
+        return;
+    }
+    out->has |= NTK_MODEL_HAS_LATENCY | (software ? NTK_MODEL_HAS_DEVICE_LATENCY : 0u);
+    if ((moved || state->moved || reading->ended) &&
+        reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0) {
+        out->total_latency =
+            ntk_aggregate_take_histogram(aggregate, &state->total, aggregate->histogram.total,
+                                         aggregate->histogram.total_sum_ns);
+        if (software) {
+            out->device_latency =
+                ntk_aggregate_take_histogram(aggregate, &state->device, aggregate->histogram.device,
+                                             aggregate->histogram.device_sum_ns);
+        }
+        name = name_state(runtime, model->name);
+        if (name) {
+            ntk_latency_series_add(&name->total, &out->total_latency);
+            ntk_latency_series_add(&name->device, &out->device_latency);
+        }
+    }
+    state->moved = moved;
+}
+
+static int compare_models(const void *a, const void *b)
+{
+    const struct ntk_model_sample *x = a;
+    const struct ntk_model_sample *y = b;
+
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+int ntk_aggregate_take_models(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                              const struct ntk_runtime_reading *reading,
+                              struct ntk_runtime_sample *out)
+{
+    struct ntk_model_sample *models =
+        ntk_snapshot_alloc_models(aggregate->pending, out, reading->model_count);
+    size_t listed = 0;
+
+    out->has |= NTK_RUNTIME_HAS_MODELS;
+    if (reading->model_count > 0 && !models) {
+        return -ENOMEM;
+    }
+    ntk_vec_each(struct model_state, model, &runtime->models) {
+        model->seen = false;
+    }
+    for (size_t i = 0; i < reading->model_count; i++) {
+        const struct ntk_ring_model *model = &reading->models[i];
+        struct ntk_model_sample sample = { .name = "", .neff_path = "" };
+        struct model_state *state = model_state(runtime, model->id);
+
+        if (!state) {
+            return -ENOMEM;
+        }
+        state->seen = true;
+        take_model(aggregate, runtime, reading, model, state, &sample);
+        if (sample.loaded || state->listed || sample.executions.period > 0 ||
+            sample.total_latency.count > 0) {
+            sample.name = ntk_snapshot_text(aggregate->pending, model->name);
+            sample.neff_path = ntk_snapshot_text(aggregate->pending, model->neff_path);
+            if (!is_zero(model->uuid, sizeof model->uuid)) {
+                ntk_str_hex(sample.uuid, model->uuid, sizeof model->uuid);
+            }
+            models[listed++] = sample;
+        }
+        state->listed = sample.loaded;
+    }
+    for (size_t i = runtime->models.count; i-- > 0;) {
+        struct model_state *model = ntk_vec_at(&runtime->models, i);
+
+        if (!model->seen) {
+            ntk_aggregate_free_model(model);
+            ntk_vec_remove(&runtime->models, i);
+        }
+    }
+    out->model_count = listed;
+    if (listed > 0) {
+        qsort(models, listed, sizeof *models, compare_models);
+    }
+    out->series = ntk_snapshot_alloc(aggregate->pending, runtime->names.count, sizeof *out->series);
+    out->series_count = out->series ? runtime->names.count : 0;
+    for (size_t i = 0; i < out->series_count; i++) {
+        const struct name_state *name = ntk_vec_at(&runtime->names, i);
+
+        out->series[i] = (struct ntk_model_series){
+            .name = ntk_snapshot_text(aggregate->pending, name->name),
+            .total = name->total,
+            .device = name->device,
+        };
+    }
+    return 0;
+}
