@@ -67,10 +67,21 @@ struct signature {
     char name[NTK_DEVICE_TEXT_BYTES];
 };
 
+/* The folder of a core that was walked: one of the same shape has the same leaves. A layout has one or two. */
+struct core_pattern {
+    uint64_t shape;
+    size_t path_bytes;
+    size_t leaf_first;
+    size_t leaf_count;
+};
+#define CORE_PATTERNS_MAX 4
+
 struct ntk_sysfs {
     char root[PATH_BYTES];
     int folder; /* of the devices */
     struct ntk_vec leaves;
+    struct core_pattern patterns[CORE_PATTERNS_MAX];
+    size_t pattern_count;
     struct ntk_device_info *devices;
     size_t device_count;
     size_t open_count;
@@ -302,17 +313,111 @@ static int type_of(DIR *dir, const struct dirent *entry)
     return S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_UNKNOWN;
 }
 
-static void walk_folder(struct walk *walk, int parent, const char *name, size_t depth)
+static DIR *open_folder(int parent, const char *name)
 {
-    size_t path_bytes = strlen(walk->path);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (!dir && fd >= 0) {
+        close(fd);
+    }
+    return dir;
+}
+
+/* A number for the names and types in a folder and `levels` folders below it, in any order; 0 when it cannot be
+ * listed. */
+static uint64_t shape_of(int parent, const char *name, int levels, size_t *entries)
+{
+    DIR *dir = open_folder(parent, name);
+    uint64_t shape = 1;
     struct dirent *entry;
 
     if (!dir) {
-        if (fd >= 0) {
-            close(fd);
+        return 0;
+    }
+    while (*entries < NTK_SYSFS_ENTRIES_MAX && (entry = readdir(dir))) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+        int type;
+
+        if (entry->d_name[0] == '.') {
+            continue;
         }
+        (*entries)++;
+        type = type_of(dir, entry);
+        for (const char *c = entry->d_name; *c; c++) {
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+        }
+        hash = (hash ^ (unsigned int)type) * UINT64_C(0x100000001b3);
+        if (type == DT_DIR && levels > 0) {
+            hash *= shape_of(dirfd(dir), entry->d_name, levels - 1, entries) | 1;
+        }
+        shape += hash;
+    }
+    closedir(dir);
+    return shape | 1;
+}
+
+static void walk_folder(struct walk *walk, int parent, const char *name, size_t depth);
+
+/* The leaves of the pattern below the path of this core. */
+static void copy_core(struct walk *walk, const struct core_pattern *pattern, uint8_t core)
+{
+    struct ntk_sysfs *sysfs = walk->sysfs;
+
+    for (size_t i = 0; i < pattern->leaf_count && walk->ret == 0; i++) {
+        struct leaf *added = ntk_vec_add(&sysfs->leaves);
+        const struct leaf *from = ntk_vec_at(&sysfs->leaves, pattern->leaf_first + i);
+
+        if (!added) {
+            walk->ret = -ENOMEM;
+            return;
+        }
+        *added = (struct leaf){ .fd = -1,
+                                .kind = from->kind,
+                                .device = walk->device,
+                                .core = core,
+                                .detail = from->detail };
+        if (asprintf(&added->path, "%s%s", walk->path, from->path + pattern->path_bytes) < 0) {
+            added->path = NULL;
+            walk->ret = -ENOMEM;
+        }
+        walk->has_core_arch = walk->has_core_arch || from->kind == LEAF_CORE_ARCH;
+    }
+}
+
+/*
+ * A core: a driver makes all of them alike, with some fifty folders each. The first one is walked; of the others two
+ * levels are looked at, and when these are the same the leaves are.
+ */
+static void walk_core(struct walk *walk, int parent, const char *name, size_t depth, uint8_t core)
+{
+    struct ntk_sysfs *sysfs = walk->sysfs;
+    uint64_t shape = shape_of(parent, name, 1, walk->entries);
+    size_t first = sysfs->leaves.count;
+
+    for (size_t i = 0; i < sysfs->pattern_count; i++) {
+        if (shape == sysfs->patterns[i].shape) {
+            copy_core(walk, &sysfs->patterns[i], core);
+            return;
+        }
+    }
+    walk_folder(walk, parent, name, depth);
+    if (shape != 0 && sysfs->pattern_count < CORE_PATTERNS_MAX && walk->ret == 0) {
+        sysfs->patterns[sysfs->pattern_count++] =
+            (struct core_pattern){ .shape = shape,
+                                   .path_bytes = strlen(walk->path),
+                                   .leaf_first = first,
+                                   .leaf_count = sysfs->leaves.count - first };
+    }
+}
+
+static void walk_folder(struct walk *walk, int parent, const char *name, size_t depth)
+{
+    size_t path_bytes = strlen(walk->path);
+    DIR *dir = open_folder(parent, name);
+    struct dirent *entry;
+
+    if (!dir) {
         return;
     }
     while (walk->ret == 0 && *walk->entries < NTK_SYSFS_ENTRIES_MAX && (entry = readdir(dir))) {
@@ -340,7 +445,12 @@ static void walk_folder(struct walk *walk, int parent, const char *name, size_t 
                 (holds_counters(entry->d_name) || (core >= 0 && walk->has_core_arch))) {
                 continue; /* one core tells the generation of all */
             }
-            if (depth < NTK_SYSFS_DEPTH_MAX) {
+            if (depth >= NTK_SYSFS_DEPTH_MAX) {
+                continue;
+            }
+            if (core >= 0 && !walk->infos_only) {
+                walk_core(walk, dirfd(dir), entry->d_name, depth + 1, (uint8_t)core);
+            } else {
                 walk_folder(walk, dirfd(dir), entry->d_name, depth + 1);
             }
         } else if (type == DT_REG) {

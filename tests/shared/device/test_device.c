@@ -283,6 +283,46 @@ static void missing_and_odd_leaves_are_absent(void **state)
     }
 }
 
+/* Cores that look alike are not all walked: one that has other folders is, and values never change places. */
+static void a_core_that_differs_from_the_others_is_read_as_it_is(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_device_reading readings[2];
+
+    for (int layout = 0; layout < 2; layout++) {
+        const char *stats = layout ? "telemetry/neuron_core1" : "neuron_core1/stats";
+        char name[256];
+
+        put_device(f, 0, layout);
+        put_device(f, 1, layout);
+        snprintf(name, sizeof name, "%s/other_info/nc_time_in_use/total", stats);
+        put(f, 0, name, "17\n");
+        put(f, 1, name, "18\n");
+        snprintf(name, sizeof name, "%s/more/status/timeout/total", stats); /* another shape */
+        put(f, 1, name, "4\n");
+        snprintf(name, sizeof name, "%s/" DEVICES "/neuron0/%s/status/success/total", f->root,
+                 stats);
+        assert_int_equal(unlink(name), 0); /* the same shape */
+        open_root(f);
+        assert_int_equal(ntk_device_source_read(f->source,
+                                                NTK_DEVICE_READ_CORES | NTK_DEVICE_READ_STATUS,
+                                                readings, 2),
+                         2);
+        assert_int_equal(readings[0].cores[0].busy_us.value, 1980000000);
+        assert_int_equal(readings[0].cores[1].busy_us.value, 17);
+        assert_int_equal(readings[1].cores[0].busy_us.value, 1980000000);
+        assert_int_equal(readings[1].cores[1].busy_us.value, 18);
+        assert_int_equal(readings[1].cores[1].flops.value, UINT64_C(91750000000000000));
+        assert_true(readings[1].cores[0].status[NTK_STATUS_SUCCESS].present);
+        assert_false(readings[0].cores[1].status[NTK_STATUS_SUCCESS].present);
+        assert_true(readings[1].cores[1].status[NTK_STATUS_TIMEOUT].present);
+        assert_false(readings[1].cores[0].status[NTK_STATUS_TIMEOUT].present);
+        ntk_device_source_close(f->source);
+        f->source = NULL;
+        assert_int_equal(ntk_fs_remove_tree(f->root, NULL), 0);
+    }
+}
+
 static void a_tree_that_comes_goes_and_changes_is_noticed(void **state)
 {
     struct fixture *f = *state;
@@ -467,6 +507,8 @@ int main(void)
         TEST(the_old_layout_is_read),
         TEST(the_new_layout_is_read_alike),
         TEST(counters_are_read_anew_at_each_sample),
+        TEST(missing_and_odd_leaves_are_absent),
+        TEST(a_core_that_differs_from_the_others_is_read_as_it_is),
         TEST(missing_and_odd_leaves_are_absent),
         TEST(a_tree_that_comes_goes_and_changes_is_noticed),
         TEST(the_named_tree_beats_the_driver_and_the_driver_the_software_machine),
