@@ -2,16 +2,20 @@
 /*
  * screen_curses - the screen on a terminal; the one file that knows curses.
  *
- * curses keeps what the terminal shows and sends the difference only, nothing when nothing changed.
+ * curses keeps what the terminal shows and sends the difference only, nothing when nothing changed. It writes
+ * whenever a buffer of its own is full, so a terminal may show half a frame: while it draws, its descriptor is a file in
+ * memory, whose content then goes out in one write.
  */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "top/screen.h"
@@ -20,6 +24,11 @@ struct curses_screen {
     struct ntk_screen base;
     SCREEN *terminal;
     FILE *keys;
+    FILE *out; /* of curses: the terminal, or the frame while it is drawn */
+    int terminal_fd;
+    int frame_fd; /* in memory; -1: curses writes to the terminal itself */
+    char *bytes;  /* of the frame */
+    size_t capacity;
     bool can_colour;
     attr_t attributes[NTK_STYLE_COUNT]; /* with colours */
 };
@@ -105,12 +114,67 @@ static void curses_put(struct ntk_screen *base, int row, int column, int style, 
     (void)mvaddnstr(row, column, text, (int)bytes);
 }
 
+static void write_all(int fd, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t written = write(fd, bytes, count);
+
+        if (written >= 0) {
+            bytes += written;
+            count -= (size_t)written;
+        } else if (errno == EAGAIN) {
+            struct pollfd wait = { fd, POLLOUT, 0 };
+
+            (void)poll(&wait, 1, -1);
+        } else if (errno != EINTR) {
+            return; /* the terminal is gone, which its keys tell */
+        }
+    }
+}
+
+/* What curses drew, from memory to the terminal. */
+static void send_frame(struct curses_screen *screen)
+{
+    off_t count = lseek(screen->frame_fd, 0, SEEK_CUR);
+
+    if (count <= 0) {
+        return;
+    }
+    if ((size_t)count > screen->capacity) {
+        char *bytes = realloc(screen->bytes, (size_t)count);
+
+        if (bytes) {
+            screen->bytes = bytes;
+            screen->capacity = (size_t)count;
+        }
+    }
+    for (off_t done = 0; done < count && screen->capacity > 0;) { /* once, but without memory */
+        size_t part =
+            (size_t)(count - done) < screen->capacity ? (size_t)(count - done) : screen->capacity;
+        ssize_t got = pread(screen->frame_fd, screen->bytes, part, done);
+
+        if (got <= 0) {
+            break;
+        }
+        write_all(screen->terminal_fd, screen->bytes, (size_t)got);
+        done += got;
+    }
+    (void)lseek(screen->frame_fd, 0, SEEK_SET);
+}
+
 static void curses_end(struct ntk_screen *base)
 {
-    (void)base;
+    struct curses_screen *screen = (struct curses_screen *)base;
+    int out = fileno(screen->out);
+    bool in_memory = screen->frame_fd >= 0 && dup3(screen->frame_fd, out, O_CLOEXEC) == out;
+
     (void)attr_set(0, 0, NULL);
     move(0, 0);
     refresh();
+    if (in_memory) {
+        (void)dup3(screen->terminal_fd, out, O_CLOEXEC);
+        send_frame(screen);
+    }
 }
 
 static int mouse_take(struct ntk_screen *base)
@@ -170,14 +234,31 @@ static int curses_key_take(struct ntk_screen *base)
     return code == 27 ? (int)NTK_SCREEN_KEY_ESCAPE : (int)code;
 }
 
+static void free_screen(struct curses_screen *screen)
+{
+    if (screen->out) {
+        (void)fclose(screen->out);
+    }
+    if (screen->keys) {
+        (void)fclose(screen->keys);
+    }
+    if (screen->terminal_fd >= 0) {
+        close(screen->terminal_fd);
+    }
+    if (screen->frame_fd >= 0) {
+        close(screen->frame_fd);
+    }
+    free(screen->bytes);
+    free(screen);
+}
+
 static void curses_destroy(struct ntk_screen *base)
 {
     struct curses_screen *screen = (struct curses_screen *)base;
 
     endwin();
     delscreen(screen->terminal);
-    (void)fclose(screen->keys);
-    free(screen);
+    free_screen(screen);
 }
 
 /* Once per terminal. True when it has enough of them. */
@@ -246,15 +327,17 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     if (!screen) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
+    screen->frame_fd = memfd_create("frame", MFD_CLOEXEC);
+    screen->terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    screen->out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "w");
     screen->keys = fdopen(fcntl(key_fd, F_DUPFD_CLOEXEC, 0), "r");
-    screen->terminal = screen->keys ? newterm(NULL, stdout, screen->keys) : NULL;
+    screen->terminal = screen->keys && screen->out && screen->terminal_fd >= 0
+                           ? newterm(NULL, screen->out, screen->keys)
+                           : NULL;
     if (!screen->terminal) {
         const char *name = getenv("TERM");
 
-        if (screen->keys) {
-            (void)fclose(screen->keys);
-        }
-        free(screen);
+        free_screen(screen);
         return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
                            "the terminal type \"%s\" is not known or cannot do it",
                            name ? name : "");
@@ -270,6 +353,7 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     (void)keypad(stdscr, TRUE);
     (void)nodelay(stdscr, TRUE);
     (void)leaveok(stdscr, TRUE);
+    (void)typeahead(-1);    /* no half frame because of a key */
     (void)mouseinterval(0); /* a press is a click at once */
     screen->can_colour = start_colours();
     curses_set_look(&screen->base, look);

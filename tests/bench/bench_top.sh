@@ -1,13 +1,13 @@
 #!/bin/bash
-# bench_top - CPU time and terminal bytes of neuron-top at a refresh of one second beside htop -d 10, both
+# bench_top - CPU time and terminal bytes of neuron-top at a refresh of one second beside htop -d 10 and btop, all
 # at the same time in terminals of 200x50; the machine has 128 NeuronCores (trn2.48xlarge, LNC 1). Also
-# the time to the first frame. htop is the peer; without it (or tmux) the bench is skipped.
+# the time to the first frame. htop and btop are the peers; without them (or tmux) the bench is skipped.
 set -u
-command -v htop >/dev/null && command -v tmux >/dev/null || exit 77
+command -v htop >/dev/null && command -v btop >/dev/null && command -v tmux >/dev/null || exit 77
 seconds=${NTK_BENCH_SECONDS:-15}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-bench-top-XXXXXX")
 socket=$scratch/tmux
-export LC_ALL=C.UTF-8 TERM=xterm-256color HTOPRC=$scratch/htoprc NEURON_HOOKS_DIR=$scratch/hooks
+export LC_ALL=C.UTF-8 TERM=xterm-256color HTOPRC=$scratch/htoprc XDG_CONFIG_HOME=$scratch NEURON_HOOKS_DIR=$scratch/hooks
 export NEURON_SOFT_INSTANCE=trn2.48xlarge NEURON_LOGICAL_NC_CONFIG=1
 unset TMUX
 mkdir -p "$NEURON_HOOKS_DIR"
@@ -40,17 +40,34 @@ start() { tmx new-session -d -s "$1" -x 200 -y 50 "exec $2"; }
 tmx new-session -d -s keep cat
 start top "$NTK_BIN_DIR/neuron-top"
 start htop "htop -d 10"
-sleep 3 # both have drawn their first screens
+mkdir -p "$scratch/btop"
+echo 'update_ms = 1000' >"$scratch/btop/btop.conf"
+start btop btop
+sleep 3 # all have drawn their first screens
 top=$(tmx display-message -p -t =top: '#{pane_pid}')
 htop=$(tmx display-message -p -t =htop: '#{pane_pid}')
+btop=$(tmx display-message -p -t =btop: '#{pane_pid}')
+[ "$(cat "/proc/$btop/comm")" = btop ] || { echo "   btop did not start"; exit 1; }
 tick=$(getconf CLK_TCK)
 for run in 1 2 3; do
-    a=$(cpu "$top") b=$(cpu "$htop") c=$(bytes "$top") d=$(bytes "$htop")
+    line=
+    for name in top htop btop; do
+        declare "cpu_$name=$(cpu "${!name}")" "bytes_$name=$(bytes "${!name}")"
+    done
     sleep "$seconds"
-    a=$(($(cpu "$top") - a)) b=$(($(cpu "$htop") - b)) c=$(($(bytes "$top") - c)) d=$(($(bytes "$htop") - d))
-    awk -v a=$a -v b=$b -v c=$c -v d=$d -v s="$seconds" -v t="$tick" -v r=$run 'BEGIN {
-        printf "   run %d: neuron-top %.2f %% CPU, %.1f KB/s; htop -d 10 %.2f %% CPU, %.1f KB/s; CPU ratio %.2f\n",
-               r, 100 * a / t / s, c / s / 1e3, 100 * b / t / s, d / s / 1e3, (b > 0 ? a / b : 0) }'
+    for name in top htop btop; do
+        old_cpu=cpu_$name old_bytes=bytes_$name
+        line+=" $(($(cpu "${!name}") - ${!old_cpu})) $(($(bytes "${!name}") - ${!old_bytes}))"
+    done
+    echo "$line" | awk -v s="$seconds" -v t="$tick" -v r=$run '
+        function share(ticks) { return sprintf("%.2f %% CPU", 100 * ticks / t / s) }
+        function rate(bytes) { return sprintf("%.1f KB/s", bytes / s / 1e3) }
+        {
+            # what neuron-top writes goes through a file in memory first, and counts there too
+            printf "   run %d: neuron-top %s, %s; htop -d 10 %s, %s; btop %s, %s; CPU ratio %.2f to htop, %.2f to btop\n",
+                r, share($1), rate($2 / 2), share($3), rate($4), share($5), rate($6),
+                ($3 > 0 ? $1 / $3 : 0), ($5 > 0 ? $1 / $5 : 0)
+        }'
 done
 for run in 1 2 3; do
     from=$(date +%s%N)
