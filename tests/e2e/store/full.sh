@@ -1,0 +1,51 @@
+#!/bin/bash
+# full - the disk of the database is full: the agent says so once, goes on reporting and serving, stores again when
+# there is room, and ends with a failure when it could not. A limit on the size of files stands for the disk.
+. "$(dirname "$0")/../lib.sh"
+needs jq sqlite3 curl prlimit
+
+lines() { [ "$(wc -l <"$1")" -ge "$2" ] && echo yes; }
+says() { grep -q "$2" "$1" && echo yes; }
+samples() { sqlite3 -readonly "$1" 'SELECT count(*) FROM machine_sample' 2>/dev/null; }
+more_samples() { [ "$(samples "$1")" -gt "$2" ] && echo yes; }
+
+# run NAME: an agent whose files may not grow above the limit, its reports through a pipe; sets agent.
+run() {
+    mkfifo "$1.pipe"
+    cat "$1.pipe" >"$1.jsonl" &
+    pids+=($!)
+    (trap '' XFSZ && exec neuron-monitor --period 200ms --db "$1.db" --prometheus 127.0.0.1:0 --verbose 1 >"$1.pipe" 2>"$1.log") &
+    agent=$!
+    pids+=("$agent")
+    wait_for more_samples "$1.db" 0
+}
+# The log beside the file is the first to grow.
+fill() { prlimit --pid "$agent" --fsize=$(($(stat -c %s "$1.db-wal") + 1)): || fail "no limit can be set"; }
+
+run room
+fill room
+wait_for says room.log 'monitoring goes on, up to 64 periods wait in memory'
+before=$(wc -l <room.jsonl)
+wait_for lines room.jsonl $((before + 10))
+port=$(sed -n 's/.*serving metrics at port //p' room.log)
+curl -sf "http://127.0.0.1:$port/metrics" | greps 'system_memory_total_bytes' || fail "no metrics while the disk is full"
+stored=$(samples room.db)
+prlimit --pid "$agent" --fsize=unlimited: || fail "the limit stays"
+wait_for says room.log 'writing again; 0 periods were lost'
+wait_for more_samples room.db "$stored"
+kill -TERM "$agent"
+wait "$agent" || fail "the agent failed: $(cat room.log)"
+[ "$(grep -c 'monitoring goes on' room.log)" = 1 ] || fail "said more than once: $(cat room.log)"
+[ "$(sqlite3 -readonly room.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
+
+# It stays full: what was stored stays, what could not be is said.
+run stays
+fill stays
+wait_for says stays.log 'monitoring goes on'
+kill -TERM "$agent"
+code=0
+wait "$agent" || code=$?
+[ $code = 1 ] || fail "an agent that lost periods exits with $code"
+[ "$(sqlite3 stays.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
+[ "$(sqlite3 stays.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "nothing is left"
+valid_reports ./*.jsonl
