@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/comparison.h"
 #include "profiler/cmd.h"
+#include "profiler/output/analyses.h"
 #include "profiler/output/output_analysis.h"
 #include "profiler/system/session_find.h"
 #include "shared/base/opt.h"
@@ -47,25 +48,14 @@ struct side {
 /* The measures of an open capture. */
 static int measure(const struct ntk_trace *trace, struct ntk_measures *out)
 {
-    struct ntk_program *program = NULL;
-    struct ntk_dependencies dependencies = { 0 };
-    struct ntk_critical_path path = { 0 };
-    struct ntk_cost_table costs = { 0 };
-    bool has_path = false;
-    int ret = ntk_program_create(trace, &program);
+    struct ntk_analyses *analyses = NULL;
+    int ret = ntk_analyses_create(trace, &analyses);
 
-    ret = ret ? ret : ntk_analysis_dependencies(program, &dependencies);
     if (ret == 0) {
-        ret = ntk_analysis_critical_path(program, &dependencies, &path);
-        has_path = ret == 0;
-        ret = ret == -ENODATA ? 0 : ret;
+        ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
+                                    &analyses->costs, out);
     }
-    ret = ret ? ret : ntk_analysis_cost_table(program, has_path ? &path : NULL, &costs);
-    ret = ret ? ret : ntk_analysis_measures(program, has_path ? &path : NULL, &costs, out);
-    ntk_cost_table_fini(&costs);
-    ntk_critical_path_fini(&path);
-    ntk_dependencies_fini(&dependencies);
-    ntk_program_destroy(program);
+    ntk_analyses_destroy(analyses);
     return ret;
 }
 

@@ -28,7 +28,8 @@ static struct ntk_roofline_row judge(const struct ntk_roofline *roofline, uint64
     if (flops || bytes) {
         row.bound = compute_ps >= memory_ps ? NTK_ROOFLINE_COMPUTE : NTK_ROOFLINE_MEMORY;
         row.least_ps = compute_ps >= memory_ps ? compute_ps : memory_ps;
-        row.has_ratio = time_ps > 0;
+        row.is_hidden = row.least_ps > (double)time_ps;
+        row.has_ratio = time_ps > 0 && !row.is_hidden;
         row.ratio = row.has_ratio ? row.least_ps / (double)time_ps : 0;
     }
     return row;

@@ -5,7 +5,8 @@
  * flops are useful ones: transposes move data only. With R the tensor peak of all cores and B the rate of
  * one memory stack (as in the summary), a layer with W flops and Q bytes of device memory takes at least
  * max(W / R, Q / B): it is bound by what is larger. ratio is that over the time it took: its part of the critical path,
- * for the whole execution its length. A layer that does neither has no bound.
+ * for the whole execution its length. A layer that does neither has no bound; one that takes longer by the roofline than its part of
+ * the path is hidden behind others.
  *
  * Pure: costs to result; -ENOMEM, or -ENODATA when machine, work, bytes or the length of the execution is not
  * known.
@@ -26,7 +27,8 @@ struct ntk_roofline_row {
     enum ntk_roofline_bound bound;
     double least_ps; /* by the roofline */
     int64_t time_ps;
-    bool has_ratio;
+    bool is_hidden;
+    bool has_ratio; /* neither hidden nor without a bound */
     double ratio;
 };
 

@@ -114,10 +114,51 @@ static int answer_dma(const struct ntk_analyses *asked, struct ntk_buf *text, st
     return 0;
 }
 
+static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
+                         struct ntk_json *json)
+{
+    const struct ntk_trace *trace = asked->program->trace;
+    struct ntk_idle_reasons idle = { 0 };
+    struct ntk_dma_efficiency dma = { 0 };
+    struct ntk_tensor_traffic tensors = { 0 };
+    struct ntk_dma_traffic traffic;
+    struct ntk_hbm_traffic hbm;
+    struct ntk_advice advice = { 0 };
+    int idle_ret = ntk_analysis_idle_reasons(asked->program, &asked->dependencies, &idle);
+    int tensors_ret = ntk_analysis_tensor_traffic(asked->program, &tensors);
+    int ret = ntk_analysis_dma_efficiency(trace, &dma);
+
+    ntk_analysis_dma_traffic(trace, &traffic);
+    ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
+    ret = idle_ret == -ENOMEM || tensors_ret == -ENOMEM ? -ENOMEM : ret;
+    if (ret == 0) {
+        struct ntk_advice_input input = { .program = asked->program,
+                                          .idle = idle_ret == 0 ? &idle : NULL,
+                                          .path = asked->has_path ? &asked->path : NULL,
+                                          .costs = &asked->costs,
+                                          .dma = &dma,
+                                          .hbm = &hbm,
+                                          .tensors = tensors_ret == 0 ? &tensors : NULL };
+        ret = ntk_analysis_advice(&input, &advice);
+    }
+    if (ret == 0 && json) {
+        ntk_output_advice_json(&advice, json);
+    } else if (ret == 0) {
+        ntk_output_advice_text(&advice, text);
+    }
+    ntk_advice_fini(&advice);
+    ntk_tensor_traffic_fini(&tensors);
+    ntk_dma_efficiency_fini(&dma);
+    ntk_idle_reasons_fini(&idle);
+    return ret;
+}
+
 static const struct {
     struct ntk_analysis_info info;
     answer *run;
 } analyses[] = {
+    { { "advice", "Advice", "what to look at first, each with the number behind it", NO_LENGTH },
+      answer_advice },
     { { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH },
       answer_idle },
     { { "critical-path", "Critical path", "what decides how long the execution takes", NO_LENGTH },

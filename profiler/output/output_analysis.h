@@ -9,6 +9,7 @@
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 
+#include "profiler/analysis/advice.h"
 #include "profiler/analysis/comparison.h"
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
@@ -52,5 +53,8 @@ void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_eff
 
 void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct ntk_buf *out);
 void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct ntk_json *json);
+
+void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
+void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);
 
 #endif

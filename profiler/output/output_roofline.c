@@ -17,7 +17,11 @@ static void row_cells(struct ntk_text_table *table, const char *name,
     }
     ntk_text_table_text(table, ntk_roofline_bound_name(row->bound));
     ntk_cell_us(table, (int64_t)row->least_ps);
-    ntk_cell_share(table, row->ratio, row->has_ratio ? 1 : 0);
+    if (row->is_hidden) {
+        ntk_text_table_text(table, "hidden");
+    } else {
+        ntk_cell_share(table, row->ratio, row->has_ratio ? 1 : 0);
+    }
 }
 
 void ntk_output_roofline_text(const struct ntk_program *program,
@@ -59,6 +63,7 @@ static void row_json(const char *name, const struct ntk_roofline_row *row, struc
     ntk_json_key_share(json, "flops_per_byte", row->intensity, row->has_intensity ? 1 : 0);
     ntk_json_key_text(json, "bound", ntk_roofline_bound_name(row->bound));
     ntk_json_key_ns(json, "least_ns", (int64_t)row->least_ps);
+    ntk_json_key_bool(json, "is_hidden", row->is_hidden);
     ntk_json_key_share(json, "roofline_ratio", row->ratio, row->has_ratio ? 1 : 0);
     ntk_json_object_end(json);
 }

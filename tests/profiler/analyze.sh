@@ -45,6 +45,15 @@ holds '.dma | ([.queues[].bytes] | add) == .total.bytes and .hbm_read_bytes + .h
 holds 'all(.dma.queues[]; .efficiency_ratio > 0 and .efficiency_ratio <= 1)'
 holds '.roofline.total | .bound == "memory" and .roofline_ratio > 0 and .roofline_ratio < 1'
 holds '.roofline.layers | map(select(.layer == "scores"))[0].bound == "compute"'
+holds '.advice | length > 0 and all(.[]; .share_of_execution > 0 and (.text | test("[0-9]")))'
+holds 'any(.advice[]; .id == "path-dma")'
+grep -oE '^NTK_ADVICE[A-Z_]*\([A-Z_]+, "[a-z-]+", [0-9.]+' "$NTK_SOURCE_DIR/profiler/analysis/advice.def" >rules
+[ "$(wc -l <rules)" -ge 13 ] || complain "rules of advice.def"
+while IFS='",( ' read -r kind _ _ id _ threshold _; do
+    [ "$kind" = NTK_ADVICE ] && sign='>' || sign='<'
+    grep -q "^| \`$id\` | .* | $sign $threshold |" "$NTK_SOURCE_DIR/docs/advice.md" ||
+        complain "docs/advice.md has not rule $id with $sign $threshold"
+done <rules
 
 # Without the NEFF queues have no names.
 analyze 0 -s a.ntff --json idle

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * advice - what should be looked at first, each with the number that says so?
+ *
+ * advice.def has the rules with their thresholds. A rule whose number is not known gives no advice; no advice comes
+ * without its number. share is the part of the execution that it concerns, by which the list is ordered: it bounds
+ * what can be won.
+ *
+ * Owner:   caller's storage; _fini frees. Texts are its own. Pure; -ENOMEM.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_ADVICE_H
+#define NTK_PROFILER_ANALYSIS_ADVICE_H
+
+#include "profiler/analysis/cost_table.h"
+#include "profiler/analysis/critical_path.h"
+#include "profiler/analysis/dma_efficiency.h"
+#include "profiler/analysis/hbm_traffic.h"
+#include "profiler/analysis/idle_reasons.h"
+#include "profiler/analysis/tensor_traffic.h"
+
+enum ntk_advice_rule {
+#define NTK_ADVICE(symbol, id, threshold, measured, what) NTK_ADVICE_##symbol,
+#include "profiler/analysis/advice.def"
+    NTK_ADVICE_RULE_COUNT
+};
+
+struct ntk_advice_input { /* what is NULL is not known */
+    const struct ntk_program *program;
+    const struct ntk_idle_reasons *idle;
+    const struct ntk_critical_path *path;
+    const struct ntk_cost_table *costs;
+    const struct ntk_dma_efficiency *dma;
+    const struct ntk_hbm_traffic *hbm;
+    const struct ntk_tensor_traffic *tensors;
+};
+
+struct ntk_advice_item {
+    enum ntk_advice_rule rule;
+    double value;   /* what was measured */
+    double share;   /* of the execution */
+    char text[512]; /* a sentence with the number */
+};
+
+struct ntk_advice {
+    size_t count;
+    struct ntk_advice_item *items; /* the greatest share first */
+};
+
+int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice *out_advice);
+void ntk_advice_fini(struct ntk_advice *advice);
+
+const char *ntk_advice_id(enum ntk_advice_rule rule);
+double ntk_advice_threshold(enum ntk_advice_rule rule);
+const char *ntk_advice_measured(enum ntk_advice_rule rule);
+/* What to do. */
+const char *ntk_advice_what(enum ntk_advice_rule rule);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: traces put together by hand in which one thing is wrong, and one in which nothing is; the number of the
+ * advice is the one that was put in.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/advice.h"
+#include "tests/support/hand_trace.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+
+struct answers {
+    struct ntk_program *program;
+    struct ntk_dependencies dependencies;
+    struct ntk_critical_path path;
+    struct ntk_idle_reasons idle;
+    struct ntk_cost_table costs;
+    struct ntk_dma_efficiency dma;
+    struct ntk_advice advice;
+};
+
+static void ask(struct hand_trace *h, const struct ntk_tensor_traffic *tensors,
+                const struct ntk_hbm_traffic *hbm, struct answers *a)
+{
+    hand_trace_end(h);
+    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
+    assert_int_equal(ntk_analysis_dependencies(a->program, &a->dependencies), 0);
+    assert_int_equal(ntk_analysis_critical_path(a->program, &a->dependencies, &a->path), 0);
+    assert_int_equal(ntk_analysis_idle_reasons(a->program, &a->dependencies, &a->idle), 0);
+    assert_int_equal(ntk_analysis_cost_table(a->program, &a->path, &a->costs), 0);
+    assert_int_equal(ntk_analysis_dma_efficiency(&h->trace, &a->dma), 0);
+    struct ntk_advice_input input = { a->program, &a->idle, &a->path, &a->costs,
+                                      &a->dma,    hbm,      tensors };
+    assert_int_equal(ntk_analysis_advice(&input, &a->advice), 0);
+    for (size_t i = 1; i < a->advice.count; i++) {
+        assert_true(a->advice.items[i - 1].share >= a->advice.items[i].share);
+    }
+}
+
+static void done(struct hand_trace *h, struct answers *a)
+{
+    ntk_advice_fini(&a->advice);
+    ntk_dma_efficiency_fini(&a->dma);
+    ntk_cost_table_fini(&a->costs);
+    ntk_idle_reasons_fini(&a->idle);
+    ntk_critical_path_fini(&a->path);
+    ntk_dependencies_fini(&a->dependencies);
+    ntk_program_destroy(a->program);
+    hand_trace_fini(h);
+}
+
+static const struct ntk_advice_item *find(const struct answers *a, enum ntk_advice_rule rule)
+{
+    for (size_t i = 0; i < a->advice.count; i++) {
+        if (a->advice.items[i].rule == rule) {
+            return &a->advice.items[i];
+        }
+    }
+    return NULL;
+}
+
+static void expect(const struct answers *a, enum ntk_advice_rule rule, double value,
+                   const char *text)
+{
+    const struct ntk_advice_item *item = find(a, rule);
+
+    if (!item) {
+        fail_msg("no advice %s", ntk_advice_id(rule));
+    } else if (fabs(item->value - value) > 1e-9 || !strstr(item->text, text)) {
+        fail_msg("%s: %.12g, \"%s\"", ntk_advice_id(rule), item->value, item->text);
+    }
+}
+
+/* Three engines share the path evenly and wait for nobody. */
+static void a_program_without_a_fault_gets_no_advice(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t pe = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    uint32_t act = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 1, 10);
+    uint32_t dve = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, 10, 1, NONE);
+    uint32_t busy = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+    uint32_t busy_too = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, pe, 0, 330);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, busy_too, 0, 300);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, act, 330, 660);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, busy, 0, 600);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, dve, 660, 1000);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 330);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SCALAR, 10, 1, 660);
+    ask(&h, NULL, NULL, &a);
+    assert_int_equal(a.advice.count, 0);
+    done(&h, &a);
+}
+
+/* PE works 200 ns, then waits 500 ns for a load on the path. */
+static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    copy.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPIO0", 20);
+    copy.done_semaphore = 20;
+    copy.done_value = 1;
+    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 4, NTK_DTYPE_FLOAT32);
+    copy.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 4, 4, NTK_DTYPE_FLOAT32);
+    uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
+    uint32_t before = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t after = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, load, 0, 50);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, before, 0, 200);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, after, 700, 1000);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
+    ask(&h, NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "65.0 % of the execution waits for DMA: 0.650 us in 1");
+    expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "qSyncIO0");
+    expect(&a, NTK_ADVICE_WAIT, 0.5,
+           "Tensor of core 0 works 50.0 % of the execution and waits 50.0 %");
+    assert_null(find(&a, NTK_ADVICE_PATH_ENGINE));
+    assert_int_equal(a.advice.items[0].rule, NTK_ADVICE_PATH_DMA);
+    done(&h, &a);
+}
+
+/* One engine does it all, with gaps between its instructions. */
+static void one_engine_and_its_latency(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t slot = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE);
+    for (int i = 0; i < 10; i++) {
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, slot, 100 * i, 100 * i + 70);
+    }
+    ask(&h, NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_PATH_ENGINE, 0.7, "70.0 % of the execution is the GpSimd engine");
+    expect(&a, NTK_ADVICE_PATH_LATENCY, 0.27, "27.0 % of the execution is latency between 9 steps");
+    done(&h, &a);
+}
+
+static void packets_spills_and_reloads(void **state)
+{
+    static struct ntk_ntff_queue queues[] = {
+        { .engine = 0, .queue = 1, .name = "qSPIO0" },
+        { .engine = 0, .queue = 2, .name = "qActSpillReload0" },
+    };
+    struct ntk_tensor_row rows[] = {
+        { .name = "x",
+          .kind = "input",
+          .size_bytes = 100,
+          .read_bytes = 250,
+          .read_count = 5,
+          .has_reload = true,
+          .reload_ratio = 2.5 },
+        { .name = "s",
+          .kind = "scratch",
+          .size_bytes = 100,
+          .read_bytes = 750,
+          .read_count = 5,
+          .has_reload = true,
+          .reload_ratio = 7.5 },
+    };
+    struct ntk_tensor_traffic tensors = { 2, rows };
+    struct ntk_hbm_traffic hbm = { true, 2000, 2000 };
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    h.subgraphs[0].queues = queues;
+    h.subgraphs[0].queue_count = 2;
+    hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 1024, 0, 100);
+    hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 4096, 100, 280); /* close to the full rate */
+    hand_trace_packet(&h, 0, 0, 2, NTK_TRACE_DMA_DATA, 2300, 300, 700);
+    ask(&h, &tensors, &hbm, &a);
+    expect(&a, NTK_ADVICE_SMALL_PACKETS, 0.5, "50.0 % of the packets of qSyncIO0 (1 of 2)");
+    expect(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.25, "qScalarSpillReload0 moved 25.0 %");
+    expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5 % of the bytes of device memory (2.2KB)");
+    expect(&a, NTK_ADVICE_RELOAD, 2.5, "input x is read 2.50 times");
+    /* A quarter of the bytes, in the 680 ns of DMA. */
+    assert_true(fabs(find(&a, NTK_ADVICE_RELOAD)->share - 0.25 * 0.68) < 1e-9);
+    done(&h, &a);
+}
+
+static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
+{
+    struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 0, 1, 0 };
+    struct ntk_trace_throttle throttle = { 600 * NTK_TRACE_PS_PER_NS, 1, 4, 8 };
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
+    h.subgraphs[0].insertions = &inserted;
+    h.subgraphs[0].insertion_count = 1;
+    h.cores[0].throttles = &throttle;
+    h.cores[0].throttle_count = 1;
+    uint32_t runtime = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t own = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t other = hand_trace_nop(&h, 1, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, runtime, 0, 700);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, own, 700, 1000);
+    hand_trace_run(&h, 1, NTK_ISA_ENGINE_PE, other, 0, 100);
+    ask(&h, NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_RUNTIME, 0.7, "70.0 % of the execution is what the runtime");
+    expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 has nothing to do for 90.0 %");
+    expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was held back for 40.0 %");
+    assert_null(
+        find(&a, NTK_ADVICE_PATH_ENGINE)); /* what the runtime does is no work of an engine */
+    done(&h, &a);
+}
+
+static void transposes_and_half_empty_products(void **state)
+{
+    static const uint8_t product[64] = { [0] = 0x02, [1] = 0x10, [26] = 64, [28] = 1, [30] = 1 };
+    static const uint8_t turn[64] = {
+        [0] = 0x02, [1] = 0x10, [26] = 16, [28] = 1, [30] = 1, [34] = 1
+    };
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t p = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
+    uint32_t t = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, turn);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, p, 0, 100);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, t, 100, 200);
+    ask(&h, NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_TRANSPOSES, 0.2, "20.0 % of the operations of the tensor engine");
+    expect(&a, NTK_ADVICE_TENSOR_RATE, 64 / (200 * 2.4), "the tensor engine does 13.3 %");
+    done(&h, &a);
+}
+
+static void every_rule_says_what_to_do(void **state)
+{
+    (void)state;
+    for (unsigned r = 0; r < NTK_ADVICE_RULE_COUNT; r++) {
+        assert_true(strlen(ntk_advice_id(r)) > 0);
+        assert_true(ntk_advice_threshold(r) > 0);
+        assert_true(strlen(ntk_advice_measured(r)) > 0);
+        assert_true(strlen(ntk_advice_what(r)) > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_without_a_fault_gets_no_advice),
+        cmocka_unit_test(dma_on_the_path_and_the_engine_that_waits_for_it),
+        cmocka_unit_test(one_engine_and_its_latency),
+        cmocka_unit_test(packets_spills_and_reloads),
+        cmocka_unit_test(cores_that_idle_runtimes_that_take_long_and_throttling),
+        cmocka_unit_test(transposes_and_half_empty_products),
+        cmocka_unit_test(every_rule_says_what_to_do),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
