@@ -94,7 +94,8 @@ class Browser:
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def scheme(self, value):
-        self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': value}])
+        self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': value},
+                                                      {'name': 'prefers-reduced-motion', 'value': 'reduce'}])
 
     def key(self, key, code=None):
         codes = {'Tab': 9, 'Enter': 13, 'Escape': 27, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40, 'Home': 36, 'End': 35}

@@ -142,6 +142,8 @@ def picture(browser, name, width, height, scheme):
     browser.scheme(scheme)
     browser.wait_for(f"document.documentElement.dataset.theme === '{scheme}'")
     equal('scrolls sideways', browser.evaluate('document.documentElement.scrollWidth > window.innerWidth'), False)
+    equal('flows over', browser.evaluate("[...document.querySelectorAll('#tiles > div, .hbm, .hbm p, #core td:last-child')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"), [])
+    equal('collides', browser.evaluate("[...document.querySelectorAll('.hbm p')].filter((p) => p.children.length > 1 && p.lastElementChild.getBoundingClientRect().left < p.firstElementChild.getBoundingClientRect().right + 4 && p.lastElementChild.getBoundingClientRect().top < p.firstElementChild.getBoundingClientRect().bottom - 2).length"), 0)
     if folder:
         browser.screenshot(os.path.join(folder, f'page-{name}.png'))
 

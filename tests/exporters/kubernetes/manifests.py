@@ -1,7 +1,10 @@
-"""The example manifests: what they ask for is little, hangs together, and neuron-monitor understands it.
+"""The example manifests and the Dockerfile: what they ask for is little, hangs together, and neuron-monitor understands it.
 
-manifests.py FOLDER HELP: HELP is the output of neuron-monitor --help. Exits with 77 without PyYAML.
+manifests.py HELP FOLDER...: HELP is the output of neuron-monitor --help. What is wrong with a folder is a line of
+standard output, "FOLDER: good" when nothing is. Exits with 77 without PyYAML; without jsonschema the schema
+beside this file is not looked at, which is said.
 """
+import json
 import pathlib
 import re
 import sys
@@ -11,14 +14,59 @@ try:
 except ImportError:
     sys.exit(77)
 
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
 # The one folder of the host that may be written to.
 WRITABLE = {"/dev/shm/neuron"}
 CAPABILITIES = {"DAC_READ_SEARCH"}
 
 
+class Complaint(Exception):
+    pass
+
+
 def check(condition, text):
     if not condition:
-        sys.exit(f"manifests: {text}")
+        raise Complaint(text)
+
+
+def check_schema(path, document, validator):
+    problems = sorted(validator.iter_errors(document), key=lambda error: len(error.absolute_path))
+    for problem in problems:
+        # Of the kinds that it may be, the one that it says it is.
+        inner = [e for e in problem.context or [] if not ({"kind", "apiVersion"} & set(e.absolute_path))]
+        worst = max(inner, key=lambda error: len(error.absolute_path), default=problem)
+        place = ".".join(map(str, worst.absolute_path))
+        check(False, f"{path.name}: {document.get('kind')} {place}: {worst.message[:200]}")
+
+
+def instructions(text):
+    """Of a Dockerfile: (word, rest), lines that go on put together."""
+    text = re.sub(r"\\\n", " ", re.sub(r"(?m)^\s*#.*\n", "", text))
+    return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
+
+
+def check_dockerfile(path, images, port):
+    steps = instructions(path.read_text())
+    known = {"FROM", "WORKDIR", "COPY", "RUN", "USER", "EXPOSE", "CMD"}
+    for word, rest in steps:
+        check(word in known, f"{path.name}: {word} is not expected")
+        if word == "FROM":
+            check(re.match(r"\S+:[0-9]", rest) and ":latest" not in rest, f"{path.name}: {rest} may be any image")
+        if word == "RUN" and "apt-get" in rest:
+            check("--no-install-recommends" in rest, f"{path.name}: installs what is only recommended")
+            check("rm -rf /var/lib/apt/lists/*" in rest, f"{path.name}: keeps lists of packages")
+    last = max(i for i, step in enumerate(steps) if step[0] == "FROM")
+    check(last > 0, f"{path.name}: what builds it is in the image")
+    users = [rest for word, rest in steps[last:] if word == "USER"]
+    check(users and users[-1].split(":")[0] not in ("0", "root"), f"{path.name}: runs as root by default")
+    check(("EXPOSE", str(port)) in steps, f"{path.name}: another port")
+    check(json.loads(steps[-1][1])[0] == "neuron-monitor", f"{path.name}: starts something else")
+    tag = re.search(r"docker build -t (\S+)", path.read_text()).group(1)
+    check(images == {tag}, f"the manifests name {images}, the Dockerfile makes {tag}")
 
 
 def check_container(container, volumes, options):
@@ -38,13 +86,12 @@ def check_container(container, volumes, options):
         check(argument.split("=")[0] in options, f"{name}: neuron-monitor has no option {argument}")
 
 
-def main():
-    folder, help_file = map(pathlib.Path, sys.argv[1:])
-    options = set(re.findall(r"--[a-z0-9.-]+", help_file.read_text()))
-    check("--quiet" in options, "the help text has no options")
+def check_folder(folder, options, validator):
     found = {}
     for path in sorted(folder.glob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
+            if validator:
+                check_schema(path, document, validator)
             check(document["apiVersion"] and document["metadata"]["name"], f"{path} names nothing")
             found[document["kind"]] = document
     kinds = {"Namespace", "DaemonSet", "Service", "ServiceMonitor", "PodMonitor"}
@@ -63,6 +110,8 @@ def main():
 
     agent = pod["containers"][0]
     port = agent["ports"][0]
+    images = {container["image"] for container in pod["initContainers"] + pod["containers"]}
+    check_dockerfile(folder / "Dockerfile", images, port["containerPort"])
     check(f"--prometheus=:{port['containerPort']}" in agent["args"], "it listens elsewhere")
     mounts = {mount["mountPath"]: volumes[mount["name"]]["hostPath"]["path"] for mount in agent["volumeMounts"]}
     root = next(argument for argument in agent["args"] if argument.startswith("--host-root=")).split("=")[1]
@@ -90,6 +139,24 @@ def main():
             kind == "Namespace" or document["metadata"]["namespace"] == found["Namespace"]["metadata"]["name"],
             f"{kind} is in another namespace",
         )
+
+
+def main():
+    options = set(re.findall(r"--[a-z0-9.-]+", pathlib.Path(sys.argv[1]).read_text()))
+    check("--quiet" in options, "the help text has no options")
+    validator = None
+    if jsonschema:
+        schema = json.loads(pathlib.Path(__file__).with_name("manifest.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+    else:
+        print("no jsonschema, so no schema is looked at")
+    for folder in sys.argv[2:]:
+        try:
+            check_folder(pathlib.Path(folder), options, validator)
+            print(f"{folder}: good")
+        except Complaint as complaint:
+            print(f"{folder}: {complaint}")
 
 
 if __name__ == "__main__":

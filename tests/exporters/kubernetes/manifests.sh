@@ -5,17 +5,18 @@
 needs python3
 here=$NTK_SOURCE_DIR/tests/exporters/kubernetes
 folder=$NTK_SOURCE_DIR/exporters/kubernetes
-python=$(for each in python3 /usr/bin/python3; do "$each" -c 'import yaml' 2>/dev/null && echo "$each" && break; done) || exit 77
+python=$(for modules in 'yaml, jsonschema' yaml; do
+    for each in python3 /usr/bin/python3; do "$each" -c "import $modules" 2>/dev/null && echo "$each" && exit; done
+done; exit 1) || exit 77
 
 neuron-monitor --help >help
-"$python" "$here/manifests.py" "$folder" help
-
 # spoilt SED WORDS: the manifests after the edit are refused with the words.
+count=0
 spoilt() {
-    rm -rf spoilt && mkdir spoilt && cp "$folder"/*.yaml spoilt
-    sed -i "$1" spoilt/*.yaml
-    "$python" "$here/manifests.py" spoilt help 2>spoilt.err && fail "nobody noticed $1"
-    grep -q "$2" spoilt.err || fail "$1 is called $(cat spoilt.err)"
+    count=$((count + 1))
+    mkdir "spoilt.$count" && cp "$folder"/*.yaml "$folder/Dockerfile" "spoilt.$count"
+    sed -i "$1" "spoilt.$count"/*
+    printf '%s\t%s\n' "$1" "$2" >>expected
 }
 spoilt 's/privileged: false/privileged: true/' 'is privileged'
 spoilt 's/add: \[DAC_READ_SEARCH\]/add: [SYS_ADMIN]/' 'adds capabilities'
@@ -24,6 +25,32 @@ spoilt 's/--zero-fill/--zerofill/' 'no option --zerofill'
 spoilt 's/:8000$/:9000/' 'listens elsewhere'
 spoilt 's/automountServiceAccountToken: false/hostPID: true/' 'hostPID'
 spoilt 's/honorLabels: true/honorLabels: false/' 'lets labels be renamed'
+
+spoilt 's/^USER 65534.*/USER root/' 'runs as root by default'
+spoilt 's/^FROM debian:12-slim$/FROM debian:latest/' 'may be any image'
+spoilt 's/--no-install-recommends//' 'only recommended'
+spoilt 's/^EXPOSE 8000/EXPOSE 80/' 'another port'
+spoilt 's/image: neuron-toolkit:latest/image: other/' 'the Dockerfile makes neuron-toolkit:latest'
+# What only a schema notices.
+if "$python" -c 'import jsonschema' 2>/dev/null; then
+    spoilt 's/readOnlyRootFilesystem:/readOnlyRootFileSystem:/' "DaemonSet spec.template.spec.*readOnlyRootFileSystem"
+    spoilt 's/containerPort: 8000/containerPort: "8000"/' "DaemonSet spec.template.spec.containers.0.ports.0.containerPort"
+    spoilt 's/operator: Exists/operator: Exist/' "tolerations.0.operator: 'Exist' is not one of"
+    spoilt 's/interval: 15s/interval: 15 s/' "interval"
+    spoilt 's/memory: 64Mi/memory: 64MB/' "requests.memory"
+    spoilt 's/type: DirectoryOrCreate/type: DirOrCreate/' "hostPath.type"
+    spoilt 's/    - name: metrics/    - nome: metrics/' "nome"
+    spoilt 's/podMetricsEndpoints/podMetricEndpoints/' "PodMonitor"
+    spoilt 's#monitoring.coreos.com/v1#monitoring.coreos.com/v2#' "Monitor"
+fi
+
+"$python" "$here/manifests.py" help "$folder" spoilt.* >said
+greps -Fx "$folder: good" <said || fail "$(head -2 said)"
+number=0
+while IFS=$'\t' read -r edit words; do
+    number=$((number + 1))
+    grep "^spoilt.$number: " said | greps -e "$words" || fail "after $edit: $(grep "^spoilt.$number: " said)"
+done <expected
 
 if command -v kubeconform >/dev/null && [ -n "${NTK_KUBE_SCHEMAS:-}" ]; then
     kubeconform -strict -schema-location "$NTK_KUBE_SCHEMAS" "$folder"/*.yaml

@@ -323,6 +323,7 @@ static void test_power_cut(void **state)
     put(f, "b");
     put(f, "c");
     assert_true(test_wait_until(is_safe, &all, 30));
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 3); /* none of them twice */
     char *copy = test_scratch_path(f->folder, "after");
     assert_int_equal(mkdir(copy, 0700), 0);
     test_power_cut_make(copy);
@@ -364,6 +365,25 @@ static void send_three_times(struct fixture *f)
     f->outbox = NULL;
 }
 
+static int was_tried_often(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    return atomic_load(&f->peer.send_count) >= 40;
+}
+
+/* Were they to double for ever, the fortieth sending would come after centuries. */
+static void test_pauses_are_bounded(void **state)
+{
+    struct fixture *f = *state;
+
+    f->options.pause_min_ns = f->options.pause_max_ns = NTK_NS_PER_MS;
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    create(f);
+    put(f, "a");
+    assert_true(test_wait_until(was_tried_often, f, 30));
+}
+
 /* Lower bounds only: a slow machine waits longer. Pauses vary by an eighth. */
 static void test_pauses_grow(void **state)
 {
@@ -386,6 +406,32 @@ static void test_the_peer_says_when(void **state)
     assert_true(f->peer.sent_at_ns[2] - f->peer.sent_at_ns[1] >= 40 * NTK_NS_PER_MS);
 }
 
+/* A peer that is content with less than the outbox has in mind does not make it hurry. */
+static void test_the_peer_may_not_hurry(void **state)
+{
+    struct fixture *f = *state;
+
+    f->peer.retry_after_ns = 1;
+    f->options.pause_min_ns = f->options.pause_max_ns = 20 * NTK_NS_PER_MS;
+    send_three_times(f);
+    assert_true(f->peer.sent_at_ns[1] - f->peer.sent_at_ns[0] >= 17 * NTK_NS_PER_MS);
+    assert_true(f->peer.sent_at_ns[2] - f->peer.sent_at_ns[1] >= 17 * NTK_NS_PER_MS);
+}
+
+static void test_a_message_may_be_too_long(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+    struct ntk_buf buf = { 0 };
+
+    create(f);
+    assert_non_null(ntk_buf_extend(&buf, NTK_OUTBOX_MESSAGE_BYTES_MAX + 1));
+    assert_int_equal(ntk_outbox_put(f->outbox, &buf, 7, &err), -EMSGSIZE);
+    assert_string_equal(err.text, "peer: a message is too long, 7 items are lost");
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 7);
+    assert_int_equal(atomic_load(&f->peer.send_count), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +447,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pauses_grow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_peer_says_when, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_peer_may_not_hurry, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pauses_are_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_message_may_be_too_long, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

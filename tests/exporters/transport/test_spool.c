@@ -129,6 +129,10 @@ static void test_bound(void **state)
     assert_int_equal(ntk_spool_put(f->spool, kilobyte, 1024, 8, &lost, &err), 0);
     assert_int_equal(lost, 1);
     assert_int_equal(ntk_spool_item_count(f->spool), 14);
+    /* 3 of 1056 bytes leave 928: with its header this one has no room, without it would. */
+    assert_int_equal(ntk_spool_put(f->spool, kilobyte, 928 - 16, 8, &lost, &err), 0);
+    assert_int_equal(lost, 2);
+    assert_int_equal(ntk_spool_item_count(f->spool), 20);
     assert_int_equal(ntk_spool_put(f->spool, kilobyte, 1025, 1, &lost, &err), -EMSGSIZE);
 }
 
@@ -186,6 +190,28 @@ static void test_damage(void **state)
             ntk_buf_fini(&buf);
         }
     }
+}
+
+/* A file that goes on behind what it says it holds. */
+static void test_more_than_it_says(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf buf = { 0 };
+    struct ntk_spool_message message;
+    uint64_t damaged = 0;
+    char name[64];
+
+    put(f, "a", 1);
+    snprintf(name, sizeof name, "%020llu.msg", 1ULL << 40);
+    char *path = test_scratch_path(f->path, name);
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fputc('b', file);
+    fclose(file);
+    free(path);
+    assert_int_equal(ntk_spool_first(f->spool, &buf, &message, &damaged), 0);
+    assert_int_equal(damaged, 1);
+    ntk_buf_fini(&buf);
 }
 
 static void test_foreign_files(void **state)
@@ -311,7 +337,8 @@ static void test_power_cut(void **state)
     put(f, "d", 4);
     assert_first(f, "a", 1);
     assert_int_equal(ntk_spool_sync_begin(f->spool, &numbers), 0);
-    put(f, "e", 5); /* while the disk writes */
+    assert_int_equal(numbers.count, 1); /* "d" alone: the others are safe */
+    put(f, "e", 5);                     /* while the disk writes */
     assert_int_equal(ntk_spool_sync_end(f->spool, &numbers, &err), 0);
     assert_true(ntk_spool_has_changes(f->spool));
     assert_first(f, "b", 2);
@@ -349,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_more_than_it_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_plain_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sent_while_pushed_out, set_up, tear_down),
