@@ -33,6 +33,9 @@ struct ntk_profile {
 /* neff_path may be NULL. Warnings about the files go to stderr; progress too, after two seconds.
  * 0, or 1 with the sentence printed. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
+/* The files alone: trace is NULL. */
+int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
+                           struct ntk_profile *out_profile);
 void ntk_profile_close(struct ntk_profile *profile);
 
 /* The folders of inspections below a folder. */

@@ -24,10 +24,10 @@ static void show_progress(double share, void *ctx)
     ntk_progress_show(ctx, share);
 }
 
-int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile)
+int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
+                           struct ntk_profile *out_profile)
 {
     struct ntk_profile profile = { 0 };
-    struct ntk_progress progress;
     struct ntk_err err = { 0 };
     int ret = ntk_ntff_open(ntff_path, &profile.ntff, &err);
 
@@ -36,21 +36,41 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
         if (ret < 0 && !strstr(err.text, neff_path)) {
             ntk_err_prefix(&err, "%s", neff_path);
         }
-    }
-    if (ret == 0) {
-        profile.is_incomplete = profile.ntff->warning_count > 0;
-        for (size_t i = 0; i < profile.ntff->warning_count; i++) {
-            fprintf(stderr, "neuron-profile: %s: %s\n", ntff_path, profile.ntff->warnings[i]);
-        }
-        ntk_progress_begin(&progress, "reading records");
-        ret = ntk_trace_create_from_ntff(profile.ntff, profile.neff, show_progress, &progress,
-                                         &profile.trace, &err);
-        ntk_progress_end(&progress);
-        if (ret < 0) {
-            ntk_err_prefix(&err, "%s", ntff_path);
+        if (ret == 0) {
+            ret = ntk_ntff_check_neff(profile.ntff, profile.neff->header.uuid, &err);
+            if (ret < 0) {
+                ntk_err_prefix(&err, "%s", ntff_path);
+            }
         }
     }
     if (ret < 0) {
+        ntk_profile_close(&profile);
+        return ntk_profile_fail(&err);
+    }
+    profile.is_incomplete = profile.ntff->warning_count > 0;
+    for (size_t i = 0; i < profile.ntff->warning_count; i++) {
+        fprintf(stderr, "neuron-profile: %s: %s\n", ntff_path, profile.ntff->warnings[i]);
+    }
+    *out_profile = profile;
+    return 0;
+}
+
+int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile)
+{
+    struct ntk_profile profile;
+    struct ntk_progress progress;
+    struct ntk_err err = { 0 };
+    int code = ntk_profile_open_files(ntff_path, neff_path, &profile);
+
+    if (code) {
+        return code;
+    }
+    ntk_progress_begin(&progress, "reading records");
+    int ret = ntk_trace_create_from_ntff(profile.ntff, profile.neff, show_progress, &progress,
+                                         &profile.trace, &err);
+    ntk_progress_end(&progress);
+    if (ret < 0) {
+        ntk_err_prefix(&err, "%s", ntff_path);
         ntk_profile_close(&profile);
         return ntk_profile_fail(&err);
     }

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_show_session - what a capture file holds: a row per core, a row per engine and opcode. */
+/*
+ * cmd_show_session - what a capture file holds: a row per core, a row per engine and opcode; on request
+ * every instruction and every record.
+ */
 #include <errno.h>
 
 #include "profiler/cmd.h"
 #include "profiler/output/output.h"
+#include "profiler/output/output_records.h"
 #include "shared/base/opt.h"
 
 static const char *arg_session;
 static const char *arg_neff;
 static const char *arg_folder;
 static bool arg_json;
+static bool arg_instructions;
+static bool arg_trace;
+static bool arg_dma;
+static bool arg_errors;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
@@ -18,6 +26,13 @@ static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "check that it is a capture of this NEFF" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON" },
+    { 'i', "show-instructions", NULL, NTK_OPT_FLAG, &arg_instructions,
+      "instead: each instruction of the execution" },
+    { 0, "show-trace", NULL, NTK_OPT_FLAG, &arg_trace,
+      "instead: the records of instructions, semaphores, throttling, as in the file" },
+    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "instead: the records of DMA" },
+    { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors,
+      "instead: the error records, whose bytes nobody can explain yet" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -29,12 +44,34 @@ static const struct ntk_opt_program program = {
     .options = options,
 };
 
+/* Exit code. */
+static int list(const struct ntk_profile *profile)
+{
+    unsigned what = (arg_trace ? NTK_RECORDS_TRACE : 0) | (arg_dma ? NTK_RECORDS_DMA : 0) |
+                    (arg_errors ? NTK_RECORDS_ERRORS : 0);
+    struct ntk_sink sink = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = ntk_sink_open(&sink, "-", &err);
+
+    if (ret == 0 && arg_instructions) {
+        ret = ntk_output_instructions(profile->trace, &sink);
+    }
+    if (ret == 0 && what) {
+        ret = ntk_output_records(profile->ntff, what, &sink);
+    }
+    if (ret < 0 && !sink.failed) {
+        sink.failed = ret;
+    }
+    return ntk_sink_commit(&sink, &err) < 0 ? ntk_profile_fail(&err) : 0;
+}
+
 int ntk_cmd_show_session(int argc, char **argv)
 {
     struct ntk_profile profile = { 0 };
     struct ntk_opcode_table opcodes = { 0 };
     struct ntk_buf text = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
+    bool is_list = arg_instructions || arg_trace || arg_dma || arg_errors;
     int code;
 
     if (first < 0) {
@@ -53,8 +90,19 @@ int ntk_cmd_show_session(int argc, char **argv)
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
     }
-    code = ntk_profile_open(arg_session, arg_neff, &profile);
+    if (is_list && arg_json) {
+        return ntk_opt_usage_error(&program,
+                                   "-j tells no single records; view --output-format json does");
+    }
+    code = is_list && !arg_instructions ? ntk_profile_open_files(arg_session, arg_neff, &profile)
+                                        : ntk_profile_open(arg_session, arg_neff, &profile);
     if (code) {
+        return code;
+    }
+    if (is_list) {
+        code = list(&profile);
+        code = code ? code : profile.is_incomplete;
+        ntk_profile_close(&profile);
         return code;
     }
     if (ntk_analysis_opcode_table(profile.trace, &opcodes) < 0) {

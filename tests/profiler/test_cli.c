@@ -158,6 +158,37 @@ static void a_cut_capture_is_shown_with_a_warning(void **state)
     test_run_fini(&run);
 }
 
+static void single_instructions_and_records_are_listed(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run run = RUN(f, "show-session", "-s", f->sample, "-i");
+
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.out, "OPCODE\n0     Tensor         0               0              1"
+                                    "            0  NOTIFY\n"));
+    assert_non_null(strstr(run.out, "0     Tensor         1           10000          20000"
+                                    "           12  MATMUL\n"));
+    test_run_fini(&run);
+    run = RUN(f, "show-session", "-s", f->sample, "--show-trace");
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.out, "  CHANGE          GpSimd   semaphore 3 sem_inc = 1\n"));
+    assert_non_null(
+        strstr(run.out, "  CHANGE          DMA      semaphore 4 sem_wr_imm = 7 (bit 30)\n"));
+    assert_non_null(strstr(run.out, "  THROTTLE        type 1, limit 4/8\n"));
+    assert_null(strstr(run.out, "M2S_SOP"));
+    test_run_fini(&run);
+    run = RUN(f, "show-session", "-s", f->sample, "--show-dma", "-e", "-n", f->neff);
+    assert_int_equal(run.exit_code, 1); /* another NEFF */
+    test_run_fini(&run);
+    run = RUN(f, "show-session", "-s", f->sample, "--show-dma", "-e");
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.out, "  M2S_SOP         Q0-E64\n"));
+    assert_non_null(strstr(run.out, "  S2M_EOP         Q0-E64  512 bytes, crc 0x5555\n"));
+    assert_null(strstr(run.out, "CHANGE"));
+    test_run_fini(&run);
+    expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "tells no single records");
+}
+
 static void output_goes_to_the_file_that_is_named(void **state)
 {
     struct fixture *f = *state;
@@ -367,6 +398,7 @@ int main(void)
         TEST(help_is_on_stdout),
         TEST(bad_files_are_one_sentence_and_exit_code_1),
         TEST(a_cut_capture_is_shown_with_a_warning),
+        TEST(single_instructions_and_records_are_listed),
         TEST(output_goes_to_the_file_that_is_named),
         TEST(a_neff_is_captured_and_read_back),
         TEST(a_pair_of_cores_is_one_capture_with_two_subgraphs),

@@ -1,11 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_ntff - any bytes as a capture: opened, paired, summarised, printed. */
+/*
+ * fuzz_ntff - any bytes as a capture: opened, paired, summarised, printed. Lists are sorted, and are the same
+ * when they do not fit in memory.
+ */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "profiler/output/output.h"
+#include "profiler/output/output_records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool is_true)
+{
+    if (!is_true) {
+        abort();
+    }
+}
+
+static void compare(const struct ntk_trace_core *a, const struct ntk_trace_core *b)
+{
+    require(a->instruction_count == b->instruction_count && a->packet_count == b->packet_count &&
+            a->event_count == b->event_count && a->throttle_count == b->throttle_count &&
+            a->unpaired == b->unpaired && a->outside_window == b->outside_window &&
+            a->end_ps == b->end_ps);
+    for (size_t i = 0; i < a->instruction_count; i++) {
+        require(a->instructions[i].start_ps == b->instructions[i].start_ps &&
+                a->instructions[i].end_ps == b->instructions[i].end_ps &&
+                a->instructions[i].slot == b->instructions[i].slot);
+        require(i == 0 || a->instructions[i - 1].start_ps <= a->instructions[i].start_ps);
+        require(a->instructions[i].start_ps <= a->instructions[i].end_ps);
+    }
+    for (size_t i = 0; i < a->packet_count; i++) {
+        require(a->packets[i].start_ps == b->packets[i].start_ps &&
+                a->packets[i].end_ps == b->packets[i].end_ps);
+        require(i == 0 || a->packets[i - 1].start_ps <= a->packets[i].start_ps);
+        require(a->packets[i].start_ps <= a->packets[i].end_ps);
+    }
+    for (size_t i = 0; i < a->event_count; i++) {
+        require(a->events[i].time_ps == b->events[i].time_ps &&
+                a->events[i].value == b->events[i].value);
+        require(i == 0 || a->events[i - 1].time_ps <= a->events[i].time_ps);
+    }
+}
+
+static void compare_bounded(const struct ntk_ntff *ntff, const struct ntk_trace *trace)
+{
+    struct ntk_trace_options options = { .list_bytes = 1 };
+    struct ntk_trace *bounded = NULL;
+
+    if (ntk_trace_create(ntff, NULL, &options, &bounded, NULL) == 0) {
+        for (size_t c = 0; c < trace->core_count; c++) {
+            compare(&trace->cores[c], &bounded->cores[c]);
+        }
+        ntk_trace_destroy(bounded);
+    }
+}
+
+static void print_records(const struct ntk_trace *trace)
+{
+    struct ntk_sink sink = { 0 };
+
+    if (ntk_sink_open(&sink, "/dev/null", NULL) == 0) {
+        (void)ntk_output_instructions(trace, &sink);
+        (void)ntk_output_records(trace->ntff, NTK_RECORDS_ALL, &sink);
+        ntk_sink_abort(&sink);
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -36,6 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      core->instructions[i].slot);
             }
         }
+        compare_bounded(ntff, trace);
+        print_records(trace);
         ntk_trace_destroy(trace);
     }
     ntk_buf_fini(&text);

@@ -144,6 +144,42 @@ static void short_text_loses_its_line_break(void **state)
     free(path);
 }
 
+static void a_file_without_a_name_is_written_and_read_at_any_place(void **state)
+{
+    const char *folder = *state;
+    char buf[8] = { 0 };
+    struct ntk_err err = { 0 };
+    int fd = ntk_fs_open_unnamed(folder, &err);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ntk_fs_pwrite(fd, "world", 5, 6), 0);
+    assert_int_equal(ntk_fs_pwrite(fd, "hello ", 6, 0), 0);
+    assert_int_equal(ntk_fs_pread(fd, buf, 5, 6), 0);
+    assert_string_equal(buf, "world");
+    assert_int_equal(ntk_fs_pread(fd, buf, 6, 6), -EIO); /* the file ends before */
+    assert_int_equal(rmdir(folder), 0);                  /* nothing is in it */
+    assert_int_equal(mkdir(folder, 0700), 0);
+    close(fd);
+    assert_int_equal(ntk_fs_open_unnamed("/nonexistent", &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent"));
+}
+
+static void large_temporary_files_go_where_tmpdir_says(void **state)
+{
+    const char *folder = *state;
+    char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+
+    setenv("TMPDIR", folder, 1);
+    assert_string_equal(ntk_fs_temporary_folder(), folder);
+    unsetenv("TMPDIR");
+    assert_true(strcmp(ntk_fs_temporary_folder(), "/var/tmp") == 0 ||
+                strcmp(ntk_fs_temporary_folder(), "/tmp") == 0);
+    if (before) {
+        setenv("TMPDIR", before, 1);
+    }
+    free(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +192,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_disk_is_an_error_that_names_the_file, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(folders_are_made_and_removed_as_trees, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_file_without_a_name_is_written_and_read_at_any_place,
+                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(large_temporary_files_go_where_tmpdir_says, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(short_text_loses_its_line_break, make_scratch,
                                         remove_scratch),
