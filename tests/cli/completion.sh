@@ -48,7 +48,7 @@ subcommands() {
 }
 subcommands neuron-bench exec machine
 subcommands neuron-packager info unpack create example disasm asm
-subcommands neuron-profile capture view show-session inspect
+subcommands neuron-profile capture view analyze diff show-session inspect
 [ "$(ask neuron-bench exec --cores "")" = "" ] || fail "a value is no option"
 [ "$(ask neuron-bench exec --cores 0 --dur)" = --duration ] || fail "an option after a value"
 [ "$(ask neuron-monitor que)" = query ] || fail "neuron-monitor que<tab>"
