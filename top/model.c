@@ -142,12 +142,12 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
     const struct ntk_snapshot *snapshot = model->snapshot;
 
     if (runtime) {
-        return ntk_snapshot_logical_core(runtime->cores, runtime->core_count, model->lnc, logical,
-                                         out);
+        return ntk_snapshot_watched_logical_core(runtime->cores, runtime->core_count, model->lnc,
+                                                 logical, out);
     }
     if (snapshot->core_count > 0) {
-        return ntk_snapshot_logical_core(snapshot->cores, snapshot->core_count, model->lnc, logical,
-                                         out);
+        return ntk_snapshot_watched_logical_core(snapshot->cores, snapshot->core_count, model->lnc,
+                                                 logical, out);
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         if (find_core(model, &snapshot->runtimes[i], logical, out)) {

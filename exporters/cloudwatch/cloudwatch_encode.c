@@ -373,7 +373,8 @@ static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runt
         uint32_t number = runtime->cores[i].core / lnc;
         struct ntk_core_sample core;
         if ((i > 0 && runtime->cores[i - 1].core / lnc == number) ||
-            !ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, number, &core)) {
+            !ntk_snapshot_watched_logical_core(runtime->cores, runtime->core_count, lnc, number,
+                                               &core)) {
             continue;
         }
         if (core.has & NTK_CORE_HAS_BUSY) {

@@ -79,6 +79,7 @@ static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggreg
                 unwatched->counts[i] < period[i] ? unwatched->counts[i] : period[i];
         }
         ntk_aggregate_fill_core(out, unwatched->counts, no_total);
+        out->has = CORE_HAS_ALWAYS | (software ? CORE_HAS_SOFTWARE : 0u);
         out->total_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->total);
         if (software) {
             out->device_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->device);

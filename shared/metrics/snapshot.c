@@ -368,8 +368,43 @@ static void add_core(struct ntk_core_sample *into, const struct ntk_core_sample 
     }
 }
 
-bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
-                               uint32_t logical, struct ntk_core_sample *out)
+/* A part that claims to be more than the whole is a stream's nonsense. */
+static void drop_count(struct ntk_count *from, struct ntk_count part)
+{
+    from->period -= part.period < from->period ? part.period : from->period;
+}
+
+struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *core)
+{
+    const struct ntk_core_sample *part = core->unwatched;
+    struct ntk_core_sample watched = *core;
+
+    watched.unwatched = NULL;
+    if (!part) {
+        return watched;
+    }
+    drop_count(&watched.busy_ns, part->busy_ns);
+    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
+        drop_count(&watched.engine_busy_ns[i], part->engine_busy_ns[i]);
+    }
+    drop_count(&watched.flops, part->flops);
+    drop_count(&watched.effective_flops, part->effective_flops);
+    drop_count(&watched.hbm_bytes_read, part->hbm_bytes_read);
+    drop_count(&watched.hbm_bytes_written, part->hbm_bytes_written);
+    drop_count(&watched.dma_bytes, part->dma_bytes);
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        drop_count(&watched.outcome[i], part->outcome[i]);
+    }
+    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        drop_count(&watched.error_class[i], part->error_class[i]);
+    }
+    drop_count(&watched.host_to_device_bytes, part->host_to_device_bytes);
+    drop_count(&watched.device_to_host_bytes, part->device_to_host_bytes);
+    return watched;
+}
+
+static bool sum_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
+                             uint32_t logical, bool is_watched, struct ntk_core_sample *out)
 {
     bool found = false;
 
@@ -379,7 +414,8 @@ bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < core_count; i++) {
         if (cores[i].core / lnc == logical) {
-            add_core(out, &cores[i]);
+            const struct ntk_core_sample watched = ntk_snapshot_watched_core(&cores[i]);
+            add_core(out, is_watched ? &watched : &cores[i]);
             found = true;
         }
     }
@@ -392,6 +428,18 @@ bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_
         out->engine_busy_ns[i].total /= lnc;
     }
     return found;
+}
+
+bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
+                               uint32_t logical, struct ntk_core_sample *out)
+{
+    return sum_logical_core(cores, core_count, lnc, logical, false, out);
+}
+
+bool ntk_snapshot_watched_logical_core(const struct ntk_core_sample *cores, size_t core_count,
+                                       uint32_t lnc, uint32_t logical, struct ntk_core_sample *out)
+{
+    return sum_logical_core(cores, core_count, lnc, logical, true, out);
 }
 
 size_t ntk_snapshot_logical_list(const struct ntk_core_sample *cores, size_t core_count,

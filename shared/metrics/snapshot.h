@@ -182,8 +182,8 @@ struct ntk_core_sample {
     struct ntk_histogram total_latency;  /* of the period */
     struct ntk_histogram device_latency; /* of the period */
     /* In the first period of an agent that goes on from stored totals: what of the periods and histograms
-     * above ran before, while nobody watched. It counts, but is in no rate or share. NULL: nothing; not
-     * in a report. */
+     * above ran before, while nobody watched. It counts, but is in no rate or share. Its totals mean
+     * nothing; a report has no histograms of it. NULL: nothing. */
     const struct ntk_core_sample *unwatched;
 };
 
@@ -481,6 +481,12 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
  */
 bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
                                uint32_t logical, struct ntk_core_sample *out);
+/* A core without what nobody watched in the counts of its period: what rates and shares are made of. Its
+ * histograms stay. */
+struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *core);
+/* As ntk_snapshot_logical_core(), of watched cores. */
+bool ntk_snapshot_watched_logical_core(const struct ntk_core_sample *cores, size_t core_count,
+                                       uint32_t lnc, uint32_t logical, struct ntk_core_sample *out);
 /* How many logical cores have at least one physical core in cores[] (ascending); their numbers go to
  * out_logical (may be NULL), at most capacity. */
 size_t ntk_snapshot_logical_list(const struct ntk_core_sample *cores, size_t core_count,

@@ -34,6 +34,8 @@ static const struct report_field ext_fields[] = {
     REPORT_END,
 };
 #undef AT
+/* The rows that are counts of the period. */
+static const struct report_field *const ext_counts = &ext_fields[2];
 
 /* -- which cores -------------------------------------------------------------------------------- */
 
@@ -98,20 +100,6 @@ static double group_seconds(const struct ntk_snapshot *snapshot,
            (double)NTK_NS_PER_SECOND;
 }
 
-/* Takes what ran while nobody watched out of the counts that are shown as rates. */
-static void drop_unwatched(const struct ntk_runtime_sample *runtime, uint32_t lnc, uint32_t logical,
-                           struct ntk_core_sample *core)
-{
-    for (uint32_t i = 0; i < lnc; i++) {
-        const struct ntk_core_sample *part =
-            ntk_snapshot_find_core(runtime->cores, runtime->core_count, logical * lnc + i);
-        if (part && part->unwatched) {
-            core->flops.period -= part->unwatched->flops.period;
-            core->effective_flops.period -= part->unwatched->effective_flops.period;
-        }
-    }
-}
-
 static void key_rate(struct report_writer *w, const char *key, uint64_t count, double seconds)
 {
     double rate = seconds > 0 ? (double)count / seconds : 0;
@@ -128,8 +116,7 @@ static void write_core(struct report_writer *w, const struct ntk_runtime_sample 
     char version[24];
     char name[48];
 
-    ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, logical, &core);
-    drop_unwatched(runtime, lnc, logical, &core);
+    ntk_snapshot_watched_logical_core(runtime->cores, runtime->core_count, lnc, logical, &core);
     report_key_number(w, logical);
     ntk_json_object_begin(&w->json);
     ntk_json_key_double(&w->json, "neuroncore_utilization", core.utilization * 100);
@@ -257,9 +244,26 @@ void report_write_ext_cores(struct report_writer *w, const struct ntk_core_sampl
         report_key_number(w, cores[i].core);
         ntk_json_object_begin(&w->json);
         report_write_fields(w, ext_fields, &cores[i]);
+        if (cores[i].unwatched) {
+            ntk_json_key_object_begin(&w->json, "unwatched");
+            report_write_fields(w, ext_counts, cores[i].unwatched);
+            ntk_json_object_end(&w->json);
+        }
         ntk_json_object_end(&w->json);
     }
     ntk_json_object_end(&w->json);
+}
+
+static void read_unwatched(struct ntk_snapshot *snapshot, const json_t *object,
+                           struct ntk_core_sample *core)
+{
+    struct ntk_core_sample *part = object ? ntk_snapshot_alloc(snapshot, 1, sizeof *part) : NULL;
+
+    if (part) {
+        part->core = core->core;
+        report_read_fields(snapshot, object, ext_counts, part);
+        core->unwatched = part;
+    }
 }
 
 size_t report_read_ext_cores(struct ntk_snapshot *snapshot, const json_t *object,
@@ -281,7 +285,8 @@ size_t report_read_ext_cores(struct ntk_snapshot *snapshot, const json_t *object
         if (count < room && json_is_object(value) &&
             report_key_index(key, REPORT_CORES_MAX, &number)) {
             cores[count].core = number;
-            report_read_fields(snapshot, value, ext_fields, &cores[count++]);
+            report_read_fields(snapshot, value, ext_fields, &cores[count]);
+            read_unwatched(snapshot, report_get_object(value, "unwatched"), &cores[count++]);
         }
     }
     return drop_doubles(cores, count);

@@ -173,25 +173,8 @@ static struct ntk_core_sample take_watched(const struct ntk_core_sample *core,
                                            struct difference *difference)
 {
     const struct ntk_core_sample *part = core->unwatched;
-    struct ntk_core_sample watched = *core;
+    struct ntk_core_sample watched = ntk_snapshot_watched_core(core);
 
-    watched.busy_ns.period -= part->busy_ns.period;
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        watched.engine_busy_ns[i].period -= part->engine_busy_ns[i].period;
-    }
-    watched.flops.period -= part->flops.period;
-    watched.effective_flops.period -= part->effective_flops.period;
-    watched.hbm_bytes_read.period -= part->hbm_bytes_read.period;
-    watched.hbm_bytes_written.period -= part->hbm_bytes_written.period;
-    watched.dma_bytes.period -= part->dma_bytes.period;
-    watched.host_to_device_bytes.period -= part->host_to_device_bytes.period;
-    watched.device_to_host_bytes.period -= part->device_to_host_bytes.period;
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        watched.outcome[i].period -= part->outcome[i].period;
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        watched.error_class[i].period -= part->error_class[i].period;
-    }
     watched.total_latency = subtract_histogram(difference, &core->total_latency,
                                                &part->total_latency, difference->entries[0]);
     watched.device_latency = subtract_histogram(difference, &core->device_latency,

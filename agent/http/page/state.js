@@ -32,6 +32,10 @@ function remember(entry) {
   return [key, groups];
 }
 
+// Of the counts of a period what ran before the agent was there again, by outcome.
+const unwatchedOf = (ext, outcomes) => Object.values(ext.neuroncores ?? {}).reduce((all, core) =>
+  all + outcomes.reduce((sum, i) => sum + (core.unwatched?.execution_summary?.[i] ?? 0), 0), 0);
+
 function runtimeOf(entry, groups) {
   const ext = groups.neuron_ext ?? {};
   const stats = groups.execution_stats;
@@ -50,8 +54,8 @@ function runtimeOf(entry, groups) {
     period,
     completed,
     failed,
-    rate: period ? completed / period : null,
-    failureRate: period ? failed / period : null,
+    rate: period ? (completed - unwatchedOf(ext, [0])) / period : null,
+    failureRate: period ? (failed - unwatchedOf(ext, [1, 2, 3, 4, 5])) / period : null,
     errors: stats?.error_summary,
     latency: stats?.latency_stats,
     totalHistogram: ext.total_latency,
@@ -84,10 +88,12 @@ function addCores(runtime) {
     core.physical.push(Number(index));
     for (const [name] of ENGINES) {
       if (physical.engines?.[name] === undefined) continue;
-      core.engines[name] = (core.engines[name] ?? 0) + physical.engines[name] / (period * 1e7) / runtime.lnc;
+      const busy = physical.engines[name] - (physical.unwatched?.engines?.[name] ?? 0);
+      core.engines[name] = (core.engines[name] ?? 0) + busy / (period * 1e7) / runtime.lnc;
     }
-    core.read = (core.read ?? 0) + (physical.hbm_bytes_read ?? 0) / period;
-    core.written = (core.written ?? 0) + (physical.hbm_bytes_written ?? 0) / period;
+    const watched = (name) => (physical[name] ?? 0) - (physical.unwatched?.[name] ?? 0);
+    core.read = (core.read ?? 0) + watched('hbm_bytes_read') / period;
+    core.written = (core.written ?? 0) + watched('hbm_bytes_written') / period;
     core.inFlight = (core.inFlight ?? 0) + (physical.in_flight ?? 0);
   }
 }

@@ -161,6 +161,34 @@ static void a_logical_core_has_mean_times_and_summed_counts(void **state)
 }
 
 /* Method: 2^category bytes in each category, so that a sum tells its parts. */
+static void a_watched_core_has_no_more_than_was_watched(void **state)
+{
+    const struct ntk_core_sample part = { .busy_ns = { 200, 0 },
+                                          .flops = { 1000, 0 }, /* more than the whole */
+                                          .outcome[NTK_OUTCOME_COMPLETED] = { 4, 0 } };
+    struct ntk_core_sample cores[2] = {
+        { .core = 6,
+          .busy_ns = { 210, 2100 },
+          .flops = { 10, 100 },
+          .outcome[NTK_OUTCOME_COMPLETED] = { 5, 50 },
+          .unwatched = &part },
+        { .core = 7, .busy_ns = { 630, 6300 }, .flops = { 30, 300 } },
+    };
+    struct ntk_core_sample out;
+
+    (void)state;
+    assert_true(ntk_snapshot_watched_logical_core(cores, 2, 2, 3, &out));
+    assert_int_equal(out.busy_ns.period, 320);
+    assert_int_equal(out.busy_ns.total, 4200);
+    assert_int_equal(out.flops.period, 30);
+    assert_int_equal(out.outcome[NTK_OUTCOME_COMPLETED].period, 1);
+    assert_int_equal(out.outcome[NTK_OUTCOME_COMPLETED].total, 50);
+    assert_null(out.unwatched);
+    assert_true(ntk_snapshot_logical_core(cores, 2, 2, 3, &out));
+    assert_int_equal(out.flops.period, 40);
+    assert_null(out.unwatched);
+}
+
 static void vendor_groups_are_sums_that_lose_nothing(void **state)
 {
     struct ntk_memory_sample rows[NTK_MEMORY_CATEGORY_COUNT];
@@ -248,6 +276,7 @@ int main(void)
         cmocka_unit_test(texts_are_never_null),
         cmocka_unit_test(holders_on_several_threads_each_drop_it_once),
         cmocka_unit_test(a_logical_core_has_mean_times_and_summed_counts),
+        cmocka_unit_test(a_watched_core_has_no_more_than_was_watched),
         cmocka_unit_test(vendor_groups_are_sums_that_lose_nothing),
         cmocka_unit_test(shares_and_rates_need_a_period_and_never_exceed_one),
         cmocka_unit_test(machines_have_the_figures_of_the_catalogue),

@@ -125,6 +125,42 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+/* Method: 30 of 45 GFLOP of the period ran before the agent was there; a rate is of the other 15. */
+static void what_nobody_watched_comes_back_and_is_in_no_rate(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_core_sample *part = ntk_snapshot_alloc(snapshot, 1, sizeof *part);
+    const struct ntk_report_options options = { 0 };
+    struct ntk_snapshot *back = NULL;
+    struct ntk_buf line = { 0 };
+    struct ntk_core_sample *core = &snapshot->runtimes[0].cores[0];
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    snapshot->period_ns = 1000000000;
+    core->has |= NTK_CORE_HAS_FLOPS;
+    core->flops.period = 45000000000;
+    part->has = NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EXECUTIONS;
+    part->flops.period = 30000000000;
+    part->outcome[NTK_OUTCOME_COMPLETED].period = 7;
+    core->unwatched = part;
+    assert_int_equal(ntk_report_write(snapshot, &options, &line, NULL), 0);
+    assert_non_null(strstr(ntk_buf_text_get(&line), "\"flops\":15000000000"));
+    assert_int_equal(ntk_report_read(ntk_buf_text_get(&line), line.bytes_count, &back, &err), 0);
+    for (size_t i = 0; i < back->runtime_count; i++) {
+        if (back->runtimes[i].start_time == snapshot->runtimes[0].start_time) {
+            const struct ntk_core_sample *read = &back->runtimes[i].cores[0];
+            assert_int_equal(read->flops.period, 45000000000);
+            assert_int_equal(read->unwatched->flops.period, 30000000000);
+            assert_int_equal(read->unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 7);
+            assert_null(back->runtimes[i].cores[1].unwatched);
+        }
+    }
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+    ntk_buf_fini(&line);
+}
+
 static void the_vendor_form_gives_what_it_holds(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(2);
@@ -276,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_reads_back_to_the_same_line),
         cmocka_unit_test(the_parts_that_the_vendor_has_no_key_for_come_back),
+        cmocka_unit_test(what_nobody_watched_comes_back_and_is_in_no_rate),
         cmocka_unit_test(the_vendor_form_gives_what_it_holds),
         cmocka_unit_test(a_group_with_an_error_has_no_numbers),
         cmocka_unit_test(what_is_no_report_is_refused_with_a_sentence),
