@@ -114,6 +114,7 @@ struct run {
     uint64_t next_ns; /* when the source is asked again */
     uint64_t delay_ns;
     bool is_frozen; /* what comes is not shown */
+    bool reads_events;
 };
 
 /* Blocks the signals that end or resize us, so that they arrive between two frames. */
@@ -147,6 +148,19 @@ static bool signals_say_end(int signal_fd)
     return false;
 }
 
+/* Events cost more than counters: they are read from when somebody wants to see them. */
+static void ask_for_events(struct run *run)
+{
+    if (run->model->wants_events && !run->reads_events) {
+        run->reads_events = true;
+        run->next_ns = 0; /* now */
+        if (!ntk_top_source_read_events(run->source)) {
+            ntk_str_copy(run->model->events_note, sizeof run->model->events_note,
+                         "reports carry no events: see them on the machine itself, or with --from");
+        }
+    }
+}
+
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 static int feed(struct run *run, struct ntk_err *err)
 {
@@ -154,8 +168,9 @@ static int feed(struct run *run, struct ntk_err *err)
     int ret = ntk_top_source_take(run->source, &snapshot, err);
 
     if (ret > 0 && run->is_frozen) {
-        ntk_snapshot_destroy(snapshot);
-        ret = 0;
+        int status = ntk_top_model_observe(run->model, snapshot, err);
+
+        ret = status < 0 ? status : 0;
     } else if (ret > 0) {
         int status = ntk_top_model_update(run->model, snapshot, err);
 
@@ -386,6 +401,7 @@ static bool handle_keys(struct run *run)
             return false;
         }
     }
+    ask_for_events(run);
     return true;
 }
 
@@ -527,6 +543,7 @@ int main(int argc, char **argv)
     if (ret < 0) {
         goto out;
     }
+    ask_for_events(&run);
     ret = first_sample(&run, &err);
     if (ret < 0) {
         goto out;

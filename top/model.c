@@ -46,6 +46,7 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
         ntk_top_table_fini(&model->tables[i]);
     }
+    ntk_top_event_log_fini(&model->events);
     ntk_vec_fini(&model->tabs);
     ntk_vec_fini(&model->nodes);
     ntk_vec_fini(&model->items);
@@ -386,6 +387,32 @@ void ntk_top_model_set_note(struct ntk_top_model *model, const char *note)
     }
 }
 
+/* The views see the snapshot that the model has now. */
+static int observe(struct ntk_top_model *model)
+{
+    int ret = 0;
+
+    for (int i = 0; ret == 0 && i < NTK_TOP_VIEW_COUNT; i++) {
+        const struct ntk_top_view *view = ntk_top_views_get((enum ntk_top_view_id)i);
+
+        ret = view && view->observe ? view->observe(model) : 0;
+    }
+    return ret;
+}
+
+int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
+                          struct ntk_err *err)
+{
+    const struct ntk_snapshot *shown = model->snapshot;
+    int ret;
+
+    model->snapshot = snapshot;
+    ret = observe(model);
+    model->snapshot = shown;
+    ntk_snapshot_destroy(snapshot);
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : 0;
+}
+
 int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                          struct ntk_err *err)
 {
@@ -403,10 +430,8 @@ int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot 
     if (ret == 0) {
         ret = project_machine(model);
     }
-    for (int i = 0; ret == 0 && i < NTK_TOP_VIEW_COUNT; i++) {
-        const struct ntk_top_view *view = ntk_top_views_get((enum ntk_top_view_id)i);
-
-        ret = view && view->observe ? view->observe(model) : 0;
+    if (ret == 0) {
+        ret = observe(model);
     }
     if (ret == 0) {
         ret = project(model);
@@ -534,6 +559,7 @@ static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view)
 {
     model->view = view;
+    model->wants_events = model->wants_events || view == NTK_TOP_VIEW_EVENTS;
     (void)project_view(model); /* without memory the list is shorter until the next snapshot */
 }
 
@@ -561,7 +587,7 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
     if (view->act && view->act(model, (int)action, argument)) {
         return true;
     }
-    if (table->columns && ntk_top_table_act(table, (int)action)) {
+    if (table->columns && ntk_top_table_act(table, (int)action, argument)) {
         return true;
     }
     switch (action) {
@@ -699,6 +725,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_SORT_PREVIOUS:
     case NTK_TOP_ACTION_SORT_REVERSE:
     case NTK_TOP_ACTION_COLUMNS:
+    case NTK_TOP_ACTION_SORT_BY:
     case NTK_TOP_ACTION_SCROLL:
     case NTK_TOP_ACTION_FOLLOW:
     case NTK_TOP_ACTION_COUNT:

@@ -24,6 +24,7 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
+#include "top/event_log.h"
 #include "top/keys.h"
 #include "top/views.h"
 
@@ -141,6 +142,9 @@ struct ntk_top_model {
     size_t help_first; /* the first line shown, bounded by the view */
     size_t help_page;  /* lines shown, set by the view */
     enum ntk_top_view_id view;
+    bool wants_events; /* the view of events was opened: the source shall read them */
+    char events_note[NTK_TOP_NOTICE_BYTES]; /* why there are none, "" when there may be */
+    struct ntk_top_event_log events;
     struct ntk_top_bytes hbm_peak[NTK_SNAPSHOT_DEVICES_MAX]; /* the most each device held so far */
     struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the views that are lists; that of the
                                                         open one is as new as the snapshot */
@@ -170,6 +174,9 @@ void ntk_top_model_set_note(struct ntk_top_model *model, const char *note);
 /* Takes the snapshot, whatever happens. -ENOMEM: parts of the picture are missing. */
 int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                          struct ntk_err *err);
+/* Takes a snapshot that is not shown: what has a history goes on. */
+int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
+                          struct ntk_err *err);
 enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_action action,
                                       int argument);
 /* A key for an open box of the view (filter, search, columns); false: keys.h knows what it does. */

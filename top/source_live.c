@@ -42,12 +42,18 @@ static const char *live_note(const struct ntk_top_source *base)
     return ntk_collector_note(((const struct live_source *)base)->collector);
 }
 
-static const struct ntk_top_source_ops live_ops = { live_take, live_close, live_note };
+static void live_read_events(struct ntk_top_source *base)
+{
+    ntk_collector_read_events(((struct live_source *)base)->collector);
+}
+
+static const struct ntk_top_source_ops live_ops = { live_take, live_close, live_note, NULL,
+                                                    live_read_events };
 
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)
 {
-    /* Events explain why; this screen shows how much, which the counters know. */
+    /* Events explain why; most views show how much, which the counters know and which costs less. */
     struct ntk_collector_options options = { .sysfs_root = sysfs_root,
                                              .no_events = true,
                                              .command_lines = true };

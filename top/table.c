@@ -476,10 +476,12 @@ static void text_key(struct ntk_top_table *table, int key)
         append_character(text, sizeof text, (uint32_t)key);
         input_apply(table, text);
     } else {
-        int argument;
+        int argument = 0;
 
         /* Arrows and pages walk the rows that match so far. */
-        (void)ntk_top_table_act(table, ntk_top_keys_find(key, &argument));
+        enum ntk_top_action action = ntk_top_keys_find(key, &argument);
+
+        (void)ntk_top_table_act(table, (int)action, argument);
     }
 }
 
@@ -550,7 +552,7 @@ static size_t page_of(const struct ntk_top_table *table)
     return table->page > 1 ? table->page - 1 : 1;
 }
 
-bool ntk_top_table_act(struct ntk_top_table *table, int action)
+bool ntk_top_table_act(struct ntk_top_table *table, int action, int argument)
 {
     size_t cursor = table->cursor_index;
 
@@ -603,6 +605,18 @@ bool ntk_top_table_act(struct ntk_top_table *table, int action)
     case NTK_TOP_ACTION_SORT_PREVIOUS:
         sort_go(table, false);
         (void)ntk_top_table_end(table);
+        return true;
+    case NTK_TOP_ACTION_SORT_BY:
+        if (argument < 0 || (size_t)argument >= table->columns->count) {
+            return false;
+        }
+        table->sort_reversed =
+            (size_t)argument == table->sort_column ? !table->sort_reversed : false;
+        table->sort_column = (size_t)argument;
+        (void)ntk_top_table_end(table);
+        return true;
+    case NTK_TOP_ACTION_CURSOR_TO:
+        cursor_set(table, (size_t)argument);
         return true;
     case NTK_TOP_ACTION_SORT_REVERSE:
         table->sort_reversed = !table->sort_reversed;

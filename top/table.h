@@ -171,7 +171,7 @@ void ntk_top_table_set_page(struct ntk_top_table *table, size_t rows);
 /* ---- for the model ---- */
 /* A key for an open box; false when none is open. */
 bool ntk_top_table_key(struct ntk_top_table *table, int key);
-/* An enum ntk_top_action; false when it means nothing here. */
-bool ntk_top_table_act(struct ntk_top_table *table, int action);
+/* An enum ntk_top_action and its argument; false when it means nothing here. */
+bool ntk_top_table_act(struct ntk_top_table *table, int action, int argument);
 
 #endif

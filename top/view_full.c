@@ -39,12 +39,14 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
     for (int i = has_room ? 0 : (int)model->view; i < NTK_TOP_VIEW_COUNT && column < end - 1; i++) {
         const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);
         bool is_open = i == (int)model->view;
+        int start = column;
 
         column += ntk_screen_put(screen, row, column, end - 1 - column,
                                  is_open ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_KEY, text->keys);
         column += ntk_screen_format(screen, row, column, end - 1 - column,
                                     is_open ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_TITLE,
                                     is_open ? ">%s<" : ":%s", text->title);
+        ntk_screen_spot_add(screen, row, start, column - start, NTK_TOP_ACTION_VIEW, i);
         column += is_open ? STRIP_GAP - 1 : STRIP_GAP;
     }
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "top/format.h"
+#include "top/keys.h"
 #include "top/view.h"
 #include "top/view_table.h"
 
@@ -127,6 +128,8 @@ static void draw_titles(const struct ntk_top_table *table, struct ntk_screen *sc
         const struct ntk_top_column *column = &table->columns->items[slots[i].column];
         struct slot slot = slots[i];
 
+        ntk_screen_spot_add(screen, row, slot.start, slot.width, NTK_TOP_ACTION_SORT_BY,
+                            (int)slot.column);
         if (slot.column == table->sort_column) {
             bool descending = ntk_top_table_is_descending(table);
             const char *mark = screen->is_utf8 ? (descending ? "\xe2\x96\xbc" : "\xe2\x96\xb2")
@@ -263,7 +266,12 @@ void ntk_top_view_table(struct ntk_top_table *table, struct ntk_screen *screen, 
         const struct ntk_top_row *row = ntk_top_table_row_get(table, index);
 
         if (row) {
-            draw_row(table, screen, top + 1 + i, row, slots, count, index == table->cursor_index);
+            bool is_cursor = index == table->cursor_index;
+
+            draw_row(table, screen, top + 1 + i, row, slots, count, is_cursor);
+            ntk_screen_spot_add(screen, top + 1 + i, 0, screen->columns,
+                                is_cursor ? NTK_TOP_ACTION_TOGGLE : NTK_TOP_ACTION_CURSOR_TO,
+                                (int)index);
         }
     }
     if (table->order.count == 0) {

@@ -99,6 +99,9 @@ struct ntk_runtime_reading {
 
 /* Whether this process was seen before; if not, hand in a reading by _runtime_first(). */
 bool ntk_aggregate_knows(const struct ntk_aggregate *aggregate, const char *key);
+/* So many records of a known process were overwritten before anybody wanted them: they do not count as
+ * lost. */
+void ntk_aggregate_runtime_forgive(struct ntk_aggregate *aggregate, const char *key, uint64_t lost);
 /* Where its counters start counting. Not a sample. */
 int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
                                 const struct ntk_runtime_reading *reading);

@@ -76,6 +76,15 @@ bool ntk_aggregate_knows(const struct ntk_aggregate *aggregate, const char *key)
     return find_runtime(aggregate, key) != NULL;
 }
 
+void ntk_aggregate_runtime_forgive(struct ntk_aggregate *aggregate, const char *key, uint64_t lost)
+{
+    struct runtime_state *runtime = find_runtime(aggregate, key);
+
+    if (runtime) {
+        runtime->events_lost_base += lost;
+    }
+}
+
 static void take_identity(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                           const struct ntk_runtime_reading *reading, struct ntk_runtime_sample *out)
 {

@@ -227,6 +227,11 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
     return 0;
 }
 
+void ntk_collector_read_events(struct ntk_collector *collector)
+{
+    ntk_source_ring_read_events(&collector->sources[SOURCE_RING], collector->aggregate);
+}
+
 const char *ntk_collector_note(const struct ntk_collector *collector)
 {
     return collector->note;

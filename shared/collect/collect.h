@@ -91,6 +91,9 @@ int64_t ntk_collector_drain(struct ntk_collector *collector);
 int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **out_snapshot,
                        struct ntk_err *err);
 
+/* Undoes no_events: from now on the rings are read, beginning with what they still hold, whenever that was. */
+void ntk_collector_read_events(struct ntk_collector *collector);
+
 /* Why something that looks like a process of ours is not shown (permissions, a broken file), or "".
  * Borrowed until the next call on the collector. */
 const char *ntk_collector_note(const struct ntk_collector *collector);

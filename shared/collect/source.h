@@ -20,6 +20,9 @@ extern "C" {
 int ntk_source_ring_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, const char **out_note,
                          struct ntk_err *err);
+/* Reads events from now on, and those of the past that are still there. */
+void ntk_source_ring_read_events(struct ntk_collect_source *source,
+                                 struct ntk_aggregate *aggregate);
 /* The device tree. */
 int ntk_source_device_open(const struct ntk_collector_options *options,
                            struct ntk_collect_source *out_source, struct ntk_err *err);

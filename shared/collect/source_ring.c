@@ -359,6 +359,29 @@ static const struct ntk_collect_source_ops ops = {
     .destroy = source_ring_destroy,
 };
 
+void ntk_source_ring_read_events(struct ntk_collect_source *collect_source,
+                                 struct ntk_aggregate *aggregate)
+{
+    struct source_ring *source = collect_source->state;
+
+    if (!source->no_events) {
+        return;
+    }
+    source->no_events = false;
+    source->begin_monotonic_ns = 0;
+    source->aggregate = aggregate;
+    for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
+        uint64_t read;
+        uint64_t lost;
+        uint64_t published;
+
+        drain_segment(source, segment);
+        ntk_ring_segment_events(segment, &read, &lost, &published);
+        ntk_aggregate_runtime_forgive(aggregate, ntk_ring_segment_path(segment), lost);
+    }
+}
+
 int ntk_source_ring_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, const char **out_note,
                          struct ntk_err *err)

@@ -17,6 +17,7 @@
 #include "top/view.h"
 
 #define PERIOD_NS UINT64_C(1000000000)
+#define MOMENT_NS (UINT64_C(1763700000) * PERIOD_NS) /* when the usual scenes are, 04:40:00 UTC */
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
 
@@ -26,7 +27,9 @@ const struct scene scene_trn1 = { .instance_type = "trn1.32xlarge",
                                   .cores_per_device = 2,
                                   .lnc = 1,
                                   .runtime_count = 2,
-                                  .cores_per_runtime = 8 };
+                                  .cores_per_runtime = 8,
+                                  .events = true,
+                                  .realtime_ns = MOMENT_NS };
 const struct scene scene_trn2_lnc2 = { .instance_type = "trn2.48xlarge",
                                        .core_version = "v3d",
                                        .device_count = 16,
@@ -115,6 +118,82 @@ static void fill_work(const struct scene *scene, struct ntk_snapshot *snapshot,
     model->effective_flops.period = UINT64_C(9876543210987) * (index + 1);
     model->load_ns = 123456789;
     memset(model->uuid, 'a', sizeof model->uuid - 1);
+}
+
+static void fill_events(const struct scene *scene, struct ntk_snapshot *snapshot)
+{
+    static const struct ntk_event_sample samples[] = {
+        { .kind = NTK_EVENT_MODEL_LOAD,
+          .bytes = 34 * MIB,
+          .duration_ns = 123456789,
+          .core = 0,
+          .model_id = 10006,
+          .name = "/models/mlp.neff" },
+        { .kind = NTK_EVENT_MODEL_LOAD,
+          .core = 1,
+          .nrt_status = 10,
+          .duration_ns = 4000,
+          .name = "newer.neff" },
+        { .kind = NTK_EVENT_MEM_ALLOC,
+          .category = NTK_MEMORY_TENSORS,
+          .bytes = 512 * KIB,
+          .location = NTK_MEMORY_DEVICE,
+          .core = 3,
+          .address = 0x7f0000001000,
+          .name = "input0" },
+        { .kind = NTK_EVENT_MEM_FREE,
+          .category = NTK_MEMORY_HOST_DMA_BUFFERS,
+          .bytes = 4 * KIB,
+          .core = NTK_NO_CORE,
+          .name = "" },
+        { .kind = NTK_EVENT_ERROR,
+          .core = 0,
+          .model_id = 10006,
+          .nrt_status = 1003,
+          .error_class = 1,
+          .execution_id = 77,
+          .name = "" },
+        { .kind = NTK_EVENT_ERROR,
+          .core = 2,
+          .error_class = NTK_ERROR_CLASS_NONE,
+          .error_code = NTK_ERROR_CODE_ECC_MEM_CORRECTED,
+          .value = 3,
+          .name = "" },
+        { .kind = NTK_EVENT_MODEL_UNLOAD,
+          .core = 1,
+          .model_id = 10001,
+          .duration_ns = 2000,
+          .name = "old.neff" },
+        { .kind = NTK_EVENT_PROFILE_START, .core = 0, .name = "profile.ntff" },
+        { .kind = NTK_EVENT_PROFILE_STOP,
+          .core = 0,
+          .bytes = 3 * MIB,
+          .duration_ns = 1500000000,
+          .name = "profile.ntff" },
+        { .kind = NTK_EVENT_MARK,
+          .core = NTK_NO_CORE,
+          .duration_ns = 250000,
+          .value = 42,
+          .name = "step 42" },
+    };
+    size_t count = sizeof samples / sizeof *samples;
+    struct ntk_event_sample *events;
+
+    if (!scene->events || snapshot->runtime_count == 0) {
+        return;
+    }
+    events = ntk_snapshot_alloc_events(snapshot, count);
+    assert_non_null(events);
+    for (size_t i = 0; i < count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[0];
+
+        events[i] = samples[i];
+        events[i].realtime_ns = scene->realtime_ns + i * 1234567;
+        events[i].pid = runtime->pid;
+        events[i].header_pid = runtime->header_pid;
+        events[i].start_time = runtime->start_time;
+        events[i].tid = runtime->pid + 1;
+    }
 }
 
 static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapshot)
@@ -249,6 +328,9 @@ const struct ntk_snapshot *scene_snapshot(const struct scene *scene)
         snapshot->system.average[NTK_CPU_USER] = 0.2269;
         snapshot->system.average[NTK_CPU_SYSTEM] = 0.1137;
     }
+    snapshot->realtime_ns = scene->realtime_ns;
+    snapshot->events_lost.period = scene->lost;
+    fill_events(scene, snapshot);
     assert_true(ntk_snapshot_ok(snapshot));
     return snapshot;
 }
@@ -273,6 +355,7 @@ static struct ntk_screen *draw(struct ntk_top_model *model, int rows, int column
     struct ntk_screen *screen = NULL;
 
     assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+    assert_int_equal(setenv("TZ", "UTC0", 1), 0);
     assert_int_equal(ntk_screen_text_create(rows, columns, &screen, NULL), 0);
     ntk_top_view_draw(model, screen, with_keys);
     return screen;
@@ -320,6 +403,7 @@ void scene_assert_ascii(struct ntk_top_model *model, int rows, int columns, cons
     struct ntk_buf buf = { 0 };
 
     assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+    assert_int_equal(setenv("TZ", "UTC0", 1), 0);
     assert_int_equal(ntk_screen_text_create(rows, columns, &screen, NULL), 0);
     screen->is_utf8 = false;
     ntk_top_view_draw(model, screen, true);

@@ -31,6 +31,9 @@ struct scene {
     uint32_t ended;                    /* this many of the first runtimes ended */
     uint32_t phase;                    /* other numbers on the cores */
     const char *model_name;            /* "mlp.neff" when NULL */
+    bool events;                       /* one of each kind, of the first runtime */
+    uint32_t lost;                     /* records overwritten before they were read */
+    uint64_t realtime_ns;
 };
 
 /* The caller's; never NULL. */

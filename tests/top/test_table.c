@@ -94,17 +94,17 @@ static void rows_are_sorted_by_any_column_and_back(void **state)
     struct ntk_top_table *table = *state;
 
     assert_string_equal(shown(table), "Abdg"); /* texts from a to z, whatever their case */
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "Gdba");
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
     assert_string_equal(shown(table), "Dbga"); /* the greatest first, unknown last */
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "Gbda"); /* unknown last this way too */
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
     assert_string_equal(shown(table), "Bagd"); /* nothing known: as they were added */
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
     assert_int_equal(table->sort_column, NAME); /* past the hidden one */
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_PREVIOUS);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_PREVIOUS, 0);
     assert_int_equal(table->sort_column, SHARE);
 }
 
@@ -113,23 +113,23 @@ static void the_selection_stays_on_its_row_until_that_goes(void **state)
     struct ntk_top_table *table = *state;
     const struct thing without[] = { things[1], things[2], things[3] };
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_CURSOR_DOWN);
+    ntk_top_table_act(table, NTK_TOP_ACTION_CURSOR_DOWN, 0);
     assert_string_equal(shown(table), "aBdg");
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
     assert_string_equal(shown(table), "dBga");
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "gBda");
     fill(table, without, 3); /* it died: what took its place is selected, and stays so */
     assert_string_equal(shown(table), "gDa");
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "Dga");
-    ntk_top_table_act(table, NTK_TOP_ACTION_CURSOR_LAST);
+    ntk_top_table_act(table, NTK_TOP_ACTION_CURSOR_LAST, 0);
     fill(table, without + 1, 1);
     assert_string_equal(shown(table), "G");
     fill(table, NULL, 0);
     assert_null(ntk_top_table_cursor_get(table));
     for (int action = 0; action < NTK_TOP_ACTION_COUNT; action++) {
-        ntk_top_table_act(table, action);
+        ntk_top_table_act(table, action, 0);
         while (ntk_top_table_key(table, NTK_SCREEN_KEY_ESCAPE)) {
         }
     }
@@ -141,12 +141,12 @@ static void without_a_move_the_first_row_is_selected(void **state)
 {
     struct ntk_top_table *table = *state;
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
     assert_string_equal(shown(table), "Dbga");
-    ntk_top_table_act(table, NTK_TOP_ACTION_CURSOR_LAST);
+    ntk_top_table_act(table, NTK_TOP_ACTION_CURSOR_LAST, 0);
     assert_string_equal(shown(table), "dbgA");
-    ntk_top_table_act(table, NTK_TOP_ACTION_CURSOR_FIRST); /* free again */
-    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE);
+    ntk_top_table_act(table, NTK_TOP_ACTION_CURSOR_FIRST, 0); /* free again */
+    ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "Gbda");
 }
 
@@ -154,7 +154,7 @@ static void a_filter_takes_texts_and_expressions_while_they_are_typed(void **sta
 {
     struct ntk_top_table *table = *state;
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER);
+    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER, 0);
     type(table, "a$");
     assert_string_equal(shown(table), "Abdg");
     type(table, "|(");
@@ -171,26 +171,26 @@ static void a_filter_takes_texts_and_expressions_while_they_are_typed(void **sta
     assert_false(ntk_top_table_key(table, 'x')); /* closed */
     fill(table, things, 4);
     assert_string_equal(shown(table), "Ad"); /* of new rows too */
-    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER);
+    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER, 0);
     type(table, "zzz");
     assert_string_equal(shown(table), "");
     ntk_top_table_key(table, NTK_SCREEN_KEY_ESCAPE); /* what it was before */
     assert_string_equal(table->filter.text, "^[ad]");
     assert_string_equal(shown(table), "Ad");
-    assert_true(ntk_top_table_act(table, NTK_TOP_ACTION_BACK));
+    assert_true(ntk_top_table_act(table, NTK_TOP_ACTION_BACK, 0));
     assert_string_equal(shown(table), "Abdg");
-    assert_false(ntk_top_table_act(table, NTK_TOP_ACTION_BACK));
+    assert_false(ntk_top_table_act(table, NTK_TOP_ACTION_BACK, 0));
 }
 
 static void only_what_is_shown_can_match(void **state)
 {
     struct ntk_top_table *table = *state;
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER);
+    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER, 0);
     type(table, "secret");
     assert_string_equal(shown(table), "");
     ntk_top_table_key(table, NTK_SCREEN_KEY_ESCAPE);
-    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER);
+    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER, 0);
     type(table, "1.0MB"); /* a number as it stands there */
     assert_string_equal(shown(table), "D");
 }
@@ -199,19 +199,19 @@ static void a_search_goes_round(void **state)
 {
     struct ntk_top_table *table = *state;
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT); /* nothing to look for */
+    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT, 0); /* nothing to look for */
     assert_string_equal(shown(table), "Abdg");
-    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH, 0);
     type(table, "mm|el");
     assert_string_equal(shown(table), "abDg");
     ntk_top_table_key(table, NTK_SCREEN_KEY_ENTER);
-    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT, 0);
     assert_string_equal(shown(table), "abdG");
-    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT, 0);
     assert_string_equal(shown(table), "abDg");
-    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_PREVIOUS);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_PREVIOUS, 0);
     assert_string_equal(shown(table), "abdG");
-    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH);
+    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH, 0);
     type(table, "nowhere");
     assert_string_equal(shown(table), "abdG");
 }
@@ -220,7 +220,7 @@ static void boxes_take_characters_whole_and_are_bounded(void **state)
 {
     struct ntk_top_table *table = *state;
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER);
+    ntk_top_table_act(table, NTK_TOP_ACTION_FILTER, 0);
     ntk_top_table_key(table, 0xe9);
     ntk_top_table_key(table, 0x6df1);
     ntk_top_table_key(table, 0x1f600);
@@ -244,7 +244,7 @@ static void the_box_of_columns_hides_shows_and_sorts(void **state)
 {
     struct ntk_top_table *table = *state;
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_COLUMNS);
+    ntk_top_table_act(table, NTK_TOP_ACTION_COLUMNS, 0);
     ntk_top_table_key(table, ' '); /* the first cannot be hidden */
     assert_true(ntk_top_table_is_shown(table, NAME));
     ntk_top_table_key(table, NTK_SCREEN_KEY_END);

@@ -224,6 +224,101 @@ static void wide_characters_keep_the_columns(void **state)
     ntk_top_model_destroy(model);
 }
 
+static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_EVENTS];
+
+    (void)state;
+    assert_true(model->wants_events);
+    assert_int_equal(table->order.count, 10);
+    scene.realtime_ns += 1000000000;
+    scene.lost = 5;
+    scene_update(model, &scene);
+    assert_int_equal(table->order.count, 20);
+    assert_int_equal(ntk_top_table_cursor_get(table)->key, 20); /* the newest stays selected */
+    press(model, NTK_SCREEN_KEY_DOWN);
+    scene.realtime_ns += 1000000000;
+    scene_update(model, &scene);
+    assert_int_equal(ntk_top_table_cursor_get(table)->key, 19); /* ... until the user moves */
+    golden(model, 120, 20, "lost");
+    press(model, '\\');
+    type(model, "error|load$");
+    assert_int_equal(table->order.count, 15);
+    press(model, NTK_SCREEN_KEY_ENTER);
+    golden(model, 120, 20, "filtered");
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 3);
+    assert_int_equal(table->order.count, 0); /* nothing happened in the other one */
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);
+    assert_int_equal(table->order.count, 30);
+    scene.realtime_ns -= 1500000000;
+    scene.lost = 0;
+    scene_update(model, &scene);
+    assert_int_equal(table->order.count, 10);
+    assert_int_equal(model->events.lost, 0);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: more events than are kept; a frozen screen sees them later, and nothing of what it shows changes. */
+static void the_log_is_bounded_and_not_stopped_by_freezing(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_EVENTS];
+    char *before = scene_row(model, 24, 120, 5);
+    char *after;
+
+    (void)state;
+    for (int i = 0; i < NTK_TOP_EVENTS_MAX / 10; i++) {
+        scene.realtime_ns += 1000000;
+        assert_int_equal(ntk_top_model_observe(model, scene_snapshot(&scene), NULL), 0);
+    }
+    after = scene_row(model, 24, 120, 5);
+    assert_string_equal(before, after);
+    scene_update(model, &scene);
+    assert_int_equal(table->order.count, NTK_TOP_EVENTS_MAX);
+    golden(model, 100, 10, "bounded");
+    free(before);
+    free(after);
+    ntk_top_model_destroy(model);
+}
+
+static void a_click_selects_sorts_and_opens(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+    struct ntk_screen *screen = NULL;
+    const struct ntk_screen_spot *spot;
+
+    (void)state;
+    assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
+    ntk_top_view_draw(model, screen, true);
+    spot = ntk_screen_spot_find(screen, 4, 20);
+    assert_non_null(spot); /* the second row */
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_int_equal(table->cursor_index, 1);
+    ntk_top_view_draw(model, screen, true);
+    spot = ntk_screen_spot_find(screen, 4, 20);
+    assert_non_null(spot); /* again: follow it */
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_int_equal(table->order.count, 1);
+    spot = ntk_screen_spot_find(screen, 2, 9);
+    assert_non_null(spot); /* a title */
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_int_equal(table->sort_column, 1);
+    assert_false(table->sort_reversed);
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_true(table->sort_reversed);
+    spot = ntk_screen_spot_find(screen, 1, 15);
+    assert_non_null(spot); /* a name in the strip */
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
+    ntk_screen_destroy(screen);
+    ntk_top_model_destroy(model);
+}
+
 static void a_filter_is_typed_and_shown(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
@@ -313,6 +408,9 @@ int main(void)
         cmocka_unit_test(enter_follows_the_application_of_a_row),
         cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour),
         cmocka_unit_test(wide_characters_keep_the_columns),
+        cmocka_unit_test(the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back),
+        cmocka_unit_test(the_log_is_bounded_and_not_stopped_by_freezing),
+        cmocka_unit_test(a_click_selects_sorts_and_opens),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
         cmocka_unit_test(any_size_is_survived),

@@ -537,6 +537,34 @@ static void two_collectors_see_the_same_counts(void **state)
     child_end(&child, 0);
 }
 
+/* Method: a process older than the collector whose ring went round before; then it goes round again. */
+static void events_that_are_wanted_later_begin_with_those_still_there(void **state)
+{
+    struct fixture *f = *state;
+    struct child child = child_start();
+    size_t allocations = 0;
+
+    child_tell(&child, COMMAND_EXECUTE, 20000);
+    child_tell(&child, COMMAND_ALLOC, 4096);
+    collector_open(f, (struct ntk_collector_options){ .no_events = true });
+    poll_collector(f);
+    assert_int_equal(f->snapshot->event_count, 0);
+    ntk_collector_read_events(f->collector);
+    ntk_collector_read_events(f->collector); /* once is enough */
+    child_tell(&child, COMMAND_ALLOC, 8192);
+    poll_collector(f);
+    for (size_t i = 0; i < f->snapshot->event_count; i++) {
+        allocations += f->snapshot->events[i].kind == NTK_EVENT_MEM_ALLOC;
+    }
+    assert_int_equal(allocations, 2);
+    assert_true(f->snapshot->events_read.period > 1000);
+    assert_int_equal(f->snapshot->events_lost.total, 0); /* nobody wanted them */
+    child_tell(&child, COMMAND_EXECUTE, 40000);
+    poll_collector(f);
+    assert_true(f->snapshot->events_lost.period > 10000);
+    child_end(&child, 0);
+}
+
 static void an_empty_machine_has_a_host_and_nothing_else(void **state)
 {
     struct fixture *f = *state;
@@ -626,6 +654,7 @@ int main(void)
         TEST(an_older_process_counts_from_now_and_outcomes_keep_their_kind),
         TEST(the_first_period_has_the_cpu_time_of_an_older_process),
         TEST(two_collectors_see_the_same_counts),
+        TEST(events_that_are_wanted_later_begin_with_those_still_there),
         TEST(an_empty_machine_has_a_host_and_nothing_else),
         TEST(a_file_that_is_no_segment_is_named_in_the_note),
         TEST(processes_that_come_and_go_lose_no_count),
