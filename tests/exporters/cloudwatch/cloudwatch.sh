@@ -88,11 +88,13 @@ feed $((requests - 2)) reports refused.err cw --profile prod
 clean bad
 [ "$(taken bad $((requests - 1)))" = yes ] || fail "$(cat bad/log)"
 grep -q 'refused, and dropped: status 400, InvalidParameterValueException' refused.err || fail "$(cat refused.err)"
-# The clock of the service is an hour ahead.
-rm bad/taken bad/log && echo 3600 >bad/skew
-feed $((requests - 1)) reports skew.err cw --profile prod
-/usr/bin/python3 "$here/same.py" expected bad/taken 0
-[ "$(grep -c skewed bad/log)" = 1 ] || fail "the clock is not learnt: $(cat bad/log)"
+# The clock of the service is an hour ahead, or behind.
+for skew in 3600 -3600; do
+    rm bad/taken bad/log && echo $skew >bad/skew
+    feed $((requests - 1)) reports skew.err cw --profile prod
+    /usr/bin/python3 "$here/same.py" expected bad/taken 0
+    [ "$(grep -c skewed bad/log)" = 1 ] || fail "the clock is not learnt: $(cat bad/log)"
+done
 rm bad/skew
 # Keys that end while it runs: the file has new ones when the service says so.
 rm bad/taken in && mkfifo in

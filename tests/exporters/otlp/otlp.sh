@@ -165,6 +165,9 @@ for kept in 'kept 0' 'lost 1'; do
     cat reports >&8
     tries() { grep -q 'trying again' "$1.err" && echo yes; }
     wait_for tries "$name"
+    # All of them are in files before anybody ends it.
+    is_kept() { [ "$(ls kept.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] && echo yes; }
+    [ "$name" = lost ] || wait_for is_kept
     kill "$last"
     is_over() { ! kill "$last" 2>/dev/null && echo yes; } # signal after signal, until it is gone
     wait_for is_over
