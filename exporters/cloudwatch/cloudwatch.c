@@ -110,8 +110,7 @@ enum ntk_cloudwatch_verdict ntk_cloudwatch_judge(long status, const struct ntk_a
     return status == 400 || status == 413 ? NTK_CLOUDWATCH_REFUSED : NTK_CLOUDWATCH_AGAIN;
 }
 
-/* The pause that the service asks for, 0 without. */
-static uint64_t retry_after_ns(const struct ntk_http_answer *answer)
+uint64_t ntk_cloudwatch_pause_ns(const struct ntk_http_answer *answer)
 {
     char text[32];
     uint64_t count;
@@ -268,7 +267,7 @@ static bool try_send(struct ntk_cloudwatch *c, const void *bytes, size_t bytes_c
     }
     (void)snprintf(answer->text, sizeof answer->text, "status %ld%s%.80s%s%.140s", c->answer.status,
                    said.code[0] ? ", " : "", said.code, said.text[0] ? ": " : "", said.text);
-    answer->retry_after_ns = retry_after_ns(&c->answer);
+    answer->retry_after_ns = ntk_cloudwatch_pause_ns(&c->answer);
     if (verdict == NTK_CLOUDWATCH_REFUSED) {
         answer->result = NTK_OUTBOX_REFUSED;
     } else if (verdict == NTK_CLOUDWATCH_RENEW) {

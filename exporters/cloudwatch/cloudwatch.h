@@ -18,6 +18,7 @@
 #include "exporters/cloudwatch/aws_answer.h"
 #include "exporters/transport/outbox.h"
 #include "shared/base/err.h"
+#include "shared/http/http_client.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,6 +58,9 @@ enum ntk_cloudwatch_verdict {
     NTK_CLOUDWATCH_REFUSED, /* for what it is */
 };
 enum ntk_cloudwatch_verdict ntk_cloudwatch_judge(long status, const struct ntk_aws_error *error);
+/* The pause that the service asks for: X-Amz-Retry-After (milliseconds, at most an hour), else Retry-After; 0 for
+ * none. */
+uint64_t ntk_cloudwatch_pause_ns(const struct ntk_http_answer *answer);
 
 #ifdef __cplusplus
 }

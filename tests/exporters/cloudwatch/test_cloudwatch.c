@@ -498,6 +498,29 @@ static void answers_have_their_meaning(void **state)
     }
 }
 
+static void the_service_says_how_long_to_wait(void **state)
+{
+    static const struct {
+        const char *head;
+        uint64_t pause_ns; /* with a Retry-After of 7 ns */
+    } rows[] = {
+        { "date: x\n", 7 },
+        { "x-amz-retry-after: 30\n", UINT64_C(30000000) },
+        { "x-amz-retry-after: 0\n", 0 },
+        { "x-amz-retry-after: 3600000\n", UINT64_C(3600000000000) },
+        { "x-amz-retry-after: 3600001\n", 7 },
+        { "x-amz-retry-after: soon\n", 7 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_http_answer answer = { .status = 400, .retry_after_ns = 7 };
+        ntk_buf_add_text(&answer.head, rows[i].head);
+        assert_int_equal(ntk_cloudwatch_pause_ns(&answer), rows[i].pause_ns);
+        ntk_http_answer_fini(&answer);
+    }
+}
+
 static void options_are_checked(void **state)
 {
     struct ntk_err err = { 0 };
@@ -533,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
         cmocka_unit_test(tags_that_look_alike_are_one_series),
         cmocka_unit_test(answers_have_their_meaning),
+        cmocka_unit_test(the_service_says_how_long_to_wait),
         cmocka_unit_test(options_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
