@@ -10,6 +10,7 @@
 #include "profiler/output/output.h"
 #include "profiler/timeline/page/page_files.h"
 #include "profiler/timeline/timeline_answer.h"
+#include "profiler/timeline/timeline_insight.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "shared/base/str.h"
 #include "shared/http/http_files.h"
@@ -25,7 +26,9 @@ struct ntk_timeline_serve {
     struct ntk_http_guard *guard;
     struct ntk_http_server *server;
     struct ntk_http_route routes[2];
-    struct ntk_http_route slow_routes[8];
+    struct ntk_http_route slow_routes[16];
+    /* Of each source, made when they are asked for: slow routes have one thread. */
+    struct ntk_analyses **analyses;
 };
 
 /* ---- parameters ------------------------------------------------------------------------------------ */
@@ -71,6 +74,19 @@ static int get_list(const struct ntk_http_request *request, const char *name, ui
 static uint64_t span_of(const struct ntk_timeline *timeline)
 {
     return (uint64_t)(timeline->end_ps - timeline->begin_ps);
+}
+
+static int get_range(const struct ntk_timeline_serve *serve, const struct ntk_http_request *request,
+                     uint64_t *out_from, uint64_t *out_to, struct ntk_err *err)
+{
+    int ret = get_u64(request, "from", span_of(serve->timeline), out_from, err);
+
+    if (ret == 0) {
+        ret = get_u64(request, "to", span_of(serve->timeline) + 1, out_to, err);
+    }
+    return ret == 0 && *out_from > *out_to
+               ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "from is behind to")
+               : ret;
 }
 
 /* ---- answers: each fills the body, or the sentence and a code ---------------------------------------- */
@@ -132,14 +148,8 @@ static int answer_stats(const struct ntk_timeline_serve *serve,
 {
     uint64_t from = 0;
     uint64_t to = 0;
-    int ret = get_u64(request, "from", span_of(serve->timeline), &from, err);
+    int ret = get_range(serve, request, &from, &to, err);
 
-    if (ret == 0) {
-        ret = get_u64(request, "to", span_of(serve->timeline) + 1, &to, err);
-    }
-    if (ret == 0 && from > to) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "from is behind to");
-    }
     return ret == 0 ? ntk_timeline_put_stats(serve->timeline, (int64_t)from, (int64_t)to, out)
                     : ret;
 }
@@ -196,6 +206,117 @@ static int answer_summary(const struct ntk_timeline_serve *serve,
     return ret;
 }
 
+/* ---- analyses -------------------------------------------------------------------------------------- */
+
+static int analyses_of(const struct ntk_timeline_serve *serve, size_t source,
+                       const struct ntk_analyses **out_analyses)
+{
+    struct ntk_analyses **slot = &serve->analyses[source];
+    int ret = *slot ? 0 : ntk_analyses_create(serve->timeline->sources[source].trace, slot);
+
+    *out_analyses = *slot;
+    return ret;
+}
+
+static int analyses_asked(const struct ntk_timeline_serve *serve,
+                          const struct ntk_http_request *request, uint64_t *out_source,
+                          const struct ntk_analyses **out_analyses, struct ntk_err *err)
+{
+    int ret = get_u64(request, "source", serve->timeline->source_count - 1, out_source, err);
+
+    return ret == 0 ? analyses_of(serve, *out_source, out_analyses) : ret;
+}
+
+static int range_asked(const struct ntk_timeline_serve *serve,
+                       const struct ntk_http_request *request, uint64_t *out_source,
+                       uint64_t *out_from, uint64_t *out_to,
+                       const struct ntk_analyses **out_analyses, struct ntk_err *err)
+{
+    int ret = get_range(serve, request, out_from, out_to, err);
+
+    return ret == 0 ? analyses_asked(serve, request, out_source, out_analyses, err) : ret;
+}
+
+static int answer_analysis(const struct ntk_timeline_serve *serve,
+                           const struct ntk_http_request *request, struct ntk_buf *out,
+                           struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    const char *name = ntk_http_request_query_get(request, "name");
+    int index = name ? ntk_analyses_find(name) : -1;
+    struct ntk_json json;
+    uint64_t source = 0;
+    int ret = analyses_asked(serve, request, &source, &analyses, err);
+
+    if (ret == 0 && index < 0) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "name is none of an analysis");
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_json_init(&json, out, false);
+    ret = ntk_analyses_put(analyses, (size_t)index, NULL, &json);
+    if (ret == -ENODATA) {
+        ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "%s",
+                          ntk_analyses_info((size_t)index)->absent);
+    }
+    return ret;
+}
+
+static int answer_flows(const struct ntk_timeline_serve *serve,
+                        const struct ntk_http_request *request, struct ntk_buf *out,
+                        struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    uint64_t track = 0;
+    uint64_t slice = 0;
+    size_t source = 0;
+    int ret = get_u64(request, "track", UINT32_MAX, &track, err);
+
+    if (ret == 0) {
+        ret = get_u64(request, "slice", UINT32_MAX, &slice, err);
+    }
+    if (ret == 0 && track < serve->timeline->tracks.count) {
+        source =
+            ntk_timeline_source_of(serve->timeline, ntk_timeline_track_get(serve->timeline, track));
+        ret = analyses_of(serve, source, &analyses);
+    }
+    return ret == 0 ? ntk_timeline_put_flows(serve->timeline, analyses, track, slice, out, err)
+                    : ret;
+}
+
+static int answer_path(const struct ntk_timeline_serve *serve,
+                       const struct ntk_http_request *request, struct ntk_buf *out,
+                       struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    uint64_t source = 0;
+    uint64_t from = 0;
+    uint64_t to = 0;
+    int ret = range_asked(serve, request, &source, &from, &to, &analyses, err);
+
+    if (ret == 0) {
+        ntk_timeline_put_path(serve->timeline, source, analyses, (int64_t)from, (int64_t)to, out);
+    }
+    return ret;
+}
+
+static int answer_flame(const struct ntk_timeline_serve *serve,
+                        const struct ntk_http_request *request, struct ntk_buf *out,
+                        struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    uint64_t source = 0;
+    uint64_t from = 0;
+    uint64_t to = 0;
+    int ret = range_asked(serve, request, &source, &from, &to, &analyses, err);
+
+    if (ret == 0) {
+        ntk_timeline_put_flame(serve->timeline, source, analyses, (int64_t)from, (int64_t)to, out);
+    }
+    return ret;
+}
+
 static const struct {
     const char *path;
     answer *answer;
@@ -207,6 +328,10 @@ static const struct {
     { "/api/v1/stats", answer_stats, "application/json" },
     { "/api/v1/hits", answer_hits, "application/json" },
     { "/api/v1/summary", answer_summary, "application/json" },
+    { "/api/v1/analysis", answer_analysis, "application/json" },
+    { "/api/v1/flows", answer_flows, "application/json" },
+    { "/api/v1/path", answer_path, "application/json" },
+    { "/api/v1/flame", answer_flame, "application/json" },
 };
 
 static void put_error(struct ntk_buf *out, const struct ntk_err *err)
@@ -282,7 +407,8 @@ int ntk_timeline_serve_create(const struct ntk_timeline *timeline, const char *t
         serve->timeline = timeline;
         serve->title = strdup(title);
         serve->files = ntk_http_files_create(ntk_timeline_page_files);
-        if (!serve->title || !serve->files) {
+        serve->analyses = calloc(timeline->source_count, sizeof(struct ntk_analyses *));
+        if (!serve->title || !serve->files || !serve->analyses) {
             ret = ntk_err_no_memory(err);
         }
     }
@@ -309,6 +435,10 @@ void ntk_timeline_serve_destroy(struct ntk_timeline_serve *serve)
     ntk_http_server_destroy(serve->server);
     ntk_http_guard_destroy(serve->guard);
     ntk_http_files_destroy(serve->files);
+    for (size_t s = 0; serve->analyses && s < serve->timeline->source_count; s++) {
+        ntk_analyses_destroy(serve->analyses[s]);
+    }
+    free(serve->analyses);
     free(serve->title);
     free(serve);
 }

@@ -9,6 +9,10 @@
  *   /api/v1/stats?from&to         how busy each track is in a range
  *   /api/v1/hits?whats=1,5&from&back   slices of these kinds from a time on, or (back=1) before it
  *   /api/v1/summary?source        all metrics of a capture
+ *   /api/v1/analysis?source&name  an answer of `neuron-profile analyze`
+ *   /api/v1/flows?track&slice     who let an instruction go, and whom it let go
+ *   /api/v1/path?source&from&to   the critical path, step by step
+ *   /api/v1/flame?source&from&to  time by engine, layer and operation
  *
  * Owner:   create / destroy; the timeline is borrowed for that time.
  * Threads: it answers in threads of its own, which only read.

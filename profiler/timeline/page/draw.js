@@ -397,6 +397,7 @@ export function frame(now) {
   for (const call of over) call(context, look, height);
   state.tiles.flush();
   if (wantsShare && drawn.incomplete) sharesAt = 0; // again when more is here
+  if (!drawn.incomplete && !performance.getEntriesByName('first-picture').length) performance.mark('first-picture');
   document.documentElement.dataset.state = drawn.incomplete ? 'loading' : 'complete';
 }
 

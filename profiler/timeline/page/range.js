@@ -65,7 +65,7 @@ function clear() {
   state.range = null;
   stats = null;
   refresh('range');
-  tell('view');
+  tell('range', null);
   changed();
 }
 

@@ -1,4 +1,4 @@
-"""Looks at the timeline in a browser: timeline.py BROWSER PROFILE_FOLDER ADDRESS SUMMARY.json LARGE_ADDRESS."""
+"""Looks at the timeline in a browser: timeline.py BROWSER PROFILE_FOLDER ADDRESS SUMMARY.json ANALYSES.json LARGE_ADDRESS."""
 import json
 import os
 import sys
@@ -215,6 +215,66 @@ def check_link(page):
     browser.wait_for("(async () => { const { state } = await import('/state.js'); return !state.selected && !state.range && !state.hits; })()")
 
 
+def check_panes(page, summary, analyses):
+    """Each tab says what the programs say."""
+    browser = page.browser
+
+    def open_tab(name, ready):
+        browser.evaluate(f"document.querySelector('#tab-{name}').click()")
+        browser.wait_for(ready)
+        page.picture(name)
+
+    def cells(selector):
+        return browser.evaluate(f"[...document.querySelectorAll('{selector} tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+
+    open_tab('summary', "document.querySelectorAll('.pane-summary tbody tr').length > 10")
+    equal('metrics', [row[0] for row in cells('.pane-summary')], list(summary))
+    open_tab('engines', "document.querySelectorAll('.pane-engines .stack').length > 0")
+    equal('engines', [row[1] for row in cells('.pane-engines table:first-of-type')][:5], [engine['engine'] for engine in analyses['idle']['engines']])
+    longest = max((wait for engine in analyses['idle']['engines'] for wait in engine['waits']), key=lambda wait: wait['idle_ns'])
+    shown = cells('.pane-engines table:last-of-type')
+    near('longest wait', float(shown[0][5].rstrip('%')), longest['idle_ratio'] * 100, 0.06)
+    open_tab('layers', "document.querySelectorAll('.pane-layers tbody tr').length > 3")
+    equal('layers', sorted(row[0] for row in cells('.pane-layers')), sorted(layer['name'] for layer in analyses['top']['layers']))
+    browser.evaluate("[...document.querySelectorAll('.pane-layers tbody tr')].find((row) => row.cells[0].textContent === 'softmax').click()")
+    browser.wait_for("document.querySelector('.pane-range table') !== null")
+    softmax = next(layer for layer in analyses['top']['layers'] if layer['name'] == 'softmax')
+    near('range of a layer', page.state('state.range.from') / 1000, softmax['start_ns'], 1)
+    open_tab('flame', "document.querySelectorAll('.flame').length > 5")
+    in_range = browser.evaluate("document.querySelector('.flame').title")
+    browser.evaluate("document.querySelector('#canvas').focus()")
+    browser.key('Escape')
+    browser.wait_for(f"document.querySelector('.flame')?.title !== {json.dumps(in_range)} && document.querySelector('.flame') !== null")
+    browser.evaluate("[...document.querySelectorAll('.flame')].find((e) => e.textContent === 'Vector').click()")
+    browser.wait_for("document.querySelector('.flame').textContent === 'Vector'")
+    vector = next(engine for engine in analyses['idle']['engines'] if engine['engine'] == 'vector')
+    assert f"{vector['instruction_count']} instructions" in browser.evaluate("document.querySelector('.flame').title"), 'instructions of Vector'
+    open_tab('roofline', "document.querySelector('.roofline .all') !== null")
+    assert analyses['roofline']['total']['bound'] in browser.evaluate("document.querySelector('.roofline').getAttribute('aria-label')")
+    open_tab('memory', "document.querySelectorAll('.pane-memory table').length >= 3")
+    equal('tensors', [row[0] for row in cells('.pane-memory .two > div:last-child table:first-of-type')], [one['name'] for one in analyses['tensors']])
+    open_tab('path', "document.querySelectorAll('.pane-path table').length === 3")
+    near('on the path', float(cells('.pane-path table:first-of-type')[0][3].rstrip('%')), analyses['critical-path']['resources'][0]['path_ratio'] * 100, 0.06)
+    browser.key('0')
+    browser.evaluate("document.querySelector('#path-shown').click()")
+    browser.wait_for(f"document.documentElement.dataset.path === '{len(analyses['critical-path']['steps'])}'")
+    page.picture('path-shown')
+    browser.evaluate("document.querySelector('#path-shown').click()")
+
+
+def check_flows(page):
+    """The details name who ended the wait, and lead there."""
+    browser = page.browser
+    browser.evaluate("(async () => (await import('/details.js')).goTo((await import('/state.js')).state.meta.tracks.findIndex((t) => t.name === 'Vector'), 1))()")
+    browser.wait_for("[...document.querySelectorAll('.pane-slice dt')].some((e) => e.textContent === 'Changed by')")
+    by = browser.evaluate("[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === 'Changed by').textContent")
+    assert 'Tensor MATMUL' in by, f'Vector waits for the product: {by}'
+    page.picture('flows')
+    browser.evaluate("[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === 'Changed by').querySelector('button').click()")
+    browser.wait_for("document.querySelector('.pane-slice h2').textContent === 'MATMUL'")
+    browser.wait_for("[...document.querySelectorAll('.pane-slice h3')].some((e) => e.textContent === 'Let go')")
+
+
 def check_help(page):
     browser = page.browser
     browser.key('?')
@@ -241,9 +301,11 @@ def check_large(page, address):
 
 
 def main():
-    program, profile, address, summary_path, large = sys.argv[1:]
+    program, profile, address, summary_path, analyses_path, large = sys.argv[1:]
     with open(summary_path, encoding='utf-8') as file:
         summary = next(iter(json.load(file).values()))
+    with open(analyses_path, encoding='utf-8') as file:
+        analyses = json.load(file)
     browser = Browser(program, profile)
     page = Page(browser)
     try:
@@ -259,6 +321,8 @@ def main():
         check_search(page)
         check_markers(page)
         check_link(page)
+        check_panes(page, summary, analyses)
+        check_flows(page)
         check_help(page)
         equal('names', browser.evaluate(NAMELESS), [])
         browser.scheme('dark')

@@ -15,6 +15,7 @@ server_is_up() { [ -s server.log ] && echo yes; }
 neuron-packager example attention -o attention.neff
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
 neuron-profile view -s attention.ntff -n attention.neff --output-format summary-json >summary.json
+neuron-profile analyze -s attention.ntff -n attention.neff --json >analyses.json
 neuron-profile view -s attention.ntff -n attention.neff --port 0 --no-open >view.log &
 view=$!
 pids+=("$view")
@@ -25,7 +26,7 @@ pids+=($!)
 exec 9>hold
 wait_for server_is_up
 address=$(sed -n 's/^View profile at //p' view.log)
-python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/timeline.py" "$browser" "$scratch/profile" "$address" summary.json \
+python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/timeline.py" "$browser" "$scratch/profile" "$address" summary.json analyses.json \
     "$(cut -d' ' -f1 server.log)" 9>&- || fail "see above"
 kill -TERM "$view"
 wait "$view" || fail "neuron-profile ended with $?"

@@ -1,0 +1,44 @@
+// All metrics of a capture, the ones that matter most on top.
+
+import { make } from './dom.js';
+import { bytes, count } from './format.js';
+import { answer, source, sourceChoice } from './answers.js';
+import { addTab, table } from './panel.js';
+import { duration } from './time.js';
+import { state } from './state.js';
+
+const percent = (value) => `${(value * 100).toFixed(1)}%`;
+const time = (value) => duration(value * 1e12);
+
+// [name, metric, how it is written]
+const TILES = [
+  ['Execution', 'total_time', time], ['Something works', 'total_active_time_percent', percent],
+  ['Tensor', 'tensor_engine_active_time_percent', percent], ['Vector', 'vector_engine_active_time_percent', percent],
+  ['Scalar', 'scalar_engine_active_time_percent', percent], ['GpSimd', 'gpsimd_engine_active_time_percent', percent],
+  ['Sync', 'sync_engine_active_time_percent', percent], ['DMA', 'dma_active_time_percent', percent],
+  ['Hardware FLOPs', 'hardware_flops', count], ['MFU', 'mfu_estimated_percent', percent], ['HFU', 'hfu_estimated_percent', percent],
+  ['MBU', 'mbu_estimated_percent', percent], ['HBM read', 'hbm_read_bytes', bytes], ['HBM written', 'hbm_write_bytes', bytes],
+];
+
+function written(name, value) {
+  if (typeof value !== 'number') return String(value);
+  if (/percent/.test(name)) return percent(value);
+  if (/_time$|_time_nc|latency/.test(name)) return time(value);
+  if (/bytes/.test(name)) return bytes(value);
+  return value.toLocaleString('en', { maximumFractionDigits: 6 });
+}
+
+function render(box) {
+  const choice = sourceChoice('summary');
+  if (choice) box.append(choice);
+  const all = answer(box, 'summary', `summary ${source()}`, () => state.source.summary(source()));
+  if (!all) return;
+  const metrics = Object.values(all)[0];
+  box.append(make('div', { class: 'tiles' }, ...TILES.filter(([, metric]) => metrics[metric] !== undefined).map(([name, metric, write]) =>
+    make('div', { title: metric }, make('span', {}, name), make('b', {}, write(metrics[metric]))))),
+  table([['Metric', true], ['Shown'], ['Value']], Object.entries(metrics).map(([name, value]) => ({
+    cells: [name, written(name, value), { value, text: typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 12 }) : String(value) }],
+  })), { most: 1000 }));
+}
+
+export const start = () => addTab('summary', 'Summary', render);

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/timeline/timeline_insight.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/output_cells.h"
+#include "shared/base/map.h"
+
+size_t ntk_timeline_source_of(const struct ntk_timeline *timeline,
+                              const struct ntk_timeline_track *track)
+{
+    const struct ntk_timeline_group *group = ntk_vec_at(&timeline->groups, track->group);
+
+    return group->source;
+}
+
+static size_t core_of(const struct ntk_timeline *timeline, const struct ntk_timeline_track *track)
+{
+    size_t source = ntk_timeline_source_of(timeline, track);
+
+    return (size_t)(track->core - timeline->sources[source].trace->cores);
+}
+
+/* ---- where something of the trace is on the timeline ------------------------------------------------ */
+
+/* References rise with the slices of a track, since both are in order of time. */
+static const struct ntk_timeline_slice *find_ref(const struct ntk_timeline_track *track,
+                                                 uint32_t ref)
+{
+    size_t low = 0;
+    size_t high = track->slice_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (track->slices[middle].ref < ref) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < track->slice_count && track->slices[low].ref == ref ? &track->slices[low] : NULL;
+}
+
+static void put_place(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
+                      enum ntk_timeline_kind kind, uint32_t ref, struct ntk_json *json)
+{
+    for (size_t t = 0; ref != NTK_NO_INDEX && t < timeline->tracks.count; t++) {
+        const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, t);
+        const struct ntk_timeline_slice *slice =
+            track->core == core && track->kind == kind ? find_ref(track, ref) : NULL;
+        if (slice) {
+            ntk_json_object_begin(json);
+            ntk_json_key_u64(json, "track", t);
+            ntk_json_key_u64(json, "slice", (size_t)(slice - track->slices));
+            ntk_json_key_u64(json, "what", slice->what);
+            ntk_json_key_u64(json, "lane", slice->lane);
+            ntk_json_key_i64(json, "start", slice->start_ps - timeline->begin_ps);
+            ntk_json_key_i64(json, "end", slice->end_ps - timeline->begin_ps);
+            ntk_json_object_end(json);
+            return;
+        }
+    }
+    ntk_json_null(json);
+}
+
+static void put_instruction_place(const struct ntk_timeline *timeline,
+                                  const struct ntk_trace_core *core, const char *key, uint32_t ref,
+                                  struct ntk_json *json)
+{
+    ntk_json_key(json, key);
+    put_place(timeline, core, NTK_TIMELINE_ENGINE, ref, json);
+}
+
+/* ---- flows ------------------------------------------------------------------------------------------ */
+
+/* Instructions that were let go by this one, or by this change. */
+static void put_releases(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
+                         const struct ntk_core_dependencies *dependencies, uint32_t by,
+                         uint32_t event, struct ntk_json *json)
+{
+    uint64_t count = 0;
+
+    ntk_json_key_array_begin(json, "releases");
+    for (size_t i = 0; i < core->instruction_count; i++) {
+        const struct ntk_release *release = &dependencies->releases[i];
+        if (by != NTK_NO_INDEX ? release->by != by : release->event != event) {
+            continue;
+        }
+        if (count++ < NTK_TIMELINE_RELEASES_MAX) {
+            put_place(timeline, core, NTK_TIMELINE_ENGINE, (uint32_t)i, json);
+        }
+    }
+    ntk_json_array_end(json);
+    ntk_json_key_u64(json, "release_count", count);
+}
+
+static void put_wait(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
+                     const struct ntk_slot_fact *fact, const struct ntk_release *release,
+                     struct ntk_json *json)
+{
+    static const char *const relations[] = { [NTK_WAIT_NONE] = "",
+                                             [NTK_WAIT_AT_LEAST] = ">=",
+                                             [NTK_WAIT_EQUAL] = "==",
+                                             [NTK_WAIT_SET] = "set",
+                                             [NTK_WAIT_CLEAR] = "clear" };
+
+    ntk_json_key(json, "wait");
+    if (!fact->has_sync || fact->wait == NTK_WAIT_NONE) {
+        ntk_json_null(json);
+        return;
+    }
+    ntk_json_object_begin(json);
+    ntk_json_key_bool(json, "is_event", fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR);
+    ntk_json_key_u64(json, "number", fact->wait_number);
+    ntk_json_key_text(json, "relation", relations[fact->wait]);
+    ntk_json_key_u64(json, "value", fact->wait_value);
+    ntk_json_key_bool(json, "by_transfer", release->by_transfer);
+    ntk_json_key_queue(json, "queue",
+                       release->by_transfer ? ntk_program_queue_of(core, fact->wait_number) : NULL);
+    ntk_json_key(json, "change");
+    put_place(timeline, core, NTK_TIMELINE_SEMAPHORE, release->event, json);
+    put_instruction_place(timeline, core, "by", release->by, json);
+    ntk_json_object_end(json);
+}
+
+static void put_instruction_flows(const struct ntk_timeline *timeline,
+                                  const struct ntk_analyses *analyses,
+                                  const struct ntk_timeline_track *track, uint32_t ref,
+                                  struct ntk_json *json)
+{
+    size_t core = core_of(timeline, track);
+    const struct ntk_core_dependencies *dependencies = &analyses->dependencies.cores[core];
+    const struct ntk_release *release = &dependencies->releases[ref];
+    const struct ntk_slot_fact *fact =
+        ntk_program_fact(analyses->program, core, &track->core->instructions[ref]);
+
+    ntk_json_key_text(json, "layer",
+                      fact->layer > NTK_LAYER_RUNTIME ? analyses->program->layers[fact->layer]
+                                                      : NULL);
+    if (fact->has_flops) {
+        ntk_json_key_u64(json, "flops", fact->flops);
+    }
+    put_instruction_place(timeline, track->core, "previous", release->previous, json);
+    put_wait(timeline, track->core, fact, release, json);
+    put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, json);
+}
+
+static void put_change_flows(const struct ntk_timeline *timeline,
+                             const struct ntk_analyses *analyses,
+                             const struct ntk_timeline_track *track, uint32_t ref,
+                             struct ntk_json *json)
+{
+    const struct ntk_core_dependencies *dependencies =
+        &analyses->dependencies.cores[core_of(timeline, track)];
+    uint32_t by = NTK_NO_INDEX;
+
+    for (size_t i = 0; i < track->core->instruction_count && by == NTK_NO_INDEX; i++) {
+        by = dependencies->releases[i].event == ref ? dependencies->releases[i].by : NTK_NO_INDEX;
+    }
+    put_instruction_place(timeline, track->core, "by", by, json);
+    put_releases(timeline, track->core, dependencies, NTK_NO_INDEX, ref, json);
+}
+
+int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
+                           uint64_t track_index, uint64_t slice_index, struct ntk_buf *out,
+                           struct ntk_err *err)
+{
+    struct ntk_json json;
+
+    if (track_index >= timeline->tracks.count) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no track %" PRIu64, track_index);
+    }
+    const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, track_index);
+    if (slice_index >= track->slice_count) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "track %" PRIu64 " has no slice %" PRIu64, track_index, slice_index);
+    }
+    ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    if (track->kind == NTK_TIMELINE_ENGINE) {
+        put_instruction_flows(timeline, analyses, track, track->slices[slice_index].ref, &json);
+    } else if (track->kind == NTK_TIMELINE_SEMAPHORE) {
+        put_change_flows(timeline, analyses, track, track->slices[slice_index].ref, &json);
+    }
+    ntk_json_object_end(&json);
+    return 0;
+}
+
+/* ---- critical path ---------------------------------------------------------------------------------- */
+
+static void put_step(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
+                     const struct ntk_path_step *step, int64_t zero_ps, struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "kind", ntk_path_kind_name(step->kind));
+    ntk_json_key_i64(json, "start", step->start_ps - zero_ps);
+    ntk_json_key_i64(json, "end", step->end_ps - zero_ps);
+    if (step->kind == NTK_PATH_TRANSFER) {
+        ntk_json_key_queue(json, "queue", step->queue);
+    }
+    put_instruction_place(timeline, core, "at", step->instruction, json);
+    ntk_json_object_end(json);
+}
+
+void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
+                           const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
+                           struct ntk_buf *out)
+{
+    const struct ntk_critical_path *path = &analyses->path;
+    int64_t zero_ps = timeline->begin_ps - timeline->sources[source].offset_ps;
+    struct ntk_json json;
+    uint64_t count = 0;
+
+    ntk_json_init(&json, out, false);
+    if (!analyses->has_path) {
+        ntk_json_null(&json);
+        return;
+    }
+    const struct ntk_trace_core *core = &timeline->sources[source].trace->cores[path->core];
+    ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "core", core->ntff->core);
+    ntk_json_key_array_begin(&json, "steps");
+    for (size_t i = 0; i < path->step_count; i++) {
+        const struct ntk_path_step *step = &path->steps[i];
+        if (step->end_ps - zero_ps < from_ps || step->start_ps - zero_ps >= to_ps) {
+            continue;
+        }
+        if (count++ < NTK_TIMELINE_STEPS_MAX) {
+            put_step(timeline, core, step, zero_ps, &json);
+        }
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_u64(&json, "count", count);
+    ntk_json_object_end(&json);
+}
+
+/* ---- flame ------------------------------------------------------------------------------------------ */
+
+struct flame_row {
+    size_t core;
+    uint8_t engine, opcode;
+    uint32_t layer;
+    uint64_t count;
+    int64_t sum_ps;
+};
+
+/* The row of an instruction; NULL without memory. Layers are fewer than 2^32, cores than 2^16. */
+static struct flame_row *flame_row_of(struct ntk_map *map, struct ntk_vec *rows, size_t core,
+                                      const struct ntk_trace_instruction *instruction,
+                                      uint32_t layer)
+{
+    uint64_t key = (uint64_t)core << 48 | (uint64_t)(instruction->engine & 0xff) << 40 |
+                   (uint64_t)instruction->opcode << 32 | layer;
+    uintptr_t index = (uintptr_t)ntk_map_get_number(map, key); /* plus 1 */
+
+    if (index == 0) {
+        struct flame_row *row = ntk_vec_add(rows);
+        if (!row || ntk_map_put_number(map, key, (void *)rows->count) < 0) {
+            return NULL;
+        }
+        *row = (struct flame_row){ .core = core,
+                                   .engine = instruction->engine,
+                                   .opcode = instruction->opcode,
+                                   .layer = layer };
+        index = rows->count;
+    }
+    return ntk_vec_at(rows, index - 1);
+}
+
+static int flame_core(const struct ntk_analyses *analyses, const struct ntk_trace *trace,
+                      size_t core, int64_t from_ps, int64_t to_ps, struct ntk_map *map,
+                      struct ntk_vec *rows)
+{
+    ntk_trace_each_instruction(&trace->cores[core], instruction) {
+        int64_t start_ps = instruction->start_ps > from_ps ? instruction->start_ps : from_ps;
+        int64_t end_ps = instruction->end_ps < to_ps ? instruction->end_ps : to_ps;
+        if (instruction->start_ps >= to_ps) {
+            break;
+        }
+        if (end_ps < start_ps || instruction->engine >= NTK_NTFF_ENGINE_COUNT) {
+            continue;
+        }
+        struct flame_row *row =
+            flame_row_of(map, rows, core, instruction,
+                         ntk_program_fact(analyses->program, core, instruction)->layer);
+        if (!row) {
+            return -ENOMEM;
+        }
+        row->count++;
+        row->sum_ps += end_ps - start_ps;
+    }
+    return 0;
+}
+
+void ntk_timeline_put_flame(const struct ntk_timeline *timeline, size_t source,
+                            const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
+                            struct ntk_buf *out)
+{
+    const struct ntk_trace *trace = timeline->sources[source].trace;
+    int64_t zero_ps = timeline->begin_ps - timeline->sources[source].offset_ps;
+    struct ntk_vec rows = NTK_VEC_INIT(struct flame_row);
+    struct ntk_map map = { 0 };
+    struct ntk_json json;
+
+    for (size_t c = 0; c < trace->core_count; c++) {
+        if (flame_core(analyses, trace, c, from_ps + zero_ps, to_ps + zero_ps, &map, &rows) < 0) {
+            out->failed = true;
+        }
+    }
+    ntk_json_init(&json, out, false);
+    ntk_json_array_begin(&json);
+    ntk_vec_each(struct flame_row, row, &rows) {
+        char text[NTK_NTFF_NAME_BYTES];
+        ntk_json_object_begin(&json);
+        ntk_json_key_u64(&json, "core", trace->cores[row->core].ntff->core);
+        ntk_json_key_text(&json, "engine", ntk_ntff_engine_title(row->engine));
+        ntk_json_key_text(&json, "layer", analyses->program->layers[row->layer]);
+        ntk_json_key_text(&json, "operation", ntk_ntff_opcode_name(row->opcode, text, sizeof text));
+        ntk_json_key_bool(&json, "is_wait", row->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE);
+        ntk_json_key_u64(&json, "count", row->count);
+        ntk_json_key_i64(&json, "sum", row->sum_ps);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_map_fini(&map);
+    ntk_vec_fini(&rows);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline_insight - what analyses say about single slices: who let an instruction go and whom it let go, the
+ * chain that decided how long the execution took, the time of operations in layers.
+ *
+ * Times are ps since the timeline's begin. A slice is told as {"track", "slice", "what", "lane", "start", "end"}.
+ * The analyses are those of the source that the track is of.
+ *
+ * Threads: any; no state. Memory that fails sticks in out.
+ */
+#ifndef NTK_PROFILER_TIMELINE_TIMELINE_INSIGHT_H
+#define NTK_PROFILER_TIMELINE_TIMELINE_INSIGHT_H
+
+#include "profiler/output/analyses.h"
+#include "profiler/timeline/timeline.h"
+
+/* Slices that are named in one list; the number of all is told. */
+#define NTK_TIMELINE_RELEASES_MAX 64
+#define NTK_TIMELINE_STEPS_MAX 2000
+
+/* Instructions: layer, instruction before on the engine, what it waited for and the change and instruction that ended
+ * it, instructions that it let go. Changes of semaphores: who made it, whom it let go. Other rows know nothing.
+ * -ENOENT with a sentence. */
+int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
+                           uint64_t track, uint64_t slice, struct ntk_buf *out,
+                           struct ntk_err *err);
+/* The steps of the critical path in [from, to) by time, at most NTK_TIMELINE_STEPS_MAX, and how many there are; null where the
+ * length of the execution is not known. */
+void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
+                           const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
+                           struct ntk_buf *out);
+/* Time by core, engine, layer and operation in [from, to), cut to it; waiting is told apart. */
+void ntk_timeline_put_flame(const struct ntk_timeline *timeline, size_t source,
+                            const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
+                            struct ntk_buf *out);
+
+/* The source whose track it is. */
+size_t ntk_timeline_source_of(const struct ntk_timeline *timeline,
+                              const struct ntk_timeline_track *track);
+
+#endif

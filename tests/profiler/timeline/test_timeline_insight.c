@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: a trace put together by hand. PE runs 100-300 and signals semaphore 9 at 300; ACT waits for it and runs
+ * 310-500, then PE again 350-400. The execution takes 1000 ns; its timeline begins 50 ns earlier.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "profiler/timeline/timeline_insight.h"
+#include "tests/support/hand_trace.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+#define TENSOR 0 /* tracks */
+#define SCALAR 1
+#define SEMAPHORE 2
+#define SHIFT_NS 50 /* the second source's offset is 0, the first one's begin is there */
+
+struct fixture {
+    struct hand_trace h;
+    struct ntk_timeline *timeline;
+    struct ntk_analyses *analyses;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    uint32_t pe, act, last;
+
+    assert_non_null(f);
+    hand_trace_begin(&f->h, 1, "trn2.3xlarge", 1000);
+    pe = hand_trace_nop(&f->h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    last = hand_trace_nop(&f->h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    act = hand_trace_nop(&f->h, 0, NTK_ISA_ENGINE_ACT, 9, 1, NONE);
+    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, pe, 100, 300);
+    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_ACT, act, 310, 500);
+    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, last, 350, 400);
+    hand_trace_change(&f->h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 300);
+    hand_trace_end(&f->h);
+    struct ntk_timeline_source source = { .trace = &f->h.trace,
+                                          .name = "one",
+                                          .offset_ps = -NS(150) }; /* PE begins at -50 */
+    assert_int_equal(ntk_timeline_create(&source, 1, NULL, NULL, &f->timeline, NULL), 0);
+    assert_int_equal(f->timeline->begin_ps, -NS(SHIFT_NS));
+    assert_int_equal(ntk_analyses_create(&f->h.trace, &f->analyses), 0);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_analyses_destroy(f->analyses);
+    ntk_timeline_destroy(f->timeline);
+    hand_trace_fini(&f->h);
+    free(f);
+    return 0;
+}
+
+static json_t *json_of(struct ntk_buf *buf)
+{
+    json_t *json = json_loadb(ntk_buf_text_get(buf), buf->bytes_count, JSON_DECODE_ANY, NULL);
+
+    assert_non_null(json);
+    ntk_buf_fini(buf);
+    return json;
+}
+
+static json_int_t number(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static json_t *flows_of(const struct fixture *f, uint64_t track, uint64_t slice)
+{
+    struct ntk_buf out = { 0 };
+
+    assert_int_equal(ntk_timeline_put_flows(f->timeline, f->analyses, track, slice, &out, NULL), 0);
+    return json_of(&out);
+}
+
+static void expect_place(const json_t *place, json_int_t track, json_int_t slice,
+                         json_int_t start_ns)
+{
+    assert_true(json_is_object(place));
+    assert_int_equal(number(place, "track"), track);
+    assert_int_equal(number(place, "slice"), slice);
+    assert_int_equal(number(place, "start"), NS(start_ns));
+}
+
+/* Times below are since the timeline's begin: 100 ns less. */
+static void who_waits_is_told_for_what_and_for_whom(void **state)
+{
+    json_t *flows = flows_of(*state, SCALAR, 0);
+    const json_t *wait = json_object_get(flows, "wait");
+
+    assert_int_equal(number(wait, "number"), 9);
+    assert_int_equal(number(wait, "value"), 1);
+    assert_string_equal(json_string_value(json_object_get(wait, "relation")), ">=");
+    assert_true(json_is_false(json_object_get(wait, "by_transfer")));
+    expect_place(json_object_get(wait, "by"), TENSOR, 0, 0);
+    expect_place(json_object_get(wait, "change"), SEMAPHORE, 0, 200);
+    assert_true(json_is_null(json_object_get(flows, "previous")));
+    assert_int_equal(number(flows, "release_count"), 0);
+    json_decref(flows);
+}
+
+static void who_signals_is_told_whom_it_let_go(void **state)
+{
+    json_t *flows = flows_of(*state, TENSOR, 0);
+
+    assert_true(json_is_null(json_object_get(flows, "wait")));
+    assert_int_equal(number(flows, "release_count"), 1);
+    expect_place(json_array_get(json_object_get(flows, "releases"), 0), SCALAR, 0, 210);
+    json_decref(flows);
+    flows = flows_of(*state, TENSOR, 1);
+    expect_place(json_object_get(flows, "previous"), TENSOR, 0, 0);
+    assert_int_equal(number(flows, "release_count"), 0);
+    json_decref(flows);
+}
+
+static void a_change_is_told_who_made_it_and_whom_it_let_go(void **state)
+{
+    json_t *flows = flows_of(*state, SEMAPHORE, 0);
+
+    expect_place(json_object_get(flows, "by"), TENSOR, 0, 0);
+    expect_place(json_array_get(json_object_get(flows, "releases"), 0), SCALAR, 0, 210);
+    json_decref(flows);
+}
+
+static void a_slice_that_is_none_is_refused(void **state)
+{
+    const struct fixture *f = *state;
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_timeline_put_flows(f->timeline, f->analyses, 0, 2, &out, &err), -ENOENT);
+    assert_string_equal(err.text, "track 0 has no slice 2");
+    assert_int_equal(ntk_timeline_put_flows(f->timeline, f->analyses, 3, 0, &out, &err), -ENOENT);
+    assert_int_equal(out.bytes_count, 0);
+}
+
+static void the_path_is_cut_to_the_window(void **state)
+{
+    const struct fixture *f = *state;
+    struct ntk_buf out = { 0 };
+    json_int_t end = -NS(100); /* the execution begins before the timeline does */
+    size_t i;
+    json_t *step;
+
+    ntk_timeline_put_path(f->timeline, 0, f->analyses, -NS(100), NS(1000), &out);
+    json_t *path = json_of(&out);
+    json_t *steps = json_object_get(path, "steps");
+    assert_true(json_array_size(steps) >= 4);
+    json_array_foreach(steps, i, step)
+    {
+        assert_int_equal(number(step, "start"), end);
+        end = number(step, "end");
+    }
+    assert_int_equal(end, NS(900));
+    size_t all = json_array_size(steps);
+    json_decref(path);
+
+    ntk_timeline_put_path(f->timeline, 0, f->analyses, NS(250), NS(260), &out);
+    path = json_of(&out); /* ACT alone */
+    steps = json_object_get(path, "steps");
+    assert_int_equal(json_array_size(steps), 1);
+    assert_true(all > 1);
+    expect_place(json_object_get(json_array_get(steps, 0), "at"), SCALAR, 0, 210);
+    json_decref(path);
+}
+
+static void the_flame_is_cut_to_the_range(void **state)
+{
+    const struct fixture *f = *state;
+    struct ntk_buf out = { 0 };
+
+    /* 0-200 of PE and 210-400 of ACT, from 150 to 220. */
+    ntk_timeline_put_flame(f->timeline, 0, f->analyses, NS(150), NS(220), &out);
+    json_t *rows = json_of(&out);
+    assert_int_equal(json_array_size(rows), 2);
+    const json_t *pe = json_array_get(rows, 0);
+    const json_t *act = json_array_get(rows, 1);
+    assert_string_equal(json_string_value(json_object_get(pe, "engine")), "Tensor");
+    assert_int_equal(number(pe, "sum"), NS(50));
+    assert_int_equal(number(pe, "count"), 1);
+    assert_string_equal(json_string_value(json_object_get(act, "engine")), "Scalar");
+    assert_int_equal(number(act, "sum"), NS(10));
+    json_decref(rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_waits_is_told_for_what_and_for_whom),
+        cmocka_unit_test(who_signals_is_told_whom_it_let_go),
+        cmocka_unit_test(a_change_is_told_who_made_it_and_whom_it_let_go),
+        cmocka_unit_test(a_slice_that_is_none_is_refused),
+        cmocka_unit_test(the_path_is_cut_to_the_window),
+        cmocka_unit_test(the_flame_is_cut_to_the_range),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
