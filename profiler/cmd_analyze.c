@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_analyze - analyses by name, as text or JSON. */
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/cmd.h"
 #include "profiler/output/analyses.h"
+#include "profiler/output/system_analyses.h"
+#include "profiler/system/session_find.h"
 #include "shared/base/opt.h"
-
-#define CHOSEN_MAX 32
 
 static const char *arg_neff;
 static const char *arg_session;
+static const char *arg_folder;
 static const char *arg_output;
 static bool arg_json;
 static bool arg_list;
@@ -21,6 +22,8 @@ static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "the NEFF that was captured: adds names of queues, layers and tensors" },
+    { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
+      "instead: what the host did, by what inspections left there and below" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON, with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
@@ -31,17 +34,47 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program_options = {
     .name = "neuron-profile analyze",
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
+             "-d FOLDER [OPTION]... [NAME]...\n"
              "--list",
     .summary =
-        "Answers questions about a capture. NAMEs choose among the analyses; without any, all.",
+        "Answers questions about a capture, or about what the host did. NAMEs choose among the "
+        "analyses; without any, all.",
     .options = options,
     .epilogue = "Shares are of the execution. What the files do not say is absent, never guessed.",
 };
 
-static int run_one(const struct ntk_analyses *analyses, size_t index, struct ntk_buf *out,
+/* What is asked: a capture, or the traces of a folder. */
+struct asked {
+    bool is_system;
+    const struct ntk_analyses *analyses;
+    const struct ntk_system_trace *const *traces;
+    size_t trace_count;
+};
+
+static size_t info_count(bool is_system)
+{
+    return is_system ? ntk_system_analyses_count() : ntk_analyses_count();
+}
+
+static const struct ntk_analysis_info *info_get(bool is_system, size_t index)
+{
+    return is_system ? ntk_system_analyses_info(index) : ntk_analyses_info(index);
+}
+
+static bool has_name(bool is_system, const char *name)
+{
+    for (size_t i = 0; i < info_count(is_system); i++) {
+        if (strcmp(info_get(is_system, i)->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int run_one(const struct asked *asked, size_t index, struct ntk_buf *out,
                    struct ntk_json *json)
 {
-    const struct ntk_analysis_info *info = ntk_analyses_info(index);
+    const struct ntk_analysis_info *info = info_get(asked->is_system, index);
     int ret;
 
     if (json) {
@@ -52,7 +85,9 @@ static int run_one(const struct ntk_analyses *analyses, size_t index, struct ntk
         }
         ntk_buf_add_format(out, "== %s ==\n", info->title);
     }
-    ret = ntk_analyses_put(analyses, index, out, json);
+    ret = asked->is_system
+              ? ntk_system_analyses_put(asked->traces, asked->trace_count, index, out, json)
+              : ntk_analyses_put(asked->analyses, index, out, json);
     if (ret == -ENODATA && json) {
         ntk_json_null(json);
     } else if (ret == -ENODATA) {
@@ -61,49 +96,25 @@ static int run_one(const struct ntk_analyses *analyses, size_t index, struct ntk
     return ret == -ENODATA ? 0 : ret;
 }
 
-int ntk_cmd_analyze(int argc, char **argv)
+/* The analyses that were named, or all of them. The exit code. */
+static int run(const struct asked *asked, char *const *names, int name_count)
 {
-    struct ntk_profile profile = { 0 };
-    struct ntk_analyses *analyses = NULL;
     struct ntk_buf out = { 0 };
     struct ntk_json json;
-    bool is_chosen[CHOSEN_MAX] = { 0 };
-    int first = ntk_opt_parse(&program_options, argc, argv);
     int code;
 
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    assert(ntk_analyses_count() <= CHOSEN_MAX);
-    for (size_t i = 0; arg_list && i < ntk_analyses_count(); i++) {
-        printf("%-14s %s\n", ntk_analyses_info(i)->name, ntk_analyses_info(i)->help);
-    }
-    if (arg_list) {
-        return 0;
-    }
-    for (int i = first; i < argc; i++) {
-        int found = ntk_analyses_find(argv[i]);
-        if (found < 0) {
-            return ntk_opt_usage_error(&program_options, "no analysis '%s'; --list shows them",
-                                       argv[i]);
-        }
-        is_chosen[found] = true;
-    }
-    if (!arg_session) {
-        return ntk_opt_usage_error(&program_options, "the capture is missing: -s FILE");
-    }
-    code = ntk_profile_open(arg_session, arg_neff, &profile);
-    if (code) {
-        return code;
-    }
-    out.failed = ntk_analyses_create(profile.trace, &analyses) < 0;
+    out.failed = !asked->is_system && !asked->analyses;
     ntk_json_init(&json, &out, true);
     if (arg_json) {
         ntk_json_object_begin(&json);
     }
-    for (size_t i = 0; i < ntk_analyses_count() && ntk_buf_ok(&out); i++) {
-        if ((first == argc || is_chosen[i]) &&
-            run_one(analyses, i, &out, arg_json ? &json : NULL) < 0) {
+    for (size_t i = 0; i < info_count(asked->is_system) && ntk_buf_ok(&out); i++) {
+        bool is_chosen = name_count == 0;
+
+        for (int n = 0; n < name_count; n++) {
+            is_chosen = is_chosen || strcmp(names[n], info_get(asked->is_system, i)->name) == 0;
+        }
+        if (is_chosen && run_one(asked, i, &out, arg_json ? &json : NULL) < 0) {
             out.failed = true;
         }
     }
@@ -112,9 +123,105 @@ int ntk_cmd_analyze(int argc, char **argv)
         ntk_buf_add_char(&out, '\n');
     }
     code = ntk_profile_put(&out, arg_output);
-    code = code ? code : profile.is_incomplete;
     ntk_buf_fini(&out);
+    return code;
+}
+
+static int run_capture(char *const *names, int name_count)
+{
+    struct ntk_profile profile = { 0 };
+    struct ntk_analyses *analyses = NULL;
+    int code = ntk_profile_open(arg_session, arg_neff, &profile);
+
+    if (code) {
+        return code;
+    }
+    (void)ntk_analyses_create(profile.trace, &analyses); /* NULL: no memory, which run() tells */
+    code = run(&(struct asked){ .analyses = analyses }, names, name_count);
+    code = code ? code : profile.is_incomplete;
     ntk_analyses_destroy(analyses);
     ntk_profile_close(&profile);
     return code;
+}
+
+static int run_folder(char *const *names, int name_count)
+{
+    struct ntk_vec paths;
+    struct ntk_err err = { 0 };
+    size_t count = 0;
+    int code = 0;
+
+    if (ntk_session_find(arg_folder, &paths, &err) < 0) {
+        return ntk_profile_fail(&err);
+    }
+    struct ntk_system_trace **traces = calloc(paths.count + 1, sizeof *traces);
+    for (size_t i = 0; i < paths.count && traces; i++) {
+        if (ntk_system_trace_open(*(char **)ntk_vec_at(&paths, i), &traces[count], &err) < 0) {
+            code = ntk_profile_fail(&err);
+            continue;
+        }
+        ntk_vec_each(char *, warning, &traces[count]->warnings) {
+            fprintf(stderr, "neuron-profile: %s\n", *warning);
+            code = 1;
+        }
+        count++;
+    }
+    if (!traces) {
+        ntk_err_no_memory(&err);
+        code = ntk_profile_fail(&err);
+    } else if (count > 0) {
+        struct asked asked = { .is_system = true,
+                               .traces = (const struct ntk_system_trace *const *)traces,
+                               .trace_count = count };
+        int ran = run(&asked, names, name_count);
+        code = ran ? ran : code;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ntk_system_trace_close(traces[i]);
+    }
+    free(traces);
+    ntk_session_paths_fini(&paths);
+    return code;
+}
+
+static void print_list(void)
+{
+    for (int is_system = 0; is_system < 2; is_system++) {
+        printf(is_system ? "\nOf a folder (-d):\n" : "Of a capture (-s):\n");
+        for (size_t i = 0; i < info_count(is_system); i++) {
+            printf("  %-14s %s\n", info_get(is_system, i)->name, info_get(is_system, i)->help);
+        }
+    }
+}
+
+int ntk_cmd_analyze(int argc, char **argv)
+{
+    int first = ntk_opt_parse(&program_options, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (arg_list) {
+        print_list();
+        return 0;
+    }
+    if (arg_folder && (arg_session || arg_neff)) {
+        return ntk_opt_usage_error(&program_options, "-d goes without -s and -n");
+    }
+    for (int i = first; i < argc; i++) {
+        if (!has_name(arg_folder != NULL, argv[i])) {
+            return ntk_opt_usage_error(&program_options,
+                                       has_name(!arg_folder, argv[i])
+                                           ? "analysis '%s' is of the other kind; --list shows "
+                                             "which go with -s and which with -d"
+                                           : "no analysis '%s'; --list shows them",
+                                       argv[i]);
+        }
+    }
+    if (!arg_session && !arg_folder) {
+        return ntk_opt_usage_error(&program_options,
+                                   "the capture is missing: -s FILE, or -d FOLDER");
+    }
+    return arg_folder ? run_folder(argv + first, argc - first)
+                      : run_capture(argv + first, argc - first);
 }

@@ -9,6 +9,7 @@
 #include "profiler/output/text_table.h"
 #include "profiler/trace/trace.h"
 #include "shared/base/json.h"
+#include "shared/base/units.h"
 
 /* Rows of a table that text shows; JSON has all. */
 #define NTK_OUTPUT_ROWS_MAX 20

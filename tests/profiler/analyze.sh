@@ -68,10 +68,29 @@ holds '. == { "tensors": null }'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
 [ ! -s printed ] || complain "prints beside the file"
 analyze 0 --list
-for name in $(awk '{ print $1 }' printed); do
+for name in $(awk '/^  / { print $1 }' printed); do
     sed 's/\\-/-/g' "$NTK_SOURCE_DIR/profiler/neuron-profile.1" | grep -q "^\.B $name\$" ||
         complain "the man page does not tell $name"
 done
+
+# ---- what the host did: two processes, a core each ----
+neuron-profile inspect -o out -- sh -c 'for core in 0 1; do
+        NEURON_RT_VISIBLE_CORES=$core neuron-bench exec a.neff --count 4 &
+    done; wait' >/dev/null 2>err || complain "inspect"
+analyze 0 -d out --json
+holds '."host-gaps" | length == 2 and all(.[].cores[]; .run_count == 4 and .gap_count == 3)'
+holds 'all(."host-gaps"[].cores[]; ([.causes_ns[]] | add) == .gap_ns and .gap_ns + .run_ns == .span_ns)'
+holds 'all(.memory[]; .peak_bytes == ([.uses[].peak_bytes] | add) and .end_bytes == 0)'
+holds 'all(.memory[]; any(.uses[]; .name == "tensors" and .peak_bytes == 2 * 3 * 64 * 512 + 4 * 64 * 512))'
+holds '.ranks[0] | .type == "nc_exec_running" and .step_count == 4 and (.workers | length) == 2'
+analyze 0 -d out host-gaps
+[ "$(grep -c '^== ' printed)" = 1 ] || complain "one analysis was asked for"
+analyze 0 -d "$(dirname out/*/*/ntrace.pb | head -1)" ranks
+grep -q '^Not known: it takes two workers' printed || complain "ranks of one process"
+analyze 2 -d out idle
+grep -q "analysis 'idle' is of the other kind" err || complain "an analysis of the other kind"
+analyze 2 -d out -s a.ntff
+analyze 1 -d hooks
 
 # ---- diff: the same attention with spilt scores, once, then four executions on each side ----
 diff_() { # EXIT-CODE ARGUMENT...

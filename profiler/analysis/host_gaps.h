@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host_gaps - for how long did a core do nothing between two executions, and what did the host do meanwhile?
+ *
+ * A gap is from the end of one run of a core to the start of its next, in host time. Each moment of it belongs to
+ * one cause, the first that holds: tensors were moved, a model was loaded or unloaded, an execution was
+ * prepared or finished by the runtime, another call was under way, or none: the application did something else.
+ * Only calls for that core count, from whatever thread.
+ *
+ * Pure: trace to result; -ENOMEM.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_HOST_GAPS_H
+#define NTK_PROFILER_ANALYSIS_HOST_GAPS_H
+
+#include "profiler/system/system_trace.h"
+
+enum ntk_gap_cause {
+    NTK_GAP_TENSORS,
+    NTK_GAP_MODEL,
+    NTK_GAP_EXECUTION,
+    NTK_GAP_OTHER_CALL,
+    NTK_GAP_APPLICATION,
+    NTK_GAP_CAUSE_COUNT
+};
+
+struct ntk_gap_core {
+    uint32_t nc;
+    uint64_t run_count; /* with begin and end */
+    uint64_t run_ns;
+    uint64_t span_ns; /* first start to last end: runs and gaps */
+    uint64_t gap_count;
+    uint64_t gap_ns, median_ns, longest_ns;
+    uint64_t longest_at_ns;                 /* since 1970 */
+    uint64_t cause_ns[NTK_GAP_CAUSE_COUNT]; /* sum: gap_ns */
+};
+
+struct ntk_host_gaps {
+    size_t core_count;
+    struct ntk_gap_core *cores; /* by number; those that ran */
+};
+
+int ntk_analysis_host_gaps(const struct ntk_system_trace *trace, struct ntk_host_gaps *out_gaps);
+void ntk_host_gaps_fini(struct ntk_host_gaps *gaps);
+/* "tensors", "model" ... */
+const char *ntk_gap_cause_name(enum ntk_gap_cause cause);
+
+#endif

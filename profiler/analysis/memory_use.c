@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* memory_use - a running sum by name of use, copied whenever the total reaches a new peak. */
+#include "profiler/analysis/memory_use.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+
+struct use {
+    struct ntk_memory_part part;
+    uint64_t bytes; /* now */
+};
+
+struct sums {
+    struct ntk_memory_use result;
+    struct ntk_vec uses;    /* struct use */
+    struct ntk_map indices; /* by name, + 1 */
+    struct ntk_vec points;
+    uint64_t bytes;
+    int failed;
+};
+
+static struct use *use_of(struct sums *sums, const char *name)
+{
+    uintptr_t index = (uintptr_t)ntk_map_get(&sums->indices, name);
+
+    if (!index) {
+        struct use use = { .part = { .name = name } };
+        index = sums->uses.count + 1;
+        if (ntk_vec_push(&sums->uses, &use) < 0 ||
+            ntk_map_put(&sums->indices, name, (void *)index) < 0) {
+            sums->failed = -ENOMEM;
+            return NULL;
+        }
+    }
+    return ntk_vec_at(&sums->uses, index - 1);
+}
+
+static void change(struct sums *sums, const struct ntk_system_span *span, bool is_free)
+{
+    struct use *use = use_of(sums, span->name);
+
+    if (!use) {
+        return;
+    }
+    if (is_free) {
+        uint64_t bytes = span->bytes < use->bytes ? span->bytes : use->bytes;
+        sums->result.free_count++;
+        if (bytes < span->bytes) {
+            sums->result.unmatched_count++;
+            sums->result.unmatched_bytes += span->bytes - bytes;
+        }
+        use->bytes -= bytes;
+        sums->bytes -= bytes;
+    } else {
+        sums->result.allocation_count++;
+        if (__builtin_add_overflow(sums->bytes, span->bytes, &sums->bytes)) {
+            sums->bytes = UINT64_MAX;
+        }
+        use->bytes = use->bytes > UINT64_MAX - span->bytes ? UINT64_MAX : use->bytes + span->bytes;
+        if (use->bytes > use->part.most_bytes) {
+            use->part.most_bytes = use->bytes;
+        }
+    }
+    struct ntk_memory_point point = { span->start_ns, sums->bytes };
+    if (ntk_vec_push(&sums->points, &point) < 0) {
+        sums->failed = -ENOMEM;
+    }
+    if (sums->bytes > sums->result.peak_bytes) {
+        sums->result.peak_bytes = sums->bytes;
+        sums->result.peak_ns = span->start_ns;
+        ntk_vec_each(struct use, each, &sums->uses) {
+            each->part.peak_bytes = each->bytes;
+        }
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct ntk_memory_part *x = a;
+    const struct ntk_memory_part *y = b;
+
+    if (x->peak_bytes != y->peak_bytes) {
+        return x->peak_bytes > y->peak_bytes ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+int ntk_analysis_memory_use(const struct ntk_system_trace *trace, struct ntk_memory_use *out_use)
+{
+    struct sums sums = { .uses = NTK_VEC_INIT(struct use),
+                         .points = NTK_VEC_INIT(struct ntk_memory_point) };
+
+    for (size_t i = 0; i < trace->span_count && !sums.failed; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+        bool is_free = strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
+
+        if (is_free || strcmp(span->type, "nrt_dma_mem_alloc") == 0) {
+            change(&sums, span, is_free);
+        }
+    }
+    sums.result.parts = calloc(sums.uses.count + 1, sizeof *sums.result.parts);
+    sums.failed = sums.result.parts ? sums.failed : -ENOMEM;
+    if (!sums.failed) {
+        sums.result.end_bytes = sums.bytes;
+        ntk_vec_each(const struct use, use, &sums.uses) {
+            sums.result.parts[sums.result.part_count++] = use->part;
+        }
+        qsort(sums.result.parts, sums.result.part_count, sizeof *sums.result.parts, compare);
+        sums.result.points = sums.points.items;
+        sums.result.point_count = sums.points.count;
+        *out_use = sums.result;
+    } else {
+        free(sums.result.parts);
+        ntk_vec_fini(&sums.points);
+    }
+    ntk_map_fini(&sums.indices);
+    ntk_vec_fini(&sums.uses);
+    return sums.failed;
+}
+
+void ntk_memory_use_fini(struct ntk_memory_use *use)
+{
+    free(use->points);
+    free(use->parts);
+    *use = (struct ntk_memory_use){ 0 };
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/output/system_analyses.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "profiler/analysis/host_gaps.h"
+#include "profiler/analysis/memory_use.h"
+#include "profiler/analysis/rank_skew.h"
+#include "profiler/output/output_cells.h"
+
+typedef int answer(const struct ntk_system_trace *const *traces, size_t trace_count,
+                   struct ntk_buf *text, struct ntk_json *json);
+
+static void cell_ns(struct ntk_text_table *table, uint64_t ns)
+{
+    ntk_text_table_format(table, "%.1f", (double)ns / 1e3);
+}
+
+/* us since the trace began. */
+static void cell_at(struct ntk_text_table *table, const struct ntk_system_trace *trace, uint64_t ns)
+{
+    cell_ns(table, ns > trace->begin_ns ? ns - trace->begin_ns : 0);
+}
+
+static void process_begin(const struct ntk_system_trace *trace, struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "session", trace->folder);
+    ntk_json_key_u64(json, "process_id", trace->info ? trace->info->process_id : 0);
+}
+
+/* ---- host gaps ---- */
+
+static void gaps_text(const struct ntk_system_trace *trace, const struct ntk_host_gaps *gaps,
+                      struct ntk_text_table *table)
+{
+    for (size_t c = 0; c < gaps->core_count; c++) {
+        const struct ntk_gap_core *core = &gaps->cores[c];
+
+        ntk_cell_u64(table, trace->info ? trace->info->process_id : 0);
+        ntk_cell_u64(table, core->nc);
+        ntk_cell_u64(table, core->run_count);
+        ntk_cell_share(table, (double)core->run_ns, (double)core->span_ns);
+        cell_ns(table, core->gap_ns);
+        cell_ns(table, core->median_ns);
+        cell_ns(table, core->longest_ns);
+        cell_at(table, trace, core->longest_at_ns);
+        for (unsigned i = 0; i < NTK_GAP_CAUSE_COUNT; i++) {
+            ntk_cell_share(table, (double)core->cause_ns[i], (double)core->gap_ns);
+        }
+    }
+}
+
+static void gaps_json(const struct ntk_system_trace *trace, const struct ntk_host_gaps *gaps,
+                      struct ntk_json *json)
+{
+    process_begin(trace, json);
+    ntk_json_key_array_begin(json, "cores");
+    for (size_t c = 0; c < gaps->core_count; c++) {
+        const struct ntk_gap_core *core = &gaps->cores[c];
+
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "nc", core->nc);
+        ntk_json_key_u64(json, "run_count", core->run_count);
+        ntk_json_key_u64(json, "run_ns", core->run_ns);
+        ntk_json_key_u64(json, "span_ns", core->span_ns);
+        ntk_json_key_u64(json, "gap_count", core->gap_count);
+        ntk_json_key_u64(json, "gap_ns", core->gap_ns);
+        ntk_json_key_u64(json, "median_ns", core->median_ns);
+        ntk_json_key_u64(json, "longest_ns", core->longest_ns);
+        ntk_json_key_u64(json, "longest_at_ns", core->longest_at_ns);
+        ntk_json_key_object_begin(json, "causes_ns");
+        for (unsigned i = 0; i < NTK_GAP_CAUSE_COUNT; i++) {
+            ntk_json_key_u64(json, ntk_gap_cause_name(i), core->cause_ns[i]);
+        }
+        ntk_json_object_end(json);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}
+
+static int answer_gaps(const struct ntk_system_trace *const *traces, size_t trace_count,
+                       struct ntk_buf *text, struct ntk_json *json)
+{
+    static const char *const heads[] = { "PROCESS",    "NC",     "RUNS",       "RUNNING",
+                                         "GAPS US",    "P50 US", "LONGEST US", "AT US",
+                                         "TENSORS",    "MODEL",  "EXECUTE",    "OTHER",
+                                         "APPLICATION" };
+    struct ntk_text_table table;
+    int ret = 0;
+
+    if (json) {
+        ntk_json_array_begin(json);
+    } else {
+        ntk_buf_add_text(text, "Time between executions in which a core does nothing, and what the "
+                               "host does meanwhile\n");
+    }
+    ntk_text_table_init(&table, 13, 0, heads);
+    for (size_t t = 0; t < trace_count && ret == 0; t++) {
+        struct ntk_host_gaps gaps;
+
+        ret = ntk_analysis_host_gaps(traces[t], &gaps);
+        if (ret == 0) {
+            if (json) {
+                gaps_json(traces[t], &gaps, json);
+            } else {
+                gaps_text(traces[t], &gaps, &table);
+            }
+            ntk_host_gaps_fini(&gaps);
+        }
+    }
+    if (json) {
+        ntk_json_array_end(json);
+    } else {
+        ntk_text_table_put(&table, text);
+    }
+    ntk_text_table_fini(&table);
+    return ret;
+}
+
+/* ---- memory ---- */
+
+static void memory_text(const struct ntk_system_trace *trace, const struct ntk_memory_use *use,
+                        struct ntk_buf *text)
+{
+    static const char *const heads[] = { "USE", "AT PEAK", "SHARE", "OWN PEAK" };
+    char peak[NTK_UNITS_TEXT_BYTES];
+    char end[NTK_UNITS_TEXT_BYTES];
+    struct ntk_text_table table;
+
+    ntk_buf_add_format(
+        text, "Process %llu: peak %s at %.1f us, %s at the end; %llu allocations, %llu frees",
+        (unsigned long long)(trace->info ? trace->info->process_id : 0),
+        ntk_units_bytes(peak, sizeof peak, use->peak_bytes),
+        (double)(use->peak_ns > trace->begin_ns ? use->peak_ns - trace->begin_ns : 0) / 1e3,
+        ntk_units_bytes(end, sizeof end, use->end_bytes), (unsigned long long)use->allocation_count,
+        (unsigned long long)use->free_count);
+    if (use->unmatched_count) {
+        ntk_buf_add_format(text, "\n%llu frees are of memory from before the trace (%s)",
+                           (unsigned long long)use->unmatched_count,
+                           ntk_units_bytes(peak, sizeof peak, use->unmatched_bytes));
+    }
+    ntk_buf_add_char(text, '\n');
+    ntk_text_table_init(&table, 4, 1u << 0, heads);
+    for (size_t i = 0; i < use->part_count && i < NTK_OUTPUT_ROWS_MAX; i++) {
+        ntk_text_table_text(&table, use->parts[i].name[0] ? use->parts[i].name : "-");
+        ntk_cell_bytes(&table, use->parts[i].peak_bytes);
+        ntk_cell_share(&table, (double)use->parts[i].peak_bytes, (double)use->peak_bytes);
+        ntk_cell_bytes(&table, use->parts[i].most_bytes);
+    }
+    ntk_text_table_put(&table, text);
+    ntk_text_table_fini(&table);
+    ntk_output_more(text, use->part_count);
+}
+
+static void memory_json(const struct ntk_system_trace *trace, const struct ntk_memory_use *use,
+                        struct ntk_json *json)
+{
+    process_begin(trace, json);
+    ntk_json_key_u64(json, "peak_bytes", use->peak_bytes);
+    ntk_json_key_u64(json, "peak_ns", use->peak_ns);
+    ntk_json_key_u64(json, "end_bytes", use->end_bytes);
+    ntk_json_key_u64(json, "allocation_count", use->allocation_count);
+    ntk_json_key_u64(json, "free_count", use->free_count);
+    ntk_json_key_u64(json, "unmatched_free_bytes", use->unmatched_bytes);
+    ntk_json_key_array_begin(json, "uses");
+    for (size_t i = 0; i < use->part_count; i++) {
+        ntk_json_object_begin(json);
+        ntk_json_key_text(json, "name", use->parts[i].name);
+        ntk_json_key_u64(json, "peak_bytes", use->parts[i].peak_bytes);
+        ntk_json_key_u64(json, "own_peak_bytes", use->parts[i].most_bytes);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_key_array_begin(json, "over_time");
+    for (size_t i = 0; i < use->point_count; i++) {
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "timestamp", use->points[i].time_ns);
+        ntk_json_key_u64(json, "bytes", use->points[i].bytes);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}
+
+static int answer_memory(const struct ntk_system_trace *const *traces, size_t trace_count,
+                         struct ntk_buf *text, struct ntk_json *json)
+{
+    int ret = 0;
+
+    if (json) {
+        ntk_json_array_begin(json);
+    }
+    for (size_t t = 0; t < trace_count && ret == 0; t++) {
+        struct ntk_memory_use use;
+
+        ret = ntk_analysis_memory_use(traces[t], &use);
+        if (ret == 0) {
+            if (json) {
+                memory_json(traces[t], &use, json);
+            } else {
+                memory_text(traces[t], &use, text);
+            }
+            ntk_memory_use_fini(&use);
+        }
+    }
+    if (json) {
+        ntk_json_array_end(json);
+    }
+    return ret;
+}
+
+/* ---- ranks ---- */
+
+static void kind_text(const struct ntk_skew_kind *kind, struct ntk_buf *text)
+{
+    static const char *const heads[] = { "WORKER", "SPANS",     "TOTAL US",
+                                         "LAST",   "BEHIND US", "WAITED US" };
+    struct ntk_text_table table;
+
+    ntk_buf_add_format(text,
+                       "%s: %llu steps of %zu workers; last begin - first begin: median %.1f us, "
+                       "greatest %.1f us\n",
+                       kind->type, (unsigned long long)kind->step_count, kind->rank_count,
+                       (double)kind->median_ns / 1e3, (double)kind->greatest_ns / 1e3);
+    ntk_text_table_init(&table, 6, 0, heads);
+    for (size_t r = 0; r < kind->rank_count; r++) {
+        const struct ntk_skew_rank *rank = &kind->ranks[r];
+
+        ntk_cell_u64(&table, rank->worker);
+        ntk_cell_u64(&table, rank->span_count);
+        cell_ns(&table, rank->total_ns);
+        ntk_cell_share(&table, (double)rank->late_count, (double)kind->step_count);
+        cell_ns(&table, rank->behind_ns);
+        cell_ns(&table, rank->waited_ns);
+    }
+    ntk_text_table_put(&table, text);
+    ntk_text_table_fini(&table);
+}
+
+static void kind_json(const struct ntk_skew_kind *kind, struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "type", kind->type);
+    ntk_json_key_u64(json, "step_count", kind->step_count);
+    ntk_json_key_u64(json, "skew_ns", kind->skew_ns);
+    ntk_json_key_u64(json, "median_ns", kind->median_ns);
+    ntk_json_key_u64(json, "greatest_ns", kind->greatest_ns);
+    ntk_json_key_u64(json, "greatest_at_ns", kind->greatest_at_ns);
+    ntk_json_key_array_begin(json, "workers");
+    for (size_t r = 0; r < kind->rank_count; r++) {
+        const struct ntk_skew_rank *rank = &kind->ranks[r];
+
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "worker_gid", rank->worker);
+        ntk_json_key_u64(json, "span_count", rank->span_count);
+        ntk_json_key_u64(json, "total_ns", rank->total_ns);
+        ntk_json_key_u64(json, "last_count", rank->late_count);
+        ntk_json_key_u64(json, "behind_ns", rank->behind_ns);
+        ntk_json_key_u64(json, "waited_ns", rank->waited_ns);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}
+
+static int answer_ranks(const struct ntk_system_trace *const *traces, size_t trace_count,
+                        struct ntk_buf *text, struct ntk_json *json)
+{
+    struct ntk_rank_skew skew;
+    int ret = ntk_analysis_rank_skew(traces, trace_count, &skew);
+
+    if (ret < 0 || skew.kind_count == 0) {
+        if (ret == 0) {
+            ntk_rank_skew_fini(&skew);
+        }
+        return ret < 0 ? ret : -ENODATA;
+    }
+    if (json) {
+        ntk_json_array_begin(json);
+    }
+    for (size_t k = 0; k < skew.kind_count; k++) {
+        if (json) {
+            kind_json(&skew.kinds[k], json);
+        } else {
+            kind_text(&skew.kinds[k], text);
+        }
+    }
+    if (json) {
+        ntk_json_array_end(json);
+    }
+    ntk_rank_skew_fini(&skew);
+    return 0;
+}
+
+static const struct {
+    struct ntk_analysis_info info;
+    answer *run;
+} analyses[] = {
+    { { "host-gaps", "Host gaps", "what the host does while a core has nothing to do", NULL },
+      answer_gaps },
+    { { "memory", "Device memory", "device memory over time, its peak, and what for", NULL },
+      answer_memory },
+    { { "ranks", "Ranks", "how far apart ranks begin executions and collectives, who is late",
+        "it takes two workers that execute" },
+      answer_ranks },
+};
+
+size_t ntk_system_analyses_count(void)
+{
+    return sizeof analyses / sizeof *analyses;
+}
+
+const struct ntk_analysis_info *ntk_system_analyses_info(size_t index)
+{
+    return &analyses[index].info;
+}
+
+int ntk_system_analyses_put(const struct ntk_system_trace *const *traces, size_t trace_count,
+                            size_t index, struct ntk_buf *text, struct ntk_json *json)
+{
+    return analyses[index].run(traces, trace_count, text, json);
+}

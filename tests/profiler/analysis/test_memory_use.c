@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: allocations and frees written down by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/memory_use.h"
+
+#define ALLOC(use, at, size)                                                          \
+    {                                                                                 \
+        .type = "nrt_dma_mem_alloc", .name = (use), .start_ns = (at), .bytes = (size) \
+    }
+#define FREE(use, at, size)                                                             \
+    {                                                                                   \
+        .type = "nrt_dma_mem_dealloc", .name = (use), .start_ns = (at), .bytes = (size) \
+    }
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void the_peak_is_told_by_what_it_was_for(void **state)
+{
+    struct ntk_system_span spans[] = {
+        ALLOC("tensors", 10, 100), ALLOC("model", 20, 50), FREE("tensors", 30, 100),
+        ALLOC("model", 40, 60),    ALLOC("rings", 50, 50), FREE("model", 60, 110),
+    };
+    struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
+    struct ntk_memory_use use;
+
+    (void)state;
+    assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
+    assert_int_equal(use.allocation_count, 4);
+    assert_int_equal(use.free_count, 2);
+    assert_int_equal(use.unmatched_count, 0);
+    assert_int_equal(use.peak_bytes, 160);
+    assert_int_equal(use.peak_ns, 50);
+    assert_int_equal(use.end_bytes, 50);
+    assert_int_equal(use.point_count, 6);
+    assert_int_equal(use.points[1].bytes, 150);
+    assert_int_equal(use.points[2].bytes, 50);
+    assert_int_equal(use.part_count, 3);
+    assert_string_equal(use.parts[0].name, "model");
+    assert_int_equal(use.parts[0].peak_bytes, 110);
+    assert_string_equal(use.parts[1].name, "rings");
+    assert_int_equal(use.parts[1].peak_bytes, 50);
+    assert_string_equal(use.parts[2].name, "tensors"); /* gone by then */
+    assert_int_equal(use.parts[2].peak_bytes, 0);
+    assert_int_equal(use.parts[2].most_bytes, 100);
+    ntk_memory_use_fini(&use);
+}
+
+static void frees_of_memory_from_before_take_nothing(void **state)
+{
+    struct ntk_system_span spans[] = {
+        FREE("tensors", 5, 1000),      ALLOC("tensors", 10, 100),     FREE("tensors", 20, 150),
+        ALLOC("huge", 30, UINT64_MAX), ALLOC("huge", 40, UINT64_MAX),
+    };
+    struct ntk_system_trace trace = { .spans = spans, .span_count = 3 };
+    struct ntk_memory_use use;
+
+    (void)state;
+    assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
+    assert_int_equal(use.peak_bytes, 100);
+    assert_int_equal(use.end_bytes, 0);
+    assert_int_equal(use.unmatched_count, 2);
+    assert_int_equal(use.unmatched_bytes, 1050);
+    ntk_memory_use_fini(&use);
+    trace.span_count = 5; /* nonsense of a file stays nonsense, and does not wrap */
+    assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
+    assert_true(use.peak_bytes == UINT64_MAX);
+    ntk_memory_use_fini(&use);
+    trace.span_count = 0;
+    assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
+    assert_int_equal(use.part_count, 0);
+    ntk_memory_use_fini(&use);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_peak_is_told_by_what_it_was_for),
+        cmocka_unit_test(frees_of_memory_from_before_take_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
