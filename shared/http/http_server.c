@@ -2,15 +2,11 @@
 /* http_server - answers GET and HEAD from a table of routes; the one place with libmicrohttpd. */
 #include "shared/http/http_server.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,40 +14,11 @@
 #include <unistd.h>
 
 #include "shared/http/http_crowd.h"
+#include "shared/http/http_feed.h"
 #include "shared/http/http_guard.h"
+#include "shared/http/http_listen.h"
 #include "shared/http/http_security.h"
 #include "shared/http/http_tls.h"
-
-#define LISTEN_BACKLOG 128
-#define FEED_BLOCK_BYTES (64 * 1024)
-
-struct ntk_http_body {
-    atomic_uint owners;
-    size_t bytes_count;
-    char *bytes;
-};
-
-/* A client that reads a feed. */
-struct feed_reader {
-    struct ntk_http_feed *feed;
-    struct feed_reader *next;
-    struct MHD_Connection *connection;
-    bool suspended;
-    struct ntk_http_body *queue[NTK_HTTP_FEED_LINES]; /* a ring: first, count */
-    size_t first;
-    size_t count;
-    size_t sent_bytes; /* of queue[first] */
-};
-
-struct ntk_http_feed {
-    pthread_mutex_t lock; /* readers, closed, last, dropped */
-    const char *content_type;
-    struct feed_reader *readers;
-    struct ntk_http_body *last;
-    uint64_t dropped;
-    bool closed;
-    struct ntk_http_feed *next;
-};
 
 struct ntk_http_request {
     struct MHD_Connection *connection;
@@ -82,43 +49,6 @@ struct ntk_http_server {
     size_t job_count;
     bool stopping;
 };
-
-struct ntk_http_body *ntk_http_body_create(struct ntk_buf *buf)
-{
-    struct ntk_http_body *body = calloc(1, sizeof *body);
-
-    if (!body || !ntk_buf_ok(buf)) {
-        free(body);
-        ntk_buf_fini(buf);
-        return NULL;
-    }
-    atomic_init(&body->owners, 1);
-    body->bytes = ntk_buf_take(buf, &body->bytes_count);
-    return body;
-}
-
-struct ntk_http_body *ntk_http_body_ref(struct ntk_http_body *body)
-{
-    if (body) {
-        atomic_fetch_add_explicit(&body->owners, 1, memory_order_relaxed);
-    }
-    return body;
-}
-
-void ntk_http_body_unref(struct ntk_http_body *body)
-{
-    /* acq_rel: what other owners read is done before the memory goes. */
-    if (body && atomic_fetch_sub_explicit(&body->owners, 1, memory_order_acq_rel) == 1) {
-        free(body->bytes);
-        free(body);
-    }
-}
-
-const char *ntk_http_body_bytes_get(const struct ntk_http_body *body, size_t *out_bytes_count)
-{
-    *out_bytes_count = body->bytes_count;
-    return body->bytes ? body->bytes : "";
-}
 
 const char *ntk_http_request_path_get(const struct ntk_http_request *request)
 {
@@ -188,147 +118,15 @@ bool ntk_http_request_takes_gzip(const struct ntk_http_request *request)
     return false;
 }
 
-/* -- feeds -------------------------------------------------------------------------------------- */
-
-/* The feed's lock is held. */
-static void reader_push(struct feed_reader *reader, struct ntk_http_body *body)
-{
-    if (reader->count == NTK_HTTP_FEED_LINES) {
-        reader->feed->dropped++;
-        return;
-    }
-    reader->queue[(reader->first + reader->count++) % NTK_HTTP_FEED_LINES] =
-        ntk_http_body_ref(body);
-    if (reader->suspended) {
-        reader->suspended = false;
-        MHD_resume_connection(reader->connection);
-    }
-}
-
-static ssize_t reader_read(void *ctx, uint64_t position, char *to, size_t to_bytes)
-{
-    struct feed_reader *reader = ctx;
-    size_t copied = 0;
-    bool closed;
-
-    (void)position; /* a stream: always the next bytes */
-    pthread_mutex_lock(&reader->feed->lock);
-    while (copied < to_bytes && reader->count > 0) {
-        struct ntk_http_body *body = reader->queue[reader->first];
-        size_t part = body->bytes_count - reader->sent_bytes;
-        if (part > to_bytes - copied) {
-            part = to_bytes - copied;
-        }
-        memcpy(to + copied, body->bytes + reader->sent_bytes, part);
-        copied += part;
-        reader->sent_bytes += part;
-        if (reader->sent_bytes == body->bytes_count) {
-            ntk_http_body_unref(body);
-            reader->first = (reader->first + 1) % NTK_HTTP_FEED_LINES;
-            reader->count--;
-            reader->sent_bytes = 0;
-        }
-    }
-    closed = reader->feed->closed;
-    if (copied == 0 && !closed) {
-        reader->suspended = true;
-        MHD_suspend_connection(reader->connection);
-    }
-    pthread_mutex_unlock(&reader->feed->lock);
-    return copied == 0 && closed ? (ssize_t)MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)copied;
-}
-
-static void reader_free(void *ctx)
-{
-    struct feed_reader *reader = ctx;
-
-    pthread_mutex_lock(&reader->feed->lock);
-    for (struct feed_reader **at = &reader->feed->readers; *at; at = &(*at)->next) {
-        if (*at == reader) {
-            *at = reader->next;
-            break;
-        }
-    }
-    while (reader->count > 0) {
-        ntk_http_body_unref(reader->queue[(reader->first + --reader->count) % NTK_HTTP_FEED_LINES]);
-    }
-    pthread_mutex_unlock(&reader->feed->lock);
-    free(reader);
-}
-
-static struct MHD_Response *feed_response(struct ntk_http_feed *feed,
-                                          struct MHD_Connection *connection)
-{
-    struct feed_reader *reader = calloc(1, sizeof *reader);
-
-    if (!reader) {
-        return NULL;
-    }
-    reader->feed = feed;
-    reader->connection = connection;
-    struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, FEED_BLOCK_BYTES, reader_read, reader, reader_free);
-    if (!response) {
-        free(reader);
-        return NULL;
-    }
-    pthread_mutex_lock(&feed->lock);
-    if (feed->last) {
-        reader_push(reader, feed->last);
-    }
-    reader->next = feed->readers;
-    feed->readers = reader;
-    pthread_mutex_unlock(&feed->lock);
-    return response;
-}
-
 struct ntk_http_feed *ntk_http_feed_create(struct ntk_http_server *server, const char *content_type)
 {
-    struct ntk_http_feed *feed = calloc(1, sizeof *feed);
+    struct ntk_http_feed *feed = ntk_http_feed_make(content_type);
 
-    if (!feed) {
-        return NULL;
+    if (feed) {
+        feed->next = server->feeds;
+        server->feeds = feed;
     }
-    pthread_mutex_init(&feed->lock, NULL);
-    feed->content_type = content_type;
-    feed->next = server->feeds;
-    server->feeds = feed;
     return feed;
-}
-
-void ntk_http_feed_publish(struct ntk_http_feed *feed, struct ntk_http_body *body, bool keep_last)
-{
-    pthread_mutex_lock(&feed->lock);
-    for (struct feed_reader *reader = feed->readers; reader; reader = reader->next) {
-        reader_push(reader, body);
-    }
-    if (keep_last) {
-        ntk_http_body_unref(feed->last);
-        feed->last = ntk_http_body_ref(body);
-    }
-    pthread_mutex_unlock(&feed->lock);
-}
-
-uint64_t ntk_http_feed_dropped_count(struct ntk_http_feed *feed)
-{
-    pthread_mutex_lock(&feed->lock);
-    uint64_t dropped = feed->dropped;
-    pthread_mutex_unlock(&feed->lock);
-    return dropped;
-}
-
-/* Lets every reader end, so that no connection stays suspended when the daemon stops. */
-static void feed_close(struct ntk_http_feed *feed)
-{
-    pthread_mutex_lock(&feed->lock);
-    feed->closed = true;
-    for (struct feed_reader *reader = feed->readers; reader; reader = reader->next) {
-        if (reader->suspended) {
-            reader->suspended = false;
-            MHD_resume_connection(reader->connection);
-        }
-    }
-    pthread_mutex_unlock(&feed->lock);
 }
 
 /* -- answers ------------------------------------------------------------------------------------ */
@@ -341,20 +139,18 @@ static void body_free(void *ctx)
 static struct MHD_Response *make_response(const struct ntk_http_response *answer,
                                           struct MHD_Connection *connection)
 {
-    static const char empty[] = "";
-
     if (answer->body) {
+        size_t bytes_count;
+        const char *bytes = ntk_http_body_bytes_get(answer->body, &bytes_count);
         struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
-            answer->body->bytes_count,
-            answer->body->bytes ? (void *)answer->body->bytes : (void *)(uintptr_t)empty, body_free,
-            answer->body);
+            bytes_count, (void *)(uintptr_t)bytes, body_free, answer->body);
         if (!response) {
             ntk_http_body_unref(answer->body);
         }
         return response;
     }
     if (answer->feed) {
-        return feed_response(answer->feed, connection);
+        return ntk_http_feed_response(answer->feed, connection);
     }
     const char *text = answer->text ? answer->text : "";
     return MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
@@ -680,94 +476,7 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     return send_answer(server, connection, &answer);
 }
 
-/* -- listening ---------------------------------------------------------------------------------- */
-
-static const char *listen_cause(int error)
-{
-    return error == EADDRINUSE ? "the port is in use" : strerror(error);
-}
-
-static int listen_on(const struct addrinfo *info)
-{
-    int on = 1;
-    int off = 0;
-    int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                    info->ai_protocol);
-
-    if (fd < 0) {
-        return -errno;
-    }
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (info->ai_family == AF_INET6) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off); /* "" serves both kinds */
-    }
-    if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
-        int ret = -errno;
-        close(fd);
-        return ret;
-    }
-    return fd;
-}
-
-/* The first address of the family (AF_UNSPEC: any) that can be had. */
-static int listen_on_first(const struct addrinfo *infos, int family)
-{
-    int ret = -EADDRNOTAVAIL;
-
-    for (const struct addrinfo *info = infos; info; info = info->ai_next) {
-        if (family == AF_UNSPEC || info->ai_family == family) {
-            ret = listen_on(info);
-            if (ret >= 0 || ret == -EADDRINUSE) {
-                break;
-            }
-        }
-    }
-    return ret;
-}
-
-/* The listening socket, or -errno with a sentence. */
-static int open_socket(const struct ntk_http_address *address, struct ntk_err *err)
-{
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-    struct addrinfo *infos = NULL;
-    char port[8];
-    int fd;
-
-    snprintf(port, sizeof port, "%u", address->port);
-    int found = getaddrinfo(address->host[0] ? address->host : NULL, port, &hints, &infos);
-    if (found != 0) {
-        return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET, "cannot listen on '%s': %s",
-                           address->host, gai_strerror(found));
-    }
-    /* Every address: the IPv6 socket serves IPv4 too; a machine without IPv6 gets the other. */
-    fd = listen_on_first(infos, address->host[0] ? AF_UNSPEC : AF_INET6);
-    if (fd < 0 && fd != -EADDRINUSE && !address->host[0]) {
-        fd = listen_on_first(infos, AF_INET);
-    }
-    freeaddrinfo(infos);
-    if (fd < 0) {
-        return ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot listen on %s%sport %u: %s",
-                           address->host, address->host[0] ? " " : "", address->port,
-                           listen_cause(-fd));
-    }
-    return fd;
-}
-
-static uint16_t port_of(int fd)
-{
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } name;
-    socklen_t name_bytes = sizeof name;
-
-    memset(&name, 0, sizeof name);
-    if (getsockname(fd, &name.any, &name_bytes) < 0) {
-        return 0;
-    }
-    return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
-}
+/* -- life --------------------------------------------------------------------------------------- */
 
 static struct MHD_Daemon *start_daemon(struct ntk_http_server *server, int fd)
 {
@@ -826,7 +535,7 @@ int ntk_http_server_create(const struct ntk_http_options *options,
     if (!server) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
     }
-    int fd = open_socket(&options->address, err);
+    int fd = ntk_http_listen(&options->address, err);
     if (fd < 0) {
         free(server);
         return fd;
@@ -834,7 +543,7 @@ int ntk_http_server_create(const struct ntk_http_options *options,
     server->routes = options->routes;
     server->security = options->security;
     server->guard = options->guard;
-    server->port = port_of(fd);
+    server->port = ntk_http_listen_port_get(fd);
     pthread_mutex_init(&server->slow_lock, NULL);
     pthread_cond_init(&server->slow_changed, NULL);
     if (options->slow_routes &&
@@ -861,17 +570,14 @@ void ntk_http_server_destroy(struct ntk_http_server *server)
         return;
     }
     for (struct ntk_http_feed *feed = server->feeds; feed; feed = feed->next) {
-        feed_close(feed);
+        ntk_http_feed_close(feed);
     }
     stop_slow(server);
     MHD_stop_daemon(server->daemon); /* closes the socket, joins the thread, frees the readers */
     while (server->feeds) {
         struct ntk_http_feed *feed = server->feeds;
         server->feeds = feed->next;
-        assert(!feed->readers);
-        ntk_http_body_unref(feed->last);
-        pthread_mutex_destroy(&feed->lock);
-        free(feed);
+        ntk_http_feed_destroy(feed);
     }
     free_slow(server);
     free(server);

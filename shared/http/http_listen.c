@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* http_listen - names to addresses, the first that can be had. */
+#include "shared/http/http_listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LISTEN_BACKLOG 128
+
+static const char *listen_cause(int error)
+{
+    return error == EADDRINUSE ? "the port is in use" : strerror(error);
+}
+
+static int listen_on(const struct addrinfo *info)
+{
+    int on = 1;
+    int off = 0;
+    int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    info->ai_protocol);
+
+    if (fd < 0) {
+        return -errno;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (info->ai_family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off); /* "" serves both kinds */
+    }
+    if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
+        int ret = -errno;
+        close(fd);
+        return ret;
+    }
+    return fd;
+}
+
+/* The first address of the family (AF_UNSPEC: any) that can be had. */
+static int listen_on_first(const struct addrinfo *infos, int family)
+{
+    int ret = -EADDRNOTAVAIL;
+
+    for (const struct addrinfo *info = infos; info; info = info->ai_next) {
+        if (family == AF_UNSPEC || info->ai_family == family) {
+            ret = listen_on(info);
+            if (ret >= 0 || ret == -EADDRINUSE) {
+                break;
+            }
+        }
+    }
+    return ret;
+}
+
+int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+    struct addrinfo *infos = NULL;
+    char port[8];
+    int fd;
+
+    snprintf(port, sizeof port, "%u", address->port);
+    int found = getaddrinfo(address->host[0] ? address->host : NULL, port, &hints, &infos);
+    if (found != 0) {
+        return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET, "cannot listen on '%s': %s",
+                           address->host, gai_strerror(found));
+    }
+    /* Every address: the IPv6 socket serves IPv4 too; a machine without IPv6 gets the other. */
+    fd = listen_on_first(infos, address->host[0] ? AF_UNSPEC : AF_INET6);
+    if (fd < 0 && fd != -EADDRINUSE && !address->host[0]) {
+        fd = listen_on_first(infos, AF_INET);
+    }
+    freeaddrinfo(infos);
+    if (fd < 0) {
+        return ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot listen on %s%sport %u: %s",
+                           address->host, address->host[0] ? " " : "", address->port,
+                           listen_cause(-fd));
+    }
+    return fd;
+}
+
+uint16_t ntk_http_listen_port_get(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } name;
+    socklen_t name_bytes = sizeof name;
+
+    memset(&name, 0, sizeof name);
+    if (getsockname(fd, &name.any, &name_bytes) < 0) {
+        return 0;
+    }
+    return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_listen - a listening socket of an address that people type.
+ *
+ * Owner:   the caller closes the descriptor.
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_HTTP_HTTP_LISTEN_H
+#define NTK_SHARED_HTTP_HTTP_LISTEN_H
+
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/http/http_address.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The descriptor, or -errno with a sentence. No host: every address, IPv6 and IPv4. */
+int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err);
+/* 0 when it is no socket of IP. */
+uint16_t ntk_http_listen_port_get(int fd);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
