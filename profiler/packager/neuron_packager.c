@@ -8,14 +8,15 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 
-static const char *const subcommand_words[] = { "info",   "unpack", "create", "example",
-                                                "disasm", "asm",    NULL };
+static const char *const subcommand_words[] = { "info",    "unpack", "create", "optimize",
+                                                "example", "disasm", "asm",    NULL };
 
 static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
 
 static const struct ntk_opt_program main_program = {
     .name = "neuron-packager",
-    .usage = "info FILE\nunpack [-o DIR] FILE\ncreate -i DIR -o FILE\nexample NAME -o FILE\n"
+    .usage = "info FILE\nunpack [-o DIR] FILE\ncreate -i DIR -o FILE\noptimize -o FILE "
+             "FILE\nexample NAME -o FILE\n"
              "disasm [-o FILE] FILE\nasm -o PATH LISTING",
     .summary = "Shows, takes apart and makes NEFFs, the programs of NeuronCores.",
     .options = main_options,
@@ -38,9 +39,10 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } subcommands[] = {
-        { "info", packager_info },     { "unpack", packager_unpack },
-        { "create", packager_create }, { "example", packager_example },
-        { "disasm", packager_disasm }, { "asm", packager_asm },
+        { "info", packager_info },       { "unpack", packager_unpack },
+        { "create", packager_create },   { "optimize", packager_optimize },
+        { "example", packager_example }, { "disasm", packager_disasm },
+        { "asm", packager_asm },
     };
     int first = ntk_opt_parse(&main_program, argc, argv);
 

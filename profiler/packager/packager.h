@@ -14,6 +14,7 @@
 int packager_info(int argc, char **argv);
 int packager_unpack(int argc, char **argv);
 int packager_create(int argc, char **argv);
+int packager_optimize(int argc, char **argv);
 int packager_example(int argc, char **argv);
 int packager_disasm(int argc, char **argv);
 int packager_asm(int argc, char **argv);

@@ -39,7 +39,7 @@ for command in capture view analyze diff show-session inspect; do
     check profiler/neuron-profile.1 neuron-profile $command
 done
 check profiler/packager/neuron-packager.1 neuron-packager
-for command in info unpack create example asm disasm; do
+for command in info unpack create optimize example asm disasm; do
     check profiler/packager/neuron-packager.1 neuron-packager $command
 done
 check runtime-hooks/bench/neuron-bench.1 neuron-bench

@@ -125,6 +125,100 @@ static void every_example_of_the_list_is_made_and_sound(void **state)
     free(file);
 }
 
+static bool has_member(const struct ntk_neff *neff, const char *name)
+{
+    return ntk_neff_member_get(neff, name) != NULL;
+}
+
+/* Method: a NEFF with debug files of every kind and a def.json that lists one. */
+static void optimize_leaves_out_debug_files_and_compression(void **state)
+{
+    static const char *const debug[] = { "debug_info/debug_info_penguin.dbg_sg000000",
+                                         "sg00/debug_info_asm_PE.dbg", "sg00/pe.asm",
+                                         "kernel_debug_info.json" };
+    char *folder = test_scratch_path(*state, "with");
+    char *packed = test_scratch_path(*state, "with.neff");
+    char *lean = test_scratch_path(*state, "lean.neff");
+    char *kept = test_scratch_path(*state, "kept.neff");
+    char path[4096];
+    struct ntk_neff *before = NULL;
+    struct ntk_neff *after = NULL;
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    struct test_run result = run(0, "example", "mlp", "-o", packed, NULL, NULL, NULL);
+
+    test_run_fini(&result);
+    result = run(0, "unpack", "-o", folder, packed, NULL, NULL, NULL);
+    test_run_fini(&result);
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, debug[i]);
+        *strrchr(path, '/') = '\0';
+        assert_int_equal(ntk_fs_make_folders(path, 0777, NULL), 0);
+        path[strlen(path)] = '/';
+        assert_int_equal(ntk_fs_write(path, "x", 1, NULL), 0);
+    }
+    snprintf(path, sizeof path, "%s/sg00/def.json", folder);
+    assert_int_equal(ntk_fs_read(path, 1 << 20, &bytes, &count, NULL), 0);
+    char *text = malloc(count + 100);
+    snprintf(text, count + 100, "{\"pe_asm_dbg\": [\"debug_info_asm_PE.dbg\"],%.*s", (int)count - 1,
+             strchr((char *)bytes, '{') + 1);
+    assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
+    free(text);
+    free(bytes);
+    result = run(0, "create", "-i", folder, "-o", packed, "-n", "mlp");
+    test_run_fini(&result);
+
+    result = run(0, "optimize", "-o", lean, packed, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "; 4 files for debuggers left out\n"));
+    test_run_fini(&result);
+    assert_int_equal(ntk_neff_open(packed, &before, NULL), 0);
+    assert_int_equal(ntk_neff_open(lean, &after, NULL), 0);
+    assert_true(before->is_compressed);
+    assert_false(after->is_compressed);
+    assert_string_equal(after->header.name, "mlp");
+    assert_memory_equal(after->header.uuid, before->header.uuid, 16);
+    assert_int_equal(after->member_count, before->member_count - 4);
+    for (uint32_t i = 0; i < before->member_count; i++) {
+        const struct ntk_neff_member *member = &before->members[i];
+        bool is_debug = false;
+        for (size_t d = 0; d < 4; d++) {
+            is_debug = is_debug || strcmp(member->name, debug[d]) == 0;
+        }
+        assert_int_equal(has_member(after, member->name), !is_debug);
+        if (!is_debug && strcmp(member->name, "sg00/def.json") != 0) {
+            size_t same = ntk_neff_member_get(after, member->name)->bytes_count;
+            assert_int_equal(same, member->bytes_count);
+            assert_memory_equal(ntk_neff_member_get(after, member->name)->bytes, member->bytes,
+                                same);
+        }
+    }
+    const char *definition = (const char *)ntk_neff_member_get(after, "sg00/def.json")->bytes;
+    assert_non_null(strstr(definition, "\"pe_asm_dbg\": []"));
+    ntk_neff_close(before);
+    ntk_neff_close(after);
+
+    result = run(0, "info", lean, NULL, NULL, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "Hash matches:      yes\n"));
+    test_run_fini(&result);
+    result = run(0, "optimize", "--keep-debug", "-o", kept, packed, NULL, NULL);
+    assert_non_null(strstr(result.out, "; 0 files for debuggers left out\n"));
+    test_run_fini(&result);
+    assert_int_equal(ntk_neff_open(kept, &after, NULL), 0);
+    assert_true(has_member(after, debug[0]));
+    ntk_neff_close(after);
+    check_error(2, "neuron-packager optimize: --output is missing", "optimize", packed, NULL, NULL,
+                NULL);
+    check_error(2, "neuron-packager optimize: the file is missing", "optimize", "-o", lean, NULL,
+                NULL);
+    result = run(1, "optimize", "-o", lean, "/nonexistent.neff", NULL, NULL, NULL);
+    assert_non_null(strstr(result.err, "/nonexistent.neff"));
+    test_run_fini(&result);
+    free(folder);
+    free(packed);
+    free(lean);
+    free(kept);
+}
+
 static void unpack_and_create_give_the_same_archive(void **state)
 {
     char *file = test_scratch_path(*state, "nan.neff");
@@ -334,7 +428,8 @@ static void a_listing_shows_names_groups_and_slots(void **state)
 
 static void help_and_version_go_to_stdout(void **state)
 {
-    static const char *const words[] = { "info", "unpack", "create", "example", "disasm", "asm" };
+    static const char *const words[] = { "info",    "unpack", "create", "optimize",
+                                         "example", "disasm", "asm" };
 
     (void)state;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -358,6 +453,7 @@ int main(void)
         cmocka_unit_test(info_shows_header_and_tensors),
         cmocka_unit_test(info_prints_json),
         cmocka_unit_test(every_example_of_the_list_is_made_and_sound),
+        cmocka_unit_test(optimize_leaves_out_debug_files_and_compression),
         cmocka_unit_test(unpack_and_create_give_the_same_archive),
         cmocka_unit_test(wrong_words_are_usage_errors),
         cmocka_unit_test(files_that_are_no_neffs_are_failures),

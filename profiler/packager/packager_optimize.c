@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-packager optimize: a NEFF that loads faster: no debug files, nothing to inflate. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/packager/packager.h"
+#include "shared/base/fs.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+#include "shared/base/vec.h"
+#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_build.h"
+
+static const char *output;
+static bool keep_debug;
+
+static const struct ntk_opt options[] = {
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the result" },
+    { 0, "keep-debug", 0, NTK_OPT_FLAG, &keep_debug, "keep the files for debuggers" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-packager optimize",
+    .usage = "[--keep-debug] -o FILE FILE",
+    .summary = "Writes a NEFF without files for debuggers and with a payload that needs not be "
+               "inflated. It is the same program with the same UUID, so captures of either fit.",
+    .options = options,
+};
+
+static bool is_debug(const char *member)
+{
+    const char *slash = strrchr(member, '/');
+    const char *base = slash ? slash + 1 : member;
+
+    return ntk_str_starts_with(member, "debug_info/") || ntk_str_starts_with(base, "debug_info") ||
+           ntk_str_ends_with(base, ".dbg") || ntk_str_ends_with(base, ".asm") ||
+           strcmp(base, "kernel_debug_info.json") == 0;
+}
+
+/* def.json lists its debug files: the lists become empty. *out_text is NULL when there is nothing to change. */
+static int clear_debug_lists(const struct ntk_neff_member *member, char **out_text,
+                             struct ntk_err *err)
+{
+    json_error_t error;
+    json_t *root = json_loadb((const char *)member->bytes, member->bytes_count,
+                              JSON_DISABLE_EOF_CHECK, &error);
+    const char *key;
+    json_t *value;
+    bool has_changed = false;
+
+    *out_text = NULL;
+    if (!root) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: %s", member->name, error.text);
+    }
+    json_object_foreach(root, key, value)
+    {
+        if (ntk_str_ends_with(key, "_dbg") && json_array_size(value) > 0) {
+            has_changed = true;
+            json_array_clear(value);
+        }
+    }
+    if (has_changed) {
+        *out_text = json_dumps(root, JSON_PRESERVE_ORDER | JSON_INDENT(1));
+    }
+    json_decref(root);
+    return has_changed && !*out_text ? ntk_err_no_memory(err) : 0;
+}
+
+/* The member as it goes into the result; texts that had to be made are added to made. */
+static int take(const struct ntk_neff_member *member, struct ntk_vec *members, struct ntk_vec *made,
+                struct ntk_err *err)
+{
+    struct ntk_neff_pack_member packed = { member->name, member->bytes, member->bytes_count };
+    char *text = NULL;
+
+    if (!keep_debug &&
+        (strcmp(member->name, "def.json") == 0 || ntk_str_ends_with(member->name, "/def.json"))) {
+        int ret = clear_debug_lists(member, &text, err);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    if (text) {
+        packed.bytes = text;
+        packed.bytes_count = strlen(text);
+        if (ntk_vec_push(made, &text) < 0) {
+            free(text);
+            return ntk_err_no_memory(err);
+        }
+    }
+    return ntk_vec_push(members, &packed) < 0 ? ntk_err_no_memory(err) : 0;
+}
+
+int packager_optimize(int argc, char **argv)
+{
+    struct ntk_vec members = NTK_VEC_INIT(struct ntk_neff_pack_member);
+    struct ntk_vec made = NTK_VEC_INIT(char *);
+    struct ntk_neff *neff = NULL;
+    struct ntk_neff *check = NULL;
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    uint8_t *packed = NULL;
+    size_t count = 0;
+    size_t packed_count = 0;
+    uint32_t left_out = 0;
+    int first = ntk_opt_parse(&program, argc, argv);
+    int ret;
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (argc - first != 1) {
+        return ntk_opt_usage_error(&program,
+                                   argc == first ? "the file is missing" : "one file at a time");
+    }
+    if (!output) {
+        return ntk_opt_usage_error(&program, "--output is missing");
+    }
+    ret = ntk_fs_read(argv[first], NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
+    if (ret < 0) {
+        return packager_fail(&err);
+    }
+    ret = ntk_neff_open_bytes(bytes, count, &neff, &err);
+    if (ret < 0) {
+        ntk_err_prefix(&err, "%s", argv[first]);
+        goto out;
+    }
+    for (uint32_t i = 0; i < neff->member_count && ret == 0; i++) {
+        if (!keep_debug && is_debug(neff->members[i].name)) {
+            left_out++;
+        } else {
+            ret = take(&neff->members[i], &members, &made, &err);
+        }
+    }
+    if (ret == 0) {
+        struct ntk_neff_header header = neff->header;
+
+        ret = ntk_neff_pack(&header, members.items, members.count, false, &packed, &packed_count,
+                            &err);
+    }
+    if (ret == 0) {
+        ret = ntk_neff_open_bytes(packed, packed_count, &check, &err);
+    }
+    if (ret == 0) {
+        ret = ntk_fs_write(output, packed, packed_count, &err);
+    }
+    if (ret == 0) {
+        printf("%s: %zu bytes, was %zu; %u files for debuggers left out\n", output, packed_count,
+               count, left_out);
+    }
+
+out:
+    ntk_neff_close(check);
+    ntk_neff_close(neff);
+    ntk_vec_each(char *, text, &made) {
+        free(*text);
+    }
+    ntk_vec_fini(&made);
+    ntk_vec_fini(&members);
+    free(packed);
+    free(bytes);
+    return ret < 0 ? packager_fail(&err) : 0;
+}
