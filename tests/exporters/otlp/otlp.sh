@@ -117,6 +117,12 @@ collector status status
 push <busy 2>status.err || fail "$(cat status.err)"
 grep -q 'dropped: status 400: no good one' status.err || fail "$(cat status.err)"
 
+# An answer without an end is not read to it, and asking again would bring the same.
+collector long long long
+push <busy 2>long.err || fail "$(cat long.err)"
+grep -q 'dropped: .*the answer is longer than' long.err || fail "$(cat long.err)"
+[ "$(ls long/*.head | wc -l)" = "$(wc -l <busy)" ] || fail "a request with a long answer was sent again"
+
 # The agent pushes by itself; through an outage with a spool nothing is lost.
 collector agent
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port neuron-monitor --otlp --otlp-spool spool --period 200ms >agent.jsonl 2>agent.err &

@@ -2,7 +2,7 @@
 # then 200 for good, and keeps what it took: FOLDER/<n>.pb (unpacked) and <n>.head. FOLDER/port says where.
 #
 # Answers: a status; STATUS:N or STATUS:date adds Retry-After (a date is 2 s ahead); "partial" refuses 3
-# points; "status" is 400 with a google.rpc.Status; "cut" closes before an answer; "garbage" answers noise.
+# points; "status" is 400 with a google.rpc.Status; "cut" closes before an answer; "garbage" answers noise, "long" 5 MiB.
 import email.utils
 import gzip
 import http.server
@@ -53,6 +53,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.connection.close()
         elif answer == "partial":
             self.reply(200, b"\x0a\x09\x08\x03\x12\x05a\x1bbad", protobuf)
+        elif answer == "long":
+            self.reply(200, b"x" * (5 << 20))
         elif answer == "status":
             self.reply(400, b"\x08\x03\x12\x0bno good one", protobuf)
         elif answer == "garbage":

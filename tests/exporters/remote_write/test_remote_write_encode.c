@@ -247,6 +247,28 @@ static void test_long_values(void **state)
     ntk_remote_write_destroy(encoder);
 }
 
+/* As many labels as there is room for, with the name, the job and the instance; then one more. */
+static void test_many_labels(void **state)
+{
+    struct decoded *decoded = *state;
+
+    for (int extra = 0; extra < 2; extra++) {
+        struct ntk_remote_write *encoder = ntk_remote_write_create("j", "h");
+        struct ntk_buf page = { 0 };
+        struct ntk_err err = { 0 };
+
+        ntk_buf_add_text(&page, "m{");
+        for (int i = 0; i < NTK_REMOTE_WRITE_LABELS_MAX - 3 + extra; i++) {
+            ntk_buf_add_format(&page, "%sl%d=\"x\"", i ? "," : "", i);
+        }
+        ntk_buf_add_text(&page, "} 1\n");
+        assert_int_equal(encode(encoder, ntk_buf_text_get(&page), 1, decoded, &err),
+                         extra ? -EBADMSG : 0);
+        ntk_buf_fini(&page);
+        ntk_remote_write_destroy(encoder);
+    }
+}
+
 static void test_bad_lines(void **state)
 {
     static const char *const pages[] = { "a",           "a ",       "a x",        "a{ 1",
@@ -276,6 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_series_that_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_labels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
