@@ -2,8 +2,7 @@
 /* hbm_traffic - sums over the DMA instructions that ran. */
 #include "profiler/analysis/hbm_traffic.h"
 
-#include <string.h>
-
+#include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
 #include "profiler/analysis/vendor_slot.h"
 #include "shared/formats/neff/neff.h"
@@ -38,16 +37,6 @@ static uint64_t operand_bytes(const struct ntk_isa_operand *operand)
     return ntk_isa_operand_elements(operand) * ntk_dtype_bytes(operand->dtype);
 }
 
-static uint64_t pattern_bytes(const struct ntk_neff_pattern *pattern)
-{
-    uint64_t bytes_count = 1;
-
-    for (uint32_t d = 0; d < pattern->dim_count; d++) {
-        bytes_count *= pattern->sizes[d];
-    }
-    return bytes_count;
-}
-
 static bool pattern_is_hbm(const struct ntk_neff_subgraph *subgraph,
                            const struct ntk_neff_pattern *pattern)
 {
@@ -55,42 +44,20 @@ static bool pattern_is_hbm(const struct ntk_neff_subgraph *subgraph,
            subgraph->vars[pattern->var].type != NTK_NEFF_VAR_STATE_BUFFER;
 }
 
-/* One source alone is folded with what the destination holds, unless a start value stands for it. */
-static bool accumulates(const struct ntk_neff_transfer *transfer)
-{
-    switch (transfer->op) {
-    case NTK_NEFF_TRANSFER_ADD:
-    case NTK_NEFF_TRANSFER_FMA:
-        return !transfer->has_source_array;
-    case NTK_NEFF_TRANSFER_MIN:
-    case NTK_NEFF_TRANSFER_MAX:
-        return !transfer->has_source_array && !transfer->has_constant;
-    default:
-        return false;
-    }
-}
-
-/* Whether a trigger that names an instance (1 + its number; 0: none) starts the group. */
-static bool is_in_instance(const struct ntk_neff_subgraph *neff,
-                           const struct ntk_neff_dma_group *group, uint32_t instance)
-{
-    const struct ntk_neff_queue_set *set = &neff->queue_sets[group->queue_set];
-    return instance == 0 || (group->instance && instance <= set->instance_count &&
-                             strcmp(group->instance, set->instances[instance - 1]) == 0);
-}
-
 static void add_transfer(struct sums *sums, const struct ntk_neff_subgraph *neff,
                          const struct ntk_neff_transfer *transfer)
 {
     for (uint32_t s = 0; s < transfer->source_count; s++) {
         if (pattern_is_hbm(neff, &transfer->from[s])) {
-            add_read(sums, &neff->vars[transfer->from[s].var], pattern_bytes(&transfer->from[s]));
+            add_read(sums, &neff->vars[transfer->from[s].var],
+                     ntk_dma_pattern_bytes(&transfer->from[s]));
         }
     }
     if (pattern_is_hbm(neff, &transfer->to)) {
         const struct ntk_neff_var *var = &neff->vars[transfer->to.var];
-        add_read(sums, var, accumulates(transfer) ? pattern_bytes(&transfer->to) : 0);
-        add_write(sums, var, pattern_bytes(&transfer->to));
+        add_read(sums, var,
+                 ntk_dma_transfer_accumulates(transfer) ? ntk_dma_pattern_bytes(&transfer->to) : 0);
+        add_write(sums, var, ntk_dma_pattern_bytes(&transfer->to));
     }
 }
 
@@ -98,16 +65,11 @@ static void add_transfer(struct sums *sums, const struct ntk_neff_subgraph *neff
 static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsigned engine,
                       const struct ntk_isa_instr *instr)
 {
-    const struct ntk_neff_engine *of = core->neff ? &core->neff->engines[engine] : NULL;
-
+    const struct ntk_neff_dma_group *group;
+    uint32_t index = 0;
     bool is_found = false;
 
-    for (uint32_t g = 0; of && g < of->group_count; g++) {
-        const struct ntk_neff_dma_group *group = &of->groups[g];
-        if (group->id != instr->group_id || group->queue_set != instr->queue ||
-            !is_in_instance(core->neff, group, instr->imm[0])) {
-            continue;
-        }
+    while ((group = ntk_dma_group_next(core, engine, instr, &index)) != NULL) {
         is_found = true;
         for (uint32_t t = 0; t < group->transfer_count; t++) {
             add_transfer(sums, core->neff, &group->transfers[t]);

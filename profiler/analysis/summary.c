@@ -11,6 +11,8 @@
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
+#include "profiler/analysis/onchip_traffic.h"
+#include "profiler/analysis/queue_bytes.h"
 #include "profiler/analysis/throttling.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
@@ -233,9 +235,13 @@ static void fill_dma(struct filler *f, const struct ntk_dma_traffic *traffic)
         traffic->classes[NTK_TRACE_DMA_DATA].packet_count == 0) {
         set_number(f, NTK_SUMMARY_dma_transfer_time, 0);
         set_number(f, NTK_SUMMARY_dma_transfer_average_bytes, 0);
-        set_count(f, NTK_SUMMARY_input_queue_bytes, 0);
-        set_count(f, NTK_SUMMARY_output_queue_bytes, 0);
-        set_count(f, NTK_SUMMARY_weight_queue_bytes, 0);
+    }
+    struct ntk_queue_bytes queues;
+    ntk_analysis_queue_bytes(trace, &queues);
+    if (queues.is_known) {
+        set_count(f, NTK_SUMMARY_input_queue_bytes, queues.input_bytes);
+        set_count(f, NTK_SUMMARY_output_queue_bytes, queues.output_bytes);
+        set_count(f, NTK_SUMMARY_weight_queue_bytes, queues.weight_bytes);
     }
 }
 
@@ -329,6 +335,22 @@ static void fill_roofline(struct filler *f, const struct ntk_matmul_flops *flops
             set_share(f, NTK_SUMMARY_mbu_min_read_util_percent,
                       (double)(sizes.inputs + sizes.weights), stack_bytes);
         }
+    }
+}
+
+static void fill_onchip(struct filler *f)
+{
+    struct ntk_onchip_traffic traffic;
+
+    if (ntk_analysis_onchip_traffic(f->trace, &traffic) < 0) {
+        f->failed = -ENOMEM;
+    } else if (traffic.is_known) {
+        set_count(f, NTK_SUMMARY_sbuf_read_bytes, traffic.sbuf_read_bytes);
+        set_count(f, NTK_SUMMARY_sbuf_write_bytes, traffic.sbuf_write_bytes);
+        set_count(f, NTK_SUMMARY_psum_read_bytes, traffic.psum_read_bytes);
+        set_count(f, NTK_SUMMARY_psum_write_bytes, traffic.psum_write_bytes);
+        set_count(f, NTK_SUMMARY_psum_read_sbuf_write_count, traffic.psum_to_sbuf_count);
+        set_count(f, NTK_SUMMARY_psum_read_sbuf_write_bytes, traffic.psum_to_sbuf_bytes);
     }
 }
 
@@ -439,6 +461,7 @@ int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_
     fill_engines(&f, &activity);
     fill_dma(&f, &traffic);
     fill_roofline(&f, &flops, &hbm);
+    fill_onchip(&f);
     fill_system(&f);
     fill_collectives(&f);
     for (unsigned nc = 0; nc < 2 && nc < trace->core_count; nc++) {

@@ -303,15 +303,8 @@ static const struct ntk_column summary[] = {
     NEVER("total_row_count", I64, "", "rows of all tables"),
     NEVER("dma_transfer_count", I64, "", "prepared transfers"),
     NEVER("dma_transfer_total_bytes", I64, "B", "bytes of prepared transfers"),
-    NEVER("sbuf_write_bytes", I64, "B", "written to the state buffer"),
-    NEVER("sbuf_read_bytes", I64, "B", "read from the state buffer"),
     NEVER("spill_save_bytes", I64, "B", "spilled"),
     NEVER("spill_reload_bytes", I64, "B", "reloaded"),
-    NEVER("psum_write_bytes", I64, "B", "written to the accumulation buffer"),
-    NEVER("psum_read_bytes", I64, "B", "read from the accumulation buffer"),
-    NEVER("psum_read_sbuf_write_count", I64, "",
-          "instructions that move the accumulation buffer to the state buffer"),
-    NEVER("psum_read_sbuf_write_bytes", I64, "B", "what they move"),
     NEVER("total_exec_time", F64, "s", "first to last instruction without those that set up"),
 };
 

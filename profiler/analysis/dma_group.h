@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dma_group - the prepared transfers that a dma_trigger starts, as the NEFF lists them.
+ *
+ * Pure. Threads: any.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_DMA_GROUP_H
+#define NTK_PROFILER_ANALYSIS_DMA_GROUP_H
+
+#include "profiler/trace/trace.h"
+#include "shared/formats/neff/neff.h"
+
+/* The next group that the instruction starts, *index and after it; NULL: no more. Begin with *index 0. */
+const struct ntk_neff_dma_group *ntk_dma_group_next(const struct ntk_trace_core *core,
+                                                    unsigned engine,
+                                                    const struct ntk_isa_instr *instr,
+                                                    uint32_t *index);
+/* Bytes of one side of a transfer. */
+uint64_t ntk_dma_pattern_bytes(const struct ntk_neff_pattern *pattern);
+/* Whether a transfer folds its one source with what the destination holds, unless a start value stands
+ * for that: it reads its destination. */
+bool ntk_dma_transfer_accumulates(const struct ntk_neff_transfer *transfer);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* onchip_traffic - how often each slot ran, times what its operands are. */
+#include "profiler/analysis/onchip_traffic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "profiler/analysis/dma_group.h"
+#include "profiler/analysis/open_slot.h"
+
+static void add(struct ntk_onchip_traffic *traffic, enum ntk_isa_space space, bool is_write,
+                uint64_t bytes_count)
+{
+    if (space == NTK_ISA_SPACE_SBUF) {
+        *(is_write ? &traffic->sbuf_write_bytes : &traffic->sbuf_read_bytes) += bytes_count;
+    } else if (space == NTK_ISA_SPACE_PSUM) {
+        *(is_write ? &traffic->psum_write_bytes : &traffic->psum_read_bytes) += bytes_count;
+    }
+}
+
+/* How many rows of an operand move: of the sides of an indexed copy, one for each index. */
+static uint64_t rows_of(const struct ntk_isa_instr *instr, unsigned role)
+{
+    if (instr->op != NTK_ISA_OP_DMA_INDIRECT_COPY ||
+        (role != NTK_ISA_DST && role != NTK_ISA_SRC0)) {
+        return 1;
+    }
+    struct ntk_isa_indexing by = ntk_isa_indexing_get(instr);
+    const struct ntk_isa_operand *indices = role == NTK_ISA_DST ? by.of_destination : by.of_source;
+    return indices ? ntk_isa_operand_elements(indices) : 1;
+}
+
+static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_isa_instr *instr,
+                         uint64_t times)
+{
+    const struct ntk_isa_operand *to = &instr->operand[NTK_ISA_DST];
+    uint64_t from_psum = 0;
+
+    for (unsigned role = 0; role < NTK_ISA_OPERAND_COUNT; role++) {
+        const struct ntk_isa_operand *operand = &instr->operand[role];
+        bool is_write = role == NTK_ISA_DST || role == NTK_ISA_DST2;
+        uint64_t bytes_count = times * rows_of(instr, role) * ntk_isa_operand_elements(operand) *
+                               ntk_dtype_bytes(operand->dtype);
+        if (operand->space == NTK_ISA_SPACE_NONE) {
+            continue;
+        }
+        add(traffic, operand->space, is_write, bytes_count);
+        from_psum += !is_write && operand->space == NTK_ISA_SPACE_PSUM ? bytes_count : 0;
+    }
+    /* A DMA that folds with what the state buffer holds reads it. */
+    if (ntk_isa_ends_later(instr->op) && (instr->op_flags & NTK_ISA_OPF_ACCUMULATE)) {
+        add(traffic, to->space, false,
+            times * rows_of(instr, NTK_ISA_DST) * ntk_isa_operand_elements(to) *
+                ntk_dtype_bytes(to->dtype));
+    }
+    if (from_psum && to->space == NTK_ISA_SPACE_SBUF) {
+        traffic->psum_to_sbuf_count += times;
+        traffic->psum_to_sbuf_bytes += from_psum;
+    }
+}
+
+/* Bytes of the side, when it lies in the state buffer. */
+static uint64_t sbuf_bytes(const struct ntk_neff_subgraph *neff,
+                           const struct ntk_neff_pattern *pattern)
+{
+    return pattern->var < neff->var_count &&
+                   neff->vars[pattern->var].type == NTK_NEFF_VAR_STATE_BUFFER
+               ? ntk_dma_pattern_bytes(pattern)
+               : 0;
+}
+
+static bool add_groups(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
+                       unsigned engine, const struct ntk_isa_instr *instr, uint64_t times)
+{
+    const struct ntk_neff_dma_group *group;
+    uint32_t index = 0;
+    bool is_found = false;
+
+    while ((group = ntk_dma_group_next(core, engine, instr, &index)) != NULL) {
+        is_found = true;
+        for (uint32_t t = 0; t < group->transfer_count; t++) {
+            const struct ntk_neff_transfer *transfer = &group->transfers[t];
+            uint64_t written = sbuf_bytes(core->neff, &transfer->to);
+            for (uint32_t s = 0; s < transfer->source_count; s++) {
+                traffic->sbuf_read_bytes += times * sbuf_bytes(core->neff, &transfer->from[s]);
+            }
+            traffic->sbuf_read_bytes +=
+                ntk_dma_transfer_accumulates(transfer) ? times * written : 0;
+            traffic->sbuf_write_bytes += times * written;
+        }
+    }
+    return is_found;
+}
+
+static bool add_slot(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
+                     unsigned engine, uint32_t slot, uint64_t times)
+{
+    struct ntk_trace_instruction instruction = { .engine = (uint8_t)engine, .slot = slot };
+    struct ntk_isa_instr instr;
+
+    if (!ntk_open_slot_decode(core, &instruction, &instr)) {
+        return false;
+    }
+    if (instr.op == NTK_ISA_OP_DMA_TRIGGER) {
+        return add_groups(traffic, core, engine, &instr, times);
+    }
+    add_operands(traffic, &instr, times);
+    return true;
+}
+
+/* counts: of each engine, by slot. */
+static int count_slots(const struct ntk_trace_core *core, uint64_t *counts[NTK_NTFF_ENGINE_COUNT],
+                       size_t slots[NTK_NTFF_ENGINE_COUNT])
+{
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[e];
+        slots[e] = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
+        counts[e] = calloc(slots[e] + 1, sizeof *counts[e]);
+        if (!counts[e]) {
+            return -ENOMEM;
+        }
+    }
+    ntk_trace_each_instruction(core, instruction) {
+        counts[instruction->engine][instruction->slot]++;
+    }
+    return 0;
+}
+
+static int add_core(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core)
+{
+    uint64_t *counts[NTK_NTFF_ENGINE_COUNT] = { 0 };
+    size_t slots[NTK_NTFF_ENGINE_COUNT] = { 0 };
+    int ret = count_slots(core, counts, slots);
+
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        for (size_t slot = 0; ret == 0 && slot < slots[e] && traffic->is_known; slot++) {
+            if (counts[e][slot]) {
+                traffic->is_known = add_slot(traffic, core, e, (uint32_t)slot, counts[e][slot]);
+            }
+        }
+        free(counts[e]);
+    }
+    return ret;
+}
+
+int ntk_analysis_onchip_traffic(const struct ntk_trace *trace, struct ntk_onchip_traffic *out)
+{
+    struct ntk_onchip_traffic traffic = { .is_known = true };
+    int ret = 0;
+
+    for (size_t c = 0; c < trace->core_count && ret == 0 && traffic.is_known; c++) {
+        ret = add_core(&traffic, &trace->cores[c]);
+    }
+    if (ret == 0) {
+        *out = traffic;
+    }
+    return ret;
+}

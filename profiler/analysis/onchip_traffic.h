@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * onchip_traffic - bytes that the instructions of an execution read from and wrote to the state buffer and
+ * the accumulation buffer.
+ *
+ * Known for programs in the open encoding (docs/isa.md), whose operands can be read: each time an
+ * instruction ran, its tiles count once, a repeated element as often as it is taken; adding to what the
+ * accumulation buffer holds is a write. DMA between memories counts by where its sides lie. The operands of a
+ * vendor's programs are not public: not known.
+ *
+ * Pure: trace to result. Memory is a number per slot of the programs.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_ONCHIP_TRAFFIC_H
+#define NTK_PROFILER_ANALYSIS_ONCHIP_TRAFFIC_H
+
+#include "profiler/trace/trace.h"
+
+struct ntk_onchip_traffic {
+    bool is_known;
+    uint64_t sbuf_read_bytes, sbuf_write_bytes;
+    uint64_t psum_read_bytes, psum_write_bytes;
+    /* By instructions that take from the accumulation buffer and give to the state buffer. */
+    uint64_t psum_to_sbuf_count, psum_to_sbuf_bytes;
+};
+
+/* 0 or -ENOMEM. */
+int ntk_analysis_onchip_traffic(const struct ntk_trace *trace, struct ntk_onchip_traffic *out);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a program of a few instructions with tiles of known size, and a trace that says how often each ran. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/onchip_traffic.h"
+#include "profiler/analysis/queue_bytes.h"
+#include "shared/formats/neff/neff.h"
+
+#define SLOTS_MAX 64
+
+struct machine {
+    uint8_t code[SLOTS_MAX * NTK_NTFF_SLOT_BYTES];
+    size_t slots;
+    struct ntk_ntff_buffer buffer;
+    struct ntk_ntff_subgraph ntff;
+    struct ntk_trace_instruction instructions[32];
+    struct ntk_trace_core core;
+    struct ntk_trace trace;
+};
+
+static struct machine *machine_create(void)
+{
+    struct machine *m = calloc(1, sizeof *m);
+
+    assert_non_null(m);
+    m->trace = (struct ntk_trace){ .core_count = 1, .cores = &m->core };
+    m->core.ntff = &m->ntff;
+    m->core.instructions = m->instructions;
+    return m;
+}
+
+/* Puts the instruction behind the others of the engine and says that it ran so often. */
+static void run(struct machine *m, unsigned engine, const struct ntk_isa_instr *instr, size_t times)
+{
+    struct ntk_err err = { 0 };
+    size_t slots = 0;
+
+    if (ntk_isa_encode(instr, (enum ntk_isa_engine)engine, m->code + m->slots * NTK_NTFF_SLOT_BYTES,
+                       &slots, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    for (size_t i = 0; i < times; i++) {
+        m->instructions[m->core.instruction_count++] =
+            (struct ntk_trace_instruction){ .engine = (uint8_t)engine, .slot = (uint32_t)m->slots };
+    }
+    m->slots += slots;
+    m->buffer = (struct ntk_ntff_buffer){ .engine = engine,
+                                          .code = m->code,
+                                          .code_bytes = m->slots * NTK_NTFF_SLOT_BYTES };
+    m->ntff.engine_buffers[engine] = &m->buffer;
+}
+
+static struct ntk_onchip_traffic traffic_of(const struct machine *m)
+{
+    struct ntk_onchip_traffic traffic;
+
+    assert_int_equal(ntk_analysis_onchip_traffic(&m->trace, &traffic), 0);
+    return traffic;
+}
+
+static void tiles_count_each_time_an_instruction_ran(void **state)
+{
+    struct machine *m = machine_create();
+    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
+    struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
+    struct ntk_isa_instr never = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
+
+    (void)state;
+    /* 128 x 16 float32 from PSUM: 8192 bytes; as bfloat16 to SBUF: 4096. */
+    copy.operand[NTK_ISA_SRC0] = ntk_isa_psum(0, 128, 16, NTK_DTYPE_FLOAT32);
+    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_BFLOAT16);
+    run(m, NTK_NTFF_ENGINE_VECTOR, &copy, 3);
+    /* 64 x 8 float32: 2048 bytes each, two sources. */
+    add.op0 = NTK_ISA_ALU_ADD;
+    add.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 64, 8, NTK_DTYPE_FLOAT32);
+    add.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(64, 64, 8, NTK_DTYPE_FLOAT32);
+    add.operand[NTK_ISA_DST] = ntk_isa_sbuf(128, 64, 8, NTK_DTYPE_FLOAT32);
+    run(m, NTK_NTFF_ENGINE_VECTOR, &add, 2);
+    never.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
+    never.operand[NTK_ISA_DST] = ntk_isa_psum(0, 128, 16, NTK_DTYPE_FLOAT32);
+    run(m, NTK_NTFF_ENGINE_VECTOR, &never, 0);
+
+    struct ntk_onchip_traffic traffic = traffic_of(m);
+    assert_true(traffic.is_known);
+    assert_int_equal(traffic.psum_read_bytes, 3 * 8192);
+    assert_int_equal(traffic.psum_write_bytes, 0);
+    assert_int_equal(traffic.sbuf_read_bytes, 2 * 2 * 2048);
+    assert_int_equal(traffic.sbuf_write_bytes, 3 * 4096 + 2 * 2048);
+    assert_int_equal(traffic.psum_to_sbuf_count, 3);
+    assert_int_equal(traffic.psum_to_sbuf_bytes, 3 * 8192);
+    free(m);
+}
+
+static void of_dma_only_the_side_on_the_chip_counts(void **state)
+{
+    struct machine *m = machine_create();
+    struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+
+    (void)state;
+    load.operand[NTK_ISA_SRC0] = ntk_isa_var(3, 0, 128, 16, 16, NTK_DTYPE_FLOAT32);
+    load.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
+    run(m, NTK_NTFF_ENGINE_SYNC, &load, 5);
+    struct ntk_onchip_traffic traffic = traffic_of(m);
+    assert_true(traffic.is_known);
+    assert_int_equal(traffic.sbuf_write_bytes, 5 * 8192);
+    assert_int_equal(traffic.sbuf_read_bytes, 0);
+    free(m);
+}
+
+/* A program whose group 7 of queue set 1 loads 300 bytes and stores 200, which a trigger starts. */
+static void prepared_transfers_are_those_of_the_neff(void **state)
+{
+    struct machine *m = machine_create();
+    struct ntk_neff_var vars[] = { { .type = NTK_NEFF_VAR_STATE_BUFFER },
+                                   { .type = NTK_NEFF_VAR_INPUT },
+                                   { .type = NTK_NEFF_VAR_OUTPUT } };
+    struct ntk_neff_pattern load_from = { .var = 1, .dim_count = 1, .sizes = { 300 } };
+    struct ntk_neff_pattern store_from = { .var = 0, .dim_count = 2, .sizes = { 20, 10 } };
+    struct ntk_neff_transfer transfers[] = {
+        { .source_count = 1,
+          .from = &load_from,
+          .to = { .var = 0, .dim_count = 1, .sizes = { 300 } } },
+        { .source_count = 1,
+          .from = &store_from,
+          .to = { .var = 2, .dim_count = 1, .sizes = { 200 } } },
+    };
+    struct ntk_neff_dma_group groups[] = {
+        { .id = 7, .queue_set = 0, .transfer_count = 2, .transfers = transfers },
+        { .id = 7, .queue_set = 1, .transfer_count = 2, .transfers = transfers },
+    };
+    struct ntk_neff_queue_set sets[] = { { .name = "qSPIO0" }, { .name = "qSPIO1" } };
+    struct ntk_neff_subgraph neff = {
+        .var_count = 3, .vars = vars, .queue_set_count = 2, .queue_sets = sets
+    };
+    struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
+
+    (void)state;
+    neff.engines[NTK_NTFF_ENGINE_SYNC].group_count = 2;
+    neff.engines[NTK_NTFF_ENGINE_SYNC].groups = groups;
+    trigger.queue = 1;
+    trigger.group_id = 7;
+    run(m, NTK_NTFF_ENGINE_SYNC, &trigger, 4);
+    assert_false(traffic_of(m).is_known); /* without the NEFF nobody knows */
+    m->core.neff = &neff;
+    struct ntk_onchip_traffic traffic = traffic_of(m);
+    assert_true(traffic.is_known);
+    assert_int_equal(traffic.sbuf_write_bytes, 4 * 300);
+    assert_int_equal(traffic.sbuf_read_bytes, 4 * 200);
+    free(m);
+}
+
+static void what_a_vendor_wrote_is_not_known(void **state)
+{
+    struct machine *m = machine_create();
+    struct ntk_isa_instr nop = ntk_isa_instr_make(NTK_ISA_OP_NOP);
+
+    (void)state;
+    run(m, NTK_NTFF_ENGINE_TENSOR, &nop, 1);
+    assert_true(traffic_of(m).is_known);
+    memset(m->code, 0, sizeof m->code);
+    m->code[0] = NTK_NTFF_OPCODE_MATMUL;
+    m->code[1] = 0x10;
+    assert_false(traffic_of(m).is_known);
+    free(m);
+}
+
+/* One queue for inputs, one for weights, one for outputs, one for both of these. */
+static void packets_belong_to_what_their_queue_holds(void **state)
+{
+    struct ntk_neff_var vars[] = { { .type = NTK_NEFF_VAR_STATE_BUFFER },
+                                   { .type = NTK_NEFF_VAR_INPUT },
+                                   { .type = NTK_NEFF_VAR_OUTPUT },
+                                   { .type = NTK_NEFF_VAR_FILE } };
+    struct ntk_neff_pattern from[] = { { .var = 0 }, { .var = 1 }, { .var = 2 }, { .var = 3 } };
+    struct ntk_neff_transfer transfers[] = {
+        { .source_count = 1, .from = &from[1], .to = { .var = 0 } },
+        { .source_count = 1, .from = &from[3], .to = { .var = 0 } },
+        { .source_count = 1, .from = &from[0], .to = { .var = 2 } },
+    };
+    struct ntk_neff_dma_group groups[] = {
+        { .queue_set = 0, .transfer_count = 1, .transfers = &transfers[0] },
+        { .queue_set = 1, .transfer_count = 1, .transfers = &transfers[1] },
+        { .queue_set = 2, .transfer_count = 1, .transfers = &transfers[2] },
+        { .queue_set = 3, .transfer_count = 2, .transfers = &transfers[1] },
+    };
+    struct ntk_neff_queue_set sets[] = { { .name = "qSPIO0" },
+                                         { .name = "qSPIOParam0" },
+                                         { .name = "qPoolIO0" },
+                                         { .name = "qPoolIO1" } };
+    struct ntk_neff_subgraph neff = {
+        .var_count = 4, .vars = vars, .queue_set_count = 4, .queue_sets = sets
+    };
+    struct ntk_ntff_queue queues[] = {
+        { .engine = 16, .queue = 0, .name = "qSPIO0" },
+        { .engine = 17, .queue = 0, .name = "qSPIO0" },
+        { .engine = 17, .queue = 1, .name = "qSPIOParam0" },
+        { .engine = 16, .queue = 2, .name = "qPoolIO0" },
+        { .engine = 16, .queue = 3, .name = "qPoolIO1" },
+    };
+    struct ntk_ntff_subgraph ntff = { .queue_count = 5, .queues = queues };
+    struct ntk_trace_packet packets[] = {
+        { .engine = 16, .queue = 0, .bytes_count = 1, .dma_class = NTK_TRACE_DMA_IO },
+        { .engine = 17, .queue = 0, .bytes_count = 20, .dma_class = NTK_TRACE_DMA_IO },
+        { .engine = 17, .queue = 1, .bytes_count = 300, .dma_class = NTK_TRACE_DMA_IO },
+        { .engine = 16, .queue = 2, .bytes_count = 4000, .dma_class = NTK_TRACE_DMA_IO },
+        { .engine = 16, .queue = 9, .bytes_count = 5, .dma_class = NTK_TRACE_DMA_DATA },
+        { .engine = 16, .queue = 3, .bytes_count = 6, .dma_class = NTK_TRACE_DMA_IO },
+    };
+    struct ntk_trace_core core = {
+        .ntff = &ntff, .neff = &neff, .packets = packets, .packet_count = 5
+    };
+    struct ntk_trace trace = { .core_count = 1, .cores = &core };
+    struct ntk_queue_bytes bytes;
+
+    (void)state;
+    neff.engines[NTK_NTFF_ENGINE_GPSIMD].group_count = 4;
+    neff.engines[NTK_NTFF_ENGINE_GPSIMD].groups = groups;
+    ntk_analysis_queue_bytes(&trace, &bytes);
+    assert_true(bytes.is_known);
+    assert_int_equal(bytes.input_bytes, 21);
+    assert_int_equal(bytes.weight_bytes, 300);
+    assert_int_equal(bytes.output_bytes, 4000);
+    core.packet_count = 6; /* the last is of the queue for both */
+    ntk_analysis_queue_bytes(&trace, &bytes);
+    assert_false(bytes.is_known);
+    core.packet_count = 1;
+    core.neff = NULL;
+    ntk_analysis_queue_bytes(&trace, &bytes);
+    assert_false(bytes.is_known);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles_count_each_time_an_instruction_ran),
+        cmocka_unit_test(of_dma_only_the_side_on_the_chip_counts),
+        cmocka_unit_test(prepared_transfers_are_those_of_the_neff),
+        cmocka_unit_test(what_a_vendor_wrote_is_not_known),
+        cmocka_unit_test(packets_belong_to_what_their_queue_holds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
