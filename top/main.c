@@ -27,11 +27,11 @@
 #include "top/view.h"
 
 #define FIRST_DELAY_NS (200 * NTK_NS_PER_MS) /* between the two samples of the first frame */
-#define DELAY_MIN_NS (100 * NTK_NS_PER_MS)
-#define DELAY_MAX_NS (3600 * NTK_NS_PER_SECOND)
 #define BATCH_COLUMNS 120
+#define UNSET UINT64_MAX
 
-static uint64_t arg_delay_ns = NTK_NS_PER_SECOND;
+static const char *arg_config;
+static uint64_t arg_delay_ns = UNSET;
 static bool arg_batch;
 static bool arg_once;
 static bool arg_json;
@@ -46,6 +46,7 @@ static const char *arg_from;
 static uint64_t arg_at_ns;
 static struct ntk_top_remote arg_remote;
 static enum ntk_top_view_id arg_view;
+static bool arg_has_view;
 
 static int set_at(const char *value, struct ntk_err *err)
 {
@@ -56,6 +57,7 @@ static int (*const call_at)(const char *, struct ntk_err *) = set_at;
 
 static int set_view(const char *value, struct ntk_err *err)
 {
+    arg_has_view = true;
     return ntk_top_views_find(value, &arg_view)
                ? 0
                : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no view \"%s\"", value);
@@ -80,6 +82,8 @@ static const struct ntk_opt options[] = {
     { 0, "ascii", NULL, NTK_OPT_FLAG, &arg_ascii, "draw with ASCII characters only" },
     { 0, "no-mouse", NULL, NTK_OPT_FLAG, &arg_no_mouse,
       "leave the mouse to the terminal, for marking text" },
+    { 0, "config", "FILE", NTK_OPT_TEXT, &arg_config,
+      "settings of F2, instead of those below $XDG_CONFIG_HOME or ~/.config" },
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
       "show what neuron-monitor reports on stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
     { 0, "connect", "URL", NTK_OPT_TEXT, &arg_remote.url,
@@ -115,6 +119,9 @@ struct run {
     uint64_t delay_ns;
     bool is_frozen; /* what comes is not shown */
     bool reads_events;
+    struct ntk_top_settings settings;
+    unsigned int generation;          /* of the settings that are in force */
+    char message[NTK_ERR_TEXT_BYTES]; /* of this program, until a key is typed */
 };
 
 /* Blocks the signals that end or resize us, so that they arrive between two frames. */
@@ -161,6 +168,14 @@ static void ask_for_events(struct run *run)
     }
 }
 
+/* The most urgent line below the title. */
+static void set_note(struct run *run)
+{
+    ntk_top_model_set_note(run->model, run->message[0]  ? run->message
+                                       : run->is_frozen ? "frozen"
+                                                        : ntk_top_source_note(run->source));
+}
+
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 static int feed(struct run *run, struct ntk_err *err)
 {
@@ -176,8 +191,7 @@ static int feed(struct run *run, struct ntk_err *err)
 
         ret = status < 0 ? status : 1;
     }
-    ntk_top_model_set_note(run->model,
-                           run->is_frozen ? "frozen" : ntk_top_source_note(run->source));
+    set_note(run);
     return ret;
 }
 
@@ -308,14 +322,23 @@ static int run_batch(struct run *run, struct ntk_err *err)
     return 0;
 }
 
-/* The next delay of the list, counted from now. */
+/* Counted from the last refresh; may be over already. */
+static void set_delay(struct run *run, uint64_t delay_ns)
+{
+    char text[NTK_TOP_FORMAT_BYTES];
+
+    run->next_ns += delay_ns - run->delay_ns;
+    run->delay_ns = delay_ns;
+    (void)snprintf(run->model->status, sizeof run->model->status, "every %s",
+                   ntk_top_format_delay(text, delay_ns));
+}
+
+/* The next delay of the list. */
 static void change_delay(struct run *run, bool longer)
 {
     static const unsigned int steps_ms[] = { 100,   200,   500,   1000,   2000,   5000,
                                              10000, 30000, 60000, 300000, 600000, 3600000 };
     size_t count = sizeof steps_ms / sizeof *steps_ms;
-    uint64_t before_ns = run->delay_ns;
-    char text[NTK_TOP_FORMAT_BYTES];
 
     if (run->source->fd >= 0) {
         return; /* who sends says when */
@@ -324,14 +347,125 @@ static void change_delay(struct run *run, bool longer)
         uint64_t step_ns = steps_ms[longer ? i : count - 1 - i] * NTK_NS_PER_MS;
 
         if (longer ? step_ns > run->delay_ns : step_ns < run->delay_ns) {
-            run->delay_ns = step_ns;
-            break;
+            set_delay(run, step_ns);
+            return;
         }
     }
-    run->next_ns += run->delay_ns - before_ns; /* from the same beginning; may be over already */
-    (void)snprintf(run->model->status, sizeof run->model->status, "every %s",
-                   ntk_top_format_delay(text, run->delay_ns));
 }
+
+/* ---- settings ---- */
+
+static struct ntk_screen_look look_of(const struct ntk_top_settings *settings)
+{
+    const char *no_color = getenv("NO_COLOR");
+    bool is_light = ntk_top_settings_is(settings, NTK_TOP_SETTING_COLOURS, "light");
+    bool is_contrast = ntk_top_settings_is(settings, NTK_TOP_SETTING_COLOURS, "contrast");
+
+    return (struct ntk_screen_look){
+        .scheme = is_light      ? NTK_SCREEN_SCHEME_LIGHT
+                  : is_contrast ? NTK_SCREEN_SCHEME_CONTRAST
+                                : NTK_SCREEN_SCHEME_VENDOR,
+        .no_colour = (no_color && no_color[0]) ||
+                     ntk_top_settings_is(settings, NTK_TOP_SETTING_COLOURS, "none"),
+        .no_mouse = arg_no_mouse || ntk_top_settings_is(settings, NTK_TOP_SETTING_MOUSE, "off"),
+        .ascii = arg_ascii || ntk_top_settings_is(settings, NTK_TOP_SETTING_CHARACTERS, "ascii"),
+    };
+}
+
+static void set_tree(struct run *run)
+{
+    const struct ntk_top_settings *settings = &run->settings;
+    bool is_first = ntk_top_settings_is(settings, NTK_TOP_SETTING_TREE, "first");
+
+    run->model->has_opened_first = !is_first;
+    ntk_top_model_expand_all(run->model,
+                             ntk_top_settings_is(settings, NTK_TOP_SETTING_TREE, "expanded"));
+}
+
+/* What was changed on the page is in force at once; the view is where the program starts. */
+static void apply_changes(struct run *run)
+{
+    const struct ntk_top_settings *settings = &run->settings;
+    struct ntk_screen_look look = look_of(settings);
+
+    if (run->generation == settings->generation) {
+        return;
+    }
+    run->generation = settings->generation;
+    ntk_screen_set_look(run->screen, &look);
+    switch ((enum ntk_top_setting)settings->row) {
+    case NTK_TOP_SETTING_REFRESH:
+        set_delay(run, ntk_top_settings_refresh_ns(settings));
+        break;
+    case NTK_TOP_SETTING_TREE:
+        set_tree(run);
+        break;
+    case NTK_TOP_SETTING_VALUES:
+        run->model->with_flops = ntk_top_settings_is(settings, NTK_TOP_SETTING_VALUES, "flops");
+        break;
+    default:
+        break;
+    }
+}
+
+static void save_settings(struct run *run)
+{
+    struct ntk_err err = { 0 };
+
+    run->message[0] = '\0';
+    if (ntk_top_settings_save(&run->settings, &err) < 0) {
+        ntk_str_copy(run->message, sizeof run->message, err.text);
+    }
+    ntk_str_copy(run->settings.notice, sizeof run->settings.notice, run->message);
+}
+
+/*
+ * Options, then the file, then defaults. Frames for scripts are the same for everyone: they follow a file only when it
+ * is named. A named file must be good; of the usual one, what is good is taken and the rest told. 0, or 2 to exit.
+ */
+static int start_settings(struct run *run)
+{
+    struct ntk_top_settings *settings = &run->settings;
+    struct ntk_err err = { 0 };
+
+    ntk_top_settings_init(settings);
+    if (arg_config) {
+        ntk_str_copy(settings->path, sizeof settings->path, arg_config);
+    } else if (!arg_batch) {
+        ntk_top_settings_find_path(settings->path, sizeof settings->path);
+    }
+    /* The page of settings tells the whole path; a line below the title has no room for it. */
+    if (ntk_top_settings_load(settings, arg_config ? arg_config : "neuron-top.conf", &err) < 0) {
+        if (arg_config) {
+            ntk_log_error("", "%s", err.text);
+            return 2;
+        }
+        ntk_str_copy(run->message, sizeof run->message, err.text);
+        ntk_str_copy(settings->notice, sizeof settings->notice, err.text);
+    }
+    run->delay_ns = arg_delay_ns != UNSET ? arg_delay_ns : ntk_top_settings_refresh_ns(settings);
+    return 0;
+}
+
+/* How the model begins. */
+static void start_model(struct run *run)
+{
+    const struct ntk_top_settings *settings = &run->settings;
+    enum ntk_top_view_id view = arg_view;
+
+    run->model->with_flops = ntk_top_settings_is(settings, NTK_TOP_SETTING_VALUES, "flops");
+    set_tree(run);
+    if (arg_expand) {
+        ntk_top_model_expand_all(run->model, true);
+    }
+    if (!arg_has_view) {
+        (void)ntk_top_views_find(settings->values[NTK_TOP_SETTING_VIEW], &view);
+    }
+    ntk_top_model_set_view(run->model, view);
+    run->model->settings = arg_batch ? NULL : &run->settings;
+}
+
+/* ---- keys ---- */
 
 /* Actions that are not the model's. True when it was one. */
 static bool steer(struct run *run, enum ntk_top_action action)
@@ -360,7 +494,7 @@ static bool steer(struct run *run, enum ntk_top_action action)
         if (!ntk_top_source_control(run->source, rows[i].control) &&
             action == NTK_TOP_ACTION_FREEZE) {
             run->is_frozen = !run->is_frozen;
-            ntk_top_model_set_note(run->model, run->is_frozen ? "frozen" : "");
+            set_note(run);
         }
         return true;
     }
@@ -391,26 +525,31 @@ static bool handle_keys(struct run *run)
     while ((key = ntk_screen_key_take(run->screen)) != NTK_SCREEN_KEY_NONE) {
         int argument = 0;
         enum ntk_top_action action;
+        bool was_open;
 
+        run->message[0] = '\0';
         if (key < NTK_SCREEN_KEY_CLICK && ntk_top_model_key(run->model, key)) {
             continue; /* typed into a box */
         }
         action = find_action(run, key, &argument);
-        if (!steer(run, action) &&
+        was_open = ntk_top_model_has_settings_open(run->model);
+        if ((was_open || !steer(run, action)) &&
             ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {
             return false;
         }
+        apply_changes(run);
+        if (was_open && !ntk_top_model_has_settings_open(run->model)) {
+            save_settings(run);
+        }
     }
     ask_for_events(run);
+    set_note(run);
     return true;
 }
 
 static int run_screen(struct run *run, struct ntk_err *err)
 {
-    const char *no_color = getenv("NO_COLOR");
-    struct ntk_screen_look look = { .no_colour = no_color && no_color[0],
-                                    .no_mouse = arg_no_mouse,
-                                    .ascii = arg_ascii };
+    struct ntk_screen_look look = look_of(&run->settings);
     bool has_frame = false;
     int ret;
 
@@ -458,7 +597,8 @@ static int run_screen(struct run *run, struct ntk_err *err)
 
 static int check_arguments(void)
 {
-    if (arg_delay_ns < DELAY_MIN_NS || arg_delay_ns > DELAY_MAX_NS) {
+    if (arg_delay_ns != UNSET &&
+        (arg_delay_ns < NTK_TOP_DELAY_MIN_NS || arg_delay_ns > NTK_TOP_DELAY_MAX_NS)) {
         return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");
     }
     if (arg_json && arg_csv) {
@@ -521,6 +661,7 @@ int main(int argc, char **argv)
         return ntk_opt_usage_error(&program, "unexpected argument \"%s\"", argv[first]);
     }
     ret = check_arguments();
+    ret = ret != 0 ? ret : start_settings(&run);
     if (ret != 0) {
         return ret;
     }
@@ -532,13 +673,11 @@ int main(int argc, char **argv)
                           strerror(errno));
         goto out;
     }
-    run.delay_ns = arg_delay_ns;
     ret = ntk_top_model_create(&run.model, &err);
     if (ret < 0) {
         goto out;
     }
-    ntk_top_model_expand_all(run.model, arg_expand);
-    ntk_top_model_set_view(run.model, arg_view);
+    start_model(&run);
     ret = open_source(&run.source, &err);
     if (ret < 0) {
         goto out;
@@ -552,6 +691,10 @@ int main(int argc, char **argv)
 
 out:
     ntk_screen_destroy(run.screen); /* the terminal first, then sentences */
+    save_settings(&run);            /* of a page that was left with the program */
+    if (run.message[0]) {
+        ntk_log_warn("", "%s", run.message);
+    }
     if (ret >= 0 && run.source && !run.source->ops->control && ntk_top_source_note(run.source)[0]) {
         ntk_log_warn("", "%s", ntk_top_source_note(run.source));
     }

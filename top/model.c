@@ -565,7 +565,8 @@ void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id vi
 
 bool ntk_top_model_key(struct ntk_top_model *model, int key)
 {
-    return !model->with_help && ntk_top_table_key(&model->tables[model->view], key);
+    return !model->with_help && !ntk_top_model_has_settings_open(model) &&
+           ntk_top_table_key(&model->tables[model->view], key);
 }
 
 /* The application of the selected row in all views, or all applications again. */
@@ -615,6 +616,41 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
     }
 }
 
+bool ntk_top_model_has_settings_open(const struct ntk_top_model *model)
+{
+    return model->settings && model->settings->is_open;
+}
+
+/* On the page of settings, keys of the tree move and change; others do nothing unseen. */
+static void act_on_settings(struct ntk_top_settings *settings, enum ntk_top_action action,
+                            int argument)
+{
+    switch (action) {
+    case NTK_TOP_ACTION_CURSOR_UP:
+        settings->row -= settings->row > 0;
+        break;
+    case NTK_TOP_ACTION_CURSOR_DOWN:
+        settings->row += settings->row + 1 < NTK_TOP_SETTING_COUNT;
+        break;
+    case NTK_TOP_ACTION_CURSOR_TO:
+        settings->row = (size_t)argument;
+        break;
+    case NTK_TOP_ACTION_COLLAPSE:
+    case NTK_TOP_ACTION_EXPAND:
+    case NTK_TOP_ACTION_TOGGLE:
+    case NTK_TOP_ACTION_FREEZE: /* the space bar */
+        ntk_top_settings_step(settings, (enum ntk_top_setting)settings->row,
+                              action == NTK_TOP_ACTION_COLLAPSE ? -1 : 1);
+        break;
+    case NTK_TOP_ACTION_SETTINGS:
+    case NTK_TOP_ACTION_BACK:
+        settings->is_open = false;
+        break;
+    default:
+        break;
+    }
+}
+
 enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_action action,
                                       int argument)
 {
@@ -629,6 +665,16 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     }
     if (action == NTK_TOP_ACTION_NONE) {
         return NTK_TOP_NOTHING;
+    }
+    if (ntk_top_model_has_settings_open(model)) {
+        act_on_settings(model->settings, action, argument);
+        return NTK_TOP_REDRAW;
+    }
+    if (action == NTK_TOP_ACTION_SETTINGS) {
+        if (model->settings) {
+            model->settings->is_open = true;
+        }
+        return NTK_TOP_REDRAW;
     }
     if (model->view != NTK_TOP_VIEW_MAIN && act_on_view(model, action, argument)) {
         return NTK_TOP_REDRAW;
@@ -706,6 +752,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         model->help_first = 0;
         break;
     case NTK_TOP_ACTION_FREEZE: /* of the source, not of the model */
+    case NTK_TOP_ACTION_SETTINGS:
     case NTK_TOP_ACTION_DELAY_LONGER:
     case NTK_TOP_ACTION_DELAY_SHORTER:
     case NTK_TOP_ACTION_REPLAY_BACK:

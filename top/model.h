@@ -26,6 +26,7 @@
 #include "shared/metrics/snapshot.h"
 #include "top/event_log.h"
 #include "top/keys.h"
+#include "top/settings.h"
 #include "top/views.h"
 
 struct ntk_top_number {
@@ -139,8 +140,9 @@ struct ntk_top_model {
     size_t tree_page;    /* rows shown, set by the view */
     bool with_flops;
     bool with_help;
-    size_t help_first; /* the first line shown, bounded by the view */
-    size_t help_page;  /* lines shown, set by the view */
+    struct ntk_top_settings *settings; /* the caller's; NULL: they cannot be changed */
+    size_t help_first;                 /* the first line shown, bounded by the view */
+    size_t help_page;                  /* lines shown, set by the view */
     enum ntk_top_view_id view;
     bool wants_events; /* the view of events was opened: the source shall read them */
     char events_note[NTK_TOP_NOTICE_BYTES]; /* why there are none, "" when there may be */
@@ -183,6 +185,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
 bool ntk_top_model_key(struct ntk_top_model *model, int key);
 /* Opens a view. */
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view);
+bool ntk_top_model_has_settings_open(const struct ntk_top_model *model);
 /* Expands or collapses all of the tree. */
 void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded);
 /* Says how many rows of the tree are shown; moves tree_first so that the cursor is among them. */

@@ -181,6 +181,9 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
     } else if (model->with_help) {
         ntk_top_view_title(model, screen);
         ntk_top_view_help(model, screen);
+    } else if (ntk_top_model_has_settings_open(model)) {
+        ntk_top_view_title(model, screen);
+        ntk_top_view_settings(model->settings, screen);
     } else if (model->view != NTK_TOP_VIEW_MAIN) {
         ntk_top_view_full(model, screen, with_keys);
     } else {

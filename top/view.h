@@ -58,6 +58,7 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
 /* The keys of one place. */
 void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place place);
 /* Says in the model how far the page can be scrolled. */
+void ntk_top_view_settings(const struct ntk_top_settings *settings, struct ntk_screen *screen);
 void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen);
 /* width cells of a bar, filled by the user part, then by the system part in another colour. Blank when
  * absent: an empty bar is a zero. A value that is shown as 100 % fills it. */

@@ -5,6 +5,7 @@ set -euo pipefail
 export PATH=$NTK_BIN_DIR:$PATH
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
 export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
+export XDG_CONFIG_HOME=$scratch/config # nobody's settings
 mkdir -m 700 "$NEURON_HOOKS_DIR"
 pids=()
 # Kills whatever was started with our hooks folder; a server that became a daemon, too.

@@ -284,7 +284,7 @@ def main():
     p = Program(path, "trn2", 50, 200, "-d", "1h")
     if p.terminal.text().count("\n") != 49 or "trn2.48xlarge" not in p.terminal.text().split("\n")[0]:
         fail(f"the first frame:\n{p.terminal.text()}")
-    for keys in ["f", "f", "x", "x", "d", "d", "a", "1", "\x1bOB", "\r", "?", "h", "+", "-"]:
+    for keys in ["f", "f", "x", "x", "d", "d", "a", "1", "\x1bOB", "\r", "?", "h", "-", "+"]:
         what = f"key {keys!r}"
         before = p.terminal.text()
         check(what, p, p.key(keys))

@@ -107,6 +107,48 @@ options=--no-mouse start trn1 80 24
 sees "a frame without a mouse" 'vCPU Utilization'
 [ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is asked for with --no-mouse"
 
+# settings: the page, what it changes at once, the file it keeps
+kept=$XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf
+start trn1 80 24 TERM=xterm-256color
+sees "a frame before the settings" 'vCPU Utilization'
+key F2
+sees "the page of settings" 'refresh *< 1s > '
+sees "where they are kept" 'kept in .*neuron-top.conf'
+key Right
+sees "a longer time" 'every 2s *$'
+key Down Down Down Right
+sees "another choice" 'values *< flops >'
+key Down Down Down Right
+sees "no mouse" 'mouse *< off >'
+[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not given back at once"
+key Up Up Right Right Right
+sees "no colours" 'colours *< none >'
+tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' && fail "colours in spite of the setting"
+key Escape
+sees "the screen behind the page" 'Utilization (Avg: .*TF'
+saved() { [ "$(sort "$kept")" = $'colours = none\nmouse = off\nrefresh = 2s\nvalues = flops' ] && echo yes; }
+wait_for saved
+key q
+sees "the end with settings" 'status=0'
+printf '# mine\nfuture.thing = 7\nvalues = flops\nrefresh = 1ms\nview = engines\n' >"$kept"
+options=--ascii start trn1 80 24
+sees "the view of the settings" 'Engines'
+sees "a bad line" "neuron-top.conf:2: there is no setting .future.thing."
+key F2 Down Right Left Left
+sees "the last view" 'view *< '
+key q
+sees "the end out of the page" 'status=0'
+[ "$(grep -v '^view = ' "$kept")" = $'# mine\nfuture.thing = 7\nvalues = flops\nrefresh = 1ms' ] || fail "$(cat "$kept")"
+greps '^view = engines$' "$kept" && fail "a page that is left with q is not kept"
+code=0
+"$program" --config "$kept" --once >out 2>err || code=$?
+[ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: there is no setting \"future.thing\"" ] || fail "--config: $code $(cat err)"
+"$program" --once >out || fail "a bad file that nobody named stops a script"
+greps 'TF' out && fail "a script follows the settings of a person"
+echo 'values = flops' >good.conf
+"$program" --config good.conf --once | greps 'Avg: .*TF' || fail "--config is not read"
+rm "$kept"
+
 # sizes
 start trn1 80 24
 sees "a frame before the sizes" 'vCPU Utilization'
