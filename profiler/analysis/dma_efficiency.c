@@ -7,14 +7,8 @@
 #include <string.h>
 
 #include "profiler/analysis/interval.h"
+#include "profiler/analysis/queue_names.h"
 #include "profiler/trace/walk.h"
-
-/* A queue of a core: its names first, then one for each kind of ring without a name. */
-struct core_queues {
-    size_t first;                                           /* in rows */
-    uint32_t of[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES]; /* from first; UINT32_MAX: no name */
-    size_t name_count;
-};
 
 const char *ntk_dma_size_name(enum ntk_dma_size size)
 {
@@ -31,30 +25,6 @@ static enum ntk_dma_size size_of(uint32_t bytes_count)
            : bytes_count < NTK_DMA_SMALL_BYTES    ? NTK_DMA_SIZE_SMALL
            : bytes_count < NTK_DMA_FULL_BYTES     ? NTK_DMA_SIZE_MEDIUM
                                                   : NTK_DMA_SIZE_FULL;
-}
-
-/* Numbers the names of a core's queues; rows get them. */
-static size_t name_queues(const struct ntk_trace_core *core, struct core_queues *queues,
-                          struct ntk_dma_queue_row *rows)
-{
-    size_t count = 0;
-
-    memset(queues->of, 0xff, sizeof queues->of);
-    for (size_t q = 0; q < core->ntff->queue_count; q++) {
-        const struct ntk_ntff_queue *queue = &core->ntff->queues[q];
-        size_t at = 0;
-
-        while (at < count && strcmp(rows[at].name, queue->name) != 0) {
-            at++;
-        }
-        if (at == count) {
-            rows[count++].name = queue->name;
-        }
-        if (queue->queue < NTK_NTFF_DMA_QUEUES) {
-            queues->of[queue->engine % NTK_NTFF_DMA_ENGINES][queue->queue] = (uint32_t)at;
-        }
-    }
-    return count;
 }
 
 static void add(struct ntk_dma_queue_row *row, struct ntk_cover *cover,
@@ -105,47 +75,30 @@ static int compare(const void *a, const void *b)
 }
 
 struct sums {
-    struct core_queues *queues; /* by core */
-    struct ntk_dma_queue_row *rows;
+    struct ntk_queue_names names;
+    struct ntk_dma_queue_row *rows; /* by number of the name */
     struct ntk_cover *covers;
     uint32_t *engines;
-    size_t row_count;
 };
 
 static int sums_init(struct sums *sums, const struct ntk_trace *trace)
 {
-    size_t rows_max = 1;
+    int ret = ntk_queue_names_init(&sums->names, trace);
 
-    for (size_t c = 0; c < trace->core_count; c++) {
-        rows_max += trace->cores[c].ntff->queue_count + NTK_TRACE_DMA_CLASS_COUNT;
+    if (ret < 0) {
+        return ret;
     }
-    sums->queues = calloc(trace->core_count + 1, sizeof *sums->queues);
-    sums->rows = calloc(rows_max, sizeof *sums->rows);
-    sums->covers = calloc(rows_max, sizeof *sums->covers);
-    sums->engines = calloc(rows_max, sizeof *sums->engines);
-    if (!sums->queues || !sums->rows || !sums->covers || !sums->engines) {
+    sums->rows = calloc(sums->names.count + 1, sizeof *sums->rows);
+    sums->covers = calloc(sums->names.count + 1, sizeof *sums->covers);
+    sums->engines = calloc(sums->names.count + 1, sizeof *sums->engines);
+    if (!sums->rows || !sums->covers || !sums->engines) {
         return -ENOMEM;
     }
-    for (size_t c = 0; c < trace->core_count; c++) {
-        struct core_queues *queues = &sums->queues[c];
-
-        queues->first = sums->row_count;
-        queues->name_count = name_queues(&trace->cores[c], queues, &sums->rows[queues->first]);
-        sums->row_count += queues->name_count + NTK_TRACE_DMA_CLASS_COUNT;
-        for (size_t r = queues->first; r < sums->row_count; r++) {
-            sums->rows[r].core = c;
-        }
+    for (size_t r = 0; r < sums->names.count; r++) {
+        sums->rows[r].core = sums->names.items[r].core;
+        sums->rows[r].name = sums->names.items[r].name;
     }
     return 0;
-}
-
-static size_t row_of(const struct core_queues *queues, const struct ntk_trace_packet *packet)
-{
-    uint32_t named = packet->queue < NTK_NTFF_DMA_QUEUES
-                         ? queues->of[packet->engine % NTK_NTFF_DMA_ENGINES][packet->queue]
-                         : UINT32_MAX;
-
-    return queues->first + (named != UINT32_MAX ? named : queues->name_count + packet->dma_class);
 }
 
 int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
@@ -165,14 +118,15 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
         ntk_walk_init(&walk, trace, NTK_WALK_PACKETS);
     }
     while (ret == 0 && ntk_walk_next(&walk, &span)) {
-        size_t row = row_of(&sums.queues[span.core - trace->cores], span.packet);
+        size_t row =
+            ntk_queue_names_find(&sums.names, (size_t)(span.core - trace->cores), span.packet);
 
         add(&sums.rows[row], &sums.covers[row], span.packet);
         add(&result.total, &all, span.packet);
         sums.engines[row] |= 1u << span.packet->engine % NTK_NTFF_DMA_ENGINES;
         all_engines |= 1u << span.packet->engine % NTK_NTFF_DMA_ENGINES;
     }
-    for (size_t r = 0; ret == 0 && r < sums.row_count; r++) {
+    for (size_t r = 0; ret == 0 && r < sums.names.count; r++) {
         struct ntk_dma_queue_row *row = &sums.rows[r];
 
         if (row->name && strstr(row->name, "SpillReload")) {
@@ -185,7 +139,7 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
             sums.rows[result.row_count++] = *row;
         }
     }
-    free(sums.queues);
+    ntk_queue_names_fini(&sums.names);
     free(sums.covers);
     free(sums.engines);
     if (ret < 0) {

@@ -7,6 +7,8 @@
 
 #include "profiler/output/output_analysis.h"
 
+#define TEXT_PIECES 72
+#define JSON_PIECES 1000
 #define NO_LENGTH "the capture does not say how long the execution took"
 #define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
 #define NO_TENSORS "names of tensors need the NEFF (-n), and a program in the open encoding"
@@ -153,12 +155,33 @@ static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
     return ret;
 }
 
+static int answer_activity(const struct ntk_analyses *asked, struct ntk_buf *text,
+                           struct ntk_json *json)
+{
+    const struct ntk_trace *trace = asked->program->trace;
+    struct ntk_activity_over_time activity;
+    int ret = ntk_analysis_activity_over_time(trace, json ? JSON_PIECES : TEXT_PIECES, &activity);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_activity_json(trace, &activity, json);
+    } else {
+        ntk_output_activity_text(trace, &activity, text);
+    }
+    ntk_activity_over_time_fini(&activity);
+    return 0;
+}
+
 static const struct {
     struct ntk_analysis_info info;
     answer *run;
 } analyses[] = {
     { { "advice", "Advice", "what to look at first, each with the number behind it", NO_LENGTH },
       answer_advice },
+    { { "activity", "Activity", "when each engine and queue works, as bars over time", NO_LENGTH },
+      answer_activity },
     { { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH },
       answer_idle },
     { { "critical-path", "Critical path", "what decides how long the execution takes", NO_LENGTH },

@@ -9,6 +9,7 @@
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 
+#include "profiler/analysis/activity_over_time.h"
 #include "profiler/analysis/advice.h"
 #include "profiler/analysis/comparison.h"
 #include "profiler/analysis/cost_table.h"
@@ -56,5 +57,10 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct 
 
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
 void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);
+
+void ntk_output_activity_text(const struct ntk_trace *trace,
+                              const struct ntk_activity_over_time *activity, struct ntk_buf *out);
+void ntk_output_activity_json(const struct ntk_trace *trace,
+                              const struct ntk_activity_over_time *activity, struct ntk_json *json);
 
 #endif

@@ -45,6 +45,8 @@ holds '.dma | ([.queues[].bytes] | add) == .total.bytes and .hbm_read_bytes + .h
 holds 'all(.dma.queues[]; .efficiency_ratio > 0 and .efficiency_ratio <= 1)'
 holds '.roofline.total | .bound == "memory" and .roofline_ratio > 0 and .roofline_ratio < 1'
 holds '.roofline.layers | map(select(.layer == "scores"))[0].bound == "compute"'
+holds '.activity | (.rows | length) == 7 and all(.rows[]; (.pieces | length) == 1000 and .busy_ratio > 0)'
+holds 'all(.activity.rows[]; ([.pieces[]] | add / 1000) - .busy_ratio | fabs < 1e-3)'
 holds '.advice | length > 0 and all(.[]; .share_of_execution > 0 and (.text | test("[0-9]")))'
 holds 'any(.advice[]; .id == "path-dma")'
 grep -oE '^NTK_ADVICE[A-Z_]*\([A-Z_]+, "[a-z-]+", [0-9.]+' "$NTK_SOURCE_DIR/profiler/analysis/advice.def" >rules

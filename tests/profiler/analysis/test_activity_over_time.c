@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: spans put together by hand over ten pieces of 100 ns. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/activity_over_time.h"
+#include "tests/support/hand_trace.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+
+static void expect_pieces(const struct ntk_activity_row *row, const float expected[10])
+{
+    for (int p = 0; p < 10; p++) {
+        if (fabsf(row->pieces[p] - expected[p]) > 1e-5F) {
+            fail_msg("piece %d is %g, not %g", p, (double)row->pieces[p], (double)expected[p]);
+        }
+    }
+}
+
+static void work_lies_in_the_pieces_that_it_crosses(void **state)
+{
+    static const float engine[10] = { 0, 0.5F, 1, 1, 0.2F, 0, 0, 0, 0, 1 };
+    static const float queue[10] = { 0.1F, 0, 0, 0, 0, 0.75F, 0, 0, 0, 0 };
+    static struct ntk_ntff_queue names[] = { { .engine = 3, .queue = 1, .name = "qSPIO0" },
+                                             { .engine = 4, .queue = 1, .name = "qSPIO0" } };
+    struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
+    struct hand_trace h;
+    struct ntk_activity_over_time a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    h.subgraphs[0].queues = names;
+    h.subgraphs[0].queue_count = 2;
+    uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    uint32_t wait = hand_trace_open(&h, 0, NTK_ISA_ENGINE_ACT, &only);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, work, 150, 380);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, work, 300, 420); /* overlaps: counted once */
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, wait, 500, 800); /* no work */
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, work, 900, 1000);
+    hand_trace_packet(&h, 0, 3, 1, NTK_TRACE_DMA_IO, 64, 0, 10);
+    hand_trace_packet(&h, 0, 3, 1, NTK_TRACE_DMA_IO, 64, 500, 550);
+    hand_trace_packet(&h, 0, 4, 1, NTK_TRACE_DMA_IO, 64, 525,
+                      575); /* another engine, the same queue */
+    hand_trace_end(&h);
+    assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 10, &a), 0);
+
+    assert_int_equal(a.row_count, 2); /* what never works is left out */
+    assert_int_equal(a.rows[0].engine, NTK_NTFF_ENGINE_SCALAR);
+    expect_pieces(&a.rows[0], engine);
+    assert_true(fabs(a.rows[0].busy_ratio - 0.37) < 1e-9);
+    assert_int_equal(a.rows[1].engine, NTK_NTFF_ENGINE_AXI);
+    assert_string_equal(a.rows[1].name, "qSPIO0");
+    expect_pieces(&a.rows[1], queue);
+    assert_true(fabs(a.rows[1].busy_ratio - 0.085) < 1e-9);
+    ntk_activity_over_time_fini(&a);
+
+    /* One piece is the whole. */
+    assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 1, &a), 0);
+    assert_true(fabsf(a.rows[0].pieces[0] - 0.37F) < 1e-5F);
+    ntk_activity_over_time_fini(&a);
+    hand_trace_fini(&h);
+}
+
+static void rows_are_by_core_and_rings_without_a_name_by_kind(void **state)
+{
+    struct hand_trace h;
+    struct ntk_activity_over_time a;
+
+    (void)state;
+    hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
+    uint32_t slot = hand_trace_nop(&h, 1, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_run(&h, 1, NTK_ISA_ENGINE_PE, slot, 0, 10);
+    hand_trace_packet(&h, 1, 0, 14, NTK_TRACE_DMA_INSTRUCTION, 64, 0, 10);
+    hand_trace_packet(&h, 0, 0, 14, NTK_TRACE_DMA_INSTRUCTION, 64, 0, 10);
+    hand_trace_end(&h);
+    assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 10, &a), 0);
+    assert_int_equal(a.row_count, 3);
+    assert_int_equal(a.rows[0].core, 0);
+    assert_null(a.rows[0].name);
+    assert_int_equal(a.rows[0].dma_class, NTK_TRACE_DMA_INSTRUCTION);
+    assert_int_equal(a.rows[1].core, 1);
+    assert_int_equal(a.rows[1].engine, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(a.rows[2].engine, NTK_NTFF_ENGINE_AXI);
+    ntk_activity_over_time_fini(&a);
+    h.trace.has_total = false;
+    assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 10, &a), -ENODATA);
+    hand_trace_fini(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_lies_in_the_pieces_that_it_crosses),
+        cmocka_unit_test(rows_are_by_core_and_rings_without_a_name_by_kind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
