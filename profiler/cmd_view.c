@@ -33,7 +33,7 @@ static const struct ntk_opt options[] = {
       "the NEFF that was captured: adds what only it knows" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
       "page (default on a terminal), summary-text (default elsewhere), summary-json, json, csv, "
-      "sqlite or parquet" },
+      "sqlite, parquet, perfetto or chrome" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,

@@ -9,8 +9,6 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
-#define LAYER_UNKNOWN "Unknown"
-
 struct open_layer {
     struct ntk_layer layer;
     int64_t last_end_ps[NTK_NTFF_ENGINE_COUNT];
@@ -68,7 +66,7 @@ const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_t
     if (fact->layer > NTK_LAYER_RUNTIME) {
         return program->layers[fact->layer];
     }
-    return core->neff && !fact->is_open && fact->compiler_pc >= 1 ? LAYER_UNKNOWN : NULL;
+    return core->neff && !fact->is_open && fact->compiler_pc >= 1 ? NTK_LAYER_UNKNOWN : NULL;
 }
 
 /* The rows of one core are the items from first on; names map to 1 + their index. */

@@ -32,6 +32,8 @@ struct ntk_layer_summary { /* by core, the whole core first, then in order of th
 /* 0 or -ENOMEM; freed with _fini. program is of the trace. */
 int ntk_analysis_layer_summary(const struct ntk_trace *trace, const struct ntk_program *program,
                                struct ntk_layer_summary *out_summary);
+#define NTK_LAYER_UNKNOWN "Unknown"
+
 /* The layer of an instruction: what the NEFF names; "Unknown" for a vendor's program, whose names lie in
  * private parts of it. NULL: of none, or there is no NEFF to tell. Borrowed from program. */
 const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_trace_core *core,

@@ -9,6 +9,8 @@ static const struct ntk_export_format formats[] = {
     { "csv", "ntff_csv", ntk_export_to_csv },
     { "sqlite", "ntff.sqlite", ntk_export_to_sqlite },
     { "parquet", "ntff_parquet", ntk_export_to_parquet },
+    { "perfetto", "ntff.pftrace", ntk_export_to_perfetto },
+    { "chrome", "ntff.trace.json", ntk_export_to_chrome },
 };
 
 const struct ntk_export_format *ntk_export_format_find(const char *name)

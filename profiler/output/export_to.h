@@ -28,9 +28,11 @@ struct ntk_export_format {
 /* NULL for an unknown name. */
 const struct ntk_export_format *ntk_export_format_find(const char *name);
 
+ntk_export_function ntk_export_to_chrome;
 ntk_export_function ntk_export_to_csv;
 ntk_export_function ntk_export_to_json;
 ntk_export_function ntk_export_to_parquet;
+ntk_export_function ntk_export_to_perfetto;
 ntk_export_function ntk_export_to_sqlite;
 
 /* What the rows returned, and what became of the file: the end of every writer of one file. */

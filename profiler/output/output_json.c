@@ -14,46 +14,73 @@ struct writer {
     struct ntk_sink *sink;
     struct ntk_json json;
     const struct ntk_table *table;
+    bool has_row;
+    struct ntk_buf keys; /* ,"key": of each column of the table */
+    size_t key_ends[NTK_TABLE_COLUMNS_MAX];
 };
 
+static void prepare_keys(struct writer *writer)
+{
+    ntk_buf_reset(&writer->keys);
+    for (size_t i = 0; i < writer->table->column_count; i++) {
+        ntk_buf_add_char(&writer->keys, ',');
+        ntk_json_add_quoted(&writer->keys, writer->table->columns[i].name);
+        ntk_buf_add_char(&writer->keys, ':');
+        writer->key_ends[i] = writer->keys.bytes_count;
+    }
+}
+
+static void put_cell(struct ntk_buf *buf, const struct ntk_column *column, union ntk_cell cell)
+{
+    char text[32];
+
+    switch (column->kind) {
+    case NTK_COLUMN_I64:
+    case NTK_COLUMN_I32:
+        ntk_buf_add_i64(buf, cell.i64);
+        break;
+    case NTK_COLUMN_F64:
+        ntk_buf_add(buf, text, ntk_json_format_double(text, sizeof text, cell.f64));
+        break;
+    case NTK_COLUMN_F32:
+        ntk_buf_add(buf, text, ntk_json_format_float(text, sizeof text, (float)cell.f64));
+        break;
+    case NTK_COLUMN_BOOL:
+        ntk_buf_add_text(buf, cell.i64 ? "true" : "false");
+        break;
+    case NTK_COLUMN_TEXT:
+        ntk_json_add_quoted(buf, cell.text);
+        break;
+    case NTK_COLUMN_I64_TEXT:
+        ntk_buf_add_char(buf, '"');
+        ntk_buf_add_i64(buf, cell.i64);
+        ntk_buf_add_char(buf, '"');
+        break;
+    }
+}
+
+/* As ntk_json would write it, from prepared pieces: rows are nearly all of the document. */
 static int put_row(void *ctx, const void *row)
 {
     struct writer *writer = ctx;
-    struct ntk_json *json = &writer->json;
+    struct ntk_buf *buf = &writer->sink->buf;
+    const char *keys = ntk_buf_text_get(&writer->keys);
+    size_t key = 0;
+    bool has_cell = false;
 
-    ntk_json_object_begin(json);
-    for (size_t i = 0; i < writer->table->column_count; i++) {
+    ntk_buf_add_text(buf, writer->has_row ? ",{" : "{");
+    writer->has_row = true;
+    for (size_t i = 0; i < writer->table->column_count; key = writer->key_ends[i++]) {
         const struct ntk_column *column = &writer->table->columns[i];
         union ntk_cell cell;
-        char text[32];
-        if (!ntk_cell_get(column, row, &cell)) {
-            continue;
-        }
-        ntk_json_key(json, column->name);
-        switch (column->kind) {
-        case NTK_COLUMN_I64:
-        case NTK_COLUMN_I32:
-            ntk_json_i64(json, cell.i64);
-            break;
-        case NTK_COLUMN_F64:
-            ntk_json_double(json, cell.f64);
-            break;
-        case NTK_COLUMN_F32:
-            ntk_json_raw(json, text, ntk_json_format_float(text, sizeof text, (float)cell.f64));
-            break;
-        case NTK_COLUMN_BOOL:
-            ntk_json_bool(json, cell.i64 != 0);
-            break;
-        case NTK_COLUMN_TEXT:
-            ntk_json_text(json, cell.text);
-            break;
-        case NTK_COLUMN_I64_TEXT:
-            snprintf(text, sizeof text, "%lld", (long long)cell.i64);
-            ntk_json_text(json, text);
-            break;
+        if (ntk_cell_get(column, row, &cell)) {
+            size_t skipped = has_cell ? 0 : 1; /* no comma before the first */
+            ntk_buf_add(buf, keys + key + skipped, writer->key_ends[i] - key - skipped);
+            put_cell(buf, column, cell);
+            has_cell = true;
         }
     }
-    ntk_json_object_end(json);
+    ntk_buf_add_char(buf, '}');
     return ntk_sink_step(writer->sink);
 }
 
@@ -114,12 +141,15 @@ int ntk_export_to_json(const struct ntk_export *export, const char *path, struct
     ntk_json_object_begin(&writer.json);
     for (size_t t = 0; t < table_count && ret == 0; t++) {
         writer.table = &tables[t];
+        writer.has_row = false;
+        prepare_keys(&writer);
         ntk_json_key_array_begin(&writer.json, tables[t].name);
-        ret = tables[t].rows(export, put_row, &writer);
+        ret = ntk_buf_ok(&writer.keys) ? tables[t].rows(export, put_row, &writer) : -ENOMEM;
         ntk_json_array_end(&writer.json);
     }
     put_summary(&writer.json, &export->summary);
     ntk_json_object_end(&writer.json);
     ntk_buf_add_char(&sink.buf, '\n');
+    ntk_buf_fini(&writer.keys);
     return ntk_export_finish(&sink, ret, err);
 }

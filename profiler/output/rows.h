@@ -17,6 +17,7 @@ struct ntk_instruction_row {
     int64_t id, core_index;
     int64_t start_ns, end_ns, duration_ns;
     const char *subgraph, *path; /* "sg00", "/sg00" */
+    int64_t engine_number;       /* enum ntk_ntff_engine */
     const char *engine;          /* "tensor" */
     const char *title;           /* "Tensor" */
     const char *label;           /* "TensorMatrix" for what multiplies, else the title */

@@ -219,8 +219,8 @@ static void time_text(char *buf, size_t buf_bytes, int64_t ns)
     struct tm tm;
 
     if (ns % NS_PER_SECOND) {
-        int length = snprintf(fraction, sizeof fraction, ".%09d", (int)(ns % NS_PER_SECOND));
-        while (fraction[length - 1] == '0') {
+        snprintf(fraction, sizeof fraction, ".%09d", (int)(ns % NS_PER_SECOND));
+        for (size_t length = strlen(fraction); length > 0 && fraction[length - 1] == '0';) {
             fraction[--length] = '\0';
         }
     }

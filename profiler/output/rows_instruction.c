@@ -79,6 +79,7 @@ int ntk_rows_instructions(const struct ntk_export *export, ntk_row_put *put, voi
             row.start_ns = ntk_rows_ns(from->start_ps);
             row.end_ns = ntk_rows_ns(from->end_ps);
             row.duration_ns = ntk_rows_ns(from->end_ps - from->start_ps);
+            row.engine_number = from->engine;
             row.engine = ntk_ntff_engine_name(from->engine);
             row.title = ntk_ntff_engine_title(from->engine);
             row.label = is_matmul ? "TensorMatrix" : row.title;

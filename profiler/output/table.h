@@ -19,6 +19,7 @@
 
 struct ntk_export;
 
+#define NTK_TABLE_COLUMNS_MAX 256
 #define NTK_ABSENT_I64 INT64_MIN
 #define NTK_ABSENT_F64 ((double)NAN)
 

@@ -75,7 +75,7 @@ void ntk_json_array_end(struct ntk_json *json)
     end(json, ']');
 }
 
-static void add_quoted(struct ntk_buf *buf, const char *text)
+void ntk_json_add_quoted(struct ntk_buf *buf, const char *text)
 {
     const char *start = text;
     const char *at;
@@ -116,7 +116,7 @@ void ntk_json_key(struct ntk_json *json, const char *key)
 {
     assert(json->depth > 0 && !json->after_key);
     separate(json);
-    add_quoted(json->buf, key);
+    ntk_json_add_quoted(json->buf, key);
     ntk_buf_add_text(json->buf, json->pretty ? ": " : ":");
     json->after_key = true;
 }
@@ -125,7 +125,7 @@ void ntk_json_text(struct ntk_json *json, const char *text)
 {
     separate(json);
     if (text) {
-        add_quoted(json->buf, text);
+        ntk_json_add_quoted(json->buf, text);
     } else {
         ntk_buf_add_text(json->buf, "null");
     }
@@ -246,6 +246,29 @@ static size_t place_digits(char *buf, size_t buf_bytes, char *local, size_t loca
     return (size_t)snprintf(buf, buf_bytes, "%.*s", (int)used, local);
 }
 
+/* Without printf, which takes ten times as long. */
+static size_t put_whole(char *buf, size_t buf_bytes, bool is_negative, uint64_t value)
+{
+    char digits[24];
+    size_t at = sizeof digits - 1;
+
+    digits[at] = '\0';
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    if (is_negative) {
+        digits[--at] = '-';
+    }
+    size_t length = sizeof digits - 1 - at;
+    if (buf_bytes > 0) {
+        size_t kept = length < buf_bytes ? length : buf_bytes - 1;
+        memcpy(buf, digits + at, kept);
+        buf[kept] = '\0';
+    }
+    return length;
+}
+
 size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value)
 {
     char digits[40];
@@ -264,8 +287,7 @@ size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value)
         value = -value;
     }
     if (value < 9007199254740992.0 && value == (double)(uint64_t)value) {
-        return (size_t)snprintf(buf, buf_bytes, "%.*s%llu", (int)used, local,
-                                (unsigned long long)value);
+        return put_whole(buf, buf_bytes, used > 0, (uint64_t)value);
     }
     int count = shortest_of_double(value, digits, &exponent);
     return place_digits(buf, buf_bytes, local, sizeof local, used, digits, count, exponent);
@@ -276,7 +298,12 @@ static uint64_t roundest_integer(float value)
 {
     uint64_t exact = (uint64_t)value;
 
-    for (uint64_t unit = UINT64_C(1000000000000); unit > 1; unit /= 10) {
+    uint64_t unit = 1;
+
+    while (exact / unit >= 100000) { /* five digits are too few for most */
+        unit *= 10;
+    }
+    for (; unit > 1; unit /= 10) {
         uint64_t rounded = (exact + unit / 2) / unit * unit;
         if ((float)rounded == value) {
             return rounded;
@@ -300,8 +327,7 @@ size_t ntk_json_format_float(char *buf, size_t buf_bytes, float value)
         value = -value;
     }
     if (value >= 16777216.0F && value < 1e18F) {
-        return (size_t)snprintf(buf, buf_bytes, "%.*s%llu", (int)used, local,
-                                (unsigned long long)roundest_integer(value));
+        return put_whole(buf, buf_bytes, used > 0, roundest_integer(value));
     }
     int count = shortest_of_float(value, digits, &exponent);
     return place_digits(buf, buf_bytes, local, sizeof local, used, digits, count, exponent);

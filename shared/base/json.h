@@ -61,6 +61,9 @@ void ntk_json_key_bool(struct ntk_json *json, const char *key, bool value);
 void ntk_json_key_object_begin(struct ntk_json *json, const char *key);
 void ntk_json_key_array_begin(struct ntk_json *json, const char *key);
 
+/* A text in quotes, by itself: for writers that put pieces together. */
+void ntk_json_add_quoted(struct ntk_buf *buf, const char *text);
+
 /* The text of one double by the rules above, for other text formats too. buf of at least 32. */
 size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value);
 /* The same for the shortest text that reads back to the same float. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # formats - view --output-format of the sample capture and of a run of our own, as other programs read them.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-needs python3 jq sqlite3
+needs python3 jq sqlite3 protoc
 here=$NTK_SOURCE_DIR/tests/profiler/output
 sample=$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff
 cp "$sample" sample_v6.ntff
@@ -57,6 +57,22 @@ for run in "sample -s sample_v6.ntff" "m -s m.ntff -n m.neff" "big -s big.ntff -
     python3 "$here/tables_agree.py" "$name.sqlite" "$name.csv.d" "$name.parquet.d" >rows || fail "tables of $name"
     grep -q '^18 tables, [1-9]' rows || fail "$name has $(cat rows)"
 done
+
+# ---- perfetto, chrome: the same spans and counters as the tables ----
+proto() { protoc --proto_path="$NTK_SOURCE_DIR" "$1=ntk.perfetto.Trace" profiler/output/perfetto.proto; }
+for run in "sample -s sample_v6.ntff" "m -s m.ntff -n m.neff"; do
+    set -- $run
+    name=$1
+    shift
+    export_twice perfetto "$name.pftrace" "$@"
+    export_twice chrome "$name.trace.json" "$@"
+    proto --decode <"$name.pftrace" >trace.txt || fail "perfetto: $name cannot be decoded"
+    ! grep -q '^ *[0-9]*:' trace.txt || fail "perfetto: a field that the format does not have"
+    proto --encode <trace.txt | cmp -s - "$name.pftrace" || fail "perfetto: other bytes than an encoder makes"
+    python3 "$here/trace_rows.py" trace.txt "$name.trace.json" "$name.sqlite" || fail "traces of $name"
+    neuron-profile view "$@" --output-format perfetto --output-file - | cmp -s - "$name.pftrace" ||
+        fail "perfetto: other bytes on stdout"
+done
 query sample.sqlite "select engine, opcode, duration_ns, raw_flops, flops_transpose from Instruction where opcode = 'MATMUL'" >got
 printf 'tensor|MATMUL|20000|16777216|\ntensor|MATMUL|20000|4194304|4194304\n' | cmp -s - got || fail "sqlite: $(cat got)"
 query sample.sqlite "select throttle_type, throttle_active_time_ns, max_achievable_util_with_throttling_percent from ThrottleSummary" >got
@@ -83,7 +99,7 @@ refused() {
     [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$text" err || fail "$what: code $code: $(cat err)"
     [ -z "$(ls -A empty)" ] || fail "$what leaves $(ls -A empty)"
 }
-for format in json csv sqlite parquet; do
+for format in json csv sqlite parquet perfetto chrome; do
     refused "$format into no folder" 'cannot write nowhere/f: No such file or directory' \
         --output-format $format --output-file nowhere/f
     # A file that may not grow is the full disk of a test.

@@ -21,3 +21,50 @@ for run in "sample -s sample_v6.ntff" "big -s big.ntff -n big.neff"; do
     node "$here/readers.mjs" "$tools" "$name.parquet.d" "$name.csv.d" >out 2>err || fail "$name: $(cat err)"
     grep -q '^1[0-9] files$' out || fail "$name: $(cat out)"
 done
+
+# ---- traces in the trace processor: the sums that the tables have ----
+processor=$tools/package/assets/trace-processor
+[ -d "$processor" ] || fail "there is no trace processor below build/tools/npm"
+neuron-packager example attention -o attention.neff >/dev/null
+neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
+lost="select name, value from stats where value > 0 and (severity in ('error', 'data_loss')
+    or name like '%skipped%' or name like '%incremental%')"
+slices="select name, count(*), sum(dur), min(ts), max(ts + dur) from slice group by 1 order by 1"
+counters="select name, count(*), min(ts), max(ts) from counter join counter_track on track_id = counter_track.id group by 1 order by 1"
+for run in "sample -s sample_v6.ntff" "attention -s attention.ntff -n attention.neff"; do
+    set -- $run
+    name=$1
+    shift
+    for format in sqlite perfetto chrome; do
+        neuron-profile view "$@" --output-format $format --output-file "$name.$format"
+    done
+    for format in perfetto chrome; do
+        prefix=debug
+        io=io
+        # Chrome's counters are named with the key of their value, and kinds of queues as in the tables.
+        [ $format = perfetto ] || { prefix=args io=unknown; }
+        node "$here/trace_processor.mjs" "$processor" "$name.$format" "$lost" "$slices" "$counters" \
+            "select sum(extract_arg(arg_set_id, '$prefix.pc')), sum(extract_arg(arg_set_id, '$prefix.bytes')),
+                count(extract_arg(arg_set_id, '$prefix.layer')) from slice" \
+            "select process.name, thread.name, count(*) from slice join thread_track on track_id = thread_track.id
+                join thread using (utid) join process using (upid) where thread.name in ('Tensor', 'Scalar') group by 1, 2 order by 1, 2" >answers 2>err ||
+            fail "$name.$format: $(cat err)"
+        suffix() { [ $format = chrome ] && echo "|| ' $1'" || true; }
+        sqlite3 -readonly "$name.sqlite" "
+            select '[]';
+            select json_group_array(json_array(name, n, d, s, e)) from (select name, count(*) n, sum(d) d, min(s) s, max(s + d) e from
+                (select opcode name, duration_ns d, start_ts s from Instruction union all
+                 select case queue_type when 'unknown' then '$io' else queue_type end, duration_ns, start_ts from DmaPacket)
+                group by 1 order by 1);
+            select json_group_array(json_array(name, n, s, e)) from (select name, count(*) n, min(t) s, max(t) e from
+                (select 'DMA throughput' $(suffix B/s) name, timestamp t from DmaUsage union all
+                 select 'Pending DMA' $(suffix transfers), timestamp from PendingDma union all
+                 select 'Throttle limit' $(suffix 'of 1'), timestamp from Throttle union all
+                 select 'Semaphore ' || id $(suffix value), timestamp from SemaphoreUpdate) group by 1 order by 1);
+            select json_array(json_array((select sum(pc) from Instruction), (select sum(transfer_bytes) from DmaPacket),
+                (select count(nullif(layer, '')) from Instruction)));" >wanted
+        head -4 answers | diff wanted - >&2 || fail "$name.$format: the trace processor finds something else"
+        jq -e 'length > 0 and all(.[]; .[0] | test("^NC [0-9]+ \\(sg00\\)$"))' <(tail -n 1 answers) >/dev/null ||
+            fail "$name.$format: processes and threads are $(tail -n 1 answers)"
+    done
+done

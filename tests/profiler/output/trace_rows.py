@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""trace_rows TRACE.txt TRACE.json FILE.sqlite - a Perfetto trace as protoc prints it and a Chrome trace against the tables.
+
+Both have every instruction and packet once, on lines where nothing overlaps, and every counter.
+"""
+import collections
+import json
+import re
+import sqlite3
+import sys
+
+
+def perfetto(path):
+    """Spans as (core, thread, name, start, duration), counters as (core, name, time, value)."""
+    tracks, names, open_spans = {}, {}, {}
+    spans, counters = [], []
+    with open(path, encoding="utf-8") as file:
+        for packet in re.split(r"^packet \{$", file.read(), flags=re.M)[1:]:
+            field = lambda name: re.search(rf"^ +{name}: (.*)$", packet, re.M)
+            get = lambda name: field(name) and field(name).group(1)
+            for iid, name in re.findall(r'event_names \{\s+iid: (\d+)\s+name: "(.*)"', packet):
+                names[iid] = name
+            if "track_descriptor {" in packet:
+                process = get("process_name")
+                tracks[get("uuid")] = {
+                    "name": (process or get("thread_name") or get("name")).strip('"'),
+                    "pid": get("pid"), "parent": get("parent_uuid"), "counter": "counter {" in packet,
+                    "process": bool(process),
+                }
+                continue
+            kind, track, time = get("type"), get("track_uuid"), int(get("timestamp") or 0)
+            if kind == "SLICE_BEGIN":
+                assert track not in open_spans, "two spans at once on one line"
+                name = re.search(r"type: SLICE_BEGIN\n +name_iid: (\d+)", packet).group(1)
+                open_spans[track] = (names[name], time)
+            elif kind == "SLICE_END":
+                name, start = open_spans.pop(track)
+                spans.append((track, name, start, time - start))
+            elif kind == "COUNTER":
+                assert tracks[track]["counter"], "a value of what is no counter"
+                value = get("counter_value") or get("double_counter_value") or 0
+                counters.append((tracks[track]["parent"], tracks[track]["name"], time, float(value)))
+    assert not open_spans
+    def root(track):
+        of = tracks[track]
+        return of["pid"] or root(of["parent"])
+    lines = collections.Counter((t, s) for t, _, s, d in spans if d)
+    assert all(n == 1 for n in lines.values()), "two spans begin at once on one line"
+    return ([(int(root(t)) - 1, tracks[t]["name"], n, s, d) for t, n, s, d in spans],
+            [(int(root(p)) - 1, n, t, v) for p, n, t, v in counters])
+
+
+def chrome(path):
+    with open(path, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    lines = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    spans, last, counters = [], {}, []
+    for e in events:
+        if e["ph"] == "X":
+            start, duration = round(e["ts"] * 1000), round(e["dur"] * 1000)
+            key = e["pid"], e["tid"]
+            assert last.get(key, 0) <= start, "spans overlap"
+            last[key] = start + duration
+            spans.append((e["pid"] - 1, lines[key], e["name"], start, duration))
+        elif e["ph"] == "C":
+            (value,) = e["args"].values()
+            counters.append((e["pid"] - 1, e["name"], round(e["ts"] * 1000), float(value)))
+    return spans, counters
+
+
+def tables(path):
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    title = {"tensor": "Tensor", "scalar": "Scalar", "gpsimd": "GpSimd", "vector": "Vector", "sync": "Sync"}
+    spans = [(c, title[e], o, s, d) for c, e, o, s, d in
+             db.execute("select pcore_idx, engine, opcode, start_ts, duration_ns from Instruction")]
+    spans += [(c, (f"{n} " if n else "") + f"Q{q}-E{e}", t, s, d) for c, n, q, e, t, s, d in db.execute(
+        "select pcore_idx, queue_name, queue_idx, engine_idx, queue_type, start_ts, duration_ns from DmaPacket")]
+    counters = [(c, "DMA throughput", t, v) for c, t, v in
+                db.execute("select pcore_idx, timestamp, current_throughput from DmaUsage")]
+    counters += [(c, "Pending DMA", t, v) for c, t, v in db.execute("select pcore_idx, timestamp, value from PendingDma")]
+    counters += [(c, f"Semaphore {i}", t, v) for c, i, t, v in
+                 db.execute("select pcore_idx, id, timestamp, value from SemaphoreUpdate")]
+    counters += [(c, "Throttle limit", t, k / n) for c, t, k, n in
+                 db.execute("select pcore_idx, timestamp, k, n from Throttle")]
+    return spans, counters
+
+
+def same(what, ours, wanted):
+    # Rates: the tables have 24 bits, Chrome's text their shortest form, Perfetto 53 bits.
+    ours = [[(*r[:-1], float(f"{r[-1]:.6g}")) for r in rows] for rows in ours]
+    wanted = [[(*r[:-1], float(f"{r[-1]:.6g}")) for r in rows] for rows in wanted]
+    for kind, a, b in zip(("spans", "counters"), ours, wanted):
+        left = collections.Counter(a)
+        left.subtract(collections.Counter(b))
+        wrong = [(r, n) for r, n in left.items() if n]
+        if wrong or not a:
+            sys.exit(f"{what}: {kind}: {len(wrong)} differ, such as {wrong[:3]}")
+
+
+def main():
+    wanted = tables(sys.argv[3])
+    io = [[(c, n, "io" if t == "unknown" else t, s, d) for c, n, t, s, d in wanted[0]], wanted[1]]
+    same("perfetto", perfetto(sys.argv[1]), io)
+    same("chrome", chrome(sys.argv[2]), wanted)
+
+
+main()
