@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interval - how much time a set of spans covers, overlaps counted once.
+ * interval - how much time spans cover, overlaps counted once.
  *
- * Owner: caller's storage, zeroed is empty; _fini frees. Threads: one set, one thread.
+ * Spans come in order of their start, as a walk gives them (trace/walk.h), so none has to be kept.
+ *
+ * Owner: caller's storage, zeroed is empty; nothing to free. Threads: one cover, one thread.
  */
 #ifndef NTK_PROFILER_ANALYSIS_INTERVAL_H
 #define NTK_PROFILER_ANALYSIS_INTERVAL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-struct ntk_interval {
-    int64_t start_ps, end_ps;
-};
-
-struct ntk_intervals {
-    struct ntk_interval *items;
-    size_t count, capacity;
-    int64_t sum_ps; /* of all spans added, overlaps counted again */
-    int failed;     /* -ENOMEM sticks */
-};
 
 /* a + b, at most INT64_MAX: sums over a file that may say anything. Neither is negative. */
 static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
@@ -30,22 +20,18 @@ static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* Spans that touch or overlap the last one added are merged at once, so input in order of time needs
- * little memory. */
-void ntk_intervals_add(struct ntk_intervals *intervals, int64_t start_ps, int64_t end_ps);
-/* Sorts and merges, so that items are the covered spans, and returns their length. */
-int64_t ntk_intervals_union_ps(struct ntk_intervals *intervals);
-void ntk_intervals_fini(struct ntk_intervals *intervals);
+struct ntk_interval {
+    int64_t start_ps, end_ps;
+};
 
-/* The same figures of spans that come in order of their start (trace/walk.h), without memory. Zeroed is
- * empty. */
 struct ntk_cover {
     int64_t covered_ps; /* overlaps counted once */
     int64_t sum_ps;     /* and again */
-    int64_t end_ps;     /* of what is covered so far; before the first span: its start */
+    int64_t end_ps;     /* of what is covered so far */
     bool is_begun;
 };
 
+/* A span that ends before it starts is none. */
 static inline void ntk_cover_add(struct ntk_cover *cover, int64_t start_ps, int64_t end_ps)
 {
     if (end_ps < start_ps) {

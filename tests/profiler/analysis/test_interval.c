@@ -9,55 +9,76 @@
 
 #include "profiler/analysis/interval.h"
 
-static void overlaps_count_once_in_the_union_and_twice_in_the_sum(void **state)
+static void overlaps_count_once_in_the_cover_and_twice_in_the_sum(void **state)
 {
-    struct ntk_intervals spans = { 0 };
+    struct ntk_cover cover = { 0 };
 
     (void)state;
-    ntk_intervals_add(&spans, 10, 20);
-    ntk_intervals_add(&spans, 15, 30); /* overlaps */
-    ntk_intervals_add(&spans, 30, 31); /* touches */
-    ntk_intervals_add(&spans, 0, 5);   /* comes late */
-    ntk_intervals_add(&spans, 4, 11);
-    ntk_intervals_add(&spans, 50, 50); /* takes no time */
-    ntk_intervals_add(&spans, 60, 55); /* is none */
-    assert_int_equal(spans.sum_ps, 10 + 15 + 1 + 5 + 7);
-    assert_int_equal(ntk_intervals_union_ps(&spans), 31);
-    assert_int_equal(spans.count, 2);
-    ntk_intervals_fini(&spans);
-    assert_int_equal(ntk_intervals_union_ps(&spans), 0);
+    ntk_cover_add(&cover, -10, 5);
+    ntk_cover_add(&cover, 10, 20);
+    ntk_cover_add(&cover, 15, 30);
+    ntk_cover_add(&cover, 16, 17); /* inside */
+    ntk_cover_add(&cover, 30, 31); /* touches */
+    ntk_cover_add(&cover, 50, 50); /* takes no time */
+    ntk_cover_add(&cover, 60, 55); /* is none */
+    assert_int_equal(cover.sum_ps, 15 + 10 + 15 + 1 + 1);
+    assert_int_equal(cover.covered_ps, 15 + 21);
 }
 
-static void any_order_gives_what_counting_by_hand_gives(void **state)
+static int compare(const void *a, const void *b)
 {
-    enum { LENGTH = 300 };
+    const int64_t *x = a;
+    const int64_t *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void any_spans_give_what_counting_by_hand_gives(void **state)
+{
+    enum { LENGTH = 300, SPANS = 40 };
     uint32_t seed = 1;
 
     (void)state;
     for (int round = 0; round < 200; round++) {
-        struct ntk_intervals spans = { 0 };
+        struct ntk_cover cover = { 0 };
+        int64_t starts[SPANS];
         char covered[LENGTH] = { 0 };
         int64_t expected = 0;
-        for (int i = 0; i < 40; i++) {
+        for (int i = 0; i < SPANS; i++) {
             seed = seed * 1664525 + 1013904223;
-            int64_t start = (seed >> 8) % (LENGTH - 20);
+            starts[i] = (seed >> 8) % (LENGTH - 20);
+        }
+        qsort(starts, SPANS, sizeof *starts, compare);
+        for (int i = 0; i < SPANS; i++) {
+            seed = seed * 1664525 + 1013904223;
             int64_t length = (seed >> 24) % 20;
-            ntk_intervals_add(&spans, start, start + length);
-            memset(covered + start, 1, (size_t)length);
+            ntk_cover_add(&cover, starts[i], starts[i] + length);
+            memset(covered + starts[i], 1, (size_t)length);
         }
         for (size_t i = 0; i < LENGTH; i++) {
             expected += covered[i];
         }
-        assert_int_equal(ntk_intervals_union_ps(&spans), expected);
-        ntk_intervals_fini(&spans);
+        assert_int_equal(cover.covered_ps, expected);
     }
+}
+
+static void sums_that_do_not_fit_stay_at_the_greatest(void **state)
+{
+    struct ntk_cover cover = { 0 };
+
+    (void)state;
+    ntk_cover_add(&cover, 0, INT64_MAX);
+    ntk_cover_add(&cover, 1, INT64_MAX);
+    assert_true(cover.sum_ps == INT64_MAX);
+    assert_true(cover.covered_ps == INT64_MAX);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(overlaps_count_once_in_the_union_and_twice_in_the_sum),
-        cmocka_unit_test(any_order_gives_what_counting_by_hand_gives),
+        cmocka_unit_test(overlaps_count_once_in_the_cover_and_twice_in_the_sum),
+        cmocka_unit_test(any_spans_give_what_counting_by_hand_gives),
+        cmocka_unit_test(sums_that_do_not_fit_stay_at_the_greatest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "profiler/analysis/interval.h"
 #include "profiler/trace/walk.h"
 
 #define CORES 3
@@ -54,8 +53,6 @@ static void a_walk_passes_every_span_once_in_order_of_time(void **state)
         struct ntk_trace trace = { .core_count = CORES, .cores = cores };
         struct ntk_walk walk;
         struct ntk_walk_span span;
-        struct ntk_cover cover = { 0 };
-        struct ntk_intervals intervals = { 0 };
         size_t expected = 0;
         size_t count = 0;
         size_t instructions[CORES] = { 0 };
@@ -79,14 +76,9 @@ static void a_walk_passes_every_span_once_in_order_of_time(void **state)
                 assert_ptr_equal(span.packet, &cores[c].packets[packets[c]++]);
                 assert_int_equal(span.end_ps, span.packet->end_ps);
             }
-            ntk_cover_add(&cover, span.start_ps, span.end_ps);
-            ntk_intervals_add(&intervals, span.start_ps, span.end_ps);
             count++;
         }
         assert_int_equal(count, expected);
-        assert_int_equal(cover.covered_ps, ntk_intervals_union_ps(&intervals));
-        assert_int_equal(cover.sum_ps, intervals.sum_ps);
-        ntk_intervals_fini(&intervals);
 
         ntk_walk_init_core(&walk, &cores[1], NTK_WALK_PACKETS);
         for (count = 0; ntk_walk_next(&walk, &span); count++) {
