@@ -171,7 +171,11 @@ static void judge_idle(struct list *list)
 {
     const struct ntk_idle_reasons *idle = list->input->idle;
     const struct ntk_trace *trace = list->input->program->trace;
+    int64_t most_ps = 1;
 
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        most_ps = idle->engines[i].busy_ps > most_ps ? idle->engines[i].busy_ps : most_ps;
+    }
     for (size_t i = 0; i < idle->engine_count; i++) {
         const struct ntk_idle_engine *engine = &idle->engines[i];
         int64_t for_ps[NTK_NTFF_ENGINE_AXI + 1] = { 0 };
@@ -184,12 +188,13 @@ static void judge_idle(struct list *list)
                 for_ps[engine->rows[r].source] += engine->rows[r].idle_ps;
             }
         }
-        /* An engine that does little may wait as long as it likes. */
+        /* An engine that does little may wait as long as it likes, unless all of them do little. */
         for (unsigned e = 0; e <= NTK_NTFF_ENGINE_AXI; e++) {
             double share = (double)for_ps[e] / list->total_ps;
             double busy = (double)engine->busy_ps / list->total_ps;
 
-            judge(list, NTK_ADVICE_WAIT, busy >= ACTIVE_RATIO ? share : 0, share,
+            judge(list, NTK_ADVICE_WAIT,
+                  busy >= ACTIVE_RATIO || engine->busy_ps == most_ps ? share : 0, share,
                   "%s of core %u works %.1f %% of the execution and waits %.1f %% (%.3f us) for "
                   "%s",
                   ntk_ntff_engine_title(engine->engine), trace->cores[engine->core].ntff->core,
@@ -250,8 +255,10 @@ static void judge_dma(struct list *list)
         }
         if (row->has_rate && share >= ACTIVE_RATIO) {
             judge(list, NTK_ADVICE_DMA_EFFICIENCY, row->efficiency, share,
-                  "%s moved %.1f %% of what its engines could have moved in %.3f us: %s more", name,
-                  100 * row->efficiency, (double)row->busy_ps / 1e6,
+                  "%s moved %.1f %% of what its DMA engines could have moved while they worked for "
+                  "it (%.3f "
+                  "us, all together): %s more",
+                  name, 100 * row->efficiency, (double)row->busy_ps / 1e6,
                   ntk_units_bytes(bytes, sizeof bytes, (uint64_t)row->wasted_bytes));
         }
     }

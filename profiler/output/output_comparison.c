@@ -55,7 +55,7 @@ static void kind_text(const struct ntk_comparison *comparison, enum ntk_measure_
                                   ntk_measure_is_time(kind) ? "CHANGE US" : "CHANGE BYTES",
                                   "CHANGE",
                                   "P",
-                                  "" };
+                                  "TEST" };
     struct ntk_text_table table;
     size_t shown = 0;
     size_t changed = 0;

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tutorials - every command of a tutorial is run, and prints what the page shows.
+
+A page's blocks marked `console` hold commands after "$ " and, below each, what it prints. All commands of a page run one
+after the other in one scratch folder; a line that ends in a backslash goes on in the next. --update writes into the pages what the
+commands print.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FENCE = "```"
+
+
+def blocks(lines):
+    """Yields (start, end) of the lines inside each console block."""
+    start = None
+    for number, line in enumerate(lines):
+        if start is None and line.strip() == FENCE + "console":
+            start = number + 1
+        elif start is not None and line.strip() == FENCE:
+            yield start, number
+            start = None
+
+
+def commands(lines):
+    """The commands of a block with the lines that they show: [(command lines, output lines)]."""
+    found = []
+    goes_on = False
+    for line in lines:
+        if goes_on:
+            found[-1][0].append(line)
+        elif line.startswith("$ "):
+            found.append(([line], []))
+        elif found:
+            found[-1][1].append(line)
+        else:
+            raise SystemExit("a console block begins without a command: " + line)
+        goes_on = (goes_on or line.startswith("$ ")) and line.endswith("\\")
+    return found
+
+
+def run(command_lines, folder, environment):
+    command = "\n".join([command_lines[0][2:]] + command_lines[1:])
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, timeout=120,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    lines = done.stdout.decode().splitlines()
+    return done.returncode, [line.rstrip() for line in lines]
+
+
+def check(page, update):
+    with open(page, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    folder = tempfile.mkdtemp(prefix="ntk-tutorial-")
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("NEURON_")}
+    environment.update(PATH=os.environ["NTK_BIN_DIR"] + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+                       NEURON_HOOKS_DIR=os.path.join(folder, "hooks"), NEURON_RT_LOG_LEVEL="QUIET",
+                       NEURON_SOFT_INSTANCE="trn1.2xlarge")
+    work = os.path.join(folder, "work")
+    os.makedirs(work)
+    os.makedirs(environment["NEURON_HOOKS_DIR"], mode=0o700)
+    failures = 0
+    count = 0
+    result = []
+    last = 0
+    try:
+        for start, end in blocks(lines):
+            result += lines[last:start]
+            for command, expected in commands(lines[start:end]):
+                count += 1
+                code, printed = run(command, work, environment)
+                result += command + printed
+                if code != 0:
+                    failures += 1
+                    print(f"FAILED: {page}: exit code {code}: {command[0]}", *printed, sep="\n    | ")
+                elif not update and printed != expected:
+                    failures += 1
+                    print(f"FAILED: {page}: {command[0]} prints", *printed, sep="\n    | ")
+                    print("  and not", *expected, sep="\n    | ")
+            last = end
+        result += lines[last:]
+    finally:
+        shutil.rmtree(folder)
+    if count == 0:
+        failures += 1
+        print(f"FAILED: {page}: no commands")
+    if update and failures == 0:
+        with open(page, "w", encoding="utf-8") as file:
+            file.write("\n".join(result) + "\n")
+    return failures
+
+
+def main():
+    folder = os.path.join(os.environ["NTK_SOURCE_DIR"], "docs", "tutorials")
+    pages = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
+    failures = 0 if pages else 1
+    for page in pages:
+        failures += check(os.path.join(folder, page), "--update" in sys.argv[1:])
+    sys.exit(1 if failures else 0)
+
+
+main()
