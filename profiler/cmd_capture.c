@@ -5,16 +5,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "profiler/capture/session.h"
+#include "profiler/capture/workers.h"
 #include "profiler/cmd.h"
 #include "profiler/progress.h"
 #include "shared/base/fs.h"
@@ -372,17 +370,24 @@ static int worker_plan(const struct plan *plan, uint64_t index, struct plan *to)
     return to->path ? 0 : -ENOMEM;
 }
 
+struct crew {
+    const struct plan *plan;
+    pid_t parent;
+    char *const *inputs;
+    int input_count;
+};
+
 /* In the child. */
-static int worker_main(const struct plan *plan, uint64_t index, pid_t parent, char *const *inputs,
-                       int input_count)
+static int worker_main(uint64_t index, void *ctx)
 {
+    const struct crew *crew = ctx;
     struct ntk_err err = { 0 };
     struct plan mine;
 
-    worker_environment(index, parent);
-    int ret = worker_plan(plan, index, &mine);
+    worker_environment(index, crew->parent);
+    int ret = worker_plan(crew->plan, index, &mine);
     if (ret == 0) {
-        ret = work(&mine, index, inputs, input_count, &err);
+        ret = work(&mine, index, crew->inputs, crew->input_count, &err);
         free(mine.path);
     }
     if (ret < 0) {
@@ -392,84 +397,17 @@ static int worker_main(const struct plan *plan, uint64_t index, pid_t parent, ch
     return 0;
 }
 
-/* Waits for all; when one fails, the others would wait for it in vain and are ended. */
-/* One that failed drags others down with it: a second for each to say why, before they are ended. */
-static void workers_let_speak(const pid_t *workers, uint64_t count)
-{
-    const struct timespec step = { .tv_nsec = 10000000 };
-
-    for (int i = 0; i < 100; i++) {
-        bool is_running = false;
-        for (uint64_t k = 0; k < count; k++) {
-            siginfo_t info = { 0 };
-            is_running = is_running || (workers[k] > 0 &&
-                                        waitid(P_PID, (id_t)workers[k], &info,
-                                               WEXITED | WNOHANG | WNOWAIT) == 0 &&
-                                        info.si_pid == 0);
-        }
-        if (!is_running) {
-            return;
-        }
-        nanosleep(&step, NULL);
-    }
-}
-
-static int workers_wait(pid_t *workers, uint64_t count)
-{
-    int code = 0;
-    int status = 0;
-    pid_t ended;
-
-    while ((ended = wait(&status)) > 0 || errno == EINTR) {
-        bool is_good = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-
-        for (uint64_t i = 0; i < count && ended > 0; i++) {
-            workers[i] = workers[i] == ended ? 0 : workers[i];
-        }
-        if (ended > 0 && !is_good && code == 0) {
-            workers_let_speak(workers, count);
-        }
-        for (uint64_t i = 0; i < count && ended > 0; i++) {
-            if (!is_good && code == 0 && workers[i] > 0) {
-                (void)kill(workers[i], SIGTERM);
-            }
-        }
-        code = ended > 0 && !is_good ? 1 : code;
-    }
-    return code;
-}
-
 /* Names the files when all have succeeded. */
 static int workers_run(const struct plan *plan, char *const *inputs, int input_count)
 {
-    pid_t *workers = calloc(arg_workers, sizeof *workers);
-    pid_t parent = getpid();
+    struct crew crew = { plan, getpid(), inputs, input_count };
     struct ntk_err err = { 0 };
-    int code = 0;
+    int ret = ntk_workers_run(arg_workers, worker_main, &crew, &err);
 
-    if (!workers) {
-        ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    if (ret < 0) {
         return ntk_profile_fail(&err);
     }
-    for (uint64_t i = 0; i < arg_workers && code == 0; i++) {
-        workers[i] = fork();
-        if (workers[i] == 0) {
-            free(workers);
-            exit(worker_main(plan, i, parent, inputs, input_count));
-        }
-        if (workers[i] < 0) {
-            workers[i] = 0;
-            ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot start worker %llu: %s",
-                        (unsigned long long)i, strerror(errno));
-            code = ntk_profile_fail(&err);
-            for (uint64_t k = 0; k < i; k++) {
-                (void)kill(workers[k], SIGTERM);
-            }
-        }
-    }
-    int waited = workers_wait(workers, arg_workers);
-    code = code ? code : waited;
-    for (uint64_t i = 0; i < arg_workers && code == 0; i++) {
+    for (uint64_t i = 0; i < arg_workers && ret == 0; i++) {
         struct plan of = { 0 };
 
         if (worker_plan(plan, i, &of) == 0 && of.recorded) {
@@ -477,8 +415,7 @@ static int workers_run(const struct plan *plan, char *const *inputs, int input_c
         }
         free(of.path);
     }
-    free(workers);
-    return code;
+    return ret;
 }
 
 #define WORKERS_MAX 1024U
