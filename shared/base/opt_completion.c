@@ -104,29 +104,63 @@ static void print_bash(const struct ntk_opt_program *program)
            function, program->name);
 }
 
+/* One option of _arguments: "--name=" or "-n+", then what it is and what its value is. */
+static void print_zsh_option(const struct ntk_opt *option, bool is_short)
+{
+    if (is_short) {
+        printf(" \\\n  '-%c%s[", option->short_name, option->arg_name ? "+" : "");
+    } else {
+        printf(" \\\n  '--%s%s[", option->long_name, option->arg_name ? "=" : "");
+    }
+    for (const char *c = option->help; *c; c++) {
+        if (*c == '\'') {
+            printf("'\\''");
+        } else if (*c == '[' || *c == ']') {
+            printf("\\%c", *c);
+        } else {
+            putchar(*c);
+        }
+    }
+    if (option->kind == NTK_OPT_COMPLETION) {
+        printf("]:%s:(bash zsh fish)'", option->arg_name);
+    } else if (ntk_opt_takes_optional(option)) {
+        printf("]::value:_files'"); /* "::" before one that may be left out */
+    } else if (option->arg_name) {
+        printf("]:%s:_files'", option->arg_name);
+    } else {
+        printf("]'");
+    }
+}
+
 static void print_zsh(const struct ntk_opt_program *program)
 {
-    printf("#compdef %s\n_arguments -s", program->name);
+    printf("#compdef %s\n", program->name);
+    if (program->subcommands) { /* their options are their own, which they tell */
+        printf("local told\n"
+               "case ${words[2]-} in\n"
+               "");
+        print_subcommands(program, "|");
+        printf(
+            ")\n"
+            "    if (( CURRENT > 2 )) && told=$(\"${words[1]}\" \"${words[2]}\" --completion words "
+            "2>/dev/null </dev/null); then\n"
+            "        if [[ ${words[CURRENT]} == -* ]]; then\n"
+            "            compadd -- ${=told%%%%$'\\n'*}\n"
+            "        else\n"
+            "            _files\n"
+            "        fi\n"
+            "        return\n"
+            "    fi\n"
+            "    ;;\n"
+            "esac\n");
+    }
+    printf("_arguments -s");
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
-        if (!is_told(option)) {
-            continue;
-        }
-        printf(" \\\n  '--%s%s[", option->long_name, option->arg_name ? "=" : "");
-        for (const char *c = option->help; *c; c++) {
-            if (*c == '\'') {
-                printf("'\\''");
-            } else if (*c == '[' || *c == ']') {
-                printf("\\%c", *c);
-            } else {
-                putchar(*c);
+        if (is_told(option)) {
+            print_zsh_option(option, false);
+            if (option->short_name) {
+                print_zsh_option(option, true);
             }
-        }
-        if (ntk_opt_takes_optional(option)) {
-            printf("]::value:_files'"); /* "::" before one that may be left out */
-        } else if (option->arg_name) {
-            printf("]:%s:_files'", option->arg_name);
-        } else {
-            printf("]'");
         }
     }
     if (program->subcommands) {
@@ -141,6 +175,13 @@ static void print_fish(const struct ntk_opt_program *program)
 {
     for (const char *const *word = program->subcommands; word && *word; word++) {
         printf("complete -c %s -n __fish_use_subcommand -a %s\n", program->name, *word);
+    }
+    if (program->subcommands) { /* their options are their own, which they tell */
+        printf("complete -c %s -n '__fish_seen_subcommand_from ", program->name);
+        print_subcommands(program, " ");
+        printf("; and string match -q -- \"-*\" (commandline -ct)' -a '(string split \" \" -- ("
+               "%s (commandline -opc)[2] --completion words 2>/dev/null </dev/null)[1])'\n",
+               program->name);
     }
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
         if (!is_told(option)) {

@@ -1,5 +1,6 @@
-# completion - what bash completes for every program: it reads the script that the program prints, and is asked
-# as at a prompt. Every option that --help tells is offered, every subcommand, and the options of subcommands.
+# completion - what bash, zsh and fish complete for every program: they read the script that the program prints, and
+# are asked as at a prompt, zsh in a terminal. Every option that --help tells is offered, every subcommand, and the
+# options of subcommands. A shell that is not installed is passed over, which is said.
 . "$(dirname "$0")/../e2e/lib.sh"
 programs=$*
 
@@ -28,8 +29,8 @@ for program in $programs; do
     [ "$(ask "$program" --completion = f)" = fish ] || fail "$program --completion=f<tab>"
     [ "$(ask "$program" --vers)" = --version ] || fail "$program --vers<tab>: $(ask "$program" --vers)"
     for shell in zsh fish; do
-        "$program" --completion $shell >other # a file: grep -q leaves a pipe early, and that would be a failure
-        grep -q -- "$(head -1 want | sed 's/^--//')" other || fail "$program: nothing for $shell"
+        mkdir -p $shell
+        "$program" --completion $shell >"$shell/_$program"
     done
 done
 
@@ -47,7 +48,7 @@ subcommands() {
     done
 }
 subcommands neuron-bench exec machine
-subcommands neuron-packager info unpack create example disasm asm
+subcommands neuron-packager info unpack create optimize example disasm asm
 subcommands neuron-profile capture view analyze diff show-session inspect
 [ "$(ask neuron-bench exec --cores "")" = "" ] || fail "a value is no option"
 [ "$(ask neuron-bench exec --cores 0 --dur)" = --duration ] || fail "an option after a value"
@@ -61,3 +62,52 @@ neuron-bench exec --completion bash >out 2>err || code=$?
 # A value that may be left out: the next word is none, what follows = is.
 [ "$(ask neuron-monitor --otlp --vers)" = --version ] || fail "a word after --otlp is no value"
 [ -z "$(ask neuron-monitor --otlp = que)" ] || fail "what follows --otlp= is a value"
+
+# fish tells what it would offer.
+if command -v fish >/dev/null; then
+    export HOME=$scratch
+    fished() { fish --no-config -c 'source fish/_$argv[1]; complete -C "$argv"' "$@" | cut -f1; }
+    for program in $programs; do
+        fished "$program" -- | { grep '^--' || true; } | sort >offered
+        told "$program" >want
+        diff want offered >differ || fail "fish: $program --<tab>: $(cat differ)"
+        [ "$(fished "$program" --vers)" = --version ] || fail "fish: $program --vers<tab>: $(fished "$program" --vers)"
+    done
+    [ "$(fished neuron-bench ex)" = exec ] || fail "fish: neuron-bench ex<tab>: $(fished neuron-bench ex)"
+    told neuron-bench exec >want
+    fished neuron-bench exec -- | { grep '^--' || true; } | sort -u >offered
+    [ -z "$(comm -23 want offered)" ] || fail "fish: neuron-bench exec --<tab> lacks $(comm -23 want offered)"
+else
+    echo "fish is not installed: its completion was not tried"
+fi
+
+# zsh completes in an interactive shell only.
+if command -v zsh >/dev/null && command -v tmux >/dev/null; then
+    export HOME=$scratch
+    cat >.zshrc <<'ZSH'
+PROMPT='%% ' fpath=($HOME/zsh $fpath)
+autoload -Uz compinit && compinit -u -D
+ZSH
+    tmx new-session -d -s zsh -x 150 -y 45 "env HOME='$scratch' ZDOTDIR='$scratch' PATH='$PATH' zsh -d -i; exec cat"
+    # typed TEXT PATTERN: the line that zsh makes of it with tab.
+    zsh_shows() { tmx capture-pane -p -t zsh | greps -e "$1" && echo yes; }
+    wait_for zsh_shows '^%'
+    typed() {
+        tmx send-keys -t zsh C-c C-l
+        tmx send-keys -t zsh -l "$1"
+        tmx send-keys -t zsh Tab
+        wait_for zsh_shows "$2"
+    }
+    for program in $programs; do
+        for option in $(told "$program"); do
+            greps -e "'$option[=[]" "zsh/_$program" || fail "zsh: $program: no $option"
+        done
+        typed "$program --vers" "^% $program --version *$"
+    done
+    typed "neuron-top --completion f" '^% neuron-top --completion fish *$'
+    typed "neuron-bench ex" '^% neuron-bench exec *$'
+    typed "neuron-bench exec --dur" '^% neuron-bench exec --duration *$'
+    typed "neuron-top --" '^--expand  *-- start with the whole tree expanded'
+else
+    echo "zsh or tmux is not installed: the completion of zsh was not tried"
+fi
