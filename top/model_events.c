@@ -60,10 +60,8 @@ static const char *what(struct ntk_top_table *table, const struct ntk_event_samp
                    : "";
     case NTK_EVENT_ERROR:
         if (sample->error_code > 0 && sample->error_code < NTK_ERROR_CODE_COUNT) {
-            return ntk_top_table_text(table, "%s: %s", error_code_names[sample->error_code],
-                                      sample->error_class < NTK_ERROR_CLASS_COUNT
-                                          ? ntk_error_class_names[sample->error_class]
-                                          : "no execution failed");
+            return ntk_top_table_text(table, "%s, %llu", error_code_names[sample->error_code],
+                                      (unsigned long long)sample->value);
         }
         if (sample->error_class < NTK_ERROR_CLASS_COUNT) {
             return ntk_top_table_text(table, "%s: %s", ntk_error_class_names[sample->error_class],
@@ -152,6 +150,14 @@ static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event
     return 0;
 }
 
+/* What failed nothing, such as a corrected bit, is a warning. */
+static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
+{
+    return sample->nrt_status != 0           ? NTK_TOP_ROW_ERROR
+           : sample->kind == NTK_EVENT_ERROR ? NTK_TOP_ROW_WARNING
+                                             : NTK_TOP_ROW_NORMAL;
+}
+
 int ntk_top_model_events_observe(struct ntk_top_model *model)
 {
     return ntk_top_event_log_add(&model->events, model->snapshot);
@@ -172,10 +178,7 @@ int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *tabl
         if (model->tab_index > 0 && tab != model->tab_index) {
             continue;
         }
-        cells = ntk_top_table_add(table, event->number,
-                                  sample->kind == NTK_EVENT_ERROR || sample->nrt_status != 0
-                                      ? NTK_TOP_ROW_WARNING
-                                      : NTK_TOP_ROW_NORMAL);
+        cells = ntk_top_table_add(table, event->number, kind_of(sample));
         if (!cells) {
             return -ENOMEM;
         }

@@ -68,8 +68,8 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
             }
         }
     }
-    if (snapshot->runtime_count == 0) {
-        out->has_categories = true; /* nobody uses nothing */
+    if (snapshot->runtime_count == 0 && snapshot->hardware.software) {
+        out->has_categories = true; /* nobody uses nothing; beside a driver somebody unseen may */
     }
     out->has_used = out->has_categories;
     out->used = out->told;

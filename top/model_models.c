@@ -44,8 +44,7 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
     double peak = model->core_peak_flops / model->lnc * sample->core_count;
     bool has_executions = (sample->has & NTK_MODEL_HAS_EXECUTIONS) != 0;
     bool has_flops = (sample->has & NTK_MODEL_HAS_EFFECTIVE_FLOPS) != 0;
-    /* Reports and databases tell of periods only. */
-    bool has_totals = has_executions && sample->executions.total > 0;
+    bool has_totals = (sample->has & NTK_MODEL_HAS_TOTALS) != 0;
 
     cells[NTK_TOP_MODELS_NAME] = ntk_top_cell_text(name_of(table, sample));
     cells[NTK_TOP_MODELS_APP] = ntk_top_cells_tag(table, runtime);
@@ -89,7 +88,7 @@ int ntk_top_model_models(struct ntk_top_model *model, struct ntk_top_table *tabl
             const struct ntk_model_sample *sample = &runtime->models[m];
             struct ntk_top_cell *cells =
                 ntk_top_table_add(table, ntk_top_cells_runtime_key(runtime) * 1000003 + sample->id,
-                                  sample->errors.period > 0                ? NTK_TOP_ROW_WARNING
+                                  sample->errors.period > 0                ? NTK_TOP_ROW_ERROR
                                   : !sample->loaded || !sample->is_running ? NTK_TOP_ROW_DIM
                                                                            : NTK_TOP_ROW_NORMAL);
 

@@ -28,19 +28,17 @@ static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runt
 {
     double rate = 0;
     uint64_t failed = 0;
-    uint64_t total = 0;
 
     if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
         return;
     }
     for (int o = 0; o < NTK_OUTCOME_COUNT; o++) {
         rate += ntk_snapshot_rate(snapshot, runtime->outcome[o]);
-        total += runtime->outcome[o].total;
         failed += o == NTK_OUTCOME_COMPLETED ? 0 : runtime->outcome[o].total;
     }
     cells[NTK_TOP_PROCESSES_RATE] = ntk_top_cell_number(rate);
-    /* Reports and databases tell of periods only. */
-    cells[NTK_TOP_PROCESSES_ERRORS] = ntk_top_cell_if(total > 0, (double)failed);
+    cells[NTK_TOP_PROCESSES_ERRORS] =
+        ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS, (double)failed);
     cells[NTK_TOP_PROCESSES_ERROR_RATE] = ntk_top_cell_number(
         rate - ntk_snapshot_rate(snapshot, runtime->outcome[NTK_OUTCOME_COMPLETED]));
     cells[NTK_TOP_PROCESSES_QUEUE] = ntk_top_cell_number((double)runtime->in_flight);
@@ -104,9 +102,10 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
             continue;
         }
         cells = ntk_top_table_add(table, ntk_top_cells_runtime_key(runtime),
-                                  runtime->error[0] || has_failed(runtime) ? NTK_TOP_ROW_WARNING
-                                  : runtime->ended                         ? NTK_TOP_ROW_DIM
-                                                                           : NTK_TOP_ROW_NORMAL);
+                                  runtime->error[0]     ? NTK_TOP_ROW_WARNING
+                                  : has_failed(runtime) ? NTK_TOP_ROW_ERROR
+                                  : runtime->ended      ? NTK_TOP_ROW_DIM
+                                                        : NTK_TOP_ROW_NORMAL);
         if (!cells) {
             return -ENOMEM;
         }
@@ -119,7 +118,9 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
         cells[NTK_TOP_PROCESSES_RSS] =
             ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_RSS, (double)runtime->rss_bytes);
         cells[NTK_TOP_PROCESSES_WHERE] = where(table, runtime);
-        cells[NTK_TOP_PROCESSES_LOST] = ntk_top_cell_number((double)runtime->events_lost.total);
+        cells[NTK_TOP_PROCESSES_LOST] =
+            ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS && model->wants_events,
+                            (double)runtime->events_lost.total);
         cells[NTK_TOP_PROCESSES_VERSION] = ntk_top_cell_text(runtime->runtime_version);
         cells[NTK_TOP_PROCESSES_COMMAND] = ntk_top_cell_text(
             runtime->ended ? ntk_top_table_text(table, "(ended) %s", runtime->command)

@@ -35,6 +35,7 @@ enum ntk_screen_style {
     NTK_STYLE_TAB_SELECTED, /* the tab that is shown */
     NTK_STYLE_KEY,          /* a key in the bottom bar or the help */
     NTK_STYLE_WARNING,      /* why something is missing */
+    NTK_STYLE_ERROR,        /* what went wrong */
     NTK_STYLE_SERIES,       /* the first of six parts of a whole, each of a colour of its own */
     NTK_STYLE_SERIES_LAST = NTK_STYLE_SERIES + 5,
     NTK_STYLE_COUNT,
@@ -158,7 +159,7 @@ void ntk_screen_text_resize(struct ntk_screen *screen, int rows, int columns);
 void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf);
 /* The same grid with one letter per cell for its style, '.' where it is normal; upper case when
  * selected: n/a, t itle, h eading, u ser, s ystem, e mpty, v alue, d im, c ursor, l abel, b (selected
- * tab), k ey, w arning, 1 to 6 the parts of a whole. */
+ * tab), k ey, w arning, f ailed, 1 to 6 the parts of a whole. */
 void ntk_screen_text_write_styles(const struct ntk_screen *screen, struct ntk_buf *buf);
 
 /* The terminal of stdout; keys come from key_fd, which stays the caller's. */

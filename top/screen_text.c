@@ -170,7 +170,7 @@ void ntk_screen_text_write(const struct ntk_screen *base, struct ntk_buf *buf)
 
 void ntk_screen_text_write_styles(const struct ntk_screen *base, struct ntk_buf *buf)
 {
-    static const char letters[NTK_STYLE_COUNT + 1] = ".thusevdclbkw123456";
+    static const char letters[NTK_STYLE_COUNT + 1] = ".thusevdclbkwf123456";
     const struct text_screen *screen = (const struct text_screen *)base;
 
     for (int row = 0; row < base->rows; row++) {

@@ -65,7 +65,8 @@ struct ntk_top_columns {
 enum ntk_top_row_kind {
     NTK_TOP_ROW_NORMAL,
     NTK_TOP_ROW_DIM,     /* of second rank: idle, ended */
-    NTK_TOP_ROW_WARNING, /* something went wrong with it */
+    NTK_TOP_ROW_WARNING, /* to look at */
+    NTK_TOP_ROW_ERROR,   /* something went wrong */
 };
 
 struct ntk_top_cell {

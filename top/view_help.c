@@ -55,6 +55,17 @@ static void draw_line(struct ntk_screen *screen, int row, int column, int width,
                    line->text);
 }
 
+/* How many lines stand in the first of two columns: sections stay together when that has room. */
+static int split(const struct line *lines, int count, int rows)
+{
+    for (int i = count < rows ? count : rows; i > 0; i--) {
+        if (i < count && !lines[i].keys && count - i <= rows) {
+            return i;
+        }
+    }
+    return rows;
+}
+
 void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen)
 {
     struct line lines[LINES_MAX];
@@ -66,12 +77,17 @@ void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen)
     int page = is_scrolled ? rows - 1 : rows; /* the last row says that there is more */
     size_t last = is_scrolled ? (size_t)(count - page * columns) : 0;
     int first;
+    int left; /* lines in the first column */
 
     model->help_first = model->help_first < last ? model->help_first : last;
     model->help_page = (size_t)page;
     first = (int)model->help_first;
+    left = columns > 1 && !is_scrolled ? split(lines, count, page) : page;
     for (int i = 0; i < page * columns && first + i < count; i++) {
-        draw_line(screen, 1 + i % page, i / page * width, width, &lines[first + i]);
+        bool is_right = i >= left;
+
+        draw_line(screen, 1 + (is_right ? i - left : i), is_right ? width : 0, width,
+                  &lines[first + i]);
     }
     if (is_scrolled) {
         ntk_screen_fill(screen, screen->rows - 1, 0, screen->columns, NTK_STYLE_TITLE, ' ');

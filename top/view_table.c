@@ -10,6 +10,7 @@
 #define GAP 1           /* cells between two columns */
 #define BAR_MIN 5       /* a shorter bar says nothing */
 #define PERCENT_CELLS 5 /* "71.2%" and a blank before it */
+#define CHOOSER_CELLS 70
 #define CHOOSER_TITLE_CELLS 12
 
 struct slot {
@@ -160,6 +161,9 @@ static int cell_style(const struct ntk_top_row *row, const struct ntk_top_column
     if (row->kind == NTK_TOP_ROW_WARNING) {
         return NTK_STYLE_WARNING;
     }
+    if (row->kind == NTK_TOP_ROW_ERROR && cell->present && !(is_number && cell->value <= 0)) {
+        return NTK_STYLE_ERROR;
+    }
     if (row->kind == NTK_TOP_ROW_DIM || !cell->present || (is_number && cell->value <= 0)) {
         return NTK_STYLE_DIM;
     }
@@ -185,7 +189,14 @@ static void draw_row(const struct ntk_top_table *table, struct ntk_screen *scree
             const struct ntk_top_number percent = { cell->value, cell->present };
             const struct ntk_top_number none = { 0 };
 
-            ntk_top_view_bar(screen, at, slots[i].start, bar, percent, none, 0);
+            if (is_cursor) {
+                int filled = cell->present ? (int)(cell->value * bar / 100) : 0;
+
+                ntk_screen_fill(screen, at, slots[i].start, filled < bar ? filled : bar,
+                                NTK_STYLE_CURSOR, '|');
+            } else {
+                ntk_top_view_bar(screen, at, slots[i].start, bar, percent, none, 0);
+            }
         }
     }
 }
@@ -221,7 +232,7 @@ static void draw_chooser(struct ntk_top_table *table, struct ntk_screen *screen,
     int hint_count = rows >= 10 ? (int)(sizeof hints / sizeof *hints) : 0;
     int count = (int)table->columns->count;
     int shown = rows - hint_count < count ? rows - hint_count : count;
-    int width = screen->columns < 60 ? screen->columns : 60;
+    int width = screen->columns < CHOOSER_CELLS ? screen->columns : CHOOSER_CELLS;
     int column = screen->columns - width;
     size_t cursor = table->chooser_cursor;
     size_t first = cursor < (size_t)shown ? 0 : cursor - (size_t)shown + 1;

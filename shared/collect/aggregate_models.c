@@ -82,7 +82,7 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     moved = out->executions.period > 0;
     state->executions = model->executions;
     state->errors = model->errors;
-    out->has = NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT;
+    out->has = NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT | NTK_MODEL_HAS_TOTALS;
     if (model->flags & NTK_PROCESS_MODEL_FLOPS) {
         out->has |= NTK_MODEL_HAS_EFFECTIVE_FLOPS;
         out->effective_flops.total = model->effective_flops;

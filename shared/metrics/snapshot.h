@@ -209,6 +209,8 @@ enum ntk_model_has {
     NTK_MODEL_HAS_EXECUTIONS = 1u << 2, /* executions and errors */
     NTK_MODEL_HAS_IN_FLIGHT = 1u << 3,
     NTK_MODEL_HAS_EFFECTIVE_FLOPS = 1u << 4,
+    NTK_MODEL_HAS_TOTALS =
+        1u << 5, /* the totals of its counts: reports and databases tell of periods */
 };
 
 struct ntk_model_sample {
@@ -278,6 +280,7 @@ enum ntk_runtime_has {
     NTK_RUNTIME_HAS_MODELS = 1u << 5,
     NTK_RUNTIME_HAS_PERCENTILES = 1u << 6,        /* total_percentile_ns, without a histogram */
     NTK_RUNTIME_HAS_DEVICE_PERCENTILES = 1u << 7, /* device_percentile_ns */
+    NTK_RUNTIME_HAS_TOTALS = 1u << 8,             /* the totals of its counts, as of models */
 };
 
 struct ntk_runtime_sample {

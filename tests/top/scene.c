@@ -110,7 +110,7 @@ static void fill_work(const struct scene *scene, struct ntk_snapshot *snapshot,
         runtime->rss_bytes = (index + 1) * 321 * MIB;
     }
     model->has = NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT |
-                 (scene->no_flops ? 0 : NTK_MODEL_HAS_EFFECTIVE_FLOPS);
+                 NTK_MODEL_HAS_TOTALS | (scene->no_flops ? 0 : NTK_MODEL_HAS_EFFECTIVE_FLOPS);
     model->total_latency = runtime->total_latency;
     model->executions = runtime->outcome[NTK_OUTCOME_COMPLETED];
     model->errors = runtime->outcome[NTK_OUTCOME_TIMED_OUT];
@@ -302,7 +302,7 @@ const struct ntk_snapshot *scene_snapshot(const struct scene *scene)
     snapshot->hardware.core_version = ntk_snapshot_text(snapshot, scene->core_version);
     snapshot->hardware.error = ntk_snapshot_text(snapshot, scene->hardware_error);
     snapshot->hardware.has = scene->device_count > 0 ? NTK_HARDWARE_HAS_DEVICES : 0;
-    snapshot->hardware.software = true;
+    snapshot->hardware.software = !scene->driver;
     if (ntk_machine_find(scene->instance_type)) {
         snapshot->hardware.has |= NTK_HARDWARE_HAS_PEAK;
         snapshot->hardware.tensor_peak_flops =

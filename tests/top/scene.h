@@ -24,6 +24,7 @@ struct scene {
     const char *runtime_instance_type; /* what the applications say, NULL: nothing */
     bool idle;                         /* cores at 0 */
     bool no_flops;                     /* hardware without our core */
+    bool driver;                       /* a driver's tree, not that of the software machine */
     bool no_busy;                      /* nobody measures the cores */
     bool no_cpu;                       /* neither machine nor runtimes */
     bool no_memory;                    /* runtimes do not tell */

@@ -36,6 +36,7 @@ static int scene_take(struct ntk_top_source *base, struct ntk_snapshot **out_sna
         source->scene.phase = source->step;
     }
     *out_snapshot = (struct ntk_snapshot *)scene_snapshot(&source->scene);
+    source->scene.events = false; /* they happened once */
     return 1;
 }
 
@@ -44,7 +45,13 @@ static void scene_close(struct ntk_top_source *base)
     free(base);
 }
 
-static const struct ntk_top_source_ops scene_ops = { scene_take, scene_close, NULL };
+static void scene_read_events(struct ntk_top_source *base)
+{
+    (void)base; /* they are there */
+}
+
+static const struct ntk_top_source_ops scene_ops = { scene_take, scene_close, NULL, NULL,
+                                                     scene_read_events };
 
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)

@@ -1,36 +1,7 @@
 # test_terminal - the real program in a terminal (tmux), with snapshots made by hand: keys, resizing,
 # small sizes, colours, signals, and that the terminal is given back. 77 without tmux.
 . "$(dirname "$0")/../e2e/lib.sh"
-needs tmux
-program=$NTK_BUILD_DIR/tests/tests_top_scene_program
-export LC_ALL=C.UTF-8 TERM=xterm-256color
-unset NO_COLOR NEURON_SOFT_INSTANCE
-# A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for ever: leaks are
-# looked for in the tests without a terminal.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-
-screen() { tmx capture-pane -p -t top 2>/dev/null; }
-fail() {
-    printf 'FAILED: %s\n' "$*"
-    screen
-    exit 1
-}
-# sees WHAT GREP-PATTERN: waits until the screen shows it.
-shows() { screen | greps -e "$1" && echo yes; }
-sees() { wait_for shows "$2"; }
-# start scene columns rows [VAR=value...]: the status of the program ends on the screen it came from.
-start() {
-    local scene=$1 columns=$2 rows=$3
-    shift 3
-    tmx kill-session -t top 2>/dev/null || true
-    tmx new-session -d -s top -x "$columns" -y "$rows" \
-        "echo before; env NTK_TEST_SCENE=$scene $* '$program' -d 1 ${options-}; echo status=\$?; exec cat"
-}
-key() { tmx send-keys -t top "$@"; }
-program_pid() { pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x tests_top_scene; }
-
-tmx new-session -d -s keep cat # the server lives as long as a session
-
+. "$(dirname "$0")/terminal.sh"
 # keys
 start trn1 80 24
 sees "the first frame" 'ND15 .*\[ 0.00%\]'
@@ -62,14 +33,7 @@ sees "a shorter time" 'every 500ms *$'
 key + +
 sees "a longer time" 'every 2s *$'
 
-# the mouse: presses as an xterm sends them, cells counted from 1
-mouse() { tmx send-keys -t top -l $'\e['"<$1;$2;$3M"$'\e['"<$1;$2;$3m"; }
-click_on() { # pattern: the first cell of its first match
-    local at
-    screen >clicked
-    at=$(grep -no -e "$1" clicked | sed 1q) || fail "nothing to click on: $1"
-    mouse 0 "$(sed -n "${at%%:*}p" clicked | awk -v p="${at#*:}" '{ print index($0, p) }')" "${at%%:*}"
-}
+# the mouse
 start trn1 170 34 TERM=xterm-256color
 sees "a frame for the mouse" 'vCPU Utilization'
 [ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 1 ] || fail "the mouse is not asked for"

@@ -55,10 +55,13 @@ static void every_view_fits_every_usual_terminal(void **state)
 {
     struct scene several = scene_trn1;
     struct scene absent = scene_small;
+    struct scene driver_only = scene_trn1;
 
     (void)state;
     several.runtime_count = 4;
     several.cores_per_runtime = 4;
+    driver_only.no_flops = driver_only.driver = true;
+    driver_only.runtime_count = 0;
     absent.no_busy = absent.no_cpu = absent.no_memory = absent.no_flops = true;
     for (int i = 1; i < NTK_TOP_VIEW_COUNT; i++) {
         enum ntk_top_view_id view = (enum ntk_top_view_id)i;
@@ -79,6 +82,9 @@ static void every_view_fits_every_usual_terminal(void **state)
 
         model = open_view(&scene_no_device, view);
         golden(model, 80, 24, "no_device");
+        ntk_top_model_destroy(model);
+        model = open_view(&driver_only, view);
+        golden(model, 100, 14, "driver");
         ntk_top_model_destroy(model);
         model = open_view(&absent, view);
         golden(model, 120, 12, "absent");

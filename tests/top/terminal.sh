@@ -1,0 +1,40 @@
+# terminal - for tests of neuron-top in a terminal: the program with snapshots made by hand runs in tmux, as
+# the session `top`. Sourced behind lib.sh.
+needs tmux
+program=$NTK_BUILD_DIR/tests/tests_top_scene_program
+export LC_ALL=C.UTF-8 TERM=xterm-256color
+unset NO_COLOR NEURON_SOFT_INSTANCE
+# A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for ever: leaks are
+# looked for in the tests without a terminal.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+
+screen() { tmx capture-pane -p -t top 2>/dev/null; }
+fail() {
+    printf 'FAILED: %s\n' "$*"
+    screen
+    exit 1
+}
+# sees WHAT GREP-PATTERN: waits until the screen shows it.
+shows() { screen | greps -e "$1" && echo yes; }
+sees() { wait_for shows "$2"; }
+# start scene columns rows [VAR=value...]: the status of the program ends on the screen it came from.
+start() {
+    local scene=$1 columns=$2 rows=$3
+    shift 3
+    tmx kill-session -t top 2>/dev/null || true
+    tmx new-session -d -s top -x "$columns" -y "$rows" \
+        "echo before; env NTK_TEST_SCENE=$scene $* '$program' -d 1 ${options-}; echo status=\$?; exec cat"
+}
+key() { tmx send-keys -t top "$@"; }
+program_pid() { pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x tests_top_scene; }
+
+# the mouse: presses as an xterm sends them, cells counted from 1
+mouse() { tmx send-keys -t top -l $'\e['"<$1;$2;$3M"$'\e['"<$1;$2;$3m"; }
+click_on() { # pattern: the first cell of its first match
+    local at
+    screen >clicked
+    at=$(grep -no -e "$1" clicked | sed 1q) || fail "nothing to click on: $1"
+    mouse 0 "$(sed -n "${at%%:*}p" clicked | awk -v p="${at#*:}" '{ print index($0, p) }')" "${at%%:*}"
+}
+
+tmx new-session -d -s keep cat # the server lives as long as a session

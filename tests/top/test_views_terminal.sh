@@ -1,0 +1,148 @@
+# test_views_terminal - the views of the real program in a terminal (tmux): keys, boxes, the mouse, resizing, wide characters,
+# many processes, one that dies under the cursor. 77 without tmux.
+. "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/terminal.sh"
+
+line() { screen | sed -n "$1p"; }
+
+# views by their keys
+start trn1 100 30
+sees "the first frame" 'vCPU Utilization'
+key e
+sees "engines" 'e>Engines<'
+sees "an engine" '^ND0 NC0 .*100%  90.0%  80.0%'
+key b
+sees "memory of the devices" '^16 devices: 185.9GB of 512.0GB'
+key m
+sees "models" '^mlp.neff '
+key p
+sees "processes" '7287 bob '
+key l
+sees "events" '10 events'
+key Tab
+sees "the view behind the last" 'vCPU Utilization'
+key BTab
+sees "the view before the first" '10 events'
+key l
+sees "the key of the open view" 'vCPU Utilization'
+
+# boxes
+key e
+sees "engines again" 'e>Engines<'
+key F4
+key -l 'nd1[45]q'
+sees "a filter that nothing matches" 'nothing matches the filter'
+key BSpace
+sees "the filter without its last letter" 'filter nd1\[45\].* 4 of 32'
+key Enter s
+sees "a key behind the box" 'BUSY▼'
+key Escape
+sees "all rows" '1-25 of 32'
+key F3
+key -l 'nd9 nc1'
+key Enter
+sees "a search that goes on by a page" '^ND9 NC1'
+key Escape c Down Space Escape
+sees "another column hidden" 'BUSY▼  *ACT  *POOL'
+! line 3 | greps ' PE ' || fail "the column is still there"
+key '?'
+sees "the help" 'show matching rows only'
+key Escape q
+sees "the end" 'status=0'
+
+# an application alone
+start trn1 100 30
+sees "a frame" 'vCPU Utilization'
+key p
+sees "two processes" '7286 alice'
+key Down Enter
+sees "the second alone" '>\[3\]:7287<'
+! screen | greps '7286 alice' || fail "the other process is still listed"
+key e
+sees "its cores" '1-8 of 8\|^ND4 NC0'
+! screen | greps '^ND0' || fail "cores of the other process are listed"
+key p Enter
+sees "all again" '7286 alice'
+
+# the mouse
+start trn1 100 30 TERM=xterm-256color
+sees "a frame for the mouse" 'vCPU Utilization'
+key p
+sees "processes to click on" '7287 bob'
+click_on 'bob'
+click_on 'bob'
+sees "a row, and again" '>\[3\]:7287<'
+click_on 'e:Engines'
+sees "a name in the strip" 'e>Engines<'
+click_on 'BUSY'
+sees "a title" 'BUSY▼'
+click_on 'BUSY'
+sees "the title again" 'BUSY▲'
+
+# sizes
+for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
+    tmx resize-window -t top -x "${size%x*}" -y "${size#*x}"
+    key l e p
+done
+sees "the last size" 'p>Processes<'
+key c
+tmx resize-window -t top -x 40 -y 8
+sees "the box in a small terminal" '\[x\] ^ PID'
+key Escape q
+tmx resize-window -t top -x 80 -y 24
+sees "the end of it" 'status=0'
+
+# a wide tag takes two cells a character: what stands behind it stays in its column
+options='--view processes' start wide 120 12
+sees "the wide tag" '7286 .* 深層学習  *0 '
+start_of() { line "$1" | sed 's/[^ -~]/xx/g' | grep -ob '100%\|0.0%' | head -1; }
+[ "$(start_of 4 | cut -d: -f1)" = "$(start_of 5 | cut -d: -f1)" ] || fail "columns behind a wide tag are moved"
+options='--view processes --ascii' start wide 120 12
+sees "the wide tag in ASCII" '7286 .* ????  *0 '
+
+# many applications
+options='--view processes' start many 100 30
+sees "the first of many" '1-25 of 300'
+key End
+sees "the last of many" '^ *7585 '
+key Home /
+key -l 75[0]1
+key Enter
+sees "one of many" '^ *7501 '
+
+# no colours
+start trn1 100 30 NO_COLOR=1
+sees "a plain frame" 'vCPU Utilization'
+key b
+sees "letters for the parts" '^16 devices: .*  m*s*u*$'
+! tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' || fail "colours in spite of NO_COLOR"
+
+# a process dies under the cursor: the real program and real segments
+unset NTK_TEST_SCENE
+writer() {
+    NEURON_HOOKS_MEMORY=128K NEURON_PROCESS_TAG=$2 "$NTK_BUILD_DIR/tests/tests_top_segment_writer" "$1" 1 >"ready.$2" &
+    pids+=($!)
+}
+ready() { grep -qs ready "ready.$1" && echo yes; }
+for i in 0 1 2; do
+    writer $i "app$i"
+    wait_for ready "app$i"
+done
+tmx kill-session -t top 2>/dev/null || true
+tmx new-session -d -s top -x 160 -y 24 \
+    "env NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BUILD_DIR/bin/neuron-top' -d 100ms --view processes; echo status=\$?; exec cat"
+sees "three processes" 'app2 '
+key End
+key Up # in the middle, whatever their pids are
+middle=$(line 5 | awk '{print $3}')
+last=$(line 6 | awk '{print $3}')
+kill -KILL "${pids[${middle#app}]}"
+wait "${pids[${middle#app}]}" 2>/dev/null || true
+is_gone() { ! screen | greps "$middle" && echo yes; }
+wait_for is_gone
+key Enter
+sees "the neighbour is selected" ">\[.\]:$last<"
+key l
+sees "what the recorders still hold" 'load .*forever.neff'
+key q
+sees "the end of the real one" 'status=0'
