@@ -139,21 +139,41 @@ static void keep_common(struct ntk_device_place *places, size_t count)
     }
 }
 
-size_t ntk_sysfs_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
-                        struct ntk_device_place *places, size_t capacity)
+/* A device that the kernel knows as the child of a PCI device says so with a link. The drivers that we know have none,
+ * since their devices are virtual; where there is one, it is the answer. */
+static bool find_parent(const char *root, uint32_t device, struct ntk_device_place *out)
+{
+    char path[sizeof((struct ntk_device_tree *)0)->root + 64];
+    char target[NAME_BYTES];
+    const char *address;
+    ssize_t bytes;
+
+    (void)snprintf(path, sizeof path, "%s/devices/virtual/neuron_device/neuron%u/device", root,
+                   (unsigned int)device);
+    bytes = readlink(path, target, sizeof target - 1);
+    if (bytes <= 0) {
+        return false;
+    }
+    target[bytes] = '\0';
+    address = strrchr(target, '/');
+    address = address ? address + 1 : target;
+    if (!is_address(address)) {
+        return false;
+    }
+    read_place(root, address, out);
+    return true;
+}
+
+/* By what stands on the bus. */
+static void guess_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
+                         struct ntk_device_place *places, size_t count)
 {
     struct ntk_device_place found[NTK_DEVICES_MAX + 1]; /* one more shows that there are too many */
-    size_t count = tree->device_count < capacity ? tree->device_count : capacity;
     unsigned int id = tree->device_count > 0 ? pci_device_id(tree->devices[0].name) : 0;
-    size_t found_count;
+    size_t found_count = id != 0 ? list_pci(root, id, found, sizeof found / sizeof *found) : 0;
 
-    memset(places, 0, count * sizeof *places);
-    if (id == 0) {
-        return count;
-    }
-    found_count = list_pci(root, id, found, sizeof found / sizeof *found);
     if (found_count == 0) {
-        return count;
+        return;
     }
     if (found_count != tree->device_count || (found_count > 1 && !in_order)) {
         keep_common(found, found_count);
@@ -162,6 +182,18 @@ size_t ntk_sysfs_places(const char *root, bool in_order, const struct ntk_device
         }
     } else {
         memcpy(places, found, count * sizeof *places);
+    }
+}
+
+size_t ntk_sysfs_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
+                        struct ntk_device_place *places, size_t capacity)
+{
+    size_t count = tree->device_count < capacity ? tree->device_count : capacity;
+
+    memset(places, 0, count * sizeof *places);
+    guess_places(root, in_order, tree, places, count);
+    for (size_t i = 0; i < count; i++) {
+        (void)find_parent(root, tree->devices[i].index, &places[i]);
     }
     return count;
 }

@@ -316,6 +316,29 @@ static void a_drivers_tree_does_not_say_which_pci_device_is_which(void **state)
     assert_int_equal(f->machine.devices[3].place.numa_node, 0);
 }
 
+/* No driver that we know makes the link; the order of the bus is not the order of the devices here. */
+static void a_link_to_the_pci_device_is_believed(void **state)
+{
+    static const char *const targets[] = { "../../../pci0000:10/0000:10:1f.0", "0000:10:1e.0",
+                                           "../../../../platform/other", "../../0000:10:1c.0" };
+    struct fixture *f = *state;
+
+    put_machine(f, row_of("inf1.6xlarge"));
+    for (int i = 0; i < 4; i++) {
+        char name[512];
+
+        (void)snprintf(name, sizeof name, "%s/devices/virtual/neuron_device/neuron%d/device",
+                       f->root, i);
+        assert_int_equal(symlink(targets[i], name), 0);
+    }
+    assert_int_equal(read_again(f, false, false), 0);
+    assert_string_equal(f->machine.devices[0].place.bdf, "0000:10:1f.0");
+    assert_string_equal(f->machine.devices[1].place.bdf, "0000:10:1e.0");
+    assert_string_equal(f->machine.devices[2].place.bdf, "");
+    assert_string_equal(f->machine.devices[3].place.bdf, "0000:10:1c.0");
+    assert_true(f->machine.devices[0].place.has_numa_node);
+}
+
 static void put_process(const struct fixture *f, const char *pid, const char *command, size_t bytes,
                         const char *maps, const char *target)
 {
@@ -496,6 +519,7 @@ int main(void)
         TEST(the_catalogue_has_no_machine_beyond_these_rows),
         TEST(json_is_an_array_or_an_object),
         TEST(logical_cores_follow_the_environment),
+        TEST(a_link_to_the_pci_device_is_believed),
         TEST(a_drivers_tree_does_not_say_which_pci_device_is_which),
         TEST(holders_of_device_nodes_are_processes),
         TEST(without_tree_or_device_the_error_says_so),
