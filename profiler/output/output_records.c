@@ -109,10 +109,16 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
     }
 }
 
-/* Of errors only the place of the time is known. */
-static void put_raw(struct ntk_buf *out, const uint8_t *bytes)
+/* Of errors and of collectives cores nothing is known but their size. */
+static void put_raw(struct ntk_buf *out, const struct ntk_ntff_section *section,
+                    const uint8_t *bytes)
 {
-    ntk_buf_add_format(out, "%-14s ", "ERROR");
+    if (section->block == NTK_NTFF_BLOCK_CC) {
+        ntk_buf_add_format(out, "%-14s  core %u, type %u:", "COLLECTIVES", section->index,
+                           section->type);
+    } else {
+        ntk_buf_add_format(out, "%-14s ", "ERROR");
+    }
     for (size_t i = 0; i < RECORD_BYTES; i++) {
         ntk_buf_add_format(out, i % 4 ? "%02x" : " %02x", bytes[i]);
     }
@@ -128,9 +134,9 @@ static int put_section(const struct ntk_ntff *ntff, size_t node, size_t index,
 
     for (uint64_t i = 0; i < section->record_count && ret == 0; i++) {
         const uint8_t *bytes = section->records + i * RECORD_BYTES;
-        if (section->type == NTK_NTFF_SECTION_ERROR) {
+        if (section->type == NTK_NTFF_SECTION_ERROR || section->block == NTK_NTFF_BLOCK_CC) {
             ntk_buf_add_format(&sink->buf, "%-4zu  %20s  ", node, "-");
-            put_raw(&sink->buf, bytes);
+            put_raw(&sink->buf, section, bytes);
         } else {
             struct ntk_ntff_record record;
             ntk_ntff_record_get(subgraph, section, i, &record);
@@ -148,11 +154,8 @@ static int put_section(const struct ntk_ntff *ntff, size_t node, size_t index,
 
 static unsigned what_of(const struct ntk_ntff_section *section)
 {
-    if (section->type == NTK_NTFF_SECTION_DMA) {
+    if (section->type == NTK_NTFF_SECTION_DMA && section->block != NTK_NTFF_BLOCK_CC) {
         return NTK_RECORDS_DMA;
-    }
-    if (section->block != NTK_NTFF_BLOCK_CORE) {
-        return 0; /* of collectives cores: not known */
     }
     return section->type == NTK_NTFF_SECTION_ERROR ? NTK_RECORDS_ERRORS : NTK_RECORDS_TRACE;
 }

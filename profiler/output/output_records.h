@@ -11,7 +11,8 @@
 #include "profiler/output/sink.h"
 #include "profiler/trace/trace.h"
 
-#define NTK_RECORDS_TRACE 1u /* starts and ends of instructions, changes, throttling */
+/* Starts and ends of instructions, changes, throttling; the bytes of records of collectives cores. */
+#define NTK_RECORDS_TRACE 1u
 #define NTK_RECORDS_DMA 2u
 #define NTK_RECORDS_ERRORS 4u
 #define NTK_RECORDS_ALL 7u

@@ -24,6 +24,12 @@
 
 #define LIST_BYTES ((size_t)1 << 20)
 #define MIB ((uint64_t)1 << 20)
+/* Sanitizers shadow what is looked at, and that memory grows: there only the answers count. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define HAS_SHADOWS 1
+#else
+#define HAS_SHADOWS 0
+#endif
 
 static char *folder;
 
@@ -166,7 +172,8 @@ static uint64_t memory_of_summary(const char *path, const struct ntff_big *big)
 static void memory_does_not_grow_with_the_capture(void **state)
 {
     uint64_t used[2] = { 0 };
-    uint64_t sizes[2] = { 72 * MIB, 144 * MIB };
+    /* Files below 64 MiB are copied when they are opened, and would count. */
+    uint64_t sizes[2] = { HAS_SHADOWS ? 2 * MIB : 72 * MIB, HAS_SHADOWS ? 4 * MIB : 144 * MIB };
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -179,10 +186,10 @@ static void memory_does_not_grow_with_the_capture(void **state)
         unlink(path);
         free(path);
     }
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* whose shadows grow */
-    assert_true(used[1] <= used[0] + 2 * MIB);
-    assert_true(used[1] <= 24 * MIB);
-#endif
+    if (!HAS_SHADOWS) {
+        assert_true(used[1] <= used[0] + 2 * MIB);
+        assert_true(used[1] <= 24 * MIB);
+    }
 }
 
 static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
