@@ -9,17 +9,6 @@
 
 #include "profiler/analysis/rank_test.h"
 
-static const struct ntk_measure *find(const struct ntk_measures *measures,
-                                      enum ntk_measure_kind kind, const char *name)
-{
-    ntk_vec_each(const struct ntk_measure, measure, &measures->items) {
-        if (measure->kind == kind && strcmp(measure->name, name) == 0) {
-            return measure;
-        }
-    }
-    return NULL;
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
     double x = *(const double *)a;
@@ -42,29 +31,25 @@ static bool collect(const struct ntk_measures *side, size_t count, enum ntk_meas
     bool has_any = false;
 
     for (size_t i = 0; i < count; i++) {
-        const struct ntk_measure *measure = find(&side[i], kind, name);
+        const struct ntk_measure *measure = ntk_measures_find(&side[i], kind, name);
         out_values[i] = measure ? measure->value : 0;
         has_any = has_any || measure;
     }
     return has_any;
 }
 
-static bool is_known(const struct ntk_vec *rows, const struct ntk_measure *measure)
-{
-    ntk_vec_each(const struct ntk_comparison_row, row, rows) {
-        if (row->kind == measure->kind && strcmp(row->name, measure->name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int add_names(struct ntk_vec *rows, const struct ntk_measures *side, size_t count)
+/* Rows for what the side has; names holds those that have a row. */
+static int add_names(struct ntk_vec *rows, struct ntk_measures *names,
+                     const struct ntk_measures *side, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         ntk_vec_each(const struct ntk_measure, measure, &side[i].items) {
             struct ntk_comparison_row row = { .kind = measure->kind, .name = measure->name };
-            if (!is_known(rows, measure) && ntk_vec_push(rows, &row) < 0) {
+            if (ntk_measures_find(names, measure->kind, measure->name)) {
+                continue;
+            }
+            if (ntk_measures_add(names, measure->kind, measure->name, 0) < 0 ||
+                ntk_vec_push(rows, &row) < 0) {
                 return -ENOMEM;
             }
         }
@@ -116,14 +101,15 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
 {
     struct ntk_comparison result = { .before_count = before_count, .after_count = after_count };
     struct ntk_vec rows = NTK_VEC_INIT(struct ntk_comparison_row);
+    struct ntk_measures names = { 0 };
     double *values = calloc(2 * (before_count + after_count) + 1, sizeof *values);
     double *after_values = values ? values + before_count : NULL;
     double *scratch = values ? after_values + after_count : NULL;
     int ret = values ? 0 : -ENOMEM;
 
     result.can_tell = ntk_rank_test_least_p(before_count, after_count) <= NTK_COMPARISON_FALSE_RATE;
-    ret = ret ? ret : add_names(&rows, before, before_count);
-    ret = ret ? ret : add_names(&rows, after, after_count);
+    ret = ret ? ret : add_names(&rows, &names, before, before_count);
+    ret = ret ? ret : add_names(&rows, &names, after, after_count);
     for (size_t i = 0; i < rows.count && ret == 0 && before_count && after_count; i++) {
         struct ntk_comparison_row *row = ntk_vec_at(&rows, i);
         row->has_before = collect(before, before_count, row->kind, row->name, values);
@@ -136,6 +122,7 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
         }
     }
     free(values);
+    ntk_measures_fini(&names);
     ret = ret ? ret : select_significant(&rows);
     if (ret < 0) {
         ntk_vec_fini(&rows);

@@ -127,9 +127,12 @@ static uint32_t changes_until(const struct index *index, unsigned number, int64_
 
 /* Walks back over changes that left the condition true to the one that made it so. What takes the value
  * away again (a wait that consumes, the instruction's own change) may lie after that: changes that are not
- * before the start are stepped over while they leave it false. */
+ * before the start are stepped over while they leave it false. Where the condition was true before the engine was
+ * free it does not matter since when: the walk ends there, so all walks together look at each change about once
+ * per engine. */
 static uint32_t find_change(const struct index *index, const struct ntk_slot_fact *fact,
-                            const struct ntk_trace_instruction *instruction, uint32_t *out_ordinal)
+                            const struct ntk_trace_instruction *instruction, int64_t free_ps,
+                            uint32_t *out_ordinal)
 {
     bool is_event = fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR;
     unsigned number = number_of(is_event, fact->wait_number);
@@ -147,11 +150,30 @@ static uint32_t find_change(const struct index *index, const struct ntk_slot_fac
         return NTK_NO_INDEX;
     }
     at--;
-    while (at > first && is_satisfied(fact, events[items[at - 1]].value)) {
+    while (at > first && events[items[at]].time_ps > free_ps &&
+           is_satisfied(fact, events[items[at - 1]].value)) {
         at--;
     }
     *out_ordinal = at - first;
     return items[at];
+}
+
+/* Position in items of the number after the last instruction that starts not later than the time. */
+static uint32_t begun_until(const struct index *index, const struct by_number *sorted,
+                            unsigned number, int64_t time_ps)
+{
+    uint32_t low = sorted->first[number];
+    uint32_t high = sorted->first[number + 1];
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (index->core->instructions[sorted->items[middle]].start_ps <= time_ps) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
 /* The instruction of the engine that signals the number and ends nearest to the change. */
@@ -161,20 +183,9 @@ static uint32_t find_signaller(const struct index *index, unsigned number,
     const struct by_number *signals = &index->signals;
     uint32_t best = NTK_NO_INDEX;
     int64_t best_ps = INT64_MAX;
-    uint32_t low = signals->first[number];
-    uint32_t high = signals->first[number + 1];
-
     /* From the last one that starts before the change; further back ends can only be further away, but
      * for instructions that overlap: a few of them are looked at. */
-    uint32_t end = high;
-    while (low < end) {
-        uint32_t middle = low + (end - low) / 2;
-        if (index->core->instructions[signals->items[middle]].start_ps <= change->time_ps) {
-            low = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
+    uint32_t low = begun_until(index, signals, number, change->time_ps);
     for (unsigned looked_at = 0; low > signals->first[number] && looked_at < 32; looked_at++) {
         uint32_t item = signals->items[--low];
         const struct ntk_trace_instruction *instruction = &index->core->instructions[item];
@@ -196,22 +207,14 @@ static uint32_t find_transfer(const struct index *index, unsigned number, uint32
     uint32_t first = transfers->first[number];
     uint32_t count = transfers->first[number + 1] - first;
     uint32_t changes = index->changes.first[number + 1] - index->changes.first[number];
-    uint32_t item = NTK_NO_INDEX;
-
     if (count && changes % count == 0) {
-        item = transfers->items[first + ordinal / (changes / count)];
+        uint32_t item = transfers->items[first + ordinal / (changes / count)];
         if (index->core->instructions[item].start_ps <= time_ps) {
             return item;
         }
-        item = NTK_NO_INDEX;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (index->core->instructions[transfers->items[first + i]].start_ps > time_ps) {
-            break;
-        }
-        item = transfers->items[first + i];
-    }
-    return item;
+    uint32_t low = begun_until(index, transfers, number, time_ps);
+    return low > first ? transfers->items[low - 1] : NTK_NO_INDEX;
 }
 
 static void find_release(const struct index *index, size_t item, struct ntk_release *release)
@@ -222,7 +225,10 @@ static void find_release(const struct index *index, size_t item, struct ntk_rele
     if (fact->wait == NTK_WAIT_NONE) {
         return;
     }
-    release->event = find_change(index, fact, &index->core->instructions[item], &ordinal);
+    int64_t free_ps = release->previous == NTK_NO_INDEX
+                          ? INT64_MIN
+                          : index->core->instructions[release->previous].end_ps;
+    release->event = find_change(index, fact, &index->core->instructions[item], free_ps, &ordinal);
     if (release->event == NTK_NO_INDEX) {
         return;
     }

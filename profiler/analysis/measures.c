@@ -35,37 +35,48 @@ bool ntk_measure_is_time(enum ntk_measure_kind kind)
     return kinds[kind].is_time;
 }
 
-/* Adds to the measure of that name. */
-static int add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
-               double value)
+const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
+                                            enum ntk_measure_kind kind, const char *name)
 {
-    ntk_vec_each(struct ntk_measure, measure, &measures->items) {
-        if (measure->kind == kind && strcmp(measure->name, name) == 0) {
-            measure->value += value;
-            return 0;
-        }
+    uintptr_t index = (uintptr_t)ntk_map_get(&measures->indices[kind], name);
+
+    return index ? ntk_vec_at(&measures->items, index - 1) : NULL;
+}
+
+int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
+                     double value)
+{
+    uintptr_t index = (uintptr_t)ntk_map_get(&measures->indices[kind], name);
+
+    if (index) {
+        ((struct ntk_measure *)ntk_vec_at(&measures->items, index - 1))->value += value;
+        return 0;
+    }
+    if (!measures->items.item_bytes) {
+        ntk_vec_init(&measures->items, sizeof(struct ntk_measure));
     }
     struct ntk_measure measure = { kind, strdup(name), value };
     if (!measure.name || ntk_vec_push(&measures->items, &measure) < 0) {
         free(measure.name);
         return -ENOMEM;
     }
-    return 0;
+    return ntk_map_put(&measures->indices[kind], name, (void *)(uintptr_t)measures->items.count);
 }
 
 static int add_path(struct ntk_measures *measures, const struct ntk_program *program,
                     const struct ntk_critical_path *path)
 {
     char name[NAME_BYTES];
-    int ret = add(measures, NTK_MEASURE_TOTAL, "execution", (double)path->total_ps);
+    int ret = ntk_measures_add(measures, NTK_MEASURE_TOTAL, "execution", (double)path->total_ps);
 
     for (size_t i = 0; i < path->resources.count && ret == 0; i++) {
         ntk_path_resource_name(&path->resources.shares[i], name, sizeof name);
-        ret = add(measures, NTK_MEASURE_RESOURCE, name, (double)path->resources.shares[i].path_ps);
+        ret = ntk_measures_add(measures, NTK_MEASURE_RESOURCE, name,
+                               (double)path->resources.shares[i].path_ps);
     }
     for (size_t i = 0; i < path->layers.count && ret == 0 && program->has_layers; i++) {
-        ret = add(measures, NTK_MEASURE_LAYER, path->layers.shares[i].name,
-                  (double)path->layers.shares[i].path_ps);
+        ret = ntk_measures_add(measures, NTK_MEASURE_LAYER, path->layers.shares[i].name,
+                               (double)path->layers.shares[i].path_ps);
     }
     return ret;
 }
@@ -80,7 +91,7 @@ static int add_costs(struct ntk_measures *measures, const struct ntk_cost_table 
         const struct ntk_cost_row *row = &costs->operations.rows[i];
         snprintf(name, sizeof name, "%s %s", ntk_ntff_engine_title(row->engine),
                  ntk_ntff_opcode_name(row->opcode, opcode, sizeof opcode));
-        ret = add(measures, NTK_MEASURE_OPERATION, name, (double)row->active_ps);
+        ret = ntk_measures_add(measures, NTK_MEASURE_OPERATION, name, (double)row->active_ps);
     }
     return ret;
 }
@@ -101,8 +112,9 @@ static int add_queues(struct ntk_measures *measures, const struct ntk_trace *tra
         } else {
             snprintf(name, sizeof name, "(%s)", ntk_trace_dma_class_name(row->dma_class));
         }
-        ret = add(measures, NTK_MEASURE_QUEUE, name, (double)row->active_ps);
-        ret = ret ? ret : add(measures, NTK_MEASURE_BYTES, name, (double)row->bytes_count);
+        ret = ntk_measures_add(measures, NTK_MEASURE_QUEUE, name, (double)row->active_ps);
+        ret = ret ? ret
+                  : ntk_measures_add(measures, NTK_MEASURE_BYTES, name, (double)row->bytes_count);
     }
     ntk_dma_efficiency_fini(&dma);
     return ret;
@@ -111,15 +123,15 @@ static int add_queues(struct ntk_measures *measures, const struct ntk_trace *tra
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
                           const struct ntk_cost_table *costs, struct ntk_measures *out_measures)
 {
-    struct ntk_measures measures = { NTK_VEC_INIT(struct ntk_measure) };
+    struct ntk_measures measures = { 0 };
     struct ntk_activity activity;
     int ret = path ? add_path(&measures, program, path) : 0;
 
     ntk_analysis_engine_activity(program->trace, &activity);
     ret = ret ? ret : add_costs(&measures, costs);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
-        ret = add(&measures, NTK_MEASURE_ENGINE, ntk_ntff_engine_title(e),
-                  (double)activity.engines[e].active_ps);
+        ret = ntk_measures_add(&measures, NTK_MEASURE_ENGINE, ntk_ntff_engine_title(e),
+                               (double)activity.engines[e].active_ps);
     }
     ret = ret ? ret : add_queues(&measures, program->trace);
     if (ret < 0) {
@@ -136,4 +148,7 @@ void ntk_measures_fini(struct ntk_measures *measures)
         free(measure->name);
     }
     ntk_vec_fini(&measures->items);
+    for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
+        ntk_map_fini(&measures->indices[k]);
+    }
 }

@@ -10,6 +10,7 @@
 
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
+#include "shared/base/map.h"
 #include "shared/base/vec.h"
 
 enum ntk_measure_kind {
@@ -25,8 +26,16 @@ struct ntk_measure {
 };
 
 struct ntk_measures {
-    struct ntk_vec items; /* struct ntk_measure */
+    struct ntk_vec items;                           /* struct ntk_measure */
+    struct ntk_map indices[NTK_MEASURE_KIND_COUNT]; /* by name, + 1 */
 };
+
+/* Adds to the measure of that kind and name. 0 or -ENOMEM. */
+int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
+                     double value);
+/* NULL: it has none. */
+const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
+                                            enum ntk_measure_kind kind, const char *name);
 
 /* path NULL: what needs the length of the execution is absent. 0 or -ENOMEM. */
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,

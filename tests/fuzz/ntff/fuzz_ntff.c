@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_ntff - any bytes as a capture: opened, paired, summarised, printed. Lists are sorted, and are the same
+ * fuzz_ntff - any bytes as a capture: opened, paired, summarised, analysed, printed. Lists are sorted, and are the same
  * when they do not fit in memory.
  */
 #include <stddef.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/output/analyses.h"
 #include "profiler/output/output.h"
 #include "profiler/output/output_records.h"
 
@@ -70,6 +71,30 @@ static void print_records(const struct ntk_trace *trace)
     }
 }
 
+/* The steps of the critical path lie end to end, whatever the times are. */
+static void analyse(const struct ntk_trace *trace)
+{
+    struct ntk_analyses *analyses = NULL;
+    struct ntk_buf out = { 0 };
+    struct ntk_json json;
+
+    if (ntk_analyses_create(trace, &analyses) < 0) {
+        return;
+    }
+    for (size_t i = 1; analyses->has_path && i < analyses->path.step_count; i++) {
+        require(analyses->path.steps[i].start_ps == analyses->path.steps[i - 1].end_ps);
+    }
+    for (size_t i = 0; i < ntk_analyses_count(); i++) {
+        (void)ntk_analyses_put(analyses, i, &out, NULL);
+        ntk_buf_reset(&out);
+        ntk_json_init(&json, &out, false);
+        (void)ntk_analyses_put(analyses, i, NULL, &json);
+        ntk_buf_reset(&out);
+    }
+    ntk_buf_fini(&out);
+    ntk_analyses_destroy(analyses);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ntk_ntff *ntff = NULL;
@@ -101,6 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         compare_bounded(ntff, trace);
         print_records(trace);
+        analyse(trace);
         ntk_trace_destroy(trace);
     }
     ntk_buf_fini(&text);

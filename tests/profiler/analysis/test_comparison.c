@@ -15,13 +15,7 @@
 static void put(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                 double value)
 {
-    struct ntk_measure measure = { kind, strdup(name), value };
-
-    if (!measures->items.item_bytes) {
-        ntk_vec_init(&measures->items, sizeof measure);
-    }
-    assert_non_null(measure.name);
-    assert_int_equal(ntk_vec_push(&measures->items, &measure), 0);
+    assert_int_equal(ntk_measures_add(measures, kind, name, value), 0);
 }
 
 static const struct ntk_comparison_row *row(const struct ntk_comparison *c, const char *name)
@@ -87,13 +81,12 @@ static void what_changed_is_told_from_what_varies(void **state)
 static double value(const struct ntk_measures *measures, enum ntk_measure_kind kind,
                     const char *name)
 {
-    ntk_vec_each(const struct ntk_measure, measure, &measures->items) {
-        if (measure->kind == kind && strcmp(measure->name, name) == 0) {
-            return measure->value;
-        }
+    const struct ntk_measure *measure = ntk_measures_find(measures, kind, name);
+
+    if (!measure) {
+        fail_msg("no measure %s", name);
     }
-    fail_msg("no measure %s", name);
-    return 0;
+    return measure->value;
 }
 
 static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
