@@ -87,12 +87,13 @@ int ntk_trace_read_changes(struct ntk_trace_build *build, struct ntk_trace_core 
             ntk_trace_build_passed(build, section, i);
         }
     }
-    ret = ntk_sorter_finish(&r.events, &sorted, build->err);
+    ret = ntk_trace_build_finish(build, &r.events, sizeof(struct ntk_trace_event), &sorted);
     if (ret == 0) {
         core->events = sorted.items;
         core->event_count = sorted.count;
         core->is_mapped.events = sorted.is_mapped;
-        ret = ntk_sorter_finish(&r.throttles, &sorted, build->err);
+        ret =
+            ntk_trace_build_finish(build, &r.throttles, sizeof(struct ntk_trace_throttle), &sorted);
     }
     if (ret == 0) {
         core->throttles = sorted.items;

@@ -222,7 +222,7 @@ int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_
     core->outside_code += pairing.outside_code;
     core->unpaired += pairing.unpaired;
     core->unknown += pairing.unknown;
-    ret = ntk_sorter_finish(&sorter, &sorted, build->err);
+    ret = ntk_trace_build_finish(build, &sorter, sizeof(struct ntk_trace_instruction), &sorted);
     if (ret == 0) {
         core->instructions = sorted.items;
         core->instruction_count = sorted.count;

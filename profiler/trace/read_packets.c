@@ -157,7 +157,7 @@ int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core 
         ntk_sorter_fini(&r.sorter);
         return ntk_err_no_memory(build->err);
     }
-    ret = ntk_sorter_finish(&r.sorter, &sorted, build->err);
+    ret = ntk_trace_build_finish(build, &r.sorter, sizeof(struct ntk_trace_packet), &sorted);
     if (ret == 0) {
         core->packets = sorted.items;
         core->packet_count = sorted.count;

@@ -368,11 +368,13 @@ static bool take_memory(struct ntk_sorter *sorter, struct ntk_sorted *sorted)
     return true;
 }
 
-int ntk_sorter_finish(struct ntk_sorter *sorter, struct ntk_sorted *out_sorted, struct ntk_err *err)
+int ntk_sorter_finish(struct ntk_sorter *sorter, size_t heap_bytes, struct ntk_sorted *out_sorted,
+                      struct ntk_err *err)
 {
     struct ntk_sorted sorted = { 0 };
-    bool is_good = !sorter->failed &&
-                   (sorter->fd >= 0 ? take_file(sorter, &sorted) : take_memory(sorter, &sorted));
+    bool is_long = sorter->fd >= 0 || sorter->count * sorter->item_bytes > heap_bytes;
+    bool is_good =
+        !sorter->failed && (is_long ? take_file(sorter, &sorted) : take_memory(sorter, &sorted));
     int ret = sorter->failed;
 
     if (is_good) {

@@ -119,6 +119,8 @@ struct ntk_trace_options {
 };
 
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
+/* All lists together take no more than so many times that outside of files: captures have up to 64 cores. */
+#define NTK_TRACE_HEAP_LISTS 4
 /* So many records of a core may wait for the other end of their span at once; further ones are left out and
  * counted as unpaired. */
 #define NTK_TRACE_WAITING_MAX ((uint32_t)4 << 20)

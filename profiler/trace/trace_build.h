@@ -23,6 +23,7 @@ struct ntk_trace_build {
     struct ntk_trace_options options;
     struct ntk_trace *trace;
     uint64_t records_done, records_total;
+    size_t heap_bytes_left; /* of what all lists together may take outside of files */
     struct ntk_err *err;
 };
 
@@ -44,6 +45,10 @@ static inline void ntk_trace_build_sorter(const struct ntk_trace_build *build,
 {
     ntk_sorter_init(sorter, item_bytes, compare, build->options.list_bytes, build->options.folder);
 }
+
+/* The end of every list. */
+int ntk_trace_build_finish(struct ntk_trace_build *build, struct ntk_sorter *sorter,
+                           size_t item_bytes, struct ntk_sorted *out_sorted);
 
 /* Times further from the start than this (26 days) are nonsense; below it differences cannot overflow. */
 #define NTK_TRACE_TIME_PS_MAX (INT64_C(1) << 61)

@@ -30,6 +30,17 @@ void ntk_trace_build_passed(struct ntk_trace_build *build, const struct ntk_ntff
     }
 }
 
+int ntk_trace_build_finish(struct ntk_trace_build *build, struct ntk_sorter *sorter,
+                           size_t item_bytes, struct ntk_sorted *out_sorted)
+{
+    int ret = ntk_sorter_finish(sorter, build->heap_bytes_left, out_sorted, build->err);
+
+    if (ret == 0 && !out_sorted->is_mapped) {
+        build->heap_bytes_left -= out_sorted->count * item_bytes;
+    }
+    return ret;
+}
+
 /* Names repeat when a model has several core nodes: the n-th of a name here is the n-th there. */
 static const struct ntk_neff_subgraph *find_neff_subgraph(const struct ntk_neff *neff,
                                                           const struct ntk_ntff *ntff, size_t index)
@@ -112,6 +123,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     if (!build.options.list_bytes) {
         build.options.list_bytes = NTK_TRACE_LIST_BYTES;
     }
+    build.heap_bytes_left = NTK_TRACE_HEAP_LISTS * build.options.list_bytes;
     if (!build.options.folder) {
         build.options.folder = ntk_fs_temporary_folder();
     }

@@ -68,7 +68,8 @@ static int64_t time_of(enum order order, uint32_t i, uint32_t count)
     return 5;
 }
 
-static void check(enum order order, uint32_t count, size_t item_bytes, size_t memory_bytes)
+static void check(enum order order, uint32_t count, size_t item_bytes, size_t memory_bytes,
+                  size_t heap_bytes)
 {
     struct ntk_sorter sorter;
     struct ntk_sorted sorted = { 0 };
@@ -82,10 +83,11 @@ static void check(enum order order, uint32_t count, size_t item_bytes, size_t me
         assert_non_null(to);
         memcpy(to, &item, item_bytes);
     }
-    if (ntk_sorter_finish(&sorter, &sorted, &err) < 0) {
+    if (ntk_sorter_finish(&sorter, heap_bytes, &sorted, &err) < 0) {
         fail_msg("%s", err.text);
     }
     assert_int_equal(sorted.count, count);
+    assert_true(sorted.is_mapped || count * item_bytes <= heap_bytes);
     assert_true(sorted.is_mapped || count * item_bytes <= memory_bytes ||
                 count <= NTK_SORTER_ITEMS_MIN);
     for (size_t i = 0; i < count; i++) {
@@ -124,8 +126,9 @@ static void any_order_in_any_memory_is_a_stable_sort(void **state)
     for (unsigned order = 0; order < ORDERS; order++) {
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             for (size_t m = 0; m < sizeof memories / sizeof *memories; m++) {
-                check((enum order)order, counts[c], sizeof(struct small), memories[m]);
-                check((enum order)order, counts[c], sizeof(struct large), memories[m]);
+                check((enum order)order, counts[c], sizeof(struct small), memories[m], SIZE_MAX);
+                check((enum order)order, counts[c], sizeof(struct large), memories[m], SIZE_MAX);
+                check((enum order)order, counts[c], sizeof(struct small), memories[m], 600);
             }
         }
     }
@@ -145,7 +148,7 @@ static void a_failure_is_kept_until_the_end(void **state)
     }
     assert_int_equal(added, NTK_SORTER_ITEMS_MIN);
     assert_null(ntk_sorter_add(&sorter));
-    assert_int_equal(ntk_sorter_finish(&sorter, &sorted, &err), -ENOENT);
+    assert_int_equal(ntk_sorter_finish(&sorter, SIZE_MAX, &sorted, &err), -ENOENT);
     assert_non_null(strstr(err.text, "/nonexistent"));
     assert_null(sorted.items);
 }

@@ -147,6 +147,40 @@ static void a_trace_in_files_is_that_in_memory(void **state)
     free(path);
 }
 
+static size_t heap_bytes_of(const struct ntk_trace_core *core)
+{
+    return (core->is_mapped.instructions ? 0 : core->instruction_count * 32) +
+           (core->is_mapped.packets ? 0 : core->packet_count * 32) +
+           (core->is_mapped.events ? 0 : core->event_count * 16);
+}
+
+static void many_short_lists_do_not_add_up_in_memory(void **state)
+{
+    struct ntff_big big = { .steps = 3000, .cores = 2 };
+    struct ntk_ntff *ntffs[2] = { 0 };
+    struct ntk_trace *traces[2] = { 0 };
+    char *path = write_big(&big);
+
+    (void)state;
+    traces[0] = open_trace(path, 0, &ntffs[0]);
+    /* The longest list fits; the six of both cores are more than four times as long. */
+    size_t list_bytes = traces[0]->cores[0].instruction_count * 32;
+    traces[1] = open_trace(path, list_bytes, &ntffs[1]);
+    const struct ntk_trace_core *cores = traces[1]->cores;
+    assert_false(cores[0].is_mapped.instructions);
+    assert_true(cores[1].is_mapped.packets || cores[1].is_mapped.events);
+    assert_true(heap_bytes_of(&cores[0]) + heap_bytes_of(&cores[1]) <=
+                NTK_TRACE_HEAP_LISTS * list_bytes);
+    for (size_t c = 0; c < 2; c++) {
+        compare_cores(&traces[0]->cores[c], &cores[c]);
+    }
+    for (size_t t = 0; t < 2; t++) {
+        ntk_trace_destroy(traces[t]);
+        ntk_ntff_close(ntffs[t]);
+    }
+    free(path);
+}
+
 /* The high-water mark of a process of its own that opens and summarises the capture. */
 static uint64_t memory_of_summary(const char *path, const struct ntff_big *big)
 {
@@ -255,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_in_files_is_that_in_memory),
+        cmocka_unit_test(many_short_lists_do_not_add_up_in_memory),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
         cmocka_unit_test(a_folder_that_holds_nothing_is_an_error_that_says_so),
         cmocka_unit_test(a_full_disk_is_an_error_that_says_so),
