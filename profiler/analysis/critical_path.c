@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/map.h"
 #include "shared/base/vec.h"
 
 struct walk {
@@ -246,33 +247,46 @@ static int compare_shares(const void *a, const void *b)
     return compare_keys(a, b);
 }
 
-/* One entry per step, sorted by key, equal ones added up. */
+/* Within one table; names are the NEFF's, so equal ones of a core have one address. */
+static uint64_t key_number(const struct ntk_path_share *share)
+{
+    uint64_t name = (uint64_t)(uintptr_t)share->name & ((UINT64_C(1) << 48) - 1);
+    uint64_t kind = (uint64_t)share->kind << 56 | (uint64_t)share->engine << 48;
+
+    return share->name ? kind | name : kind | (uint64_t)share->opcode << 32 | share->slot;
+}
+
 static int add_up(const struct walk *walk, share_key *key, struct ntk_path_table *out)
 {
     struct ntk_vec shares = NTK_VEC_INIT(struct ntk_path_share);
-    size_t kept = 0;
+    struct ntk_map indices = { 0 }; /* + 1 */
+    int ret = 0;
 
     ntk_vec_each(const struct ntk_path_step, step, &walk->steps) {
         struct ntk_path_share share = { .count = 1, .path_ps = step->end_ps - step->start_ps };
-        if (key(walk, step, &share) && ntk_vec_push(&shares, &share) < 0) {
-            ntk_vec_fini(&shares);
-            return -ENOMEM;
+        if (!key(walk, step, &share)) {
+            continue;
+        }
+        uintptr_t index = (uintptr_t)ntk_map_get_number(&indices, key_number(&share));
+        if (index) {
+            struct ntk_path_share *known = ntk_vec_at(&shares, index - 1);
+            known->count++;
+            known->path_ps += share.path_ps;
+        } else if (ntk_vec_push(&shares, &share) < 0 ||
+                   ntk_map_put_number(&indices, key_number(&share),
+                                      (void *)(uintptr_t)shares.count) < 0) {
+            ret = -ENOMEM;
+            break;
         }
     }
-    ntk_vec_sort(&shares, compare_keys);
-    ntk_vec_each(const struct ntk_path_share, share, &shares) {
-        struct ntk_path_share *last = kept ? ntk_vec_at(&shares, kept - 1) : NULL;
-        if (last && compare_keys(last, share) == 0) {
-            last->count += share->count;
-            last->path_ps += share->path_ps;
-        } else {
-            *(struct ntk_path_share *)ntk_vec_at(&shares, kept++) = *share;
-        }
+    ntk_map_fini(&indices);
+    if (ret < 0) {
+        ntk_vec_fini(&shares);
+        return ret;
     }
-    shares.count = kept;
     ntk_vec_sort(&shares, compare_shares);
     out->shares = shares.items;
-    out->count = kept;
+    out->count = shares.count;
     return 0;
 }
 

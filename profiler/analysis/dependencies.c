@@ -9,6 +9,8 @@
 /* Semaphores and events share one numbering here: 256 of each. */
 #define NUMBERS 512
 #define EVENT_NUMBER 256
+/* A change later than this after the end of an instruction is not its own; hardware takes up to 0.05 us. */
+#define SIGNAL_DELAY_PS 1000000
 
 /* Indices sorted by number, then time: those of number n are items[first[n]] up to items[first[n + 1]]. */
 struct by_number {
@@ -192,7 +194,8 @@ static uint32_t find_signaller(const struct index *index, unsigned number,
         int64_t distance_ps = instruction->end_ps > change->time_ps
                                   ? instruction->end_ps - change->time_ps
                                   : change->time_ps - instruction->end_ps;
-        if (instruction->engine == change->source && distance_ps < best_ps) {
+        if (instruction->engine == change->source && distance_ps < best_ps &&
+            change->time_ps - instruction->end_ps <= SIGNAL_DELAY_PS) {
             best = item;
             best_ps = distance_ps;
         }

@@ -182,7 +182,7 @@ static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
     fact->layer = fact->is_runtime ? NTK_LAYER_RUNTIME : NTK_LAYER_NONE;
     if (ntk_open_slot_decode(core, instruction, &open)) {
         fill_open(f, core, instruction->engine, &open, fact);
-    } else if (slot && trace->has_chip && trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
+    } else if (slot && trace->has_chip && ntk_vendor_slot_has_sync(trace->chip.generation)) {
         fill_vendor(core, slot, fact);
     }
     if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_slot - the few fields of a Trainium2 instruction slot whose meaning is known, for reading
+ * vendor_slot - the few fields of a Trainium2 instruction slot (waits and changes: of Trainium1 too) whose meaning is known, for reading
  * captures of real hardware. docs/formats/ntff.md has the table.
  */
 #ifndef NTK_PROFILER_ANALYSIS_VENDOR_SLOT_H
@@ -37,6 +37,13 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
 #define NTK_VENDOR_SIGNAL_ADD 0x15
 #define NTK_VENDOR_SIGNAL_WRITE 0x19
 #define NTK_VENDOR_SLOT_DMA_SEMAPHORE 13 /* DMA_DIRECT2D: incremented when the data is there */
+
+/* Trainium1 writes them the same way: in the one capture that is at hand every wait of the program ends with a
+ * change of the semaphore that it names, by the queue or engine that the NEFF names for it. */
+static inline bool ntk_vendor_slot_has_sync(unsigned generation)
+{
+    return generation == 2 || generation == NTK_VENDOR_SLOT_GENERATION;
+}
 
 /* MATMUL: columns of the moving tile; LDWEIGHTS, MATMUL: moves data only. */
 static inline uint64_t ntk_vendor_slot_moving(const uint8_t *slot)

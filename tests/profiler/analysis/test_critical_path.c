@@ -211,6 +211,30 @@ static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
     done(&h, &a);
 }
 
+/* A change long after the only instruction that signals it has another maker: the path waits, and does not
+ * invent 5 us of latency. */
+static void a_change_without_a_maker_is_waited_for(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 7000);
+    uint32_t signal = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    uint32_t wait = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 2, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, signal, 0, 100);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 100);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 2, 6000);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, wait, 6010, 7000);
+    ask(&h, &a);
+
+    assert_int_equal(a.path.step_count, 3);
+    expect_step(&a, 0, NTK_PATH_WAIT, 0, 6000);
+    expect_step(&a, 1, NTK_PATH_LATENCY, 6000, 6010);
+    expect_step(&a, 2, NTK_PATH_INSTRUCTION, 6010, 7000);
+    done(&h, &a);
+}
+
 static void an_execution_without_instructions_is_all_start(void **state)
 {
     struct hand_trace h;
@@ -231,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_change_that_came_early_is_not_on_the_path),
         cmocka_unit_test(long_and_overlapping_chains_come_to_an_end),
         cmocka_unit_test(a_barrier_of_the_runtime_is_left_where_it_was_opened),
+        cmocka_unit_test(a_change_without_a_maker_is_waited_for),
         cmocka_unit_test(an_execution_without_instructions_is_all_start),
     };
 
