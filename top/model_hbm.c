@@ -58,7 +58,7 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
             continue;
         }
         out->has_categories = true;
-        for (size_t i = 0; i < runtime->memory_count; i++) {
+        for (size_t i = 0; cores > 0 && i < runtime->memory_count; i++) {
             const struct ntk_memory_sample *row = &runtime->memory[i];
 
             if (row->location == NTK_MEMORY_DEVICE && row->category < NTK_TOP_HBM_CATEGORY_COUNT &&
@@ -76,6 +76,8 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
     if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
         out->has_used = true;
         out->used = stacks_sum(device, device->stack_used_bytes);
+        /* The driver's files may be older than what applications tell. */
+        out->used = out->used > out->told ? out->used : out->told;
     }
     if (device && device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
         out->has_capacity = true;

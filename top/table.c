@@ -167,6 +167,12 @@ static const char *text_of_time(double realtime_ns, char *buf)
     return buf;
 }
 
+/* What a cell held before it was a double; never more than fits. */
+static uint64_t whole(double value)
+{
+    return value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;
+}
+
 const char *ntk_top_table_cell_text(const struct ntk_top_column *column,
                                     const struct ntk_top_cell *cell, char buf[NTK_TOP_CELL_BYTES])
 {
@@ -194,21 +200,20 @@ const char *ntk_top_table_cell_text(const struct ntk_top_column *column,
         (void)ntk_top_format_percent_short(buf, 5, number);
         break;
     case NTK_TOP_AS_BYTES:
-        (void)ntk_top_format_bytes(buf, (struct ntk_top_bytes){ (uint64_t)value, true });
+        (void)ntk_top_format_bytes(buf, (struct ntk_top_bytes){ whole(value), true });
         break;
     case NTK_TOP_AS_BYTES_PER_SECOND: {
         char bytes[NTK_TOP_FORMAT_BYTES];
 
-        (void)snprintf(
-            buf, NTK_TOP_CELL_BYTES, "%s/s",
-            ntk_top_format_bytes(bytes, (struct ntk_top_bytes){ (uint64_t)value, true }));
+        (void)snprintf(buf, NTK_TOP_CELL_BYTES, "%s/s",
+                       ntk_top_format_bytes(bytes, (struct ntk_top_bytes){ whole(value), true }));
         break;
     }
     case NTK_TOP_AS_TERAFLOPS:
         (void)snprintf(buf, NTK_TOP_CELL_BYTES, "%.3fTF", value);
         break;
     case NTK_TOP_AS_DURATION:
-        (void)ntk_units_duration(buf, NTK_TOP_CELL_BYTES, (uint64_t)value);
+        (void)ntk_units_duration(buf, NTK_TOP_CELL_BYTES, whole(value));
         break;
     case NTK_TOP_AS_RATE:
         if (value < 99.95) {

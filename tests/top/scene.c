@@ -212,7 +212,7 @@ static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapsho
         devices[d].stack_count = machine->stack_count;
         for (uint32_t s = 0; s < machine->stack_count; s++) {
             devices[d].stack_capacity_bytes[s] = machine->stack_bytes;
-            devices[d].stack_used_bytes[s] = (d + 1) * 700 * MIB;
+            devices[d].stack_used_bytes[s] = (d + 1) * 700 * MIB + scene->phase * MIB;
         }
     }
 }

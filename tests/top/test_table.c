@@ -298,6 +298,7 @@ static void numbers_keep_to_their_columns(void **state)
         { NTK_TOP_AS_PERCENT, 0.04, "0.0%" },
         { NTK_TOP_AS_PERCENT, 99.96, "100%" },
         { NTK_TOP_AS_BYTES, 1536, "1.5KB" },
+        { NTK_TOP_AS_BYTES, 0x1p64, "16.0EB" },
         { NTK_TOP_AS_BYTES_PER_SECOND, 0, "0.0B/s" },
         { NTK_TOP_AS_TERAFLOPS, 10.004, "10.004TF" },
         { NTK_TOP_AS_DURATION, 4560000, "4.56ms" },

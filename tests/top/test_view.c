@@ -171,6 +171,10 @@ static void the_help_page_lists_every_key(void **state)
     ntk_top_model_act(model, NTK_TOP_ACTION_HELP, 0);
     scene_assert_screen(model, 24, 80, true, "help_80x24");
     scene_assert_screen(model, 8, 40, true, "help_40x8");
+    scene_assert_screen(model, 34, 160, true, "help_160x34"); /* sections stay whole */
+    ntk_top_model_act(model, NTK_TOP_ACTION_PAGE_DOWN, 0);
+    assert_true(model->with_help);
+    scene_assert_screen(model, 24, 80, true, "help_later_80x24");
     ntk_top_model_destroy(model);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tests/top/scene.h"
+#include "top/model_hbm.h"
 #include "top/view.h"
 #include "top/views.h"
 
@@ -325,6 +326,63 @@ static void a_click_selects_sorts_and_opens(void **state)
     ntk_top_model_destroy(model);
 }
 
+static void the_peak_of_a_device_is_the_most_seen(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = scene_model(&scene);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_HBM];
+    const uint64_t usual = 2 * UINT64_C(700) << 20; /* two stacks of the first device */
+    const struct ntk_top_row *row;
+
+    (void)state;
+    scene.phase = 100;
+    scene_update(model, &scene); /* seen while another view is open */
+    scene.phase = 0;
+    scene_update(model, &scene);
+    ntk_top_model_set_view(model, NTK_TOP_VIEW_HBM);
+    row = ntk_top_table_row_get(table, 0);
+    assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_USED)->value == (double)usual);
+    assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->value ==
+                (double)(usual + (UINT64_C(200) << 20)));
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2); /* of one application nobody kept it */
+    row = ntk_top_table_row_get(table, 0);
+    assert_false(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->present);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: what the device holds is the sum of its columns: nothing is counted twice or left out. */
+static void categories_of_memory_add_up(void **state)
+{
+    const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };
+
+    (void)state;
+    for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
+        for (int tab = 1; tab <= 2; tab++) {
+            struct ntk_top_model *model = open_view(scenes[s], NTK_TOP_VIEW_HBM);
+            const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_HBM];
+            double device_bytes = 0;
+
+            ntk_top_model_act(model, NTK_TOP_ACTION_TAB, tab);
+            assert_true(table->order.count > 0);
+            for (size_t i = 0; i < table->order.count; i++) {
+                const struct ntk_top_row *row = ntk_top_table_row_get(table, i);
+                double sum = ntk_top_table_cell_get(table, row, NTK_TOP_HBM_OTHER)->value;
+
+                device_bytes -= sum;
+                for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+                    sum +=
+                        ntk_top_table_cell_get(table, row, NTK_TOP_HBM_CATEGORY_COLUMN(c))->value;
+                }
+                assert_true(sum == ntk_top_table_cell_get(table, row, NTK_TOP_HBM_USED)->value);
+                device_bytes += sum;
+            }
+            /* ... and what applications tell is what the first screen says of them. */
+            assert_true(device_bytes == (double)model->memory.device_total.value);
+            ntk_top_model_destroy(model);
+        }
+    }
+}
+
 static void a_filter_is_typed_and_shown(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
@@ -371,7 +429,16 @@ static void columns_are_chosen_in_a_box(void **state)
 /* Method: every size, each view with rows and without; nothing may leave the frame or crash. */
 static void any_size_is_survived(void **state)
 {
-    const struct scene *scenes[] = { &scene_trn2_lnc2, &scene_no_device };
+    /* A report may say anything: half a logical core in a device. */
+    const struct scene odd = { .instance_type = "trn2.48xlarge",
+                               .core_version = "",
+                               .device_count = 3,
+                               .cores_per_device = 1,
+                               .lnc = 2,
+                               .runtime_count = 2,
+                               .cores_per_runtime = 1,
+                               .events = true };
+    const struct scene *scenes[] = { &scene_trn2_lnc2, &scene_no_device, &odd };
     uint32_t random = 4711;
 
     (void)state;
@@ -417,6 +484,8 @@ int main(void)
         cmocka_unit_test(the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back),
         cmocka_unit_test(the_log_is_bounded_and_not_stopped_by_freezing),
         cmocka_unit_test(a_click_selects_sorts_and_opens),
+        cmocka_unit_test(the_peak_of_a_device_is_the_most_seen),
+        cmocka_unit_test(categories_of_memory_add_up),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
         cmocka_unit_test(any_size_is_survived),
