@@ -58,8 +58,9 @@ struct ntk_page_options {
     const char *neff; /* NULL: none */
     uint64_t port;
     bool no_open;
+    const char *output; /* the page with its data as a file there; NULL: it is served */
 };
-/* Serves until SIGINT or SIGTERM. The exit code, with everything told. */
+/* Serves until SIGINT or SIGTERM, or writes. The exit code, with everything told. */
 int ntk_profile_page(const struct ntk_page_options *options);
 
 /* To the file, or to stdout with path NULL. 0, or 1 with the sentence printed. */

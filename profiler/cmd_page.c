@@ -10,6 +10,7 @@
 
 #include "profiler/cmd.h"
 #include "profiler/progress.h"
+#include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"
 
 static void show_progress(double share, void *ctx)
@@ -82,6 +83,14 @@ static int serve(const struct ntk_timeline *timeline, const struct ntk_page_opti
     return 0;
 }
 
+static int write_html(const struct ntk_timeline *timeline, const struct ntk_page_options *options)
+{
+    struct ntk_err err = { 0 };
+    int ret = ntk_timeline_html_write(timeline, base_name(options->session), options->output, &err);
+
+    return ret < 0 ? ntk_profile_fail(&err) : 0;
+}
+
 int ntk_profile_page(const struct ntk_page_options *options)
 {
     struct ntk_profile profile = { 0 };
@@ -98,7 +107,11 @@ int ntk_profile_page(const struct ntk_page_options *options)
     ntk_progress_begin(&progress, "building the timeline");
     int ret = ntk_timeline_create(&source, 1, show_progress, &progress, &timeline, &err);
     ntk_progress_end(&progress);
-    code = ret < 0 ? ntk_profile_fail(&err) : serve(timeline, options);
+    if (ret < 0) {
+        code = ntk_profile_fail(&err);
+    } else {
+        code = options->output ? write_html(timeline, options) : serve(timeline, options);
+    }
     ntk_timeline_destroy(timeline);
     code = code ? code : profile.is_incomplete;
     ntk_profile_close(&profile);

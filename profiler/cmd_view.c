@@ -12,6 +12,8 @@
 #include "profiler/timeline/timeline_serve.h"
 #include "shared/base/opt.h"
 
+#define HTML_PATH "ntff.html"
+
 static const char *arg_neff;
 static const char *arg_session;
 static const char *arg_folder;
@@ -33,7 +35,7 @@ static const struct ntk_opt options[] = {
       "the NEFF that was captured: adds what only it knows" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
       "page (default on a terminal), summary-text (default elsewhere), summary-json, json, csv, "
-      "sqlite, parquet, perfetto or chrome" },
+      "sqlite, parquet, perfetto, chrome or html" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
@@ -192,6 +194,16 @@ int ntk_cmd_view(int argc, char **argv)
             .neff = arg_neff,
             .port = arg_port == UINT64_MAX ? NTK_TIMELINE_PORT : arg_port,
             .no_open = arg_no_open });
+    }
+    if (strcmp(arg_format, "html") == 0) {
+        code = ntk_profile_page(
+            &(struct ntk_page_options){ .session = arg_session,
+                                        .neff = arg_neff,
+                                        .output = arg_output ? arg_output : HTML_PATH });
+        if (!arg_output && code == 0) {
+            printf("neuron-profile: wrote %s\n", HTML_PATH);
+        }
+        return code;
     }
     format = ntk_export_format_find(arg_format);
     if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {

@@ -1,0 +1,212 @@
+// Where the data comes from in a file that stands for itself: what neuron-profile wrote into it. Takes the place of
+// source.js there. What is in the file: answers (JSON); all slices in one tile, where they are not too many, and for
+// short captures everything that is known of each; tiles of the upper levels for the rows that are not in it.
+
+import { decode } from './tiles.js';
+
+const HIT_BUCKETS = 512;
+const HITS_MAX = 1000;
+
+async function unpack(id) {
+  const text = atob(document.getElementById(id).textContent);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
+}
+
+const unpackJson = async (id) => JSON.parse(new TextDecoder().decode(await unpack(id)));
+
+const made = new Map();
+const once = (name, make) => made.get(name) ?? made.set(name, make()).get(name);
+const answers = () => once('answers', () => unpackJson('data-answers'));
+const details = () => once('details', async () => (document.getElementById('data-details') ? unpackJson('data-details') : null));
+
+// From "level/tile" to the bytes of a tile.
+const tiles = () => once('tiles', async () => {
+  const found = new Map();
+  for (const element of document.querySelectorAll('[data-tile]')) found.set(element.dataset.tile, await unpack(element.id));
+  return found;
+});
+
+function absent(what) {
+  return new Error(`${what} is not in this file; neuron-profile view has it`);
+}
+
+const whole = () => once('whole', async () => (document.getElementById('data-whole') ? unpack('data-whole') : null));
+
+// All slices by track, or null where the file has not all.
+const slices = () => once('slices', async () => {
+  const tile = await whole();
+  return tile && decode(tile);
+});
+
+async function allSlices(what) {
+  const tracks = await slices();
+  if (!tracks) throw absent(what);
+  return tracks;
+}
+
+function* each(found) {
+  for (let i = 0; i < found.count; i++) {
+    yield {
+      start: found.times[4 * i], end: found.times[4 * i + 1], slice: found.words[8 * i + 4], value: found.words[8 * i + 5],
+      what: found.halves[16 * i + 12], lane: found.octets[32 * i + 26], isWait: found.octets[32 * i + 27] === 1,
+    };
+  }
+}
+
+// A tile of a level that the file has not: its coarser one at the finer scale, which shows no more than that.
+function stretch(buffer, levels, tile) {
+  const view = new DataView(buffer);
+  const sections = [];
+  let at = 24;
+  for (let left = view.getUint32(16, true); left > 0; left--) {
+    const form = view.getUint32(at + 4, true);
+    const count = view.getUint32(at + 8, true);
+    const bytes = count * (form === 2 ? 32 : 16);
+    if (form === 2) {
+      sections.push(buffer.slice(at, at + 16 + bytes));
+    } else {
+      const entries = [];
+      for (let i = 0; i < count; i++) {
+        const entry = at + 16 + i * 16;
+        const first = view.getUint16(entry, true) * 2 ** levels - (tile % 2 ** levels) * 1024;
+        for (let b = Math.max(0, first); b < Math.min(1024, first + 2 ** levels); b++) {
+          const copy = new DataView(buffer.slice(entry, entry + 16));
+          copy.setUint16(0, b, true);
+          copy.setUint32(4, 0, true);
+          entries.push(copy.buffer);
+        }
+      }
+      const head = new DataView(buffer.slice(at, at + 16));
+      head.setUint32(8, entries.length, true);
+      sections.push(head.buffer, ...entries);
+    }
+    at += 16 + bytes;
+  }
+  return new Blob([buffer.slice(0, 24), ...sections]).arrayBuffer();
+}
+
+// Two tiles of the same place as one.
+async function joined(a, b) {
+  const head = new DataView(a.slice(0, 24));
+  head.setUint32(16, new DataView(a).getUint32(16, true) + new DataView(b).getUint32(16, true), true);
+  return new Blob([head.buffer, a.slice(24), b.slice(24)]).arrayBuffer();
+}
+
+async function tileOf(level, tile) {
+  const { meta } = await answers();
+  const all = await whole();
+  if (all && level === meta.level_top) {
+    const rest = (await tiles()).get(`${level}/0`);
+    return rest ? joined(all, rest) : all;
+  }
+  const found = await tiles();
+  for (let up = level; up <= meta.level_top; up++) {
+    const coarser = found.get(`${up}/${Math.floor(tile / 2 ** (up - level))}`);
+    if (coarser) return up === level ? coarser : stretch(coarser, up - level, tile);
+  }
+  throw absent('This tile');
+}
+
+async function sliceOf(track, slice) {
+  const full = (await details())?.slices[track]?.[slice];
+  if (full) return full;
+  const { meta } = await answers();
+  for (const one of each((await allSlices('What is known of a slice')).get(track))) {
+    if (one.slice !== slice) continue;
+    const { start, end, what, lane } = one;
+    return {
+      track, slice, start, end, what, lane, name: meta.whats[what].name,
+      groups: [{ title: 'Timing', rows: [{ name: 'Start', unit: 'ps', value: start + meta.begin }, { name: 'End', unit: 'ps', value: end + meta.begin },
+        { name: 'Duration', unit: 'ps', value: end - start }] }],
+    };
+  }
+  throw new Error(`track ${track} has no slice ${slice}`);
+}
+
+// As the server counts: overlaps once per lane where lanes are engines, waiting not at all.
+function statsOf(found, track, from, to) {
+  const isQueue = track.kind === 'queue';
+  const lanes = isQueue ? Math.max(1, track.engines?.length ?? 1) : 1;
+  const whats = new Map();
+  const lastEnd = new Array(256).fill(-Infinity);
+  let busy = 0;
+  let count = 0;
+  let bytes = 0;
+  for (const one of each(found)) {
+    if (one.end < from || one.start >= to || (one.end === from && one.start < from)) continue;
+    const start = Math.max(one.start, from);
+    const end = Math.min(one.end, to);
+    const whole = one.end - one.start;
+    const moved = isQueue ? one.value * (whole > 0 ? (end - start) / whole : 1) : 0;
+    const sum = whats.get(one.what) ?? { what: one.what, count: 0, sum: 0, longest: 0, bytes: 0 };
+    whats.set(one.what, { what: one.what, count: sum.count + 1, sum: sum.sum + end - start, longest: Math.max(sum.longest, whole), bytes: sum.bytes + moved });
+    count++;
+    bytes += moved;
+    const lane = isQueue ? one.lane : 0;
+    if (!one.isWait && end > lastEnd[lane]) {
+      busy += end - Math.max(start, lastEnd[lane]);
+      lastEnd[lane] = end;
+    }
+  }
+  const plain = ({ bytes: b, ...rest }) => (isQueue ? { ...rest, bytes: b } : rest);
+  return { count, busy: to > from ? busy / ((to - from) * lanes) : 0, ...(isQueue ? { bytes } : {}),
+    whats: [...whats.values()].sort((a, b) => a.what - b.what).map(plain) };
+}
+
+async function statsIn(from, to) {
+  const { meta } = await answers();
+  const found = await allSlices('Statistics of a range');
+  const tracks = [];
+  for (const [t, section] of found) {
+    if (meta.tracks[t].kind !== 'engine' && meta.tracks[t].kind !== 'queue') continue;
+    const stats = statsOf(section, meta.tracks[t], from, to);
+    if (stats.count) tracks.push({ track: t, ...stats });
+  }
+  return { from, to, tracks };
+}
+
+async function hitsOf(whats, from, isBack) {
+  const { meta } = await answers();
+  const wanted = new Set(whats);
+  const counts = new Array(HIT_BUCKETS).fill(0);
+  const hits = [];
+  for (const [track, section] of await allSlices('Search')) {
+    for (const one of each(section)) {
+      if (!wanted.has(one.what)) continue;
+      counts[Math.min(HIT_BUCKETS - 1, Math.floor((one.start / meta.span) * HIT_BUCKETS))]++;
+      if (isBack ? one.start < from : one.start >= from) hits.push({ track, slice: one.slice, start: one.start, end: one.end, what: one.what, lane: one.lane });
+    }
+  }
+  hits.sort((a, b) => a.start - b.start || a.track - b.track || a.slice - b.slice);
+  return { counts, total: counts.reduce((sum, n) => sum + n, 0), hits: isBack ? hits.slice(-HITS_MAX) : hits.slice(0, HITS_MAX) };
+}
+
+export const server = {
+  meta: async () => (await answers()).meta,
+  tiles: tileOf,
+  slice: sliceOf,
+  stats: (from, to) => statsIn(Math.floor(from), Math.ceil(to)),
+  hits: (whats, from, isBack) => hitsOf(whats, Math.floor(from), isBack),
+  analysis: async (source, name) => {
+    const { value, absent: why } = (await answers()).analyses[source][name] ?? {};
+    if (value === undefined) throw new Error(why ?? `${name} is none of an analysis`);
+    return value;
+  },
+  flows: async (track, slice) => {
+    const found = (await details())?.flows[track]?.[slice];
+    if (!found) throw absent('Who let a slice go');
+    return found;
+  },
+  path: async (source, from, to) => {
+    const whole = (await answers()).paths[source];
+    return whole && { ...whole, steps: whole.steps.filter((step) => step.end > from && step.start < to) };
+  },
+  flame: async (source, from, to) => {
+    const { meta, flames } = await answers();
+    if (from > 0 || to < meta.span) throw absent('Time of a range by layer');
+    return flames[source];
+  },
+  summary: async (source) => (await answers()).summaries[source],
+};

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline_html - modules become data: addresses that an import map names, since a file from a disk may
+ * import no other; data is deflated and written as base64 into scripts that are not run.
+ */
+#include "profiler/timeline/timeline_html.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "profiler/output/export_to.h"
+#include "profiler/output/output.h"
+#include "profiler/output/sink.h"
+#include "profiler/timeline/page/page_files.h"
+#include "profiler/timeline/timeline_answer.h"
+#include "profiler/timeline/timeline_insight.h"
+#include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/timeline/timeline_tile.h"
+#include "shared/base/str.h"
+
+/* Where modules ask each other for something in the files, and in the one file. */
+#define IMPORT_BEFORE "from './"
+#define IMPORT_AFTER "from 'page/"
+
+struct writer {
+    struct ntk_sink *sink;
+    const struct ntk_timeline *timeline;
+    struct ntk_analyses **analyses; /* of each source */
+};
+
+/* ---- pieces ---------------------------------------------------------------------------------------- */
+
+static int put_base64(struct writer *w, const void *data, size_t bytes_count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < bytes_count; i += 3) {
+        size_t left = bytes_count - i;
+        unsigned word = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0U) |
+                        (left > 2 ? bytes[i + 2] : 0U);
+        char text[4] = { digits[word >> 18], digits[word >> 12 & 63],
+                         left > 1 ? digits[word >> 6 & 63] : '=',
+                         left > 2 ? digits[word & 63] : '=' };
+        ntk_buf_add(&w->sink->buf, text, sizeof text);
+        int ret = ntk_sink_step(w->sink);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+/* <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script>; empties them. */
+static int put_data(struct writer *w, const char *attributes, struct ntk_buf *data)
+{
+    uLongf packed_bytes = compressBound(data->bytes_count);
+    unsigned char *packed = malloc(packed_bytes);
+    int ret = packed && ntk_buf_ok(data) ? 0 : -ENOMEM;
+
+    if (ret == 0 && compress2(packed, &packed_bytes, (const Bytef *)ntk_buf_text_get(data),
+                              data->bytes_count, Z_BEST_COMPRESSION) != Z_OK) {
+        ret = -ENOMEM;
+    }
+    if (ret == 0) {
+        ntk_buf_add_format(&w->sink->buf, "<script type=\"text/plain\" %s>", attributes);
+        ret = put_base64(w, packed, packed_bytes);
+        ntk_buf_add_text(&w->sink->buf, "</script>\n");
+    }
+    free(packed);
+    ntk_buf_reset(data);
+    return ret;
+}
+
+static const struct ntk_http_file *file_get(const char *name)
+{
+    for (const struct ntk_http_file *file = ntk_timeline_page_files; file->name; file++) {
+        if (strcmp(file->name, name) == 0) {
+            return file;
+        }
+    }
+    return NULL;
+}
+
+/* A module with its imports under the names of the map. */
+static void put_module(const struct ntk_http_file *file, struct ntk_buf *out)
+{
+    const char *at = (const char *)file->bytes;
+    const char *end = at + file->bytes_count;
+    const char *found;
+
+    while ((found = memmem(at, (size_t)(end - at), IMPORT_BEFORE, strlen(IMPORT_BEFORE)))) {
+        ntk_buf_add(out, at, (size_t)(found - at));
+        ntk_buf_add_text(out, IMPORT_AFTER);
+        at = found + strlen(IMPORT_BEFORE);
+    }
+    ntk_buf_add(out, at, (size_t)(end - at));
+}
+
+static int put_import_map(struct writer *w)
+{
+    struct ntk_buf module = { 0 };
+    const char *separator = "";
+    int ret = 0;
+
+    ntk_buf_add_text(&w->sink->buf, "<script type=\"importmap\">{\"imports\":{");
+    for (const struct ntk_http_file *file = ntk_timeline_page_files; file->name && ret == 0;
+         file++) {
+        const struct ntk_http_file *from =
+            strcmp(file->name, "source.js") == 0 ? file_get("embedded.js") : file;
+        if (!ntk_str_ends_with(file->name, ".js") || strcmp(file->name, "embedded.js") == 0) {
+            continue;
+        }
+        ntk_buf_reset(&module);
+        put_module(from, &module);
+        ntk_buf_add_format(&w->sink->buf, "%s\"page/%s\":\"data:text/javascript;base64,", separator,
+                           file->name);
+        ret = ntk_buf_ok(&module) ? put_base64(w, module.bytes, module.bytes_count) : -ENOMEM;
+        ntk_buf_add_char(&w->sink->buf, '"');
+        separator = ",\n";
+    }
+    ntk_buf_add_text(&w->sink->buf, "}}</script>\n");
+    ntk_buf_fini(&module);
+    return ret;
+}
+
+static int put_style(struct writer *w)
+{
+    const struct ntk_http_file *file = file_get("style.css");
+
+    ntk_buf_add_text(&w->sink->buf, "<style>\n");
+    ntk_buf_add(&w->sink->buf, file->bytes, file->bytes_count);
+    ntk_buf_add_text(&w->sink->buf, "</style>");
+    return ntk_sink_step(w->sink);
+}
+
+static int put_icon(struct writer *w)
+{
+    const struct ntk_http_file *file = file_get("icon.svg");
+
+    ntk_buf_add_text(&w->sink->buf, "\"data:image/svg+xml;base64,");
+    int ret = put_base64(w, file->bytes, file->bytes_count);
+    ntk_buf_add_char(&w->sink->buf, '"');
+    return ret;
+}
+
+/* ---- data ------------------------------------------------------------------------------------------ */
+
+/* A value of the object that is open, made by a function that appends to a buffer. */
+static void put_member(struct ntk_buf *out, const char *separator, const char *key)
+{
+    ntk_buf_add_text(out, separator);
+    ntk_json_add_quoted(out, key);
+    ntk_buf_add_char(out, ':');
+}
+
+static int put_analyses(const struct ntk_analyses *analyses, struct ntk_buf *out)
+{
+    const char *separator = "";
+
+    ntk_buf_add_char(out, '{');
+    for (size_t i = 0; i < ntk_analyses_count(); i++) {
+        const struct ntk_analysis_info *info = ntk_analyses_info(i);
+        struct ntk_buf value = { 0 };
+        struct ntk_json json;
+        ntk_json_init(&json, &value, false);
+        int ret = ntk_analyses_put(analyses, i, NULL, &json);
+        put_member(out, separator, info->name);
+        if (ret == -ENODATA) {
+            ntk_buf_add_text(out, "{\"absent\":");
+            ntk_json_add_quoted(out, info->absent);
+        } else {
+            ntk_buf_add_text(out, "{\"value\":");
+            ntk_buf_add(out, ntk_buf_text_get(&value), value.bytes_count);
+        }
+        ntk_buf_add_char(out, '}');
+        out->failed |= !ntk_buf_ok(&value);
+        ntk_buf_fini(&value);
+        if (ret < 0 && ret != -ENODATA) {
+            return ret;
+        }
+        separator = ",";
+    }
+    ntk_buf_add_char(out, '}');
+    return 0;
+}
+
+static int put_summary(const struct ntk_timeline_source *source, struct ntk_buf *out)
+{
+    struct ntk_summary summary = { 0 };
+    int ret = ntk_analysis_summary(source->trace, &summary);
+
+    if (ret == 0) {
+        ntk_output_summary_json(&summary, source->name, out);
+        ntk_summary_fini(&summary);
+    }
+    return ret;
+}
+
+static int put_answers(struct writer *w, const char *title, struct ntk_buf *out)
+{
+    const struct ntk_timeline *timeline = w->timeline;
+    int64_t span_ps = timeline->end_ps - timeline->begin_ps;
+    static const char *const keys[] = { "summaries", "analyses", "paths", "flames" };
+    int ret = 0;
+
+    put_member(out, "{", "meta");
+    ntk_timeline_put_meta(timeline, title, out);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        put_member(out, ",", keys[k]);
+        for (size_t s = 0; s < timeline->source_count && ret == 0; s++) {
+            ntk_buf_add_char(out, s ? ',' : '[');
+            switch (k) {
+            case 0:
+                ret = put_summary(&timeline->sources[s], out);
+                break;
+            case 1:
+                ret = put_analyses(w->analyses[s], out);
+                break;
+            case 2:
+                ntk_timeline_put_path(timeline, s, w->analyses[s], 0, span_ps, out);
+                break;
+            default:
+                ntk_timeline_put_flame(timeline, s, w->analyses[s], 0, span_ps, out);
+                break;
+            }
+        }
+        ntk_buf_add_char(out, ']');
+    }
+    ntk_buf_add_char(out, '}');
+    return ret;
+}
+
+/* {"slices": [[...]], "flows": [[...]]}: by track, then by slice; null where nothing is known. */
+static void put_details(struct writer *w, struct ntk_buf *out)
+{
+    const struct ntk_timeline *timeline = w->timeline;
+
+    for (int is_flow = 0; is_flow < 2; is_flow++) {
+        put_member(out, is_flow ? "," : "{", is_flow ? "flows" : "slices");
+        for (size_t t = 0; t < timeline->tracks.count; t++) {
+            const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, t);
+            ntk_buf_add_text(out, t ? ",[" : "[[");
+            for (size_t i = 0; i < track->slice_count; i++) {
+                struct ntk_err err = { 0 };
+                size_t before;
+                ntk_buf_add_text(out, i ? "," : "");
+                before = out->bytes_count;
+                int ret = is_flow
+                              ? ntk_timeline_put_flows(
+                                    timeline, w->analyses[ntk_timeline_source_of(timeline, track)],
+                                    t, i, out, &err)
+                              : ntk_timeline_put_slice(timeline, t, i, out, &err);
+                if (ret < 0) {
+                    out->bytes_count = before;
+                    ntk_buf_add_text(out, "null");
+                }
+            }
+            ntk_buf_add_char(out, ']');
+        }
+        ntk_buf_add_text(out, timeline->tracks.count ? "]" : "[]");
+    }
+    ntk_buf_add_char(out, '}');
+}
+
+/* Tiles of the upper levels, of the tracks that the tile with all slices does not have. */
+static int put_tiles(struct writer *w, bool has_whole, struct ntk_buf *out)
+{
+    const struct ntk_timeline *timeline = w->timeline;
+    unsigned top = ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps);
+    uint32_t *tracks = malloc((timeline->tracks.count + 1) * sizeof *tracks);
+    size_t count = 0;
+    int ret = tracks ? 0 : -ENOMEM;
+
+    for (size_t t = 0; tracks && t < timeline->tracks.count; t++) {
+        if (!has_whole || ntk_timeline_track_get(timeline, t)->slice_count == 0) {
+            tracks[count++] = (uint32_t)t;
+        }
+    }
+    for (unsigned n = 0; n < NTK_TIMELINE_HTML_LEVELS && n <= top && count && ret == 0; n++) {
+        for (uint64_t tile = 0; tile < (uint64_t)1 << n && ret == 0; tile++) {
+            struct ntk_err err = { 0 };
+            char attributes[96];
+            if (ntk_timeline_tile_put(timeline, top - n, tile, tracks, count, out, &err) < 0) {
+                ntk_buf_reset(out); /* behind the end */
+                continue;
+            }
+            (void)snprintf(attributes, sizeof attributes,
+                           "id=\"data-tile-%u-%llu\" data-tile=\"%u/%llu\"", top - n,
+                           (unsigned long long)tile, top - n, (unsigned long long)tile);
+            ret = put_data(w, attributes, out);
+        }
+    }
+    free(tracks);
+    return ret;
+}
+
+static int put_all_data(struct writer *w, const char *title)
+{
+    struct ntk_buf data = { 0 };
+    bool has_whole = w->timeline->slice_count <= NTK_TIMELINE_HTML_SLICES_MAX;
+    int ret = put_answers(w, title, &data);
+
+    if (ret == 0) {
+        ret = put_data(w, "id=\"data-answers\"", &data);
+    }
+    if (ret == 0 && has_whole) {
+        ntk_timeline_tile_put_all(w->timeline, &data);
+        ret = put_data(w, "id=\"data-whole\"", &data);
+    }
+    if (ret == 0 && w->timeline->slice_count <= NTK_TIMELINE_HTML_DETAILS_MAX) {
+        put_details(w, &data);
+        ret = put_data(w, "id=\"data-details\"", &data);
+    }
+    if (ret == 0) {
+        ret = put_tiles(w, has_whole, &data);
+    }
+    ntk_buf_fini(&data);
+    return ret;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------- */
+
+enum piece { PIECE_ICON, PIECE_STYLE, PIECE_SCRIPT };
+
+/* What index.html asks a server for, and what stands there instead. */
+static const struct {
+    const char *text;
+    enum piece piece;
+    const char *before, *after;
+} pieces[] = {
+    { "<link rel=\"icon\" href=\"icon.svg\" type=\"image/svg+xml\">", PIECE_ICON,
+      "<link rel=\"icon\" type=\"image/svg+xml\" href=", ">" },
+    { "<link rel=\"stylesheet\" href=\"style.css\">", PIECE_STYLE, "", "" },
+    { "<script type=\"module\" src=\"main.js\"></script>", PIECE_SCRIPT, "",
+      "<script type=\"module\">import 'page/main.js';</script>" },
+    { "\"icon.svg\"", PIECE_ICON, "", "" },
+};
+
+static int put_piece(struct writer *w, size_t index, const char *title)
+{
+    int ret = 0;
+
+    ntk_buf_add_text(&w->sink->buf, pieces[index].before);
+    switch (pieces[index].piece) {
+    case PIECE_ICON:
+        ret = put_icon(w);
+        break;
+    case PIECE_STYLE:
+        ret = put_style(w);
+        break;
+    case PIECE_SCRIPT:
+        ret = put_all_data(w, title);
+        ret = ret == 0 ? put_import_map(w) : ret;
+        break;
+    }
+    ntk_buf_add_text(&w->sink->buf, pieces[index].after);
+    return ret;
+}
+
+static int put_page(struct writer *w, const char *title)
+{
+    const struct ntk_http_file *file = file_get("index.html");
+    const char *at = (const char *)file->bytes;
+    const char *end = at + file->bytes_count;
+    int ret = 0;
+
+    while (ret == 0) {
+        const char *next = NULL;
+        size_t which = 0;
+        for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+            const char *found =
+                memmem(at, (size_t)(end - at), pieces[p].text, strlen(pieces[p].text));
+            if (found && (!next || found < next)) {
+                next = found;
+                which = p;
+            }
+        }
+        if (!next) {
+            break;
+        }
+        ntk_buf_add(&w->sink->buf, at, (size_t)(next - at));
+        ret = put_piece(w, which, title);
+        at = next + strlen(pieces[which].text);
+    }
+    ntk_buf_add(&w->sink->buf, at, (size_t)(end - at));
+    return ret;
+}
+
+int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *title,
+                            const char *path, struct ntk_err *err)
+{
+    struct ntk_sink sink;
+    struct writer w = { .sink = &sink, .timeline = timeline };
+    int ret = ntk_sink_open(&sink, path, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    w.analyses = calloc(timeline->source_count, sizeof(struct ntk_analyses *));
+    ret = w.analyses ? 0 : -ENOMEM;
+    for (size_t s = 0; s < timeline->source_count && ret == 0; s++) {
+        ret = ntk_analyses_create(timeline->sources[s].trace, &w.analyses[s]);
+    }
+    if (ret == 0) {
+        ret = put_page(&w, title);
+    }
+    for (size_t s = 0; w.analyses && s < timeline->source_count; s++) {
+        ntk_analyses_destroy(w.analyses[s]);
+    }
+    free(w.analyses);
+    return ntk_export_finish(&sink, ret, err);
+}

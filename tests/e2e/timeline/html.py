@@ -1,0 +1,146 @@
+"""Looks at the page that stands for itself: html.py BROWSER PROFILE_FOLDER FILE.html LONG.html ADDRESS.
+
+ADDRESS is the page of the same capture as a server gives it: both must answer the same.
+"""
+import json
+import os
+import sys
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'page'))
+from browser import Browser  # noqa: E402
+
+
+class Watched(Browser):
+    """A browser that notes what it asks for."""
+
+    def __init__(self, *args):
+        self.asked = []
+        super().__init__(*args)
+
+    def _listen(self, message):
+        if message.get('method') == 'Network.requestWillBeSent':
+            self.asked.append(message['params']['request']['url'])
+        super()._listen(message)
+
+
+def served(address, path, **parameters):
+    query = '?' + urllib.parse.urlencode(parameters) if parameters else ''
+    try:
+        with urllib.request.urlopen(f'{address}api/v1/{path}{query}', timeout=60) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        return {'error': error.read().decode().strip()}
+
+
+def difference(a, b, at=''):
+    """Where two answers differ, '' where they do not; numbers that are sums may in their last digits."""
+    if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+        return next(filter(None, (difference(a[k], b[k], f'{at}.{k}') for k in a)), '')
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return next(filter(None, (difference(x, y, f'{at}[{i}]') for i, (x, y) in enumerate(zip(a, b)))), '')
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and abs(a - b) <= 1e-9 * max(abs(a), abs(b)):
+        return ''
+    return '' if a == b else f'{at}: {json.dumps(a)[:300]}, served {json.dumps(b)[:300]}'
+
+
+class Page:
+    def __init__(self, browser, path):
+        self.browser = browser
+        browser.call('Page.navigate', url='file://' + os.path.abspath(path))
+        browser.wait_for("document.documentElement?.dataset.state === 'complete'")
+
+    def ask(self, call):
+        return self.browser.evaluate(f"(async () => {{ const {{ server }} = await import('page/source.js'); "
+                                     f"try {{ return await server.{call}; }} catch (error) {{ return {{ error: error.message }}; }} }})()")
+
+    def picture(self, name):
+        folder = os.environ.get('NTK_SCREENSHOTS')
+        if folder:
+            self.browser.screenshot(os.path.join(folder, f'html-{name}.png'), whole=False)
+
+
+def check_answers(page, address):
+    meta = page.ask('meta()')
+    theirs = served(address, 'meta')
+    assert meta['tracks'] == theirs['tracks'] and meta['whats'] == theirs['whats'], 'other rows than those served'
+    span = meta['span']
+    same = [('summary(0)', 'summary', {'source': 0}), (f'flame(0, 0, {span})', 'flame', {'source': 0, 'from': 0, 'to': span}),
+            (f'path(0, 0, {span})', 'path', {'source': 0, 'from': 0, 'to': span})]
+    for name in ('engines', 'idle', 'critical-path', 'dma', 'roofline', 'layers', 'memory', 'advice'):
+        same.append((f"analysis(0, '{name}')", 'analysis', {'source': 0, 'name': name}))
+    for begin, end in ((0, span), (span // 3, span // 2), (span // 2, span // 2 + 1000)):
+        same.append((f'stats({begin}, {end})', 'stats', {'from': begin, 'to': end}))
+    whats = [w for w, what in enumerate(meta['whats']) if 'MATMUL' in what['name'] or what['family'] == 'dma']
+    for begin, back in ((0, 0), (span // 2, 0), (span // 2, 1)):
+        same.append((f"hits({whats}, {begin}, {'true' if back else 'false'})", 'hits',
+                     {'whats': ','.join(map(str, whats)), 'from': begin, 'back': back}))
+    for track, about in enumerate(meta['tracks']):
+        for index in {0, about['slices'] // 2, about['slices'] - 1}:
+            if about['slices']:
+                same.append((f'slice({track}, {index})', 'slice', {'track': track, 'slice': index}))
+    known = 0
+    for call, path, parameters in same:
+        ours, wanted = page.ask(call), served(address, path, **parameters)
+        if 'error' in (wanted or {}) and path == 'analysis':
+            assert ours['error'], f'{call} is known here only'
+            continue
+        found = difference(ours, wanted)
+        assert not found, f'{call}{found}'
+        known += 1
+    assert known > 20, f'{known} answers compared'
+    engine = next(t for t, track in enumerate(meta['tracks']) if track['kind'] == 'engine')
+    found = difference(page.ask(f'flows({engine}, 0)'), served(address, 'flows', track=engine, slice=0))
+    assert not found, f'flows{found}'
+    return meta
+
+
+def check_hands(page):
+    """Search and the way to the first hit, as a person goes it."""
+    browser = page.browser
+    browser.evaluate("document.querySelector('#canvas').focus()")
+    browser.key('/')
+    browser.call('Input.insertText', text='^matmul$')
+    browser.wait_for("/hits$/.test(document.querySelector('#found').textContent)")
+    browser.key('Enter')
+    browser.wait_for("(async () => (await import('page/state.js')).state.selected !== null)()")
+    browser.wait_for("document.querySelector('#panel-box h2')?.textContent === 'MATMUL'")
+    browser.wait_for("document.documentElement.dataset.state === 'complete'")
+
+
+def main():
+    program, folder, path, long_path, address = sys.argv[1:]
+    browser = Watched(program, folder)
+    try:
+        browser.size(1440, 900)
+        browser.scheme('light')
+        page = Page(browser, path)
+        page.picture('page')
+        labels = browser.evaluate("[...document.querySelectorAll('#labels .track .name')].map((e) => e.textContent)")
+        for name in ('Tensor', 'Scalar', 'Vector', 'GpSimd', 'Sync', 'DMA throughput'):
+            assert name in labels, f'no row {name}: {labels}'
+        check_answers(page, address)
+        check_hands(page)
+        page.picture('search')
+
+        page = Page(browser, long_path)
+        page.picture('long')
+        meta = page.ask('meta()')
+        assert meta['slices'] > 400000, 'that was to be a long one'
+        assert 'not in this file' in page.ask(f"stats(0, {meta['span']})")['error'], 'statistics of what is not there'
+        # Deeper than the file goes: still a picture, and no waiting for more.
+        browser.evaluate("(async () => { const { show, state } = await import('page/state.js'); show(state.meta.span / 2, state.meta.span / 1e6 / state.width); })()")
+        browser.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+        browser.wait_for("document.documentElement.dataset.state === 'complete'")
+        page.picture('long-deep')
+        outside = [url for url in browser.asked if not url.startswith(('file://', 'data:', 'blob:', 'about:'))]
+        files = {url for url in browser.asked if url.startswith('file://')}
+        assert not outside, f'asks for {outside}'
+        assert len(files) == 2, f'other files than the two pages: {files}'
+        assert not browser.said, f'the page complains: {browser.said}'
+    finally:
+        browser.close()
+
+
+main()

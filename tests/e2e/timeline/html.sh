@@ -1,0 +1,40 @@
+#!/bin/bash
+# html - view --output-format html: a real browser opens the one file from a disk, shows what the served page shows, and
+# asks for nothing else. Pictures go to $NTK_SCREENSHOTS where that is set.
+. "$(dirname "$0")/../lib.sh"
+browser=
+for name in chromium-headless-shell chromium; do
+    browser=${browser:-$(command -v "$name" || true)}
+done
+[ -n "$browser" ] || exit 77
+needs python3
+
+address_is_there() { grep -q '^View profile at ' view.log && echo yes; }
+neuron-packager example attention -o attention.neff
+neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
+neuron-packager example memcpy -o long.neff -s 4096 -r 3500 >/dev/null
+neuron-profile capture -n long.neff -s long.ntff >/dev/null
+mkdir mail
+neuron-profile view -s attention.ntff -n attention.neff --output-format html --output-file mail/a.html >out
+[ ! -s out ] || fail "html says something: $(cat out)"
+neuron-profile view -s attention.ntff -n attention.neff --output-format html --output-file - | cmp -s - mail/a.html ||
+    fail "the same capture gives other bytes"
+neuron-profile view -s long.ntff -n long.neff --output-format html --output-file mail/long.html
+[ "$(stat -c %s mail/long.html)" -lt 8000000 ] || fail "too large for a mail: $(ls -l mail/long.html)"
+code=0
+neuron-profile view -s attention.ntff --output-format html --output-file nowhere/a.html 2>err || code=$?
+[ $code = 1 ] && grep -q 'cannot write nowhere/a.html: No such file or directory' err || fail "code $code: $(cat err)"
+(
+    trap '' XFSZ
+    ulimit -f 8
+    ! neuron-profile view -s attention.ntff --output-format html --output-file mail/full.html 2>err
+    grep -q 'cannot write mail/full.html: File too large' err || fail "a full disk: $(cat err)"
+) || exit 1
+[ "$(ls mail)" = $'a.html\nlong.html' ] || fail "a failed export leaves something: $(ls mail)"
+
+neuron-profile view -s attention.ntff -n attention.neff --port 0 --no-open >view.log &
+view=$!
+pids+=("$view")
+wait_for address_is_there
+address=$(sed -n 's/^View profile at //p' view.log)
+python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/html.py" "$browser" "$scratch/profile" mail/a.html mail/long.html "$address" || fail "see above"
