@@ -52,10 +52,14 @@ int ntk_profile_folder(const struct ntk_folder_options *options);
 /* All captures of one NEFF there, side by side; formats summary-text and summary-json. */
 int ntk_profile_ranks(const struct ntk_folder_options *options, const char *neff_path);
 
-/* The timeline page of a capture. */
+/* The timeline page of a capture, or of all there is in a folder. */
 struct ntk_page_options {
-    const char *session;
-    const char *neff; /* NULL: none */
+    const char *session; /* NULL: folder */
+    const char *folder;
+    const char *neff;         /* NULL: none */
+    const char *compare;      /* another capture, shown below the session; NULL: none */
+    const char *compare_neff; /* NULL: neff */
+    bool ignore_device, ignore_system;
     uint64_t port;
     bool no_open;
     const char *output; /* the page with its data as a file there; NULL: it is served */

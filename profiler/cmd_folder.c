@@ -19,29 +19,12 @@ struct loaded {
     struct ntk_vec captures; /* of struct ntk_system_capture */
 };
 
-/* "..._vnc_3.ntff", "profile_nc_3_session_1.ntff". */
-static uint32_t core_of(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    const char *at = name ? strstr(name, "_vnc_") : NULL;
-    unsigned long nc;
-
-    at = at ? at + 5 : name ? strstr(name, "profile_nc_") : NULL;
-    if (!at) {
-        return UINT32_MAX;
-    }
-    at += strncmp(at, "profile_nc_", 11) == 0 ? 11 : 0;
-    char *end = NULL;
-    nc = strtoul(at, &end, 10);
-    return end == at || nc >= UINT32_MAX ? UINT32_MAX : (uint32_t)nc;
-}
-
 /* One that cannot be read is told and left out: 1. */
 static int capture_load(struct loaded *loaded, const char *path)
 {
     struct ntk_profile profile;
     struct ntk_system_capture capture = { .path = path,
-                                          .nc = core_of(path),
+                                          .nc = ntk_session_core_of(path),
                                           .is_session = strstr(path, "_session_") != NULL };
     int code = ntk_profile_open(path, NULL, &profile);
 

@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "profiler/analysis/system_tables.h"
 #include "profiler/cmd.h"
 #include "profiler/progress.h"
+#include "profiler/system/session_find.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"
 
@@ -50,8 +52,287 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* ---- what is shown ----------------------------------------------------------------------------------- */
+
+/* Everything that is open while the page is served. */
+struct shown {
+    const struct ntk_page_options *options;
+    struct ntk_vec profiles; /* of struct ntk_profile * */
+    struct ntk_vec sources;  /* of struct ntk_timeline_source */
+    struct ntk_vec traces;   /* of struct ntk_system_trace * */
+    struct ntk_vec hosts;    /* of struct ntk_timeline_host */
+    struct ntk_vec names;    /* of char *: those of sources and hosts */
+    int code;                /* of the program: 1 when something could not be read */
+};
+
+static void shown_init(struct shown *shown, const struct ntk_page_options *options)
+{
+    *shown = (struct shown){ .options = options };
+    ntk_vec_init(&shown->profiles, sizeof(struct ntk_profile *));
+    ntk_vec_init(&shown->sources, sizeof(struct ntk_timeline_source));
+    ntk_vec_init(&shown->traces, sizeof(struct ntk_system_trace *));
+    ntk_vec_init(&shown->hosts, sizeof(struct ntk_timeline_host));
+    ntk_vec_init(&shown->names, sizeof(char *));
+}
+
+static void shown_fini(struct shown *shown)
+{
+    ntk_vec_each(struct ntk_profile *, profile, &shown->profiles) {
+        ntk_profile_close(*profile);
+        free(*profile);
+    }
+    ntk_vec_each(struct ntk_system_trace *, trace, &shown->traces) {
+        ntk_system_trace_close(*trace);
+    }
+    ntk_vec_each(char *, name, &shown->names) {
+        free(*name);
+    }
+    ntk_vec_fini(&shown->profiles);
+    ntk_vec_fini(&shown->sources);
+    ntk_vec_fini(&shown->traces);
+    ntk_vec_fini(&shown->hosts);
+    ntk_vec_fini(&shown->names);
+}
+
+/* Kept as long as the page is served; "" without memory. */
+static const char *keep_name(struct shown *shown, const char *text)
+{
+    char *name = strdup(text);
+
+    if (!name || ntk_vec_push(&shown->names, &name) < 0) {
+        free(name);
+        return "";
+    }
+    return name;
+}
+
+static int no_memory(void)
+{
+    struct ntk_err err = { 0 };
+
+    ntk_err_no_memory(&err);
+    return ntk_profile_fail(&err);
+}
+
+/* Whether the NEFF is that of the capture; one that cannot be read is found later, with its sentence. */
+static bool fits(const char *path, const struct ntk_neff *neff)
+{
+    struct ntk_ntff *ntff = NULL;
+    bool is_of_another = false;
+
+    if (neff && ntk_ntff_open(path, &ntff, NULL) == 0) {
+        is_of_another = ntk_ntff_check_neff(ntff, neff->header.uuid, NULL) == -ENOEXEC;
+        ntk_ntff_close(ntff);
+    }
+    return !is_of_another;
+}
+
+/* The capture as one more source; its profile, or NULL with the sentence printed. */
+static struct ntk_profile *add_capture(struct shown *shown, const char *path, const char *neff)
+{
+    struct ntk_profile *profile = calloc(1, sizeof *profile);
+
+    if (!profile) {
+        shown->code = no_memory();
+        return NULL;
+    }
+    int code = ntk_profile_open(path, neff, profile);
+    if (code == 0 && ntk_vec_push(&shown->profiles, &profile) < 0) {
+        ntk_profile_close(profile);
+        code = no_memory();
+    }
+    if (code) {
+        free(profile);
+        shown->code = code;
+        return NULL;
+    }
+    struct ntk_timeline_source source = { .trace = profile->trace,
+                                          .name = keep_name(shown, base_name(path)) };
+    if (ntk_vec_push(&shown->sources, &source) < 0) {
+        shown->code = no_memory();
+    }
+    shown->code = shown->code ? shown->code : profile->is_incomplete;
+    return profile;
+}
+
+/* Moves the newest source to where its execution is on the clock of the host. */
+static void place_capture(struct shown *shown, const struct ntk_profile *profile, const char *path,
+                          const struct ntk_system_tables *tables, uint64_t zero_ns)
+{
+    const struct ntk_system_execution *execution = ntk_system_tables_captured(
+        tables, (uint32_t)profile->ntff->model_id, ntk_session_core_of(path));
+    struct ntk_timeline_source *source = ntk_vec_at(&shown->sources, shown->sources.count - 1);
+
+    if (execution && execution->sync_host_ns) {
+        source->offset_ps = (int64_t)(execution->sync_host_ns - zero_ns) * NTK_TRACE_PS_PER_NS;
+    }
+}
+
+/* NULL: not there, or the sentence is printed. */
+static struct ntk_system_trace *add_trace(struct shown *shown, const char *folder)
+{
+    struct ntk_system_trace *trace = NULL;
+    struct ntk_err err = { 0 };
+
+    if (ntk_system_trace_open(folder, &trace, &err) < 0) {
+        shown->code = ntk_profile_fail(&err);
+        return NULL;
+    }
+    if (ntk_vec_push(&shown->traces, &trace) < 0) {
+        ntk_system_trace_close(trace);
+        shown->code = no_memory();
+        return NULL;
+    }
+    ntk_vec_each(char *, warning, &trace->warnings) {
+        fprintf(stderr, "neuron-profile: %s\n", *warning);
+        shown->code = 1;
+    }
+    return trace;
+}
+
+static void add_host(struct shown *shown, const struct ntk_system_trace *trace, uint64_t zero_ns)
+{
+    char name[64];
+    struct ntk_timeline_host host = { .trace = trace, .zero_ns = zero_ns };
+
+    if (trace->info) {
+        (void)snprintf(name, sizeof name, "Process %llu",
+                       (unsigned long long)trace->info->process_id);
+    } else {
+        (void)snprintf(name, sizeof name, "Process");
+    }
+    host.name = keep_name(shown, name);
+    if (trace->span_count > 0 && ntk_vec_push(&shown->hosts, &host) < 0) {
+        shown->code = no_memory();
+    }
+}
+
+/* ---- one capture, or two ------------------------------------------------------------------------------ */
+
+/* With the system trace of its folder, where there is one that has the execution. */
+static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
+{
+    char *folder = strdup(shown->options->session);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    struct ntk_system_tables tables = { 0 };
+    char *path = NULL;
+
+    if (slash) {
+        *slash = '\0';
+    }
+    if (!folder || asprintf(&path, "%s/ntrace.pb", slash ? folder : ".") < 0) {
+        free(folder);
+        return;
+    }
+    struct ntk_system_trace *trace =
+        access(path, R_OK) == 0 ? add_trace(shown, slash ? folder : ".") : NULL;
+    if (trace && ntk_analysis_system_tables(trace, &tables) == 0) {
+        const struct ntk_system_execution *execution =
+            ntk_system_tables_captured(&tables, (uint32_t)profile->ntff->model_id,
+                                       ntk_session_core_of(shown->options->session));
+        if (execution && execution->sync_host_ns) {
+            add_host(shown, trace, execution->sync_host_ns);
+        }
+    }
+    ntk_system_tables_fini(&tables);
+    free(path);
+    free(folder);
+}
+
+static int open_captures(struct shown *shown)
+{
+    const struct ntk_page_options *options = shown->options;
+    const struct ntk_profile *profile = add_capture(shown, options->session, options->neff);
+
+    if (profile && options->compare) {
+        const char *neff = options->compare_neff ? options->compare_neff : options->neff;
+        return add_capture(shown, options->compare, neff) ? 0 : 1;
+    }
+    if (profile && !options->ignore_system) {
+        add_host_of(shown, profile);
+    }
+    return profile ? 0 : 1;
+}
+
+/* ---- a folder ---------------------------------------------------------------------------------------- */
+
+/* The earliest moment of all traces: 0 on the timeline. 0: there is none. */
+static uint64_t find_zero(const struct shown *shown)
+{
+    uint64_t zero_ns = 0;
+
+    ntk_vec_each(struct ntk_system_trace *, trace, &shown->traces) {
+        uint64_t first = (*trace)->span_count ? (*trace)->spans[0].start_ns : 0;
+        zero_ns = first && (!zero_ns || first < zero_ns) ? first : zero_ns;
+    }
+    return zero_ns;
+}
+
+static void add_folder(struct shown *shown, const struct ntk_system_trace *trace,
+                       const struct ntk_neff *neff, uint64_t zero_ns)
+{
+    const struct ntk_page_options *options = shown->options;
+    struct ntk_system_tables tables = { 0 };
+
+    if (ntk_analysis_system_tables(trace, &tables) < 0) {
+        shown->code = no_memory();
+        return;
+    }
+    if (!options->ignore_system && zero_ns) {
+        add_host(shown, trace, zero_ns);
+    }
+    ntk_vec_each(char *, path, &trace->captures) {
+        const struct ntk_profile *profile = options->ignore_device || !fits(*path, neff)
+                                                ? NULL
+                                                : add_capture(shown, *path, options->neff);
+        if (profile && zero_ns) {
+            place_capture(shown, profile, *path, &tables, zero_ns);
+        }
+    }
+    ntk_system_tables_fini(&tables);
+}
+
+static int open_folder(struct shown *shown)
+{
+    const struct ntk_page_options *options = shown->options;
+    struct ntk_neff *neff = NULL;
+    struct ntk_vec paths;
+    struct ntk_err err = { 0 };
+
+    if (ntk_session_find(options->folder, &paths, &err) < 0) {
+        return ntk_profile_fail(&err);
+    }
+    if (options->neff && ntk_neff_open(options->neff, &neff, &err) < 0) {
+        ntk_session_paths_fini(&paths);
+        return ntk_profile_fail(&err);
+    }
+    ntk_vec_each(char *, path, &paths) {
+        (void)add_trace(shown, *path);
+    }
+    uint64_t zero_ns = options->ignore_system ? 0 : find_zero(shown);
+    for (size_t i = 0; i < shown->traces.count; i++) {
+        add_folder(shown, *(struct ntk_system_trace **)ntk_vec_at(&shown->traces, i), neff,
+                   zero_ns);
+    }
+    ntk_session_paths_fini(&paths);
+    ntk_neff_close(neff);
+    if (shown->sources.count + shown->hosts.count == 0 && shown->code == 0) {
+        ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s has nothing to show", options->folder);
+        return ntk_profile_fail(&err);
+    }
+    return shown->sources.count + shown->hosts.count == 0;
+}
+
+/* ---- serving ----------------------------------------------------------------------------------------- */
+
 static int serve(const struct ntk_timeline *timeline, const struct ntk_page_options *options)
 {
+    struct ntk_timeline_serve_options wanted = {
+        .timeline = timeline,
+        .title = base_name(options->folder ? options->folder : options->session),
+        .port = (uint16_t)options->port,
+        .compares = options->compare != NULL,
+    };
     struct ntk_timeline_serve *server = NULL;
     struct ntk_err err = { 0 };
     char address[64];
@@ -63,8 +344,7 @@ static int serve(const struct ntk_timeline *timeline, const struct ntk_page_opti
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL);
-    if (ntk_timeline_serve_create(timeline, base_name(options->session), (uint16_t)options->port,
-                                  &server, &err) < 0) {
+    if (ntk_timeline_serve_create(&wanted, &server, &err) < 0) {
         return ntk_profile_fail(&err);
     }
     (void)snprintf(address, sizeof address, "http://localhost:%u/",
@@ -93,27 +373,30 @@ static int write_html(const struct ntk_timeline *timeline, const struct ntk_page
 
 int ntk_profile_page(const struct ntk_page_options *options)
 {
-    struct ntk_profile profile = { 0 };
     struct ntk_timeline *timeline = NULL;
     struct ntk_progress progress;
     struct ntk_err err = { 0 };
-    int code = ntk_profile_open(options->session, options->neff, &profile);
+    struct shown shown;
 
-    if (code) {
-        return code;
-    }
-    struct ntk_timeline_source source = { .trace = profile.trace,
-                                          .name = base_name(options->session) };
-    ntk_progress_begin(&progress, "building the timeline");
-    int ret = ntk_timeline_create(&source, 1, show_progress, &progress, &timeline, &err);
-    ntk_progress_end(&progress);
-    if (ret < 0) {
-        code = ntk_profile_fail(&err);
-    } else {
-        code = options->output ? write_html(timeline, options) : serve(timeline, options);
+    shown_init(&shown, options);
+    int code = options->folder ? open_folder(&shown) : open_captures(&shown);
+    if (code == 0) {
+        ntk_progress_begin(&progress, "building the timeline");
+        int ret =
+            ntk_timeline_create(&(struct ntk_timeline_options){ .sources = shown.sources.items,
+                                                                .source_count = shown.sources.count,
+                                                                .hosts = shown.hosts.items,
+                                                                .host_count = shown.hosts.count,
+                                                                .progress = show_progress,
+                                                                .progress_ctx = &progress },
+                                &timeline, &err);
+        ntk_progress_end(&progress);
+        code = ret < 0           ? ntk_profile_fail(&err)
+               : options->output ? write_html(timeline, options)
+                                 : serve(timeline, options);
     }
     ntk_timeline_destroy(timeline);
-    code = code ? code : profile.is_incomplete;
-    ntk_profile_close(&profile);
+    code = code ? code : shown.code;
+    shown_fini(&shown);
     return code;
 }

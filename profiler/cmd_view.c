@@ -23,6 +23,8 @@ static bool arg_ignore_device;
 static bool arg_ignore_system;
 static uint64_t arg_port = UINT64_MAX; /* not given */
 static bool arg_no_open;
+static const char *arg_compare;
+static const char *arg_compare_neff;
 static const char *arg_cores;
 static const char *arg_types;
 static const char *arg_instances;
@@ -40,6 +42,10 @@ static const struct ntk_opt options[] = {
       "write there; - is stdout, which is where summaries go without it" },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
       "of the page (3001); where it is taken, the next one that is free; 0: any" },
+    { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
+      "on the page: a later capture below it, and what became slower or faster" },
+    { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff,
+      "its NEFF, if it is another one" },
     { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page, start no browser" },
     { 0, "ignore-device-profile", NULL, NTK_OPT_FLAG, &arg_ignore_device,
       "with -d: leave out captures" },
@@ -104,10 +110,10 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
  * around; a script wants text, and no program that does not end. */
 static const char *default_format(void)
 {
-    bool wants_page = arg_port != UINT64_MAX || arg_no_open;
+    bool wants_page = arg_port != UINT64_MAX || arg_no_open || arg_compare;
 
-    return !arg_folder && !arg_output && (wants_page || isatty(STDOUT_FILENO)) ? "page"
-                                                                               : "summary-text";
+    return !arg_output && (wants_page || (!arg_folder && isatty(STDOUT_FILENO))) ? "page"
+                                                                                 : "summary-text";
 }
 
 /* 0, or the exit code with the sentence printed. */
@@ -116,14 +122,20 @@ static int check_page_options(bool is_page)
     if (arg_port != UINT64_MAX && arg_port > UINT16_MAX) {
         return ntk_opt_usage_error(&program, "--port: no port is above 65535");
     }
-    if (!is_page && (arg_port != UINT64_MAX || arg_no_open)) {
-        return ntk_opt_usage_error(&program, "--port and --no-open are for the page");
+    if (!is_page && (arg_port != UINT64_MAX || arg_no_open || arg_compare)) {
+        return ntk_opt_usage_error(&program, "--port, --no-open and --compare are for the page");
     }
     if (is_page && arg_output) {
         return ntk_opt_usage_error(&program, "--output-file: the page is served, not written");
     }
-    if (is_page && arg_folder) {
-        return ntk_opt_usage_error(&program, "the page shows one capture: -s FILE");
+    if (arg_compare && !arg_session) {
+        return ntk_opt_usage_error(&program, "--compare goes with -s");
+    }
+    if (arg_compare_neff && !arg_compare) {
+        return ntk_opt_usage_error(&program, "--compare-neff goes with --compare");
+    }
+    if (is_page && arg_folder && arg_session) {
+        return ntk_opt_usage_error(&program, "-d goes without -s");
     }
     return 0;
 }
@@ -179,6 +191,18 @@ int ntk_cmd_view(int argc, char **argv)
     if (code) {
         return code;
     }
+    if (is_page && (arg_session || arg_folder)) {
+        return ntk_profile_page(&(struct ntk_page_options){
+            .session = arg_session,
+            .folder = arg_folder,
+            .neff = arg_neff,
+            .compare = arg_compare,
+            .compare_neff = arg_compare_neff,
+            .ignore_device = arg_ignore_device,
+            .ignore_system = arg_ignore_system,
+            .port = arg_port == UINT64_MAX ? NTK_TIMELINE_PORT : arg_port,
+            .no_open = arg_no_open });
+    }
     if (arg_folder) {
         return view_folder(is_json);
     }
@@ -187,13 +211,6 @@ int ntk_cmd_view(int argc, char **argv)
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
-    }
-    if (is_page) {
-        return ntk_profile_page(&(struct ntk_page_options){
-            .session = arg_session,
-            .neff = arg_neff,
-            .port = arg_port == UINT64_MAX ? NTK_TIMELINE_PORT : arg_port,
-            .no_open = arg_no_open });
     }
     if (strcmp(arg_format, "html") == 0) {
         code = ntk_profile_page(

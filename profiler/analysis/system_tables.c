@@ -255,3 +255,16 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
     free(tables->executions);
     *tables = (struct ntk_system_tables){ 0 };
 }
+
+const struct ntk_system_execution *
+ntk_system_tables_captured(const struct ntk_system_tables *tables, uint32_t model_id, uint32_t nc)
+{
+    for (size_t i = 0; i < tables->execution_count; i++) {
+        const struct ntk_system_execution *execution = &tables->executions[i];
+
+        if (execution->model_id == model_id && execution->nc == nc) {
+            return execution;
+        }
+    }
+    return NULL;
+}

@@ -50,5 +50,8 @@ struct ntk_system_tables {
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
                                struct ntk_system_tables *out_tables);
 void ntk_system_tables_fini(struct ntk_system_tables *tables);
+/* The execution that a capture of one execution shows: the first of its model on its core; NULL: not there. */
+const struct ntk_system_execution *
+ntk_system_tables_captured(const struct ntk_system_tables *tables, uint32_t model_id, uint32_t nc);
 
 #endif

@@ -18,18 +18,12 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The execution that a capture of one execution shows: the first of its model on its core. */
 static const struct ntk_system_execution *captured_find(const struct ntk_system_view *view,
                                                         const struct ntk_system_capture *capture)
 {
-    for (size_t i = 0; i < view->tables->execution_count && !capture->is_session; i++) {
-        const struct ntk_system_execution *execution = &view->tables->executions[i];
-
-        if (execution->model_id == capture->model_id && execution->nc == capture->nc) {
-            return execution;
-        }
-    }
-    return NULL;
+    return capture->is_session
+               ? NULL
+               : ntk_system_tables_captured(view->tables, capture->model_id, capture->nc);
 }
 
 /* ---- text ---- */

@@ -120,3 +120,20 @@ int ntk_session_files(const char *folder, const char *end, struct ntk_vec *out_p
     ntk_vec_sort(out_paths, path_compare);
     return ret;
 }
+
+/* "..._vnc_3.ntff", "profile_nc_3_session_1.ntff". */
+uint32_t ntk_session_core_of(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    const char *at = name ? strstr(name, "_vnc_") : NULL;
+    unsigned long nc;
+
+    at = at ? at + 5 : name ? strstr(name, "profile_nc_") : NULL;
+    if (!at) {
+        return UINT32_MAX;
+    }
+    at += strncmp(at, "profile_nc_", 11) == 0 ? 11 : 0;
+    char *end = NULL;
+    nc = strtoul(at, &end, 10);
+    return end == at || nc >= UINT32_MAX ? UINT32_MAX : (uint32_t)nc;
+}

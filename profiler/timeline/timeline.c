@@ -7,23 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/timeline/timeline_build.h"
 #include "profiler/timeline/timeline_pyramid.h"
 
 /* Slices of one engine at a time are packed into so many lanes; more overlap in the last one. */
 #define PACKED_LANES_MAX 4
 #define EVENTS_MAX 256 /* numbers of semaphores, and of events */
 
-struct build {
-    struct ntk_timeline *timeline;
-    uint16_t opcodes[256]; /* what, plus 1; 0: none yet */
-    uint16_t classes[NTK_TRACE_DMA_CLASS_COUNT];
-    uint16_t sources[256];
-};
-
 const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind)
 {
     static const char *const names[NTK_TIMELINE_KIND_COUNT] = { "engine", "queue", "semaphore",
-                                                                "rate" };
+                                                                "rate",   "host",  "counter" };
 
     return names[kind];
 }
@@ -44,6 +38,12 @@ uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
         return track->core->packets[slice->ref].bytes_count;
     case NTK_TIMELINE_SEMAPHORE:
         return track->core->events[slice->ref].value;
+    case NTK_TIMELINE_HOST:
+        return track->host->spans[slice->ref].bytes < UINT32_MAX
+                   ? (uint32_t)track->host->spans[slice->ref].bytes
+                   : UINT32_MAX;
+    case NTK_TIMELINE_COUNTER:
+        return track->values[slice->ref];
     case NTK_TIMELINE_RATE:
     case NTK_TIMELINE_KIND_COUNT:
         break;
@@ -53,8 +53,8 @@ uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-static uint32_t add_group(struct build *build, const char *name, uint32_t parent, size_t source,
-                          bool is_folded)
+uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *name, uint32_t parent,
+                                uint32_t source, bool is_folded)
 {
     struct ntk_timeline_group *group = ntk_vec_add(&build->timeline->groups);
 
@@ -63,15 +63,18 @@ static uint32_t add_group(struct build *build, const char *name, uint32_t parent
     }
     (void)snprintf(group->name, sizeof group->name, "%s", name);
     group->parent = parent;
-    group->source = (uint32_t)source;
+    group->source = source;
     group->is_folded = is_folded;
     return (uint32_t)(build->timeline->groups.count - 1);
 }
 
 /* The number of a name in the table, put there at the first use; *known remembers it. */
-static int what_of(struct build *build, uint16_t *known, const char *name, const char *family,
-                   uint16_t *out_what)
+int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
+                         const char *family, uint16_t *out_what)
 {
+    if (*known == 0 && build->timeline->whats.count == NTK_TIMELINE_WHATS_MAX) {
+        *known = 1; /* a file that has so many names means nothing by them */
+    }
     if (*known == 0) {
         struct ntk_timeline_what *what = ntk_vec_add(&build->timeline->whats);
         if (!what) {
@@ -79,40 +82,41 @@ static int what_of(struct build *build, uint16_t *known, const char *name, const
         }
         (void)snprintf(what->name, sizeof what->name, "%s", name);
         what->family = family;
-        *known = (uint16_t)build->timeline->whats.count; /* below 256 + classes + 256 */
+        *known = (uint16_t)build->timeline->whats.count;
     }
     *out_what = (uint16_t)(*known - 1);
     return 0;
 }
 
-static int what_of_opcode(struct build *build, uint8_t opcode, uint16_t *out_what)
+static int what_of_opcode(struct ntk_timeline_build *build, uint8_t opcode, uint16_t *out_what)
 {
     char text[NTK_NTFF_NAME_BYTES];
 
-    return what_of(build, &build->opcodes[opcode], ntk_ntff_opcode_name(opcode, text, sizeof text),
-                   "instruction", out_what);
+    return ntk_timeline_what_of(build, &build->opcodes[opcode],
+                                ntk_ntff_opcode_name(opcode, text, sizeof text), "instruction",
+                                out_what);
 }
 
-static int what_of_class(struct build *build, uint8_t dma_class, uint16_t *out_what)
+static int what_of_class(struct ntk_timeline_build *build, uint8_t dma_class, uint16_t *out_what)
 {
-    return what_of(build, &build->classes[dma_class], ntk_trace_dma_class_name(dma_class), "dma",
-                   out_what);
+    return ntk_timeline_what_of(build, &build->classes[dma_class],
+                                ntk_trace_dma_class_name(dma_class), "dma", out_what);
 }
 
-static int what_of_source(struct build *build, uint8_t source, uint16_t *out_what)
+static int what_of_source(struct ntk_timeline_build *build, uint8_t source, uint16_t *out_what)
 {
     char text[64];
 
     (void)snprintf(text, sizeof text, "by %s",
                    source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(source));
-    return what_of(build, &build->sources[source], text, "semaphore", out_what);
+    return ntk_timeline_what_of(build, &build->sources[source], text, "semaphore", out_what);
 }
 
 /* ---- tracks ------------------------------------------------------------------------------------ */
 
-static struct ntk_timeline_track *add_track(struct build *build, enum ntk_timeline_kind kind,
-                                            uint32_t group, const struct ntk_trace_core *core,
-                                            size_t slice_count)
+struct ntk_timeline_track *ntk_timeline_add_track(struct ntk_timeline_build *build,
+                                                  enum ntk_timeline_kind kind, uint32_t group,
+                                                  size_t slice_count)
 {
     struct ntk_timeline_track *track = ntk_vec_add(&build->timeline->tracks);
 
@@ -121,14 +125,13 @@ static struct ntk_timeline_track *add_track(struct build *build, enum ntk_timeli
     }
     track->kind = kind;
     track->group = group;
-    track->core = core;
     track->lane_count = 1;
     track->slices = malloc((slice_count + 1) * sizeof *track->slices);
     return track->slices ? track : NULL;
 }
 
-static struct ntk_timeline_slice *add_slice(struct ntk_timeline_track *track, int64_t start_ps,
-                                            int64_t end_ps, size_t ref)
+struct ntk_timeline_slice *ntk_timeline_add_slice(struct ntk_timeline_track *track,
+                                                  int64_t start_ps, int64_t end_ps, size_t ref)
 {
     struct ntk_timeline_slice *slice = &track->slices[track->slice_count++];
 
@@ -136,6 +139,19 @@ static struct ntk_timeline_slice *add_slice(struct ntk_timeline_track *track, in
                                           .end_ps = end_ps > start_ps ? end_ps : start_ps,
                                           .ref = (uint32_t)ref };
     return slice;
+}
+
+static struct ntk_timeline_track *add_core_track(struct ntk_timeline_build *build,
+                                                 enum ntk_timeline_kind kind, uint32_t group,
+                                                 const struct ntk_trace_core *core,
+                                                 size_t slice_count)
+{
+    struct ntk_timeline_track *track = ntk_timeline_add_track(build, kind, group, slice_count);
+
+    if (track) {
+        track->core = core;
+    }
+    return track;
 }
 
 /* The first free lane; the one that is free soonest when there is none. */
@@ -162,8 +178,8 @@ static uint8_t pack(struct ntk_timeline_track *track, int64_t ends_ps[PACKED_LAN
     return (uint8_t)best;
 }
 
-static int build_engines(struct build *build, const struct ntk_trace_core *core, uint32_t group,
-                         int64_t offset_ps)
+static int build_engines(struct ntk_timeline_build *build, const struct ntk_trace_core *core,
+                         uint32_t group, int64_t offset_ps)
 {
     size_t counts[NTK_NTFF_ENGINE_COUNT] = { 0 };
     size_t tracks[NTK_NTFF_ENGINE_COUNT] = { 0 };
@@ -182,7 +198,7 @@ static int build_engines(struct build *build, const struct ntk_trace_core *core,
             continue;
         }
         struct ntk_timeline_track *track =
-            add_track(build, NTK_TIMELINE_ENGINE, group, core, counts[e]);
+            add_core_track(build, NTK_TIMELINE_ENGINE, group, core, counts[e]);
         if (!track) {
             return -ENOMEM;
         }
@@ -196,8 +212,8 @@ static int build_engines(struct build *build, const struct ntk_trace_core *core,
         struct ntk_timeline_track *track =
             ntk_vec_at(&build->timeline->tracks, tracks[from->engine]);
         struct ntk_timeline_slice *slice =
-            add_slice(track, from->start_ps + offset_ps, from->end_ps + offset_ps,
-                      (size_t)(from - core->instructions));
+            ntk_timeline_add_slice(track, from->start_ps + offset_ps, from->end_ps + offset_ps,
+                                   (size_t)(from - core->instructions));
         slice->lane = pack(track, ends_ps[from->engine], slice);
         slice->is_wait = from->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE;
         if (what_of_opcode(build, from->opcode, &slice->what) < 0) {
@@ -269,12 +285,12 @@ static int compare_queues(const void *a, const void *b)
                   ((const struct ntk_timeline_track *)b)->name);
 }
 
-static int build_queue_tracks(struct build *build, const struct ntk_trace_core *core,
+static int build_queue_tracks(struct ntk_timeline_build *build, const struct ntk_trace_core *core,
                               struct queue_map *map, uint32_t group)
 {
     for (size_t t = 0; t < map->track_count; t++) {
         struct ntk_timeline_track *track =
-            add_track(build, NTK_TIMELINE_QUEUE, group, core, map->tracks[t].packet_count);
+            add_core_track(build, NTK_TIMELINE_QUEUE, group, core, map->tracks[t].packet_count);
         if (!track) {
             return -ENOMEM;
         }
@@ -287,8 +303,8 @@ static int build_queue_tracks(struct build *build, const struct ntk_trace_core *
     return 0;
 }
 
-static int build_queues(struct build *build, const struct ntk_trace_core *core, uint32_t parent,
-                        size_t source, int64_t offset_ps)
+static int build_queues(struct ntk_timeline_build *build, const struct ntk_trace_core *core,
+                        uint32_t parent, size_t source, int64_t offset_ps)
 {
     struct queue_map *map = core->packet_count ? calloc(1, sizeof *map) : NULL;
     size_t first = build->timeline->tracks.count;
@@ -297,7 +313,7 @@ static int build_queues(struct build *build, const struct ntk_trace_core *core, 
     if (core->packet_count == 0) {
         return 0;
     }
-    uint32_t group = add_group(build, "DMA queues", parent, source, false);
+    uint32_t group = ntk_timeline_add_group(build, "DMA queues", parent, source, false);
     if (!map || group == NTK_TIMELINE_NO_GROUP) {
         free(map);
         return -ENOMEM;
@@ -319,8 +335,8 @@ static int build_queues(struct build *build, const struct ntk_trace_core *core, 
         struct ntk_timeline_track *track = ntk_vec_at(
             &build->timeline->tracks, map->tracks[map->index[engine][packet->queue] - 1].track);
         struct ntk_timeline_slice *slice =
-            add_slice(track, packet->start_ps + offset_ps, packet->end_ps + offset_ps,
-                      (size_t)(packet - core->packets));
+            ntk_timeline_add_slice(track, packet->start_ps + offset_ps, packet->end_ps + offset_ps,
+                                   (size_t)(packet - core->packets));
         slice->lane = map->lane[engine][packet->queue];
         ret = what_of_class(build, packet->dma_class, &slice->what);
         if (ret < 0) {
@@ -332,7 +348,7 @@ static int build_queues(struct build *build, const struct ntk_trace_core *core, 
         qsort((struct ntk_timeline_track *)build->timeline->tracks.items + first,
               build->timeline->tracks.count - first, sizeof(struct ntk_timeline_track),
               compare_queues);
-        struct ntk_timeline_track *rate = add_track(build, NTK_TIMELINE_RATE, parent, core, 0);
+        struct ntk_timeline_track *rate = add_core_track(build, NTK_TIMELINE_RATE, parent, core, 0);
         if (!rate) {
             return -ENOMEM;
         }
@@ -343,8 +359,8 @@ static int build_queues(struct build *build, const struct ntk_trace_core *core, 
 
 /* ---- semaphores and events ----------------------------------------------------------------------- */
 
-static int build_semaphores(struct build *build, const struct ntk_trace_core *core, uint32_t parent,
-                            size_t source, int64_t offset_ps, int64_t end_ps)
+static int build_semaphores(struct ntk_timeline_build *build, const struct ntk_trace_core *core,
+                            uint32_t parent, size_t source, int64_t offset_ps, int64_t end_ps)
 {
     size_t counts[2 * EVENTS_MAX] = { 0 };
     size_t tracks[2 * EVENTS_MAX] = { 0 };
@@ -358,12 +374,12 @@ static int build_semaphores(struct build *build, const struct ntk_trace_core *co
             continue;
         }
         if (group == NTK_TIMELINE_NO_GROUP) {
-            group = add_group(build, "Semaphores", parent, source, true);
+            group = ntk_timeline_add_group(build, "Semaphores", parent, source, true);
         }
         struct ntk_timeline_track *track =
             group == NTK_TIMELINE_NO_GROUP
                 ? NULL
-                : add_track(build, NTK_TIMELINE_SEMAPHORE, group, core, counts[n]);
+                : add_core_track(build, NTK_TIMELINE_SEMAPHORE, group, core, counts[n]);
         if (!track) {
             return -ENOMEM;
         }
@@ -379,7 +395,7 @@ static int build_semaphores(struct build *build, const struct ntk_trace_core *co
         if (track->slice_count > 0) {
             track->slices[track->slice_count - 1].end_ps = time_ps;
         }
-        struct ntk_timeline_slice *slice = add_slice(
+        struct ntk_timeline_slice *slice = ntk_timeline_add_slice(
             track, time_ps, end_ps > time_ps ? end_ps : time_ps, (size_t)(event - core->events));
         track->value_max = event->value > track->value_max ? event->value : track->value_max;
         if (what_of_source(build, event->source, &slice->what) < 0) {
@@ -404,14 +420,14 @@ static int64_t end_of_core(const struct ntk_trace *trace, const struct ntk_trace
     return end_ps;
 }
 
-static int build_source(struct build *build, size_t source)
+static int build_source(struct ntk_timeline_build *build, size_t source)
 {
     const struct ntk_timeline_source *from = &build->timeline->sources[source];
     uint32_t parent = NTK_TIMELINE_NO_GROUP;
     int ret = 0;
 
     if (build->timeline->source_count > 1) {
-        parent = add_group(build, from->name, parent, source, false);
+        parent = ntk_timeline_add_group(build, from->name, parent, source, false);
         ret = parent == NTK_TIMELINE_NO_GROUP ? -ENOMEM : 0;
     }
     for (size_t c = 0; c < from->trace->core_count && ret == 0; c++) {
@@ -420,7 +436,7 @@ static int build_source(struct build *build, size_t source)
         char name[NTK_NTFF_NAME_BYTES];
 
         (void)snprintf(name, sizeof name, "NeuronCore %u", core->ntff->core);
-        uint32_t group = add_group(build, name, parent, source, false);
+        uint32_t group = ntk_timeline_add_group(build, name, parent, source, false);
         ret = group == NTK_TIMELINE_NO_GROUP ? -ENOMEM
                                              : build_engines(build, core, group, from->offset_ps);
         if (ret == 0) {
@@ -459,12 +475,40 @@ static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *pro
     return 0;
 }
 
-int ntk_timeline_create(const struct ntk_timeline_source *sources, size_t source_count,
-                        ntk_trace_progress *progress, void *progress_ctx,
+/* Names are the timeline's from here on. */
+static int copy_sources(struct ntk_timeline *timeline, const struct ntk_timeline_options *options)
+{
+    timeline->sources = calloc(options->source_count + 1, sizeof *timeline->sources);
+    for (size_t s = 0; timeline->sources && s < options->source_count; s++) {
+        timeline->sources[s] = options->sources[s];
+        timeline->sources[s].name = strdup(options->sources[s].name);
+        if (!timeline->sources[s].name) {
+            return -ENOMEM;
+        }
+        timeline->source_count++;
+    }
+    return timeline->sources ? 0 : -ENOMEM;
+}
+
+static int build_all(struct ntk_timeline_build *build, const struct ntk_timeline_options *options)
+{
+    struct ntk_timeline *timeline = build->timeline;
+    int ret = 0;
+
+    for (size_t h = 0; h < options->host_count && ret == 0; h++) {
+        ret = ntk_timeline_build_host(build, &options->hosts[h]);
+    }
+    for (size_t s = 0; s < timeline->source_count && ret == 0; s++) {
+        ret = build_source(build, s);
+    }
+    return ret == 0 ? build_pyramids(timeline, options->progress, options->progress_ctx) : ret;
+}
+
+int ntk_timeline_create(const struct ntk_timeline_options *options,
                         struct ntk_timeline **out_timeline, struct ntk_err *err)
 {
     struct ntk_timeline *timeline = calloc(1, sizeof *timeline);
-    struct build *build = calloc(1, sizeof *build);
+    struct ntk_timeline_build *build = calloc(1, sizeof *build);
     int ret = timeline && build ? 0 : -ENOMEM;
 
     if (ret == 0) {
@@ -472,20 +516,13 @@ int ntk_timeline_create(const struct ntk_timeline_source *sources, size_t source
         ntk_vec_init(&timeline->tracks, sizeof(struct ntk_timeline_track));
         ntk_vec_init(&timeline->whats, sizeof(struct ntk_timeline_what));
         build->timeline = timeline;
-        timeline->sources = calloc(source_count + 1, sizeof *timeline->sources);
-        ret = timeline->sources ? 0 : -ENOMEM;
-    }
-    for (size_t s = 0; s < source_count && ret == 0; s++) {
-        timeline->sources[s] = sources[s];
-        timeline->sources[s].name = strdup(sources[s].name);
-        ret = timeline->sources[s].name ? 0 : -ENOMEM;
-        timeline->source_count += ret == 0;
-    }
-    for (size_t s = 0; s < source_count && ret == 0; s++) {
-        ret = build_source(build, s);
+        ret = copy_sources(timeline, options);
     }
     if (ret == 0) {
-        ret = build_pyramids(timeline, progress, progress_ctx);
+        ret = build_all(build, options);
+    }
+    if (build) {
+        ntk_map_fini(&build->types);
     }
     free(build);
     if (ret < 0) {
@@ -504,6 +541,7 @@ void ntk_timeline_destroy(struct ntk_timeline *timeline)
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
         ntk_timeline_pyramid_fini(&track->pyramid);
         free(track->slices);
+        free(track->values);
     }
     for (size_t s = 0; s < timeline->source_count; s++) {
         free((char *)timeline->sources[s].name);

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/system/system_trace.h"
 #include "profiler/trace/trace.h"
 #include "shared/base/err.h"
 #include "shared/base/vec.h"
@@ -26,15 +27,19 @@ enum ntk_timeline_kind {
     NTK_TIMELINE_QUEUE,     /* lanes are DMA engines */
     NTK_TIMELINE_SEMAPHORE, /* a slice is the time that it holds a value */
     NTK_TIMELINE_RATE,      /* no slices: bytes per second of all queues of the core */
+    NTK_TIMELINE_HOST, /* spans of a thread of the host, or of a core as the host sees it; lanes nest */
+    NTK_TIMELINE_COUNTER, /* a slice is the time between two samples */
     NTK_TIMELINE_KIND_COUNT
 };
 
 #define NTK_TIMELINE_LANES_MAX 32
 #define NTK_TIMELINE_NO_GROUP UINT32_MAX
+#define NTK_TIMELINE_NO_SOURCE UINT32_MAX
 
 struct ntk_timeline_slice {
     int64_t start_ps, end_ps;
-    uint32_t ref;  /* index into the list of the trace that it was made from */
+    uint32_t
+        ref; /* index into the list of the trace, the spans or the values that it was made from */
     uint16_t what; /* index into whats: the opcode, class of transfer, cause of a change */
     uint8_t lane;
     bool is_wait; /* EVENT_SEMAPHORE: the engine waits, which is no activity */
@@ -68,21 +73,24 @@ struct ntk_timeline_track {
     char name[NTK_NTFF_NAME_BYTES];
     enum ntk_timeline_kind kind;
     uint32_t group;
-    const struct ntk_trace_core *core;
-    uint32_t lane_count;                       /* at least 1 */
+    const struct ntk_trace_core *core;   /* of engines, queues, semaphores, rates; else NULL */
+    const struct ntk_system_trace *host; /* of hosts and counters; else NULL */
+    uint32_t *values;                    /* COUNTER */
+    const char *unit;                    /* COUNTER, static: "KiB", "%" */
+    uint32_t lane_count;                 /* at least 1 */
     uint16_t lane_ids[NTK_TIMELINE_LANES_MAX]; /* QUEUE: the DMA engine */
     bool lane_is_resource;                     /* busy is the mean of the lanes, not their union */
     size_t slice_count;
     struct ntk_timeline_slice *slices;
-    double value_max; /* SEMAPHORE: largest value */
+    double value_max; /* SEMAPHORE, COUNTER: largest value */
     struct ntk_timeline_pyramid pyramid;
 };
 
 struct ntk_timeline_group {
     char name[NTK_NTFF_NAME_BYTES];
     uint32_t parent; /* NTK_TIMELINE_NO_GROUP */
-    uint32_t source;
-    bool is_folded; /* shown folded at first */
+    uint32_t source; /* NTK_TIMELINE_NO_SOURCE: of the host */
+    bool is_folded;  /* shown folded at first */
 };
 
 /* What a slice can be: "MATMUL", "io". */
@@ -97,6 +105,21 @@ struct ntk_timeline_source {
     int64_t offset_ps; /* added to its times */
 };
 
+struct ntk_timeline_host {
+    const struct ntk_system_trace *trace;
+    const char *name; /* borrowed */
+    uint64_t zero_ns; /* the moment, of the host's clock, that is 0 on the timeline */
+};
+
+struct ntk_timeline_options {
+    const struct ntk_timeline_source *sources;
+    size_t source_count;
+    const struct ntk_timeline_host *hosts;
+    size_t host_count;
+    ntk_trace_progress *progress; /* NULL: none */
+    void *progress_ctx;
+};
+
 struct ntk_timeline {
     size_t source_count;
     struct ntk_timeline_source *sources;
@@ -108,9 +131,8 @@ struct ntk_timeline {
     struct ntk_vec whats; /* of struct ntk_timeline_what */
 };
 
-/* 0 or -ENOMEM; names of sources are copied. progress may be NULL. */
-int ntk_timeline_create(const struct ntk_timeline_source *sources, size_t source_count,
-                        ntk_trace_progress *progress, void *progress_ctx,
+/* 0 or -ENOMEM; names are copied. */
+int ntk_timeline_create(const struct ntk_timeline_options *options,
                         struct ntk_timeline **out_timeline, struct ntk_err *err);
 void ntk_timeline_destroy(struct ntk_timeline *timeline);
 
@@ -118,7 +140,12 @@ const struct ntk_timeline_track *ntk_timeline_track_get(const struct ntk_timelin
                                                         size_t index);
 /* "engine", "queue" ... */
 const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind);
-/* Bytes of a packet, value of a semaphore, base cycles that an instruction waited. */
+/* Its rows are a value over time, not slices that are busy. */
+static inline bool ntk_timeline_is_value(const struct ntk_timeline_track *track)
+{
+    return track->kind == NTK_TIMELINE_SEMAPHORE || track->kind == NTK_TIMELINE_COUNTER;
+}
+/* Bytes of a packet or span, value of a semaphore or counter, base cycles that an instruction waited. */
 uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
                                   const struct ntk_timeline_slice *slice);
 

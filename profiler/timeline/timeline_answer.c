@@ -30,8 +30,11 @@ static void put_track(const struct ntk_timeline_track *track, struct ntk_json *j
         }
         ntk_json_array_end(json);
     }
-    if (track->kind == NTK_TIMELINE_SEMAPHORE) {
+    if (ntk_timeline_is_value(track)) {
         ntk_json_key_double(json, "max", track->value_max);
+    }
+    if (track->unit) {
+        ntk_json_key_text(json, "unit", track->unit);
     }
     ntk_json_object_end(json);
 }
@@ -68,7 +71,7 @@ static void put_source(const struct ntk_timeline_source *source, struct ntk_json
     ntk_json_object_end(json);
 }
 
-void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title,
+void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title, bool compares,
                            struct ntk_buf *out)
 {
     struct ntk_json json;
@@ -76,6 +79,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
     ntk_json_init(&json, out, false);
     ntk_json_object_begin(&json);
     ntk_json_key_text(&json, "title", title);
+    ntk_json_key_bool(&json, "compares", compares);
     ntk_json_key_u64(&json, "tile_version", NTK_TIMELINE_TILE_VERSION);
     ntk_json_key_u64(&json, "tile_buckets", NTK_TIMELINE_TILE_BUCKETS);
     ntk_json_key_i64(&json, "begin", timeline->begin_ps); /* of the execution's clock */
@@ -95,7 +99,9 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
         if (group->parent != NTK_TIMELINE_NO_GROUP) {
             ntk_json_key_u64(&json, "parent", group->parent);
         }
-        ntk_json_key_u64(&json, "source", group->source);
+        if (group->source != NTK_TIMELINE_NO_SOURCE) {
+            ntk_json_key_u64(&json, "source", group->source);
+        }
         ntk_json_key_bool(&json, "folded", group->is_folded);
         ntk_json_object_end(&json);
     }
@@ -261,6 +267,53 @@ static void put_event(const struct ntk_timeline_track *track,
                  from->source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(from->source));
 }
 
+static void put_text_row_if(struct ntk_json *json, const char *name, const char *text)
+{
+    if (text[0]) {
+        put_text_row(json, name, text);
+    }
+}
+
+static void put_span(const struct ntk_timeline_track *track, const struct ntk_timeline_slice *slice,
+                     struct ntk_json *json)
+{
+    const struct ntk_system_span *from = &track->host->spans[slice->ref];
+
+    if (from->is_partial) {
+        put_text_row(json, "Cut off", "one end was not recorded");
+    }
+    if (from->device_end_ns > from->device_start_ns) {
+        put_row(json, "On the device", "ps",
+                (double)(from->device_end_ns - from->device_start_ns) * NTK_TRACE_PS_PER_NS);
+    }
+    end_rows(json);
+    begin_rows(json, "Event");
+    put_text_row_if(json, "Name", from->name);
+    if (from->bytes) {
+        put_row(json, "Bytes", "bytes", (double)from->bytes);
+    }
+    if (from->model_id) {
+        put_row(json, "Model", "number", from->model_id);
+    }
+    if (from->exec_id) {
+        put_row(json, "Execution", "number", (double)from->exec_id);
+    }
+    put_row(json, "Thread", "number", from->thread_id);
+    put_row(json, "Core of the process", "number", from->nc);
+    put_row(json, "Worker", "number", from->worker);
+}
+
+static void put_sample(const struct ntk_timeline_track *track,
+                       const struct ntk_timeline_slice *slice, struct ntk_json *json)
+{
+    bool is_kib = strcmp(track->unit, "KiB") == 0;
+
+    end_rows(json);
+    begin_rows(json, "Sample");
+    put_row(json, is_kib ? "Bytes" : "Percent", is_kib ? "bytes" : "number",
+            (double)track->values[slice->ref] * (is_kib ? 1024.0 : 1.0));
+}
+
 int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_index,
                            uint64_t slice_index, struct ntk_buf *out, struct ntk_err *err)
 {
@@ -289,7 +342,7 @@ int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_i
     begin_rows(&json, "Timing");
     put_row(&json, "Start", "ps", (double)slice->start_ps);
     put_row(&json, "End", "ps", (double)slice->end_ps);
-    put_row(&json, track->kind == NTK_TIMELINE_SEMAPHORE ? "Held for" : "Duration", "ps",
+    put_row(&json, ntk_timeline_is_value(track) ? "Held for" : "Duration", "ps",
             (double)(slice->end_ps - slice->start_ps));
     switch (track->kind) {
     case NTK_TIMELINE_ENGINE:
@@ -300,6 +353,12 @@ int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_i
         break;
     case NTK_TIMELINE_SEMAPHORE:
         put_event(track, slice, &json);
+        break;
+    case NTK_TIMELINE_HOST:
+        put_span(track, slice, &json);
+        break;
+    case NTK_TIMELINE_COUNTER:
+        put_sample(track, slice, &json);
         break;
     case NTK_TIMELINE_RATE:
     case NTK_TIMELINE_KIND_COUNT:
@@ -409,7 +468,7 @@ int ntk_timeline_put_stats(const struct ntk_timeline *timeline, int64_t from_ps,
                                .from_ps = from_ps + timeline->begin_ps,
                                .to_ps = to_ps + timeline->begin_ps,
                                .sums = sums };
-        if (track->kind != NTK_TIMELINE_ENGINE && track->kind != NTK_TIMELINE_QUEUE) {
+        if (ntk_timeline_is_value(track) || track->kind == NTK_TIMELINE_RATE) {
             continue;
         }
         for (size_t l = 0; l < NTK_TIMELINE_LANES_MAX; l++) {

@@ -207,7 +207,7 @@ static int put_answers(struct writer *w, const char *title, struct ntk_buf *out)
     int ret = 0;
 
     put_member(out, "{", "meta");
-    ntk_timeline_put_meta(timeline, title, out);
+    ntk_timeline_put_meta(timeline, title, false, out);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         put_member(out, ",", keys[k]);
         for (size_t s = 0; s < timeline->source_count && ret == 0; s++) {

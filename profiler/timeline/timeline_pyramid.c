@@ -72,7 +72,7 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
         int64_t next = fill->begin_ps + (int64_t)((uint64_t)(index + 1) << fill->level);
         struct ntk_timeline_node *node = &fill->nodes[index];
         float ps = (float)((next < end ? next : end) - at);
-        if (fill->track->kind == NTK_TIMELINE_SEMAPHORE) {
+        if (ntk_timeline_is_value(fill->track)) {
             node->busy_ps += ps * (float)value;
             node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
         } else if (slice->is_wait) {
@@ -93,7 +93,7 @@ static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
     double value = 0.0;
     double bytes_per_ps = 0.0;
 
-    if (fill->track->kind == NTK_TIMELINE_SEMAPHORE) {
+    if (ntk_timeline_is_value(fill->track)) {
         value = ntk_timeline_slice_value(fill->track, slice);
     } else if (fill->track->kind == NTK_TIMELINE_QUEUE && slice->end_ps > start) {
         bytes_per_ps =
@@ -114,7 +114,7 @@ static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
                 node->bytes += (float)ntk_timeline_slice_value(fill->track, slice);
             }
             node->count += node->count < UINT32_MAX;
-            if (fill->track->kind == NTK_TIMELINE_SEMAPHORE) {
+            if (ntk_timeline_is_value(fill->track)) {
                 node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
             }
         }
@@ -129,7 +129,7 @@ static void merge(const struct ntk_timeline_track *track, struct ntk_timeline_no
     to->busy_ps += from->busy_ps;
     to->bytes += from->bytes;
     to->count = from->count > UINT32_MAX - to->count ? UINT32_MAX : to->count + from->count;
-    if (track->kind == NTK_TIMELINE_SEMAPHORE) {
+    if (ntk_timeline_is_value(track)) {
         to->vote_ps = to->vote_ps > from->vote_ps ? to->vote_ps : from->vote_ps;
     } else if (to->vote_ps == 0.0F && (from->vote_ps > 0.0F || from->count > 0)) {
         to->vote_ps = from->vote_ps;

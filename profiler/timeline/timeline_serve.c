@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/summary.h"
 #include "profiler/output/output.h"
+#include "profiler/output/output_analysis.h"
 #include "profiler/timeline/page/page_files.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
@@ -22,6 +23,7 @@
 struct ntk_timeline_serve {
     const struct ntk_timeline *timeline;
     char *title;
+    bool compares;
     struct ntk_http_files *files;
     struct ntk_http_guard *guard;
     struct ntk_http_server *server;
@@ -89,6 +91,16 @@ static int get_range(const struct ntk_timeline_serve *serve, const struct ntk_ht
                : ret;
 }
 
+static int get_source(const struct ntk_timeline_serve *serve,
+                      const struct ntk_http_request *request, uint64_t *out_source,
+                      struct ntk_err *err)
+{
+    if (serve->timeline->source_count == 0) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "there is no capture");
+    }
+    return get_u64(request, "source", serve->timeline->source_count - 1, out_source, err);
+}
+
 /* ---- answers: each fills the body, or the sentence and a code ---------------------------------------- */
 
 typedef int answer(const struct ntk_timeline_serve *serve, const struct ntk_http_request *request,
@@ -100,7 +112,7 @@ static int answer_meta(const struct ntk_timeline_serve *serve,
 {
     (void)request;
     (void)err;
-    ntk_timeline_put_meta(serve->timeline, serve->title, out);
+    ntk_timeline_put_meta(serve->timeline, serve->title, serve->compares, out);
     return 0;
 }
 
@@ -194,7 +206,7 @@ static int answer_summary(const struct ntk_timeline_serve *serve,
 {
     struct ntk_summary summary = { 0 };
     uint64_t source = 0;
-    int ret = get_u64(request, "source", serve->timeline->source_count - 1, &source, err);
+    int ret = get_source(serve, request, &source, err);
 
     if (ret == 0) {
         ret = ntk_analysis_summary(serve->timeline->sources[source].trace, &summary);
@@ -222,7 +234,7 @@ static int analyses_asked(const struct ntk_timeline_serve *serve,
                           const struct ntk_http_request *request, uint64_t *out_source,
                           const struct ntk_analyses **out_analyses, struct ntk_err *err)
 {
-    int ret = get_u64(request, "source", serve->timeline->source_count - 1, out_source, err);
+    int ret = get_source(serve, request, out_source, err);
 
     return ret == 0 ? analyses_of(serve, *out_source, out_analyses) : ret;
 }
@@ -276,7 +288,8 @@ static int answer_flows(const struct ntk_timeline_serve *serve,
     if (ret == 0) {
         ret = get_u64(request, "slice", UINT32_MAX, &slice, err);
     }
-    if (ret == 0 && track < serve->timeline->tracks.count) {
+    if (ret == 0 && track < serve->timeline->tracks.count &&
+        ntk_timeline_track_get(serve->timeline, track)->core) {
         source =
             ntk_timeline_source_of(serve->timeline, ntk_timeline_track_get(serve->timeline, track));
         ret = analyses_of(serve, source, &analyses);
@@ -317,6 +330,41 @@ static int answer_flame(const struct ntk_timeline_serve *serve,
     return ret;
 }
 
+static int measure(const struct ntk_analyses *analyses, struct ntk_measures *out_measures)
+{
+    return ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
+                                 &analyses->costs, out_measures);
+}
+
+static int answer_compare(const struct ntk_timeline_serve *serve,
+                          const struct ntk_http_request *request, struct ntk_buf *out,
+                          struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    struct ntk_measures measures[2] = { 0 };
+    struct ntk_comparison comparison = { 0 };
+    struct ntk_json json;
+    int ret = 0;
+
+    (void)request;
+    if (!serve->compares) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no two captures are compared");
+    }
+    for (size_t s = 0; s < 2 && ret == 0; s++) {
+        ret = analyses_of(serve, s, &analyses);
+        ret = ret == 0 ? measure(analyses, &measures[s]) : ret;
+    }
+    ret = ret == 0 ? ntk_analysis_comparison(&measures[0], 1, &measures[1], 1, &comparison) : ret;
+    if (ret == 0) {
+        ntk_json_init(&json, out, false);
+        ntk_output_comparison_json(&comparison, &json);
+        ntk_comparison_fini(&comparison);
+    }
+    ntk_measures_fini(&measures[0]);
+    ntk_measures_fini(&measures[1]);
+    return ret;
+}
+
 static const struct {
     const char *path;
     answer *answer;
@@ -332,6 +380,7 @@ static const struct {
     { "/api/v1/flows", answer_flows, "application/json" },
     { "/api/v1/path", answer_path, "application/json" },
     { "/api/v1/flame", answer_flame, "application/json" },
+    { "/api/v1/compare", answer_compare, "application/json" },
 };
 
 static void put_error(struct ntk_buf *out, const struct ntk_err *err)
@@ -393,7 +442,7 @@ static int listen_at(struct ntk_timeline_serve *serve, uint16_t port, struct ntk
     return ret;
 }
 
-int ntk_timeline_serve_create(const struct ntk_timeline *timeline, const char *title, uint16_t port,
+int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,
                               struct ntk_timeline_serve **out_serve, struct ntk_err *err)
 {
     struct ntk_timeline_serve *serve = calloc(1, sizeof *serve);
@@ -404,10 +453,12 @@ int ntk_timeline_serve_create(const struct ntk_timeline *timeline, const char *t
     }
     int ret = ntk_http_guard_create(&guard, &serve->guard, err);
     if (ret == 0) {
-        serve->timeline = timeline;
-        serve->title = strdup(title);
+        serve->timeline = options->timeline;
+        serve->compares = options->compares && options->timeline->source_count == 2;
+        serve->title = strdup(options->title);
         serve->files = ntk_http_files_create(ntk_timeline_page_files);
-        serve->analyses = calloc(timeline->source_count, sizeof(struct ntk_analyses *));
+        serve->analyses =
+            calloc(options->timeline->source_count + 1, sizeof(struct ntk_analyses *));
         if (!serve->title || !serve->files || !serve->analyses) {
             ret = ntk_err_no_memory(err);
         }
@@ -417,7 +468,7 @@ int ntk_timeline_serve_create(const struct ntk_timeline *timeline, const char *t
         for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
             serve->slow_routes[i] = (struct ntk_http_route){ answers[i].path, answer_any, serve };
         }
-        ret = listen_at(serve, port, err);
+        ret = listen_at(serve, options->port, err);
     }
     if (ret < 0) {
         ntk_timeline_serve_destroy(serve);

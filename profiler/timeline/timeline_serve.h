@@ -12,6 +12,7 @@
  *   /api/v1/analysis?source&name  an answer of `neuron-profile analyze`
  *   /api/v1/flows?track&slice     who let an instruction go, and whom it let go
  *   /api/v1/path?source&from&to   the critical path, step by step
+ *   /api/v1/compare               what became slower or faster, where two captures are compared
  *   /api/v1/flame?source&from&to  time by engine, layer and operation
  *
  * Owner:   create / destroy; the timeline is borrowed for that time.
@@ -28,8 +29,14 @@
 
 struct ntk_timeline_serve;
 
-/* port 0 lets the system choose; else it or one of the next that is free. */
-int ntk_timeline_serve_create(const struct ntk_timeline *timeline, const char *title, uint16_t port,
+struct ntk_timeline_serve_options {
+    const struct ntk_timeline *timeline;
+    const char *title; /* copied */
+    uint16_t port;     /* 0 lets the system choose; else it or one of the next that is free */
+    bool compares;     /* source 1 is a later run of what source 0 is */
+};
+
+int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,
                               struct ntk_timeline_serve **out_serve, struct ntk_err *err);
 /* NULL is fine. */
 void ntk_timeline_serve_destroy(struct ntk_timeline_serve *serve);

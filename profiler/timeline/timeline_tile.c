@@ -112,9 +112,9 @@ static void put_buckets(const struct ntk_timeline *timeline, uint32_t index, uns
             .what = node->what,
             .count = node->count,
             .mean = (float)ntk_timeline_node_mean(track, node, level),
-            .extra = track->kind == NTK_TIMELINE_SEMAPHORE ? node->vote_ps
-                     : track->kind == NTK_TIMELINE_QUEUE   ? node->bytes
-                                                           : 0.0F,
+            .extra = ntk_timeline_is_value(track)        ? node->vote_ps
+                     : track->kind == NTK_TIMELINE_QUEUE ? node->bytes
+                                                         : 0.0F,
         };
         count++;
     }

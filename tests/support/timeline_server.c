@@ -21,8 +21,11 @@ int main(int argc, char **argv)
     char byte;
     uint64_t begin_ns = ntk_clock_monotonic_ns();
 
-    if (ntk_timeline_create(&source, 1, NULL, NULL, &timeline, &err) < 0 ||
-        ntk_timeline_serve_create(timeline, "sample", 0, &serve, &err) < 0) {
+    if (ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
+                            &timeline, &err) < 0 ||
+        ntk_timeline_serve_create(
+            &(struct ntk_timeline_serve_options){ .timeline = timeline, .title = "sample" }, &serve,
+            &err) < 0) {
         (void)fprintf(stderr, "timeline_server: %s\n", err.text);
         return 1;
     }

@@ -26,39 +26,43 @@ function row({ name, unit, value }) {
   return make('div', {}, make('dt', {}, name), make('dd', { title: more || text, class: text.length > 40 ? 'long' : '' }, text));
 }
 
-// A slice that can be gone to: { track, slice, start, end, what, lane }.
+let asked = null; // the slice that is to be selected; another one may come meanwhile
+
+// A slice to select, { track, slice }; it is selected once everything about it is here. True: it is.
 export async function select(slice, isQuiet) {
-  state.selected = slice;
+  asked = slice;
   bucket = null;
-  changed();
   if (!slice) {
+    state.selected = null;
     full = null;
     refresh('slice');
     tell('view');
-    return;
+    changed();
+    return false;
   }
   try {
     const answer = await state.source.slice(slice.track, slice.slice);
-    if (state.selected !== slice) return;
+    if (asked !== slice) return false;
     full = answer;
-    Object.assign(slice, { start: answer.start, end: answer.end, what: answer.what, lane: answer.lane });
+    state.selected = { track: slice.track, slice: slice.slice, start: answer.start, end: answer.end, what: answer.what, lane: answer.lane };
     setText(byId('said'), `${answer.name} on ${state.meta.tracks[slice.track].name}, ${duration(answer.end - answer.start)}`);
   } catch (error) {
     tell('error', error);
-    return;
+    return false;
   }
   if (!isQuiet) showTab('slice');
   else refresh('slice');
   tell('selected', full);
   tell('view');
   changed();
+  return true;
 }
 
 // Chosen from elsewhere: it must be seen.
 export async function goTo(track, index) {
-  const slice = { track, slice: index, start: 0, end: 0, what: 0, lane: 0 };
-  await select(slice);
+  if (!await select({ track, slice: index })) return;
   reveal(track);
+  const slice = state.selected;
   const length = slice.end - slice.start;
   if (slice.end < state.from || slice.start > to() || length > state.scale * state.width) {
     if (length > state.scale * state.width || length < state.scale * 2) glideTo(slice.start, slice.end, 0.2);
@@ -104,7 +108,7 @@ function render(box) {
 export function start() {
   addTab('slice', 'Slice', render);
   on('pick', (hit) => {
-    if (hit?.slice !== undefined) select({ ...hit });
+    if (hit?.slice !== undefined) select({ track: hit.track, slice: hit.slice });
     else {
       select(null, true);
       bucket = hit?.bucket ? hit : null;

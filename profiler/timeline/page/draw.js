@@ -3,7 +3,7 @@
 
 import { byId } from './dom.js';
 import { palette, theme } from './colours.js';
-import { count as countText } from './format.js';
+import { bytes, count as countText } from './format.js';
 import { PAD, rows, showShare } from './rows.js';
 import { ticks } from './time.js';
 import { changed, state, to, xOf } from './state.js';
@@ -53,6 +53,14 @@ export function resize() {
   state.tiles.repaint();
 }
 
+// Rows that are a value over time.
+export const isValueTrack = (track) => track.kind === 'semaphore' || track.kind === 'counter';
+
+export function valueText(track, value) {
+  if (track.unit === 'KiB') return bytes(value * 1024);
+  return track.unit ? `${value} ${track.unit}` : String(value);
+}
+
 // ---- texts ----------------------------------------------------------------------------------------
 
 function widthOf(text) {
@@ -96,7 +104,7 @@ function paint(tile, track, rowsHigh) {
   const context2d = bitmap.getContext('2d');
   const image = context2d.createImageData(width, rowsHigh);
   const words = new Uint32Array(image.data.buffer);
-  const isValue = track.kind === 'semaphore';
+  const isValue = isValueTrack(track);
   const { halves, floats } = tile;
   const shown = new Set();
   for (let i = 0; i < tile.count; i++) {
@@ -228,7 +236,7 @@ function drawSteps(tile, row, track, y, from, until) {
     context.fillStyle = value ? colours[what].css : look.line;
     context.fillRect(x0, y + PAD + high - tall, x1 - x0, tall);
     drawn.slices++;
-    if (x1 - x0 > 26 && high >= 12) label(`${value}`, Math.max(x0, 0) + 4, y + PAD + high / 2, x1 - x0 - 6, tall > high * 0.6 ? colours[what].text : look.ink);
+    if (x1 - x0 > 26 && high >= 12) label(valueText(track, value), Math.max(x0, 0) + 4, y + PAD + high / 2, x1 - x0 - 6, tall > high * 0.6 ? colours[what].text : look.ink);
     if (pointer && pointer.row === row && pointer.x >= x0 && pointer.x < x1) {
       drawn.hit = { track: row.track, slice: words[i * 8 + 4], value, what, lane: 0, start, end };
     }
@@ -306,7 +314,7 @@ function drawTrack(row, y, wantsShare) {
   }
   for (const { here, from, until } of parts) {
     if (here.form === FORM_SLICES) {
-      if (track.kind === 'semaphore') drawSteps(here, row, track, y, from, until);
+      if (isValueTrack(track)) drawSteps(here, row, track, y, from, until);
       else busy += drawSlices(here, row, track, y, from, until);
     } else {
       drawBuckets(here, row, track, y, from, until);
@@ -314,7 +322,7 @@ function drawTrack(row, y, wantsShare) {
       if (state.pointer?.row === row && state.pointer.time >= from && state.pointer.time < until) bucketHit(here, row);
     }
   }
-  if (wantsShare && parts.isBest && track.kind !== 'semaphore') {
+  if (wantsShare && parts.isBest && !isValueTrack(track)) {
     const window = Math.min(to(), state.meta.span) - Math.max(state.from, 0);
     showShare(row, window > 0 ? `${((busy / window) * 100).toFixed(busy / window < 0.0995 ? 1 : 0)}%` : '');
   }
@@ -336,8 +344,8 @@ function bucketHit(tile, row) {
 export function boxOf({ track, lane, start, end }) {
   const row = rows.list.find((candidate) => candidate.track === track);
   if (!row) return null;
-  const { lanes, kind } = state.meta.tracks[track];
-  const high = (row.height - 2 * PAD) / (kind === 'semaphore' ? 1 : lanes);
+  const { lanes } = state.meta.tracks[track];
+  const high = (row.height - 2 * PAD) / lanes;
   const x0 = xOf(start);
   return { x: x0, y: row.y - byId('rows').scrollTop + PAD + (lane ?? 0) * high, width: Math.max(1.5, xOf(end) - x0), height: high };
 }

@@ -160,7 +160,7 @@ async function statsIn(from, to) {
   const found = await allSlices('Statistics of a range');
   const tracks = [];
   for (const [t, section] of found) {
-    if (meta.tracks[t].kind !== 'engine' && meta.tracks[t].kind !== 'queue') continue;
+    if (['semaphore', 'counter', 'rate'].includes(meta.tracks[t].kind)) continue;
     const stats = statsOf(section, meta.tracks[t], from, to);
     if (stats.count) tracks.push({ track: t, ...stats });
   }

@@ -53,7 +53,7 @@ export function read() {
   state.range = end > start ? { from: start, to: end } : null;
   loadRange(true);
   const [track, slice] = numbers(parts.get('slice'));
-  if (meta.tracks[track]?.slices > slice) select({ track, slice, start: 0, end: 0, what: 0, lane: 0 }, true);
+  if (meta.tracks[track]?.slices > slice) select({ track, slice }, true);
   else select(null, true);
   search(parts.get('search') ?? '', true);
   if (byId(`tab-${parts.get('tab')}`)) showTab(parts.get('tab'));

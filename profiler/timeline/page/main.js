@@ -2,6 +2,7 @@
 
 import { byId, setText } from './dom.js';
 import { whole } from './format.js';
+import * as compare from './compare.js';
 import * as details from './details.js';
 import * as drawing from './draw.js';
 import * as engines from './engines.js';
@@ -38,8 +39,8 @@ function head() {
   const [first] = meta.sources;
   setText(byId('title'), meta.title);
   document.title = `${meta.title} - neuron-profile`;
-  setText(byId('facts'), [first.neff, first.instance, first.total !== undefined ? `execution ${duration(first.total)}` : '',
-    `${whole(meta.slices)} events`].filter(Boolean).join(' · '));
+  setText(byId('facts'), [first?.neff, first?.instance, meta.sources.length > 1 ? `${meta.sources.length} captures` : '',
+    first?.total !== undefined && meta.sources.length === 1 ? `execution ${duration(first.total)}` : '', `${whole(meta.slices)} events`].filter(Boolean).join(' · '));
 }
 
 function frame(now) {
@@ -71,7 +72,10 @@ export async function start(source) {
   ruler.start();
   input.start();
   keys.start();
-  for (const part of [details, flows, range, search, markers, summary, engines, path, layers, flame, roofline, memory]) part.start();
+  const parts = [details, flows, range, search, markers];
+  if (state.meta.compares) parts.push(compare);
+  if (state.meta.sources.length) parts.push(summary, engines, path, layers, flame, roofline, memory);
+  for (const part of parts) part.start();
   panel.start();
   on('error', (error) => say(error.message, true));
   rows.layout();

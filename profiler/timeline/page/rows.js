@@ -5,14 +5,14 @@ import { changed, state, tell } from './state.js';
 
 const GROUP_HEIGHT = 24;
 const LANE_HEIGHT = 16;
-const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40 };
+const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36 };
 export const PAD = 3; // above and below what is drawn of a row
 
 export const rows = { list: [], height: 0 };
 
 function heightOf(track, id) {
   if (state.tall.has(id)) return Math.max(60, track.lanes * LANE_HEIGHT) + 2 * PAD;
-  if (track.kind === 'engine') return Math.max(HEIGHTS.engine, track.lanes * LANE_HEIGHT + 2 * PAD);
+  if (track.kind === 'engine' || track.kind === 'host') return Math.max(HEIGHTS.engine, track.lanes * LANE_HEIGHT + 2 * PAD);
   if (track.kind === 'queue' && track.lanes > 1) return Math.min(48, Math.max(HEIGHTS.queue, track.lanes * 3 + 2 * PAD));
   return HEIGHTS[track.kind] ?? HEIGHTS.queue;
 }
@@ -41,7 +41,7 @@ function walk(parent, visit) {
 
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
-  const what = track.kind === 'semaphore' ? 'changes' : track.kind === 'queue' ? 'packets' : 'instructions';
+  const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples' }[track.kind] ?? 'instructions';
   const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}` : '';
   return `${track.name}: ${track.slices.toLocaleString('en')} ${what}${lanes}. Click: taller or lower`;
 }

@@ -8,6 +8,7 @@ import { on, pan, show, state, stopGlide, to, xOf } from './state.js';
 
 const HEIGHT = { ruler: 26, overview: 38 };
 const MARKER = 7;
+const LINES_MAX = 32;
 let look = {};
 let small = null; // the overview without its window, painted when its data came
 
@@ -62,7 +63,7 @@ function paintSmall() {
   const ratio = window.devicePixelRatio || 1;
   const canvas = new OffscreenCanvas(Math.round(state.width * ratio), Math.round(HEIGHT.overview * ratio));
   const context = canvas.getContext('2d');
-  const engines = state.meta.tracks.map((track, t) => t).filter((t) => state.meta.tracks[t].kind === 'engine');
+  const engines = state.meta.tracks.map((track, t) => t).filter((t) => ['engine', 'host'].includes(state.meta.tracks[t].kind)).slice(0, LINES_MAX);
   const lines = engines.length ? engines : state.meta.tracks.map((track, t) => t).slice(0, 8);
   const high = (canvas.height - 6) / Math.max(1, lines.length);
   const { span } = state.meta;

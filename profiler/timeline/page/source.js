@@ -30,6 +30,7 @@ export const server = {
   analysis: (source, name) => askJson('analysis', { source, name }),
   flows: (track, slice) => askJson('flows', { track, slice }),
   path: (source, from, to) => askJson('path', { source, from: Math.floor(from), to: Math.ceil(to) }),
+  compare: () => askJson('compare'),
   flame: (source, from, to) => askJson('flame', { source, from: Math.floor(from), to: Math.ceil(to) }),
   summary: (source) => askJson('summary', { source }),
 };

@@ -3,6 +3,7 @@
 import { byId, make } from './dom.js';
 import { bytes, count, percent } from './format.js';
 import { duration } from './time.js';
+import { isValueTrack, valueText } from './draw.js';
 import { on, state } from './state.js';
 
 function waited(cycles, track) {
@@ -17,13 +18,14 @@ export function describe(hit) {
   const what = state.meta.whats[hit.what].name;
   if (hit.bucket) {
     const { mean, extra } = hit.bucket;
-    if (track.kind === 'semaphore') return [track.name, [`${hit.bucket.count.toLocaleString('en')} changes in ${duration(hit.end - hit.start)}`, `mean ${mean.toFixed(2)}, largest ${extra}`]];
+    if (isValueTrack(track)) return [track.name, [`${hit.bucket.count.toLocaleString('en')} changes in ${duration(hit.end - hit.start)}`, `mean ${valueText(track, Number(mean.toFixed(2)))}, largest ${valueText(track, extra)}`]];
     return [`mostly ${what}`, [`${track.name}, busy ${percent(mean * 100)} of ${duration(hit.end - hit.start)}`,
       `${hit.bucket.count.toLocaleString('en')} begin here${track.kind === 'queue' ? `, ${bytes(extra)}` : ''}`]];
   }
   const lines = [`${duration(hit.end - hit.start)} at ${duration(hit.start + state.meta.begin)}`];
   if (track.kind === 'queue') lines.push(`${bytes(hit.value)} by DMA engine ${track.engines[hit.lane]}`, track.name);
-  else if (track.kind === 'semaphore') return [`${track.name} = ${hit.value}`, [`${what}, for ${lines[0]}`]];
+  else if (isValueTrack(track)) return [`${track.name} = ${valueText(track, hit.value)}`, [`${track.kind === 'semaphore' ? `${what}, ` : ''}for ${lines[0]}`]];
+  else if (track.kind === 'host') lines.push(track.name + (hit.value ? `, ${bytes(hit.value)}` : ''));
   else lines.push(track.name + (hit.value ? `, waited ${waited(hit.value, track)} before` : ''));
   return [what, lines];
 }

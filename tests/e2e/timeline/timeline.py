@@ -1,4 +1,5 @@
-"""Looks at the timeline in a browser: timeline.py BROWSER PROFILE_FOLDER ADDRESS SUMMARY.json ANALYSES.json LARGE_ADDRESS."""
+"""Looks at the timeline in a browser: timeline.py BROWSER PROFILE_FOLDER ADDRESS SUMMARY.json ANALYSES.json LARGE_ADDRESS
+FOLDER_ADDRESS COMPARE_ADDRESS DIFF.json."""
 import json
 import os
 import sys
@@ -160,6 +161,7 @@ def check_range(page):
 
 def check_search(page):
     browser = page.browser
+    browser.evaluate("(async () => (await import('/details.js')).select(null))()")
     browser.key('/')
     equal('focus', browser.evaluate('document.activeElement.id'), 'search')
     browser.call('Input.insertText', text='^matmul$|RECIP')
@@ -203,6 +205,7 @@ def check_link(page):
     browser.call('Page.navigate', url='about:blank')
     page.open(address)
     browser.wait_for("document.querySelector('#found').textContent === '2 hits'")
+    browser.wait_for("(async () => (await import('/state.js')).state.selected !== null)()")
     after = page.state(view)
     for index, (a, b) in enumerate(zip(after, before)):
         if isinstance(b, float):
@@ -300,12 +303,43 @@ def check_large(page, address):
     assert slices < 4 * 3 * 512 and bitmaps < 40, f'a frame draws what is on the screen: {slices} slices, {bitmaps} bitmaps'
 
 
+def check_folder(page, address):
+    """Host threads and the captured execution on one clock."""
+    page.open(address)
+    labels = page.labels()
+    assert any(name.startswith('Thread ') for name in labels) and 'NC 0 on the device' in labels and 'Device memory' in labels, f'rows of the host: {labels}'
+    first = page.state('''(() => { const at = (name) => { const t = state.meta.tracks.findIndex((track) => track.name === name);
+        const tile = state.tiles.find(t, state.meta.level_top, 0); return [tile.times[0], tile.times[1]]; };
+      return [at('NC 0 on the device'), at('Tensor')]; })()''')
+    near('the first execution on the host and in the capture', first[0][0], first[1][0], 1000)
+    page.picture('folder')
+
+
+def check_compare(page, address, diff):
+    browser = page.browser
+    page.open(address)
+    groups = browser.evaluate("[...document.querySelectorAll('#labels .group')].map((e) => e.textContent)")
+    assert 'attention.ntff' in groups and 'mlp.ntff' in groups, f'a group for each capture: {groups}'
+    browser.evaluate("document.querySelector('#tab-compare').click()")
+    browser.wait_for("document.querySelector('.pane-compare table') !== null")
+    shown = browser.evaluate("[...document.querySelectorAll('.pane-compare table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
+    near('change', float(shown.strip('+%')), diff['total'][0]['change_ratio'] * 100, 0.06)
+    browser.evaluate("document.querySelector('#tab-summary').click()")
+    browser.wait_for("document.querySelectorAll('.pane-summary tbody tr').length > 10")
+    before = browser.evaluate("document.querySelector('.tiles b').textContent")
+    browser.evaluate("(() => { const s = document.querySelector('.pane-summary select'); s.value = '1'; s.dispatchEvent(new Event('change')); })()")
+    browser.wait_for(f"document.querySelector('.tiles b')?.textContent !== undefined && document.querySelector('.tiles b').textContent !== {json.dumps(before)}")
+    page.picture('compare')
+
+
 def main():
-    program, profile, address, summary_path, analyses_path, large = sys.argv[1:]
+    program, profile, address, summary_path, analyses_path, large, folder, compare, diff_path = sys.argv[1:]
     with open(summary_path, encoding='utf-8') as file:
         summary = next(iter(json.load(file).values()))
     with open(analyses_path, encoding='utf-8') as file:
         analyses = json.load(file)
+    with open(diff_path, encoding='utf-8') as file:
+        diff = json.load(file)
     browser = Browser(program, profile)
     page = Page(browser)
     try:
@@ -332,6 +366,8 @@ def main():
         equal('scrolls sideways', browser.evaluate('document.documentElement.scrollWidth > window.innerWidth'), False)
         browser.size(WIDTH, HEIGHT)
         check_large(page, large)
+        check_folder(page, folder)
+        check_compare(page, compare, diff)
         equal('complaints', browser.said, [])
         browser.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.broken = 1\"><p id=styled style=\"color: red\">x</p>')")
         browser.wait_for("document.querySelector('img[src=x]').complete")

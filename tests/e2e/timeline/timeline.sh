@@ -10,23 +10,38 @@ done
 [ -n "$browser" ] || exit 77
 needs python3 jq
 
-address_is_there() { grep -q '^View profile at ' view.log && echo yes; }
 server_is_up() { [ -s server.log ] && echo yes; }
+# view LOG ARGUMENT...: serves a page; $address is where.
+view() {
+    local log=$1
+    shift
+    neuron-profile view --port 0 --no-open "$@" >"$log" 2>"$log.err" &
+    view=$!
+    pids+=("$view")
+    is_up() { grep -q '^View profile at ' "$log" && echo yes; }
+    wait_for is_up
+    address=$(sed -n 's/^View profile at //p' "$log")
+}
 neuron-packager example attention -o attention.neff
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
 neuron-profile view -s attention.ntff -n attention.neff --output-format summary-json >summary.json
 neuron-profile analyze -s attention.ntff -n attention.neff --json >analyses.json
-neuron-profile view -s attention.ntff -n attention.neff --port 0 --no-open >view.log &
-view=$!
-pids+=("$view")
-wait_for address_is_there
+neuron-packager example mlp -o mlp.neff
+neuron-profile capture -n mlp.neff -s mlp.ntff >/dev/null
+neuron-profile diff attention.ntff mlp.ntff -n attention.neff --neff-after mlp.neff --json >diff.json
+neuron-profile inspect -o inspected --capture-system-profiles --capture-device-profiles -- \
+    neuron-bench exec attention.neff --count 5 >/dev/null 2>&1
+view folder.log -d inspected -n attention.neff
+folder=$address
+view compare.log -s attention.ntff -n attention.neff --compare mlp.ntff --compare-neff mlp.neff
+compare=$address
+view view.log -s attention.ntff -n attention.neff
 mkfifo hold
 "$NTK_BIN_DIR/../tests/timeline_server" 100000 <hold >server.log &
 pids+=($!)
 exec 9>hold
 wait_for server_is_up
-address=$(sed -n 's/^View profile at //p' view.log)
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/timeline.py" "$browser" "$scratch/profile" "$address" summary.json analyses.json \
-    "$(cut -d' ' -f1 server.log)" 9>&- || fail "see above"
+    "$(cut -d' ' -f1 server.log)" "$folder" "$compare" diff.json 9>&- || fail "see above"
 kill -TERM "$view"
 wait "$view" || fail "neuron-profile ended with $?"

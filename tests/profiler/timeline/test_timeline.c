@@ -31,7 +31,10 @@ static struct ntk_timeline *timeline_of(const struct ntk_trace *trace, int64_t o
     struct ntk_timeline_source source = { .trace = trace, .name = "one", .offset_ps = offset_ps };
     struct ntk_timeline *timeline = NULL;
 
-    assert_int_equal(ntk_timeline_create(&source, 1, NULL, NULL, &timeline, NULL), 0);
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
+                            &timeline, NULL),
+        0);
     return timeline;
 }
 
@@ -166,7 +169,7 @@ static void a_trace_without_anything_is_a_timeline_without_rows(void **state)
     assert_int_equal(timeline->tracks.count, 0);
     put(timeline, 0, 0, NULL, 0, &parsed);
     ntk_buf_fini(&parsed.buf);
-    ntk_timeline_put_meta(timeline, "empty", &out);
+    ntk_timeline_put_meta(timeline, "empty", false, &out);
     assert_true(ntk_buf_ok(&out));
     ntk_buf_fini(&out);
     ntk_timeline_destroy(timeline);
@@ -479,7 +482,7 @@ static void meta_names_groups_tracks_and_kinds(void **state)
     struct ntk_buf out = { 0 };
 
     (void)state;
-    ntk_timeline_put_meta(timeline, "ten", &out);
+    ntk_timeline_put_meta(timeline, "ten", false, &out);
     json_t *json = json_of(&out);
     assert_string_equal(json_string_value(json_object_get(json, "title")), "ten");
     assert_int_equal((int)number(json, "span"), 11 * 1000 * NS); /* the last packet ends there */

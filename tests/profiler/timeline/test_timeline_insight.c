@@ -47,7 +47,10 @@ static int setup(void **state)
     struct ntk_timeline_source source = { .trace = &f->h.trace,
                                           .name = "one",
                                           .offset_ps = -NS(150) }; /* PE begins at -50 */
-    assert_int_equal(ntk_timeline_create(&source, 1, NULL, NULL, &f->timeline, NULL), 0);
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
+                            &f->timeline, NULL),
+        0);
     assert_int_equal(f->timeline->begin_ps, -NS(SHIFT_NS));
     assert_int_equal(ntk_analyses_create(&f->h.trace, &f->analyses), 0);
     *state = f;

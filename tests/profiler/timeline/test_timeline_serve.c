@@ -28,8 +28,15 @@ static int setup(void **state)
     assert_non_null(f);
     f->sample = trace_sample_create(100);
     struct ntk_timeline_source source = { .trace = &f->sample->trace, .name = "sample.ntff" };
-    assert_int_equal(ntk_timeline_create(&source, 1, NULL, NULL, &f->timeline, NULL), 0);
-    assert_int_equal(ntk_timeline_serve_create(f->timeline, "sample.ntff", 0, &f->serve, NULL), 0);
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
+                            &f->timeline, NULL),
+        0);
+    assert_int_equal(
+        ntk_timeline_serve_create(
+            &(struct ntk_timeline_serve_options){ .timeline = f->timeline, .title = "sample.ntff" },
+            &f->serve, NULL),
+        0);
     f->port = ntk_timeline_serve_port_get(f->serve);
     *state = f;
     return 0;
@@ -104,6 +111,7 @@ static void bad_questions_get_a_sentence(void **state)
         { "/api/v1/analysis?source=0&name=tensors", "404", "names of tensors need the NEFF" },
         { "/api/v1/flows?track=9&slice=0", "404", "no track 9" },
         { "/api/v1/path?source=0&from=2&to=1", "400", "from is behind to" },
+        { "/api/v1/compare", "404", "no two captures are compared" },
         { "/api/v1/summary?source=1", "400", "source is no number from 0 to 0" },
     };
 
@@ -130,7 +138,11 @@ static void a_taken_port_gives_the_next_free_one(void **state)
     const struct fixture *f = *state;
     struct ntk_timeline_serve *other = NULL;
 
-    assert_int_equal(ntk_timeline_serve_create(f->timeline, "other", f->port, &other, NULL), 0);
+    assert_int_equal(ntk_timeline_serve_create(
+                         &(struct ntk_timeline_serve_options){
+                             .timeline = f->timeline, .title = "other", .port = f->port },
+                         &other, NULL),
+                     0);
     assert_true(ntk_timeline_serve_port_get(other) > f->port);
     assert_true(ntk_timeline_serve_port_get(other) < f->port + NTK_TIMELINE_PORTS_TRIED);
     ntk_timeline_serve_destroy(other);

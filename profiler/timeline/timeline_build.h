@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline_build - what the makers of tracks have in common. Private to this folder.
+ *
+ * Functions that return a pointer or NTK_TIMELINE_NO_GROUP fail without memory only.
+ */
+#ifndef NTK_PROFILER_TIMELINE_TIMELINE_BUILD_H
+#define NTK_PROFILER_TIMELINE_TIMELINE_BUILD_H
+
+#include "profiler/timeline/timeline.h"
+#include "shared/base/map.h"
+
+/* Names of what slices are; more share the first one. */
+#define NTK_TIMELINE_WHATS_MAX 60000
+
+struct ntk_timeline_build {
+    struct ntk_timeline *timeline;
+    uint16_t opcodes[256]; /* what, plus 1; 0: none yet */
+    uint16_t classes[NTK_TRACE_DMA_CLASS_COUNT];
+    uint16_t sources[256];
+    struct ntk_map types; /* of host events: what, plus 1 */
+};
+
+uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *name, uint32_t parent,
+                                uint32_t source, bool is_folded);
+/* The number of a name in the table, put there at the first use; *known remembers it. 0 or -ENOMEM. */
+int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
+                         const char *family, uint16_t *out_what);
+/* Room for so many slices. */
+struct ntk_timeline_track *ntk_timeline_add_track(struct ntk_timeline_build *build,
+                                                  enum ntk_timeline_kind kind, uint32_t group,
+                                                  size_t slice_count);
+struct ntk_timeline_slice *ntk_timeline_add_slice(struct ntk_timeline_track *track,
+                                                  int64_t start_ps, int64_t end_ps, size_t ref);
+
+/* timeline_host.c: the rows of one inspected process. 0 or -ENOMEM. */
+int ntk_timeline_build_host(struct ntk_timeline_build *build, const struct ntk_timeline_host *host);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* timeline_host - rows of one inspected process: its threads, its cores as the host sees them, its memory. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/memory_use.h"
+#include "profiler/timeline/timeline_build.h"
+
+#define THREADS_MAX 4096
+/* Times further from zero than this are no times of the run: ten years. */
+#define FAR_NS (INT64_C(10) * 366 * 86400 * 1000000000)
+#define KIB 1024
+
+struct place {
+    struct ntk_timeline_build *build;
+    const struct ntk_timeline_host *host;
+    uint32_t group;
+};
+
+/* False: not a time of this run. Ten years of ps are more than 63 bits, so far spans are left out. */
+static bool ps_of(const struct place *place, uint64_t time_ns, int64_t *out_ps)
+{
+    int64_t ns = (int64_t)(time_ns - place->host->zero_ns);
+
+    if (ns > FAR_NS / 1000 || ns < -FAR_NS / 1000) {
+        return false;
+    }
+    *out_ps = ns * NTK_TRACE_PS_PER_NS;
+    return true;
+}
+
+static int what_of_type(struct ntk_timeline_build *build, const char *type, uint16_t *out_what)
+{
+    uint16_t known = (uint16_t)(uintptr_t)ntk_map_get(&build->types, type);
+    bool is_new = known == 0;
+    int ret = ntk_timeline_what_of(build, &known, type, "host", out_what);
+
+    return ret == 0 && is_new ? ntk_map_put(&build->types, type, (void *)(uintptr_t)known) : ret;
+}
+
+/* ---- spans ------------------------------------------------------------------------------------- */
+
+/* The row of a span: a thread, or a core for what cores do. */
+static uint64_t row_key(const struct ntk_system_span *span)
+{
+    return ntk_system_type_is_hardware(span->type) ? UINT64_C(1) << 32 | span->nc : span->thread_id;
+}
+
+/* Spans of the same row around it. */
+static uint8_t depth_of(const struct ntk_system_trace *trace, size_t span)
+{
+    uint64_t key = row_key(&trace->spans[span]);
+    uint8_t depth = 0;
+
+    for (size_t i = trace->spans[span].parent;
+         i != NTK_SYSTEM_NO_PARENT && depth < NTK_TIMELINE_LANES_MAX - 1;
+         i = trace->spans[i].parent) {
+        depth += row_key(&trace->spans[i]) == key;
+    }
+    return depth;
+}
+
+static int add_row(struct place *place, struct ntk_map *rows, uint64_t key, size_t span_count)
+{
+    struct ntk_timeline_track *track =
+        rows->count < THREADS_MAX
+            ? ntk_timeline_add_track(place->build, NTK_TIMELINE_HOST, place->group, span_count)
+            : NULL;
+
+    if (!track) {
+        return rows->count < THREADS_MAX ? -ENOMEM : 0;
+    }
+    track->host = place->host->trace;
+    (void)snprintf(track->name, sizeof track->name, key >> 32 ? "NC %u on the device" : "Thread %u",
+                   (unsigned)key);
+    return ntk_map_put_number(rows, key, (void *)place->build->timeline->tracks.count);
+}
+
+/* How many spans each row has: rows come in the order of their first span. */
+static int add_rows(struct place *place, struct ntk_map *rows)
+{
+    const struct ntk_system_trace *trace = place->host->trace;
+    struct ntk_map counts = { 0 };
+    int ret = 0;
+
+    for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
+        uint64_t key = row_key(&trace->spans[i]);
+        uintptr_t count = (uintptr_t)ntk_map_get_number(&counts, key);
+        ret = ntk_map_put_number(&counts, key, (void *)(count + 1));
+    }
+    ntk_map_each(entry, &counts) {
+        ret = ret == 0 ? add_row(place, rows, entry->number, (uintptr_t)entry->value) : ret;
+    }
+    ntk_map_fini(&counts);
+    return ret;
+}
+
+static int build_spans(struct place *place)
+{
+    const struct ntk_system_trace *trace = place->host->trace;
+    struct ntk_timeline *timeline = place->build->timeline;
+    struct ntk_map rows = { 0 }; /* index of the track, plus 1 */
+    int ret = add_rows(place, &rows);
+
+    for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+        uintptr_t row = (uintptr_t)ntk_map_get_number(&rows, row_key(span));
+        int64_t start_ps;
+        int64_t end_ps;
+        if (row == 0 || !ps_of(place, span->start_ns, &start_ps) ||
+            !ps_of(place, span->end_ns, &end_ps)) {
+            continue;
+        }
+        struct ntk_timeline_track *track = ntk_vec_at(&timeline->tracks, row - 1);
+        struct ntk_timeline_slice *slice = ntk_timeline_add_slice(track, start_ps, end_ps, i);
+        slice->lane = depth_of(trace, i);
+        if (slice->lane >= track->lane_count) {
+            track->lane_count = slice->lane + 1U;
+        }
+        timeline->end_ps = slice->end_ps > timeline->end_ps ? slice->end_ps : timeline->end_ps;
+        ret = what_of_type(place->build, span->type, &slice->what);
+    }
+    ntk_map_fini(&rows);
+    return ret;
+}
+
+/* ---- counters ------------------------------------------------------------------------------------ */
+
+/* A value holds from its time until the next one. */
+struct counter {
+    struct ntk_timeline_track *track;
+    uint16_t what;
+    size_t count;
+};
+
+static int begin_counter(struct place *place, const char *name, const char *unit, size_t count,
+                         struct counter *out_counter)
+{
+    struct ntk_timeline_track *track =
+        ntk_timeline_add_track(place->build, NTK_TIMELINE_COUNTER, place->group, count);
+
+    if (!track) {
+        return -ENOMEM;
+    }
+    track->host = place->host->trace;
+    track->unit = unit;
+    (void)snprintf(track->name, sizeof track->name, "%s", name);
+    track->values = malloc((count + 1) * sizeof *track->values);
+    *out_counter = (struct counter){ .track = track };
+    return track->values ? what_of_type(place->build, name, &out_counter->what) : -ENOMEM;
+}
+
+static void add_value(struct place *place, struct counter *counter, uint64_t time_ns, double value)
+{
+    struct ntk_timeline_track *track = counter->track;
+    struct ntk_timeline *timeline = place->build->timeline;
+    int64_t at_ps;
+
+    if (!ps_of(place, time_ns, &at_ps)) {
+        return;
+    }
+    if (track->slice_count > 0) {
+        struct ntk_timeline_slice *before = &track->slices[track->slice_count - 1];
+        at_ps = at_ps > before->start_ps ? at_ps : before->start_ps; /* a clock that was set back */
+        before->end_ps = at_ps;
+    }
+    track->values[counter->count] = value < 0.0                  ? 0
+                                    : value > (double)UINT32_MAX ? UINT32_MAX
+                                                                 : (uint32_t)(value + 0.5);
+    struct ntk_timeline_slice *slice = ntk_timeline_add_slice(track, at_ps, at_ps, counter->count);
+    slice->what = counter->what;
+    if (track->values[counter->count] > track->value_max) {
+        track->value_max = track->values[counter->count];
+    }
+    counter->count++;
+    timeline->end_ps = at_ps > timeline->end_ps ? at_ps : timeline->end_ps;
+}
+
+static int build_device_memory(struct place *place)
+{
+    struct ntk_memory_use use;
+    struct counter counter;
+    int ret = ntk_analysis_memory_use(place->host->trace, &use);
+
+    if (ret == 0 && use.point_count > 0) {
+        ret = begin_counter(place, "Device memory", "KiB", use.point_count, &counter);
+        for (size_t i = 0; i < use.point_count && ret == 0; i++) {
+            add_value(place, &counter, use.points[i].time_ns, (double)use.points[i].bytes / KIB);
+        }
+        ntk_memory_use_fini(&use);
+    }
+    return ret;
+}
+
+static int build_samples(struct place *place)
+{
+    const NtkNtracePb__HostSamples *memory = place->host->trace->memory;
+    const NtkNtracePb__HostSamples *cpu = place->host->trace->cpu;
+    struct counter counter;
+    int ret = 0;
+
+    if (memory && memory->n_timestamp_ns && memory->n_process_bytes == memory->n_timestamp_ns) {
+        ret =
+            begin_counter(place, "Memory of the process", "KiB", memory->n_timestamp_ns, &counter);
+        for (size_t i = 0; i < memory->n_timestamp_ns && ret == 0; i++) {
+            add_value(place, &counter, memory->timestamp_ns[i],
+                      (double)memory->process_bytes[i] / KIB);
+        }
+    }
+    if (ret == 0 && cpu && cpu->n_timestamp_ns && cpu->n_cpus) {
+        ret = begin_counter(place, "Load of the processors", "%", cpu->n_timestamp_ns, &counter);
+        for (size_t i = 0; i < cpu->n_timestamp_ns && ret == 0; i++) {
+            double sum = 0.0;
+            for (size_t c = 0; c < cpu->n_cpus; c++) {
+                sum += i < cpu->cpus[c]->n_percent ? cpu->cpus[c]->percent[i] : 0.0;
+            }
+            add_value(place, &counter, cpu->timestamp_ns[i], sum / (double)cpu->n_cpus);
+        }
+    }
+    return ret;
+}
+
+int ntk_timeline_build_host(struct ntk_timeline_build *build, const struct ntk_timeline_host *host)
+{
+    struct place place = { build, host,
+                           ntk_timeline_add_group(build, host->name, NTK_TIMELINE_NO_GROUP,
+                                                  NTK_TIMELINE_NO_SOURCE, false) };
+    int ret = place.group == NTK_TIMELINE_NO_GROUP ? -ENOMEM : build_spans(&place);
+
+    ret = ret == 0 ? build_device_memory(&place) : ret;
+    return ret == 0 ? build_samples(&place) : ret;
+}
