@@ -182,6 +182,8 @@ static int feed(struct run *run, struct ntk_err *err)
     struct ntk_snapshot *snapshot = NULL;
     int ret = ntk_top_source_take(run->source, &snapshot, err);
 
+    /* Who is asked here and now leaves out what it may not read. */
+    run->model->is_partial = run->source->fd < 0 && ntk_top_source_note(run->source)[0];
     if (ret > 0 && run->is_frozen) {
         int status = ntk_top_model_observe(run->model, snapshot, err);
 

@@ -207,11 +207,19 @@ static struct ntk_top_number percent(bool present, double ratio)
     return (struct ntk_top_number){ present ? 100 * ratio : 0, present };
 }
 
+bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model)
+{
+    const struct ntk_hardware *hardware = &model->snapshot->hardware;
+
+    return model->snapshot->runtime_count == 0 && !model->is_partial &&
+           (hardware->software || hardware->device_count == 0);
+}
+
 static void project_vcpu(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     bool has_system = (snapshot->system.has & NTK_SYSTEM_HAS_CPU) != 0;
-    bool has_runtime = snapshot->runtime_count == 0; /* nobody uses nothing */
+    bool has_runtime = ntk_top_model_is_nobody_there(model); /* nobody uses nothing */
     double user = 0;
     double system = 0;
 
@@ -249,10 +257,10 @@ static void project_memory(struct ntk_top_model *model)
         const uint64_t *add = groups;
 
         if (i == snapshot->runtime_count) {
-            if (snapshot->runtime_count > 0) {
+            if (!ntk_top_model_is_nobody_there(model)) {
                 break;
             }
-            add = nothing; /* without an application all of it is a true zero */
+            add = nothing;
         } else {
             const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 

@@ -119,6 +119,7 @@ struct ntk_top_model {
     uint32_t lnc;                      /* physical cores of a logical one */
     uint32_t cores_per_device;         /* logical */
     char note[NTK_TOP_NOTICE_BYTES];   /* of the source */
+    bool is_partial;                   /* there may be applications that the source cannot read */
     char notice[NTK_TOP_NOTICE_BYTES]; /* why something is missing, "" when nothing is */
     char status[32];                   /* a word at the end of the title bar, "" for nothing */
 
@@ -185,6 +186,9 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
 bool ntk_top_model_key(struct ntk_top_model *model, int key);
 /* Opens a view. */
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view);
+/* Whether it is known that no application runs: then what they use is a true zero. Not where some cannot be read, and
+ * not beside a driver, whose applications need not have our hooks. */
+bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model);
 bool ntk_top_model_has_settings_open(const struct ntk_top_model *model);
 /* Expands or collapses all of the tree. */
 void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded);

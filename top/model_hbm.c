@@ -68,8 +68,8 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
             }
         }
     }
-    if (snapshot->runtime_count == 0 && snapshot->hardware.software) {
-        out->has_categories = true; /* nobody uses nothing; beside a driver somebody unseen may */
+    if (snapshot->hardware.software && ntk_top_model_is_nobody_there(model)) {
+        out->has_categories = true; /* nobody uses nothing */
     }
     out->has_used = out->has_categories;
     out->used = out->told;

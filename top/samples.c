@@ -141,7 +141,7 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     const struct ntk_top_memory *memory = &model->memory;
     bool has_memory = (system->has & NTK_SYSTEM_HAS_MEMORY) != 0;
     bool has_devices = model->device_count > 0;
-    bool has_executions = snapshot->runtime_count == 0; /* nobody did nothing */
+    bool has_executions = ntk_top_model_is_nobody_there(model); /* nobody did nothing */
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         has_executions = has_executions || snapshot->runtimes[i].has & NTK_RUNTIME_HAS_EXECUTIONS;
@@ -255,7 +255,7 @@ static void set_core_memory(struct row *row, const struct ntk_top_model *model, 
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     uint64_t sum = 0;
-    bool is_known = snapshot->runtime_count == 0;
+    bool is_known = ntk_top_model_is_nobody_there(model);
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         if (!(snapshot->runtimes[r].has & NTK_RUNTIME_HAS_MEMORY)) {

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* source_live - snapshots of this machine, straight from shared/collect: no agent is needed. */
+#include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "shared/abi/paths.h"
+#include "shared/base/str.h"
 #include "shared/collect/collect.h"
 #include "shared/device/device.h"
 #include "top/source.h"
@@ -12,7 +17,32 @@ struct live_source {
     struct ntk_top_source base;
     struct ntk_collector *collector;
     char instance_id[64]; /* "" away from EC2 */
+    char others[128];     /* whose applications are not seen while none is; "" nobody's */
 };
+
+/* A user other than root sees his own applications, and those of a common folder. */
+static void look_for_others(struct live_source *source)
+{
+    DIR *dir = ntk_paths_hooks_dir_variable() || geteuid() == 0 ? NULL : opendir(NTK_HOOKS_PARENT);
+    const struct dirent *entry;
+
+    source->others[0] = '\0';
+    while (dir && (entry = readdir(dir))) {
+        uint64_t uid;
+
+        if (ntk_str_starts_with(entry->d_name, NTK_HOOKS_USER_PREFIX) &&
+            ntk_str_parse_u64(entry->d_name + strlen(NTK_HOOKS_USER_PREFIX), &uid) == 0 &&
+            uid != geteuid()) {
+            (void)snprintf(source->others, sizeof source->others,
+                           "applications of user %llu are not shown: no permission, root has it",
+                           (unsigned long long)uid);
+            break;
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
 
 static int live_take(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot,
                      struct ntk_err *err)
@@ -25,6 +55,10 @@ static int live_take(struct ntk_top_source *base, struct ntk_snapshot **out_snap
     }
     if (!(*out_snapshot)->hardware.software && !(*out_snapshot)->instance.id[0]) {
         (*out_snapshot)->instance.id = ntk_snapshot_text(*out_snapshot, source->instance_id);
+    }
+    source->others[0] = '\0';
+    if ((*out_snapshot)->runtime_count == 0) {
+        look_for_others(source);
     }
     return 1;
 }
@@ -39,7 +73,10 @@ static void live_close(struct ntk_top_source *base)
 
 static const char *live_note(const struct ntk_top_source *base)
 {
-    return ntk_collector_note(((const struct live_source *)base)->collector);
+    const struct live_source *source = (const struct live_source *)base;
+    const char *note = ntk_collector_note(source->collector);
+
+    return note[0] ? note : source->others;
 }
 
 static void live_read_events(struct ntk_top_source *base)

@@ -52,6 +52,8 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
                         const struct ntk_top_layout *layout);
 void ntk_top_view_vcpu(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
 void ntk_top_view_summary(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
+/* What to say where applications would be. */
+const char *ntk_top_view_nobody(const struct ntk_top_model *model);
 void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *screen,
                        const struct ntk_top_layout *layout);
 void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *screen, int row);

@@ -74,7 +74,8 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
             view->draw_head(model, screen, row, head);
             row += head;
         }
-        ntk_top_view_table(table, screen, row, bottom - row, view->empty);
+        ntk_top_view_table(table, screen, row, bottom - row,
+                           view->empty ? view->empty : ntk_top_view_nobody(model));
     }
     if (with_keys) {
         draw_strip(model, screen, 1); /* the list knows now where it is */

@@ -44,6 +44,5 @@ static const struct ntk_top_columns columns = { items, sizeof items / sizeof *it
 
 const struct ntk_top_view ntk_top_view_processes = {
     .columns = &columns,
-    .empty = "no Neuron application is running",
     .project = ntk_top_model_processes,
 };

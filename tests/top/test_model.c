@@ -292,6 +292,35 @@ static void absent_is_not_zero(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Without an application, zero is true only where none can be there unseen. */
+static void what_may_run_unseen_is_no_zero(void **state)
+{
+    struct scene idle = scene_trn1;
+    struct ntk_top_model *model;
+    struct ntk_snapshot *beside_a_driver;
+
+    (void)state;
+    idle.runtime_count = 0;
+    model = scene_model(&idle);
+    assert_true(ntk_top_model_is_nobody_there(model));
+    assert_true(model->memory.device_total.present);
+    assert_true(model->runtime_vcpu.user_percent.present);
+
+    model->is_partial = true; /* one could not be read */
+    scene_update(model, &idle);
+    assert_false(ntk_top_model_is_nobody_there(model));
+    assert_false(model->memory.device_total.present);
+    assert_false(model->memory.host_total.present);
+    assert_false(model->runtime_vcpu.user_percent.present);
+
+    model->is_partial = false;
+    beside_a_driver = (struct ntk_snapshot *)scene_snapshot(&idle);
+    beside_a_driver->hardware.software = false;
+    assert_int_equal(ntk_top_model_update(model, beside_a_driver, NULL), 0);
+    assert_false(model->memory.device_total.present);
+    ntk_top_model_destroy(model);
+}
+
 static void the_help_page_hides_everything_else(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
@@ -362,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_tab_follows_its_process_when_others_come_and_go),
         cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
         cmocka_unit_test(absent_is_not_zero),
+        cmocka_unit_test(what_may_run_unseen_is_no_zero),
         cmocka_unit_test(the_help_page_hides_everything_else),
         cmocka_unit_test(the_page_follows_the_cursor),
         cmocka_unit_test(actions_before_the_first_snapshot_do_no_harm),

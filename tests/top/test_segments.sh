@@ -13,6 +13,15 @@ shows() { # what, pattern
     grep -q -e "$2" frame || fail "$1: no \"$2\" in $(cat frame)"
 }
 
+# What cannot be read is told, and nobody is taken for idle.
+mkfifo "$NEURON_HOOKS_DIR/1-1"
+neuron-top --once >frame 2>err
+shows "why" '1-1 is no regular file'
+shows "nobody that can be read" '^ no Neuron application that can be read'
+shows "unknown memory" '^Device Used Memory *Total: - '
+neuron-top --json --once 2>err | greps '"host_bytes":null.*"device_bytes":null' || fail "JSON has zeros for what is not known"
+rm "$NEURON_HOOKS_DIR/1-1"
+
 start 0 1 one
 start 4 2 "zwei Kerne"
 wait_for ready one
