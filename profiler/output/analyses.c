@@ -174,6 +174,26 @@ static int answer_activity(const struct ntk_analyses *asked, struct ntk_buf *tex
     return 0;
 }
 
+static int answer_memory(const struct ntk_analyses *asked, struct ntk_buf *text,
+                         struct ntk_json *json)
+{
+    struct ntk_chip_memory chip;
+    int ret = ntk_analysis_chip_memory(asked->program, JSON_PIECES, &chip);
+
+    if (ret < 0 && ret != -ENODATA) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_memory_json(asked->program, ret == 0 ? &chip : NULL, json);
+    } else {
+        ntk_output_memory_text(asked->program, ret == 0 ? &chip : NULL, text);
+    }
+    if (ret == 0) {
+        ntk_chip_memory_fini(&chip);
+    }
+    return 0;
+}
+
 static const struct {
     struct ntk_analysis_info info;
     answer *run;
@@ -191,6 +211,8 @@ static const struct {
       answer_tensors },
     { { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NULL },
       answer_dma },
+    { { "memory", "Memory", "what fills device memory, state buffer and PSUM, and when", NULL },
+      answer_memory },
     { { "roofline", "Roofline", "how near to the peaks of the chip, in all and by layer",
         NO_ROOFLINE },
       answer_roofline },

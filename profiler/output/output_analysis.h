@@ -11,6 +11,7 @@
 
 #include "profiler/analysis/activity_over_time.h"
 #include "profiler/analysis/advice.h"
+#include "profiler/analysis/chip_memory.h"
 #include "profiler/analysis/comparison.h"
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
@@ -62,5 +63,11 @@ void ntk_output_activity_text(const struct ntk_trace *trace,
                               const struct ntk_activity_over_time *activity, struct ntk_buf *out);
 void ntk_output_activity_json(const struct ntk_trace *trace,
                               const struct ntk_activity_over_time *activity, struct ntk_json *json);
+
+/* chip NULL: not known. */
+void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_buf *out);
+void ntk_output_memory_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_json *json);
 
 #endif

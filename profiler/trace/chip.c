@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define PARTITIONS 128 /* of the state buffer and of PSUM */
+
 enum generation {
 #define NTK_CORE_GENERATION(symbol, ...) GENERATION_##symbol,
 #include "shared/abi/machine.def"
@@ -15,10 +17,12 @@ enum generation {
 static const struct {
     uint32_t rows, columns, pe_mhz, vector_mhz, scalar_mhz, gpsimd_mhz, base_mhz;
     double hbm_bytes_per_second, dma_bytes_per_us;
+    uint64_t sbuf_bytes, psum_bytes;
 } generations[GENERATION_COUNT] = {
 #define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe, dve, act, pool, base, sbuf, psum, \
                             stack_bytes_per_second, dma_engines, dma_rate)                     \
-    { rows, columns, pe, dve, act, pool, base, (double)(stack_bytes_per_second), dma_rate },
+    { rows,     columns, pe,  dve, act, pool, base, (double)(stack_bytes_per_second),          \
+      dma_rate, sbuf,    psum },
 #include "shared/abi/machine.def"
 };
 
@@ -63,6 +67,8 @@ bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
             .hbm_bytes_per_second = generations[g].hbm_bytes_per_second,
             .core_flops_per_second =
                 2.0 * generations[g].rows * generations[g].columns * generations[g].pe_mhz * 1e6,
+            .sbuf_partition_bytes = generations[g].sbuf_bytes / PARTITIONS,
+            .psum_partition_bytes = generations[g].psum_bytes / PARTITIONS,
             .dma_bytes_per_second = generations[g].dma_bytes_per_us * 1e6,
         };
         return true;

@@ -18,6 +18,7 @@ struct ntk_chip {
     double hbm_bytes_per_second;  /* of one memory stack */
     double core_flops_per_second; /* peak of one physical core */
     double dma_bytes_per_second;  /* of one DMA engine */
+    uint64_t sbuf_partition_bytes, psum_partition_bytes;
 };
 
 /* False for an instance type of no known family; "trn2.any" is of the family of trn2. */

@@ -43,6 +43,10 @@ holds '.top.operations as $o | ([$o[].flops] | add) == ([.top.layers[].flops] | 
 holds '.tensors | map(select(.name == "q"))[0] | .kind == "input" and .reload_ratio == 1'
 holds '.dma | ([.queues[].bytes] | add) == .total.bytes and .hbm_read_bytes + .hbm_write_bytes == .total.bytes'
 holds 'all(.dma.queues[]; .efficiency_ratio > 0 and .efficiency_ratio <= 1)'
+holds '.memory.device[0] | .total_bytes == ([.uses[].bytes] | add) and .total_bytes > 0'
+holds 'all(.memory.chip[]; (.over_time | max) == .peak_bytes and ([.layers_at_peak[].bytes] | add) == .peak_bytes)'
+# q, k and v of 512 positions, before the first softmax
+holds 'any(.memory.chip[]; .space == "sbuf" and .peak_bytes > 2048 and .peak_bytes < .partition_bytes / 10)'
 holds '.roofline.total | .bound == "memory" and .roofline_ratio > 0 and .roofline_ratio < 1'
 holds '.roofline.layers | map(select(.layer == "scores"))[0].bound == "compute"'
 holds '.activity | (.rows | length) == 7 and all(.rows[]; (.pieces | length) == 1000 and .busy_ratio > 0)'
@@ -65,8 +69,8 @@ analyze 0 -s a.ntff critical-path
 grep -q '^No layers' printed || complain "does not say that there are no layers"
 analyze 0 -s a.ntff tensors
 grep -q '^Not known: names of tensors need the NEFF' printed || complain "does not say that there are no tensors"
-analyze 0 -s a.ntff --json tensors
-holds '. == { "tensors": null }'
+analyze 0 -s a.ntff --json tensors memory
+holds '.tensors == null and .memory.chip == null and (.memory.device | length) == 1'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
 [ ! -s printed ] || complain "prints beside the file"
 analyze 0 --list

@@ -18,6 +18,8 @@ static void an_instance_type_gives_the_constants_of_its_cores(void **state)
     assert_true(chip.core_flops_per_second == 2.0 * 128 * 128 * 2.4e9);
     assert_true(chip.hbm_bytes_per_second == 716e9);
     assert_true(chip.dma_bytes_per_second == 23e9);
+    assert_int_equal(chip.sbuf_partition_bytes, 224 * 1024);
+    assert_int_equal(chip.psum_partition_bytes, 16 * 1024);
     assert_true(ntk_chip_find("trn1.2xlarge", &chip));
     assert_int_equal(chip.generation, 2);
     assert_true(ntk_chip_find("trn1.anything", &chip));

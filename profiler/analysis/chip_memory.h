@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chip_memory - how much of the state buffer and of PSUM holds values that are still needed, over time, when is it most,
+ * and which layers made them?
+ *
+ * Counted are bytes of a partition, in blocks of NTK_CHIP_MEMORY_BLOCK bytes, whichever partitions a tile uses. A value lives from
+ * the end of the instruction that wrote it (of a load: that began it) to the end of the last one that read it before
+ * it was overwritten; one that nobody reads does not count. The source of a store counts until the store has begun.
+ *
+ * Known for programs in the open encoding, with their NEFF where they have prepared transfers; else -ENODATA.
+ * Pure: trace to result; -ENOMEM, -ENODATA.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
+#define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
+
+#include "profiler/analysis/program.h"
+
+#define NTK_CHIP_MEMORY_BLOCK 64
+
+enum ntk_chip_space { NTK_CHIP_SBUF, NTK_CHIP_PSUM, NTK_CHIP_SPACE_COUNT };
+
+struct ntk_chip_memory_part {
+    uint32_t layer; /* that made the values */
+    uint64_t peak_bytes;
+};
+
+struct ntk_chip_memory_space {
+    size_t core; /* index in the trace */
+    enum ntk_chip_space space;
+    uint64_t capacity_bytes; /* of a partition; 0: the machine is not known */
+    uint64_t peak_bytes;
+    int64_t peak_ps;
+    double mean_bytes; /* over the execution */
+    uint64_t *pieces;  /* the most in each of piece_count equal pieces of the execution */
+    size_t part_count;
+    struct ntk_chip_memory_part *parts; /* at the peak, the largest first */
+};
+
+struct ntk_chip_memory {
+    int64_t total_ps;
+    size_t piece_count;
+    size_t space_count; /* two for each core that uses them */
+    struct ntk_chip_memory_space *spaces;
+};
+
+int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_count,
+                             struct ntk_chip_memory *out_memory);
+void ntk_chip_memory_fini(struct ntk_chip_memory *memory);
+/* "sbuf", "psum" */
+const char *ntk_chip_space_name(enum ntk_chip_space space);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: copies between places put together by hand, whose lives can be told without a program. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/chip_memory.h"
+#include "tests/support/hand_trace.h"
+
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+
+struct answers {
+    struct ntk_program *program;
+    struct ntk_chip_memory memory;
+};
+
+static struct ntk_isa_instr copy(struct ntk_isa_operand to, struct ntk_isa_operand from)
+{
+    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
+
+    instr.operand[NTK_ISA_DST] = to;
+    instr.operand[NTK_ISA_SRC0] = from;
+    return instr;
+}
+
+static struct ntk_isa_instr transfer(struct ntk_isa_operand to, struct ntk_isa_operand from)
+{
+    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+
+    instr.done_semaphore = 20;
+    instr.done_value = 1;
+    instr.operand[NTK_ISA_DST] = to;
+    instr.operand[NTK_ISA_SRC0] = from;
+    return instr;
+}
+
+static void execute(struct hand_trace *h, unsigned engine, struct ntk_isa_instr instr,
+                    const char *layer, int64_t start_ns, int64_t end_ns)
+{
+    instr.name_id = layer ? hand_trace_name(h, 0, engine, layer) : 0;
+    hand_trace_run(h, 0, engine, hand_trace_open(h, 0, engine, &instr), start_ns, end_ns);
+}
+
+static void ask(struct hand_trace *h, struct answers *a)
+{
+    hand_trace_end(h);
+    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
+    assert_int_equal(ntk_analysis_chip_memory(a->program, 10, &a->memory), 0);
+}
+
+static void done(struct hand_trace *h, struct answers *a)
+{
+    ntk_chip_memory_fini(&a->memory);
+    ntk_program_destroy(a->program);
+    hand_trace_fini(h);
+}
+
+/*
+ * Load 256 bytes a partition (0-100), copy them to PSUM (200-300), from there 128 bytes to elsewhere (300-400), store
+ * them (500-600). 1000 ns in all.
+ */
+static void values_live_from_their_making_to_their_last_use(void **state)
+{
+    static const uint64_t sbuf[10] = { 0, 256, 256, 0, 128, 128, 0, 0, 0, 0 };
+    const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32);
+    const struct ntk_isa_operand bank = ntk_isa_psum(0, 128, 64, NTK_DTYPE_FLOAT32);
+    const struct ntk_isa_operand half = ntk_isa_psum(0, 128, 32, NTK_DTYPE_FLOAT32);
+    const struct ntk_isa_operand elsewhere = ntk_isa_sbuf(4096, 128, 32, NTK_DTYPE_FLOAT32);
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    hand_trace_queue(&h, 0, "qSPIO0", 20);
+    execute(&h, NTK_ISA_ENGINE_SP,
+            transfer(place, ntk_isa_var(1, 0, 128, 64, 64, NTK_DTYPE_FLOAT32)), "load", 0, 100);
+    execute(&h, NTK_ISA_ENGINE_DVE, copy(bank, place), "turn", 200, 300);
+    execute(&h, NTK_ISA_ENGINE_DVE, copy(elsewhere, half), "halve", 300, 400);
+    execute(&h, NTK_ISA_ENGINE_SP,
+            transfer(ntk_isa_var(2, 0, 128, 32, 32, NTK_DTYPE_FLOAT32), elsewhere), "store", 500,
+            600);
+    ask(&h, &a);
+
+    assert_int_equal(a.memory.space_count, 2);
+    const struct ntk_chip_memory_space *s = &a.memory.spaces[0];
+    assert_int_equal(s->space, NTK_CHIP_SBUF);
+    assert_int_equal(s->capacity_bytes, 224 * 1024);
+    assert_int_equal(s->peak_bytes, 256);
+    assert_int_equal(s->peak_ps, NS(100));
+    assert_true(fabs(s->mean_bytes - (256 * 200 + 128 * 200) / 1000.0) < 1e-9);
+    assert_int_equal(s->part_count, 1);
+    assert_string_equal(a.program->layers[s->parts[0].layer], "load");
+    for (int p = 0; p < 10; p++) {
+        assert_int_equal(s->pieces[p], sbuf[p]);
+    }
+    s = &a.memory.spaces[1];
+    assert_int_equal(s->space, NTK_CHIP_PSUM);
+    assert_int_equal(s->peak_bytes, 128); /* only that half is needed */
+    assert_int_equal(s->peak_ps, NS(300));
+    assert_string_equal(a.program->layers[s->parts[0].layer], "turn");
+    done(&h, &a);
+}
+
+static void what_nobody_reads_and_what_is_overwritten_does_not_count(void **state)
+{
+    const struct ntk_isa_operand a_place = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
+    const struct ntk_isa_operand b_place = ntk_isa_sbuf(64, 128, 16, NTK_DTYPE_FLOAT32);
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    execute(&h, NTK_ISA_ENGINE_DVE, copy(b_place, a_place), "first", 0, 100); /* never read */
+    execute(&h, NTK_ISA_ENGINE_DVE, copy(b_place, a_place), "second", 100, 200);
+    execute(&h, NTK_ISA_ENGINE_DVE, copy(a_place, b_place), "third", 700, 800); /* never read */
+    ask(&h, &a);
+    assert_int_equal(a.memory.space_count, 1);
+    assert_int_equal(a.memory.spaces[0].peak_bytes, 64);
+    assert_int_equal(a.memory.spaces[0].peak_ps, NS(200));
+    assert_true(fabs(a.memory.spaces[0].mean_bytes - 64 * 0.6) < 1e-9);
+    assert_int_equal(a.memory.spaces[0].part_count, 1);
+    assert_string_equal(a.program->layers[a.memory.spaces[0].parts[0].layer], "second");
+    done(&h, &a);
+}
+
+/* A product in two steps: the sum lives from the first one. */
+static void what_is_added_to_goes_on_living(void **state)
+{
+    struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    product.operand[NTK_ISA_DST] = ntk_isa_psum(0, 128, 64, NTK_DTYPE_FLOAT32);
+    product.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 128, NTK_DTYPE_BFLOAT16);
+    product.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_BFLOAT16);
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    execute(&h, NTK_ISA_ENGINE_PE, product, "one", 0, 100);
+    product.op_flags = NTK_ISA_OPF_ACCUMULATE;
+    execute(&h, NTK_ISA_ENGINE_PE, product, "two", 100, 200);
+    execute(&h, NTK_ISA_ENGINE_DVE,
+            copy(ntk_isa_sbuf(4096, 128, 64, NTK_DTYPE_FLOAT32), product.operand[NTK_ISA_DST]),
+            "out", 500, 600);
+    ask(&h, &a);
+    assert_int_equal(a.memory.space_count, 1); /* nothing wrote the factors: not known since when */
+    assert_int_equal(a.memory.spaces[0].space, NTK_CHIP_PSUM);
+    assert_int_equal(a.memory.spaces[0].peak_bytes, 256);
+    assert_int_equal(a.memory.spaces[0].peak_ps, NS(100));
+    assert_true(fabs(a.memory.spaces[0].mean_bytes - 256 * 0.5) < 1e-9);
+    assert_string_equal(a.program->layers[a.memory.spaces[0].parts[0].layer], "one");
+    done(&h, &a);
+}
+
+/* A vendor's instruction, and a prepared transfer without the NEFF that describes it. */
+static void programs_that_cannot_be_read_have_no_answer(void **state)
+{
+    static const uint8_t vendor[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };
+    struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
+    struct ntk_chip_memory memory;
+
+    (void)state;
+    for (int is_vendor = 0; is_vendor < 2; is_vendor++) {
+        struct hand_trace h;
+        struct ntk_program *program;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        uint32_t slot = is_vendor ? hand_trace_slot(&h, 0, NTK_ISA_ENGINE_DVE, vendor)
+                                  : hand_trace_open(&h, 0, NTK_ISA_ENGINE_DVE, &trigger);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, slot, 0, 100);
+        hand_trace_end(&h);
+        assert_int_equal(ntk_program_create(&h.trace, &program), 0);
+        assert_int_equal(ntk_analysis_chip_memory(program, 10, &memory), -ENODATA);
+        ntk_program_destroy(program);
+        hand_trace_fini(&h);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_live_from_their_making_to_their_last_use),
+        cmocka_unit_test(what_nobody_reads_and_what_is_overwritten_does_not_count),
+        cmocka_unit_test(what_is_added_to_goes_on_living),
+        cmocka_unit_test(programs_that_cannot_be_read_have_no_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
