@@ -15,6 +15,13 @@ complain() {
     sed 's/^/    | /' err
     failures=$((failures + 1))
 }
+# Every key that was printed stands in the page of the format.
+keys_are_documented() {
+    local key
+    for key in $(jq -r '[paths[-1] | strings] | unique[]' printed); do
+        grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/analyses.md" || complain "key $key is in no table"
+    done
+}
 analyze() { # EXIT-CODE ARGUMENT...
     local wanted=$1
     shift
@@ -29,6 +36,7 @@ neuron-packager example attention -o a.neff -s 512 || exit 1
 neuron-profile capture -n a.neff -s a.ntff >/dev/null 2>err || complain "capture"
 
 analyze 0 -s a.ntff -n a.neff --json
+keys_are_documented
 holds '.idle.engines | length == 5'
 holds '.idle as $i | all($i.engines[]; (.busy_ns + .idle_ns - $i.total_ns | fabs) < 0.01)'
 holds 'all(.idle.engines[]; ([.waits[].idle_ns] | add) - .idle_ns | fabs < 0.01)'
@@ -84,6 +92,7 @@ neuron-profile inspect -o out -- sh -c 'for core in 0 1; do
         NEURON_RT_VISIBLE_CORES=$core neuron-bench exec a.neff --count 4 &
     done; wait' >/dev/null 2>err || complain "inspect"
 analyze 0 -d out --json
+keys_are_documented
 holds '."host-gaps" | length == 2 and all(.[].cores[]; .run_count == 4 and .gap_count == 3)'
 holds 'all(."host-gaps"[].cores[]; ([.causes_ns[]] | add) == .gap_ns and .gap_ns + .run_ns == .span_ns)'
 holds 'all(.memory[]; .peak_bytes == ([.uses[].peak_bytes] | add) and .end_bytes == 0)'
@@ -121,6 +130,7 @@ diff_ 0 slow fast
 grep -Eq '^execution .* 0.029  significant$' printed || complain "four executions are no significance"
 grep -q 'Mann-Whitney' printed || complain "does not name the test"
 diff_ 0 fast fast --json
+keys_are_documented
 holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false)'
 diff_ 0 a.ntff a.ntff
 grep -q '^Too few to tell a change from chance' printed || complain "does not say that one execution is too few"
