@@ -15,6 +15,8 @@
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"
 
+#define CAPTURE_FAR_NS (INT64_C(2) * 86400 * 1000000000)
+
 static void show_progress(double share, void *ctx)
 {
     ntk_progress_show(ctx, share);
@@ -163,7 +165,9 @@ static void place_capture(struct shown *shown, const struct ntk_profile *profile
         tables, (uint32_t)profile->ntff->model_id, ntk_session_core_of(path));
     struct ntk_timeline_source *source = ntk_vec_at(&shown->sources, shown->sources.count - 1);
 
-    if (execution && execution->sync_host_ns) {
+    /* A capture days away from the trace is not of it; so the product below fits. */
+    if (execution && execution->sync_host_ns &&
+        llabs((long long)(execution->sync_host_ns - zero_ns)) < CAPTURE_FAR_NS) {
         source->offset_ps = (int64_t)(execution->sync_host_ns - zero_ns) * NTK_TRACE_PS_PER_NS;
     }
 }
@@ -327,9 +331,12 @@ static int open_folder(struct shown *shown)
 
 static int serve(const struct ntk_timeline *timeline, const struct ntk_page_options *options)
 {
+    char *whole = realpath(options->folder ? options->folder : options->session, NULL);
     struct ntk_timeline_serve_options wanted = {
         .timeline = timeline,
-        .title = base_name(options->folder ? options->folder : options->session),
+        .title = base_name(whole              ? whole
+                           : options->session ? options->session
+                                              : options->folder),
         .port = (uint16_t)options->port,
         .compares = options->compare != NULL,
     };
@@ -344,7 +351,9 @@ static int serve(const struct ntk_timeline *timeline, const struct ntk_page_opti
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL);
-    if (ntk_timeline_serve_create(&wanted, &server, &err) < 0) {
+    int ret = ntk_timeline_serve_create(&wanted, &server, &err);
+    free(whole);
+    if (ret < 0) {
         return ntk_profile_fail(&err);
     }
     (void)snprintf(address, sizeof address, "http://localhost:%u/",

@@ -267,11 +267,15 @@ static int answer_analysis(const struct ntk_timeline_serve *serve,
         return ret;
     }
     ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key(&json, "value");
     ret = ntk_analyses_put(analyses, (size_t)index, NULL, &json);
-    if (ret == -ENODATA) {
-        ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "%s",
-                          ntk_analyses_info((size_t)index)->absent);
+    if (ret == -ENODATA) { /* nothing was put: the files do not say, which is an answer too */
+        ntk_json_null(&json);
+        ntk_json_key_text(&json, "absent", ntk_analyses_info((size_t)index)->absent);
+        ret = 0;
     }
+    ntk_json_object_end(&json);
     return ret;
 }
 

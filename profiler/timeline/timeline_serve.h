@@ -9,7 +9,7 @@
  *   /api/v1/stats?from&to         how busy each track is in a range
  *   /api/v1/hits?whats=1,5&from&back   slices of these kinds from a time on, or (back=1) before it
  *   /api/v1/summary?source        all metrics of a capture
- *   /api/v1/analysis?source&name  an answer of `neuron-profile analyze`
+ *   /api/v1/analysis?source&name  {"value": an answer of `neuron-profile analyze`}, or null and why it is "absent"
  *   /api/v1/flows?track&slice     who let an instruction go, and whom it let go
  *   /api/v1/path?source&from&to   the critical path, step by step
  *   /api/v1/compare               what became slower or faster, where two captures are compared

@@ -4,9 +4,10 @@ import { byId, make, setText } from './dom.js';
 import { bytes, count } from './format.js';
 import { describe } from './tooltip.js';
 import { addTab, refresh, showTab } from './panel.js';
-import { reveal } from './rows.js';
+import { reveal, rows } from './rows.js';
 import { duration, exact } from './time.js';
 import { changed, glideTo, on, show, state, tell, to } from './state.js';
+import { FORM_SLICES } from './tiles.js';
 
 let full = null; // what the source said of state.selected
 let bucket = null;
@@ -70,9 +71,40 @@ export async function goTo(track, index) {
   }
 }
 
+// The slice of a row that is nearest to a time, among those that are here.
+function nearest(track, time) {
+  const found = state.tiles.find(track, state.meta.level_top, 0);
+  let best = null;
+  const exact = found?.form === FORM_SLICES ? [found] : [...state.tiles.tracks[track].values()].filter(({ form }) => form === FORM_SLICES);
+  for (const { times, words, count: entries } of exact) {
+    for (let i = 0; i < entries; i++) {
+      const distance = Math.max(times[i * 4] - time, time - times[i * 4 + 1], 0);
+      if (!best || distance < best.distance) best = { distance, slice: words[i * 8 + 4] };
+    }
+  }
+  return best;
+}
+
+// To the row below or above that has slices here; from nothing to the first one.
+function stepRow(by) {
+  const { selected } = state;
+  const tracks = rows.list.filter(({ track }) => track !== undefined).map(({ track }) => track);
+  const time = selected ? selected.start : Math.max(0, state.from);
+  for (let at = selected ? tracks.indexOf(selected.track) + by : 0; at >= 0 && at < tracks.length; at += by) {
+    const best = nearest(tracks[at], time);
+    if (best) {
+      goTo(tracks[at], best.slice);
+      return;
+    }
+  }
+}
+
 function step(by) {
   const { selected } = state;
-  if (!selected) return;
+  if (!selected) {
+    stepRow(1);
+    return;
+  }
   const next = selected.slice + by;
   if (next >= 0 && next < state.meta.tracks[selected.track].slices) goTo(selected.track, next);
 }
@@ -116,5 +148,6 @@ export function start() {
     }
   });
   on('step', step);
+  on('row', stepRow);
   on('escape', () => select(null, true));
 }

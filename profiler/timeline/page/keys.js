@@ -22,6 +22,8 @@ export const KEYS = [
   [['f'], 'f', 'zoom to the selection', () => focusSelection()],
   [['.'], '.', 'next slice of the row', () => tell('step', 1)],
   [[','], ',', 'slice before it', () => tell('step', -1)],
+  [['ArrowDown'], '↓', 'slice of the row below at the same time', () => tell('row', 1)],
+  [['ArrowUp'], '↑', 'slice of the row above', () => tell('row', -1)],
   [['m'], 'm', 'set a marker at the pointer, or remove it', () => tell('mark', timeOf(centre()))],
   [['/'], '/', 'search', () => byId('search').focus()],
   [['n'], 'n', 'next hit', () => tell('hit', 1)],
@@ -63,7 +65,7 @@ function down(event) {
   if (isText || event.ctrlKey || event.metaKey || event.altKey || byId('help').open) return;
   const row = KEYS.find(([keys]) => keys.includes(event.key));
   if (!row) return;
-  if (event.target.closest?.('[role=tablist], [role=radiogroup]') && event.key.startsWith('Arrow')) return;
+  if (event.target.closest?.('#panel') && event.key.startsWith('Arrow')) return; // it scrolls, tabs and choices change
   event.preventDefault();
   if (row[3]) {
     row[3]();

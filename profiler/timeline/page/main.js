@@ -2,6 +2,7 @@
 
 import { byId, setText } from './dom.js';
 import { whole } from './format.js';
+import * as advice from './advice.js';
 import * as compare from './compare.js';
 import * as details from './details.js';
 import * as drawing from './draw.js';
@@ -65,7 +66,7 @@ export async function start(source) {
     say(`The capture cannot be had: ${error.message}`, true);
     return;
   }
-  state.tiles = new Tiles(source, state.meta, () => { tell('tiles'); changed(); }, (error) => say(error.message, true));
+  state.tiles = new Tiles(source, state.meta, () => { say(''); tell('tiles'); changed(); }, (error) => say(`No data: ${error.message}. Is neuron-profile still there?`, true));
   state.meta.groups.forEach((group, g) => group.folded && state.folded.add(g));
   head();
   drawing.start();
@@ -74,7 +75,7 @@ export async function start(source) {
   keys.start();
   const parts = [details, flows, range, search, markers];
   if (state.meta.compares) parts.push(compare);
-  if (state.meta.sources.length) parts.push(summary, engines, path, layers, flame, roofline, memory);
+  if (state.meta.sources.length) parts.push(advice, summary, engines, path, layers, flame, roofline, memory);
   for (const part of parts) part.start();
   panel.start();
   on('error', (error) => say(error.message, true));

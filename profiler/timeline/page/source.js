@@ -27,7 +27,11 @@ export const server = {
   stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
   // The first hits that begin at or after from; with isBack the last that begin before it.
   hits: (whats, from, isBack) => askJson('hits', { whats: ranges(whats), from: Math.floor(from), back: isBack ? 1 : 0 }),
-  analysis: (source, name) => askJson('analysis', { source, name }),
+  analysis: async (source, name) => {
+    const { value, absent } = await askJson('analysis', { source, name });
+    if (absent) throw new Error(absent);
+    return value;
+  },
   flows: (track, slice) => askJson('flows', { track, slice }),
   path: (source, from, to) => askJson('path', { source, from: Math.floor(from), to: Math.ceil(to) }),
   compare: () => askJson('compare'),

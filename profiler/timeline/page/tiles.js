@@ -9,6 +9,7 @@ export const FORM_BUCKETS = 1;
 export const FORM_SLICES = 2;
 
 const ASKED_AT_ONCE = 4;
+const AGAIN_MS = 2000; // after a failure
 const BYTES_MAX = 192 * 1024 * 1024;
 
 // One track of a tile; fields are views into the answer, entries apart by a stride.
@@ -54,6 +55,7 @@ export class Tiles {
     this.queue = new Map();
     this.bytes = 0;
     this.frame = 0;
+    this.quietUntil = 0; // after a failure
   }
 
   key(level, tile) { return tile * 64 + level; }
@@ -86,7 +88,7 @@ export class Tiles {
   // Once per frame: asks for what find() did not have. What was wanted before and is no more is forgotten.
   flush() {
     for (const { level, tile, tracks } of this.queue.values()) {
-      if (this.flying >= ASKED_AT_ONCE) break;
+      if (this.flying >= ASKED_AT_ONCE || performance.now() < this.quietUntil) break;
       this.fetch(level, tile, tracks.sort((a, b) => a - b));
     }
     this.queue.clear();
@@ -104,12 +106,15 @@ export class Tiles {
         this.tracks[track].set(key, Object.assign(found, { level, tile, seen: this.frame, bitmap: null }));
         this.bytes += found.bytes + 64;
       }
+      this.quietUntil = 0;
     } catch (error) {
+      this.quietUntil = performance.now() + AGAIN_MS;
+      setTimeout(this.arrived, AGAIN_MS);
       this.failed(error);
     }
     this.flying--;
     names.forEach((name) => this.onTheWay.delete(name));
-    this.arrived();
+    if (!this.quietUntil) this.arrived();
   }
 
   get isIdle() { return this.flying === 0; }

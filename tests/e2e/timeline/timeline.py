@@ -140,6 +140,10 @@ def check_slice(page, slice_, x, y):
     for key, by in (('.', 1), (',', 0)):
         browser.key(key)
         browser.wait_for(f"(async () => (await import('/state.js')).state.selected?.slice === {slice_['slice'] + by})()")
+    browser.key('ArrowDown')
+    browser.wait_for(f"(async () => (await import('/state.js')).state.selected?.track > {slice_['track']})()")
+    browser.key('ArrowUp')
+    browser.wait_for(f"(async () => (await import('/state.js')).state.selected?.track === {slice_['track']})()")
     page.picture('slice')
 
 
@@ -232,6 +236,8 @@ def check_panes(page, summary, analyses):
 
     open_tab('summary', "document.querySelectorAll('.pane-summary tbody tr').length > 10")
     equal('metrics', [row[0] for row in cells('.pane-summary')], list(summary))
+    open_tab('advice', "document.querySelectorAll('.advice li').length > 0")
+    equal('advice', browser.evaluate("[...document.querySelectorAll('.advice b')].map((e) => e.textContent)"), [one['text'] for one in analyses['advice']])
     open_tab('engines', "document.querySelectorAll('.pane-engines .stack').length > 0")
     equal('engines', [row[1] for row in cells('.pane-engines table:first-of-type')][:5], [engine['engine'] for engine in analyses['idle']['engines']])
     longest = max((wait for engine in analyses['idle']['engines'] for wait in engine['waits']), key=lambda wait: wait['idle_ns'])
