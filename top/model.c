@@ -564,11 +564,16 @@ static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top
 
 /* ---- views ---- */
 
+void ntk_top_model_project_view(struct ntk_top_model *model)
+{
+    (void)project_view(model); /* without memory the list is shorter until the next snapshot */
+}
+
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view)
 {
     model->view = view;
     model->wants_events = model->wants_events || view == NTK_TOP_VIEW_EVENTS;
-    (void)project_view(model); /* without memory the list is shorter until the next snapshot */
+    ntk_top_model_project_view(model);
 }
 
 bool ntk_top_model_key(struct ntk_top_model *model, int key)
@@ -781,6 +786,8 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_SORT_REVERSE:
     case NTK_TOP_ACTION_COLUMNS:
     case NTK_TOP_ACTION_SORT_BY:
+    case NTK_TOP_ACTION_DETAIL:
+    case NTK_TOP_ACTION_COLUMN_AT:
     case NTK_TOP_ACTION_SCROLL:
     case NTK_TOP_ACTION_FOLLOW:
     case NTK_TOP_ACTION_COUNT:

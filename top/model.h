@@ -148,6 +148,7 @@ struct ntk_top_model {
     bool wants_events; /* the view of events was opened: the source shall read them */
     char events_note[NTK_TOP_NOTICE_BYTES]; /* why there are none, "" when there may be */
     struct ntk_top_event_log events;
+    bool hbm_by_core;                                        /* rows are cores, else devices */
     struct ntk_top_bytes hbm_peak[NTK_SNAPSHOT_DEVICES_MAX]; /* the most each device held so far */
     struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the views that are lists; that of the
                                                         open one is as new as the snapshot */
@@ -190,6 +191,8 @@ void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id vi
  * not beside a driver, whose applications need not have our hooks. */
 bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model);
 bool ntk_top_model_has_settings_open(const struct ntk_top_model *model);
+/* Writes the list of the open view anew: what it shows was changed. */
+void ntk_top_model_project_view(struct ntk_top_model *model);
 /* Expands or collapses all of the tree. */
 void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded);
 /* Says how many rows of the tree are shown; moves tree_first so that the cursor is among them. */

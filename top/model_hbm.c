@@ -41,15 +41,13 @@ static uint64_t stacks_sum(const struct ntk_device_sample *device, const uint64_
     return sum;
 }
 
-/* is_all: of every application, with what the driver counts; else of those of the tab. */
-static void collect(const struct ntk_top_model *model, uint32_t index, bool is_all,
-                    struct device_memory *out)
+/* What applications tell of `count` physical cores from `first` on; is_all: every application, else those of the
+ * tab. */
+static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t count, bool is_all,
+                     struct device_memory *out)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
-    const struct ntk_device_sample *device = find_device(snapshot, index);
-    uint32_t cores = model->cores_per_device * model->lnc;
 
-    *out = (struct device_memory){ 0 };
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
 
@@ -58,11 +56,11 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
             continue;
         }
         out->has_categories = true;
-        for (size_t i = 0; cores > 0 && i < runtime->memory_count; i++) {
+        for (size_t i = 0; i < runtime->memory_count; i++) {
             const struct ntk_memory_sample *row = &runtime->memory[i];
 
             if (row->location == NTK_MEMORY_DEVICE && row->category < NTK_TOP_HBM_CATEGORY_COUNT &&
-                row->core / cores == index && row->core != NTK_NO_CORE) {
+                row->core != NTK_NO_CORE && row->core >= first && row->core - first < count) {
                 out->category[row->category] += row->current_bytes;
                 out->told += row->current_bytes;
             }
@@ -73,12 +71,13 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
     }
     out->has_used = out->has_categories;
     out->used = out->told;
-    if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
-        out->has_used = true;
-        out->used = stacks_sum(device, device->stack_used_bytes);
-        /* The driver's files may be older than what applications tell. */
-        out->used = out->used > out->told ? out->used : out->told;
-    }
+}
+
+static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
+                         struct device_memory *out)
+{
+    const struct ntk_device_sample *device = find_device(snapshot, index);
+
     if (device && device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
         out->has_capacity = true;
         out->capacity = stacks_sum(device, device->stack_capacity_bytes);
@@ -86,6 +85,25 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
         out->has_capacity = true;
         out->capacity = snapshot->hardware.device_memory_bytes;
     }
+}
+
+/* is_all: of every application, with what the driver counts; else of those of the tab. */
+static void collect(const struct ntk_top_model *model, uint32_t index, bool is_all,
+                    struct device_memory *out)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_device_sample *device = find_device(snapshot, index);
+    uint32_t cores = model->cores_per_device * model->lnc;
+
+    *out = (struct device_memory){ 0 };
+    add_told(model, index * cores, cores, is_all, out);
+    if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
+        out->has_used = true;
+        out->used = stacks_sum(device, device->stack_used_bytes);
+        /* The driver's files may be older than what applications tell. */
+        out->used = out->used > out->told ? out->used : out->told;
+    }
+    set_capacity(snapshot, index, out);
 }
 
 int ntk_top_model_hbm_observe(struct ntk_top_model *model)
@@ -101,21 +119,30 @@ int ntk_top_model_hbm_observe(struct ntk_top_model *model)
     return 0;
 }
 
-static void fill(const struct ntk_top_model *model, uint32_t index, bool is_all,
-                 const struct device_memory *memory, struct ntk_top_cell *cells)
+static void fill_used(const struct device_memory *memory, struct ntk_top_cell *cells)
 {
-    const struct ntk_device_sample *device = find_device(model->snapshot, index);
     bool has_both = memory->has_used && memory->has_capacity && memory->capacity > 0;
 
     cells[NTK_TOP_HBM_SHARE] = ntk_top_cell_if(
         has_both, has_both ? 100 * (double)memory->used / (double)memory->capacity : 0);
     cells[NTK_TOP_HBM_USED] = ntk_top_cell_if(memory->has_used, (double)memory->used);
+    for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+        cells[NTK_TOP_HBM_CATEGORY_COLUMN(c)] =
+            ntk_top_cell_if(memory->has_categories, (double)memory->category[c]);
+    }
+}
+
+static void fill_device(const struct ntk_top_model *model, uint32_t index, bool is_all,
+                        const struct device_memory *memory, struct ntk_top_cell *cells)
+{
+    const struct ntk_device_sample *device = find_device(model->snapshot, index);
+
     cells[NTK_TOP_HBM_CAPACITY] = ntk_top_cell_if(memory->has_capacity, (double)memory->capacity);
     if (is_all) {
         const struct ntk_top_bytes *peak = &model->hbm_peak[index];
 
         cells[NTK_TOP_HBM_FREE] = ntk_top_cell_if(
-            has_both,
+            memory->has_used && memory->has_capacity,
             memory->capacity > memory->used ? (double)(memory->capacity - memory->used) : 0);
         cells[NTK_TOP_HBM_PEAK] = ntk_top_cell_if(peak->present, (double)peak->value);
         cells[NTK_TOP_HBM_OTHER] = ntk_top_cell_if(
@@ -127,32 +154,68 @@ static void fill(const struct ntk_top_model *model, uint32_t index, bool is_all,
             cells[NTK_TOP_HBM_STACK + s] = ntk_top_cell_number((double)device->stack_used_bytes[s]);
         }
     }
-    for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
-        cells[NTK_TOP_HBM_CATEGORY_COLUMN(c)] =
-            ntk_top_cell_if(memory->has_categories, (double)memory->category[c]);
+    fill_used(memory, cells);
+}
+
+/* A row; NULL without memory. */
+static struct ntk_top_cell *add_row(struct ntk_top_table *table, uint64_t key, const char *name,
+                                    const struct device_memory *memory)
+{
+    struct ntk_top_cell *cells = ntk_top_table_add(
+        table, key, memory->has_used && memory->used == 0 ? NTK_TOP_ROW_DIM : NTK_TOP_ROW_NORMAL);
+
+    if (cells) {
+        cells[NTK_TOP_HBM_DEVICE] = ntk_top_cell_text(name);
+        cells[NTK_TOP_HBM_DEVICE].value = (double)key;
     }
+    return cells;
+}
+
+/* A core may borrow memory of another one of its device: it has no capacity of its own, its share is of the
+ * device's. */
+static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *table, bool is_all)
+{
+    for (uint32_t i = 0; i < model->device_count * model->cores_per_device; i++) {
+        struct device_memory memory = { 0 };
+        struct ntk_top_cell *cells;
+
+        add_told(model, i * model->lnc, model->lnc, is_all, &memory);
+        set_capacity(model->snapshot, i / model->cores_per_device, &memory);
+        if (!is_all && memory.used == 0) {
+            continue; /* not the application's */
+        }
+        cells = add_row(table, i,
+                        ntk_top_table_text(table, "ND%u NC%u", i / model->cores_per_device,
+                                           i % model->cores_per_device),
+                        &memory);
+        if (!cells) {
+            return -ENOMEM;
+        }
+        fill_used(&memory, cells);
+    }
+    return 0;
 }
 
 int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table)
 {
     bool is_all = ntk_top_model_tab_get(model)->is_all;
 
+    if (model->hbm_by_core) {
+        return list_cores(model, table, is_all);
+    }
     for (uint32_t d = 0; d < model->device_count; d++) {
         struct device_memory memory;
         struct ntk_top_cell *cells;
 
         collect(model, d, is_all, &memory);
         if (!is_all && memory.used == 0) {
-            continue; /* not the application's */
+            continue;
         }
-        cells = ntk_top_table_add(
-            table, d, memory.has_used && memory.used == 0 ? NTK_TOP_ROW_DIM : NTK_TOP_ROW_NORMAL);
+        cells = add_row(table, d, ntk_top_table_text(table, "ND%u", d), &memory);
         if (!cells) {
             return -ENOMEM;
         }
-        cells[NTK_TOP_HBM_DEVICE] = ntk_top_cell_text(ntk_top_table_text(table, "ND%u", d));
-        cells[NTK_TOP_HBM_DEVICE].value = d;
-        fill(model, d, is_all, &memory, cells);
+        fill_device(model, d, is_all, &memory, cells);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_hbm - a row per device: what its memory holds. */
+/* model_hbm - a row per device, or per logical core: what its memory holds. */
 #ifndef NTK_TOP_MODEL_HBM_H
 #define NTK_TOP_MODEL_HBM_H
 

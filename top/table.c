@@ -620,6 +620,14 @@ bool ntk_top_table_act(struct ntk_top_table *table, int action, int argument)
         table->sort_column = (size_t)argument;
         (void)ntk_top_table_end(table);
         return true;
+    case NTK_TOP_ACTION_COLUMN_AT:
+        if (table->input != NTK_TOP_INPUT_COLUMNS || argument < 0 ||
+            (size_t)argument >= table->columns->count) {
+            return false;
+        }
+        table->chooser_cursor = (size_t)argument;
+        chooser_key(table, ' ');
+        return true;
     case NTK_TOP_ACTION_CURSOR_TO:
         cursor_set(table, (size_t)argument);
         return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_hbm - the columns of model_hbm; above them what all devices hold, as one bar of its uses. */
 #include <stdio.h>
+#include <string.h>
 
 #include "top/format.h"
 #include "top/model_hbm.h"
@@ -11,6 +12,7 @@
 #define HEAD_ROWS_GOOD 12 /* of the body: with fewer, the list needs them all */
 #define SERIES_COUNT 6
 #define LABEL_CELLS 32
+#define LEGEND_GAP 3
 
 #define CATEGORY(symbol, title, help) \
     [NTK_TOP_HBM_CATEGORY_COLUMN(NTK_MEMORY_##symbol)] = { title, help, NTK_TOP_AS_BYTES, 9, 0, 0 }
@@ -20,9 +22,9 @@
     }
 
 static const struct ntk_top_column items[] = {
-    [NTK_TOP_HBM_DEVICE] = { "DEVICE", "Neuron device", NTK_TOP_AS_TEXT, 7, 0,
+    [NTK_TOP_HBM_DEVICE] = { "DEVICE", "Neuron device, or core in it", NTK_TOP_AS_TEXT, 9, 0,
                              NTK_TOP_COLUMN_BY_VALUE },
-    [NTK_TOP_HBM_SHARE] = { "%USED", "share of the capacity", NTK_TOP_AS_BAR, 6, 20,
+    [NTK_TOP_HBM_SHARE] = { "%USED", "share of the capacity of the device", NTK_TOP_AS_BAR, 6, 20,
                             NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_HBM_USED] = { "USED", "by all applications, or by that of the tab", NTK_TOP_AS_BYTES,
                            8, 0, 0 },
@@ -111,16 +113,22 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
         below += bytes[s];
     }
     for (int s = 0; s < SERIES_COUNT; s++) {
-        char text[NTK_TOP_FORMAT_BYTES];
+        char text[2 * NTK_TOP_FORMAT_BYTES];
 
         if (bytes[s] == 0) {
             continue;
         }
-        column += ntk_screen_format(screen, row + 1, column, screen->columns, NTK_STYLE_SERIES + s,
-                                    "%c ", screen->has_colour ? '|' : series[s].letter);
-        column += ntk_screen_format(
-            screen, row + 1, column, screen->columns, NTK_STYLE_NORMAL, "%s %s   ", series[s].name,
-            ntk_top_format_bytes(text, (struct ntk_top_bytes){ bytes[s], true }));
+        (void)snprintf(text, sizeof text, "%s %s", series[s].name,
+                       ntk_top_format_bytes(used, (struct ntk_top_bytes){ bytes[s], true }));
+        if (column + 2 + (int)strlen(text) > screen->columns) {
+            break;
+        }
+        ntk_screen_format(screen, row + 1, column, 1, NTK_STYLE_SERIES + s, "%c",
+                          screen->has_colour ? '|' : series[s].letter);
+        column +=
+            2 +
+            ntk_screen_put(screen, row + 1, column + 2, screen->columns, NTK_STYLE_NORMAL, text) +
+            LEGEND_GAP;
     }
     if (total == 0) {
         ntk_screen_put(screen, row + 1, 0, screen->columns, NTK_STYLE_DIM,
@@ -128,11 +136,23 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
     }
 }
 
+static bool act(struct ntk_top_model *model, int action, int argument)
+{
+    (void)argument;
+    if (action != NTK_TOP_ACTION_TOGGLE_ALL) {
+        return false;
+    }
+    model->hbm_by_core = !model->hbm_by_core;
+    ntk_top_model_project_view(model);
+    return true;
+}
+
 const struct ntk_top_view ntk_top_view_hbm = {
     .columns = &columns,
     .empty = "no device memory is in use",
     .observe = ntk_top_model_hbm_observe,
     .project = ntk_top_model_hbm,
+    .act = act,
     .head_rows = head_rows,
     .draw_head = draw_head,
 };

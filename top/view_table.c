@@ -192,8 +192,10 @@ static void draw_row(const struct ntk_top_table *table, struct ntk_screen *scree
             if (is_cursor) {
                 int filled = cell->present ? (int)(cell->value * bar / 100) : 0;
 
-                ntk_screen_fill(screen, at, slots[i].start, filled < bar ? filled : bar,
-                                NTK_STYLE_CURSOR, '|');
+                filled = filled < bar ? filled : bar;
+                ntk_screen_fill(screen, at, slots[i].start, filled, NTK_STYLE_CURSOR, '|');
+                ntk_screen_fill(screen, at, slots[i].start + filled, bar - filled, NTK_STYLE_CURSOR,
+                                screen->has_colour || !cell->present ? ' ' : '.');
             } else {
                 ntk_top_view_bar(screen, at, slots[i].start, bar, percent, none, 0);
             }
@@ -244,6 +246,7 @@ static void draw_chooser(struct ntk_top_table *table, struct ntk_screen *screen,
         int style = index == cursor ? NTK_STYLE_CURSOR : NTK_STYLE_TITLE;
 
         ntk_screen_fill(screen, top + i, column, width, style, ' ');
+        ntk_screen_spot_add(screen, top + i, column, width, NTK_TOP_ACTION_COLUMN_AT, (int)index);
         ntk_screen_format(screen, top + i, column + 1, 6, style, "[%c] %c",
                           ntk_top_table_is_shown(table, index) ? 'x' : ' ',
                           is_sort ? (ntk_top_table_is_descending(table) ? 'v' : '^') : ' ');
@@ -253,6 +256,7 @@ static void draw_chooser(struct ntk_top_table *table, struct ntk_screen *screen,
     }
     for (int i = 0; i < hint_count; i++) {
         ntk_screen_fill(screen, top + shown + i, column, width, NTK_STYLE_HEADING, ' ');
+        ntk_screen_spot_add(screen, top + shown + i, column, width, NTK_TOP_ACTION_NONE, 0);
         ntk_screen_put(screen, top + shown + i, column + 1, width - 1, NTK_STYLE_HEADING, hints[i]);
     }
 }

@@ -350,6 +350,51 @@ static void the_peak_of_a_device_is_the_most_seen(void **state)
     ntk_top_model_destroy(model);
 }
 
+static void memory_is_listed_by_core_too(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn2_lnc2, NTK_TOP_VIEW_HBM);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_HBM];
+    double device_bytes = 0;
+
+    (void)state;
+    assert_int_equal(table->order.count, 16);
+    press(model, 'x');
+    assert_int_equal(table->order.count, 64); /* logical ones: of two each */
+    for (size_t i = 0; i < table->order.count; i++) {
+        const struct ntk_top_row *row = ntk_top_table_row_get(table, i);
+
+        assert_false(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_CAPACITY)->present);
+        device_bytes += ntk_top_table_cell_get(table, row, NTK_TOP_HBM_USED)->value;
+    }
+    assert_true(device_bytes == (double)model->memory.device_total.value);
+    golden(model, 100, 16, "cores");
+    press(model, 'x');
+    assert_int_equal(table->order.count, 16);
+    ntk_top_model_destroy(model);
+}
+
+static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+    struct ntk_screen *screen = NULL;
+    const struct ntk_screen_spot *spot;
+
+    (void)state;
+    press(model, 'c');
+    assert_int_equal(ntk_screen_text_create(30, 100, &screen, NULL), 0);
+    ntk_top_view_draw(model, screen, true);
+    spot = ntk_screen_spot_find(screen, 4, 60); /* the third column */
+    assert_non_null(spot);
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_false(ntk_top_table_is_shown(table, 2));
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_true(ntk_top_table_is_shown(table, 2));
+    assert_int_equal(table->cursor_index, 0); /* what lies below it is not clicked */
+    ntk_screen_destroy(screen);
+    ntk_top_model_destroy(model);
+}
+
 /* Method: what the device holds is the sum of its columns: nothing is counted twice or left out. */
 static void categories_of_memory_add_up(void **state)
 {
@@ -486,6 +531,8 @@ int main(void)
         cmocka_unit_test(a_click_selects_sorts_and_opens),
         cmocka_unit_test(the_peak_of_a_device_is_the_most_seen),
         cmocka_unit_test(categories_of_memory_add_up),
+        cmocka_unit_test(memory_is_listed_by_core_too),
+        cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
         cmocka_unit_test(any_size_is_survived),

@@ -45,8 +45,8 @@ sees "a search that goes on by a page" '^ND9 NC1'
 key Escape c Down Space Escape
 sees "another column hidden" 'BUSY▼  *ACT  *POOL'
 ! line 3 | greps ' PE ' || fail "the column is still there"
-key '?' PageDown
-sees "the help" 'show matching rows only'
+key '?' NPage NPage
+sees "the end of the help" 'show matching rows only'
 key Escape q
 sees "the end" 'status=0'
 
