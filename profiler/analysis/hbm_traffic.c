@@ -5,12 +5,14 @@
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
 #include "profiler/analysis/vendor_slot.h"
+#include "profiler/trace/executed.h"
 #include "shared/formats/neff/neff.h"
 
 struct sums {
     bool is_known;
     bool has_vendor, has_open;
     bool is_one_sided; /* every vendor transfer has exactly one end in HBM */
+    uint64_t times;    /* that the instruction ran */
     uint64_t read_bytes, write_bytes;
     ntk_hbm_visit *visit; /* may be NULL */
     void *ctx;
@@ -18,7 +20,7 @@ struct sums {
 
 static void add_read(struct sums *sums, const struct ntk_neff_var *var, uint64_t bytes_count)
 {
-    sums->read_bytes += bytes_count;
+    sums->read_bytes += sums->times * bytes_count;
     if (sums->visit && bytes_count) {
         sums->visit(var, false, bytes_count, sums->ctx);
     }
@@ -26,7 +28,7 @@ static void add_read(struct sums *sums, const struct ntk_neff_var *var, uint64_t
 
 static void add_write(struct sums *sums, const struct ntk_neff_var *var, uint64_t bytes_count)
 {
-    sums->write_bytes += bytes_count;
+    sums->write_bytes += sums->times * bytes_count;
     if (sums->visit && bytes_count) {
         sums->visit(var, true, bytes_count, sums->ctx);
     }
@@ -171,7 +173,9 @@ bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace
                            const struct ntk_trace_instruction *instruction, ntk_hbm_visit *visit,
                            void *ctx)
 {
-    struct sums sums = { .is_known = true, .is_one_sided = true, .visit = visit, .ctx = ctx };
+    struct sums sums = {
+        .is_known = true, .is_one_sided = true, .times = 1, .visit = visit, .ctx = ctx
+    };
 
     if (!is_dma_opcode(instruction->opcode)) {
         return false;
@@ -187,12 +191,11 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
 
     for (size_t c = 0; c < trace->core_count && sums.is_known; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
-        ntk_trace_each_instruction(core, instruction) {
-            if (!sums.is_known) {
-                break;
-            }
-            if (is_dma_opcode(instruction->opcode)) {
-                add_instruction(&sums, trace, core, instruction);
+        struct ntk_executed executed = { .core = core };
+        while (sums.is_known && ntk_executed_next(&executed)) {
+            if (is_dma_opcode(executed.instruction.opcode)) {
+                sums.times = executed.times;
+                add_instruction(&sums, trace, core, &executed.instruction);
             }
         }
     }

@@ -4,6 +4,7 @@
 
 #include "profiler/analysis/open_slot.h"
 #include "profiler/analysis/vendor_slot.h"
+#include "profiler/trace/executed.h"
 
 bool ntk_matmul_flops_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
                           const struct ntk_trace_instruction *instruction, uint64_t *out_flops,
@@ -35,18 +36,17 @@ void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_
 
     for (size_t c = 0; c < trace->core_count && result.is_known; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
-        ntk_trace_each_instruction(core, instruction) {
+        struct ntk_executed executed = { .core = core };
+        while (result.is_known && ntk_executed_next(&executed)) {
             uint64_t flops = 0;
             bool is_transpose = false;
-            if (instruction->opcode != NTK_NTFF_OPCODE_MATMUL) {
+            if (executed.instruction.opcode != NTK_NTFF_OPCODE_MATMUL) {
                 continue;
             }
-            if (!ntk_matmul_flops_get(trace, core, instruction, &flops, &is_transpose)) {
-                result.is_known = false;
-                break;
-            }
-            result.hardware_flops += flops;
-            result.transpose_flops += is_transpose ? flops : 0;
+            result.is_known =
+                ntk_matmul_flops_get(trace, core, &executed.instruction, &flops, &is_transpose);
+            result.hardware_flops += executed.times * flops;
+            result.transpose_flops += is_transpose ? executed.times * flops : 0;
         }
     }
     *out_flops = result;

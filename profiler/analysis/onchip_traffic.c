@@ -2,11 +2,9 @@
 /* onchip_traffic - how often each slot ran, times what its operands are. */
 #include "profiler/analysis/onchip_traffic.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
+#include "profiler/trace/executed.h"
 
 static void add(struct ntk_onchip_traffic *traffic, enum ntk_isa_space space, bool is_write,
                 uint64_t bytes_count)
@@ -92,67 +90,31 @@ static bool add_groups(struct ntk_onchip_traffic *traffic, const struct ntk_trac
     return is_found;
 }
 
-static bool add_slot(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
-                     unsigned engine, uint32_t slot, uint64_t times)
+static bool add_instruction(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
+                            const struct ntk_trace_instruction *instruction, uint64_t times)
 {
-    struct ntk_trace_instruction instruction = { .engine = (uint8_t)engine, .slot = slot };
     struct ntk_isa_instr instr;
 
-    if (!ntk_open_slot_decode(core, &instruction, &instr)) {
+    if (!ntk_open_slot_decode(core, instruction, &instr)) {
         return false;
     }
     if (instr.op == NTK_ISA_OP_DMA_TRIGGER) {
-        return add_groups(traffic, core, engine, &instr, times);
+        return add_groups(traffic, core, instruction->engine, &instr, times);
     }
     add_operands(traffic, &instr, times);
     return true;
 }
 
-/* counts: of each engine, by slot. */
-static int count_slots(const struct ntk_trace_core *core, uint64_t *counts[NTK_NTFF_ENGINE_COUNT],
-                       size_t slots[NTK_NTFF_ENGINE_COUNT])
-{
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[e];
-        slots[e] = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
-        counts[e] = calloc(slots[e] + 1, sizeof *counts[e]);
-        if (!counts[e]) {
-            return -ENOMEM;
-        }
-    }
-    ntk_trace_each_instruction(core, instruction) {
-        counts[instruction->engine][instruction->slot]++;
-    }
-    return 0;
-}
-
-static int add_core(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core)
-{
-    uint64_t *counts[NTK_NTFF_ENGINE_COUNT] = { 0 };
-    size_t slots[NTK_NTFF_ENGINE_COUNT] = { 0 };
-    int ret = count_slots(core, counts, slots);
-
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        for (size_t slot = 0; ret == 0 && slot < slots[e] && traffic->is_known; slot++) {
-            if (counts[e][slot]) {
-                traffic->is_known = add_slot(traffic, core, e, (uint32_t)slot, counts[e][slot]);
-            }
-        }
-        free(counts[e]);
-    }
-    return ret;
-}
-
-int ntk_analysis_onchip_traffic(const struct ntk_trace *trace, struct ntk_onchip_traffic *out)
+void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, struct ntk_onchip_traffic *out)
 {
     struct ntk_onchip_traffic traffic = { .is_known = true };
-    int ret = 0;
 
-    for (size_t c = 0; c < trace->core_count && ret == 0 && traffic.is_known; c++) {
-        ret = add_core(&traffic, &trace->cores[c]);
+    for (size_t c = 0; c < trace->core_count && traffic.is_known; c++) {
+        struct ntk_executed executed = { .core = &trace->cores[c] };
+        while (traffic.is_known && ntk_executed_next(&executed)) {
+            traffic.is_known =
+                add_instruction(&traffic, executed.core, &executed.instruction, executed.times);
+        }
     }
-    if (ret == 0) {
-        *out = traffic;
-    }
-    return ret;
+    *out = traffic;
 }

@@ -8,7 +8,7 @@
  * accumulation buffer holds is a write. DMA between memories counts by where its sides lie. The operands of a
  * vendor's programs are not public: not known.
  *
- * Pure: trace to result. Memory is a number per slot of the programs.
+ * Pure: trace to result. Memory does not grow with the trace.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ONCHIP_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_ONCHIP_TRAFFIC_H
@@ -23,7 +23,6 @@ struct ntk_onchip_traffic {
     uint64_t psum_to_sbuf_count, psum_to_sbuf_bytes;
 };
 
-/* 0 or -ENOMEM. */
-int ntk_analysis_onchip_traffic(const struct ntk_trace *trace, struct ntk_onchip_traffic *out);
+void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, struct ntk_onchip_traffic *out);
 
 #endif

@@ -342,9 +342,8 @@ static void fill_onchip(struct filler *f)
 {
     struct ntk_onchip_traffic traffic;
 
-    if (ntk_analysis_onchip_traffic(f->trace, &traffic) < 0) {
-        f->failed = -ENOMEM;
-    } else if (traffic.is_known) {
+    ntk_analysis_onchip_traffic(f->trace, &traffic);
+    if (traffic.is_known) {
         set_count(f, NTK_SUMMARY_sbuf_read_bytes, traffic.sbuf_read_bytes);
         set_count(f, NTK_SUMMARY_sbuf_write_bytes, traffic.sbuf_write_bytes);
         set_count(f, NTK_SUMMARY_psum_read_bytes, traffic.psum_read_bytes);

@@ -132,6 +132,7 @@ static int put(const struct sink *sink, const struct ntk_trace_instruction *inst
     to->start_ps = start_ps;
     to->end_ps = end_ps;
     core->end_ps = end_ps > core->end_ps ? end_ps : core->end_ps;
+    core->slot_counts[to->engine][to->slot]++;
     return 0;
 }
 
@@ -205,6 +206,20 @@ static int compare(const void *a, const void *b)
     return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
+static int make_slot_counts(struct ntk_trace_core *core)
+{
+    for (size_t e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[e];
+        size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
+        core->slot_counts[e] = calloc(slots + 1, sizeof *core->slot_counts[e]);
+        if (!core->slot_counts[e]) {
+            return -ENOMEM;
+        }
+    }
+    core->has_slot_counts = true;
+    return 0;
+}
+
 int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_core *core,
                                 const struct ntk_trace_window *window)
 {
@@ -213,8 +228,12 @@ int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_
     struct pairing pairing;
     struct sink sink = { .sorter = &sorter, .core = core, .window = window };
 
+    int ret = make_slot_counts(core);
+    if (ret < 0) {
+        return ntk_err_no_memory(build->err);
+    }
     ntk_trace_build_sorter(build, &sorter, sizeof(struct ntk_trace_instruction), compare);
-    int ret = pass(build, core->ntff, &sink, &pairing);
+    ret = pass(build, core->ntff, &sink, &pairing);
     if (ret < 0 && !sorter.failed) {
         ntk_sorter_fini(&sorter);
         return ntk_err_no_memory(build->err);

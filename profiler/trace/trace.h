@@ -90,6 +90,10 @@ struct ntk_trace_core {
     struct {
         bool instructions, packets, events, throttles;
     } is_mapped;
+    /* How often each slot of an engine's program ran in the execution (trace/executed.h); a trace that was put
+     * together by hand need not have them. */
+    bool has_slot_counts;
+    uint64_t *slot_counts[NTK_NTFF_ENGINE_COUNT];
     /* Records that did not become rows. */
     uint64_t outside_window, outside_code, unpaired, unknown;
 };

@@ -185,6 +185,9 @@ void ntk_trace_destroy(struct ntk_trace *trace)
     }
     for (size_t c = 0; trace->cores && c < trace->core_count; c++) {
         struct ntk_trace_core *core = &trace->cores[c];
+        for (size_t e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+            free(core->slot_counts[e]);
+        }
         free_list(core->instructions, core->instruction_count, sizeof *core->instructions,
                   core->is_mapped.instructions);
         free_list(core->packets, core->packet_count, sizeof *core->packets,

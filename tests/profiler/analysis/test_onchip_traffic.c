@@ -60,7 +60,7 @@ static struct ntk_onchip_traffic traffic_of(const struct machine *m)
 {
     struct ntk_onchip_traffic traffic;
 
-    assert_int_equal(ntk_analysis_onchip_traffic(&m->trace, &traffic), 0);
+    ntk_analysis_onchip_traffic(&m->trace, &traffic);
     return traffic;
 }
 

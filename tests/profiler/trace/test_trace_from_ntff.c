@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "profiler/trace/trace.h"
+#include "profiler/trace/executed.h"
 #include "shared/formats/neff/neff.h"
 #include "tests/support/ntff_sample.h"
 
@@ -69,6 +69,33 @@ static void instructions_are_paired_cut_to_the_execution_and_sorted(void **state
         }
         assert_int_equal(core->end_ps, 100000000);
         assert_int_equal(core->outside_code, version < 6 ? 2 : 0);
+        close_sample(&o);
+    }
+}
+
+/* Counted while the trace is made, or passed one by one: the same. */
+static void each_slot_knows_how_often_it_ran(void **state)
+{
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        struct opened o = open_sample(version);
+        struct ntk_trace_core *core = &o.trace->cores[0];
+        uint64_t times[2] = { 0 };
+        uint64_t sums[2] = { 0 };
+
+        for (int is_counted = 1; is_counted >= 0; is_counted--) {
+            core->has_slot_counts = is_counted;
+            struct ntk_executed executed = { .core = core };
+            while (ntk_executed_next(&executed)) {
+                times[is_counted] += executed.times;
+                sums[is_counted] += executed.times * executed.instruction.opcode *
+                                    (executed.instruction.slot + 1) *
+                                    (executed.instruction.engine + 1);
+            }
+        }
+        assert_int_equal(times[1], core->instruction_count);
+        assert_int_equal(times[0], core->instruction_count);
+        assert_true(sums[0] == sums[1]);
         close_sample(&o);
     }
 }
@@ -189,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_are_paired_cut_to_the_execution_and_sorted),
+        cmocka_unit_test(each_slot_knows_how_often_it_ran),
         cmocka_unit_test(packets_know_their_queue_and_a_ring_in_flight_loses_its_own),
         cmocka_unit_test(changes_and_throttling_are_those_of_the_execution),
         cmocka_unit_test(without_a_known_length_the_total_is_absent),
