@@ -3,14 +3,11 @@
 #include "profiler/output/output.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "profiler/output/output_cells.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 #include "shared/base/units.h"
-
-#define COLUMNS 12
-#define CELL_BYTES 64
 
 static void version_text(const struct ntk_ntff_version *version, char *buf, size_t buf_bytes)
 {
@@ -31,122 +28,73 @@ static void uuid_text(const struct ntk_ntff *ntff, char buf[2 * NTK_NTFF_UUID_BY
     }
 }
 
-/* A row of cells, each as wide as its column; the first column and names to the left. */
-static void add_row(struct ntk_buf *out, size_t columns, const size_t *widths, uint32_t left,
-                    char cells[][CELL_BYTES])
-{
-    for (size_t i = 0; i < columns; i++) {
-        size_t fill = widths[i] > strlen(cells[i]) ? widths[i] - strlen(cells[i]) : 0;
-        bool is_left = (left >> i) & 1;
-        if (!is_left) {
-            ntk_buf_add_fill(out, ' ', fill);
-        }
-        ntk_buf_add_text(out, cells[i]);
-        if (i + 1 < columns) {
-            ntk_buf_add_fill(out, ' ', (is_left ? fill : 0) + 2);
-        }
-    }
-    ntk_buf_add_char(out, '\n');
-}
-
-static void widen(size_t columns, size_t *widths, char cells[][CELL_BYTES])
-{
-    for (size_t i = 0; i < columns; i++) {
-        if (strlen(cells[i]) > widths[i]) {
-            widths[i] = strlen(cells[i]);
-        }
-    }
-}
-
-static void put_u64(char *cell, uint64_t value)
-{
-    snprintf(cell, CELL_BYTES, "%llu", (unsigned long long)value);
-}
-
 static uint64_t core_execution_ps(const struct ntk_trace *trace, const struct ntk_trace_core *core)
 {
     return core->ntff->execution_ps ? core->ntff->execution_ps
                                     : (trace->has_total ? (uint64_t)trace->total_ps : 0);
 }
 
-static void core_cells(const struct ntk_trace *trace, size_t index, char cells[][CELL_BYTES])
+static void cell_u64_or_dash(struct ntk_text_table *table, uint64_t value, bool is_known)
 {
-    const struct ntk_trace_core *core = &trace->cores[index];
-    uint64_t ps = core_execution_ps(trace, core);
-
-    put_u64(cells[0], index);
-    snprintf(cells[1], CELL_BYTES, ps ? "%llu" : "-", (unsigned long long)(ps / 1000));
-    snprintf(cells[2], CELL_BYTES, "NC %u", core->ntff->core);
-    snprintf(cells[3], CELL_BYTES, "%.60s", core->ntff->name);
-    put_u64(cells[4], core->instruction_count);
-    snprintf(cells[5], CELL_BYTES, ps ? "%llu" : "-", (unsigned long long)ps);
-    put_u64(cells[6], core->event_count);
-    put_u64(cells[7], core->packet_count);
-    put_u64(cells[8], core->throttle_count);
-    put_u64(cells[9], core->outside_window);
-    put_u64(cells[10], core->outside_code + core->unpaired + core->unknown);
-    put_u64(cells[11], core->ntff->queue_count);
+    if (is_known) {
+        ntk_cell_u64(table, value);
+    } else {
+        ntk_text_table_text(table, "-");
+    }
 }
 
 static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
 {
-    char head[COLUMNS][CELL_BYTES] = { "NODE ID",  "EXEC TIME (NS)", "EXECUTOR", "NAME",
-                                       "TRACE",    "CYCLES",         "EVENTS",   "DMA",
-                                       "THROTTLE", "OUTSIDE",        "LEFT OUT", "DMA QUEUES" };
-    const uint32_t left = 1u << 2 | 1u << 3;
-    size_t widths[COLUMNS] = { 0 };
-    char cells[COLUMNS][CELL_BYTES];
+    static const char *const heads[] = { "NODE ID",  "EXEC TIME (NS)", "EXECUTOR", "NAME",
+                                         "TRACE",    "CYCLES",         "EVENTS",   "DMA",
+                                         "THROTTLE", "OUTSIDE",        "LEFT OUT", "DMA QUEUES" };
+    struct ntk_text_table table;
 
-    widen(COLUMNS, widths, head);
+    ntk_text_table_init(&table, sizeof heads / sizeof *heads, 1U << 2 | 1U << 3, heads);
     for (size_t c = 0; c < trace->core_count; c++) {
-        core_cells(trace, c, cells);
-        widen(COLUMNS, widths, cells);
+        const struct ntk_trace_core *core = &trace->cores[c];
+        uint64_t ps = core_execution_ps(trace, core);
+        ntk_cell_u64(&table, c);
+        cell_u64_or_dash(&table, ps / 1000, ps > 0);
+        ntk_text_table_format(&table, "NC %u", core->ntff->core);
+        ntk_text_table_format(&table, "%.60s", core->ntff->name);
+        ntk_cell_u64(&table, core->instruction_count);
+        cell_u64_or_dash(&table, ps, ps > 0);
+        ntk_cell_u64(&table, core->event_count);
+        ntk_cell_u64(&table, core->packet_count);
+        ntk_cell_u64(&table, core->throttle_count);
+        ntk_cell_u64(&table, core->outside_window);
+        ntk_cell_u64(&table, core->outside_code + core->unpaired + core->unknown);
+        ntk_cell_u64(&table, core->ntff->queue_count);
     }
-    add_row(out, COLUMNS, widths, left, head);
-    for (size_t c = 0; c < trace->core_count; c++) {
-        core_cells(trace, c, cells);
-        add_row(out, COLUMNS, widths, left, cells);
-    }
-}
-
-static void opcode_cells(const struct ntk_trace *trace, const struct ntk_opcode_row *row,
-                         char cells[][CELL_BYTES])
-{
-    char name[16];
-
-    snprintf(cells[0], CELL_BYTES, "%s", ntk_ntff_engine_title(row->engine));
-    snprintf(cells[1], CELL_BYTES, "%s", ntk_ntff_opcode_name(row->opcode, name, sizeof name));
-    put_u64(cells[2], row->instruction_count);
-    put_u64(cells[3], (uint64_t)row->instruction_ps / 1000);
-    put_u64(cells[4], (uint64_t)row->active_ps / 1000);
-    if (trace->has_total && trace->total_ps > 0) {
-        snprintf(cells[5], CELL_BYTES, "%.4f", (double)row->active_ps / (double)trace->total_ps);
-    } else {
-        snprintf(cells[5], CELL_BYTES, "-");
-    }
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
 }
 
 static void add_opcodes(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
                         struct ntk_buf *out)
 {
-    enum { OPCODE_COLUMNS = 6 };
-    char head[OPCODE_COLUMNS][CELL_BYTES] = {
-        "ENGINE", "OPCODE", "COUNT", "INSTR TIME (NS)", "ACTIVE TIME (NS)", "ACTIVE SHARE"
-    };
-    const uint32_t left = 1u << 0 | 1u << 1;
-    size_t widths[OPCODE_COLUMNS] = { 0 };
-    char cells[OPCODE_COLUMNS][CELL_BYTES];
+    static const char *const heads[] = { "ENGINE",          "OPCODE",           "COUNT",
+                                         "INSTR TIME (NS)", "ACTIVE TIME (NS)", "ACTIVE SHARE" };
+    struct ntk_text_table table;
 
-    widen(OPCODE_COLUMNS, widths, head);
+    ntk_text_table_init(&table, sizeof heads / sizeof *heads, 1U << 0 | 1U << 1, heads);
     for (size_t i = 0; i < opcodes->row_count; i++) {
-        opcode_cells(trace, &opcodes->rows[i], cells);
-        widen(OPCODE_COLUMNS, widths, cells);
+        const struct ntk_opcode_row *row = &opcodes->rows[i];
+        char name[16];
+        ntk_text_table_text(&table, ntk_ntff_engine_title(row->engine));
+        ntk_text_table_text(&table, ntk_ntff_opcode_name(row->opcode, name, sizeof name));
+        ntk_cell_u64(&table, row->instruction_count);
+        ntk_cell_u64(&table, (uint64_t)row->instruction_ps / 1000);
+        ntk_cell_u64(&table, (uint64_t)row->active_ps / 1000);
+        if (trace->has_total && trace->total_ps > 0) {
+            ntk_text_table_format(&table, "%.4f", (double)row->active_ps / (double)trace->total_ps);
+        } else {
+            ntk_text_table_text(&table, "-");
+        }
     }
-    add_row(out, OPCODE_COLUMNS, widths, left, head);
-    for (size_t i = 0; i < opcodes->row_count; i++) {
-        opcode_cells(trace, &opcodes->rows[i], cells);
-        add_row(out, OPCODE_COLUMNS, widths, left, cells);
-    }
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
 }
 
 void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,

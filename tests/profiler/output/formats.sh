@@ -42,6 +42,19 @@ session=$(neuron-profile show-session -s m.ntff -n m.neff -j | jq '[.NeffNodes[]
 [ "$(jq '[.instruction[] | 2 * (.elements // 0)] | add == '"$(jq '.summary[0].hardware_flops' m.json)" m.json)" = true ] ||
     fail "json: the elements do not add up to the flops"
 
+# Layers that the NEFF names: in each the work of its instructions, together that of the core.
+neuron-packager example attention -o attention.neff >/dev/null
+neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
+export_twice json attention.json -s attention.ntff -n attention.neff
+jq -e '([.layer_summary[] | select(.name != "/sg00")] | length > 2 and all(.[]; .start >= 0 and .end > .start)) and
+    ([.layer_summary[] | select(.name != "/sg00") | .tensor_engine_flop_count] | add) ==
+        (.layer_summary[] | select(.name == "/sg00") | .tensor_engine_flop_count) and
+    ([.layer_summary[] | select(.name != "/sg00")] | length) ==
+        ([.instruction[].layer | select(. != "")] | unique | length) and
+    (. as $all | all(.layer_summary[] | select(.name != "/sg00"); . as $layer |
+        ([$all.instruction[] | select("/sg00/" + .layer == $layer.name and .subgroup == "Tensor")] | length) ==
+            $layer.tensor_engine_instruction_count))' attention.json >/dev/null || fail "json: layers do not add up"
+
 # ---- csv, sqlite, parquet: the same tables three times ----
 query() { sqlite3 -readonly "$1" "$2"; }
 # More packets than a row group of Parquet holds.
