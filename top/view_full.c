@@ -34,7 +34,7 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
         open_column += i <= (int)model->view ? ntk_screen_width(screen, text->title) + 2 : 0;
         open_column += i < (int)model->view ? STRIP_GAP : 0;
     }
-    has_room = open_column < end;
+    has_room = open_column + 1 < end; /* with the mark behind the open one */
     /* Where not all fit, those from the open one on. */
     for (int i = has_room ? 0 : (int)model->view; i < NTK_TOP_VIEW_COUNT && column < end - 1; i++) {
         const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);

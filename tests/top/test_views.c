@@ -493,7 +493,7 @@ static void any_size_is_survived(void **state)
         struct ntk_screen *screen = NULL;
 
         assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
-        for (int i = 0; i < 3000; i++) {
+        for (int i = 0; i < 1500; i++) {
             random = random * 1664525 + 1013904223;
             ntk_screen_text_resize(screen, (int)(random >> 8 & 0xffff) % 60,
                                    (int)(random >> 4 & 0xffff) % 250);
