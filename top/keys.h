@@ -17,7 +17,9 @@ enum ntk_top_action {
 enum ntk_top_place {
     NTK_TOP_PLACE_ALL,
     NTK_TOP_PLACE_MAIN,
-    NTK_TOP_PLACE_LIST,
+    NTK_TOP_PLACE_VIEW, /* every view but the first */
+    NTK_TOP_PLACE_LIST, /* those that are lists */
+    NTK_TOP_PLACE_DRAWN,
 };
 
 struct ntk_top_action_text {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "top/model_graphs.h"
 #include "top/model_tree.h"
 
 #define CORES_PER_DEVICE_MAX 64
@@ -24,6 +25,7 @@ int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err)
     ntk_vec_init(&model->tabs, sizeof(struct ntk_top_tab));
     ntk_vec_init(&model->nodes, sizeof(struct ntk_top_node));
     ntk_top_model_tree_init(model);
+    ntk_top_model_graphs_init(&model->graphs);
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
         const struct ntk_top_view *view = ntk_top_views_get((enum ntk_top_view_id)i);
 
@@ -47,6 +49,7 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
         ntk_top_table_fini(&model->tables[i]);
     }
     ntk_top_event_log_fini(&model->events);
+    ntk_top_model_graphs_fini(&model->graphs);
     ntk_vec_fini(&model->tabs);
     ntk_vec_fini(&model->nodes);
     ntk_vec_fini(&model->items);
@@ -790,6 +793,9 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_COLUMN_AT:
     case NTK_TOP_ACTION_SCROLL:
     case NTK_TOP_ACTION_FOLLOW:
+    case NTK_TOP_ACTION_SPAN_SHORTER:
+    case NTK_TOP_ACTION_SPAN_LONGER:
+    case NTK_TOP_ACTION_QUANTITY:
     case NTK_TOP_ACTION_COUNT:
         return NTK_TOP_NOTHING;
     }
@@ -829,4 +835,10 @@ bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical
                              struct ntk_core_sample *out)
 {
     return find_core(model, selected_runtime(model), logical, out);
+}
+
+bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t logical,
+                                    struct ntk_core_sample *out)
+{
+    return find_core(model, NULL, logical, out);
 }

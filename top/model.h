@@ -25,6 +25,7 @@
 #include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
 #include "top/event_log.h"
+#include "top/history.h"
 #include "top/keys.h"
 #include "top/settings.h"
 #include "top/views.h"
@@ -76,6 +77,18 @@ struct ntk_top_tab {
     size_t runtime_index; /* in the snapshot */
     bool ended;
     char tag[NTK_TOP_TAB_TEXT_BYTES];
+};
+
+/* What the view of graphs shows, see model_graphs.h. */
+struct ntk_top_graphs {
+    struct ntk_top_history history;
+    uint32_t core_count; /* logical; of the history */
+    uint32_t lnc;
+    float *now; /* the values of the snapshot that is shown, as the history has them; NAN absent */
+    int quantity;
+    size_t span_index;
+    size_t first; /* the first line of cores shown, bounded by the view */
+    size_t page;  /* lines shown, set by the view */
 };
 
 #define NTK_TOP_DEPTH_MAX 4 /* device, core, model, group */
@@ -148,7 +161,8 @@ struct ntk_top_model {
     bool wants_events; /* the view of events was opened: the source shall read them */
     char events_note[NTK_TOP_NOTICE_BYTES]; /* why there are none, "" when there may be */
     struct ntk_top_event_log events;
-    bool hbm_by_core;                                        /* rows are cores, else devices */
+    bool hbm_by_core; /* rows are cores, else devices */
+    struct ntk_top_graphs graphs;
     struct ntk_top_bytes hbm_peak[NTK_SNAPSHOT_DEVICES_MAX]; /* the most each device held so far */
     struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the views that are lists; that of the
                                                         open one is as new as the snapshot */
@@ -205,6 +219,9 @@ const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *mode
 /* What the snapshot has on a logical core, of the selected tab; false when that is nothing. */
 bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical,
                              struct ntk_core_sample *out);
+/* The same of all applications together. */
+bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t logical,
+                                    struct ntk_core_sample *out);
 bool ntk_top_model_is_in_tab(const struct ntk_top_model *model, size_t runtime_index);
 
 #endif

@@ -38,11 +38,18 @@ enum ntk_screen_style {
     NTK_STYLE_ERROR,        /* what went wrong */
     NTK_STYLE_SERIES,       /* the first of six parts of a whole, each of a colour of its own */
     NTK_STYLE_SERIES_LAST = NTK_STYLE_SERIES + 5,
+    NTK_STYLE_HEAT, /* the first of NTK_STYLE_HEAT_LEVELS, from cold to hot */
+    NTK_STYLE_HEAT_LAST = NTK_STYLE_HEAT + 7,
     NTK_STYLE_COUNT,
 };
 
 /* Added to a style: the same on the colour of the selection. */
 #define NTK_STYLE_SELECTED 0x100
+/* Added to a style: its colour is that of the background. */
+#define NTK_STYLE_REVERSED 0x200
+#define NTK_STYLE_OF(style) ((style) & ~(NTK_STYLE_SELECTED | NTK_STYLE_REVERSED))
+
+#define NTK_STYLE_HEAT_LEVELS (NTK_STYLE_HEAT_LAST - NTK_STYLE_HEAT + 1)
 
 /* Keys that are no character; characters are their code point. */
 enum ntk_screen_key {
@@ -158,8 +165,8 @@ void ntk_screen_text_resize(struct ntk_screen *screen, int rows, int columns);
 /* Appends the frame, blanks at the ends of lines left out. */
 void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf);
 /* The same grid with one letter per cell for its style, '.' where it is normal; upper case when
- * selected: n/a, t itle, h eading, u ser, s ystem, e mpty, v alue, d im, c ursor, l abel, b (selected
- * tab), k ey, w arning, f ailed, 1 to 6 the parts of a whole. */
+ * selected or reversed: n/a, t itle, h eading, u ser, s ystem, e mpty, v alue, d im, c ursor, l abel, b (selected
+ * tab), k ey, w arning, f ailed, 1 to 6 the parts of a whole, g i j m o p q r from cold to hot. */
 void ntk_screen_text_write_styles(const struct ntk_screen *screen, struct ntk_buf *buf);
 
 /* The terminal of stdout; keys come from key_fd, which stays the caller's. */

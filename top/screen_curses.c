@@ -59,6 +59,20 @@ static const struct {
     [NTK_STYLE_SERIES + 3] = { COLOR_MAGENTA, -1, 0, 0 },
     [NTK_STYLE_SERIES + 4] = { COLOR_BLUE, -1, A_BOLD, 0 },
     [NTK_STYLE_SERIES + 5] = { COLOR_RED, -1, 0, 0 },
+    [NTK_STYLE_HEAT] = { COLOR_BLUE, -1, 0, A_DIM },
+    [NTK_STYLE_HEAT + 1] = { COLOR_CYAN, -1, 0, 0 },
+    [NTK_STYLE_HEAT + 2] = { COLOR_GREEN, -1, 0, 0 },
+    [NTK_STYLE_HEAT + 3] = { COLOR_GREEN, -1, A_BOLD, 0 },
+    [NTK_STYLE_HEAT + 4] = { COLOR_YELLOW, -1, 0, 0 },
+    [NTK_STYLE_HEAT + 5] = { COLOR_YELLOW, -1, A_BOLD, A_BOLD },
+    [NTK_STYLE_HEAT + 6] = { COLOR_RED, -1, 0, A_BOLD },
+    [NTK_STYLE_HEAT + 7] = { COLOR_RED, -1, A_BOLD, A_BOLD },
+};
+
+/* From cold to hot where there are 256 colours; without red beside green for the scheme of contrasts. */
+static const short heat_of_256[2][NTK_STYLE_HEAT_LEVELS] = {
+    { 24, 30, 35, 106, 178, 172, 166, 160 },
+    { 25, 31, 37, 72, 107, 143, 185, 226 },
 };
 
 /* What other schemes have instead. */
@@ -100,7 +114,7 @@ static void curses_put(struct ntk_screen *base, int row, int column, int style, 
                        size_t bytes, int cell_count)
 {
     const struct curses_screen *screen = (const struct curses_screen *)base;
-    int look = style & ~NTK_STYLE_SELECTED;
+    int look = NTK_STYLE_OF(style);
     bool is_selected = style & NTK_STYLE_SELECTED;
     attr_t attributes =
         screen->base.has_colour ? screen->attributes[look] : looks[look].without_colour;
@@ -111,6 +125,9 @@ static void curses_put(struct ntk_screen *base, int row, int column, int style, 
         pair = (short)(1 + look + (is_selected ? NTK_STYLE_COUNT : 0));
     } else if (is_selected) {
         attributes |= A_UNDERLINE;
+    }
+    if (style & NTK_STYLE_REVERSED) {
+        attributes |= A_REVERSE;
     }
     (void)attr_set(attributes, pair, NULL);
     (void)mvaddnstr(row, column, text, (int)bytes);
@@ -291,6 +308,10 @@ static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme sch
                 background = other_looks[o].background;
                 screen->attributes[i] = other_looks[o].attributes;
             }
+        }
+        if (i >= NTK_STYLE_HEAT && i <= NTK_STYLE_HEAT_LAST && COLORS >= 256) {
+            foreground = heat_of_256[scheme == NTK_SCREEN_SCHEME_CONTRAST][i - NTK_STYLE_HEAT];
+            screen->attributes[i] = 0;
         }
         if (foreground == COLOR_BLACK && background == -1) {
             foreground = grey;

@@ -170,15 +170,15 @@ void ntk_screen_text_write(const struct ntk_screen *base, struct ntk_buf *buf)
 
 void ntk_screen_text_write_styles(const struct ntk_screen *base, struct ntk_buf *buf)
 {
-    static const char letters[NTK_STYLE_COUNT + 1] = ".thusevdclbkwf123456";
+    static const char letters[NTK_STYLE_COUNT + 1] = ".thusevdclbkwf123456gijmopqr";
     const struct text_screen *screen = (const struct text_screen *)base;
 
     for (int row = 0; row < base->rows; row++) {
         for (int column = 0; column < base->columns; column++) {
             short style = cell_at(screen, row, column)->style;
-            char letter = letters[style & ~NTK_STYLE_SELECTED];
+            char letter = letters[NTK_STYLE_OF(style)];
 
-            if (style & NTK_STYLE_SELECTED) {
+            if (style & (NTK_STYLE_SELECTED | NTK_STYLE_REVERSED)) {
                 letter = (char)(letter == '.' ? 'N' : letter - 'a' + 'A');
             }
             ntk_buf_add_char(buf, letter);

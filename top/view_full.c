@@ -82,7 +82,8 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
     }
     ntk_top_view_tabs(model, screen, bottom);
     if (with_keys) {
-        ntk_top_view_keys(screen, bottom + 1, NTK_TOP_PLACE_LIST);
+        ntk_top_view_keys(screen, bottom + 1,
+                          view->columns ? NTK_TOP_PLACE_LIST : NTK_TOP_PLACE_DRAWN);
     }
 }
 

@@ -13,12 +13,12 @@ struct line {
     const char *text;
 };
 
-static int lines_of_actions(struct line *lines, int count, bool with_list)
+static int lines_of_actions(struct line *lines, int count, bool with_views)
 {
     for (int i = 0; i < NTK_TOP_ACTION_COUNT; i++) {
         const struct ntk_top_action_text *text = ntk_top_keys_text_get((enum ntk_top_action)i);
 
-        if (text->help[0] && (text->place == NTK_TOP_PLACE_LIST) == with_list) {
+        if (text->help[0] && (text->place >= NTK_TOP_PLACE_VIEW) == with_views) {
             lines[count++] = (struct line){ text->keys, text->help };
         }
     }

@@ -77,9 +77,11 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
 /* Cells of an action of the bar; 0 when it is not in that of this place. */
 static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place place)
 {
-    return text->bar[0] && (text->place == NTK_TOP_PLACE_ALL || text->place == place)
-               ? (int)(strlen(text->keys) + strlen(": ") + strlen(text->bar))
-               : 0;
+    bool is_here = text->place == NTK_TOP_PLACE_ALL || text->place == place ||
+                   (text->place == NTK_TOP_PLACE_VIEW && place > NTK_TOP_PLACE_VIEW);
+
+    return text->bar[0] && is_here ? (int)(strlen(text->keys) + strlen(": ") + strlen(text->bar))
+                                   : 0;
 }
 
 /* A click does what the keys of the entry do; left and right half are the two actions of an entry that speaks for

@@ -78,6 +78,7 @@ static void fill_core(const struct scene *scene, struct ntk_core_sample *sample,
     sample->hbm_bytes_read.period = (core + 1) * 123 * MIB;
     sample->hbm_bytes_written.period = (core + 1) * 45 * MIB;
     sample->dma_bytes.period = (core + 1) * 6 * MIB;
+    sample->outcome[NTK_OUTCOME_COMPLETED].period = 10 + (core * 7 + scene->phase) % 23;
 }
 
 /* Executions, latencies and who it is. */

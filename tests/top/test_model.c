@@ -328,7 +328,7 @@ static void the_help_page_hides_everything_else(void **state)
     (void)state;
     press(model, '?');
     assert_true(model->with_help);
-    press(model, 'z');
+    press(model, 'j');
     assert_true(model->with_help);
     press(model, 'f');
     assert_false(model->with_help);

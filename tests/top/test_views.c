@@ -7,12 +7,14 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/top/scene.h"
 #include "top/model_hbm.h"
+#include "top/model_graphs.h"
 #include "top/view.h"
 #include "top/views.h"
 
@@ -292,6 +294,119 @@ static void the_log_is_bounded_and_not_stopped_by_freezing(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Method: six minutes of the second application's cores going up and down; a minute in which nobody measured. */
+static void graphs_show_the_last_minutes(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model;
+    char *before;
+    char *after;
+
+    (void)state;
+    scene.runtime_count = 2;
+    scene.cores_per_runtime = 4;
+    model = open_view(&scene, NTK_TOP_VIEW_GRAPHS);
+    for (uint32_t s = 1; s <= 360; s++) {
+        scene.realtime_ns += 1000000000;
+        scene.phase = s / 5;
+        scene.idle = s % 100 < 20;
+        scene.no_busy = s >= 200 && s < 260;
+        scene_update(model, &scene);
+    }
+    golden(model, 80, 24, "minutes");
+    golden(model, 200, 50, "minutes");
+    scene_assert_ascii(model, 30, 120, "graphs_minutes_ascii");
+    scene_assert_styles(model, 24, 80, "graphs_minutes_styles");
+    press(model, 'v');
+    press(model, 'z');
+    golden(model, 80, 24, "minute_of_hbm");
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 3);
+    press(model, 'V');
+    golden(model, 120, 30, "application");
+    /* A frozen screen stays as it is, and what it misses is not lost. */
+    before = scene_row(model, 30, 120, 4);
+    for (int s = 0; s < 10; s++) {
+        scene.realtime_ns += 1000000000;
+        assert_int_equal(ntk_top_model_observe(model, scene_snapshot(&scene), NULL), 0);
+    }
+    after = scene_row(model, 30, 120, 4);
+    assert_string_equal(before, after);
+    free(after);
+    scene.realtime_ns += 1000000000;
+    scene_update(model, &scene);
+    after = scene_row(model, 30, 120, 4);
+    assert_string_not_equal(before, after);
+    free(before);
+    free(after);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: a recording is walked back and on again; what lies behind the moment that is shown is not. */
+static void graphs_end_at_the_moment_that_is_shown(void **state)
+{
+    struct scene scene = scene_small;
+    struct ntk_top_model *model;
+    float values[5];
+
+    (void)state;
+    scene.realtime_ns = UINT64_C(1763697600000000000);
+    model = open_view(&scene, NTK_TOP_VIEW_GRAPHS);
+    for (uint32_t m = 0; m < 5; m++) {
+        scene.idle = m >= 3;
+        for (uint32_t s = 0; s < 60; s++) {
+            scene.realtime_ns += 1000000000;
+            scene_update(model, &scene);
+        }
+    }
+    assert_int_equal(ntk_top_model_graphs_read(model, NTK_TOP_QUANTITY_BUSY, 0, 5, values), 0);
+    assert_true(values[0] == 100 && values[2] == 100 && values[3] == 0 && values[4] == 0);
+    scene.idle = false;
+    scene.realtime_ns -= 3 * UINT64_C(60000000000);
+    scene_update(model, &scene);
+    assert_int_equal(ntk_top_model_graphs_read(model, NTK_TOP_QUANTITY_BUSY, 0, 5, values), 0);
+    assert_true(isnan(values[0]) && isnan(values[1]) && values[3] == 100 && values[4] == 100);
+    scene.realtime_ns += 3 * UINT64_C(60000000000);
+    scene.idle = true;
+    scene_update(model, &scene);
+    assert_int_equal(ntk_top_model_graphs_read(model, NTK_TOP_QUANTITY_BUSY, 0, 5, values), 0);
+    assert_true(values[2] == 100 && values[3] == 0);
+    ntk_top_model_destroy(model);
+}
+
+static void the_numbers_beside_graphs_are_those_of_the_snapshot(void **state)
+{
+    struct scene scene = scene_trn2_lnc2;
+    struct ntk_top_model *model;
+    uint32_t cores[NTK_TOP_GRAPHS_CORES_MAX];
+    struct ntk_top_number number;
+
+    (void)state;
+    scene.realtime_ns = UINT64_C(1763697600000000000);
+    model = open_view(&scene, NTK_TOP_VIEW_GRAPHS);
+    assert_int_equal(ntk_top_model_graphs_cores(model, cores), 64);
+    number = ntk_top_model_graphs_now(model, NTK_TOP_QUANTITY_BUSY, 5);
+    assert_true(number.present && fabs(number.value - model->cores[5].busy_percent.value) < 1e-3);
+    number = ntk_top_model_graphs_now(model, NTK_TOP_QUANTITY_BUSY, NTK_TOP_GRAPHS_TOTAL);
+    assert_true(fabs(number.value - model->busy_percent_mean.value) < 1e-3);
+    number = ntk_top_model_graphs_now(model, NTK_TOP_QUANTITY_TERAFLOPS, NTK_TOP_GRAPHS_TOTAL);
+    assert_true(fabs(number.value / model->teraflops_total.value - 1) < 1e-6);
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 3);
+    assert_int_equal(ntk_top_model_graphs_cores(model, cores), 16);
+    assert_int_equal(cores[0], 16);
+    number = ntk_top_model_graphs_now(model, NTK_TOP_QUANTITY_HBM, NTK_TOP_GRAPHS_TOTAL);
+    assert_true(fabs(number.value / (double)model->memory.device_total.value - 1) < 1e-6);
+    ntk_top_model_destroy(model);
+    scene.no_busy = scene.no_memory = true;
+    scene.lnc = 1; /* another machine: another history */
+    model = open_view(&scene, NTK_TOP_VIEW_GRAPHS);
+    for (int q = 0; q <= NTK_TOP_QUANTITY_EXECUTIONS; q++) {
+        number = ntk_top_model_graphs_now(model, (enum ntk_top_quantity)q, NTK_TOP_GRAPHS_TOTAL);
+        assert_false(number.present);
+    }
+    assert_int_equal(ntk_top_model_graphs_cores(model, cores), 128);
+    ntk_top_model_destroy(model);
+}
+
 static void a_click_selects_sorts_and_opens(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
@@ -528,6 +643,9 @@ int main(void)
         cmocka_unit_test(wide_characters_keep_the_columns),
         cmocka_unit_test(the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back),
         cmocka_unit_test(the_log_is_bounded_and_not_stopped_by_freezing),
+        cmocka_unit_test(graphs_show_the_last_minutes),
+        cmocka_unit_test(graphs_end_at_the_moment_that_is_shown),
+        cmocka_unit_test(the_numbers_beside_graphs_are_those_of_the_snapshot),
         cmocka_unit_test(a_click_selects_sorts_and_opens),
         cmocka_unit_test(the_peak_of_a_device_is_the_most_seen),
         cmocka_unit_test(categories_of_memory_add_up),

@@ -19,11 +19,17 @@ key p
 sees "processes" '7287 bob '
 key l
 sees "events" '10 events'
+key g
+sees "graphs" '^>Busy 37.0%'
+key z
+sees "a shorter time" 'the last 1m,'
+key v
+sees "another quantity" '^ HBM used of each core'
 key Tab
 sees "the view behind the last" 'vCPU Utilization'
 key BTab
-sees "the view before the first" '10 events'
-key l
+sees "the view before the first" 'g>Graphs<'
+key g
 sees "the key of the open view" 'vCPU Utilization'
 
 # boxes
