@@ -221,20 +221,28 @@ static void judge_idle(struct list *list)
     }
 }
 
-static const char *queue_name(const struct ntk_dma_queue_row *row, char *buf, size_t buf_bytes)
+/* "qSyncIO0"; with several cores also of which. */
+static void queue_name(const struct ntk_trace *trace, const struct ntk_dma_queue_row *row,
+                       char *buf, size_t buf_bytes)
 {
+    char shown[NTK_NTFF_NAME_BYTES];
+
     if (row->name) {
-        ntk_ntff_queue_name_show(row->name, buf, buf_bytes);
+        ntk_ntff_queue_name_show(row->name, shown, sizeof shown);
     } else {
-        snprintf(buf, buf_bytes, "(%s)", ntk_trace_dma_class_name(row->dma_class));
+        snprintf(shown, sizeof shown, "(%s)", ntk_trace_dma_class_name(row->dma_class));
     }
-    return buf;
+    if (trace->core_count > 1) {
+        snprintf(buf, buf_bytes, "%s of core %u", shown, trace->cores[row->core].ntff->core);
+    } else {
+        snprintf(buf, buf_bytes, "%s", shown);
+    }
 }
 
 static void judge_dma(struct list *list)
 {
     const struct ntk_dma_efficiency *dma = list->input->dma;
-    char name[NTK_NTFF_NAME_BYTES];
+    char name[NTK_NTFF_NAME_BYTES + 32];
     char bytes[NTK_UNITS_TEXT_BYTES];
 
     for (size_t i = 0; i < dma->row_count; i++) {
@@ -246,7 +254,7 @@ static void judge_dma(struct list *list)
         if (row->dma_class == NTK_TRACE_DMA_INSTRUCTION) {
             continue; /* the runtime's */
         }
-        queue_name(row, name, sizeof name);
+        queue_name(list->input->program->trace, row, name, sizeof name);
         if (data && share >= SMALL_ACTIVE_RATIO) {
             judge(list, NTK_ADVICE_SMALL_PACKETS, (double)small / (double)data, share,
                   "%.1f %% of the packets of %s (%llu of %llu) are smaller than %u bytes",

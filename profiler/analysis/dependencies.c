@@ -71,10 +71,6 @@ static int sort_by_number(const struct index *index, size_t item_count, key_of *
     uint32_t next[NUMBERS];
 
     memset(out->first, 0, sizeof out->first);
-    out->items = malloc((item_count + 1) * sizeof *out->items);
-    if (!out->items) {
-        return -ENOMEM;
-    }
     for (size_t i = 0; i < item_count; i++) {
         int k = key(index, i);
         if (k >= 0) {
@@ -84,6 +80,10 @@ static int sort_by_number(const struct index *index, size_t item_count, key_of *
     for (unsigned n = 0; n < NUMBERS; n++) {
         out->first[n + 1] += out->first[n];
         next[n] = out->first[n];
+    }
+    out->items = malloc(((size_t)out->first[NUMBERS] + 1) * sizeof *out->items);
+    if (!out->items) {
+        return -ENOMEM;
     }
     for (size_t i = 0; i < item_count; i++) {
         int k = key(index, i);

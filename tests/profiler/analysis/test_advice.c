@@ -198,6 +198,26 @@ static void packets_spills_and_reloads(void **state)
     done(&h, &a);
 }
 
+/* A queue of each core has a name of its own. */
+static void queues_of_several_cores_are_told_apart(void **state)
+{
+    static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
+    for (size_t core = 0; core < 2; core++) {
+        h.subgraphs[core].queues = &queue;
+        h.subgraphs[core].queue_count = 1;
+        hand_trace_packet(&h, core, 0, 1, NTK_TRACE_DMA_IO, 1024, 0, 50 + 10 * (int64_t)core);
+    }
+    ask(&h, NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_SMALL_PACKETS, 1, "of qSyncIO0 of core 1 ");
+    assert_non_null(strstr(a.advice.items[2].text, "of qSyncIO0 of core 0 "));
+    done(&h, &a);
+}
+
 static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
 {
     struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 0, 1, 0 };
@@ -265,6 +285,7 @@ int main(void)
         cmocka_unit_test(dma_on_the_path_and_the_engine_that_waits_for_it),
         cmocka_unit_test(one_engine_and_its_latency),
         cmocka_unit_test(packets_spills_and_reloads),
+        cmocka_unit_test(queues_of_several_cores_are_told_apart),
         cmocka_unit_test(cores_that_idle_runtimes_that_take_long_and_throttling),
         cmocka_unit_test(transposes_and_half_empty_products),
         cmocka_unit_test(every_rule_says_what_to_do),
