@@ -465,6 +465,7 @@ static void start_model(struct run *run)
     }
     ntk_top_model_set_view(run->model, view);
     run->model->settings = arg_batch ? NULL : &run->settings;
+    run->model->is_report = arg_stdin || arg_remote.url;
 }
 
 /* ---- keys ---- */

@@ -161,6 +161,38 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
     return false;
 }
 
+/* Cores that are not the application's are known to do nothing for it, as far as its own cores are measured. */
+static uint32_t told_of_cores(const struct ntk_runtime_sample *runtime)
+{
+    uint32_t told = 0;
+
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        told |= runtime->cores[i].has;
+    }
+    return told;
+}
+
+/* When every application of a report tells of its cores, the others do nothing. */
+static uint32_t told_of_idle_cores(const struct ntk_top_model *model)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    uint32_t told = NTK_CORE_HAS_BUSY;
+
+    if (!model->is_report || !(snapshot->hardware.has & NTK_HARDWARE_HAS_DEVICES)) {
+        return 0;
+    }
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        uint32_t own = told_of_cores(runtime);
+
+        if (runtime->error[0] || !(own & NTK_CORE_HAS_BUSY)) {
+            return 0;
+        }
+        told |= own;
+    }
+    return told;
+}
+
 static void project_cores(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -170,18 +202,14 @@ static void project_cores(struct ntk_top_model *model)
     double teraflops = 0;
     size_t busy_count = 0;
     size_t teraflops_count = 0;
-    /* Cores that are not the application's are known to do nothing for it, as far as its own cores
-     * are measured. */
-    uint32_t known = 0;
+    uint32_t known =
+        ntk_top_model_tab_get(model)->is_all ? told_of_idle_cores(model) : told_of_cores(runtime);
 
-    for (size_t i = 0; runtime && i < runtime->core_count; i++) {
-        known |= runtime->cores[i].has;
-    }
     for (size_t i = 0; i < count; i++) {
         struct ntk_top_core *core = &model->cores[i];
         struct ntk_core_sample sample;
 
-        if (!find_core(model, runtime, (uint32_t)i, &sample)) {
+        if (!find_core(model, runtime, (uint32_t)i, &sample) || sample.has == 0) {
             sample = (struct ntk_core_sample){ .has = known };
         }
         core->busy_percent.present = (sample.has & NTK_CORE_HAS_BUSY) != 0;

@@ -132,6 +132,7 @@ struct ntk_top_model {
     uint32_t lnc;                      /* physical cores of a logical one */
     uint32_t cores_per_device;         /* logical */
     char note[NTK_TOP_NOTICE_BYTES];   /* of the source */
+    bool is_report;                    /* the snapshot lists the cores that are in use */
     bool is_partial;                   /* there may be applications that the source cannot read */
     char notice[NTK_TOP_NOTICE_BYTES]; /* why something is missing, "" when nothing is */
     char status[32];                   /* a word at the end of the title bar, "" for nothing */

@@ -288,9 +288,6 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
     bool has_bytes = (core->has & NTK_CORE_HAS_BYTES) != 0;
     bool has_executions = (core->has & NTK_CORE_HAS_EXECUTIONS) != 0;
 
-    set_number(row, COLUMN_cores_utilization_percent, (core->has & NTK_CORE_HAS_BUSY) != 0,
-               100 * core->utilization);
-    set_number(row, COLUMN_cores_effective_flops_per_second, has_effective, effective);
     set_number(row, COLUMN_cores_flops_per_second, (core->has & NTK_CORE_HAS_FLOPS) != 0,
                ntk_snapshot_rate(snapshot, core->flops));
     if (has_effective && hardware->has & NTK_HARDWARE_HAS_PEAK && hardware->tensor_peak_flops > 0) {
@@ -341,6 +338,11 @@ static void walk_cores(const struct ntk_top_model *model, struct row *row)
         set_count(row, COLUMN_cores_neuroncore, true, logical);
         set_count(row, COLUMN_cores_neuron_device, true, logical / model->cores_per_device);
         set_count(row, COLUMN_cores_device_core, true, logical % model->cores_per_device);
+        /* Known of idle cores too, which a report does not list. */
+        set_share(row, COLUMN_cores_utilization_percent, model->cores[logical].busy_percent);
+        set_number(row, COLUMN_cores_effective_flops_per_second,
+                   model->cores[logical].teraflops.present,
+                   model->cores[logical].teraflops.value * 1e12);
         if (ntk_top_model_core_find(model, logical, &core)) {
             set_core(row, model, &core);
         }

@@ -320,6 +320,9 @@ static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme sch
             }
         }
         init_pair((short)(1 + i), foreground, background);
+        if (scheme == NTK_SCREEN_SCHEME_LIGHT && foreground == -1) {
+            foreground = COLOR_WHITE; /* on blue */
+        }
         init_pair((short)(1 + i + NTK_STYLE_COUNT), foreground, COLOR_BLUE);
     }
 }

@@ -292,6 +292,35 @@ static void absent_is_not_zero(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* A report of another machine: cores in use only. */
+static void cores_that_a_report_does_not_list_are_idle(void **state)
+{
+    struct ntk_snapshot *report = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
+    struct ntk_top_model *model = NULL;
+    double sum = 0;
+
+    (void)state;
+    memset(&report->cores[16], 0, 16 * sizeof *report->cores);
+    assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+    model->is_report = true;
+    assert_int_equal(ntk_top_model_update(model, report, NULL), 0);
+    for (int i = 0; i < 32; i++) {
+        assert_true(model->cores[i].busy_percent.present);
+        assert_true(i < 16 || model->cores[i].busy_percent.value == 0);
+        sum += model->cores[i].busy_percent.value;
+    }
+    assert_true(fabs(model->busy_percent_mean.value - sum / 32) < 1e-9);
+
+    /* One that does not tell may use any of them. */
+    report = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
+    memset(&report->cores[16], 0, 16 * sizeof *report->cores);
+    report->runtimes[1].error = "no permission";
+    assert_int_equal(ntk_top_model_update(model, report, NULL), 0);
+    assert_true(model->cores[0].busy_percent.present);
+    assert_false(model->cores[31].busy_percent.present);
+    ntk_top_model_destroy(model);
+}
+
 /* Without an application, zero is true only where none can be there unseen. */
 static void what_may_run_unseen_is_no_zero(void **state)
 {
@@ -391,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_tab_follows_its_process_when_others_come_and_go),
         cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
         cmocka_unit_test(absent_is_not_zero),
+        cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
         cmocka_unit_test(what_may_run_unseen_is_no_zero),
         cmocka_unit_test(the_help_page_hides_everything_else),
         cmocka_unit_test(the_page_follows_the_cursor),
