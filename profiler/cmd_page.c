@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_page - view's timeline page: captures served to a browser on this machine until it is told to stop. */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -329,16 +330,18 @@ static int open_folder(struct shown *shown)
 
 /* ---- serving ----------------------------------------------------------------------------------------- */
 
-static int serve(const struct ntk_timeline *timeline, const struct ntk_page_options *options)
+static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
 {
-    char *whole = realpath(options->folder ? options->folder : options->session, NULL);
+    const struct ntk_page_options *options = shown->options;
+    const char *path = options->session ? options->session : options->folder;
+    char *whole = realpath(path, NULL);
     struct ntk_timeline_serve_options wanted = {
         .timeline = timeline,
-        .title = base_name(whole              ? whole
-                           : options->session ? options->session
-                                              : options->folder),
+        .title = base_name(whole ? whole : path),
         .port = (uint16_t)options->port,
         .compares = options->compare != NULL,
+        .traces = shown->traces.items,
+        .trace_count = shown->hosts.count ? shown->traces.count : 0,
     };
     struct ntk_timeline_serve *server = NULL;
     struct ntk_err err = { 0 };
@@ -387,6 +390,7 @@ int ntk_profile_page(const struct ntk_page_options *options)
     struct ntk_err err = { 0 };
     struct shown shown;
 
+    assert(options->session || options->folder);
     shown_init(&shown, options);
     int code = options->folder ? open_folder(&shown) : open_captures(&shown);
     if (code == 0) {
@@ -402,7 +406,7 @@ int ntk_profile_page(const struct ntk_page_options *options)
         ntk_progress_end(&progress);
         code = ret < 0           ? ntk_profile_fail(&err)
                : options->output ? write_html(timeline, options)
-                                 : serve(timeline, options);
+                                 : serve(timeline, &shown);
     }
     ntk_timeline_destroy(timeline);
     code = code ? code : shown.code;

@@ -2,6 +2,7 @@
 /* timeline - from traces to tracks. */
 #include "profiler/timeline/timeline.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -426,6 +427,7 @@ static int build_source(struct ntk_timeline_build *build, size_t source)
     uint32_t parent = NTK_TIMELINE_NO_GROUP;
     int ret = 0;
 
+    assert(from->trace);
     if (build->timeline->source_count > 1) {
         parent = ntk_timeline_add_group(build, from->name, parent, source, false);
         ret = parent == NTK_TIMELINE_NO_GROUP ? -ENOMEM : 0;
@@ -496,6 +498,7 @@ static int build_all(struct ntk_timeline_build *build, const struct ntk_timeline
     int ret = 0;
 
     for (size_t h = 0; h < options->host_count && ret == 0; h++) {
+        timeline->zero_ns = options->hosts[h].zero_ns;
         ret = ntk_timeline_build_host(build, &options->hosts[h]);
     }
     for (size_t s = 0; s < timeline->source_count && ret == 0; s++) {

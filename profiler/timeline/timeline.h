@@ -108,7 +108,8 @@ struct ntk_timeline_source {
 struct ntk_timeline_host {
     const struct ntk_system_trace *trace;
     const char *name; /* borrowed */
-    uint64_t zero_ns; /* the moment, of the host's clock, that is 0 on the timeline */
+    uint64_t
+        zero_ns; /* the moment, of the host's clock, that is 0 on the timeline; the same for all */
 };
 
 struct ntk_timeline_options {
@@ -125,6 +126,7 @@ struct ntk_timeline {
     struct ntk_timeline_source *sources;
     int64_t begin_ps, end_ps; /* of everything; begin <= 0 */
     uint64_t slice_count;
+    uint64_t zero_ns;      /* 0 of the timeline on the clock of the hosts; 0: there is no host */
     struct ntk_vec groups; /* of struct ntk_timeline_group */
     struct ntk_vec
         tracks;           /* of struct ntk_timeline_track; a core's RATE stands behind its queues */

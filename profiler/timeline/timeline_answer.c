@@ -84,6 +84,9 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
     ntk_json_key_u64(&json, "tile_buckets", NTK_TIMELINE_TILE_BUCKETS);
     ntk_json_key_i64(&json, "begin", timeline->begin_ps); /* of the execution's clock */
     ntk_json_key_i64(&json, "span", timeline->end_ps - timeline->begin_ps);
+    if (timeline->zero_ns) {
+        ntk_json_key_u64(&json, "zero_ns", timeline->zero_ns);
+    }
     ntk_json_key_u64(&json, "level_top",
                      ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps));
     ntk_json_key_u64(&json, "slices", timeline->slice_count);

@@ -9,6 +9,7 @@
 #include "profiler/analysis/summary.h"
 #include "profiler/output/output.h"
 #include "profiler/output/output_analysis.h"
+#include "profiler/output/system_analyses.h"
 #include "profiler/timeline/page/page_files.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
@@ -24,6 +25,8 @@ struct ntk_timeline_serve {
     const struct ntk_timeline *timeline;
     char *title;
     bool compares;
+    const struct ntk_system_trace *const *traces;
+    size_t trace_count;
     struct ntk_http_files *files;
     struct ntk_http_guard *guard;
     struct ntk_http_server *server;
@@ -249,6 +252,26 @@ static int range_asked(const struct ntk_timeline_serve *serve,
     return ret == 0 ? analyses_asked(serve, request, out_source, out_analyses, err) : ret;
 }
 
+/* {"value": what is put between these two}, or null and why it is absent. */
+static void begin_value(struct ntk_json *json, struct ntk_buf *out)
+{
+    ntk_json_init(json, out, false);
+    ntk_json_object_begin(json);
+    ntk_json_key(json, "value");
+}
+
+/* ret is that of putting it; -ENODATA: nothing was put, the files do not say, which is an answer too. */
+static int end_value(int ret, const struct ntk_analysis_info *info, struct ntk_json *json)
+{
+    if (ret == -ENODATA) {
+        ntk_json_null(json);
+        ntk_json_key_text(json, "absent", info->absent);
+        ret = 0;
+    }
+    ntk_json_object_end(json);
+    return ret;
+}
+
 static int answer_analysis(const struct ntk_timeline_serve *serve,
                            const struct ntk_http_request *request, struct ntk_buf *out,
                            struct ntk_err *err)
@@ -266,17 +289,29 @@ static int answer_analysis(const struct ntk_timeline_serve *serve,
     if (ret < 0) {
         return ret;
     }
-    ntk_json_init(&json, out, false);
-    ntk_json_object_begin(&json);
-    ntk_json_key(&json, "value");
-    ret = ntk_analyses_put(analyses, (size_t)index, NULL, &json);
-    if (ret == -ENODATA) { /* nothing was put: the files do not say, which is an answer too */
-        ntk_json_null(&json);
-        ntk_json_key_text(&json, "absent", ntk_analyses_info((size_t)index)->absent);
-        ret = 0;
+    begin_value(&json, out);
+    return end_value(ntk_analyses_put(analyses, (size_t)index, NULL, &json),
+                     ntk_analyses_info((size_t)index), &json);
+}
+
+static int answer_host(const struct ntk_timeline_serve *serve,
+                       const struct ntk_http_request *request, struct ntk_buf *out,
+                       struct ntk_err *err)
+{
+    const char *name = ntk_http_request_query_get(request, "name");
+    struct ntk_json json;
+    size_t index = 0;
+
+    while (index < ntk_system_analyses_count() &&
+           (!name || strcmp(ntk_system_analyses_info(index)->name, name) != 0)) {
+        index++;
     }
-    ntk_json_object_end(&json);
-    return ret;
+    if (index == ntk_system_analyses_count()) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "name is none of an analysis");
+    }
+    begin_value(&json, out);
+    return end_value(ntk_system_analyses_put(serve->traces, serve->trace_count, index, NULL, &json),
+                     ntk_system_analyses_info(index), &json);
 }
 
 static int answer_flows(const struct ntk_timeline_serve *serve,
@@ -381,6 +416,7 @@ static const struct {
     { "/api/v1/hits", answer_hits, "application/json" },
     { "/api/v1/summary", answer_summary, "application/json" },
     { "/api/v1/analysis", answer_analysis, "application/json" },
+    { "/api/v1/host", answer_host, "application/json" },
     { "/api/v1/flows", answer_flows, "application/json" },
     { "/api/v1/path", answer_path, "application/json" },
     { "/api/v1/flame", answer_flame, "application/json" },
@@ -459,6 +495,8 @@ int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,
     if (ret == 0) {
         serve->timeline = options->timeline;
         serve->compares = options->compares && options->timeline->source_count == 2;
+        serve->traces = options->traces;
+        serve->trace_count = options->trace_count;
         serve->title = strdup(options->title);
         serve->files = ntk_http_files_create(ntk_timeline_page_files);
         serve->analyses =

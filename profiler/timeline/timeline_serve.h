@@ -10,6 +10,7 @@
  *   /api/v1/hits?whats=1,5&from&back   slices of these kinds from a time on, or (back=1) before it
  *   /api/v1/summary?source        all metrics of a capture
  *   /api/v1/analysis?source&name  {"value": an answer of `neuron-profile analyze`}, or null and why it is "absent"
+ *   /api/v1/host?name             the same of `neuron-profile analyze -d`
  *   /api/v1/flows?track&slice     who let an instruction go, and whom it let go
  *   /api/v1/path?source&from&to   the critical path, step by step
  *   /api/v1/compare               what became slower or faster, where two captures are compared
@@ -34,6 +35,8 @@ struct ntk_timeline_serve_options {
     const char *title; /* copied */
     uint16_t port;     /* 0 lets the system choose; else it or one of the next that is free */
     bool compares;     /* source 1 is a later run of what source 0 is */
+    const struct ntk_system_trace *const *traces; /* of the hosts that are shown; borrowed */
+    size_t trace_count;
 };
 
 int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,

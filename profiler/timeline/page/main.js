@@ -9,6 +9,7 @@ import * as drawing from './draw.js';
 import * as engines from './engines.js';
 import * as flame from './flame.js';
 import * as flows from './flows.js';
+import * as host from './host.js';
 import * as input from './input.js';
 import * as keys from './keys.js';
 import * as layers from './layers.js';
@@ -75,6 +76,7 @@ export async function start(source) {
   keys.start();
   const parts = [details, flows, range, search, markers];
   if (state.meta.compares) parts.push(compare);
+  if (state.meta.zero_ns && source.host) parts.push(host);
   if (state.meta.sources.length) parts.push(advice, summary, engines, path, layers, flame, roofline, memory);
   for (const part of parts) part.start();
   panel.start();

@@ -9,6 +9,13 @@ async function ask(path, parameters) {
 
 const askJson = async (path, parameters) => (await ask(path, parameters)).json();
 
+// What files do not say is an answer with the reason.
+async function askValue(path, parameters) {
+  const { value, absent } = await askJson(path, parameters);
+  if (absent) throw new Error(absent);
+  return value;
+}
+
 // [0, 1, 2, 5] as "0-2,5".
 export function ranges(numbers) {
   const parts = [];
@@ -27,11 +34,8 @@ export const server = {
   stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
   // The first hits that begin at or after from; with isBack the last that begin before it.
   hits: (whats, from, isBack) => askJson('hits', { whats: ranges(whats), from: Math.floor(from), back: isBack ? 1 : 0 }),
-  analysis: async (source, name) => {
-    const { value, absent } = await askJson('analysis', { source, name });
-    if (absent) throw new Error(absent);
-    return value;
-  },
+  analysis: (source, name) => askValue('analysis', { source, name }),
+  host: (name) => askValue('host', { name }),
   flows: (track, slice) => askJson('flows', { track, slice }),
   path: (source, from, to) => askJson('path', { source, from: Math.floor(from), to: Math.ceil(to) }),
   compare: () => askJson('compare'),

@@ -319,6 +319,11 @@ def check_folder(page, address):
       return [at('NC 0 on the device'), at('Tensor')]; })()''')
     near('the first execution on the host and in the capture', first[0][0], first[1][0], 1000)
     page.picture('folder')
+    page.browser.evaluate("document.querySelector('#tab-host').click()")
+    page.browser.wait_for("document.querySelectorAll('.pane-host table').length >= 2")
+    gaps = page.browser.evaluate("[...document.querySelector('.pane-host table').tBodies[0].rows[0].cells].map((cell) => cell.textContent)")
+    equal('executions and gaps', gaps[2:4], ['5', '4'])
+    page.picture('host')
 
 
 def check_compare(page, address, diff):

@@ -88,6 +88,7 @@ static void answers_are_what_was_asked(void **state)
     expect(f, "/api/v1/analysis?source=0&name=idle", "200 OK", "\"total_ns\":100000");
     expect(f, "/api/v1/analysis?source=0&name=tensors", "200 OK",
            "{\"value\":null,\"absent\":\"names of tensors need the NEFF");
+    expect(f, "/api/v1/host?name=ranks", "200 OK", "\"absent\":\"it takes two workers");
     expect(f, "/api/v1/flows?track=0&slice=5", "200 OK", "\"previous\":{\"track\":0,\"slice\":4");
     expect(f, "/api/v1/path?source=0&from=0&to=1000000", "200 OK", "\"steps\":[{\"kind\":");
     expect(f, "/api/v1/flame?source=0&from=0&to=1000000", "200 OK", "\"operation\":\"MATMUL\"");
@@ -112,6 +113,8 @@ static void bad_questions_get_a_sentence(void **state)
         { "/api/v1/analysis?source=0&name=magic", "400", "name is none of an analysis" },
         { "/api/v1/flows?track=9&slice=0", "404", "no track 9" },
         { "/api/v1/path?source=0&from=2&to=1", "400", "from is behind to" },
+        { "/api/v1/host?name=magic", "400", "name is none of an analysis" },
+        { "/api/v1/host", "400", "name is none of an analysis" },
         { "/api/v1/compare", "404", "no two captures are compared" },
         { "/api/v1/summary?source=1", "400", "source is no number from 0 to 0" },
     };

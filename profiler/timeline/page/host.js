@@ -1,0 +1,61 @@
+// What the host did meanwhile: gaps between executions, device memory at its peak, ranks that are late, as
+// `neuron-profile analyze -d` says.
+
+import { make } from './dom.js';
+import { bytes, whole } from './format.js';
+import { answer } from './answers.js';
+import { addTab, bar, table } from './panel.js';
+import { duration } from './time.js';
+import { glideTo, state } from './state.js';
+
+const CAUSES = { tensors: 'moves tensors', model: 'loads or unloads', execution: 'is in the call', other_call: 'is in another call', application: 'is in the application' };
+
+// ns since 1970, which a double holds to 256 ns, as ps of the timeline.
+const psOf = (ns) => (ns - state.meta.zero_ns) * 1000 - state.meta.begin;
+
+function gaps(box) {
+  const processes = answer(box, 'host', 'host gaps', () => state.source.host('host-gaps'));
+  if (!processes) return;
+  const rows = processes.flatMap(({ process_id: pid, cores }) => cores.map((core) => ({ pid, ...core })));
+  box.append(make('h3', {}, 'Between two executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['All together'], ['Of the time'], ['Median'], ['Longest'], ['The host', true]], rows.map((row) => ({
+    onclick: row.gap_count ? () => glideTo(psOf(row.longest_at_ns), psOf(row.longest_at_ns) + row.longest_ns * 1000, 0.4) : null,
+    cells: [String(row.pid), String(row.nc), { value: row.run_count, text: whole(row.run_count) }, { value: row.gap_count, text: whole(row.gap_count) },
+      { value: row.gap_ns, text: duration(row.gap_ns * 1000) }, row.span_ns ? bar(row.gap_ns / row.span_ns) : '', { value: row.median_ns, text: duration(row.median_ns * 1000) },
+      { value: row.longest_ns, text: duration(row.longest_ns * 1000) },
+      Object.entries(row.causes_ns).filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]).map(([cause, ns]) => `${CAUSES[cause] ?? cause} ${duration(ns * 1000)}`).join(', ')],
+  }))));
+}
+
+function memory(box) {
+  const processes = answer(box, 'host', 'host memory', () => state.source.host('memory'));
+  if (!processes) return;
+  for (const { process_id: pid, peak_bytes: peak, peak_ns: at, uses } of processes) {
+    if (!uses.length) continue;
+    box.append(make('h3', {}, `Device memory of process ${pid}: ${bytes(peak)} at ${duration(psOf(at) + state.meta.begin)}`),
+      table([['Use', true], ['At the peak'], ['Share'], ['Its own most']], uses.map((use) => ({
+        cells: [use.name, { value: use.peak_bytes, text: bytes(use.peak_bytes) }, bar(use.peak_bytes / peak), { value: use.own_peak_bytes, text: bytes(use.own_peak_bytes) }],
+      }))));
+  }
+}
+
+function ranks(box) {
+  const kinds = answer(box, 'host', 'host ranks', () => state.source.host('ranks'));
+  for (const kind of kinds ?? []) {
+    box.append(make('h3', {}, `${kind.type}: ${whole(kind.step_count)} steps, median skew ${duration(kind.median_ns * 1000)}, greatest ${duration(kind.greatest_ns * 1000)}`),
+      table([['Worker'], ['Spans'], ['All together'], ['Last'], ['Behind the first'], ['Waited for the last']], kind.workers.map((row) => ({
+        cells: [String(row.worker_gid), { value: row.span_count, text: whole(row.span_count) }, { value: row.total_ns, text: duration(row.total_ns * 1000) },
+          kind.step_count ? bar(row.last_count / kind.step_count) : '', { value: row.behind_ns, text: duration(row.behind_ns * 1000) }, { value: row.waited_ns, text: duration(row.waited_ns * 1000) }],
+      }))));
+  }
+}
+
+function render(box) {
+  const left = make('div', {});
+  const right = make('div', {});
+  gaps(left);
+  ranks(left);
+  memory(right);
+  box.append(make('div', { class: 'two host-left' }, left, right));
+}
+
+export const start = () => addTab('host', 'Host', render);
