@@ -2,7 +2,6 @@
 /* cmd_diff - two captures, or two folders of captures of repeated executions, side by side. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

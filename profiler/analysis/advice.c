@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "profiler/analysis/engine_activity.h"
+#include "profiler/analysis/queue_names.h"
 #include "profiler/analysis/throttling.h"
 #include "shared/base/units.h"
 #include "shared/base/vec.h"
@@ -227,11 +228,7 @@ static void queue_name(const struct ntk_trace *trace, const struct ntk_dma_queue
 {
     char shown[NTK_NTFF_NAME_BYTES];
 
-    if (row->name) {
-        ntk_ntff_queue_name_show(row->name, shown, sizeof shown);
-    } else {
-        snprintf(shown, sizeof shown, "(%s)", ntk_trace_dma_class_name(row->dma_class));
-    }
+    ntk_queue_name_show(row->name, row->dma_class, shown, sizeof shown);
     if (trace->core_count > 1) {
         snprintf(buf, buf_bytes, "%s of core %u", shown, trace->cores[row->core].ntff->core);
     } else {

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/walk.h"
 

@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/engine_activity.h"
+#include "profiler/analysis/queue_names.h"
 
 #define NAME_BYTES 512
 
@@ -107,11 +108,7 @@ static int add_queues(struct ntk_measures *measures, const struct ntk_trace *tra
     }
     for (size_t i = 0; i < dma.row_count && ret == 0; i++) {
         const struct ntk_dma_queue_row *row = &dma.rows[i];
-        if (row->name) {
-            ntk_ntff_queue_name_show(row->name, name, sizeof name);
-        } else {
-            snprintf(name, sizeof name, "(%s)", ntk_trace_dma_class_name(row->dma_class));
-        }
+        ntk_queue_name_show(row->name, row->dma_class, name, sizeof name);
         ret = ntk_measures_add(measures, NTK_MEASURE_QUEUE, name, (double)row->active_ps);
         ret = ret ? ret
                   : ntk_measures_add(measures, NTK_MEASURE_BYTES, name, (double)row->bytes_count);

@@ -3,6 +3,7 @@
 #include "profiler/analysis/queue_names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,15 @@ int ntk_queue_names_init(struct ntk_queue_names *names, const struct ntk_trace *
         }
     }
     return 0;
+}
+
+void ntk_queue_name_show(const char *name, unsigned dma_class, char *buf, size_t buf_bytes)
+{
+    if (name) {
+        ntk_ntff_queue_name_show(name, buf, buf_bytes);
+    } else {
+        snprintf(buf, buf_bytes, "(%s)", ntk_trace_dma_class_name(dma_class));
+    }
 }
 
 size_t ntk_queue_names_find(const struct ntk_queue_names *names, size_t core,

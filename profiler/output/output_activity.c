@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profiler/analysis/queue_names.h"
 #include "profiler/output/output_analysis.h"
 #include "profiler/output/output_cells.h"
 
@@ -22,10 +23,8 @@ static const char *row_name(const struct ntk_activity_row *row, char *buf, size_
 {
     if (row->engine != NTK_NTFF_ENGINE_AXI) {
         snprintf(buf, buf_bytes, "%s", ntk_ntff_engine_title(row->engine));
-    } else if (row->name) {
-        ntk_ntff_queue_name_show(row->name, buf, buf_bytes);
     } else {
-        snprintf(buf, buf_bytes, "(%s)", ntk_trace_dma_class_name(row->dma_class));
+        ntk_queue_name_show(row->name, row->dma_class, buf, buf_bytes);
     }
     return buf;
 }

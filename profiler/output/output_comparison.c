@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* output_comparison - comparison.h as text and JSON. */
-#include <math.h>
-
 #include "profiler/output/output_analysis.h"
 #include "profiler/output/output_cells.h"
 

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* output_dma - dma_efficiency.h as text and JSON. */
-#include <stdio.h>
-
+#include "profiler/analysis/queue_names.h"
 #include "profiler/output/output_analysis.h"
 #include "profiler/output/output_cells.h"
 #include "shared/base/units.h"
-
-static const char *queue_text(const struct ntk_dma_queue_row *row, char *buf, size_t buf_bytes)
-{
-    if (row->name) {
-        return ntk_queue_shown(row->name, buf, buf_bytes);
-    }
-    snprintf(buf, buf_bytes, "(%s)", ntk_trace_dma_class_name(row->dma_class));
-    return buf;
-}
 
 static void row_cells(struct ntk_text_table *table, const struct ntk_trace *trace,
                       const struct ntk_dma_queue_row *row, bool is_total)
@@ -27,7 +17,8 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_trace *trac
         ntk_text_table_text(table, "(all)");
     } else {
         ntk_cell_u64(table, trace->cores[row->core].ntff->core);
-        ntk_text_table_text(table, queue_text(row, name, sizeof name));
+        ntk_queue_name_show(row->name, row->dma_class, name, sizeof name);
+        ntk_text_table_text(table, name);
     }
     ntk_cell_u64(table, row->engine_count);
     ntk_cell_u64(table, row->packet_count);

@@ -6,6 +6,7 @@
 #include "profiler/output/output_cells.h"
 
 #define REASON_BYTES 400
+#define WAITS_SHOWN 6 /* of an engine; JSON has all */
 
 /* "semaphore 5, changed by Tensor MATMUL" */
 static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_bytes)
@@ -74,7 +75,7 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
     ntk_text_table_init(&table, 8, 1u << 1 | 1u << 7, row_heads);
     for (size_t i = 0; i < idle->engine_count; i++) {
         const struct ntk_idle_engine *engine = &idle->engines[i];
-        for (size_t r = 0; r < engine->row_count && r < 6; r++) {
+        for (size_t r = 0; r < engine->row_count && r < WAITS_SHOWN; r++) {
             const struct ntk_idle_row *row = &engine->rows[r];
             char text[REASON_BYTES];
             reason_text(row, text, sizeof text);
