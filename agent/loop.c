@@ -43,7 +43,7 @@ int ntk_loop_create(struct ntk_loop **out_loop, struct ntk_err *err)
     struct ntk_loop *loop = calloc(1, sizeof *loop);
 
     if (!loop) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (loop->epoll_fd < 0) {

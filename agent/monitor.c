@@ -295,8 +295,7 @@ static void reload(struct ntk_monitor *monitor)
 {
     struct ntk_monitor_config *config = calloc(1, sizeof *config);
     struct ntk_err err = { 0 };
-    int ret = config ? monitor->options->reload(config, &err)
-                     : ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    int ret = config ? monitor->options->reload(config, &err) : ntk_err_no_memory(&err);
 
     if (ret < 0) {
         ntk_log_warn(MODULE, "%s; the old configuration stays", err.text);
@@ -490,7 +489,7 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
     struct ntk_monitor *monitor = calloc(1, sizeof *monitor);
 
     if (!monitor) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     monitor->options = options;
     monitor->drain_ns = NTK_MONITOR_DRAIN_MIN_NS;
@@ -508,7 +507,7 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
         monitor->schedule = ntk_monitor_schedule_create(
             options->config, monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : 0,
             ntk_clock_monotonic_ns(), options->skip_first);
-        ret = monitor->schedule ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = monitor->schedule ? 0 : ntk_err_no_memory(err);
     }
     if (ret < 0) {
         ntk_monitor_destroy(monitor, NULL);

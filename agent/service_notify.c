@@ -73,7 +73,7 @@ int ntk_service_create(struct ntk_service **out_service, struct ntk_err *err)
     }
     service = calloc(1, sizeof *service);
     if (!service) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     service->fd = -1;
     ret = parse_address(text, service, err);

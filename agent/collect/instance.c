@@ -118,7 +118,7 @@ static bool ask(struct ntk_instance_source *source, struct ntk_instance_facts *f
     }
     struct ntk_http_client *client = get_client(source);
     if (!client) {
-        ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_no_memory(err);
         return false;
     }
     return ntk_instance_facts_ask(client, source->endpoint, facts, err);
@@ -156,7 +156,7 @@ static int start(struct ntk_instance_source *source, const struct ntk_instance_o
     source->program = options->program ? strdup(options->program) : NULL;
     source->pause_ns = options->pause_ns ? options->pause_ns : NTK_INSTANCE_PAUSE_NS;
     if (!source->endpoint || (options->program && !source->program)) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     size_t length = strlen(source->endpoint);
     while (length > 0 && source->endpoint[length - 1] == '/') {
@@ -179,7 +179,7 @@ int ntk_instance_source_create(const struct ntk_instance_options *options,
     int ret = 0;
 
     if (!source) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     pthread_mutex_init(&source->lock, NULL);
     pthread_mutex_init(&source->child.lock, NULL);

@@ -189,7 +189,7 @@ int ntk_pod_list_read(struct ntk_pod_list *list, const struct ntk_pod_resource *
     }
     if (ret < 0) {
         ntk_pod_list_fini(&fresh);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ntk_vec_sort(&fresh.rows, compare_rows);
     drop_doubles(&fresh.rows);

@@ -448,7 +448,7 @@ static int start(struct ntk_pods *pods, struct ntk_err *err)
     }
     pods->client = ntk_http_client_create();
     if (!pods->socket_path || !pods->logs_folder || !pods->client) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     options->period_ns = options->period_ns ? options->period_ns : NTK_PODS_PERIOD_NS;
     options->timeout_ns = options->timeout_ns ? options->timeout_ns : NTK_PODS_TIMEOUT_NS;
@@ -469,7 +469,7 @@ int ntk_pods_create(const struct ntk_pods_options *options, struct ntk_pods **ou
     pthread_condattr_t clock;
 
     if (!pods) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     pods->options = *options;
     pthread_mutex_init(&pods->lock, NULL);

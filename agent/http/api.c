@@ -158,7 +158,7 @@ static int ask(const struct question_route *route, struct ntk_api_parameters *pa
     ret = ret < 0 ? ret : route->question->answer(query, table, err);
     ntk_store_reader_close(query->reader);
     if (ret >= 0 && table->failed) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     }
     if (ret >= 0 && ntk_query_table_row_count(table) > NTK_API_ROWS_MAX) {
         ret = ntk_err_set(err, -E2BIG, NTK_ERR_NO_OFFSET,

@@ -114,7 +114,7 @@ static int create_parts(struct ntk_routes *routes, const struct ntk_routes_optio
         routes->page = ntk_http_files_create(ntk_page_files);
         routes->api = ntk_api_create(options->db_path);
         if (!routes->page || !routes->api) {
-            ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            ret = ntk_err_no_memory(err);
         }
     }
     return ret;
@@ -134,7 +134,7 @@ static int start(struct ntk_routes *routes, const struct ntk_http_options *optio
     routes->stream = stream;
     routes->live = live;
     pthread_mutex_unlock(&routes->lock);
-    return stream && live ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    return stream && live ? 0 : ntk_err_no_memory(err);
 }
 
 int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_routes **out_routes,
@@ -144,7 +144,7 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
     struct ntk_http_options http = { .security = options->security };
 
     if (!routes) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     routes->exporter = options->exporter;
     routes->exporter_state = options->exporter_state;

@@ -156,7 +156,7 @@ static int write_answer(const struct ntk_query_table *table, struct ntk_err *err
                                      : NTK_QUERY_FORM_TABLE,
                           &out);
     if (table->failed || !ntk_buf_ok(&out)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     } else if ((fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
                 fflush(stdout) != 0) &&
                errno != EPIPE) {

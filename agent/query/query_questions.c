@@ -22,11 +22,6 @@ struct answer {
     struct ntk_err *err;
 };
 
-static int out_of_memory(struct ntk_err *err)
-{
-    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-}
-
 /* ---- steps ---- */
 
 static void add_step_columns(struct ntk_query_table *table)
@@ -89,7 +84,7 @@ static int add_models(struct answer *answer)
                                       &names, answer->err);
 
     if (ret == -ENOMEM) {
-        out_of_memory(answer->err);
+        ntk_err_no_memory(answer->err);
     }
     for (size_t i = 0; i < names.count; i++) {
         char *name = *(char **)ntk_vec_at(&names, i);

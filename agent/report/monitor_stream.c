@@ -37,7 +37,7 @@ int ntk_monitor_stream_create(int fd, struct ntk_monitor_stream **out_stream, st
     struct stat info;
 
     if (!stream) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (fstat(fd, &info) < 0) {
         free(stream);

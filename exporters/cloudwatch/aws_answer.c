@@ -110,7 +110,7 @@ int ntk_aws_keys_set(struct ntk_aws_keys *out_keys, const char *access_key, cons
     keys.session_token = session_token ? strdup(session_token) : NULL;
     if (!keys.access_key || !keys.secret_key || (session_token && !keys.session_token)) {
         ntk_aws_keys_fini(&keys);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     *out_keys = keys;
     return 0;

@@ -154,7 +154,7 @@ static int keep(struct reader *reader, enum ntk_aws_key key, struct span value)
         return 0; /* an empty value is none */
     }
     *to = strndup(value.text, value.bytes);
-    return *to ? 0 : ntk_err_set(reader->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    return *to ? 0 : ntk_err_no_memory(reader->err);
 }
 
 static int read_pair(struct reader *reader, struct span line)

@@ -168,7 +168,7 @@ static int find_place(struct ntk_cloudwatch *c, struct ntk_err *err)
     if (!c->url) {
         c->url = ntk_aws_endpoint_make(c->credentials, SERVICE, c->region);
     }
-    return c->url ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    return c->url ? 0 : ntk_err_no_memory(err);
 }
 
 /* The body as gzip when that is worth it; out stays empty otherwise. */
@@ -407,7 +407,7 @@ static int check_url(char *url, struct ntk_err *err)
 static int take_text(const char *text, char **out, struct ntk_err *err)
 {
     *out = text ? strdup(text) : NULL;
-    return !text || *out ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    return !text || *out ? 0 : ntk_err_no_memory(err);
 }
 
 /* From options, environment and files; what is left unknown is looked for when sending. */
@@ -447,7 +447,7 @@ int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
     struct ntk_cloudwatch *c = calloc(1, sizeof *c);
 
     if (!c) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     const struct ntk_aws_world world = { environment, ask, run, c, ntk_clock_system_get() };
     const struct ntk_outbox_options outbox = { .name = "cloudwatch",
@@ -464,9 +464,7 @@ int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
     c->gather.ctx = c;
     c->credentials = ntk_aws_credentials_create(&world, options->profile);
     c->client = ntk_http_client_create();
-    int ret = c->credentials && c->client
-                  ? configure(c, options, err)
-                  : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    int ret = c->credentials && c->client ? configure(c, options, err) : ntk_err_no_memory(err);
     ret = ret < 0 ? ret : ntk_outbox_create(&outbox, &c->outbox, err);
     if (ret < 0) {
         ntk_cloudwatch_destroy(c);

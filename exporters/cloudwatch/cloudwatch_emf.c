@@ -160,7 +160,5 @@ int ntk_cloudwatch_emf(const struct ntk_cloudwatch_data *data,
     }
     groups_fini(&groups);
     ntk_buf_fini(&key);
-    return ret < 0 || !ntk_buf_ok(out)
-               ? ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory")
-               : 0;
+    return ret < 0 || !ntk_buf_ok(out) ? ntk_err_no_memory(err) : 0;
 }

@@ -475,7 +475,7 @@ int ntk_cloudwatch_encode(struct ntk_cloudwatch_data *data, const struct ntk_sna
     settle(&adder);
     ntk_buf_fini(&adder.key);
     if (adder.has_failed) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     return adder.unlisted ? ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET,
                                         "more than %u series; the others are left out",

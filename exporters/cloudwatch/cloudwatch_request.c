@@ -54,7 +54,7 @@ static int end(struct writer *w, struct ntk_err *err)
     ntk_buf_add_text(&w->body, END);
     int ret = ntk_buf_ok(&w->body)
                   ? w->options->emit(&w->body, w->metric_count, w->options->ctx, err)
-                  : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+                  : ntk_err_no_memory(err);
     ntk_buf_reset(&w->body);
     w->metric_count = 0;
     return ret;
@@ -118,7 +118,7 @@ static int append(struct writer *w, struct ntk_err *err)
     size_t bytes = w->body.bytes_count + 1 + w->metric.bytes_count + strlen(END);
 
     if (!ntk_buf_ok(&w->metric)) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (w->metric_count && (w->metric_count == NTK_CLOUDWATCH_REQUEST_METRICS_MAX ||
                             bytes > NTK_CLOUDWATCH_REQUEST_BYTES_MAX)) {

@@ -266,7 +266,7 @@ static int take_target(struct ntk_emf_output *output, const char *target, struct
     }
     output->kind = FILE_NAME;
     output->path = strdup(target);
-    return output->path ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    return output->path ? 0 : ntk_err_no_memory(err);
 }
 
 void ntk_emf_output_destroy(struct ntk_emf_output *output)
@@ -292,7 +292,7 @@ int ntk_emf_output_create(const char *target, const char *spool_folder,
     char text[256] = "";
 
     if (!output) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     output->fd = output->cancel[0] = output->cancel[1] = -1;
     int ret = take_target(output, target, err);

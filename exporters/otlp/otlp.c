@@ -149,7 +149,7 @@ static int open_state(struct otlp *state, const struct ntk_exporter_options *opt
         if (asprintf(&state->header_texts[i], pair->value[0] ? "%s: %s" : "%s;%s", pair->name,
                      pair->value) < 0) {
             state->header_texts[i] = NULL;
-            return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            return ntk_err_no_memory(err);
         }
     }
     if (gethostname(state->host_name, sizeof state->host_name - 1) < 0 || !state->host_name[0]) {
@@ -159,7 +159,7 @@ static int open_state(struct otlp *state, const struct ntk_exporter_options *opt
     state->encoder = ntk_otlp_create(&encoder);
     state->client = ntk_http_client_create();
     if (!state->encoder || !state->client) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     return ntk_outbox_create(&outbox, &state->outbox, err);
 }
@@ -169,7 +169,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     struct otlp *state = calloc(1, sizeof *state);
 
     if (!state) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     int ret = ntk_otlp_config_read(&state->config, options->target, getenv, err);
     if (ret >= 0 && state->config.is_disabled) {

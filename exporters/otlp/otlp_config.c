@@ -25,11 +25,6 @@ struct setting {
                struct ntk_err *err);
 };
 
-static int no_memory(struct ntk_err *err)
-{
-    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-}
-
 static int refuse(const char *variable, const char *expected, struct ntk_err *err)
 {
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: %s", variable, expected);
@@ -39,7 +34,7 @@ static int replace(char **text, const char *value, struct ntk_err *err)
 {
     free(*text);
     *text = strdup(value);
-    return *text ? 0 : no_memory(err);
+    return *text ? 0 : ntk_err_no_memory(err);
 }
 
 /* -- lists of NAME=VALUE ------------------------------------------------------------------------ */
@@ -101,7 +96,7 @@ static int set_pair(struct ntk_vec *pairs, const char *name, const char *value,
     if (!added.name || !added.value) {
         free(added.name);
         free(added.value);
-        return no_memory(err);
+        return ntk_err_no_memory(err);
     }
     ntk_vec_each(struct ntk_otlp_pair, pair, pairs) {
         if (!compare(pair->name, name)) {
@@ -114,7 +109,7 @@ static int set_pair(struct ntk_vec *pairs, const char *name, const char *value,
     if (ntk_vec_push(pairs, &added) < 0) {
         free(added.name);
         free(added.value);
-        return no_memory(err);
+        return ntk_err_no_memory(err);
     }
     return 0;
 }
@@ -127,7 +122,7 @@ static int read_list(struct ntk_otlp_config *config, const char *variable, const
 {
     char *copy = strdup(value);
     char *rest = NULL;
-    int ret = copy ? 0 : no_memory(err);
+    int ret = copy ? 0 : ntk_err_no_memory(err);
 
     for (char *item = copy ? strtok_r(copy, ",", &rest) : NULL; item && ret >= 0;
          item = strtok_r(NULL, ",", &rest)) {

@@ -62,7 +62,7 @@ struct ntk_otlp {
 static void fail(struct ntk_otlp *state)
 {
     if (state->ret >= 0) {
-        state->ret = ntk_err_set(state->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        state->ret = ntk_err_no_memory(state->err);
     }
 }
 

@@ -139,7 +139,7 @@ int ntk_pipe_run(struct ntk_pipe *pipe, int fd, const struct ntk_pipe_sink *sink
     struct run run = { .sink = sink, .stream = ntk_report_stream_create() };
 
     if (!run.stream) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     int ended = read_all(pipe, &run, fd, err);
     struct ntk_report_stream_counts counts = ntk_report_stream_counts_get(run.stream);

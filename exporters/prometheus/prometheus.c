@@ -126,7 +126,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     int ret = 0;
 
     if (!prometheus) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     pthread_mutex_init(&prometheus->lock, NULL);
     prometheus->vendor_only = options->vendor_only;

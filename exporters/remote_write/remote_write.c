@@ -103,7 +103,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     }
     state = calloc(1, sizeof *state);
     if (!state) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     state->vendor_only = options->vendor_only;
     state->page.has_pid_label = options->pid_label;
@@ -118,7 +118,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     int ret = 0;
     if (!state->url || !state->encoder || !state->client ||
         (options->token_file && !state->token_file)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     }
     outbox.ctx = state;
     ret = ret < 0 ? ret : ntk_outbox_create(&outbox, &state->outbox, err);

@@ -93,7 +93,7 @@ static int flush(struct ntk_remote_write *state, struct ntk_err *err)
     state->text_bytes = 0;
     if (!proto || !to) {
         ntk_buf_fini(&out);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ntk__remote_write__write_request__pack(&request, proto);
     if (snappy_compress(proto, proto_bytes, to, &out_bytes) != SNAPPY_OK) {

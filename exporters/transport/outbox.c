@@ -156,7 +156,7 @@ static int sync_spool(struct ntk_outbox *outbox, struct ntk_err *err)
 
     outbox->synced_ns = ntk_clock_monotonic_ns();
     if (ntk_spool_sync_begin(outbox->spool, &numbers) < 0) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     pthread_mutex_unlock(&outbox->lock);
     int ret = ntk_spool_sync_end(outbox->spool, &numbers, err);
@@ -378,7 +378,7 @@ int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbo
     pthread_condattr_t attributes;
 
     if (!outbox) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     outbox->options = *options;
     outbox->end = &outbox->first;

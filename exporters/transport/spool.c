@@ -133,7 +133,7 @@ static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_e
     }
     closedir(dir);
     if (ret < 0) {
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     spool->next_number = NUMBER_FIRST;
     if (spool->entries.count) {
@@ -164,7 +164,7 @@ int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_
     }
     struct ntk_spool *spool = calloc(1, sizeof *spool);
     if (!spool) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     spool->bytes_max = bytes_max;
     spool->message_bytes_max = message_bytes_max;
@@ -315,7 +315,7 @@ int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count
     spool->has_changes = true;
     ret = ntk_vec_push(&spool->entries, &entry);
     if (ret < 0) { /* the file is there for the next run */
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     spool->bytes += file_bytes;
     spool->items += item_count;
@@ -343,7 +343,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     if (spool->first == 0) { /* make a place */
         ret = ntk_vec_push(&spool->entries, &entry);
         if (ret < 0) {
-            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+            return ntk_err_no_memory(err);
         }
         struct entry *all = spool->entries.items;
         memmove(all + 1, all, (spool->entries.count - 1) * sizeof *all);

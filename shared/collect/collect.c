@@ -83,7 +83,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     int ret = -ENOMEM;
 
     if (!collector) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (options) {
         collector->options = *options;
@@ -99,7 +99,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
         keep_text(collector, 1, &collector->options.sysfs_root) < 0 ||
         keep_text(collector, 2, &collector->options.driver_sysfs) < 0 ||
         keep_text(collector, 3, &collector->options.hooks_dir) < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_no_memory(err);
         goto out;
     }
     aggregate_options.begin_monotonic_ns = now_ns(collector);
@@ -109,7 +109,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     aggregate_options.collector = &collector->options;
     ret = ntk_aggregate_create(&aggregate_options, &collector->aggregate);
     if (ret < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_no_memory(err);
         goto out;
     }
     set_host(collector);
@@ -212,7 +212,7 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
     ret = ntk_aggregate_finish(collector->aggregate, begin, clock->realtime_ns(clock->ctx),
                                &snapshot);
     if (ret < 0) {
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     fill_instance(collector, snapshot);
     if (collector->options.pods_get) {
@@ -220,7 +220,7 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
     }
     if (!ntk_snapshot_ok(snapshot)) {
         ntk_snapshot_destroy(snapshot);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     snapshot->collect_duration_ns = now_ns(collector) - begin;
     *out_snapshot = snapshot;

@@ -67,12 +67,12 @@ int ntk_source_device_open(const struct ntk_collector_options *options,
     int ret;
 
     if (!source) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     source->readings = calloc(NTK_DEVICES_MAX, sizeof *source->readings);
     if (!source->readings) {
         free(source);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ret = ntk_device_source_open(&device_options, &source->device, err);
     if (ret < 0) {

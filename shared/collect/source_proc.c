@@ -423,7 +423,7 @@ int ntk_source_proc_open(const struct ntk_collector_options *options,
 
     if (!source || !(source->text = malloc(STAT_BYTES))) {
         free(source);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     source->command_lines = options->command_lines;
     source->stat = -1;

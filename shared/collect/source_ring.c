@@ -396,7 +396,7 @@ int ntk_source_ring_open(const struct ntk_collector_options *options,
     int ret;
 
     if (!source) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     source->no_events = options->no_events;
     source->begin_monotonic_ns = options->clock->monotonic_ns(options->clock->ctx);

@@ -283,7 +283,7 @@ static int make_headers(const struct ntk_http_question *question, struct curl_sl
     if (question->token_file && ret >= 0) {
         ret = add_token(out_headers, question->token_file, err);
     }
-    return ret == -ENOMEM ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : ret;
+    return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
 
 /* The copies may have a token in them. */

@@ -231,7 +231,7 @@ int ntk_http_guard_create(const struct ntk_http_guard_options *options,
     int ret = 0;
 
     if (!guard) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     guard->options = *options;
     if (gethostname(guard->machine, sizeof guard->machine - 1) < 0) {

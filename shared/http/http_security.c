@@ -262,7 +262,7 @@ static struct ntk_http_security *create(struct ntk_err *err)
     struct ntk_http_security *security = calloc(1, sizeof *security);
 
     if (!security) {
-        ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_no_memory(err);
         return NULL;
     }
     pthread_mutex_init(&security->lock, NULL);

@@ -45,7 +45,7 @@ static int copy_text(struct reader *reader, const char *key, yaml_node_t *value,
     }
     free(*out);
     *out = strdup(text);
-    return *out ? 0 : ntk_err_set(reader->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    return *out ? 0 : ntk_err_no_memory(reader->err);
 }
 
 #define TEXT_READER(member)                                                              \
@@ -291,7 +291,7 @@ static int read_user(struct reader *reader, yaml_node_t *name, yaml_node_t *valu
     struct ntk_http_security_user *users =
         realloc(config->users, (config->user_count + 1) * sizeof *users);
     if (!users) {
-        return ntk_err_set(reader->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(reader->err);
     }
     config->users = users;
     users[config->user_count] = (struct ntk_http_security_user){ 0 };
@@ -338,7 +338,7 @@ int ntk_http_security_config_parse(const char *text, size_t text_bytes,
 
     *out_config = (struct ntk_http_security_config){ .tls_minor_min = 2, .tls_minor_max = 3 };
     if (!yaml_parser_initialize(&parser)) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, text_bytes);
     if (!yaml_parser_load(&parser, &document)) {

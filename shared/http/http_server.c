@@ -533,7 +533,7 @@ int ntk_http_server_create(const struct ntk_http_options *options,
     struct ntk_http_server *server = calloc(1, sizeof *server);
 
     if (!server) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     int fd = ntk_http_listen(&options->address, err);
     if (fd < 0) {

@@ -47,7 +47,7 @@ int ntk_http_tls_create(const char *cert_pem, size_t cert_bytes, const char *key
 
     if (!tls || gnutls_privkey_init(&tls->key) < 0) {
         free(tls);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     unsigned count = NTK_HTTP_TLS_CHAIN_MAX;
     int ret = gnutls_pcert_list_import_x509_raw(tls->chain, &count, &cert, GNUTLS_X509_FMT_PEM, 0);

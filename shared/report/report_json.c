@@ -259,7 +259,7 @@ int ntk_report_read(const char *line, size_t line_bytes, struct ntk_snapshot **o
     json_decref(root);
     if (!snapshot || !ntk_snapshot_ok(snapshot)) {
         ntk_snapshot_destroy(snapshot);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     *out_snapshot = snapshot;
     return 0;

@@ -31,7 +31,7 @@ static int prepare(struct ntk_rollup *rollup, enum ntk_store_tier tier, enum ntk
     ntk_tier_add_merge(&sql, family, tier);
     int ret = ntk_buf_ok(&sql) ? ntk_store_sql_prepare(rollup->db, ntk_buf_text_get(&sql),
                                                        &rollup->merge[tier][family], err)
-                               : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+                               : ntk_err_no_memory(err);
     ntk_buf_fini(&sql);
     return ret;
 }
@@ -42,7 +42,7 @@ int ntk_rollup_create(sqlite3 *db, struct ntk_rollup **out_rollup, struct ntk_er
     int ret = 0;
 
     if (!rollup) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     rollup->db = db;
     for (int tier = NTK_STORE_MINUTE; ret == 0 && tier < NTK_STORE_TIER_COUNT; tier++) {

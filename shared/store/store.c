@@ -432,7 +432,7 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     struct ntk_err first_err = { 0 };
 
     if (!store) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (options) {
         store->options = *options;
@@ -441,8 +441,7 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     pthread_mutex_init(&store->mutex, NULL);
     store->lock_fd = -1;
     store->path = strdup(path);
-    int ret = store->path ? open_or_replace(store, &first_err)
-                          : ntk_err_set(&first_err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    int ret = store->path ? open_or_replace(store, &first_err) : ntk_err_no_memory(&first_err);
     if (ret == 0) {
         ret = start_thread(store, &first_err);
     }

@@ -120,7 +120,7 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
     add_sql(&sql, filter, kinds);
     int ret = ntk_buf_ok(&sql)
                   ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err)
-                  : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+                  : ntk_err_no_memory(err);
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
         sqlite3_bind_int64(statement, 3, (sqlite3_int64)window->from_ns);

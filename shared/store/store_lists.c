@@ -169,7 +169,7 @@ static int make_process_sql(struct ntk_store_reader *reader, const struct ntk_st
     ntk_buf_add_text(sql, " ORDER BY p.first_seen_ns, p.process_id");
     ntk_vec_fini(&pieces);
     if (ret == 0 && !ntk_buf_ok(sql)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     }
     return ret;
 }
@@ -228,7 +228,7 @@ int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_st
     ntk_buf_add_text(&sql, " ORDER BY m.name");
     int ret = ntk_buf_ok(&sql)
                   ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err)
-                  : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+                  : ntk_err_no_memory(err);
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
     }

@@ -128,7 +128,7 @@ int ntk_store_machine_write(struct ntk_store_machine *machine, sqlite3 *db,
     add_facts(&facts, snapshot);
     if (!ntk_buf_ok(&facts)) {
         ntk_buf_fini(&facts);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (strcmp(ntk_buf_text_get(&facts), ntk_buf_text_get(&machine->written)) == 0) {
         ntk_buf_fini(&facts);

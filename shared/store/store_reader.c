@@ -81,7 +81,7 @@ static int open_somehow(struct ntk_store_reader *reader, const char *path, int64
     reader->db = NULL;
     char *uri = make_immutable_uri(path);
     if (!uri) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ret = open_file(reader, uri, SQLITE_OPEN_URI, out_version, err);
     sqlite3_free(uri);
@@ -98,7 +98,7 @@ int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader
     }
     struct ntk_store_reader *reader = calloc(1, sizeof *reader);
     if (!reader) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     int ret = open_somehow(reader, path, &version, err);
     if (ret == 0 && version == 0) {
@@ -229,7 +229,7 @@ int ntk_store_reader_query(struct ntk_store_reader *reader, const char *sql, ntk
     const char **names = calloc(2 * columns + 1, sizeof *names);
     if (!names) {
         sqlite3_finalize(statement);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     const char **values = names + columns;
     int step;

@@ -9,11 +9,6 @@
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
-int ntk_replay_out_of_memory(struct ntk_err *err)
-{
-    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-}
-
 uint64_t ntk_replay_number(sqlite3_stmt *statement, int column)
 {
     return (uint64_t)sqlite3_column_int64(statement, column);
@@ -42,7 +37,7 @@ int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family fam
     ntk_buf_add_format(&sql, " WHERE time_ns = ?1) r %s", rest);
     int ret = ntk_buf_ok(&sql)
                   ? ntk_store_sql_prepare(replay->db, ntk_buf_text_get(&sql), out_statement, err)
-                  : ntk_replay_out_of_memory(err);
+                  : ntk_err_no_memory(err);
     ntk_buf_fini(&sql);
     if (ret == 0) {
         sqlite3_bind_int64(*out_statement, 1, (sqlite3_int64)replay->time_ns);
@@ -164,7 +159,7 @@ static int load_all(struct ntk_replay *replay, struct ntk_err *err)
         ret = ntk_replay_load_details(replay, err);
     }
     if (ret == 0 && !ntk_snapshot_ok(replay->snapshot)) {
-        ret = ntk_replay_out_of_memory(err);
+        ret = ntk_err_no_memory(err);
     }
     return ret;
 }
@@ -176,13 +171,13 @@ int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_
     int ret;
 
     if (!replay) {
-        return ntk_replay_out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     replay->db = reader->db;
     replay->snapshot = ntk_snapshot_create();
     if (!replay->snapshot) {
         free(replay);
-        return ntk_replay_out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     ret = ntk_store_reader_begin(reader, err);
     if (ret == 0) {

@@ -28,7 +28,7 @@ static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *run
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_model_sample *model = ntk_vec_add(&models);
         if (!model) {
-            ret = ntk_replay_out_of_memory(err);
+            ret = ntk_err_no_memory(err);
             break;
         }
         ret = 0;
@@ -119,7 +119,7 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
         if (!row || category >= NTK_MEMORY_CATEGORY_COUNT) {
             ret =
                 row ? ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "memory of an unknown category")
-                    : ntk_replay_out_of_memory(err);
+                    : ntk_err_no_memory(err);
             break;
         }
         ret = 0;
@@ -203,7 +203,7 @@ static int load_events(struct ntk_replay *replay, struct ntk_err *err)
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_event_sample *event = ntk_vec_add(&events);
-        ret = event ? 0 : ntk_replay_out_of_memory(err);
+        ret = event ? 0 : ntk_err_no_memory(err);
         if (event) {
             take_event(replay, statement, event);
         }

@@ -84,7 +84,7 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_device_sample *device = ntk_vec_add(&devices);
         if (!device) {
-            ret = ntk_replay_out_of_memory(err);
+            ret = ntk_err_no_memory(err);
             break;
         }
         device->index = (uint32_t)ntk_replay_number(statement, 0);

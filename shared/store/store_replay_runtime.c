@@ -64,7 +64,7 @@ static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
         struct ntk_runtime_sample *runtime = ntk_vec_add(&runtimes);
         int64_t id = sqlite3_column_int64(statement, 0);
         if (!runtime || ntk_vec_push(&ids, &id) < 0) {
-            ret = ntk_replay_out_of_memory(err);
+            ret = ntk_err_no_memory(err);
             break;
         }
         take_runtime(replay, statement, runtime);
@@ -155,7 +155,7 @@ static int load_cores(struct ntk_replay *replay, struct ntk_err *err)
             process_id = id;
         }
         struct ntk_core_sample *core = ntk_vec_add(&cores);
-        ret = core ? 0 : ntk_replay_out_of_memory(err);
+        ret = core ? 0 : ntk_err_no_memory(err);
         if (core) {
             take_core(replay, statement, core);
         }

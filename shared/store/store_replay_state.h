@@ -19,8 +19,6 @@ struct ntk_replay {
     struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
 };
 
-int ntk_replay_out_of_memory(struct ntk_err *err);
-
 /* Columns of the present row. */
 uint64_t ntk_replay_number(sqlite3_stmt *statement, int column);
 bool ntk_replay_is_known(sqlite3_stmt *statement, int column);

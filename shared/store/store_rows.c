@@ -56,11 +56,6 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     [ADD_MODEL_LOG] = "INSERT INTO model_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 };
 
-int ntk_rows_out_of_memory(struct ntk_err *err)
-{
-    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
-}
-
 void ntk_store_rows_forget(struct ntk_store_rows *rows)
 {
     ntk_map_each(entry, &rows->processes) {
@@ -75,7 +70,7 @@ int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct 
     struct ntk_store_rows *rows = calloc(1, sizeof *rows);
 
     if (!rows) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     rows->db = db;
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {

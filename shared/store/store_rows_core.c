@@ -221,7 +221,7 @@ int ntk_rows_write_core(struct ntk_store_rows *rows, const struct ntk_snapshot *
     if (core->unwatched) {
         struct difference *difference = malloc(sizeof *difference);
         if (!difference) {
-            return ntk_rows_out_of_memory(err);
+            return ntk_err_no_memory(err);
         }
         const struct ntk_core_sample watched = take_watched(core, difference);
         ret = write_unwatched(rows, snapshot, process, core, err);

@@ -29,7 +29,7 @@ int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *p
         int64_t core = sqlite3_column_int64(binder.statement, 0);
         struct ntk_rows_memory *state = calloc(1, sizeof *state);
         if (!state) {
-            ret = ntk_rows_out_of_memory(err);
+            ret = ntk_err_no_memory(err);
             break;
         }
         state->current_bytes = (uint64_t)sqlite3_column_int64(binder.statement, 3);
@@ -39,7 +39,7 @@ int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *p
                                   (uint32_t)sqlite3_column_int64(binder.statement, 2));
         if (ntk_map_put_number(&process->memory, key, state) < 0) {
             free(state);
-            ret = ntk_rows_out_of_memory(err);
+            ret = ntk_err_no_memory(err);
         }
     }
     sqlite3_reset(binder.statement);
@@ -83,7 +83,7 @@ int ntk_rows_write_memory(struct ntk_store_rows *rows, const struct ntk_snapshot
             state = calloc(1, sizeof *state);
             if (!state || ntk_map_put_number(&process->memory, key, state) < 0) {
                 free(state);
-                return ntk_rows_out_of_memory(err);
+                return ntk_err_no_memory(err);
             }
         }
         state->generation = rows->generation;

@@ -93,7 +93,7 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
     struct ntk_rows_process *process = calloc(1, sizeof *process);
     if (!process || ntk_map_put(&rows->processes, key, process) < 0) {
         free(process);
-        return ntk_rows_out_of_memory(err);
+        return ntk_err_no_memory(err);
     }
     process->id = id;
     *out = process;
@@ -135,7 +135,7 @@ int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *proc
         state = calloc(1, sizeof *state);
         if (!state || ntk_map_put_number(&process->cores, core, state) < 0) {
             free(state);
-            return ntk_rows_out_of_memory(err);
+            return ntk_err_no_memory(err);
         }
         int ret = load_histograms(rows, process, core, state, err);
         if (ret < 0) {

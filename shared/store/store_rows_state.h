@@ -94,8 +94,6 @@ void ntk_rows_bind_percentiles(struct ntk_rows_binder *binder,
 void ntk_rows_bind_histogram(struct ntk_rows_binder *binder, const struct ntk_histogram *histogram,
                              struct ntk_buf *scratch);
 
-int ntk_rows_out_of_memory(struct ntk_err *err);
-
 /* ---- the processes ---- */
 
 /* runtime may be NULL for an event of a process that has no sample. */

@@ -58,7 +58,7 @@ static int exec_replaced(sqlite3 *db, const char *text, const char *from, const 
 
     add_replaced(&sql, text, from, to);
     int ret = ntk_buf_ok(&sql) ? ntk_store_sql_exec(db, ntk_buf_text_get(&sql), err)
-                               : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+                               : ntk_err_no_memory(err);
     ntk_buf_fini(&sql);
     return ret;
 }
@@ -107,7 +107,7 @@ static int drop_views(sqlite3 *db, struct ntk_err *err)
     }
     sqlite3_finalize(statement);
     ret = ntk_buf_ok(&sql) ? ntk_store_sql_exec(db, ntk_buf_text_get(&sql), err)
-                           : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+                           : ntk_err_no_memory(err);
     ntk_buf_fini(&sql);
     return ret;
 }
@@ -125,8 +125,7 @@ static int run_steps(sqlite3 *db, int64_t version, struct ntk_err *err)
     if (ret == 0) {
         char *pragmas = sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
                                         NTK_STORE_APPLICATION_ID, NTK_STORE_SCHEMA_VERSION);
-        ret = pragmas ? ntk_store_sql_exec(db, pragmas, err)
-                      : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = pragmas ? ntk_store_sql_exec(db, pragmas, err) : ntk_err_no_memory(err);
         sqlite3_free(pragmas);
     }
     return ret == 0 ? ntk_store_sql_exec(db, "COMMIT", err) : ret;
@@ -183,8 +182,8 @@ static int make_own_tier(sqlite3 *db, const char *name, struct ntk_err *err)
     struct ntk_buf table = { 0 };
 
     add_replaced(&table, ntk_store_schema_2_tiers, "@", name);
-    int ret = ntk_buf_ok(&table) ? make_own(db, ntk_buf_text_get(&table), err)
-                                 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    int ret =
+        ntk_buf_ok(&table) ? make_own(db, ntk_buf_text_get(&table), err) : ntk_err_no_memory(err);
     ntk_buf_fini(&table);
     return ret;
 }

@@ -74,7 +74,7 @@ static int prepare(struct query *query, struct ntk_buf *sql, sqlite3_stmt **out_
 {
     int ret = ntk_buf_ok(sql) ? ntk_store_sql_prepare(query->reader->db, ntk_buf_text_get(sql),
                                                       out_statement, err)
-                              : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+                              : ntk_err_no_memory(err);
 
     if (ret == 0) {
         ntk_store_window_bind(*out_statement, query->filter);
@@ -155,7 +155,7 @@ static int init(struct query *query, struct ntk_store_reader *reader,
     query->step_count = (query->window.to_ns - query->window.from_ns) / query->window.step_ns;
     query->steps = calloc(query->step_count, sizeof *query->steps);
     if (!query->steps) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     for (size_t i = 0; i < query->step_count; i++) {
         query->steps[i].point.start_ns = query->window.from_ns + i * query->window.step_ns;
@@ -296,7 +296,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
         points = calloc(query.step_count, sizeof *points);
     }
     if (!points) {
-        ret = ret < 0 ? ret : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ret < 0 ? ret : ntk_err_no_memory(err);
         fini(&query);
         return ret;
     }
@@ -432,7 +432,7 @@ static int add_unwatched(const struct query *query, sqlite3_stmt *statement, boo
         struct ntk_histogram_entry(*entries)[NTK_HISTOGRAM_BUCKETS] = calloc(2, sizeof *entries);
         struct ntk_store_executions more = { 0 };
         if (!entries) {
-            return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            return ntk_err_no_memory(err);
         }
         take_executions(statement, false, entries, &more);
         told->completed += more.completed;
@@ -466,7 +466,7 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt
     size_t index = 0;
 
     if (!telling) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     bool has_unwatched = sqlite3_step(unwatched) == SQLITE_ROW;
     bool has_row = next_row(query, statement, &index, &ret, err);

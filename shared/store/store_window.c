@@ -165,7 +165,7 @@ int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store
     while (ret == 0 && at_ns < window->to_ns && at_ns <= (uint64_t)newest_ns) {
         struct ntk_store_piece piece = next_piece(extents, coarsest, at_ns, window->to_ns);
         if (add_piece(pieces, piece.tier, piece.from_ns, piece.to_ns) < 0) {
-            ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            ret = ntk_err_no_memory(err);
         }
         at_ns = piece.to_ns;
     }
