@@ -26,21 +26,23 @@ static struct ntk_top_cell where(struct ntk_top_table *table,
 static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime,
                       struct ntk_top_cell *cells)
 {
+    struct ntk_count watched[NTK_OUTCOME_COUNT];
     double rate = 0;
     uint64_t failed = 0;
 
     if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
         return;
     }
+    ntk_snapshot_watched_outcome(runtime, watched);
     for (int o = 0; o < NTK_OUTCOME_COUNT; o++) {
-        rate += ntk_snapshot_rate(snapshot, runtime->outcome[o]);
+        rate += ntk_snapshot_rate(snapshot, watched[o]);
         failed += o == NTK_OUTCOME_COMPLETED ? 0 : runtime->outcome[o].total;
     }
     cells[NTK_TOP_PROCESSES_RATE] = ntk_top_cell_number(rate);
     cells[NTK_TOP_PROCESSES_ERRORS] =
         ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS, (double)failed);
-    cells[NTK_TOP_PROCESSES_ERROR_RATE] = ntk_top_cell_number(
-        rate - ntk_snapshot_rate(snapshot, runtime->outcome[NTK_OUTCOME_COMPLETED]));
+    cells[NTK_TOP_PROCESSES_ERROR_RATE] =
+        ntk_top_cell_number(rate - ntk_snapshot_rate(snapshot, watched[NTK_OUTCOME_COMPLETED]));
     cells[NTK_TOP_PROCESSES_QUEUE] = ntk_top_cell_number((double)runtime->in_flight);
     ntk_top_cells_latency(&runtime->total_latency, &cells[NTK_TOP_PROCESSES_P50],
                           &cells[NTK_TOP_PROCESSES_P99]);
@@ -68,13 +70,13 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
         return;
     }
     for (size_t c = 0; c < runtime->core_count; c++) {
-        const struct ntk_core_sample *core = &runtime->cores[c];
+        const struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
 
-        busy += core->has & NTK_CORE_HAS_BUSY ? core->utilization : 0;
-        busy_count += (core->has & NTK_CORE_HAS_BUSY) != 0;
-        if (core->has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
+        busy += core.has & NTK_CORE_HAS_BUSY ? core.utilization : 0;
+        busy_count += (core.has & NTK_CORE_HAS_BUSY) != 0;
+        if (core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
             has_flops = true;
-            flops += ntk_snapshot_rate(model->snapshot, core->effective_flops);
+            flops += ntk_snapshot_rate(model->snapshot, core.effective_flops);
         }
     }
     cells[NTK_TOP_PROCESSES_CORES] =

@@ -403,6 +403,18 @@ struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *c
     return watched;
 }
 
+void ntk_snapshot_watched_outcome(const struct ntk_runtime_sample *runtime,
+                                  struct ntk_count out_outcome[NTK_OUTCOME_COUNT])
+{
+    memcpy(out_outcome, runtime->outcome, sizeof runtime->outcome);
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        const struct ntk_core_sample *part = runtime->cores[i].unwatched;
+        for (size_t k = 0; part && k < NTK_OUTCOME_COUNT; k++) {
+            drop_count(&out_outcome[k], part->outcome[k]);
+        }
+    }
+}
+
 static bool sum_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
                              uint32_t logical, bool is_watched, struct ntk_core_sample *out)
 {

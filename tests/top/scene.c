@@ -121,6 +121,23 @@ static void fill_work(const struct scene *scene, struct ntk_snapshot *snapshot,
     memset(model->uuid, 'a', sizeof model->uuid - 1);
 }
 
+/* What ran before is in the counts of the period, and apart. */
+static void fill_unwatched(const struct scene *scene, struct ntk_snapshot *snapshot,
+                           struct ntk_runtime_sample *runtime)
+{
+    struct ntk_core_sample *part = ntk_snapshot_alloc(snapshot, 1, sizeof *part);
+    struct ntk_core_sample *core = &runtime->cores[0];
+
+    assert_non_null(part);
+    part->outcome[NTK_OUTCOME_COMPLETED].period = scene->unwatched;
+    part->outcome[NTK_OUTCOME_TIMED_OUT].period = scene->unwatched;
+    part->effective_flops.period = scene->unwatched;
+    core->effective_flops.period += scene->unwatched;
+    core->unwatched = part;
+    runtime->outcome[NTK_OUTCOME_COMPLETED].period += scene->unwatched;
+    runtime->outcome[NTK_OUTCOME_TIMED_OUT].period += scene->unwatched;
+}
+
 static void fill_events(const struct scene *scene, struct ntk_snapshot *snapshot)
 {
     static const struct ntk_event_sample samples[] = {
@@ -270,6 +287,9 @@ static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapsho
     runtime->models[0].core_count = cores;
     runtime->models[0].is_running = !scene->idle;
     fill_work(scene, snapshot, runtime, index);
+    if (scene->unwatched > 0) {
+        fill_unwatched(scene, snapshot, runtime);
+    }
     if (scene->no_memory) {
         return;
     }

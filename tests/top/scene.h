@@ -35,6 +35,8 @@ struct scene {
     bool events;                       /* one of each kind, of the first runtime */
     uint32_t lost;                     /* records overwritten before they were read */
     uint64_t realtime_ns;
+    uint64_t
+        unwatched; /* executions, time-outs and operations of each first core before anyone looked */
 };
 
 /* The caller's; never NULL. */

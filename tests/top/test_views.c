@@ -15,6 +15,7 @@
 #include "tests/top/scene.h"
 #include "top/model_hbm.h"
 #include "top/model_graphs.h"
+#include "top/model_processes.h"
 #include "top/view.h"
 #include "top/views.h"
 
@@ -543,6 +544,29 @@ static void categories_of_memory_add_up(void **state)
     }
 }
 
+/* Method: three days of work that an agent found when it came back; every rate is as without them. */
+static void what_nobody_watched_is_in_no_rate_of_an_application(void **state)
+{
+    static const size_t columns[] = { NTK_TOP_PROCESSES_RATE, NTK_TOP_PROCESSES_ERROR_RATE,
+                                      NTK_TOP_PROCESSES_FLOPS };
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *models[2];
+    const struct ntk_top_cell *cells[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        models[i] = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+        cells[i] = models[i]->tables[NTK_TOP_VIEW_PROCESSES].cells.items;
+        scene.unwatched = UINT64_C(1000000000000);
+    }
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        assert_true(cells[0][columns[i]].present);
+        assert_true(cells[1][columns[i]].value == cells[0][columns[i]].value);
+    }
+    ntk_top_model_destroy(models[0]);
+    ntk_top_model_destroy(models[1]);
+}
+
 static void a_filter_is_typed_and_shown(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
@@ -651,6 +675,7 @@ int main(void)
         cmocka_unit_test(categories_of_memory_add_up),
         cmocka_unit_test(memory_is_listed_by_core_too),
         cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),
+        cmocka_unit_test(what_nobody_watched_is_in_no_rate_of_an_application),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
         cmocka_unit_test(any_size_is_survived),

@@ -189,6 +189,29 @@ static void a_watched_core_has_no_more_than_was_watched(void **state)
     assert_null(out.unwatched);
 }
 
+/* Method: two cores with a part each, one of which claims more than there is; a core without one. */
+static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state)
+{
+    const struct ntk_core_sample first = { .outcome[NTK_OUTCOME_COMPLETED] = { 4, 0 },
+                                           .outcome[NTK_OUTCOME_TIMED_OUT] = { 9, 0 } };
+    const struct ntk_core_sample second = { .outcome[NTK_OUTCOME_COMPLETED] = { 2, 0 } };
+    struct ntk_core_sample cores[3] = { { .unwatched = &first },
+                                        { .unwatched = NULL },
+                                        { .unwatched = &second } };
+    const struct ntk_runtime_sample runtime = { .outcome[NTK_OUTCOME_COMPLETED] = { 10, 100 },
+                                                .outcome[NTK_OUTCOME_TIMED_OUT] = { 3, 30 },
+                                                .cores = cores,
+                                                .core_count = 3 };
+    struct ntk_count watched[NTK_OUTCOME_COUNT];
+
+    (void)state;
+    ntk_snapshot_watched_outcome(&runtime, watched);
+    assert_int_equal(watched[NTK_OUTCOME_COMPLETED].period, 4);
+    assert_int_equal(watched[NTK_OUTCOME_COMPLETED].total, 100);
+    assert_int_equal(watched[NTK_OUTCOME_TIMED_OUT].period, 0);
+    assert_int_equal(watched[NTK_OUTCOME_INCORRECT_INPUT].period, 0);
+}
+
 static void vendor_groups_are_sums_that_lose_nothing(void **state)
 {
     struct ntk_memory_sample rows[NTK_MEMORY_CATEGORY_COUNT];
@@ -277,6 +300,7 @@ int main(void)
         cmocka_unit_test(holders_on_several_threads_each_drop_it_once),
         cmocka_unit_test(a_logical_core_has_mean_times_and_summed_counts),
         cmocka_unit_test(a_watched_core_has_no_more_than_was_watched),
+        cmocka_unit_test(outcomes_of_a_runtime_are_what_was_watched_on_its_cores),
         cmocka_unit_test(vendor_groups_are_sums_that_lose_nothing),
         cmocka_unit_test(shares_and_rates_need_a_period_and_never_exceed_one),
         cmocka_unit_test(machines_have_the_figures_of_the_catalogue),
