@@ -332,8 +332,9 @@ static void *run(void *ctx)
         outbox->counts.waiting_items += message->is_spooled ? 0 : message->item_count;
         bool is_done = send_one(outbox, message);
         outbox->counts.waiting_items -= message->is_spooled ? 0 : message->item_count;
-        if (is_done && message->is_spooled) {
-            ntk_spool_remove(outbox->spool, message->number);
+        if (is_done && message->is_spooled && !ntk_spool_remove(outbox->spool, message->number)) {
+            /* The spool gave its file up for a newer one, and called it lost too early. */
+            outbox->counts.lost_items -= message->item_count;
         }
         if (is_done || message->is_spooled) {
             message_free(message);

@@ -236,13 +236,15 @@ static void remove_first(struct ntk_spool *spool)
     }
 }
 
-void ntk_spool_remove(struct ntk_spool *spool, uint64_t number)
+bool ntk_spool_remove(struct ntk_spool *spool, uint64_t number)
 {
     const struct entry *entry = first_get(spool);
 
-    if (entry && entry->number == number) {
-        remove_first(spool);
+    if (!entry || entry->number != number) {
+        return false;
     }
+    remove_first(spool);
+    return true;
 }
 
 static int write_all(int fd, const void *bytes, size_t bytes_count)

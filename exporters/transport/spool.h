@@ -64,8 +64,8 @@ struct ntk_spool_message {
  * way and counted in *out_damaged_count. */
 int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
                     struct ntk_spool_message *out_message, uint64_t *out_damaged_count);
-/* Removes what ntk_spool_first() or put_front() gave, if it was not lost in the meantime. */
-void ntk_spool_remove(struct ntk_spool *spool, uint64_t number);
+/* Removes what ntk_spool_first() or put_front() gave; false when it was lost in the meantime. */
+bool ntk_spool_remove(struct ntk_spool *spool, uint64_t number);
 /* Whether something was put or removed since the last sync_begin(). */
 bool ntk_spool_has_changes(const struct ntk_spool *spool);
 /* Takes down what there is to sync, in a zeroed vector for sync_end(). -ENOMEM: nothing is taken. */

@@ -301,6 +301,34 @@ static void test_at_once_with_a_full_spool(void **state)
     assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 6);
 }
 
+static int was_tried_once(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    return ntk_outbox_counts_get(f->outbox).retry_count >= 1;
+}
+
+/* The file of a message that is being sent makes room for a newer one; then it is sent after all. */
+static void test_sent_though_its_file_is_gone(void **state)
+{
+    struct fixture *f = *state;
+
+    f->options.spool_folder = f->spool;
+    f->options.spool_bytes_max = 40; /* of one message */
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    create(f);
+    put(f, "123");
+    assert_true(test_wait_until(was_tried_once, f, 30)); /* from now on it lies in the spool */
+    put(f, "4567");
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 3);
+    atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
+    assert_true(test_wait_until(is_drained, f, 30));
+    struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
+    assert_string_equal(f->peer.taken, "1234567");
+    assert_int_equal(counts.sent_items, 7);
+    assert_int_equal(counts.lost_items, 0);
+}
+
 static int is_safe(void *ctx)
 {
     const size_t *count = ctx;
@@ -443,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_spool_over_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_at_once_with_a_full_spool, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sent_though_its_file_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_power_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pauses_grow, set_up, tear_down),
