@@ -125,7 +125,7 @@ grep -q 'dropped: .*the answer is longer than' long.err || fail "$(cat long.err)
 
 # The agent pushes by itself; through an outage with a spool nothing is lost.
 collector agent
-OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port neuron-monitor --otlp --otlp-spool spool --period 200ms >agent.jsonl 2>agent.err &
+OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port neuron-monitor --otlp --otlp-spool spool --pid-label --zero-fill --period 200ms >agent.jsonl 2>agent.err &
 agent=$!
 pids+=($agent)
 some() { ls agent/*.pb >/dev/null 2>&1 && echo yes; }
@@ -157,8 +157,13 @@ ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
 collector later
 neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --count 1 --period 100ms --quiet || fail "the second run fails"
 ! ls spool/*.msg >/dev/null 2>&1 || fail "the spool is not empty"
-decode later/*.pb | jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' >/dev/null ||
+decode later/*.pb >later.jsonl
+jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' later.jsonl >/dev/null ||
     fail "what waited does not arrive"
+jq -se '[.[] | select(.name == "execution_status") | .attributes.pid] | length > 0 and all(test("^[0-9]+$"))' later.jsonl >/dev/null ||
+    fail "--pid-label does not count"
+jq -se 'any(.[]; .name == "neuroncore_utilization" and (.attributes.runtime_tag // "") == "" and .attributes.neuroncore == "1")' later.jsonl >/dev/null ||
+    fail "--zero-fill does not count"
 
 # Two signals end it at once: no failure when all is kept, one when it is lost.
 for kept in 'kept 0' 'lost 1'; do
