@@ -231,14 +231,6 @@ static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
     return ret;
 }
 
-static int fail(const struct ntk_err *err)
-{
-    char text[NTK_ERR_TEXT_BYTES + 32];
-
-    ntk_log_error(NULL, "%s", ntk_err_format(err, text, sizeof text));
-    return 1;
-}
-
 static int print_schema(void)
 {
     struct ntk_err err = { 0 };
@@ -247,7 +239,7 @@ static int print_schema(void)
 
     if (fwrite(schema, 1, bytes, stdout) != bytes || fflush(stdout) != 0) {
         ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
-        return fail(&err);
+        return ntk_log_failure(NULL, &err);
     }
     return 0;
 }
@@ -265,12 +257,9 @@ int main(int argc, char **argv)
         return ntk_instance_child_main(argv[2]);
     }
     ntk_log_set_program(program.name);
-    int first = ntk_opt_parse(&program, argc, argv);
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    if (first < argc) {
-        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    int parsed = ntk_opt_parse_all(&program, argc, argv);
+    if (parsed < 0) {
+        return ntk_opt_exit_code(parsed);
     }
     if (arg_schema) {
         return print_schema();
@@ -295,7 +284,7 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */
     if (read_config(&config, &err) < 0) {
-        return fail(&err);
+        return ntk_log_failure(NULL, &err);
     }
     if (!arg_k8s_info && !config.k8s_info &&
         (pod_options.socket_path || pod_options.period_ns || pod_options.resources)) {
@@ -316,7 +305,7 @@ int main(int argc, char **argv)
         ntk_monitor_create(&options, &monitor, &err) < 0) {
         ntk_http_security_close(options.security);
         ntk_monitor_config_fini(&config);
-        return fail(&err);
+        return ntk_log_failure(NULL, &err);
     }
     int ret = ntk_monitor_run(monitor, &err);
     struct ntk_err store_err = { 0 };
@@ -324,7 +313,7 @@ int main(int argc, char **argv)
     ntk_http_security_close(options.security);
     ntk_monitor_config_fini(&config);
     if (ret < 0) {
-        return fail(&err);
+        return ntk_log_failure(NULL, &err);
     }
-    return closed < 0 ? fail(&store_err) : 0;
+    return closed < 0 ? ntk_log_failure(NULL, &store_err) : 0;
 }

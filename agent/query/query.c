@@ -225,7 +225,6 @@ static int check_options(const struct ntk_query_question *question)
 int ntk_query_main(int argc, char **argv)
 {
     struct ntk_err err = { 0 };
-    char text[NTK_ERR_TEXT_BYTES + 32];
 
     ntk_log_set_program(program.name);
     if (wants_metrics(argc, argv)) {
@@ -251,8 +250,7 @@ int ntk_query_main(int argc, char **argv)
         return code;
     }
     if (answer(question, &err) < 0) {
-        ntk_log_error(NULL, "%s", ntk_err_format(&err, text, sizeof text));
-        return 1;
+        return ntk_log_failure(NULL, &err);
     }
     return 0;
 }

@@ -244,15 +244,11 @@ int main(int argc, char **argv)
 {
     uint32_t metric_mask = NTK_CLOUDWATCH_ALL;
     struct ntk_err err = { 0 };
-    char text[NTK_ERR_TEXT_BYTES + 32];
 
     ntk_log_set_program(program.name);
-    int first = ntk_opt_parse(&program, argc, argv);
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    if (first < argc) {
-        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    int parsed = ntk_opt_parse_all(&program, argc, argv);
+    if (parsed < 0) {
+        return ntk_opt_exit_code(parsed);
     }
     if (ntk_cloudwatch_namespace_check(arg_namespace, &err) < 0 ||
         (arg_metrics && ntk_cloudwatch_metrics_parse(arg_metrics, &metric_mask, &err) < 0)) {
@@ -265,8 +261,7 @@ int main(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--emf and --dry-run exclude each other");
     }
     if (run(metric_mask, &err) < 0) {
-        ntk_log_error(NULL, "%s", ntk_err_format(&err, text, sizeof text));
-        return 1;
+        return ntk_log_failure(NULL, &err);
     }
     return 0;
 }

@@ -34,12 +34,9 @@ int main(int argc, char **argv)
     ssize_t got;
 
     ntk_log_set_program(program.name);
-    int first = ntk_opt_parse(&program, argc, argv);
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    if (first < argc) {
-        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    int parsed = ntk_opt_parse_all(&program, argc, argv);
+    if (parsed < 0) {
+        return ntk_opt_exit_code(parsed);
     }
     do {
         got = read(STDIN_FILENO, bytes, sizeof bytes);

@@ -92,16 +92,12 @@ int main(int argc, char **argv)
     struct ntk_exporter_options options = { 0 };
     struct ntk_err err = { 0 };
     char target[ADDRESS_BYTES];
-    char text[NTK_ERR_TEXT_BYTES + 32];
     int ret = 0;
 
     ntk_log_set_program(program.name);
-    int first = ntk_opt_parse(&program, argc, argv);
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    if (first < argc) {
-        return ntk_opt_usage_error(&program, "'%s' is no option", argv[first]);
+    int parsed = ntk_opt_parse_all(&program, argc, argv);
+    if (parsed < 0) {
+        return ntk_opt_exit_code(parsed);
     }
     if (arg_port > UINT16_MAX) {
         return ntk_opt_usage_error(&program, "--port is above 65535");
@@ -129,8 +125,7 @@ int main(int argc, char **argv)
     }
     ntk_http_security_close(options.security);
     if (ret < 0) {
-        ntk_log_error(NULL, "%s", ntk_err_format(&err, text, sizeof text));
-        return 1;
+        return ntk_log_failure(NULL, &err);
     }
     return 0;
 }

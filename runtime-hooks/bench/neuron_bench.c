@@ -94,14 +94,6 @@ static void on_signal(int number)
     atomic_store_explicit(&stop, 1, memory_order_relaxed);
 }
 
-static int fail(const struct ntk_err *err)
-{
-    char text[NTK_ERR_TEXT_BYTES + 64];
-
-    ntk_log_error("exec", "%s", ntk_err_format(err, text, sizeof text));
-    return 1;
-}
-
 /* Sets the variables that reserve the cores; 0 and how many, or an exit code. */
 static int cores_choose(uint32_t *out_count)
 {
@@ -238,7 +230,7 @@ static int command_exec(int argc, char **argv)
     bench.rate = rate;
 
     if (nrt_loader_open(&nrt, &err) < 0) {
-        return fail(&err);
+        return ntk_log_failure("exec", &err);
     }
     NRT_STATUS status = nrt.init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
     if (status != NRT_SUCCESS) {
@@ -251,7 +243,7 @@ static int command_exec(int argc, char **argv)
     int ret = bench_exec_run(&nrt, &bench, &result, &err);
     nrt.close();
     if (ret < 0) {
-        return fail(&err);
+        return ntk_log_failure("exec", &err);
     }
     if (as_json) {
         print_json(&nrt, &bench, &result);
@@ -260,7 +252,7 @@ static int command_exec(int argc, char **argv)
     }
     if (fflush(stdout) != 0) {
         ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
-        return fail(&err);
+        return ntk_log_failure("exec", &err);
     }
     return result.errors == 0 ? 0 : 1;
 }
@@ -268,22 +260,13 @@ static int command_exec(int argc, char **argv)
 static int command_machine(int argc, char **argv)
 {
     struct ntk_err err = { 0 };
-    int first = ntk_opt_parse(&machine_program, argc, argv);
+    int parsed = ntk_opt_parse_all(&machine_program, argc, argv);
 
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    if (first < argc) {
-        return ntk_opt_usage_error(&machine_program, "unexpected operand '%s'", argv[first]);
+    if (parsed < 0) {
+        return ntk_opt_exit_code(parsed);
     }
     int ret = is_remove ? ntk_core_machine_remove(&err) : ntk_core_machine_build(&err);
-    if (ret < 0) {
-        char text[NTK_ERR_TEXT_BYTES + 64];
-
-        ntk_log_error("machine", "%s", ntk_err_format(&err, text, sizeof text));
-        return 1;
-    }
-    return 0;
+    return ret < 0 ? ntk_log_failure("machine", &err) : 0;
 }
 
 int main(int argc, char **argv)

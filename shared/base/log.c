@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/base/err.h"
+
 #define LINE_BYTES 1024
 
 /* syslog's numbers as the journal reads them at the start of a line (sd-daemon(3)). */
@@ -80,4 +82,12 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
     line[at++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, at);
     (void)written; /* nowhere left to say it */
+}
+
+int ntk_log_failure(const char *module, const struct ntk_err *err)
+{
+    char text[NTK_ERR_TEXT_BYTES + 32];
+
+    ntk_log_error(module, "%s", ntk_err_format(err, text, sizeof text));
+    return 1;
 }

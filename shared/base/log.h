@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+struct ntk_err;
+
 enum ntk_log_level {
     NTK_LOG_ERROR,
     NTK_LOG_WARN, /* default */
@@ -28,6 +30,9 @@ void ntk_log_set_level(enum ntk_log_level level);
 enum ntk_log_level ntk_log_get_level(void);
 void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The last words of a program that fails: the sentence of err. Returns its exit code, 1. */
+int ntk_log_failure(const char *module, const struct ntk_err *err);
 
 #define ntk_log_error(module, ...) ntk_log_write(NTK_LOG_ERROR, (module), __VA_ARGS__)
 #define ntk_log_warn(module, ...) ntk_log_write(NTK_LOG_WARN, (module), __VA_ARGS__)

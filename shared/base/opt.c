@@ -338,3 +338,14 @@ int ntk_opt_parse(const struct ntk_opt_program *program, int argc, char **argv)
     free(kept);
     return first;
 }
+
+int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **argv)
+{
+    int first = ntk_opt_parse(program, argc, argv);
+
+    if (first >= 0 && first < argc) {
+        ntk_opt_usage_error(program, "'%s' is no option", argv[first]);
+        return -EINVAL;
+    }
+    return first < 0 ? first : 0;
+}

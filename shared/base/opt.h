@@ -93,6 +93,8 @@ struct ntk_opt_program {
 /* The index of the first operand in argv; -ECANCELED when help, version or completion was printed;
  * -EINVAL when a usage error was printed. */
 int ntk_opt_parse(const struct ntk_opt_program *program, int argc, char **argv);
+/* For programs without operands: 0, or as above; an operand is a usage error. */
+int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **argv);
 /* 0 for -ECANCELED, 2 for everything else negative. */
 int ntk_opt_exit_code(int parsed);
 /* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */

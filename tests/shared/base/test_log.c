@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/base/err.h"
+
 enum journal { NO_JOURNAL, OTHER_JOURNAL, JOURNAL };
 
 /* What a call of each level writes at the level that is set. */
@@ -64,6 +66,26 @@ static void test_lines(void **state)
                              "<7>test: store: it is at it\n");
 }
 
+static void test_failure(void **state)
+{
+    const struct ntk_err err = { .offset = 12, .text = "bad magic" };
+    char out[512];
+    FILE *file = tmpfile();
+    int saved = dup(STDERR_FILENO);
+
+    (void)state;
+    assert_non_null(file);
+    ntk_log_set_program("test");
+    dup2(fileno(file), STDERR_FILENO);
+    assert_int_equal(ntk_log_failure("file", &err), 1);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(file);
+    out[fread(out, 1, sizeof out - 1, file)] = '\0';
+    (void)fclose(file);
+    assert_string_equal(out, "test: file: bad magic (at byte 12)\n");
+}
+
 /* What a peer says may hold anything: it stays one line without control characters. */
 static void test_control_characters(void **state)
 {
@@ -87,6 +109,7 @@ static void test_control_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines),
+                                        cmocka_unit_test(test_failure),
                                         cmocka_unit_test(test_control_characters) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

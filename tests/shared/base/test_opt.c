@@ -48,7 +48,8 @@ static const struct ntk_opt options[] = {
 static struct ntk_opt_program program = { "prog", "[OPTION]... FILE", "Does things.", options };
 
 /* Parses a NULL-ended list with stdout and stderr away. */
-static int parse(char **argv, int *out_argc)
+static int parse_by(int (*function)(const struct ntk_opt_program *, int, char **), char **argv,
+                    int *out_argc)
 {
     int argc = 0;
 
@@ -61,7 +62,7 @@ static int parse(char **argv, int *out_argc)
     int kept_err = dup(2);
     assert_non_null(freopen("/dev/null", "w", stdout));
     assert_non_null(freopen("/dev/null", "w", stderr));
-    int ret = ntk_opt_parse(&program, argc, argv);
+    int ret = function(&program, argc, argv);
     fflush(NULL);
     dup2(kept_out, 1);
     dup2(kept_err, 2);
@@ -69,6 +70,11 @@ static int parse(char **argv, int *out_argc)
     close(kept_err);
     *out_argc = argc;
     return ret;
+}
+
+static int parse(char **argv, int *out_argc)
+{
+    return parse_by(ntk_opt_parse, argv, out_argc);
 }
 
 static void takes_every_form_and_keeps_the_order_of_operands(void **state)
@@ -122,6 +128,22 @@ static void refuses_what_it_does_not_know(void **state)
     }
 }
 
+static void a_program_without_operands_takes_none(void **state)
+{
+    static char *lists[][4] = {
+        { "prog", "--flag", NULL },       { "prog", "--flag", "word", NULL },
+        { "prog", "--", "--flag", NULL }, { "prog", "--nope", NULL },
+        { "prog", "--help", NULL },
+    };
+    static const int expected[] = { 0, -EINVAL, -EINVAL, -EINVAL, -ECANCELED };
+    int argc;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_int_equal(parse_by(ntk_opt_parse_all, lists[i], &argc), expected[i]);
+    }
+}
+
 static void help_version_and_completion_end_with_success(void **state)
 {
     char *asked[][4] = {
@@ -157,6 +179,7 @@ int main(void)
         cmocka_unit_test(takes_every_form_and_keeps_the_order_of_operands),
         cmocka_unit_test(a_value_may_be_left_out),
         cmocka_unit_test(refuses_what_it_does_not_know),
+        cmocka_unit_test(a_program_without_operands_takes_none),
         cmocka_unit_test(help_version_and_completion_end_with_success),
         cmocka_unit_test(stops_at_the_first_operand_when_told),
     };
