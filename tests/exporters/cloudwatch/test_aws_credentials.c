@@ -458,6 +458,26 @@ static void roles_that_cannot_be_taken_say_why(void **state)
     assert_int_equal(f->world.asked, 0);
 }
 
+/* Method: profiles in a row, each with the role that the keys of the next may take; the last has keys. */
+static void a_chain_of_profiles_has_nine_and_no_more(void **state)
+{
+    struct roles *f = *state;
+    struct ntk_buf text = { 0 };
+    struct ntk_err err = { 0 };
+
+    for (int i = 0; i < 9; i++) {
+        ntk_buf_add_format(&text, "[profile p%d]\nrole_arn=a%d\nsource_profile=p%d\n", i, i, i + 1);
+    }
+    ntk_buf_add_text(&text, "[profile p9]\naws_access_key_id=P\naws_secret_access_key=s\n");
+    assert_int_equal(ntk_fs_write(f->path, text.bytes, text.bytes_count, &err), 0);
+    ntk_buf_fini(&text);
+    assert_found(&f->world, "p1", "R");
+    assert_string_equal(f->world.signers, "P,R t,R t,R t,R t,R t,R t,R t,");
+    f->world.asked = 0;
+    assert_found(&f->world, "p0", "profile 'p9' is one source_profile too far from the first");
+    assert_int_equal(f->world.asked, 0);
+}
+
 static void a_command_gives_keys(void **state)
 {
     static const struct {
@@ -652,6 +672,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_role_is_taken_with_keys_of_a_source, set_up_roles,
                                         tear_down_roles),
         cmocka_unit_test_setup_teardown(roles_that_cannot_be_taken_say_why, set_up_roles,
+                                        tear_down_roles),
+        cmocka_unit_test_setup_teardown(a_chain_of_profiles_has_nine_and_no_more, set_up_roles,
                                         tear_down_roles),
         cmocka_unit_test_setup_teardown(a_command_gives_keys, set_up_roles, tear_down_roles),
         cmocka_unit_test(an_instance_has_them),
