@@ -104,10 +104,9 @@ static int spawn(char *const *words, int out_fd, pid_t *out_pid)
 }
 
 /* To the end of the pipe. 0; -ETIMEDOUT, -ECANCELED, -EMSGSIZE, -EIO. */
-static int read_to_end(int fd, uint64_t timeout_ns, bool (*is_cancelled)(void *ctx), void *ctx,
+static int read_to_end(int fd, uint64_t until_ns, bool (*is_cancelled)(void *ctx), void *ctx,
                        struct ntk_buf *out)
 {
-    uint64_t until_ns = ntk_clock_monotonic_ns() + timeout_ns;
     char block[4096];
     int ret = -ETIMEDOUT;
     size_t count = 0;
@@ -133,13 +132,31 @@ static int read_to_end(int fd, uint64_t timeout_ns, bool (*is_cancelled)(void *c
     return ret;
 }
 
-static int wait_for(pid_t pid)
+/* A child may close the pipe long before it ends. 0; -ETIMEDOUT, -ECANCELED: it still runs. */
+static int wait_until(pid_t pid, uint64_t until_ns, bool (*is_cancelled)(void *ctx), void *ctx,
+                      int *out_status)
 {
-    int status = 0;
+    int step_ms = 1;
 
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(pid, out_status, WNOHANG) != pid) {
+        if (is_cancelled(ctx)) {
+            return -ECANCELED;
+        }
+        if (ntk_clock_monotonic_ns() >= until_ns) {
+            return -ETIMEDOUT;
+        }
+        (void)poll(NULL, 0, step_ms);
+        step_ms = step_ms * 2 < STEP_MS ? step_ms * 2 : STEP_MS;
     }
-    return status;
+    return 0;
+}
+
+/* With all that it started. */
+static void end(pid_t pid)
+{
+    (void)kill(-pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
 }
 
 int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_cancelled)(void *ctx),
@@ -162,12 +179,12 @@ int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_canc
     if (ret < 0) {
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot run %.200s: %s", words[0], strerror(-ret));
     } else {
-        ret = read_to_end(fds[0], timeout_ns, is_cancelled, ctx, out);
+        uint64_t until_ns = ntk_clock_monotonic_ns() + timeout_ns;
+        int status = 0;
+        ret = read_to_end(fds[0], until_ns, is_cancelled, ctx, out);
+        ret = ret < 0 ? ret : wait_until(pid, until_ns, is_cancelled, ctx, &status);
         if (ret < 0) {
-            (void)kill(-pid, SIGKILL);
-        }
-        int status = wait_for(pid);
-        if (ret < 0) {
+            end(pid);
             ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%.200s: %s", words[0],
                         ret == -ETIMEDOUT   ? "does not end"
                         : ret == -EMSGSIZE  ? "writes too much"

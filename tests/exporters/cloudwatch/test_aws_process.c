@@ -66,6 +66,12 @@ static bool is_cancelled(void *ctx)
     return atomic_load((atomic_bool *)ctx);
 }
 
+/* By then the pipe is closed. */
+static bool is_cancelled_later(void *ctx)
+{
+    return ++*(int *)ctx > 20;
+}
+
 static int run(const char *command, uint64_t timeout_ns, bool cancelled, struct ntk_buf *out,
                struct ntk_err *err)
 {
@@ -114,12 +120,30 @@ static void commands_that_do_not_end_are_ended(void **state)
     ntk_buf_fini(&out);
 }
 
+/* A helper that says all and does not end is no reason to wait for it. */
+static void commands_that_close_the_pipe_and_go_on_are_ended(void **state)
+{
+    static const char command[] = "sh -c 'exec >&-; sleep 600 & sleep 600'";
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+    int looks = 0;
+
+    (void)state;
+    assert_int_equal(
+        ntk_aws_process_run(command, UINT64_C(60000000000), is_cancelled_later, &looks, &out, &err),
+        -ECANCELED);
+    assert_int_equal(run(command, UINT64_C(300000000), false, &out, &err), -ETIMEDOUT);
+    assert_string_equal(err.text, "sh: does not end");
+    ntk_buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_split_as_a_shell_would),
         cmocka_unit_test(commands_end_as_they_end),
         cmocka_unit_test(commands_that_do_not_end_are_ended),
+        cmocka_unit_test(commands_that_close_the_pipe_and_go_on_are_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
