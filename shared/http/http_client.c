@@ -262,7 +262,7 @@ static int add_token(struct curl_slist **headers, const char *path, struct ntk_e
 
     memcpy(header, name, sizeof name);
     ssize_t got = ntk_fs_read_text(path, token, TOKEN_BYTES);
-    token[strcspn(token, "\r\n")] = '\0';
+    token[got > 0 ? strcspn(token, "\r\n") : 0] = '\0';
     int ret = got > 0 && token[0] ? add_header(headers, header)
                                   : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
                                                 "the token cannot be read from %.200s: %s", path,
