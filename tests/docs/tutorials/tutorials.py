@@ -5,8 +5,12 @@
 A page's blocks marked `console` hold commands after "$ " and, below each, what it prints. All commands of a page run one
 after the other in one scratch folder; a line that ends in a backslash goes on in the next. --update writes into the pages what the
 commands print.
+
+A comment `<!-- picture: FILE.html WIDTHxHEIGHT -->` before an image says of which file that the commands made it is a
+screenshot. Where there is a Chromium the file must show as much again; --update takes the picture anew.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,6 +56,42 @@ def run(command_lines, folder, environment):
     return done.returncode, [line.rstrip() for line in lines]
 
 
+def screenshot(html, size, png):
+    """False without a browser."""
+    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if not browser:
+        return False
+    with tempfile.TemporaryDirectory(prefix="ntk-browser-") as profile:
+        subprocess.run(
+            [browser, "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+             "--user-data-dir=" + profile, "--window-size=" + size.replace("x", ","),
+             "--virtual-time-budget=4000", "--screenshot=" + png, "file://" + html],
+            timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return True
+
+
+def check_pictures(page, lines, work, update):
+    """A picture that shows something is a good part of the size of the one in the page."""
+    failures = 0
+    for number, line in enumerate(lines):
+        found = re.match(r"<!-- picture: (\S+) (\d+x\d+) -->", line)
+        if not found:
+            continue
+        image = re.match(r"!\[[^\]]+\]\(([^)]+\.png)\)", lines[number + 1])
+        png = os.path.join(os.path.dirname(page), image.group(1))
+        fresh = os.path.join(work, "picture.png")
+        if not screenshot(os.path.join(work, found.group(1)), found.group(2), fresh):
+            print(f"no Chromium: {image.group(1)} is not compared")
+            fresh = png
+        elif update:
+            shutil.copyfile(fresh, png)
+        sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in (fresh, png)]
+        if sizes[0] == 0 or sizes[0] < sizes[1] / 2:
+            failures += 1
+            print(f"FAILED: {page}: {found.group(1)} shows less than {image.group(1)}: {sizes}")
+    return failures
+
+
 def check(page, update):
     with open(page, encoding="utf-8") as file:
         lines = file.read().splitlines()
@@ -84,6 +124,7 @@ def check(page, update):
                     print("  and not", *expected, sep="\n    | ")
             last = end
         result += lines[last:]
+        failures += check_pictures(page, lines, work, update)
     finally:
         shutil.rmtree(folder)
     if count == 0:
