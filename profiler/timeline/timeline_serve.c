@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/timeline/timeline_serve.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 /* Numbers of a list in one question; the page asks for what is on the screen. */
 #define LIST_MAX 4096
 
+#define ROUTES_MAX 24
+
 struct ntk_timeline_serve {
     const struct ntk_timeline *timeline;
     char *title;
@@ -30,8 +33,8 @@ struct ntk_timeline_serve {
     struct ntk_http_files *files;
     struct ntk_http_guard *guard;
     struct ntk_http_server *server;
-    struct ntk_http_route routes[2];
-    struct ntk_http_route slow_routes[16];
+    struct ntk_http_route routes[ROUTES_MAX];
+    struct ntk_http_route slow_routes[ROUTES_MAX];
     /* Of each source, made when they are asked for: slow routes have one thread. */
     struct ntk_analyses **analyses;
 };
@@ -408,20 +411,23 @@ static const struct {
     const char *path;
     answer *answer;
     const char *type;
+    bool is_slow; /* looks at whole rows, or asks analyses; the others cost what they say */
 } answers[] = {
-    { "/api/v1/meta", answer_meta, "application/json" },
-    { "/api/v1/tiles", answer_tiles, "application/octet-stream" },
-    { "/api/v1/slice", answer_slice, "application/json" },
-    { "/api/v1/stats", answer_stats, "application/json" },
-    { "/api/v1/hits", answer_hits, "application/json" },
-    { "/api/v1/summary", answer_summary, "application/json" },
-    { "/api/v1/analysis", answer_analysis, "application/json" },
-    { "/api/v1/host", answer_host, "application/json" },
-    { "/api/v1/flows", answer_flows, "application/json" },
-    { "/api/v1/path", answer_path, "application/json" },
-    { "/api/v1/flame", answer_flame, "application/json" },
-    { "/api/v1/compare", answer_compare, "application/json" },
+    { "/api/v1/meta", answer_meta, "application/json", false },
+    { "/api/v1/tiles", answer_tiles, "application/octet-stream", false },
+    { "/api/v1/slice", answer_slice, "application/json", false },
+    { "/api/v1/stats", answer_stats, "application/json", true },
+    { "/api/v1/hits", answer_hits, "application/json", true },
+    { "/api/v1/summary", answer_summary, "application/json", true },
+    { "/api/v1/analysis", answer_analysis, "application/json", true },
+    { "/api/v1/host", answer_host, "application/json", true },
+    { "/api/v1/flows", answer_flows, "application/json", true },
+    { "/api/v1/path", answer_path, "application/json", true },
+    { "/api/v1/flame", answer_flame, "application/json", true },
+    { "/api/v1/compare", answer_compare, "application/json", true },
 };
+
+#define ANSWERS (sizeof answers / sizeof *answers)
 
 static void put_error(struct ntk_buf *out, const struct ntk_err *err)
 {
@@ -482,6 +488,24 @@ static int listen_at(struct ntk_timeline_serve *serve, uint16_t port, struct ntk
     return ret;
 }
 
+/* Tiles are not kept waiting by an analysis: those run in the other thread. */
+static void make_routes(struct ntk_timeline_serve *serve)
+{
+    size_t quick = 0;
+    size_t slow = 0;
+
+    assert(ANSWERS + 2 <= ROUTES_MAX); /* both tables end with a row of zeros */
+    for (size_t i = 0; i < ANSWERS; i++) {
+        struct ntk_http_route route = { answers[i].path, answer_any, serve };
+        if (answers[i].is_slow) {
+            serve->slow_routes[slow++] = route;
+        } else {
+            serve->routes[quick++] = route;
+        }
+    }
+    serve->routes[quick] = (struct ntk_http_route){ "/*", ntk_http_files_answer, serve->files };
+}
+
 int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,
                               struct ntk_timeline_serve **out_serve, struct ntk_err *err)
 {
@@ -506,10 +530,7 @@ int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,
         }
     }
     if (ret == 0) {
-        serve->routes[0] = (struct ntk_http_route){ "/*", ntk_http_files_answer, serve->files };
-        for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-            serve->slow_routes[i] = (struct ntk_http_route){ answers[i].path, answer_any, serve };
-        }
+        make_routes(serve);
         ret = listen_at(serve, options->port, err);
     }
     if (ret < 0) {

@@ -17,7 +17,7 @@
  *   /api/v1/flame?source&from&to  time by engine, layer and operation
  *
  * Owner:   create / destroy; the timeline is borrowed for that time.
- * Threads: it answers in threads of its own, which only read.
+ * Threads: it answers in two threads of its own, which only read; analyses are made and asked in one of them.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H

@@ -39,6 +39,7 @@ function memory(box) {
 }
 
 function ranks(box) {
+  box.append(make('h3', {}, 'Ranks'));
   const kinds = answer(box, 'host', 'host ranks', () => state.source.host('ranks'));
   for (const kind of kinds ?? []) {
     box.append(make('h3', {}, `${kind.type}: ${whole(kind.step_count)} steps, median skew ${duration(kind.median_ns * 1000)}, greatest ${duration(kind.greatest_ns * 1000)}`),
