@@ -2,8 +2,8 @@
 /* output_json - the whole profile as one JSON object of arrays, docs/formats/profile-json.md. */
 #include "profiler/output/export_to.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "profiler/output/glossary.h"
 #include "profiler/output/sink.h"
@@ -21,6 +21,7 @@ struct writer {
 
 static void prepare_keys(struct writer *writer)
 {
+    assert(writer->table->column_count <= NTK_TABLE_COLUMNS_MAX);
     ntk_buf_reset(&writer->keys);
     for (size_t i = 0; i < writer->table->column_count; i++) {
         ntk_buf_add_char(&writer->keys, ',');

@@ -84,13 +84,19 @@ static bool is_optional(const struct ntk_column *column)
 
 /* ---- rows ---- */
 
+/* Of files that may say anything: what is too large is the largest. */
+static int32_t clamped(int64_t value)
+{
+    return (int32_t)(value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : value);
+}
+
 static void put_value(struct column *to, const struct ntk_column *column, union ntk_cell cell)
 {
     uint64_t bits;
 
     switch (type_of(column->kind)) {
     case TYPE_INT32:
-        ntk_buf_put_u32(&to->values, (uint32_t)cell.i64);
+        ntk_buf_put_u32(&to->values, (uint32_t)clamped(cell.i64));
         break;
     case TYPE_DOUBLE:
         memcpy(&bits, &cell.f64, sizeof bits);
@@ -232,6 +238,8 @@ static int put(void *state, const void *row)
         bool has = ntk_cell_get(column, row, &cell);
         if (is_optional(column)) {
             put_level(to, has);
+        } else if (!has) {
+            return -EINVAL; /* the table says that every row has it */
         }
         if (has) {
             put_value(to, column, cell);

@@ -191,5 +191,10 @@ NTK_ROWS(summary);            /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are ab
 
 /* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
 int64_t ntk_rows_ns(int64_t ps);
+/* Of files that may say anything: what is too large for a row is the largest. */
+static inline int64_t ntk_rows_i64(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
 
 #endif

@@ -125,13 +125,13 @@ int ntk_rows_memory(const struct ntk_export *export, ntk_row_put *put, void *ctx
         uint64_t total = 0;
         for (size_t m = 0; m < subgraph->memory_count && ret == 0; m++) {
             row.usage_type = subgraph->memory[m].name;
-            row.bytes = (int64_t)subgraph->memory[m].bytes_count;
+            row.bytes = ntk_rows_i64(subgraph->memory[m].bytes_count);
             total += subgraph->memory[m].bytes_count;
             ret = put(ctx, &row);
         }
         if (subgraph->memory_count && ret == 0) {
             row.usage_type = "Total";
-            row.bytes = (int64_t)total;
+            row.bytes = ntk_rows_i64(total);
             ret = put(ctx, &row);
         }
     }
@@ -185,7 +185,7 @@ static int put_queue(size_t core_index, const struct ntk_ntff_subgraph *subgraph
         .core_index = (int64_t)core_index,
         .index = queue->queue,
         .engine = queue->engine,
-        .dram_channel = (int64_t)queue->dram_channel,
+        .dram_channel = ntk_rows_i64(queue->dram_channel),
         .event_id = queue->event_id,
     };
 

@@ -71,7 +71,7 @@ static int put_rate(void *ctx, const struct ntk_dma_rate_point *point)
 
     target->row.time_ns = ntk_rows_ns(point->time_ps);
     target->row.bytes_per_second = (float)point->bytes_per_second;
-    target->row.total_bytes = (int64_t)point->total_bytes;
+    target->row.total_bytes = ntk_rows_i64(point->total_bytes);
     return target->put(target->ctx, &target->row);
 }
 

@@ -29,6 +29,8 @@ int ntk_rows_header(const struct ntk_export *export, ntk_row_put *put, void *ctx
     char uuid[2 * sizeof neff->header.uuid + 1];
     char hash[2 * HASH_BYTES_SHOWN + 1];
     char package[24];
+    char name[sizeof neff->header.name];
+    char build[sizeof neff->header.build_version];
 
     if (!neff) {
         return 0;
@@ -37,19 +39,23 @@ int ntk_rows_header(const struct ntk_export *export, ntk_row_put *put, void *ctx
     ntk_str_hex(uuid, neff->header.uuid, sizeof neff->header.uuid);
     ntk_str_hex(hash, neff->header.hash, HASH_BYTES_SHOWN);
     snprintf(package, sizeof package, "%" PRIu64, neff->header.pkg_version);
+    /* The header's texts are bytes; those of its JSON were checked when they were read. */
+    ntk_str_copy_clean(name, sizeof name, neff->header.name, strlen(neff->header.name));
+    ntk_str_copy_clean(build, sizeof build, neff->header.build_version,
+                       strlen(neff->header.build_version));
     ntk_neff_features_show(&neff->header, &features);
     struct ntk_header_row row = {
-        .name = neff->header.name,
+        .name = name,
         .uuid = uuid,
         .hash = hash,
         .features = ntk_buf_text_get(&features),
-        .build_version = neff->header.build_version,
+        .build_version = build,
         .package_version_text = package,
-        .header_bytes = (int64_t)neff->header.header_size,
-        .data_bytes = (int64_t)neff->header.data_size,
-        .major = (int64_t)neff->header.version_major,
-        .minor = (int64_t)neff->header.version_minor,
-        .package_version = (int64_t)neff->header.pkg_version,
+        .header_bytes = ntk_rows_i64(neff->header.header_size),
+        .data_bytes = ntk_rows_i64(neff->header.data_size),
+        .major = ntk_rows_i64(neff->header.version_major),
+        .minor = ntk_rows_i64(neff->header.version_minor),
+        .package_version = ntk_rows_i64(neff->header.pkg_version),
         .core_count = (int64_t)neff->header.num_tpb * lnc,
         .logical_core_count = neff->header.num_tpb,
         .cores_per_logical = lnc,
@@ -124,7 +130,7 @@ static int put_tensors(const struct ntk_trace *trace, enum ntk_neff_var_type typ
                 .name = var->name,
                 .type = type_name,
                 .subgraph = "",
-                .bytes = (int64_t)var->bytes_count,
+                .bytes = ntk_rows_i64(var->bytes_count),
                 .node = NTK_ABSENT_I64,
                 .core_index = (int64_t)c,
             };
@@ -287,7 +293,7 @@ int ntk_rows_summary(const struct ntk_export *export, ntk_row_put *put, void *ct
         bool is_whole =
             value->kind == NTK_SUMMARY_KIND_COUNT || value->kind == NTK_SUMMARY_KIND_BYTES;
         if (is_whole) {
-            row[i].i64 = value->is_present ? (int64_t)value->count : NTK_ABSENT_I64;
+            row[i].i64 = value->is_present ? ntk_rows_i64(value->count) : NTK_ABSENT_I64;
         } else if (value->kind == NTK_SUMMARY_KIND_TEXT) {
             row[i].text = NULL;
         } else {

@@ -27,7 +27,7 @@ static int64_t wait_ns(const struct ntk_trace *trace, uint16_t cycles)
 
 static int64_t traffic(const struct ntk_slot_fact *fact, uint64_t bytes)
 {
-    return fact->has_bytes && bytes ? (int64_t)bytes : NTK_ABSENT_I64;
+    return fact->has_bytes && bytes ? ntk_rows_i64(bytes) : NTK_ABSENT_I64;
 }
 
 static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact *fact,
@@ -46,7 +46,7 @@ static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact 
         row->type = !has_type ? NULL : fact->is_transpose ? "TRANSPOSE" : "REGULAR";
     }
     row->tensor_type = is_tensor_operation && is_compiled ? row->type : NULL;
-    row->flops = fact->has_flops ? (int64_t)fact->flops : NTK_ABSENT_I64;
+    row->flops = fact->has_flops ? ntk_rows_i64(fact->flops) : NTK_ABSENT_I64;
     row->elements = fact->has_flops ? row->flops / FLOPS_PER_ELEMENT : NTK_ABSENT_I64;
     row->transpose_flops = fact->is_transpose ? row->flops : NTK_ABSENT_I64;
     row->transpose_elements = fact->is_transpose ? row->elements : NTK_ABSENT_I64;
@@ -199,8 +199,8 @@ int ntk_rows_layers(const struct ntk_export *export, ntk_row_put *put, void *ctx
             .duration_ns = ntk_rows_ns(duration_ps),
             .hfu = utilization(export->trace, layer, layer->flops),
             .mfu = utilization(export->trace, layer, layer->flops - layer->transpose_flops),
-            .flops = layer->has_flops ? (int64_t)layer->flops : NTK_ABSENT_I64,
-            .useful_flops = layer->has_flops ? (int64_t)(layer->flops - layer->transpose_flops)
+            .flops = layer->has_flops ? ntk_rows_i64(layer->flops) : NTK_ABSENT_I64,
+            .useful_flops = layer->has_flops ? ntk_rows_i64(layer->flops - layer->transpose_flops)
                                              : NTK_ABSENT_I64,
         };
         ntk_buf_reset(&name);

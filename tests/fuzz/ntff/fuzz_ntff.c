@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_ntff - any bytes as a capture: opened, paired, summarised, analysed, printed. Lists are sorted, and are the same
+ * fuzz_ntff - any bytes as a capture: opened, paired, summarised, analysed, printed, written out. Lists are sorted, and are the same
  * when they do not fit in memory.
  */
 #include <stddef.h>
@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "profiler/output/analyses.h"
+#include "profiler/output/export_to.h"
 #include "profiler/output/output.h"
 #include "profiler/output/output_records.h"
+#include "profiler/output/tables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -95,6 +97,39 @@ static void analyse(const struct ntk_trace *trace)
     ntk_analyses_destroy(analyses);
 }
 
+/* What a table says that every row has, every row has. */
+static int check_row(void *ctx, const void *row)
+{
+    const struct ntk_table *table = ctx;
+
+    for (size_t i = 0; i < table->column_count; i++) {
+        union ntk_cell cell;
+        require(ntk_cell_get(&table->columns[i], row, &cell) ||
+                table->columns[i].presence != NTK_COLUMN_ALWAYS);
+    }
+    return 0;
+}
+
+static void write_out(const struct ntk_trace *trace)
+{
+    static const char *const formats[] = { "json", "perfetto", "chrome" };
+    struct ntk_export *export = NULL;
+    struct ntk_err err = { 0 };
+    size_t count;
+    const struct ntk_table *tables = ntk_tables_schema(&count);
+
+    if (ntk_export_create(trace, "fuzz", "fuzz.ntff", &export) < 0) {
+        return;
+    }
+    for (size_t t = 0; t < count; t++) {
+        (void)tables[t].rows(export, check_row, (void *)(uintptr_t)&tables[t]);
+    }
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        require(ntk_export_format_find(formats[f])->write(export, "/dev/null", &err) == 0);
+    }
+    ntk_export_destroy(export);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ntk_ntff *ntff = NULL;
@@ -127,6 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         compare_bounded(ntff, trace);
         print_records(trace);
         analyse(trace);
+        write_out(trace);
         ntk_trace_destroy(trace);
     }
     ntk_buf_fini(&text);
