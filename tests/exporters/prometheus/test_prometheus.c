@@ -276,6 +276,29 @@ static void labels_of_the_instance_come_late_and_stay(void **state)
          "\"subnet-1\",ultraserver_id=\"u-1\"} 12");
 }
 
+/* Method: an agent that was there before the software machine, which the first application makes. */
+static void series_before_the_machine_end_when_it_comes(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    (void)state;
+    snapshot->hardware.instance_type = "";
+    snapshot->hardware.device_count = 0;
+    snapshot->runtime_count = 0;
+    update(snapshot);
+    char *text = encode(false);
+    assert_line(text,
+                "system_vcpu_count{availability_zone=\"\",instance_id=\"\",instance_name=\"\","
+                "instance_type=\"\",region=\"\",subnet_id=\"\"} 12");
+    free(text);
+    update(sample(1));
+    text = encode(false);
+    assert_no(text, "instance_type=\"\"");
+    assert_line(text, "system_vcpu_count{availability_zone=\"\"," I_HEAD
+                      "region=\"\",subnet_id=\"\"} 12");
+    free(text);
+}
+
 static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
 {
     struct ntk_snapshot *gone = sample(1);
@@ -617,6 +640,7 @@ int main(void)
         CASE(counters_add_up_over_snapshots),
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
         CASE(labels_of_the_instance_come_late_and_stay),
+        CASE(series_before_the_machine_end_when_it_comes),
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
         CASE(runtimes_of_one_tag_share_its_series),
         CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),
