@@ -406,7 +406,12 @@ struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *c
 void ntk_snapshot_watched_outcome(const struct ntk_runtime_sample *runtime,
                                   struct ntk_count out_outcome[NTK_OUTCOME_COUNT])
 {
+    const uint64_t *period_ns = runtime->group_period_ns;
+
     memcpy(out_outcome, runtime->outcome, sizeof runtime->outcome);
+    if (period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] != period_ns[NTK_RUNTIME_GROUP_CORES]) {
+        return;
+    }
     for (size_t i = 0; i < runtime->core_count; i++) {
         const struct ntk_core_sample *part = runtime->cores[i].unwatched;
         for (size_t k = 0; part && k < NTK_OUTCOME_COUNT; k++) {

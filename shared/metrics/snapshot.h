@@ -487,7 +487,8 @@ bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_
 /* A core without what nobody watched in the counts of its period: what rates and shares are made of. Its
  * histograms stay. */
 struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *core);
-/* The outcomes of a runtime without what nobody watched on its cores. */
+/* The outcomes of a runtime without what nobody watched on its cores; as they are when the cores tell of
+ * another period. */
 void ntk_snapshot_watched_outcome(const struct ntk_runtime_sample *runtime,
                                   struct ntk_count out_outcome[NTK_OUTCOME_COUNT]);
 /* As ntk_snapshot_logical_core(), of watched cores. */

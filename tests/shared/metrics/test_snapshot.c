@@ -198,10 +198,10 @@ static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state
     struct ntk_core_sample cores[3] = { { .unwatched = &first },
                                         { .unwatched = NULL },
                                         { .unwatched = &second } };
-    const struct ntk_runtime_sample runtime = { .outcome[NTK_OUTCOME_COMPLETED] = { 10, 100 },
-                                                .outcome[NTK_OUTCOME_TIMED_OUT] = { 3, 30 },
-                                                .cores = cores,
-                                                .core_count = 3 };
+    struct ntk_runtime_sample runtime = { .outcome[NTK_OUTCOME_COMPLETED] = { 10, 100 },
+                                          .outcome[NTK_OUTCOME_TIMED_OUT] = { 3, 30 },
+                                          .cores = cores,
+                                          .core_count = 3 };
     struct ntk_count watched[NTK_OUTCOME_COUNT];
 
     (void)state;
@@ -210,6 +210,9 @@ static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state
     assert_int_equal(watched[NTK_OUTCOME_COMPLETED].total, 100);
     assert_int_equal(watched[NTK_OUTCOME_TIMED_OUT].period, 0);
     assert_int_equal(watched[NTK_OUTCOME_INCORRECT_INPUT].period, 0);
+    runtime.group_period_ns[NTK_RUNTIME_GROUP_CORES] = 10000000000; /* of an older time, too */
+    ntk_snapshot_watched_outcome(&runtime, watched);
+    assert_int_equal(watched[NTK_OUTCOME_COMPLETED].period, 10);
 }
 
 static void vendor_groups_are_sums_that_lose_nothing(void **state)
