@@ -22,8 +22,6 @@ export function answer(box, tab, key, ask) {
   return null;
 }
 
-export const forget = (prefix) => [...known.keys()].filter((key) => key.startsWith(prefix)).forEach((key) => known.delete(key));
-
 // Which of several captures a tab is about.
 const chosen = { source: 0 };
 export const source = () => chosen.source;

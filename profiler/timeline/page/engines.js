@@ -23,7 +23,7 @@ function stacked(engine, total) {
   return box;
 }
 
-export function trackOf(core, engine) {
+function trackOf(core, engine) {
   const { meta } = state;
   return meta.tracks.findIndex((track) => track.kind === 'engine' && track.name.toLowerCase() === engine.toLowerCase() &&
     meta.groups[track.group].source === source() && meta.groups[track.group].name === `NeuronCore ${core}`);

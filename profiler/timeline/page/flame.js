@@ -21,7 +21,7 @@ const LEVELS = {
   layer: (row) => [...row.layer.split('/'), row.engine, row.operation],
 };
 
-export function flameOf(rows, levels) {
+function flameOf(rows, levels) {
   const cores = new Set(rows.map((row) => row.core)).size;
   const root = { name: 'all engines', sum: 0, count: 0, children: new Map() };
   for (const row of rows) {

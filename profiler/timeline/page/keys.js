@@ -13,7 +13,7 @@ const HELD = { w: [-1, 0], s: [1, 0], a: [0, -1], d: [0, 1], ArrowLeft: [0, -1],
 const centre = () => (state.pointer ? state.pointer.x : state.width / 2);
 
 // [keys, shown, what, does]; no function: it is in HELD.
-export const KEYS = [
+const KEYS = [
   [['w'], 'w', 'zoom in at the pointer'],
   [['s'], 's', 'zoom out'],
   [['a', 'ArrowLeft'], 'a, ←', 'move left'],
@@ -32,7 +32,7 @@ export const KEYS = [
   [['?'], '?', 'this help', () => help()],
 ];
 
-export function focusSelection() {
+function focusSelection() {
   if (state.range) glideTo(state.range.from, state.range.to, 0.9);
   else if (state.selected) glideTo(state.selected.start, state.selected.end, 0.4);
 }

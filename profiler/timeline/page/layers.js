@@ -16,7 +16,7 @@ let isFresh = true;
 const SUMS = ['count', 'instruction_ns', 'active_ns', 'path_ns', 'flops', 'hbm_read_bytes', 'hbm_write_bytes'];
 
 // Nodes of "a/b/c" below each other; a node has the sums of what is below it.
-export function treeOf(layers) {
+function treeOf(layers) {
   const root = { children: new Map() };
   for (const layer of layers) {
     let node = root;

@@ -104,7 +104,7 @@ function tall(t) {
   layout();
 }
 
-export const rowOfTrack = (track) => rows.list.find((row) => row.track === track);
+const rowOfTrack = (track) => rows.list.find((row) => row.track === track);
 export const rowAt = (y) => rows.list.find((row) => y >= row.y && y < row.y + row.height);
 
 // Makes a track visible: unfolds what hides it and scrolls there.

@@ -17,7 +17,7 @@ async function askValue(path, parameters) {
 }
 
 // [0, 1, 2, 5] as "0-2,5".
-export function ranges(numbers) {
+function ranges(numbers) {
   const parts = [];
   for (let i = 0; i < numbers.length; i++) {
     const first = numbers[i];

@@ -17,7 +17,7 @@ class Browser:
         # The browser reads descriptor 3 and writes 4; above these nothing of ours may be hit.
         safe = [os.dup(fd) for fd in (to_read, from_write)]
         self.process = subprocess.Popen(
-            ['sh', '-c', f'exec 3<&{safe[0]} 4>&{safe[1]}; exec "$@"', 'sh', program, '--headless', '--no-sandbox',
+            ['bash', '-c', f'exec 3<&{safe[0]} 4>&{safe[1]}; exec "$@"', 'bash', program, '--headless', '--no-sandbox',
              '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
              '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
              '--hide-scrollbars', f'--user-data-dir={folder}', '--remote-debugging-pipe', 'about:blank'],
