@@ -67,10 +67,10 @@ done
 # --watch: so many outputs, and an end by signal.
 neuron-ls --watch --delay 100ms --count 3 >watched
 [ "$(grep -c '^instance-type: ' watched)" = 3 ] || fail "--watch --count 3: $(grep -c '^instance-type: ' watched) outputs"
-neuron-ls --watch --delay 100ms >watched &
+neuron-ls --watch --delay 100ms >again &
 watcher=$!
 pids+=("$watcher")
-twice() { [ "$(grep -c '^instance-type: ' watched)" -ge 2 ] && echo yes; }
+twice() { [ "$(grep -c '^instance-type: ' again)" -ge 2 ] && echo yes; }
 wait_for twice
 kill -INT "$watcher"
 wait "$watcher" || fail "--watch ended with $?"
