@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* run - signals, waiting, and snapshots into the model. */
+#include "top/run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+
+int ntk_top_run_signals_take(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGWINCH);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0) {
+        return -1;
+    }
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* True when a signal asks us to end. */
+static bool signals_say_end(int signal_fd)
+{
+    struct signalfd_siginfo info;
+
+    while (read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo != SIGWINCH) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ntk_top_run_ask_for_events(struct ntk_top_run *run)
+{
+    if (run->model->wants_events && !run->reads_events) {
+        run->reads_events = true;
+        run->next_ns = 0; /* now */
+        if (!ntk_top_source_read_events(run->source)) {
+            ntk_str_copy(run->model->events_note, sizeof run->model->events_note,
+                         "reports carry no events: see them on the machine itself, or with --from");
+        }
+    }
+}
+
+void ntk_top_run_set_note(struct ntk_top_run *run)
+{
+    ntk_top_model_set_note(run->model, run->message[0]  ? run->message
+                                       : run->is_frozen ? "frozen"
+                                                        : ntk_top_source_note(run->source));
+}
+
+int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)
+{
+    struct ntk_snapshot *snapshot = NULL;
+    int ret = ntk_top_source_take(run->source, &snapshot, err);
+
+    /* Who is asked here and now leaves out what it may not read. */
+    run->model->is_partial = run->source->fd < 0 && ntk_top_source_note(run->source)[0];
+    if (ret > 0 && run->is_frozen) {
+        int status = ntk_top_model_observe(run->model, snapshot, err);
+
+        ret = status < 0 ? status : 0;
+    } else if (ret > 0) {
+        int status = ntk_top_model_update(run->model, snapshot, err);
+
+        ret = status < 0 ? status : 1;
+    }
+    ntk_top_run_set_note(run);
+    return ret;
+}
+
+int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err)
+{
+    const char *note = ntk_top_source_note(run->source);
+
+    return has_frame || run->source->fd < 0 || !note[0]
+               ? 0
+               : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s", note);
+}
+
+int ntk_top_run_wait_until(const struct ntk_top_run *run, uint64_t until_ns, int key_fd,
+                           bool *out_key)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    struct timespec timeout = { (time_t)(left_ns / NTK_NS_PER_SECOND),
+                                (long)(left_ns % NTK_NS_PER_SECOND) };
+    struct pollfd fds[] = { { run->signal_fd, POLLIN, 0 },
+                            { key_fd, POLLIN, 0 },
+                            { run->source->fd, POLLIN, 0 } };
+
+    *out_key = false;
+    if (ppoll(fds, 3, run->source->fd >= 0 ? NULL : &timeout, NULL) < 0) {
+        return errno == EINTR;
+    }
+    if ((fds[0].revents && signals_say_end(run->signal_fd)) ||
+        (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))) {
+        return 0;
+    }
+    *out_key = fds[1].revents != 0;
+    return 1;
+}

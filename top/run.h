@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run - one run of neuron-top: what its loops share. run_screen.c draws for a person, run_batch.c prints for others.
+ *
+ * Owner:   main.c, which fills it and frees what hangs on it. Threads: one.
+ */
+#ifndef NTK_TOP_RUN_H
+#define NTK_TOP_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "top/model.h"
+#include "top/screen.h"
+#include "top/settings.h"
+#include "top/source.h"
+
+struct ntk_top_run {
+    struct ntk_top_source *source;
+    struct ntk_top_model *model;
+    struct ntk_screen *screen;
+    int signal_fd;
+    uint64_t next_ns; /* when the source is asked again */
+    uint64_t delay_ns;
+    struct ntk_top_settings settings;
+    char message[NTK_ERR_TEXT_BYTES]; /* of this program, until a key is typed */
+    bool reads_events;
+
+    /* of the screen */
+    int key_fd;              /* the terminal, when stdin is something else */
+    bool is_stdin_taken;     /* it is */
+    bool is_frozen;          /* what comes is not shown */
+    bool no_mouse;           /* whatever the settings say */
+    bool ascii;              /* the same */
+    unsigned int generation; /* of the settings that are in force */
+
+    /* of --batch */
+    uint64_t count;  /* samples, 0: until stopped */
+    bool json;       /* instead of frames as text */
+    const char *csv; /* a table, instead of them; NULL: no */
+};
+
+/* Blocks the signals that end or resize us, so that they arrive between two frames; a descriptor for them, or -1. */
+int ntk_top_run_signals_take(void);
+/* Events cost more than counters: they are read from when somebody wants to see them. */
+void ntk_top_run_ask_for_events(struct ntk_top_run *run);
+/* The most urgent line below the title. */
+void ntk_top_run_set_note(struct ntk_top_run *run);
+/* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
+int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
+/* Before the first frame there is nothing to show but what is wrong: then a sentence and -EIO, else 0. */
+int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err);
+/* Waits until `until_ns`, a key or a signal. 1 to go on, 0 to end. */
+int ntk_top_run_wait_until(const struct ntk_top_run *run, uint64_t until_ns, int key_fd,
+                           bool *out_key);
+
+/* Prints samples until their number is reached, the source ends, nobody reads, or a signal. 0 or negative. */
+int ntk_top_run_batch(struct ntk_top_run *run, struct ntk_err *err);
+/* Draws for the person at the terminal until they leave. 0 or negative. */
+int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err);
+/* The memory tree as the settings want it at the start. */
+void ntk_top_run_set_tree(struct ntk_top_run *run);
+/* Keeps what was changed on the page of settings; what goes wrong is the message. */
+void ntk_top_run_save_settings(struct ntk_top_run *run);
+
+#endif
