@@ -48,8 +48,10 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
 
 int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err)
 {
-    *out_kinds = strcmp(value, "all") == 0 ? NTK_STORE_EVENTS_ALL : 0;
-    while (*value && *out_kinds != NTK_STORE_EVENTS_ALL) {
+    bool is_all = strcmp(value, "all") == 0;
+
+    *out_kinds = is_all ? NTK_STORE_EVENTS_ALL : 0;
+    while (*value && !is_all) {
         size_t length = strcspn(value, ",");
         int kind = 0;
         while (kind < NTK_STORE_EVENT_COUNT &&
