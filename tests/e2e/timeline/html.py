@@ -4,7 +4,9 @@ ADDRESS is the page of the same capture as a server gives it: both must answer t
 """
 import json
 import os
+import re
 import sys
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -59,6 +61,16 @@ class Page:
         folder = os.environ.get('NTK_SCREENSHOTS')
         if folder:
             self.browser.screenshot(os.path.join(folder, f'html-{name}.png'), whole=False)
+
+
+def check_functions(page, address):
+    """The file answers whatever the page may ask a server."""
+    with urllib.request.urlopen(f'{address}source.js', timeout=60) as answer:
+        text = answer.read().decode()
+    asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
+    ours = set(page.browser.evaluate("(async () => Object.keys((await import('page/source.js')).server))()"))
+    other = {'compare', 'host'}  # of two captures, of a folder: a file shows one capture
+    assert asked and asked - other == ours, f'the server has {asked - other - ours}, the file {ours - asked}'
 
 
 def check_answers(page, address):
@@ -122,6 +134,7 @@ def main():
         labels = browser.evaluate("[...document.querySelectorAll('#labels .track .name')].map((e) => e.textContent)")
         for name in ('Tensor', 'Scalar', 'Vector', 'GpSimd', 'Sync', 'DMA throughput'):
             assert name in labels, f'no row {name}: {labels}'
+        check_functions(page, address)
         check_answers(page, address)
         check_hands(page)
         page.picture('search')
