@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "top/model_errors.h"
 #include "top/model_graphs.h"
 #include "top/model_tree.h"
 
@@ -50,6 +51,7 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
     }
     ntk_top_event_log_fini(&model->events);
     ntk_top_model_graphs_fini(&model->graphs);
+    ntk_top_model_errors_fini(&model->errors);
     ntk_vec_fini(&model->tabs);
     ntk_vec_fini(&model->nodes);
     ntk_vec_fini(&model->items);

@@ -91,6 +91,13 @@ struct ntk_top_graphs {
     size_t page;  /* lines shown, set by the view */
 };
 
+/* What model_errors.h remembers. */
+struct ntk_top_errors {
+    struct ntk_map counters;
+    uint64_t first_ns; /* since when it looks */
+    uint64_t last_ns;  /* the last snapshot */
+};
+
 #define NTK_TOP_DEPTH_MAX 4 /* device, core, model, group */
 
 enum ntk_top_node_kind {
@@ -164,6 +171,7 @@ struct ntk_top_model {
     struct ntk_top_event_log events;
     bool hbm_by_core; /* rows are cores, else devices */
     struct ntk_top_graphs graphs;
+    struct ntk_top_errors errors;
     struct ntk_top_bytes hbm_peak[NTK_SNAPSHOT_DEVICES_MAX]; /* the most each device held so far */
     struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the views that are lists; that of the
                                                         open one is as new as the snapshot */

@@ -214,6 +214,17 @@ static void fill_events(const struct scene *scene, struct ntk_snapshot *snapshot
     }
 }
 
+/* Two devices of an old driver that does not count what was corrected; one that has trouble. */
+static void fill_ecc(const struct scene *scene, struct ntk_device_sample *device)
+{
+    device->has |= NTK_DEVICE_HAS_ECC;
+    device->ecc_has = device->index < 2 ? 1u << NTK_ECC_MEM_UNCORRECTED : (1u << NTK_ECC_COUNT) - 1;
+    if (device->index == 3) {
+        device->ecc[NTK_ECC_MEM_CORRECTED] = (struct ntk_count){ scene->ecc, 17 + scene->ecc };
+        device->ecc[NTK_ECC_MEM_REPAIRABLE] = (struct ntk_count){ 0, 1 };
+    }
+}
+
 static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapshot)
 {
     const struct ntk_machine *machine = ntk_machine_find(scene->instance_type);
@@ -228,6 +239,7 @@ static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapsho
         devices[d].index = d;
         devices[d].has = NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED;
         devices[d].stack_count = machine->stack_count;
+        fill_ecc(scene, &devices[d]);
         for (uint32_t s = 0; s < machine->stack_count; s++) {
             devices[d].stack_capacity_bytes[s] = machine->stack_bytes;
             devices[d].stack_used_bytes[s] = (d + 1) * 700 * MIB + scene->phase * MIB;

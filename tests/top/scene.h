@@ -34,6 +34,7 @@ struct scene {
     const char *model_name;            /* "mlp.neff" when NULL */
     bool events;                       /* one of each kind, of the first runtime */
     uint32_t lost;                     /* records overwritten before they were read */
+    uint32_t ecc;                      /* bits corrected in the period */
     uint64_t realtime_ns;
     uint64_t
         unwatched; /* executions, time-outs and operations of each first core before anyone looked */

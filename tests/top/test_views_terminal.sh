@@ -19,6 +19,8 @@ key p
 sees "processes" '7287 bob '
 key l
 sees "events" '10 events'
+key w
+sees "errors" '^7287  *timed out executions  *1 '
 key g
 sees "graphs" '^>Busy 37.0%'
 key z
@@ -51,7 +53,9 @@ sees "a search that goes on by a page" '^ND9 NC1'
 key Escape c Down Space Escape
 sees "another column hidden" 'BUSY▼  *ACT  *POOL'
 ! line 3 | greps ' PE ' || fail "the column is still there"
-key '?' NPage NPage
+key '?'
+sees "the help" 'leave the program' # a page is as long as what was drawn
+key NPage NPage
 sees "the end of the help" 'show matching rows only'
 key Escape q
 sees "the end" 'status=0'
