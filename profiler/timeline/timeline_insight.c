@@ -107,6 +107,7 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_trace
                                              [NTK_WAIT_SET] = "set",
                                              [NTK_WAIT_CLEAR] = "clear" };
 
+    ntk_json_key_bool(json, "is_wait_known", fact->has_sync);
     ntk_json_key(json, "wait");
     if (!fact->has_sync || fact->wait == NTK_WAIT_NONE) {
         ntk_json_null(json);

@@ -23,7 +23,7 @@ function condition({ is_event: isEvent, number, relation, value }) {
   return isEvent ? `event ${number} ${relation}` : `semaphore ${number} ${relation} ${value}`;
 }
 
-function waitRows({ wait, previous }) {
+function waitRows({ wait, previous, is_wait_known: isKnown }) {
   const rows = [];
   if (wait) {
     rows.push(line('For', condition(wait)));
@@ -32,7 +32,7 @@ function waitRows({ wait, previous }) {
     if (wait.by_transfer && wait.by && wait.queue) rows.push(line('Queue', wait.queue));
     if (wait.change) rows.push(line('The change', linkTo(wait.change)));
   } else {
-    rows.push(line('For', 'no semaphore'));
+    rows.push(line('For', isKnown ? 'no semaphore' : 'not known'));
   }
   if (previous) rows.push(line('Before it', linkTo(previous)));
   return rows;

@@ -121,6 +121,7 @@ static void who_signals_is_told_whom_it_let_go(void **state)
     json_t *flows = flows_of(*state, TENSOR, 0);
 
     assert_true(json_is_null(json_object_get(flows, "wait")));
+    assert_true(json_is_true(json_object_get(flows, "is_wait_known")));
     assert_int_equal(number(flows, "release_count"), 1);
     expect_place(json_array_get(json_object_get(flows, "releases"), 0), SCALAR, 0, 210);
     json_decref(flows);
@@ -137,6 +138,36 @@ static void a_change_is_told_who_made_it_and_whom_it_let_go(void **state)
     expect_place(json_object_get(flows, "by"), TENSOR, 0, 0);
     expect_place(json_array_get(json_object_get(flows, "releases"), 0), SCALAR, 0, 210);
     json_decref(flows);
+}
+
+/* A program of a machine whose instructions nobody can read. */
+static void what_is_not_known_is_not_called_no_wait(void **state)
+{
+    static const uint8_t slot[NTK_NTFF_SLOT_BYTES] = { NTK_NTFF_OPCODE_MATMUL, 0x10 };
+    struct ntk_timeline *timeline = NULL;
+    struct ntk_analyses *analyses = NULL;
+    struct ntk_buf out = { 0 };
+    struct hand_trace h;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "inf1.xlarge", 1000);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, slot), 100,
+                   300);
+    hand_trace_end(&h);
+    struct ntk_timeline_source source = { .trace = &h.trace, .name = "one" };
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
+                            &timeline, NULL),
+        0);
+    assert_int_equal(ntk_analyses_create(&h.trace, &analyses), 0);
+    assert_int_equal(ntk_timeline_put_flows(timeline, analyses, 0, 0, &out, NULL), 0);
+    json_t *flows = json_of(&out);
+    assert_true(json_is_false(json_object_get(flows, "is_wait_known")));
+    assert_true(json_is_null(json_object_get(flows, "wait")));
+    json_decref(flows);
+    ntk_analyses_destroy(analyses);
+    ntk_timeline_destroy(timeline);
+    hand_trace_fini(&h);
 }
 
 static void a_slice_that_is_none_is_refused(void **state)
@@ -206,6 +237,7 @@ int main(void)
         cmocka_unit_test(who_waits_is_told_for_what_and_for_whom),
         cmocka_unit_test(who_signals_is_told_whom_it_let_go),
         cmocka_unit_test(a_change_is_told_who_made_it_and_whom_it_let_go),
+        cmocka_unit_test(what_is_not_known_is_not_called_no_wait),
         cmocka_unit_test(a_slice_that_is_none_is_refused),
         cmocka_unit_test(the_path_is_cut_to_the_window),
         cmocka_unit_test(the_flame_is_cut_to_the_range),
