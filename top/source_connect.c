@@ -16,7 +16,8 @@
 #include "top/source.h"
 
 #define URL_BYTES 2048
-#define STREAM_PATH "/api/v1/stream"
+/* Whole reports, whatever bound the agent has for lines. */
+#define STREAM_PATH "/api/v1/live"
 #define RETRY_NS (1 * NTK_NS_PER_SECOND)
 
 struct connect_source {

@@ -31,6 +31,15 @@ wait_for is_up
 port=$(port_of agent.log)
 neuron-top --connect "http://127.0.0.1:$port" --once | greps faraway || fail "--connect shows nothing"
 neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | greps faraway || fail "a whole URL shows nothing"
+# Whole reports, also where lines for programs are cut.
+neuron-monitor --period 200ms --quiet --verbose 1 --max-line 1 --http 127.0.0.1:0 2>cut.log &
+cut=$!
+pids+=("$cut")
+has_port() { [ -n "$(port_of cut.log)" ] && echo yes; }
+wait_for has_port
+COLUMNS=250 neuron-top --connect "http://127.0.0.1:$(port_of cut.log)" --once --view processes | greps 'faraway .* neuron-bench' ||
+    fail "what does not fit into a line is not shown"
+kill "$cut" && wait "$cut" || true
 code=0
 neuron-top --connect "http://127.0.0.1:$port/nothing" --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && grep -q 'status 404' err || fail "a wrong path: code $code: $(cat err)"
@@ -49,7 +58,7 @@ wait_for shows faraway
 tmx send-keys -t top f
 wait_for shows 'Total: .*TF'
 kill "$agent" && wait "$agent" || true
-wait_for shows "http://127.0.0.1:$port/api/v1/stream"
+wait_for shows "http://127.0.0.1:$port/api/v1/live"
 neuron-monitor --period 200ms --quiet --http "127.0.0.1:$port" &
 pids+=($!)
 is_back() { [ "$(shows "http://127.0.0.1:$port")" = yes ] || echo yes; }
