@@ -479,7 +479,8 @@ static int put_rate(void *ctx, const struct ntk_dma_rate_point *point)
 {
     struct core_writer *c = ctx;
 
-    return put_number(c->w, c->rate, ntk_rows_ns(point->time_ps), point->bytes_per_second);
+    /* With the 24 bits of the tables. */
+    return put_number(c->w, c->rate, ntk_rows_ns(point->time_ps), (float)point->bytes_per_second);
 }
 
 static int put_semaphores(struct core_writer *c)

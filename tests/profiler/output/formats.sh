@@ -138,3 +138,12 @@ for theirs in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.full.json}; do
     neuron-profile view -s "$stem.ntff" -n "$stem.neff" --output-format json --output-file ours.json
     python3 "$here/vendor_json.py" ours.json "$theirs" >&2 || fail "$(basename "$stem") differs"
 done
+for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do
+    rm -rf theirs.*
+    for format in sqlite csv parquet perfetto chrome; do
+        neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format $format --output-file theirs.$format
+    done
+    python3 "$here/tables_agree.py" theirs.sqlite theirs.csv theirs.parquet >&2 || fail "tables of $(basename "$capture")"
+    proto --decode <theirs.perfetto >trace.txt
+    python3 "$here/trace_rows.py" trace.txt theirs.chrome theirs.sqlite || fail "traces of $(basename "$capture")"
+done

@@ -7,6 +7,7 @@ import collections
 import json
 import re
 import sqlite3
+import struct
 import sys
 
 
@@ -86,9 +87,10 @@ def tables(path):
 
 
 def same(what, ours, wanted):
-    # Rates: the tables have 24 bits, Chrome's text their shortest form, Perfetto 53 bits.
-    ours = [[(*r[:-1], float(f"{r[-1]:.6g}")) for r in rows] for rows in ours]
-    wanted = [[(*r[:-1], float(f"{r[-1]:.6g}")) for r in rows] for rows in wanted]
+    # Rates have 24 bits: Chrome's text is the shortest that reads back to them.
+    bits = lambda value: struct.pack("<f", value)
+    ours = [[(*r[:-1], bits(r[-1])) for r in rows] for rows in ours]
+    wanted = [[(*r[:-1], bits(r[-1])) for r in rows] for rows in wanted]
     for kind, a, b in zip(("spans", "counters"), ours, wanted):
         left = collections.Counter(a)
         left.subtract(collections.Counter(b))
