@@ -344,6 +344,15 @@ static const struct ntk_screen_ops curses_ops = {
     curses_begin, curses_put, curses_end, curses_key_take, curses_set_look, curses_destroy
 };
 
+/* A terminal on which nothing can be put anywhere ("dumb") would get one long line. */
+static bool can_move(void)
+{
+    static char address[] = "cup";
+    const char *text = tigetstr(address);
+
+    return text != NULL && text != (const char *)-1;
+}
+
 int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
                              struct ntk_screen **out_screen, struct ntk_err *err)
 {
@@ -360,6 +369,11 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     screen->terminal = screen->keys && screen->out && screen->terminal_fd >= 0
                            ? newterm(NULL, screen->out, screen->keys)
                            : NULL;
+    if (screen->terminal && !can_move()) {
+        endwin();
+        delscreen(screen->terminal);
+        screen->terminal = NULL;
+    }
     if (!screen->terminal) {
         const char *name = getenv("TERM");
 

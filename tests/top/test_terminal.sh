@@ -172,6 +172,10 @@ start small 80 24 TERM=no-such-terminal
 sees "an unknown terminal" 'terminal type "no-such-terminal"'
 sees "its status" 'status=1'
 
+start small 80 24 TERM=dumb
+sees "a terminal that cannot" 'terminal type "dumb" is not known or cannot do it'
+sees "its status" 'status=1'
+
 # nothing is sent while nothing changes
 start small 80 24
 sees "a still frame" 'vCPU Utilization'
