@@ -1,26 +1,34 @@
-// Search by regular expression over the names of what slices are; hits are counted everywhere, listed in order of
-// time, and gone through with n and N.
+// Search by regular expression over the names of what slices are, of rows and of layers; slices are counted everywhere,
+// listed in order of time, and gone through with n and N.
 
 import { byId, make, setText } from './dom.js';
 import { whole } from './format.js';
+import { source } from './answers.js';
 import { goTo } from './details.js';
+import { psOf } from './engines.js';
 import { addTab, refresh, showTab, table } from './panel.js';
+import { reveal } from './rows.js';
 import { duration, exact } from './time.js';
-import { changed, on, state, tell } from './state.js';
+import { changed, glideTo, on, state, tell } from './state.js';
 
 const WAIT_MS = 150;
 const SHOWN = 300;
 let timer = 0;
 let asked = 0;
+let others = null; // rows and layers that were found
 
-// The numbers of the whats that match.
-export function matches(text) {
-  const pattern = new RegExp(text, 'i');
-  return state.meta.whats.map((what, w) => w).filter((w) => pattern.test(state.meta.whats[w].name));
+// The numbers of those whose name matches.
+const matching = (pattern, named) => named.map((one, i) => i).filter((i) => pattern.test(named[i].name));
+
+// Only where the NEFF names some.
+async function layersOf(pattern) {
+  const top = state.meta.sources.length ? await state.source.analysis(source(), 'top').catch(() => null) : null;
+  return (top?.layers ?? []).filter(({ name }) => pattern.test(name));
 }
 
 function clear(message) {
   state.hits = null;
+  others = null;
   byId('search').setAttribute('aria-invalid', String(Boolean(message)));
   setText(byId('found'), message ?? '');
   refresh('search');
@@ -35,30 +43,43 @@ export async function run(text, isQuiet) {
     clear();
     return;
   }
-  let whats;
+  let pattern;
   try {
-    whats = matches(text);
-  } catch (error) {
+    pattern = new RegExp(text, 'i');
+  } catch {
     clear('no regular expression');
     return;
   }
-  if (!whats.length) {
-    clear('no hit');
-    return;
-  }
+  const whats = matching(pattern, state.meta.whats);
+  const tracks = matching(pattern, state.meta.tracks);
   try {
-    const answer = await state.source.hits(whats, 0, false);
+    const answer = whats.length ? await state.source.hits(whats, 0, false) : null;
     if (mine !== asked) return;
-    state.hits = { ...answer, whats, wanted: new Set(whats), text };
+    state.hits = answer && { ...answer, whats, wanted: new Set(whats), text };
+    others = { tracks, layers: [] };
+    const isShown = answer || tracks.length;
+    if (isShown) show(isQuiet);
+    const layers = await layersOf(pattern); // of a long capture they take their time
+    if (mine !== asked) return;
+    others.layers = layers;
+    if (isShown || layers.length) show(isShown || isQuiet);
+    else clear('no hit');
   } catch (error) {
     tell('error', error);
-    return;
   }
+}
+
+function show(isQuiet) {
   byId('search').setAttribute('aria-invalid', 'false');
-  setText(byId('found'), `${whole(state.hits.total)} ${state.hits.total === 1 ? 'hit' : 'hits'}`);
+  setText(byId('found'), foundText());
   if (isQuiet) refresh('search');
   else showTab('search');
   changed();
+}
+
+function foundText() {
+  const parts = [[state.hits?.total, 'hit'], [others.tracks.length, 'row'], [others.layers.length, 'layer']];
+  return parts.filter(([number]) => number).map(([number, name]) => `${whole(number)} ${name}${number === 1 ? '' : 's'}`).join(', ');
 }
 
 // The hit after, or before, what is selected.
@@ -78,10 +99,18 @@ async function step(by) {
   else setText(byId('said'), 'no more hits');
 }
 
+function renderOthers(box) {
+  const link = (text, onclick) => make('button', { type: 'button', class: 'as-link', onclick }, text);
+  const group = (title, links) => links.length && box.append(make('p', {}, make('span', { class: 'soft' }, `${title}: `), ...links.flatMap((one, i) => (i ? [', ', one] : [one]))));
+  group('Rows', others.tracks.slice(0, SHOWN).map((t) => link(`${state.meta.tracks[t].name} (${state.meta.groups[state.meta.tracks[t].group].name})`, () => reveal(t))));
+  group('Layers', others.layers.slice(0, SHOWN).map((layer) => link(layer.name, () => glideTo(psOf(layer.start_ns), psOf(layer.end_ns), 0.8))));
+}
+
 function render(box) {
   const { hits } = state;
+  if (others) renderOthers(box);
   if (!hits) {
-    box.append(make('p', { class: 'soft' }, 'Search for operations with a regular expression, such as matmul|reduce.'));
+    if (!others) box.append(make('p', { class: 'soft' }, 'Search for operations with a regular expression, such as matmul|reduce.'));
     return;
   }
   const shown = hits.hits.slice(0, SHOWN);
@@ -110,5 +139,5 @@ export function start() {
     }
   });
   on('hit', step);
-  on('escape', () => { if (state.hits) run('', true); });
+  on('escape', () => { if (byId('search').value) run('', true); });
 }
