@@ -488,11 +488,6 @@ static const struct {
     [TABLE_models] = { "models", walk_models },
 };
 
-const char *ntk_top_samples_table_name(size_t table)
-{
-    return table < TABLE_COUNT ? tables[table].name : NULL;
-}
-
 int ntk_top_samples_table_find(const char *name)
 {
     for (int i = 0; i < TABLE_COUNT; i++) {

@@ -15,9 +15,7 @@
 #include "shared/base/buf.h"
 #include "top/model.h"
 
-/* The word for a table of --csv ("machine" ... "models"), NULL beyond the last. */
-const char *ntk_top_samples_table_name(size_t table);
-/* The table of that name, "" for the first one; -1 when there is none. */
+/* The table of that name ("machine" ... "models"), "" for the first one; -1 when there is none. */
 int ntk_top_samples_table_find(const char *name);
 /* One object in one line. */
 void ntk_top_samples_json(const struct ntk_top_model *model, struct ntk_buf *out);

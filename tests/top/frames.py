@@ -229,7 +229,7 @@ class Program:
 
     def frame(self, act, changes=True):
         """What one act makes the program send: one frame in one write, or nothing."""
-        before, text, self.sent = self.writes(), self.terminal.text(), 0
+        before, self.sent = self.writes(), 0
         self.terminal.begin_frame()
         act()
         if changes:
