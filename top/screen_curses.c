@@ -71,8 +71,8 @@ static const struct {
 
 /* From cold to hot where there are 256 colours; without red beside green for the scheme of contrasts. */
 static const short heat_of_256[2][NTK_STYLE_HEAT_LEVELS] = {
-    { 24, 30, 35, 106, 178, 172, 166, 160 },
-    { 25, 31, 37, 72, 107, 143, 185, 226 },
+    { 31, 37, 35, 106, 178, 208, 202, 196 },
+    { 32, 38, 37, 72, 107, 143, 185, 226 },
 };
 
 /* What other schemes have instead. */

@@ -331,7 +331,7 @@ static void draw_grid(struct ntk_top_model *model, struct ntk_screen *screen,
     max = scale_of(quantity, highest(values, grid->count * values_count));
     ntk_screen_fill(screen, area->row, area->column, area->columns, NTK_STYLE_HEADING, ' ');
     ntk_screen_format(screen, area->row, area->column, area->columns, NTK_STYLE_HEADING,
-                      " %s of each core%s, the last %s, 0 to %s", texts[quantity].name,
+                      " %s of each core%s, the last %s (z/Z), 0 to %s", texts[quantity].name,
                       cell_columns < LONG_LABEL_COLUMNS ? " (device.core)" : "",
                       ntk_top_format_delay(span, ntk_top_model_graphs_span_ns(model)),
                       format_value(top, quantity, (struct ntk_top_number){ max, true }));

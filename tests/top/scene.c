@@ -225,6 +225,30 @@ static void fill_ecc(const struct scene *scene, struct ntk_device_sample *device
     }
 }
 
+/* A torus of sixteen, else a chain; power where the index is even. */
+static void fill_links(const struct scene *scene, struct ntk_device_sample *device)
+{
+    uint32_t d = device->index;
+    uint8_t *next = device->neighbours;
+
+    device->has |= NTK_DEVICE_HAS_NEIGHBOURS | (d % 2 == 0 ? NTK_DEVICE_HAS_POWER : 0);
+    device->power_average = d % 2 == 0 ? 0.05 * (d + 1) : 0;
+    if (scene->device_count == 16) {
+        *next++ = (uint8_t)((d + 12) % 16);
+        *next++ = (uint8_t)((d + 4) % 16);
+        *next++ = (uint8_t)(d / 4 * 4 + (d + 3) % 4);
+        *next++ = (uint8_t)(d / 4 * 4 + (d + 1) % 4);
+    } else {
+        if (d > 0) {
+            *next++ = (uint8_t)(d - 1);
+        }
+        if (d + 1 < scene->device_count) {
+            *next++ = (uint8_t)(d + 1);
+        }
+    }
+    device->neighbour_count = (uint32_t)(next - device->neighbours);
+}
+
 static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapshot)
 {
     const struct ntk_machine *machine = ntk_machine_find(scene->instance_type);
@@ -240,6 +264,7 @@ static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapsho
         devices[d].has = NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED;
         devices[d].stack_count = machine->stack_count;
         fill_ecc(scene, &devices[d]);
+        fill_links(scene, &devices[d]);
         for (uint32_t s = 0; s < machine->stack_count; s++) {
             devices[d].stack_capacity_bytes[s] = machine->stack_bytes;
             devices[d].stack_used_bytes[s] = (d + 1) * 700 * MIB + scene->phase * MIB;

@@ -14,6 +14,7 @@
 
 #include "tests/top/scene.h"
 #include "top/model_hbm.h"
+#include "top/model_topology.h"
 #include "top/model_errors.h"
 #include "top/model_graphs.h"
 #include "top/model_processes.h"
@@ -293,6 +294,37 @@ static void the_log_is_bounded_and_not_stopped_by_freezing(void **state)
     golden(model, 100, 10, "bounded");
     free(before);
     free(after);
+    ntk_top_model_destroy(model);
+}
+
+static void the_map_shows_what_is_told_of_each_device(void **state)
+{
+    struct scene chain = scene_trn1;
+    struct scene no_memory = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_TOPOLOGY);
+
+    (void)state;
+    press(model, 'v');
+    golden(model, 80, 24, "hbm");
+    press(model, 'v');
+    golden(model, 80, 24, "power"); /* of every second device */
+    press(model, 'V');
+    press(model, 'V');
+    assert_int_equal(model->heat, NTK_TOP_HEAT_BUSY);
+    ntk_top_model_destroy(model);
+    chain.instance_type = "inf2.24xlarge";
+    chain.device_count = 6;
+    model = open_view(&chain, NTK_TOP_VIEW_TOPOLOGY);
+    assert_int_equal(ntk_top_model_topology_shape(model), NTK_TOPOLOGY_CHAIN);
+    golden(model, 80, 24, "chain");
+    golden(model, 40, 12, "chain"); /* turned round at the edge */
+    ntk_top_model_destroy(model);
+    no_memory.no_memory = true; /* no device sample at all: no links are known */
+    model = open_view(&no_memory, NTK_TOP_VIEW_TOPOLOGY);
+    assert_int_equal(ntk_top_model_topology_shape(model), NTK_TOPOLOGY_OTHER);
+    assert_true(ntk_top_model_topology_heat(model, NTK_TOP_HEAT_BUSY, 0).present);
+    assert_false(ntk_top_model_topology_heat(model, NTK_TOP_HEAT_HBM, 0).present);
+    assert_false(ntk_top_model_topology_heat(model, NTK_TOP_HEAT_POWER, 0).present);
     ntk_top_model_destroy(model);
 }
 
@@ -755,6 +787,7 @@ int main(void)
         cmocka_unit_test(wide_characters_keep_the_columns),
         cmocka_unit_test(the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back),
         cmocka_unit_test(the_log_is_bounded_and_not_stopped_by_freezing),
+        cmocka_unit_test(the_map_shows_what_is_told_of_each_device),
         cmocka_unit_test(errors_stand_out_while_they_are_new_and_are_remembered),
         cmocka_unit_test(remembered_errors_are_bounded),
         cmocka_unit_test(graphs_show_the_last_minutes),

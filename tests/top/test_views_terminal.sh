@@ -24,14 +24,18 @@ sees "errors" '^7287  *timed out executions  *1 '
 key g
 sees "graphs" '^>Busy 37.0%'
 key z
-sees "a shorter time" 'the last 1m,'
+sees "a shorter time" 'the last 1m (z/Z),'
 key v
 sees "another quantity" '^ HBM used of each core'
+key t
+sees "the map" '─ ND1  *77.2% ─'
+key v
+sees "how full devices are" '^ HBM used of each device, a torus'
 key Tab
 sees "the view behind the last" 'vCPU Utilization'
 key BTab
-sees "the view before the first" 'g>Graphs<'
-key g
+sees "the view before the first" 't>Topology<'
+key t
 sees "the key of the open view" 'vCPU Utilization'
 
 # boxes

@@ -475,13 +475,13 @@ static void a_cycle_that_is_no_known_shape_is_not_drawn(void **state)
     put_machine(f, row_of("inf1.6xlarge"));
     put_device(f, 0, "connected_devices", "0\n");
     assert_int_equal(read_again(f, false, true), 0);
-    assert_int_equal(ntk_ls_topology_find(&f->machine), NTK_LS_TOPOLOGY_OTHER);
+    assert_int_equal(ntk_ls_topology_find(&f->machine), NTK_TOPOLOGY_OTHER);
     put_device(f, 0, "connected_devices", "1, 1\n");
     assert_int_equal(read_again(f, false, true), 0);
-    assert_int_equal(ntk_ls_topology_find(&f->machine), NTK_LS_TOPOLOGY_OTHER);
+    assert_int_equal(ntk_ls_topology_find(&f->machine), NTK_TOPOLOGY_OTHER);
     put_device(f, 0, "connected_devices", "1\n");
     assert_int_equal(read_again(f, false, true), 0);
-    assert_int_equal(ntk_ls_topology_find(&f->machine), NTK_LS_TOPOLOGY_CHAIN);
+    assert_int_equal(ntk_ls_topology_find(&f->machine), NTK_TOPOLOGY_CHAIN);
 }
 
 static void missing_leaves_are_empty_cells(void **state)

@@ -177,10 +177,10 @@ static void part_of_a_machine_is_not_drawn(void **state)
 {
     struct ntk_ls_machine *machine = *state;
 
-    assert_int_equal(ntk_ls_topology_find(machine), NTK_LS_TOPOLOGY_CHAIN);
+    assert_int_equal(ntk_ls_topology_find(machine), NTK_TOPOLOGY_CHAIN);
     machine->devices[0].info.index = 7; /* of a container that sees devices 7 and 8 */
     machine->devices[1].info.index = 8;
-    assert_int_equal(ntk_ls_topology_find(machine), NTK_LS_TOPOLOGY_OTHER);
+    assert_int_equal(ntk_ls_topology_find(machine), NTK_TOPOLOGY_OTHER);
 }
 
 static void sixty_four_devices_are_four_tori(void **state)
@@ -202,13 +202,13 @@ static void sixty_four_devices_are_four_tori(void **state)
         info->neighbours[2] = (uint8_t)((i & ~3u) + (i + 1) % 4);
         info->neighbours[3] = (uint8_t)((i & ~3u) + (i + 3) % 4);
     }
-    assert_int_equal(ntk_ls_topology_find(&machine), NTK_LS_TOPOLOGY_TORUS);
+    assert_int_equal(ntk_ls_topology_find(&machine), NTK_TOPOLOGY_TORUS);
     ntk_ls_topology_write(&machine, &text);
     assert_non_null(
         strstr(ntk_buf_text_get(&text), "  *––►[60 ]◄––►[61 ]◄––►[62 ]◄––►[63 ]◄––*\n"));
     ntk_buf_fini(&text);
     machine.devices[63].info.neighbours[0] = 63;
-    assert_int_equal(ntk_ls_topology_find(&machine), NTK_LS_TOPOLOGY_OTHER);
+    assert_int_equal(ntk_ls_topology_find(&machine), NTK_TOPOLOGY_OTHER);
     free(machine.devices);
 }
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * topology - which shape the links between devices make, from their lists of neighbours. Pure. Threads: any.
+ */
+#ifndef NTK_SHARED_METRICS_TOPOLOGY_H
+#define NTK_SHARED_METRICS_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_topology {
+    NTK_TOPOLOGY_NONE, /* one device, or none */
+    NTK_TOPOLOGY_CHAIN,
+    NTK_TOPOLOGY_RING,
+    NTK_TOPOLOGY_TORUS,  /* 4 x 4, one or several */
+    NTK_TOPOLOGY_SWITCH, /* the lists are empty */
+    NTK_TOPOLOGY_OTHER,  /* unreadable lists, part of a machine, or lies */
+};
+
+#define NTK_TOPOLOGY_SIDE 4u /* of a torus */
+#define NTK_TOPOLOGY_DEVICES_MAX 64
+
+struct ntk_topology_device {
+    uint32_t index;
+    bool has_neighbours;
+    uint32_t neighbour_count;
+    const uint8_t *neighbours; /* borrowed */
+};
+
+/* Devices by index; more than NTK_TOPOLOGY_DEVICES_MAX are of no known shape. */
+enum ntk_topology ntk_topology_find(const struct ntk_topology_device *devices, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
