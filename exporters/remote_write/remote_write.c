@@ -130,11 +130,22 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     return 0;
 }
 
+/* A page being put. */
+struct page_put {
+    struct ntk_outbox *outbox;
+    struct ntk_err *err;
+    int ret; /* of the first request that the outbox refused */
+};
+
+/* What the outbox refuses it counts as lost; the rest of the page still has its chance. */
 static int emit(struct ntk_buf *request, uint64_t sample_count, void *ctx, struct ntk_err *err)
 {
-    struct remote_write *state = ctx;
+    struct page_put *page = ctx;
+    int ret = ntk_outbox_put(page->outbox, request, sample_count, page->ret < 0 ? NULL : page->err);
 
-    return ntk_outbox_put(state->outbox, request, sample_count, err);
+    (void)err;
+    page->ret = page->ret < 0 ? page->ret : ret;
+    return 0;
 }
 
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
@@ -146,10 +157,12 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     int updated = ntk_prometheus_page_update(&state->page, snapshot);
     ntk_prometheus_page_update_process(&state->page);
     ntk_prometheus_encode(&state->page, NTK_PROMETHEUS_TEXT_0_0_4, state->vendor_only, &text);
+    struct page_put page = { state->outbox, err, 0 };
     int ret = -ENOMEM;
     if (ntk_buf_ok(&text)) {
         ret = ntk_remote_write_encode(state->encoder, text.bytes, text.bytes_count,
-                                      (int64_t)(realtime_ns / NTK_NS_PER_MS), emit, state, err);
+                                      (int64_t)(realtime_ns / NTK_NS_PER_MS), emit, &page, err);
+        ret = ret < 0 ? ret : page.ret;
     }
     ntk_buf_fini(&text);
     return ret < 0       ? ret
