@@ -11,9 +11,14 @@
 #define LISTED_MAX 4096
 
 #define AT(member) .offset = offsetof(struct ntk_core_sample, member)
-static const struct report_field ext_fields[] = {
+/* Now. */
+static const struct report_field ext_state[] = {
     REPORT_ROW("utilization", REPORT_RATIO, AT(utilization)),
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
+    REPORT_END,
+};
+/* Of the period. */
+static const struct report_field ext_counts[] = {
     REPORT_ROW("busy_ns", REPORT_COUNT, AT(busy_ns), .has = NTK_CORE_HAS_BUSY),
     REPORT_ROW("engines", REPORT_COUNT, AT(engine_busy_ns), .has = NTK_CORE_HAS_ENGINES,
                .count = NTK_ENGINE_COUNT, .names = ntk_engine_labels),
@@ -34,8 +39,6 @@ static const struct report_field ext_fields[] = {
     REPORT_END,
 };
 #undef AT
-/* The rows that are counts of the period. */
-static const struct report_field *const ext_counts = &ext_fields[2];
 
 /* -- which cores -------------------------------------------------------------------------------- */
 
@@ -243,7 +246,8 @@ void report_write_ext_cores(struct report_writer *w, const struct ntk_core_sampl
     for (size_t i = 0; i < count; i++) {
         report_key_number(w, cores[i].core);
         ntk_json_object_begin(&w->json);
-        report_write_fields(w, ext_fields, &cores[i]);
+        report_write_fields(w, ext_state, &cores[i]);
+        report_write_fields(w, ext_counts, &cores[i]);
         if (cores[i].unwatched) {
             ntk_json_key_object_begin(&w->json, "unwatched");
             report_write_fields(w, ext_counts, cores[i].unwatched);
@@ -285,7 +289,8 @@ size_t report_read_ext_cores(struct ntk_snapshot *snapshot, const json_t *object
         if (count < room && json_is_object(value) &&
             report_key_index(key, REPORT_CORES_MAX, &number)) {
             cores[count].core = number;
-            report_read_fields(snapshot, value, ext_fields, &cores[count]);
+            report_read_fields(snapshot, value, ext_state, &cores[count]);
+            report_read_fields(snapshot, value, ext_counts, &cores[count]);
             read_unwatched(snapshot, report_get_object(value, "unwatched"), &cores[count++]);
         }
     }
