@@ -2,6 +2,7 @@
 /* cmd_page - view's timeline page: captures served to a browser on this machine until it is told to stop. */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +37,10 @@ static void open_browser(const char *address)
         sigprocmask(SIG_SETMASK, &none, NULL);
         if (fork() == 0) { /* nobody's child, so nobody has to wait for it */
             (void)setsid();
-            (void)freopen("/dev/null", "r", stdin);
-            (void)freopen("/dev/null", "w", stdout);
-            (void)freopen("/dev/null", "w", stderr);
+            int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+            for (int fd = STDIN_FILENO; nothing >= 0 && fd <= STDERR_FILENO; fd++) {
+                (void)dup2(nothing, fd);
+            }
             execlp("xdg-open", "xdg-open", address, (char *)NULL);
         }
         _exit(0);
