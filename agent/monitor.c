@@ -297,7 +297,7 @@ static void reload(struct ntk_monitor *monitor)
     struct ntk_err err = { 0 };
     int ret = config ? monitor->options->reload(config, &err) : ntk_err_no_memory(&err);
 
-    if (ret < 0) {
+    if (ret < 0 || !config) {
         ntk_log_warn(MODULE, "%s; the old configuration stays", err.text);
         free(config);
         return;
@@ -450,6 +450,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     }
     if (ret >= 0 && options->otlp) {
         exporter.target = options->otlp;
+        exporter.token_file = NULL; /* the other peer's */
         exporter.spool_folder = options->otlp_spool;
         ret = ntk_outputs_add(&monitor->outputs, "otlp", &exporter, NULL, err);
     }
