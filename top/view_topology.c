@@ -9,8 +9,8 @@
 #include "top/views.h"
 
 #define CELL_COLUMNS_MIN 9 /* "ND15  71%" */
-#define CELL_COLUMNS_MAX 30
-#define CELL_ROWS_MAX 5
+#define CELL_COLUMNS_MAX 44
+#define CELL_ROWS_MAX 9
 #define LINK_COLUMNS 3 /* 1 where there is little room */
 #define NATURAL_ROWS 16
 

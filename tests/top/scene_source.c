@@ -18,6 +18,8 @@
 #include "tests/top/scene.h"
 #include "top/source.h"
 
+#define SECONDS UINT64_C(1763700000) /* before the first of the moments that move */
+
 struct scene_source {
     struct ntk_top_source base;
     struct scene scene;
@@ -34,6 +36,7 @@ static int scene_take(struct ntk_top_source *base, struct ntk_snapshot **out_sna
     source->step++;
     if (source->is_moving) {
         source->scene.phase = source->step;
+        source->scene.realtime_ns = (SECONDS + source->step) * UINT64_C(1000000000);
     }
     *out_snapshot = (struct ntk_snapshot *)scene_snapshot(&source->scene);
     source->scene.events = false; /* they happened once */
