@@ -69,7 +69,7 @@ else
 fi
 
 show '$ tail -n 1 reports.jsonl'
-tail -n 2 reports.jsonl | head -n 1
+tail -n 2 reports.jsonl | sed -n 1p
 
 show "\$ curl http://127.0.0.1:$port/metrics"
 curl -fsS "http://127.0.0.1:$port/metrics" >metrics

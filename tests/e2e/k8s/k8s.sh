@@ -26,7 +26,7 @@ for core in 0 1; do
 done
 
 # In a report: who has the cores, and where each of the two runs.
-latest() { tail -n 2 reports.jsonl | head -1; }
+latest() { tail -n 2 reports.jsonl | sed -n 1p; }
 pods_in_report() {
     latest | jq -e '[.neuron_runtime_data[].report.neuron_ext | [.namespace, .pod_name, .container_name] | join("/")] | sort
         == ["ns-0/pod-0/main", "ns-1/pod-1/main"]' >/dev/null && echo yes
