@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "profiler/analysis/open_slot.h"
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_tile.h"
@@ -402,7 +403,7 @@ static int stats_add(size_t index, const struct ntk_timeline_slice *slice, void 
     (void)index;
     sum->count++;
     stats->count++;
-    sum->sum_ps += end_ps - start_ps;
+    sum->sum_ps = ntk_ps_sum(sum->sum_ps, end_ps - start_ps);
     sum->longest_ps = whole_ps > sum->longest_ps ? whole_ps : sum->longest_ps;
     if (stats->track->kind == NTK_TIMELINE_QUEUE) {
         double share = whole_ps > 0 ? (double)(end_ps - start_ps) / (double)whole_ps : 1.0;
@@ -533,12 +534,14 @@ static void count_hits(const struct ntk_timeline *timeline, const bool *is_wante
 {
     double bucket_ps =
         (double)(timeline->end_ps - timeline->begin_ps + 1) / NTK_TIMELINE_HIT_BUCKETS;
+    const size_t last = NTK_TIMELINE_HIT_BUCKETS - 1;
 
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
         for (size_t i = 0; i < track->slice_count; i++) {
             if (is_wanted[track->slices[i].what]) {
                 int64_t at_ps = track->slices[i].start_ps - timeline->begin_ps;
-                counts[(size_t)((double)at_ps / bucket_ps)]++;
+                size_t bucket = (size_t)((double)at_ps / bucket_ps);
+                counts[bucket < last ? bucket : last]++; /* beyond 2^53 ps the 1 above is lost */
             }
         }
     }

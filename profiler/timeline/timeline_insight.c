@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "profiler/output/output_cells.h"
 #include "shared/base/map.h"
 
@@ -291,7 +292,7 @@ static int flame_core(const struct ntk_analyses *analyses, const struct ntk_trac
             return -ENOMEM;
         }
         row->count++;
-        row->sum_ps += end_ps - start_ps;
+        row->sum_ps = ntk_ps_sum(row->sum_ps, end_ps - start_ps);
     }
     return 0;
 }

@@ -204,6 +204,37 @@ static void a_span_is_told_in_full(void **state)
     ntk_timeline_destroy(timeline);
 }
 
+/* Three hours of ps do not fit a double's 53 bits: the end and the moment behind it are one number there. */
+static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
+{
+    const uint64_t long_ns = UINT64_C(3) * 3600 * 1000000000;
+    struct ntk_system_span far[] = {
+        { .type = "nrt_execute", .name = "", .start_ns = ZERO_NS, .end_ns = ZERO_NS + 10 },
+        { .type = "nrt_execute",
+          .name = "",
+          .start_ns = ZERO_NS + long_ns,
+          .end_ns = ZERO_NS + long_ns,
+          .is_instant = true },
+    };
+    const bool is_wanted[] = { true };
+    struct ntk_timeline *timeline = NULL;
+    struct ntk_buf out = { 0 };
+
+    (void)state;
+    far[0].parent = far[1].parent = NO_PARENT;
+    struct ntk_system_trace trace = { .spans = far, .span_count = 2 };
+    struct ntk_timeline_host host = { .trace = &trace, .name = "Process", .zero_ns = ZERO_NS };
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .hosts = &host, .host_count = 1 },
+                            &timeline, NULL),
+        0);
+    assert_int_equal(timeline->whats.count, 1);
+    assert_int_equal(ntk_timeline_put_hits(timeline, is_wanted, 0, false, &out), 0);
+    assert_non_null(strstr(ntk_buf_text_get(&out), ",1],\"total\":2,"));
+    ntk_buf_fini(&out);
+    ntk_timeline_destroy(timeline);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +242,7 @@ int main(void)
         cmocka_unit_test(device_memory_follows_allocations),
         cmocka_unit_test(samples_hold_until_the_next_one_and_never_go_back),
         cmocka_unit_test(a_span_is_told_in_full),
+        cmocka_unit_test(what_ends_a_long_run_is_counted_in_the_last_piece),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
