@@ -32,10 +32,11 @@ static void add(struct row *row, int64_t total_ps, size_t piece_count, int64_t s
             piece_ps * (double)p > (double)start_ps ? piece_ps * (double)p : (double)start_ps;
         double to = piece_ps * (double)(p + 1) < (double)end_ps ? piece_ps * (double)(p + 1)
                                                                 : (double)end_ps;
-        if (to <= from) {
+        if (from >= (double)end_ps) {
             break;
         }
-        row->result.pieces[p] += (float)((to - from) / piece_ps);
+        /* Rounding may put a start on an edge into the piece before. */
+        row->result.pieces[p] += to > from ? (float)((to - from) / piece_ps) : 0;
     }
 }
 

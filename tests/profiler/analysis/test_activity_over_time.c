@@ -94,11 +94,36 @@ static void rows_are_by_core_and_rings_without_a_name_by_kind(void **state)
     hand_trace_fini(&h);
 }
 
+/* 177 / (236 / 40) is a little less than 30, where the thirty-first piece begins. */
+static void a_start_on_an_edge_is_not_lost_by_rounding(void **state)
+{
+    struct hand_trace h;
+    struct ntk_activity_over_time a;
+    double sum = 0;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t slot = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, slot, 0, 1);
+    hand_trace_end(&h);
+    h.trace.total_ps = 236;
+    h.trace.cores[0].instructions[0].start_ps = 177;
+    h.trace.cores[0].instructions[0].end_ps = 236;
+    assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 40, &a), 0);
+    for (int p = 0; p < 40; p++) {
+        sum += (double)a.rows[0].pieces[p];
+    }
+    assert_true(fabs(sum - 10) < 1e-4);
+    ntk_activity_over_time_fini(&a);
+    hand_trace_fini(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_lies_in_the_pieces_that_it_crosses),
         cmocka_unit_test(rows_are_by_core_and_rings_without_a_name_by_kind),
+        cmocka_unit_test(a_start_on_an_edge_is_not_lost_by_rounding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
