@@ -42,7 +42,7 @@ function walk(parent, visit) {
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
   const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples' }[track.kind] ?? 'instructions';
-  const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}` : '';
+  const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; busy: their mean` : '';
   return `${track.name}: ${track.slices.toLocaleString('en')} ${what}${lanes}. Click: taller or lower`;
 }
 
