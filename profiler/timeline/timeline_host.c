@@ -184,13 +184,16 @@ static int build_device_memory(struct place *place)
     struct counter counter;
     int ret = ntk_analysis_memory_use(place->host->trace, &use);
 
-    if (ret == 0 && use.point_count > 0) {
+    if (ret < 0) {
+        return ret;
+    }
+    if (use.point_count > 0) {
         ret = begin_counter(place, "Device memory", "KiB", use.point_count, &counter);
         for (size_t i = 0; i < use.point_count && ret == 0; i++) {
             add_value(place, &counter, use.points[i].time_ns, (double)use.points[i].bytes / KIB);
         }
-        ntk_memory_use_fini(&use);
     }
+    ntk_memory_use_fini(&use);
     return ret;
 }
 
