@@ -43,10 +43,11 @@ static int read_core(struct ntk_trace_build *build, struct ntk_trace_core *core)
         return ret;
     }
     core->t0_ps = window.start_ps == INT64_MIN ? 0 : window.start_ps;
-    if (!window.is_known) {
+    int64_t length_ps = ntk_trace_since(window.end_ps, window.start_ps);
+    if (!window.is_known || length_ps < 0 || !ntk_trace_is_time(length_ps)) {
         trace->has_total = false;
-    } else if (ntk_trace_since(window.end_ps, window.start_ps) > trace->total_ps) {
-        trace->total_ps = ntk_trace_since(window.end_ps, window.start_ps);
+    } else if (length_ps > trace->total_ps) {
+        trace->total_ps = length_ps;
     }
     ret = ntk_trace_read_instructions(build, core, &window);
     if (ret == 0) {

@@ -193,6 +193,13 @@ static void times_that_cannot_be_are_left_out(void **state)
     assert_int_equal(trace->cores[0].instruction_count, 0);
     assert_int_equal(trace->cores[0].packet_count, 0);
     assert_int_equal(trace->cores[0].event_count, 2);
+    assert_false(trace->has_total); /* nor is the length one */
+    assert_int_equal(trace->total_ps, 0);
+    ntk_trace_destroy(trace);
+
+    ntff->window_end_ps = ntff->window_start_ps - 1; /* an end before the start */
+    assert_int_equal(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL), 0);
+    assert_false(trace->has_total);
     ntk_trace_destroy(trace);
     ntk_ntff_close(ntff);
     ntk_buf_fini(&file);
