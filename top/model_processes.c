@@ -43,7 +43,8 @@ static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runt
         ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS, (double)failed);
     cells[NTK_TOP_PROCESSES_ERROR_RATE] =
         ntk_top_cell_number(rate - ntk_snapshot_rate(snapshot, watched[NTK_OUTCOME_COMPLETED]));
-    cells[NTK_TOP_PROCESSES_QUEUE] = ntk_top_cell_number((double)runtime->in_flight);
+    cells[NTK_TOP_PROCESSES_QUEUE] =
+        ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT, (double)runtime->in_flight);
     ntk_top_cells_latency(&runtime->total_latency, &cells[NTK_TOP_PROCESSES_P50],
                           &cells[NTK_TOP_PROCESSES_P99]);
     /* A report without histograms has the percentiles themselves. */

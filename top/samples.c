@@ -420,7 +420,8 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
                   (runtime->has & NTK_RUNTIME_HAS_MODELS) != 0, model_count);
         set_outcomes(row, COLUMN_applications_executions, COLUMN_applications_failed_executions,
                      has_executions, runtime->outcome);
-        set_count(row, COLUMN_applications_in_flight, has_executions, runtime->in_flight);
+        set_count(row, COLUMN_applications_in_flight,
+                  (runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT) != 0, runtime->in_flight);
         set_runtime_latency(row, runtime);
         set_text(row, COLUMN_applications_error, runtime->error);
         emit(row, TABLE_applications);
@@ -454,7 +455,8 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
     set_flag(row, COLUMN_models_estimated, model->estimated);
     set_count(row, COLUMN_models_executions, is_counted, model->executions.period);
     set_count(row, COLUMN_models_failed_executions, is_counted, model->errors.period);
-    set_count(row, COLUMN_models_in_flight, is_counted, model->in_flight);
+    set_count(row, COLUMN_models_in_flight, (model->has & NTK_MODEL_HAS_IN_FLIGHT) != 0,
+              model->in_flight);
     set_latency(row, COLUMN_models_latency_p50_seconds, COLUMN_models_latency_p99_seconds,
                 &model->total_latency);
     set_latency(row, COLUMN_models_device_latency_p50_seconds,

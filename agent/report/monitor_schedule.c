@@ -187,8 +187,8 @@ static bool fill_runtime(const struct ntk_monitor_schedule *schedule, struct ntk
                          bool is_new)
 {
     static const uint32_t has_of_group[NTK_RUNTIME_GROUP_COUNT] = {
-        NTK_RUNTIME_HAS_EXECUTIONS, NTK_RUNTIME_HAS_MEMORY | NTK_RUNTIME_HAS_RSS,
-        NTK_RUNTIME_HAS_CPU, NTK_RUNTIME_HAS_CORES
+        NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT,
+        NTK_RUNTIME_HAS_MEMORY | NTK_RUNTIME_HAS_RSS, NTK_RUNTIME_HAS_CPU, NTK_RUNTIME_HAS_CORES
     };
     const struct ntk_runtime_sample base = *to;
     struct ntk_monitor_runtime_groups groups;

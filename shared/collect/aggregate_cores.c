@@ -211,6 +211,7 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
     out->total_latency = ntk_snapshot_histogram(aggregate->pending, &aggregate->merged_total);
     out->has_device_latency = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
     out->device_latency = ntk_snapshot_histogram(aggregate->pending, &aggregate->merged_device);
-    out->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_TOTALS;
+    out->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_TOTALS |
+                NTK_RUNTIME_HAS_IN_FLIGHT;
     return 0;
 }

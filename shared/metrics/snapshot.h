@@ -281,6 +281,7 @@ enum ntk_runtime_has {
     NTK_RUNTIME_HAS_PERCENTILES = 1u << 6,        /* total_percentile_ns, without a histogram */
     NTK_RUNTIME_HAS_DEVICE_PERCENTILES = 1u << 7, /* device_percentile_ns */
     NTK_RUNTIME_HAS_TOTALS = 1u << 8,             /* the totals of its counts, as of models */
+    NTK_RUNTIME_HAS_IN_FLIGHT = 1u << 9,
 };
 
 struct ntk_runtime_sample {

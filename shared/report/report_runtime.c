@@ -230,6 +230,7 @@ static void read_ext(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
     runtime->lnc = 0;
     report_read_fields(snapshot, ext, ext_fields, runtime);
     report_read_fields(snapshot, ext, ext_execution_fields, runtime);
+    runtime->has |= report_has(ext, "in_flight") ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
     if (runtime->device_latency.count > 0) {
         runtime->has_device_latency = true;
     }

@@ -47,6 +47,7 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     }
     runtime->has |= ntk_replay_is_known(statement, 19) ? NTK_RUNTIME_HAS_RSS : 0;
     runtime->rss_bytes = ntk_replay_number(statement, 19);
+    runtime->has |= ntk_replay_is_known(statement, 20) ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
     runtime->in_flight = ntk_replay_number(statement, 20);
     runtime->events_lost.period = ntk_replay_number(statement, 21);
 }

@@ -125,7 +125,8 @@ static void fill_runtimes(struct ntk_snapshot *s, uint32_t lnc)
     struct ntk_runtime_sample *r = must(ntk_snapshot_alloc_runtimes(s, 2));
 
     r[0].has = NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS | NTK_RUNTIME_HAS_MEMORY |
-               NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_MODELS;
+               NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_MODELS |
+               NTK_RUNTIME_HAS_IN_FLIGHT;
     r[0].pid = 41210;
     r[0].header_pid = 17;
     r[0].start_time = 123456;
@@ -161,7 +162,7 @@ static void fill_runtimes(struct ntk_snapshot *s, uint32_t lnc)
     r[0].rss_bytes = 7340032;
 
     r[1].has = NTK_RUNTIME_HAS_MEMORY | NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES |
-               NTK_RUNTIME_HAS_MODELS;
+               NTK_RUNTIME_HAS_MODELS | NTK_RUNTIME_HAS_IN_FLIGHT;
     r[1].pid = r[1].header_pid = 99;
     r[1].start_time = 77;
     r[1].tag = "99";

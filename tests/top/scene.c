@@ -303,7 +303,8 @@ static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapsho
         runtime->error = ntk_snapshot_text(snapshot, "no permission to read its counters");
         return;
     }
-    runtime->has = NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_MODELS;
+    runtime->has = NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_MODELS |
+                   (scene->no_in_flight ? 0 : NTK_RUNTIME_HAS_IN_FLIGHT);
     runtime->cores = ntk_snapshot_alloc(snapshot, cores, sizeof *runtime->cores);
     assert_true(runtime->cores || cores == 0);
     runtime->core_count = cores;

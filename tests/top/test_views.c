@@ -687,6 +687,22 @@ static void what_nobody_watched_is_in_no_rate_of_an_application(void **state)
     ntk_top_model_destroy(models[1]);
 }
 
+static void a_queue_that_is_not_told_is_not_empty(void **state)
+{
+    struct scene scene = scene_trn1;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+        const struct ntk_top_cell *cells = model->tables[NTK_TOP_VIEW_PROCESSES].cells.items;
+
+        assert_int_equal(cells[NTK_TOP_PROCESSES_QUEUE].present, i == 0);
+        assert_true(cells[NTK_TOP_PROCESSES_RATE].present);
+        ntk_top_model_destroy(model);
+        scene.no_in_flight = true;
+    }
+}
+
 static void a_filter_is_typed_and_shown(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
@@ -799,6 +815,7 @@ int main(void)
         cmocka_unit_test(memory_is_listed_by_core_too),
         cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),
         cmocka_unit_test(what_nobody_watched_is_in_no_rate_of_an_application),
+        cmocka_unit_test(a_queue_that_is_not_told_is_not_empty),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
         cmocka_unit_test(any_size_is_survived),
