@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
@@ -110,13 +111,11 @@ static void add_pattern(struct lives *lives, const struct ntk_neff_subgraph *nef
 static bool add_group(struct lives *lives, unsigned engine, const struct ntk_isa_instr *instr)
 {
     const struct ntk_neff_subgraph *neff = lives->core->neff;
+    const struct ntk_neff_dma_group *group;
+    uint32_t index = 0;
     bool is_found = false;
 
-    for (uint32_t g = 0; neff && g < neff->engines[engine].group_count; g++) {
-        const struct ntk_neff_dma_group *group = &neff->engines[engine].groups[g];
-        if (group->id != instr->group_id || group->queue_set != instr->queue) {
-            continue;
-        }
+    while ((group = ntk_dma_group_next(lives->core, engine, instr, &index)) != NULL) {
         is_found = true;
         for (uint32_t t = 0; t < group->transfer_count; t++) {
             for (uint32_t s = 0; s < group->transfers[t].source_count; s++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
 #include "profiler/analysis/open_slot.h"
@@ -54,17 +55,13 @@ const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t sem
 static void trigger_end(const struct ntk_trace_core *core, unsigned engine,
                         const struct ntk_isa_instr *open, struct ntk_slot_fact *fact)
 {
-    const struct ntk_neff_engine *of = core->neff ? &core->neff->engines[engine] : NULL;
+    uint32_t index = 0;
+    const struct ntk_neff_dma_group *group = ntk_dma_group_next(core, engine, open, &index);
 
-    for (uint32_t g = 0; of && g < of->group_count; g++) {
-        const struct ntk_neff_dma_group *group = &of->groups[g];
-        if (group->id == open->group_id && group->queue_set == open->queue) {
-            fact->done_is_event = group->semaphore == NTK_NEFF_NONE;
-            uint32_t number = fact->done_is_event ? group->event : group->semaphore;
-            fact->done_number =
-                number < NTK_ISA_SEMAPHORES ? (uint16_t)number : NTK_PROGRAM_NO_NUMBER;
-            return;
-        }
+    if (group) {
+        fact->done_is_event = group->semaphore == NTK_NEFF_NONE;
+        uint32_t number = fact->done_is_event ? group->event : group->semaphore;
+        fact->done_number = number < NTK_ISA_SEMAPHORES ? (uint16_t)number : NTK_PROGRAM_NO_NUMBER;
     }
 }
 

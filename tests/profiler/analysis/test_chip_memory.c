@@ -157,6 +157,52 @@ static void what_is_added_to_goes_on_living(void **state)
     done(&h, &a);
 }
 
+/* Two groups have one number; the trigger names the second instance: only that one is written, and signals. */
+static void a_trigger_starts_the_groups_of_its_instance(void **state)
+{
+    static const char *instances[] = { "ring0", "ring1" };
+    static struct ntk_neff_var var = { .name = "sb", .type = NTK_NEFF_VAR_STATE_BUFFER };
+    struct ntk_neff_transfer transfers[2] = { 0 };
+    struct ntk_neff_dma_group groups[2] = {
+        { .id = 7, .instance = "ring0", .semaphore = 30, .event = NTK_NEFF_NONE },
+        { .id = 7, .instance = "ring1", .semaphore = 40, .event = NTK_NEFF_NONE },
+    };
+    struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
+    const struct ntk_isa_operand bank = ntk_isa_psum(0, 128, 64, NTK_DTYPE_FLOAT32);
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    trigger.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPSpill0", 20);
+    trigger.group_id = 7;
+    trigger.imm[0] = 2;
+    for (size_t g = 0; g < 2; g++) {
+        transfers[g].to =
+            (struct ntk_neff_pattern){ .offset = 4096 * g, .dim_count = 1, .sizes = { 256 } };
+        groups[g].transfer_count = 1;
+        groups[g].transfers = &transfers[g];
+    }
+    struct ntk_neff_subgraph *neff = &h.neff_subgraphs[0];
+    neff->vars = &var;
+    neff->var_count = 1;
+    neff->queue_sets[0].instances = instances;
+    neff->queue_sets[0].instance_count = 2;
+    neff->engines[NTK_ISA_ENGINE_SP].groups = groups;
+    neff->engines[NTK_ISA_ENGINE_SP].group_count = 2;
+    execute(&h, NTK_ISA_ENGINE_SP, trigger, "load", 0, 100);
+    execute(&h, NTK_ISA_ENGINE_DVE, copy(bank, ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32)), "one",
+            200, 300);
+    execute(&h, NTK_ISA_ENGINE_DVE, copy(bank, ntk_isa_sbuf(4096, 128, 64, NTK_DTYPE_FLOAT32)),
+            "two", 300, 400);
+    ask(&h, &a);
+    assert_int_equal(a.memory.space_count, 1);
+    assert_int_equal(a.memory.spaces[0].space, NTK_CHIP_SBUF);
+    assert_int_equal(a.memory.spaces[0].peak_bytes, 256);
+    assert_int_equal(ntk_program_fact(a.program, 0, &h.cores[0].instructions[0])->done_number, 40);
+    done(&h, &a);
+}
+
 /* A vendor's instruction, and a prepared transfer without the NEFF that describes it. */
 static void programs_that_cannot_be_read_have_no_answer(void **state)
 {
@@ -187,6 +233,7 @@ int main(void)
         cmocka_unit_test(values_live_from_their_making_to_their_last_use),
         cmocka_unit_test(what_nobody_reads_and_what_is_overwritten_does_not_count),
         cmocka_unit_test(what_is_added_to_goes_on_living),
+        cmocka_unit_test(a_trigger_starts_the_groups_of_its_instance),
         cmocka_unit_test(programs_that_cannot_be_read_have_no_answer),
     };
 
