@@ -687,6 +687,35 @@ static void what_nobody_watched_is_in_no_rate_of_an_application(void **state)
     ntk_top_model_destroy(models[1]);
 }
 
+/* Method: the machine's cores have the counts of the applications, without saying what of them nobody watched. */
+static void what_nobody_watched_is_in_no_rate_of_the_machine(void **state)
+{
+    struct scene scene = scene_trn1;
+    double teraflops[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct ntk_snapshot *snapshot = (struct ntk_snapshot *)scene_snapshot(&scene);
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[0];
+        struct ntk_top_model *model = scene_model(&scene);
+        struct ntk_err err;
+
+        snapshot->cores = ntk_snapshot_alloc(snapshot, runtime->core_count, sizeof *runtime->cores);
+        assert_non_null(snapshot->cores);
+        snapshot->core_count = runtime->core_count;
+        for (size_t c = 0; c < runtime->core_count; c++) {
+            snapshot->cores[c] = runtime->cores[c];
+            snapshot->cores[c].unwatched = NULL;
+        }
+        assert_int_equal(ntk_top_model_update(model, snapshot, &err), 0);
+        assert_true(model->teraflops_total.present);
+        teraflops[i] = model->teraflops_total.value;
+        ntk_top_model_destroy(model);
+        scene.unwatched = UINT64_C(1000000000000);
+    }
+    assert_true(teraflops[0] == teraflops[1]);
+}
+
 static void a_queue_that_is_not_told_is_not_empty(void **state)
 {
     struct scene scene = scene_trn1;
@@ -815,6 +844,7 @@ int main(void)
         cmocka_unit_test(memory_is_listed_by_core_too),
         cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),
         cmocka_unit_test(what_nobody_watched_is_in_no_rate_of_an_application),
+        cmocka_unit_test(what_nobody_watched_is_in_no_rate_of_the_machine),
         cmocka_unit_test(a_queue_that_is_not_told_is_not_empty),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
