@@ -233,6 +233,15 @@ static int put_answers(struct writer *w, const char *title, struct ntk_buf *out)
     return ret;
 }
 
+/* NULL for rows of the host. */
+static const struct ntk_analyses *analyses_of(const struct writer *w,
+                                              const struct ntk_timeline_track *track)
+{
+    size_t source = ntk_timeline_source_of(w->timeline, track);
+
+    return source == NTK_TIMELINE_NO_SOURCE ? NULL : w->analyses[source];
+}
+
 /* {"slices": [[...]], "flows": [[...]]}: by track, then by slice; null where nothing is known. */
 static void put_details(struct writer *w, struct ntk_buf *out)
 {
@@ -248,11 +257,9 @@ static void put_details(struct writer *w, struct ntk_buf *out)
                 size_t before;
                 ntk_buf_add_text(out, i ? "," : "");
                 before = out->bytes_count;
-                int ret = is_flow
-                              ? ntk_timeline_put_flows(
-                                    timeline, w->analyses[ntk_timeline_source_of(timeline, track)],
-                                    t, i, out, &err)
-                              : ntk_timeline_put_slice(timeline, t, i, out, &err);
+                int ret = is_flow ? ntk_timeline_put_flows(timeline, analyses_of(w, track), t, i,
+                                                           out, &err)
+                                  : ntk_timeline_put_slice(timeline, t, i, out, &err);
                 if (ret < 0) {
                     out->bytes_count = before;
                     ntk_buf_add_text(out, "null");

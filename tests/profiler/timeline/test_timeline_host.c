@@ -10,7 +10,9 @@
 
 #include "profiler/timeline/timeline.h"
 #include "profiler/timeline/timeline_answer.h"
+#include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_tile.h"
+#include "tests/support/scratch.h"
 
 #define ZERO_NS UINT64_C(1766072157000000000)
 #define NS 1000
@@ -235,6 +237,20 @@ static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
     ntk_timeline_destroy(timeline);
 }
 
+static void the_page_of_one_file_has_rows_of_the_host(void **state)
+{
+    struct ntk_system_trace trace;
+    struct ntk_timeline *timeline = make(&trace);
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "page.html");
+
+    (void)state;
+    assert_int_equal(ntk_timeline_html_write(timeline, "run", path, NULL), 0);
+    free(path);
+    test_scratch_destroy(folder);
+    ntk_timeline_destroy(timeline);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +258,7 @@ int main(void)
         cmocka_unit_test(device_memory_follows_allocations),
         cmocka_unit_test(samples_hold_until_the_next_one_and_never_go_back),
         cmocka_unit_test(a_span_is_told_in_full),
+        cmocka_unit_test(the_page_of_one_file_has_rows_of_the_host),
         cmocka_unit_test(what_ends_a_long_run_is_counted_in_the_last_piece),
     };
 
