@@ -248,8 +248,11 @@ static void a_child_of_a_busy_parent_can_do_all_that_the_parent_can(void **state
     uint8_t *neff = NULL;
 
     (void)state;
-    if (getenv("NTK_SANITIZE") && strcmp(getenv("NTK_SANITIZE"), "thread") == 0) {
-        skip(); /* it knows no threads that begin in a forked child */
+    /* thread: it knows no threads that begin in a forked child. address: what other threads hold of its own
+     * allocator at the moment of the fork stays locked in the child for ever. */
+    if (getenv("NTK_SANITIZE") && (strcmp(getenv("NTK_SANITIZE"), "thread") == 0 ||
+                                   strstr(getenv("NTK_SANITIZE"), "address"))) {
+        skip();
     }
     neff = test_model_smallest(&bytes);
     setenv("NEURON_RT_VISIBLE_CORES", "0", 1);
