@@ -166,10 +166,10 @@ jq -se 'any(.[]; .name == "neuroncore_utilization" and (.attributes.runtime_tag 
     fail "--zero-fill does not count"
 
 # Two signals end it at once: no failure when all is kept, one when it is lost.
-for kept in 'kept 0' 'lost 1'; do
+for kept in 'spooled 0' 'unspooled 1'; do
     read -r name wanted <<<"$kept"
     mkfifo "$name.in"
-    neuron-monitor-otlp --endpoint http://127.0.0.1:1 $([ "$name" = lost ] || echo --spool "$name.spool") <"$name.in" >/dev/null 2>"$name.err" &
+    neuron-monitor-otlp --endpoint http://127.0.0.1:1 $([ "$name" = unspooled ] || echo --spool "$name.spool") <"$name.in" >/dev/null 2>"$name.err" &
     last=$!
     pids+=($last)
     exec 8>"$name.in"
@@ -177,8 +177,8 @@ for kept in 'kept 0' 'lost 1'; do
     tries() { grep -q 'trying again' "$1.err" && echo yes; }
     wait_for tries "$name"
     # All of them are in files before anybody ends it.
-    is_kept() { [ "$(ls kept.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] && echo yes; }
-    [ "$name" = lost ] || wait_for is_kept
+    is_kept() { [ "$(ls spooled.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] && echo yes; }
+    [ "$name" = unspooled ] || wait_for is_kept
     kill "$last"
     is_over() { ! kill "$last" 2>/dev/null && echo yes; } # signal after signal, until it is gone
     wait_for is_over
@@ -187,8 +187,8 @@ for kept in 'kept 0' 'lost 1'; do
     exec 8>&-
     [ $code = "$wanted" ] || fail "two signals, $name: code $code: $(cat "$name.err")"
 done
-[ "$(ls kept.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] || fail "not every report is kept"
-grep -q 'stopped before everything was sent; [0-9]* items are lost' lost.err || fail "$(cat lost.err)"
+[ "$(ls spooled.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] || fail "not every report is kept"
+grep -q 'stopped before everything was sent; [0-9]* items are lost' unspooled.err || fail "$(cat unspooled.err)"
 
 # Nothing is pushed, but the pipe is read.
 cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
