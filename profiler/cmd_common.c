@@ -91,7 +91,7 @@ int ntk_profile_put(const struct ntk_buf *text, const char *path)
     struct ntk_err err = { 0 };
 
     if (!ntk_buf_ok(text)) {
-        ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_no_memory(&err);
         return ntk_profile_fail(&err);
     }
     if (path && strcmp(path, "-") != 0) {

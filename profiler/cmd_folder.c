@@ -73,7 +73,7 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
     }
     if (ntk_span_filter_apply(filter, loaded->trace) < 0 ||
         ntk_analysis_system_tables(loaded->trace, &loaded->tables) < 0) {
-        ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ntk_err_no_memory(&err);
         loaded_fini(loaded);
         return ntk_profile_fail(&err);
     }

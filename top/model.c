@@ -21,7 +21,7 @@ int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err)
     struct ntk_top_tab all = { .is_all = true, .tag = "all" };
 
     if (!model) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     model->version = NTK_VERSION;
     ntk_vec_init(&model->tabs, sizeof(struct ntk_top_tab));
@@ -35,7 +35,7 @@ int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err)
     }
     if (ntk_vec_push(&model->tabs, &all) < 0) {
         ntk_top_model_destroy(model);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     *out_model = model;
     return 0;

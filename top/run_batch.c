@@ -35,7 +35,7 @@ static int write_sample(const struct ntk_top_run *run, int columns, bool is_firs
         ntk_screen_text_write(run->screen, &text);
     }
     if (!ntk_buf_ok(&text)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
     } else if (fwrite(text.bytes, 1, text.bytes_count, stdout) != text.bytes_count ||
                fflush(stdout) != 0) {
         ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s",

@@ -360,7 +360,7 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
 
     screen = calloc(1, sizeof *screen);
     if (!screen) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     screen->frame_fd = memfd_create("frame", MFD_CLOEXEC);
     screen->terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);

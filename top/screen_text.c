@@ -131,7 +131,7 @@ int ntk_screen_text_create(int rows, int columns, struct ntk_screen **out_screen
     struct text_screen *screen = calloc(1, sizeof *screen);
 
     if (!screen) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     screen->base.ops = &text_ops;
     ntk_vec_init(&screen->base.spots, sizeof(struct ntk_screen_spot));
@@ -140,7 +140,7 @@ int ntk_screen_text_create(int rows, int columns, struct ntk_screen **out_screen
     text_begin(&screen->base);
     if (!screen->cells) {
         free(screen);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     *out_screen = &screen->base;
     return 0;

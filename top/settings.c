@@ -402,7 +402,7 @@ int ntk_top_settings_save(struct ntk_top_settings *settings, struct ntk_err *err
     }
     ntk_top_settings_merge(settings, (const char *)bytes, count, &text);
     if (!ntk_buf_ok(&text)) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     real = realpath(settings->path, NULL); /* a link stays one */

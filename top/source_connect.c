@@ -199,7 +199,7 @@ static int start(struct connect_source *source, struct ntk_err *err)
     }
     source->client = ntk_http_client_create();
     if (!source->client) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (pipe2(fds, O_CLOEXEC) < 0) {
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a pipe: %s",
@@ -228,7 +228,7 @@ int ntk_top_source_connect_open(const struct ntk_top_remote *remote,
     pthread_condattr_t attributes;
 
     if (!source) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     source->base.ops = &connect_ops;
     source->remote = *remote;

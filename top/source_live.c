@@ -98,7 +98,7 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
     int ret;
 
     if (!source) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     source->base.ops = &live_ops;
     source->base.fd = -1;

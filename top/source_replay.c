@@ -209,7 +209,7 @@ int ntk_top_source_replay_open(const char *path, uint64_t at_ns, struct ntk_top_
     struct replay_source *source = calloc(1, sizeof *source);
 
     if (!source) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     source->base.ops = &replay_ops;
     source->base.fd = -1;

@@ -103,7 +103,7 @@ int ntk_top_source_stream_open(int fd, struct ntk_top_source **out_source, struc
     }
     if (!source || !source->stream) {
         free(source);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     source->base.ops = &stream_ops;
     source->base.fd = fd;

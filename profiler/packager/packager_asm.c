@@ -75,7 +75,7 @@ static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *e
     }
     binary = ntk_vec_add(binaries);
     if (!binary) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ntk_str_copy(binary->name, sizeof binary->name, member);
     for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
@@ -172,7 +172,7 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
     }
     for (size_t i = 0; i < binaries->count; i++) {
         if (!ntk_buf_ok(&((struct binary *)ntk_vec_at(binaries, i))->code)) {
-            return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+            return ntk_err_no_memory(err);
         }
     }
     return binaries->count > 0 ? 0 : BAD("no .engine in it");
@@ -253,7 +253,7 @@ static int write_neff(const struct ntk_vec *binaries, struct ntk_err *err)
     }
     members = calloc(tar.member_count + 1, sizeof *members);
     if (!members) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(err);
         goto out;
     }
     ret = replace_members(&tar, binaries, members, err);

@@ -103,8 +103,7 @@ static int add_entry(const char *folder, const char *prefix, const char *entry, 
     } else {
         free(bytes);
     }
-    return member && member->name ? 0
-                                  : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+    return member && member->name ? 0 : ntk_err_no_memory(err);
 }
 
 static int add_folder(const char *folder, const char *prefix, int depth, struct ntk_vec *members,

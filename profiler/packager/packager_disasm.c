@@ -219,7 +219,7 @@ int packager_disasm(int argc, char **argv)
         ret = add_neff(&out, neff, &err);
     }
     if (ret == 0 && !ntk_buf_ok(&out)) {
-        ret = ntk_err_set(&err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        ret = ntk_err_no_memory(&err);
     }
     if (ret < 0) {
         ntk_err_prefix(&err, "%s", argv[first]);

@@ -312,7 +312,7 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
 
     if (!trace || !(trace->folder = strdup(folder))) {
         free(trace);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ntk_vec_init(&trace->warnings, sizeof(char *));
     ret = ntk_session_files(folder, ".ntff", &trace->captures);

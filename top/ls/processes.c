@@ -131,7 +131,7 @@ static int add_segments(struct reader *reader, const struct ntk_ls_read_options 
     bool differ = false;
 
     if (ntk_ring_registry_open(&ring_options, &registry, &ignored) == -ENOMEM) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (!registry) {
         return 0; /* a folder that cannot be read hides processes, not devices */
@@ -322,7 +322,7 @@ int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_sof
         add_holders(&reader, options->all_processes);
     }
     if (reader.failed) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     ntk_vec_sort(&machine->processes, compare_processes);
     return 0;

@@ -26,7 +26,7 @@ static int read_devices(const struct ntk_device_source *source, struct ntk_ls_ma
     places = calloc(tree->device_count, sizeof *places);
     if (!machine->devices || !places) {
         free(places);
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     machine->device_count = tree->device_count;
     ntk_device_source_places(source, places, tree->device_count);

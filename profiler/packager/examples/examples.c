@@ -103,7 +103,7 @@ int ntk_example_build(const struct ntk_example *example, const struct ntk_exampl
     }
     build = ntk_neff_build_create(&build_options);
     if (!build) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_err_no_memory(err);
     }
     if (full.size == 0) {
         full.size = example->size_default;
