@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "profiler/timeline/timeline_build.h"
 #include "profiler/timeline/timeline_pyramid.h"
@@ -50,6 +52,61 @@ uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
         break;
     }
     return 0;
+}
+
+/* Elements first to first + count of a list of the trace, when it lies in a file. */
+static void give_back_list(bool is_mapped, const char *list, size_t item_bytes, size_t first,
+                           size_t end)
+{
+    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (uintptr_t)(list + first * item_bytes) + page_bytes - 1;
+    uintptr_t to = (uintptr_t)(list + end * item_bytes);
+
+    from -= from % page_bytes;
+    to -= to % page_bytes;
+    if (is_mapped && from < to) {
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    }
+}
+
+void ntk_timeline_give_back(const struct ntk_timeline_track *track, size_t first, size_t count)
+{
+    const struct ntk_trace_core *core = track->core;
+
+    if (first >= track->slice_count) {
+        return;
+    }
+    count = count < track->slice_count - first ? count : track->slice_count - first;
+    size_t from = track->slices[first].ref;
+    size_t to = track->slices[first + count - 1].ref; /* references rise in rows of a core */
+    if (track->kind == NTK_TIMELINE_ENGINE) {
+        give_back_list(core->is_mapped.instructions, (const char *)core->instructions,
+                       sizeof *core->instructions, from, to);
+    } else if (track->kind == NTK_TIMELINE_QUEUE) {
+        give_back_list(core->is_mapped.packets, (const char *)core->packets, sizeof *core->packets,
+                       from, to);
+    } else if (track->kind == NTK_TIMELINE_SEMAPHORE) {
+        give_back_list(core->is_mapped.events, (const char *)core->events, sizeof *core->events,
+                       from, to);
+    }
+    ntk_spill_give_back(track->spill, &track->slices[first], count * sizeof *track->slices);
+}
+
+void ntk_timeline_give_back_all(const struct ntk_timeline *timeline)
+{
+    for (size_t s = 0; s < timeline->source_count; s++) {
+        const struct ntk_trace *trace = timeline->sources[s].trace;
+        for (size_t c = 0; c < trace->core_count; c++) {
+            const struct ntk_trace_core *core = &trace->cores[c];
+            give_back_list(core->is_mapped.instructions, (const char *)core->instructions,
+                           sizeof *core->instructions, 0, core->instruction_count);
+            give_back_list(core->is_mapped.packets, (const char *)core->packets,
+                           sizeof *core->packets, 0, core->packet_count);
+            give_back_list(core->is_mapped.events, (const char *)core->events, sizeof *core->events,
+                           0, core->event_count);
+        }
+    }
+    ntk_spill_give_back_all(&timeline->spill);
 }
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -127,13 +184,15 @@ struct ntk_timeline_track *ntk_timeline_add_track(struct ntk_timeline_build *bui
     track->kind = kind;
     track->group = group;
     track->lane_count = 1;
-    track->slices = malloc((slice_count + 1) * sizeof *track->slices);
+    track->spill = &build->timeline->spill;
+    track->slices = ntk_spill_take(&build->timeline->spill, slice_count, sizeof *track->slices);
     return track->slices ? track : NULL;
 }
 
 struct ntk_timeline_slice *ntk_timeline_add_slice(struct ntk_timeline_track *track,
                                                   int64_t start_ps, int64_t end_ps, size_t ref)
 {
+    ntk_timeline_pass(track, track->slice_count, false);
     struct ntk_timeline_slice *slice = &track->slices[track->slice_count++];
 
     *slice = (struct ntk_timeline_slice){ .start_ps = start_ps,
@@ -466,9 +525,11 @@ static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *pro
         timeline->slice_count += track->slice_count;
     }
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
-        if (ntk_timeline_pyramid_build(track, timeline->begin_ps, timeline->end_ps) < 0) {
+        if (ntk_timeline_pyramid_build(track, &timeline->spill, timeline->begin_ps,
+                                       timeline->end_ps) < 0) {
             return -ENOMEM;
         }
+        ntk_timeline_give_back_all(timeline);
         done += track->slice_count;
         if (progress && timeline->slice_count) {
             progress((double)done / (double)timeline->slice_count, progress_ctx);
@@ -518,6 +579,7 @@ int ntk_timeline_create(const struct ntk_timeline_options *options,
         ntk_vec_init(&timeline->groups, sizeof(struct ntk_timeline_group));
         ntk_vec_init(&timeline->tracks, sizeof(struct ntk_timeline_track));
         ntk_vec_init(&timeline->whats, sizeof(struct ntk_timeline_what));
+        ntk_spill_init(&timeline->spill, options->heap_bytes, options->folder);
         build->timeline = timeline;
         ret = copy_sources(timeline, options);
     }
@@ -529,8 +591,12 @@ int ntk_timeline_create(const struct ntk_timeline_options *options,
     }
     free(build);
     if (ret < 0) {
+        int failed = timeline ? timeline->spill.failed : 0;
+        if (failed && err) {
+            *err = timeline->spill.err;
+        }
         ntk_timeline_destroy(timeline);
-        return ntk_err_no_memory(err);
+        return failed ? failed : ntk_err_no_memory(err);
     }
     *out_timeline = timeline;
     return 0;
@@ -543,8 +609,6 @@ void ntk_timeline_destroy(struct ntk_timeline *timeline)
     }
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
         ntk_timeline_pyramid_fini(&track->pyramid);
-        free(track->slices);
-        free(track->values);
     }
     for (size_t s = 0; s < timeline->source_count; s++) {
         free((char *)timeline->sources[s].name);
@@ -553,5 +617,6 @@ void ntk_timeline_destroy(struct ntk_timeline *timeline)
     ntk_vec_fini(&timeline->groups);
     ntk_vec_fini(&timeline->tracks);
     ntk_vec_fini(&timeline->whats);
+    ntk_spill_fini(&timeline->spill);
     free(timeline);
 }

@@ -7,6 +7,9 @@
  * row was busy, with what, and how many slices began; it is built once, so an answer for any window costs
  * what is on the screen and not what is in the capture.
  *
+ * What takes more than some tens of megabytes lies in a mapped temporary file (trace/spill.h): memory does not grow
+ * with the capture as long as whoever passes over many slices gives back what is behind it.
+ *
  * Owner:   ntk_timeline_create() allocates, _destroy() frees; the traces are borrowed and must outlive it.
  * Threads: immutable after its creation: any number of readers.
  */
@@ -18,6 +21,7 @@
 #include <stdint.h>
 
 #include "profiler/system/system_trace.h"
+#include "profiler/trace/spill.h"
 #include "profiler/trace/trace.h"
 #include "shared/base/err.h"
 #include "shared/base/vec.h"
@@ -80,6 +84,8 @@ struct ntk_timeline_track {
     uint32_t lane_count;                 /* at least 1 */
     uint16_t lane_ids[NTK_TIMELINE_LANES_MAX]; /* QUEUE: the DMA engine */
     bool lane_is_resource;                     /* busy is the mean of the lanes, not their union */
+    const struct ntk_spill
+        *spill; /* of the timeline: has slices, values and the levels of the pyramid */
     size_t slice_count;
     struct ntk_timeline_slice *slices;
     double value_max; /* SEMAPHORE, COUNTER: largest value */
@@ -119,6 +125,8 @@ struct ntk_timeline_options {
     size_t host_count;
     ntk_trace_progress *progress; /* NULL: none */
     void *progress_ctx;
+    size_t heap_bytes;  /* what takes more lies in a temporary file; 0: NTK_SPILL_HEAP_BYTES */
+    const char *folder; /* where that is; NULL: $TMPDIR, else /var/tmp */
 };
 
 struct ntk_timeline {
@@ -131,9 +139,10 @@ struct ntk_timeline {
     struct ntk_vec
         tracks;           /* of struct ntk_timeline_track; a core's RATE stands behind its queues */
     struct ntk_vec whats; /* of struct ntk_timeline_what */
+    struct ntk_spill spill;
 };
 
-/* 0 or -ENOMEM; names are copied. */
+/* 0, -ENOMEM, or -errno with a sentence where the temporary file fails; names are copied. */
 int ntk_timeline_create(const struct ntk_timeline_options *options,
                         struct ntk_timeline **out_timeline, struct ntk_err *err);
 void ntk_timeline_destroy(struct ntk_timeline *timeline);
@@ -146,6 +155,23 @@ const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind);
 static inline bool ntk_timeline_is_value(const struct ntk_timeline_track *track)
 {
     return track->kind == NTK_TIMELINE_SEMAPHORE || track->kind == NTK_TIMELINE_COUNTER;
+}
+/* Slices that a pass over many has behind it: their memory, and that of what they were made from. */
+void ntk_timeline_give_back(const struct ntk_timeline_track *track, size_t first, size_t count);
+/* Everything that was looked at since. */
+void ntk_timeline_give_back_all(const struct ntk_timeline *timeline);
+#define NTK_TIMELINE_PASS ((size_t)16 << 10)
+/* To be called with each index on the way, upwards or downwards: gives back now and then. */
+static inline void ntk_timeline_pass(const struct ntk_timeline_track *track, size_t index,
+                                     bool is_back)
+{
+    if (index % NTK_TIMELINE_PASS == 0) {
+        if (is_back) {
+            ntk_timeline_give_back(track, index + NTK_TIMELINE_PASS, NTK_TIMELINE_PASS);
+        } else if (index >= 2 * NTK_TIMELINE_PASS) {
+            ntk_timeline_give_back(track, index - 2 * NTK_TIMELINE_PASS, NTK_TIMELINE_PASS);
+        }
+    }
 }
 /* Bytes of a packet or span, value of a semaphore or counter, base cycles that an instruction waited. */
 uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,

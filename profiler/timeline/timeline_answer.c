@@ -521,6 +521,7 @@ static void list_hits(const struct ntk_timeline *timeline, uint32_t index, const
     for (size_t n = 0; n < track->slice_count && taken < NTK_TIMELINE_HITS_MAX; n++) {
         size_t i = is_back ? track->slice_count - 1 - n : n;
         const struct ntk_timeline_slice *slice = &track->slices[i];
+        ntk_timeline_pass(track, i, is_back);
         if (is_wanted[slice->what] && (slice->start_ps < from_ps) == is_back) {
             struct hit hit = { slice->start_ps, slice->end_ps, index, (uint32_t)i };
             taken++;
@@ -543,6 +544,7 @@ static void count_hits(const struct ntk_timeline *timeline, const bool *is_wante
                 size_t bucket = (size_t)((double)at_ps / bucket_ps);
                 counts[bucket < last ? bucket : last]++; /* beyond 2^53 ps the 1 above is lost */
             }
+            ntk_timeline_pass(track, i, false);
         }
     }
 }

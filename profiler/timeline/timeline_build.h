@@ -26,7 +26,7 @@ uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *na
 /* The number of a name in the table, put there at the first use; *known remembers it. 0 or -ENOMEM. */
 int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
                          const char *family, uint16_t *out_what);
-/* Room for so many slices. */
+/* Room for so many slices. NULL without memory, or timeline->spill says why. */
 struct ntk_timeline_track *ntk_timeline_add_track(struct ntk_timeline_build *build,
                                                   enum ntk_timeline_kind kind, uint32_t group,
                                                   size_t slice_count);

@@ -147,7 +147,7 @@ static int begin_counter(struct place *place, const char *name, const char *unit
     track->host = place->host->trace;
     track->unit = unit;
     (void)snprintf(track->name, sizeof track->name, "%s", name);
-    track->values = malloc((count + 1) * sizeof *track->values);
+    track->values = ntk_spill_take(&place->build->timeline->spill, count, sizeof *track->values);
     *out_counter = (struct counter){ .track = track };
     return track->values ? what_of_type(place->build, name, &out_counter->what) : -ENOMEM;
 }

@@ -164,13 +164,15 @@ static int build_blocks(struct ntk_timeline_track *track)
         size_t last = min_size((b + 1) * NTK_TIMELINE_BLOCK, track->slice_count);
         for (size_t i = b * NTK_TIMELINE_BLOCK; i < last; i++) {
             end_ps = track->slices[i].end_ps > end_ps ? track->slices[i].end_ps : end_ps;
+            ntk_timeline_pass(track, i, false);
         }
         track->pyramid.block_end_ps[b] = end_ps;
     }
     return 0;
 }
 
-int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, int64_t begin_ps, int64_t end_ps)
+int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, struct ntk_spill *spill,
+                               int64_t begin_ps, int64_t end_ps)
 {
     struct ntk_timeline_pyramid *pyramid = &track->pyramid;
     unsigned top = ntk_timeline_level_top(end_ps - begin_ps);
@@ -185,15 +187,16 @@ int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, int64_t begin_p
         struct ntk_timeline_level *level = &pyramid->levels[l];
         unsigned shift = pyramid->first + (unsigned)l;
         level->node_count = (size_t)(((uint64_t)(end_ps - begin_ps) >> shift) + 1);
-        level->nodes = calloc(level->node_count, sizeof *level->nodes);
+        level->nodes = ntk_spill_take(spill, level->node_count, sizeof *level->nodes);
         if (!level->nodes) {
-            return -ENOMEM;
+            return spill->failed;
         }
         if (l == 0) {
             struct fill fill;
             fill_init(&fill, track, begin_ps, shift, level->node_count, level->nodes);
             for (size_t i = 0; i < track->slice_count; i++) {
                 fill_add(&fill, &track->slices[i]);
+                ntk_timeline_pass(track, i, false);
             }
         } else {
             const struct ntk_timeline_level *finer = &pyramid->levels[l - 1];
@@ -207,9 +210,6 @@ int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, int64_t begin_p
 
 void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid)
 {
-    for (size_t l = 0; l < pyramid->level_count; l++) {
-        free(pyramid->levels[l].nodes);
-    }
     free(pyramid->levels);
     free(pyramid->block_end_ps);
     memset(pyramid, 0, sizeof *pyramid);
@@ -263,6 +263,7 @@ int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t fro
     for (size_t i = first; i < track->slice_count && track->slices[i].start_ps < to_ps && ret >= 0;
          i++) {
         ret = call(i, &track->slices[i], ctx);
+        ntk_timeline_pass(track, i, false);
     }
     return ret < 0 ? ret : 0;
 }

@@ -449,6 +449,7 @@ static void answer_any(const struct ntk_http_request *request, struct ntk_http_r
         a++; /* the route of each path leads here, so it is there */
     }
     int ret = answers[a].answer(serve, request, &out, &err);
+    ntk_timeline_give_back_all(serve->timeline); /* the browser keeps tiles: few look twice */
     if (ret == 0 && !ntk_buf_ok(&out)) {
         ret = -ENOMEM;
     }

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: captures of known content (support/ntff_big.h) as timelines that lie in a file, against those on the heap,
+ * and the high-water mark of a process that makes one and asks it about all of its time.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "profiler/timeline/timeline.h"
+#include "profiler/timeline/timeline_answer.h"
+#include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/timeline/timeline_tile.h"
+#include "tests/support/ntff_big.h"
+#include "tests/support/scratch.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define WHATS_MAX 64
+#define TRACKS_MAX 64
+#define LEVELS 14 /* below the top: single slices */
+/* Sanitizers shadow what is looked at, and that memory grows: there only the answers count. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define HAS_SHADOWS 1
+#else
+#define HAS_SHADOWS 0
+#endif
+
+static char *folder;
+
+static char *write_big(struct ntff_big *big)
+{
+    char *path = NULL;
+
+    assert_true(asprintf(&path, "%s/big.ntff", folder) > 0);
+    assert_int_equal(ntff_big_write(path, big), 0);
+    return path;
+}
+
+struct opened {
+    struct ntk_ntff *ntff;
+    struct ntk_trace *trace;
+    struct ntk_timeline *timeline;
+};
+
+static void open_timeline(const char *path, size_t list_bytes, size_t heap_bytes,
+                          struct opened *out)
+{
+    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = folder };
+    struct ntk_timeline_source source = { .name = "one" };
+
+    assert_int_equal(ntk_ntff_open(path, &out->ntff, NULL), 0);
+    assert_int_equal(ntk_trace_create(out->ntff, NULL, &options, &out->trace, NULL), 0);
+    source.trace = out->trace;
+    assert_int_equal(ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source,
+                                                                         .source_count = 1,
+                                                                         .heap_bytes = heap_bytes,
+                                                                         .folder = folder },
+                                         &out->timeline, NULL),
+                     0);
+}
+
+static void close_timeline(struct opened *opened)
+{
+    ntk_timeline_destroy(opened->timeline);
+    ntk_trace_destroy(opened->trace);
+    ntk_ntff_close(opened->ntff);
+}
+
+/* Tiles from the top down in the middle, the statistics of everything, and what is found from the middle on and back. */
+static void ask(const struct ntk_timeline *timeline, struct ntk_buf *out)
+{
+    int64_t span_ps = timeline->end_ps - timeline->begin_ps;
+    unsigned top = ntk_timeline_level_top(span_ps);
+    bool is_wanted[WHATS_MAX];
+    uint32_t tracks[TRACKS_MAX];
+    struct ntk_err err = { 0 };
+
+    assert_true(timeline->whats.count <= WHATS_MAX && timeline->tracks.count <= TRACKS_MAX);
+    for (uint32_t t = 0; t < timeline->tracks.count; t++) {
+        tracks[t] = t;
+    }
+    memset(is_wanted, true, sizeof is_wanted);
+    for (unsigned n = 0; n <= LEVELS; n++) {
+        uint64_t tile = (uint64_t)(span_ps / 2) >> (top - n + NTK_TIMELINE_TILE_SHIFT);
+        assert_int_equal(ntk_timeline_tile_put(timeline, top - n, tile, tracks,
+                                               timeline->tracks.count, out, &err),
+                         0);
+        ntk_timeline_give_back_all(timeline);
+    }
+    assert_int_equal(ntk_timeline_put_stats(timeline, 0, span_ps, out), 0);
+    assert_int_equal(ntk_timeline_put_hits(timeline, is_wanted, span_ps / 2, false, out), 0);
+    assert_int_equal(ntk_timeline_put_hits(timeline, is_wanted, span_ps / 2, true, out), 0);
+    assert_true(ntk_buf_ok(out));
+}
+
+static void a_timeline_in_a_file_is_that_on_the_heap(void **state)
+{
+    struct ntff_big big = { .steps = 20000, .cores = 2 };
+    char *path = write_big(&big);
+    struct ntk_buf answers[2] = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct opened opened = { 0 };
+        open_timeline(path, i ? 1 : 0, i ? 1 : 0, &opened);
+        assert_int_equal(opened.timeline->spill.fd >= 0, i);
+        assert_int_equal(opened.timeline->slice_count,
+                         big.instruction_count + big.packet_count + big.event_count);
+        ask(opened.timeline, &answers[i]);
+        close_timeline(&opened);
+    }
+    assert_int_equal(answers[0].bytes_count, answers[1].bytes_count);
+    assert_memory_equal(answers[0].bytes, answers[1].bytes, answers[0].bytes_count);
+    ntk_buf_fini(&answers[0]);
+    ntk_buf_fini(&answers[1]);
+    unlink(path);
+    free(path);
+}
+
+/* The high-water mark of a process of its own that makes the timeline and asks it. */
+static uint64_t memory_of_timeline(const char *path)
+{
+    struct rusage usage;
+    int status = 0;
+
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct opened opened = { 0 };
+        struct ntk_buf answers = { 0 };
+        open_timeline(path, MIB, MIB, &opened);
+        ask(opened.timeline, &answers);
+        ntk_buf_fini(&answers);
+        close_timeline(&opened);
+        _exit(0);
+    }
+    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
+    assert_int_equal(status, 0);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static void memory_does_not_grow_with_the_capture(void **state)
+{
+    uint64_t used[2] = { 0 };
+    /* Files below 64 MiB are copied when they are opened, and would count. */
+    uint64_t sizes[2] = { HAS_SHADOWS ? 2 * MIB : 72 * MIB, HAS_SHADOWS ? 4 * MIB : 144 * MIB };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct ntff_big big = { .bytes_count = sizes[i], .cores = 1 };
+        char *path = write_big(&big);
+        used[i] = memory_of_timeline(path);
+        print_message(
+            "%llu thousand slices: %llu MiB of memory\n",
+            (unsigned long long)(big.instruction_count + big.packet_count + big.event_count) / 1000,
+            (unsigned long long)(used[i] / MIB));
+        unlink(path);
+        free(path);
+    }
+    if (!HAS_SHADOWS) {
+        /* The levels of one row are in memory while they are made: some bytes of each of its slices. */
+        assert_true(used[1] <= used[0] + 16 * MIB);
+        assert_true(used[1] <= 64 * MIB);
+    }
+}
+
+static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
+{
+    struct ntff_big big = { .steps = 3000, .cores = 1 };
+    struct ntk_timeline_source source = { .name = "one" };
+    struct ntk_timeline *timeline = NULL;
+    struct opened opened = { 0 };
+    struct ntk_err err = { 0 };
+    char *path = write_big(&big);
+
+    (void)state;
+    open_timeline(path, 0, 0, &opened);
+    source.trace = opened.trace;
+    assert_int_equal(ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source,
+                                                                         .source_count = 1,
+                                                                         .heap_bytes = 1,
+                                                                         .folder = "/nonexistent" },
+                                         &timeline, &err),
+                     -ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent"));
+    assert_null(timeline);
+    close_timeline(&opened);
+    unlink(path);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = test_scratch_create();
+    return folder ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    test_scratch_destroy(folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_timeline_in_a_file_is_that_on_the_heap),
+        cmocka_unit_test(memory_does_not_grow_with_the_capture),
+        cmocka_unit_test(a_folder_that_holds_nothing_is_an_error_that_says_so),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
