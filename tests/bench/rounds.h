@@ -26,8 +26,9 @@ double rounds_median(const struct rounds_subject *subject);
 
 /* Prints "name  min  median" of a subject. */
 void rounds_print(const struct rounds_subject *subject, const char *unit);
-/* Prints the ratio of a to b against a target (0: none); good when minimum or median meets it with the
- * 1.3 that noise may take. Returns 1 when good. */
+/* Prints the ratio of a to b against a target (0: none) and a verdict: "good" when minimum or median
+ * meets it, "within noise" when it is past it by less than the 1.3 that noise may take, else "MISSED".
+ * Returns 0 when missed, else 1. */
 int rounds_print_ratio(const char *name, const struct rounds_subject *a,
                        const struct rounds_subject *b, double target);
 /* A figure that stands for itself; target 0 none, at_least: it is to be above. */
