@@ -32,6 +32,8 @@ struct ntk_emf_output {
     int fd;                    /* -1: none */
     int cancel[2];             /* a pipe: readable once cancelled */
     size_t done_bytes;         /* of the message that is being sent, in an earlier try */
+    off_t file_bytes;          /* FILE_NAME: its length as that try left it; -1: another reads it */
+    bool is_torn;              /* STDOUT: it ended inside a line */
     struct ntk_outbox *outbox; /* NULL for STDOUT */
 };
 
@@ -113,6 +115,7 @@ static int open_file(struct ntk_emf_output *output, char *text, size_t text_byte
 {
     if (output->fd >= 0 && !is_same_file(output->fd, output->path)) {
         hang_up(output);
+        output->file_bytes = -1; /* whatever size the new one has */
     }
     if (output->fd < 0) {
         output->fd =
@@ -144,6 +147,57 @@ static int open_target(struct ntk_emf_output *output, char *text, size_t text_by
     return output->fd >= 0 ? 0 : open_socket(output, text, text_bytes);
 }
 
+/* Back to the beginning of the line that was cut. */
+static size_t line_begin(const char *bytes, size_t at)
+{
+    const char *last = at ? memrchr(bytes, '\n', at) : NULL;
+
+    return last ? (size_t)(last - bytes) + 1 : 0;
+}
+
+/* -1: no regular file. */
+static off_t file_size(int fd)
+{
+    struct stat info;
+
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
+}
+
+/* Whether a regular file ends inside a line: a full disk cut it, or its last writer was killed. One that may not
+ * be read is taken to be whole. */
+static bool ends_inside_a_line(const char *path, off_t bytes)
+{
+    char last = '\n';
+    int fd = bytes > 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+    if (fd >= 0) {
+        (void)!pread(fd, &last, 1, bytes - 1);
+        close(fd);
+    }
+    return last != '\n';
+}
+
+/* A line goes on where the last try left it only in the file that is still as that try left it, or the pipe that
+ * is still read. Any other gets it whole, on a line of its own. 0 or -errno. */
+static int go_to_line(struct ntk_emf_output *output, const char *bytes)
+{
+    off_t size = file_size(output->fd);
+    bool is_as_left = size < 0 ? output->file_bytes >= 0 : size == output->file_bytes;
+
+    if (output->done_bytes > 0 && is_as_left) {
+        return 0;
+    }
+    output->done_bytes = line_begin(bytes, output->done_bytes);
+    output->file_bytes = size > 0 ? size : 0;
+    if (ends_inside_a_line(output->path, size)) {
+        if (write(output->fd, "\n", 1) != 1) {
+            return -errno;
+        }
+        output->file_bytes++;
+    }
+    return 0;
+}
+
 /* As much as goes at once. Bytes or -errno. */
 static ssize_t write_some(struct ntk_emf_output *output, const char *bytes, size_t count)
 {
@@ -157,14 +211,6 @@ static ssize_t write_some(struct ntk_emf_output *output, const char *bytes, size
         got = send(output->fd, bytes, count, MSG_NOSIGNAL);
     }
     return got < 0 ? -errno : got;
-}
-
-/* Back to the beginning of the line that a broken connection cut. */
-static size_t line_begin(const char *bytes, size_t at)
-{
-    const char *last = at ? memrchr(bytes, '\n', at) : NULL;
-
-    return last ? (size_t)(last - bytes) + 1 : 0;
 }
 
 static void send_lines(void *ctx, const void *bytes, size_t bytes_count,
@@ -185,28 +231,33 @@ static void send_lines(void *ctx, const void *bytes, size_t bytes_count,
     if (open_target(output, answer->text, sizeof answer->text) < 0) {
         return;
     }
-    while (output->done_bytes < bytes_count) {
+    ssize_t got = output->kind == FILE_NAME ? go_to_line(output, bytes) : 0;
+    while (got >= 0 && output->done_bytes < bytes_count) {
         const char *at = (const char *)bytes + output->done_bytes;
-        ssize_t got = write_some(output, at, bytes_count - output->done_bytes);
+        got = write_some(output, at, bytes_count - output->done_bytes);
         if (got >= 0) {
             output->done_bytes += (size_t)got;
+            output->file_bytes += got;
             continue;
         }
         if (got == -EINTR ||
             ((got == -EAGAIN || got == -ENOBUFS) && wait_ready(output, POLLOUT, WRITE_MS))) {
-            continue;
+            got = 0;
         }
-        if (output->kind != FILE_NAME) {
-            hang_up(output);
-            output->done_bytes = line_begin(bytes, output->done_bytes);
-        }
-        (void)snprintf(answer->text, sizeof answer->text, "%.200s: %s",
-                       output->kind == FILE_NAME ? output->path : output->host,
-                       strerror((int)-got));
+    }
+    if (got >= 0) {
+        output->done_bytes = 0;
+        answer->result = NTK_OUTBOX_SENT;
         return;
     }
-    output->done_bytes = 0;
-    answer->result = NTK_OUTBOX_SENT;
+    (void)snprintf(answer->text, sizeof answer->text, "%.200s: %s",
+                   output->kind == FILE_NAME ? output->path : output->host, strerror((int)-got));
+    if (output->kind != FILE_NAME) {
+        hang_up(output);
+        output->done_bytes = line_begin(bytes, output->done_bytes);
+    } else if (got == -EPIPE) {
+        output->file_bytes = -1;
+    }
 }
 
 static void cancel(void *ctx)
@@ -318,23 +369,39 @@ int ntk_emf_output_create(const char *target, const char *spool_folder,
     return 0;
 }
 
-static int print(struct ntk_buf *lines, struct ntk_err *err)
+/* All of it, or -errno and how much. */
+static int write_stdout(const char *bytes, size_t count, size_t *out_done)
 {
-    size_t bytes = fwrite(ntk_buf_text_get(lines), 1, lines->bytes_count, stdout);
-
-    if (bytes != lines->bytes_count || fflush(stdout) != 0) {
-        int error = errno;
-        clearerr(stdout);
-        return ntk_err_set(err, -error, NTK_ERR_NO_OFFSET, "standard output: %s", strerror(error));
+    for (*out_done = 0; *out_done < count;) {
+        ssize_t got = write(STDOUT_FILENO, bytes + *out_done, count - *out_done);
+        if (got < 0 && errno != EINTR) {
+            return -errno;
+        }
+        *out_done += got > 0 ? (size_t)got : 0;
     }
     return 0;
+}
+
+/* What cannot be written is lost, but the next line begins anew. */
+static int print(struct ntk_emf_output *output, struct ntk_buf *lines, struct ntk_err *err)
+{
+    const char *bytes = ntk_buf_text_get(lines);
+    size_t done = 0;
+    int ret = output->is_torn ? write_stdout("\n", 1, &done) : 0;
+
+    if (ret >= 0) {
+        ret = write_stdout(bytes, lines->bytes_count, &done);
+        output->is_torn = line_begin(bytes, done) < done;
+    }
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "standard output: %s", strerror(-ret))
+                   : 0;
 }
 
 int ntk_emf_output_put(struct ntk_emf_output *output, struct ntk_buf *lines, uint64_t line_count,
                        struct ntk_err *err)
 {
     return output->outbox ? ntk_outbox_put(output->outbox, lines, line_count, err)
-                          : print(lines, err);
+                          : print(output, lines, err);
 }
 
 int ntk_emf_output_drain(struct ntk_emf_output *output, bool in_haste, struct ntk_err *err)
