@@ -58,6 +58,7 @@ struct ntk_monitor {
     uint64_t reports;
     bool said_dropped; /* once per spell of a slow reader */
     bool said_cut;
+    bool said_long;
     bool said_store;
     uint64_t said_set_aside;
     bool said_collect;
@@ -101,10 +102,10 @@ static void on_stdout(uint32_t events, void *ctx)
     check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
 }
 
-static void write_stdout(struct ntk_monitor *monitor)
+static void write_stdout(struct ntk_monitor *monitor, bool is_cut)
 {
     int ret = ntk_monitor_stream_put(monitor->stream, ntk_buf_text_get(&monitor->line),
-                                     monitor->line.bytes_count);
+                                     monitor->line.bytes_count, is_cut);
 
     if (ret == 1 && !monitor->said_dropped) {
         ntk_log_warn(MODULE,
@@ -135,6 +136,17 @@ static bool is_in_haste(void *ctx)
     return monitor->is_in_haste;
 }
 
+static void say_cut_count(const struct ntk_monitor *monitor)
+{
+    uint64_t count = ntk_monitor_stream_cut_count(monitor->stream);
+
+    if (count > 1) {
+        ntk_log_warn(
+            MODULE, "%llu of %llu reports were longer than --max-line: they are without neuron_ext",
+            (unsigned long long)count, (unsigned long long)monitor->reports);
+    }
+}
+
 /* Waits a bounded time for the reader to take what is queued. */
 static void flush_stdout(struct ntk_monitor *monitor)
 {
@@ -157,6 +169,28 @@ static void flush_stdout(struct ntk_monitor *monitor)
 
 /* -- a period ----------------------------------------------------------------------------------- */
 
+/* Lines that some reader may not take, once of each kind. */
+static void say_length(struct ntk_monitor *monitor, const struct ntk_report_options *options,
+                       size_t line_bytes, bool is_cut)
+{
+    if (line_bytes > options->line_bytes_max && options->line_bytes_max && !options->pretty) {
+        if (!monitor->said_long) {
+            ntk_log_warn(
+                MODULE,
+                "a report is longer than --max-line, %zu bytes of %zu, also without neuron_ext: "
+                "it is written all the same; --omit leaves out more",
+                line_bytes, options->line_bytes_max);
+        }
+        monitor->said_long = true;
+    } else if (is_cut && !monitor->said_cut) {
+        ntk_log_warn(MODULE,
+                     "a report is longer than --max-line (%zu bytes): such reports are written "
+                     "without neuron_ext",
+                     options->line_bytes_max);
+        monitor->said_cut = true;
+    }
+}
+
 static bool write_report(struct ntk_monitor *monitor, const struct ntk_snapshot *report,
                          const struct ntk_report_options *options, struct ntk_buf *line,
                          bool *out_cut)
@@ -166,25 +200,24 @@ static bool write_report(struct ntk_monitor *monitor, const struct ntk_snapshot 
         ntk_log_warn(MODULE, "out of memory: a report is lost");
         return false;
     }
-    if (out_cut && *out_cut && !monitor->said_cut) {
-        ntk_log_info(MODULE, "reports are longer than --max-line: written without neuron_ext");
-        monitor->said_cut = true;
+    if (out_cut) {
+        say_length(monitor, options, line->bytes_count, *out_cut);
     }
     return true;
 }
 
 /* The stream of HTTP is lines for programs; the page wants all that is known. */
-static void publish_http(struct ntk_monitor *monitor, const struct ntk_snapshot *report)
+static void publish_http(struct ntk_monitor *monitor, const struct ntk_snapshot *report,
+                         bool *out_cut)
 {
     struct ntk_report_options plain = monitor->options->report;
     struct ntk_report_options full = { 0 };
-    bool cut = false;
 
     plain.pretty = false;
-    if (!write_report(monitor, report, &plain, &monitor->line, &cut)) {
+    if (!write_report(monitor, report, &plain, &monitor->line, out_cut)) {
         return;
     }
-    bool same = !cut && !plain.omit && !plain.vendor_only;
+    bool same = !*out_cut && !plain.omit && !plain.vendor_only;
     if (same || write_report(monitor, report, &full, &monitor->full_line, NULL)) {
         ntk_routes_put(monitor->routes, &monitor->line, same ? NULL : &monitor->full_line);
     }
@@ -199,14 +232,14 @@ static void publish(struct ntk_monitor *monitor, const struct ntk_snapshot *repo
     ntk_outputs_put(&monitor->outputs, report);
     ntk_buf_reset(&monitor->line);
     if (monitor->routes) {
-        publish_http(monitor, report);
+        publish_http(monitor, report, &cut);
     }
     if (!monitor->stream) {
         return;
     }
     bool written = monitor->routes && !options->pretty && monitor->line.bytes_count > 0;
     if (written || write_report(monitor, report, options, &monitor->line, &cut)) {
-        write_stdout(monitor);
+        write_stdout(monitor, cut);
     }
 }
 
@@ -530,6 +563,7 @@ int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
     }
     if (monitor->stream) {
         flush_stdout(monitor);
+        say_cut_count(monitor);
     }
     return ntk_outputs_drain(&monitor->outputs, is_in_haste, monitor, err);
 }

@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "exporters/transport/output_counts.h"
 
 struct line {
     char *bytes;
@@ -28,8 +31,24 @@ struct ntk_monitor_stream {
     size_t count;
     size_t queued_bytes;
     size_t written_bytes; /* of lines[first] */
-    uint64_t dropped;
+    /* Read by whoever asks for the page of the process. */
+    _Atomic uint64_t sent_count;
+    _Atomic uint64_t dropped_count;
+    _Atomic uint64_t cut_count;
+    _Atomic uint64_t waiting_count; /* as count */
+    struct ntk_output_source source;
 };
+
+static void read_counts(void *ctx, struct ntk_output_counts *counts)
+{
+    struct ntk_monitor_stream *stream = ctx;
+
+    counts->sent_items += atomic_load(&stream->sent_count);
+    counts->lost_items += atomic_load(&stream->dropped_count);
+    counts->has_cut = true;
+    counts->cut_items += atomic_load(&stream->cut_count);
+    counts->memory_items += atomic_load(&stream->waiting_count);
+}
 
 int ntk_monitor_stream_create(int fd, struct ntk_monitor_stream **out_stream, struct ntk_err *err)
 {
@@ -56,6 +75,9 @@ int ntk_monitor_stream_create(int fd, struct ntk_monitor_stream **out_stream, st
             stream->is_own = true;
         }
     }
+    stream->source =
+        (struct ntk_output_source){ .name = "stdout", .read = read_counts, .ctx = stream };
+    ntk_output_source_add(&stream->source);
     *out_stream = stream;
     return 0;
 }
@@ -69,6 +91,7 @@ static void pop(struct ntk_monitor_stream *stream)
     *line = (struct line){ NULL, 0 };
     stream->first = (stream->first + 1) % NTK_MONITOR_STREAM_LINES_MAX;
     stream->count--;
+    atomic_store(&stream->waiting_count, stream->count);
     stream->written_bytes = 0;
 }
 
@@ -77,6 +100,7 @@ void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream)
     if (!stream) {
         return;
     }
+    ntk_output_source_remove(&stream->source);
     while (stream->count > 0) {
         pop(stream);
     }
@@ -120,20 +144,23 @@ int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream)
         stream->written_bytes += (size_t)count;
         if (stream->written_bytes == line->bytes_count) {
             pop(stream);
+            atomic_fetch_add(&stream->sent_count, 1);
         }
     }
     return 0;
 }
 
-int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, size_t line_bytes)
+int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, size_t line_bytes,
+                           bool is_cut)
 {
     bool fits =
         stream->count == 0 || (stream->count < NTK_MONITOR_STREAM_LINES_MAX &&
                                stream->queued_bytes + line_bytes <= NTK_MONITOR_STREAM_BYTES_MAX);
     char *copy = fits ? malloc(line_bytes + 1) : NULL;
 
+    atomic_fetch_add(&stream->cut_count, is_cut);
     if (!copy) {
-        stream->dropped++;
+        atomic_fetch_add(&stream->dropped_count, 1);
         int ret = ntk_monitor_stream_flush(stream);
         return ret < 0 ? ret : 1;
     }
@@ -141,6 +168,7 @@ int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, 
     stream->lines[(stream->first + stream->count++) % NTK_MONITOR_STREAM_LINES_MAX] =
         (struct line){ copy, line_bytes };
     stream->queued_bytes += line_bytes;
+    atomic_store(&stream->waiting_count, stream->count);
     return ntk_monitor_stream_flush(stream);
 }
 
@@ -151,7 +179,12 @@ bool ntk_monitor_stream_is_empty(const struct ntk_monitor_stream *stream)
 
 uint64_t ntk_monitor_stream_dropped_count(const struct ntk_monitor_stream *stream)
 {
-    return stream->dropped;
+    return atomic_load(&stream->dropped_count);
+}
+
+uint64_t ntk_monitor_stream_cut_count(const struct ntk_monitor_stream *stream)
+{
+    return atomic_load(&stream->cut_count);
 }
 
 int ntk_monitor_stream_fd_get(const struct ntk_monitor_stream *stream)

@@ -10,6 +10,8 @@
  * touched: pipes and terminals are opened once more for writing without waiting, sockets are
  * written with a flag per call.
  *
+ * What became of the lines is told to exporters/transport/output_counts.h, as output "stdout".
+ *
  * Owner:   ntk_monitor_stream_create() / _destroy(); fd stays the caller's.
  * Threads: one.
  */
@@ -35,12 +37,14 @@ struct ntk_monitor_stream;
 int ntk_monitor_stream_create(int fd, struct ntk_monitor_stream **out_stream, struct ntk_err *err);
 void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream);
 /* Queues a copy and writes what goes without waiting. 1 when the line was dropped, 0, or -errno as
- * of _flush. */
-int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, size_t line_bytes);
+ * of _flush. is_cut: the line was made shorter, which is counted. */
+int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, size_t line_bytes,
+                           bool is_cut);
 /* Writes what goes without waiting. 0, -EPIPE when the reader is gone, or -errno. */
 int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream);
 bool ntk_monitor_stream_is_empty(const struct ntk_monitor_stream *stream);
 uint64_t ntk_monitor_stream_dropped_count(const struct ntk_monitor_stream *stream);
+uint64_t ntk_monitor_stream_cut_count(const struct ntk_monitor_stream *stream);
 /* The descriptor to watch for EPOLLOUT while the stream is not empty. */
 int ntk_monitor_stream_fd_get(const struct ntk_monitor_stream *stream);
 

@@ -667,6 +667,7 @@ void ntk_prometheus_page_update_process(struct ntk_prometheus_page *page)
     struct rlimit limit;
     char text[1024];
 
+    page->output_count = ntk_output_counts_read(page->outputs);
     ssize_t count = ntk_fs_read_text("/proc/self/stat", text, sizeof text);
     const char *fields = count > 0 ? strrchr(text, ')') : NULL;
     if (!fields || sscanf(fields + 1,

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exporters/transport/output_counts.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 #include "shared/metrics/percentile.h"
@@ -176,12 +177,14 @@ struct ntk_prometheus_page {
     uint64_t swap_used_bytes;
 
     struct ntk_prometheus_process process;
+    struct ntk_output_counts outputs[NTK_OUTPUT_COUNTS_MAX]; /* of this process */
+    size_t output_count;
 };
 
 /* 0 or -ENOMEM (some series may then be missing until the next update). */
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot);
-/* Fills page->process from /proc/self. */
+/* Fills what tells of this process: page->process from /proc/self, page->outputs. */
 void ntk_prometheus_page_update_process(struct ntk_prometheus_page *page);
 void ntk_prometheus_page_fini(struct ntk_prometheus_page *page);
 

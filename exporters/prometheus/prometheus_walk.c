@@ -113,6 +113,12 @@ static struct number number_text(uint32_t value)
         for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
             if (e->owner = &name->owner, name->is_live)
 
+/* Since when counters of this process count; 0 where that is not known. */
+static uint64_t process_began_ns(const struct walk *e)
+{
+    return (uint64_t)(e->page->process.start_seconds * NS);
+}
+
 /* -- the vendor's families ---------------------------------------------------------------------- */
 
 /* The cores that no application shows, at zero. */
@@ -527,6 +533,60 @@ static void build_info(struct walk *e)
                                             .number = 1 });
 }
 
+/* Of the process, as those at the end: without the instance's labels, counted since it began. */
+static void output_sample(const struct walk *e, const struct ntk_prometheus_label *labels,
+                          uint64_t value)
+{
+    visit(e, (struct ntk_prometheus_point){
+                 .labels = labels,
+                 .is_integer = true,
+                 .integer = value,
+                 .number = (double)value,
+                 .began_ns = e->row->kind == NTK_METRIC_KIND_COUNTER ? process_began_ns(e) : 0 });
+}
+
+#define each_output(e, row)                                      \
+    for (const struct ntk_output_counts *row = e->page->outputs; \
+         row < e->page->outputs + e->page->output_count; row++)
+
+static void output_cut(struct walk *e)
+{
+    each_output(e, row)
+    {
+        if (row->has_cut) {
+            output_sample(e, LABELS({ "output", row->name }), row->cut_items);
+        }
+    }
+}
+
+static void output_items(struct walk *e)
+{
+    each_output(e, row)
+    {
+        output_sample(e, LABELS({ "output", row->name }, { "result", "lost" }), row->lost_items);
+        output_sample(e, LABELS({ "output", row->name }, { "result", "refused" }),
+                      row->refused_items);
+        output_sample(e, LABELS({ "output", row->name }, { "result", "sent" }), row->sent_items);
+    }
+}
+
+static void output_retries(struct walk *e)
+{
+    each_output(e, row)
+    {
+        output_sample(e, LABELS({ "output", row->name }), row->retry_count);
+    }
+}
+
+static void output_waiting(struct walk *e)
+{
+    each_output(e, row)
+    {
+        output_sample(e, LABELS({ "output", row->name }, { "place", "memory" }), row->memory_items);
+        output_sample(e, LABELS({ "output", row->name }, { "place", "spool" }), row->spool_items);
+    }
+}
+
 static void collect_duration(struct walk *e)
 {
     sample(e, NO_LABELS, e->page->collect_seconds);
@@ -569,6 +629,10 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_MODEL_LOADED] = model_loaded,
     [NTK_METRIC_EVENTS_LOST] = events_lost,
     [NTK_METRIC_EVENTS_READ] = events_read,
+    [NTK_METRIC_OUTPUT_CUT] = output_cut,
+    [NTK_METRIC_OUTPUT_ITEMS] = output_items,
+    [NTK_METRIC_OUTPUT_RETRIES] = output_retries,
+    [NTK_METRIC_OUTPUT_WAITING] = output_waiting,
     [NTK_METRIC_BUILD_INFO] = build_info,
     [NTK_METRIC_COLLECT_DURATION] = collect_duration,
 };
@@ -605,10 +669,9 @@ static void walk_process(const struct walk *e, size_t index)
     if (process->present) {
         visit(e, (struct ntk_prometheus_point){ .labels = NO_LABELS,
                                                 .number = values[index],
-                                                .began_ns =
-                                                    e->row->kind == NTK_METRIC_KIND_COUNTER
-                                                        ? (uint64_t)(process->start_seconds * NS)
-                                                        : 0 });
+                                                .began_ns = e->row->kind == NTK_METRIC_KIND_COUNTER
+                                                                ? process_began_ns(e)
+                                                                : 0 });
     }
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "exporters/transport/output_counts.h"
 #include "exporters/transport/spool.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -39,6 +40,8 @@ struct ntk_outbox {
     bool said_refused;
     uint64_t drain_until_ns; /* 0 before the first drain() */
     struct ntk_outbox_counts counts;
+    uint64_t lost_items_told;        /* to the process's page: a counter there never goes back */
+    struct ntk_output_source source; /* not the lock's */
 };
 
 /* -- the queue; the lock is held ---------------------------------------------------------------- */
@@ -372,6 +375,24 @@ static void set_defaults(struct ntk_outbox_options *options)
     }
 }
 
+/* For the page of the process. */
+static void read_counts(void *ctx, struct ntk_output_counts *counts)
+{
+    struct ntk_outbox *outbox = ctx;
+
+    pthread_mutex_lock(&outbox->lock);
+    if (outbox->counts.lost_items > outbox->lost_items_told) {
+        outbox->lost_items_told = outbox->counts.lost_items;
+    }
+    counts->sent_items += outbox->counts.sent_items;
+    counts->refused_items += outbox->counts.refused_items;
+    counts->lost_items += outbox->lost_items_told;
+    counts->retry_count += outbox->counts.retry_count;
+    counts->memory_items += outbox->counts.waiting_items + memory_items(outbox);
+    counts->spool_items += outbox->spool ? ntk_spool_item_count(outbox->spool) : 0;
+    pthread_mutex_unlock(&outbox->lock);
+}
+
 int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbox **out_outbox,
                       struct ntk_err *err)
 {
@@ -404,6 +425,9 @@ int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbo
         return ntk_err_set(err, -ret, NTK_ERR_NO_OFFSET, "cannot start a thread: %s",
                            strerror(ret));
     }
+    outbox->source =
+        (struct ntk_output_source){ .name = options->name, .read = read_counts, .ctx = outbox };
+    ntk_output_source_add(&outbox->source);
     *out_outbox = outbox;
     return 0;
 }
@@ -503,6 +527,7 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox)
         return;
     }
     struct ntk_err err = { 0 };
+    ntk_output_source_remove(&outbox->source);
     if (stop(outbox, &err) < 0) {
         ntk_log_warn(outbox->options.name, "%s", err.text);
     }

@@ -52,7 +52,7 @@ struct ntk_outbox_answer {
 };
 
 struct ntk_outbox_options {
-    const char *name; /* of the peer, in log lines; borrowed */
+    const char *name; /* of the peer, in log lines and output_counts; borrowed */
     /* Sends one message; fills the zeroed answer. May wait; must end soon after cancel(). */
     void (*send)(void *ctx, const void *bytes, size_t bytes_count,
                  struct ntk_outbox_answer *answer);

@@ -185,6 +185,43 @@ static void count_is_that_many_reports_numbered(void **state)
     test_run_fini(&run);
 }
 
+static void what_is_longer_than_a_line_may_be_is_said_and_counted(void **state)
+{
+    struct fixture *f = *state;
+    const char *any = "neuron-monitor: agent: a report is longer than --max-line";
+    struct test_run whole = RUN(f, "--once", "--period", "100ms", "--no-imds");
+    struct test_run bare =
+        RUN(f, "--once", "--period", "100ms", "--no-imds", "--omit", "neuron_ext");
+    char bound[32];
+
+    /* Between the two: figures of the next run may have some digits more or less. */
+    assert_true(whole.out_bytes > bare.out_bytes + 100);
+    snprintf(bound, sizeof bound, "%zu", (whole.out_bytes + bare.out_bytes) / 2);
+    struct test_run cut =
+        RUN(f, "--count", "3", "--period", "100ms", "--no-imds", "--max-line", bound);
+    assert_int_equal(cut.exit_code, 0);
+    assert_int_equal(strncmp(cut.err, any, strlen(any)), 0);
+    assert_non_null(strstr(cut.err, "such reports are written without neuron_ext\n"));
+    assert_null(strstr(strchr(cut.err, '\n'), any)); /* once */
+    assert_non_null(strstr(
+        cut.err, "3 of 3 reports were longer than --max-line: they are without neuron_ext\n"));
+    assert_null(strstr(cut.out, "neuron_ext"));
+
+    struct test_run longer =
+        RUN(f, "--once", "--period", "100ms", "--no-imds", "--max-line", "300");
+    assert_int_equal(longer.exit_code, 0);
+    assert_int_equal(strncmp(longer.err, any, strlen(any)), 0);
+    assert_non_null(strstr(longer.err, "bytes of 300, also without neuron_ext: it is written all "
+                                       "the same; --omit leaves out more\n"));
+    json_t *root = json_loads(longer.out, 0, NULL);
+    assert_non_null(root);
+    json_decref(root);
+    test_run_fini(&whole);
+    test_run_fini(&bare);
+    test_run_fini(&cut);
+    test_run_fini(&longer);
+}
+
 static void a_configuration_decides_the_groups(void **state)
 {
     struct fixture *f = *state;
@@ -400,6 +437,7 @@ int main(void)
         CASE(a_database_that_cannot_be_made_is_one_line_and_1),
         CASE(once_is_one_whole_report),
         CASE(count_is_that_many_reports_numbered),
+        CASE(what_is_longer_than_a_line_may_be_is_said_and_counted),
         CASE(a_configuration_decides_the_groups),
         CASE(a_signal_is_a_good_end),
         CASE(a_second_signal_ends_it_at_once_and_what_is_lost_is_said),

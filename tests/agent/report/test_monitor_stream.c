@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "exporters/transport/output_counts.h"
 #include "tests/support/scratch.h"
 
 #define LINE_BYTES 40000
@@ -37,7 +38,7 @@ static int fill(struct ntk_monitor_stream *stream, char *line)
     for (;;) {
         snprintf(line, 16, "%08d", taken);
         line[8] = ' ';
-        int ret = ntk_monitor_stream_put(stream, line, LINE_BYTES);
+        int ret = ntk_monitor_stream_put(stream, line, LINE_BYTES, false);
         assert_true(ret >= 0);
         if (ret == 1) {
             return taken;
@@ -87,7 +88,8 @@ static void check_slow_reader(int write_fd, int read_fd)
     assert_true(taken > 1);
     assert_int_equal(ntk_monitor_stream_dropped_count(stream), 1);
     assert_int_equal(drain(stream, read_fd), taken);
-    assert_int_equal(ntk_monitor_stream_put(stream, line, LINE_BYTES), 0); /* and on it goes */
+    assert_int_equal(ntk_monitor_stream_put(stream, line, LINE_BYTES, false),
+                     0);                               /* and on it goes */
     assert_int_equal(fcntl(write_fd, F_GETFL), flags); /* others may share this descriptor */
     free(line);
     ntk_monitor_stream_destroy(stream);
@@ -123,7 +125,7 @@ static void a_reader_that_is_gone_is_told(void **state)
     assert_int_equal(pipe(fds), 0);
     struct ntk_monitor_stream *stream = open_stream(fds[1]);
     close(fds[0]);
-    assert_int_equal(ntk_monitor_stream_put(stream, "x\n", 2), -EPIPE);
+    assert_int_equal(ntk_monitor_stream_put(stream, "x\n", 2, false), -EPIPE);
     ntk_monitor_stream_destroy(stream);
     close(fds[1]);
 }
@@ -132,14 +134,21 @@ static void a_line_larger_than_the_queue_goes_through_an_empty_one(void **state)
 {
     int fds[2];
     size_t size = 2 * NTK_MONITOR_STREAM_BYTES_MAX;
+    struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
     char *line = calloc(1, size);
     size_t got = 0;
 
     (void)state;
     assert_int_equal(pipe(fds), 0);
     struct ntk_monitor_stream *stream = open_stream(fds[1]);
-    assert_int_equal(ntk_monitor_stream_put(stream, line, size), 0);
-    assert_int_equal(ntk_monitor_stream_put(stream, line, 10), 1);
+    assert_int_equal(ntk_monitor_stream_put(stream, line, size, false), 0);
+    assert_int_equal(ntk_monitor_stream_put(stream, line, 10, true), 1);
+    assert_int_equal(ntk_output_counts_read(rows), 1);
+    assert_string_equal(rows[0].name, "stdout");
+    assert_int_equal(rows[0].sent_items, 0);
+    assert_int_equal(rows[0].memory_items, 1);
+    assert_int_equal(rows[0].lost_items, 1);
+    assert_int_equal(rows[0].cut_items, 1);
     while (got < size) {
         ssize_t count = read(fds[0], line, size);
         assert_true(count > 0);
@@ -147,7 +156,11 @@ static void a_line_larger_than_the_queue_goes_through_an_empty_one(void **state)
         assert_int_equal(ntk_monitor_stream_flush(stream), 0);
     }
     assert_true(ntk_monitor_stream_is_empty(stream));
+    assert_int_equal(ntk_output_counts_read(rows), 1);
+    assert_int_equal(rows[0].sent_items, 1);
+    assert_int_equal(rows[0].memory_items, 0);
     ntk_monitor_stream_destroy(stream);
+    assert_int_equal(ntk_output_counts_read(rows), 0);
     free(line);
     close(fds[0]);
     close(fds[1]);
@@ -163,8 +176,8 @@ static void a_file_gets_every_line_behind_what_it_holds(void **state)
     (void)state;
     assert_int_equal(write(fd, "a\n", 2), 2);
     struct ntk_monitor_stream *stream = open_stream(fd);
-    assert_int_equal(ntk_monitor_stream_put(stream, "b\n", 2), 0);
-    assert_int_equal(ntk_monitor_stream_put(stream, "c\n", 2), 0);
+    assert_int_equal(ntk_monitor_stream_put(stream, "b\n", 2, false), 0);
+    assert_int_equal(ntk_monitor_stream_put(stream, "c\n", 2, false), 0);
     assert_int_equal(pread(fd, text, sizeof text, 0), 6);
     assert_string_equal(text, "a\nb\nc\n");
     ntk_monitor_stream_destroy(stream);

@@ -6,6 +6,7 @@ import sys
 from decode import points
 
 INSTANCE = {"availability_zone", "instance_id", "instance_name", "instance_type", "region", "subnet_id", "ultraserver_id"}
+OWN = ("process_", "neuron_monitor_output_")  # of the program, and there are two
 UNITS = {"s": "seconds", "By": "bytes", "1": "ratio"}
 
 
@@ -23,7 +24,7 @@ def page_series(file):
         if line.startswith("#"):
             continue
         name, labels, value = re.fullmatch(r"([a-z_]+)(?:\{(.*)\})? (\S+)\n", line).groups()
-        if name.startswith("process_") or name.endswith("_created"):
+        if name.startswith(OWN) or name.endswith("_created"):
             continue
         found = re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', labels or "")
         kept = {k: re.sub(r"\\(.)", r"\1", v) for k, v in found if v and k not in INSTANCE}
@@ -33,10 +34,11 @@ def page_series(file):
 
 
 def pushed_series(files):
-    last, times = {}, {}
+    last, times, own = {}, {}, set()
     for file in files:
         for point in points(file):
-            if point["name"].startswith("process_"):
+            if point["name"].startswith(OWN):
+                own.add((point["name"], point["attributes"].get("output"), point["attributes"].get("result")))
                 continue
             name = translated(point)
             kept = {k: v for k, v in point["attributes"].items() if k not in INSTANCE}
@@ -66,6 +68,8 @@ def pushed_series(files):
             if times.get(whole, 0) >= point["time"]:
                 sys.exit("compare.py: %s does not go on in time" % (whole,))
             times[whole] = point["time"]
+    if ("neuron_monitor_output_items", "otlp", "sent") not in own:
+        sys.exit("compare.py: how much was sent is not pushed")
     return last
 
 

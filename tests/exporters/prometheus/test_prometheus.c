@@ -190,6 +190,43 @@ static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **sta
     free(text);
 }
 
+static void the_outputs_of_the_process_are_told_of(void **state)
+{
+    (void)state;
+    update(sample(1));
+    page.outputs[0] = (struct ntk_output_counts){
+        .name = "remote write",
+        .sent_items = 7,
+        .refused_items = 2,
+        .lost_items = 3,
+        .retry_count = 4,
+        .memory_items = 5,
+        .spool_items = 6,
+    };
+    page.outputs[1] = (struct ntk_output_counts){ .name = "stdout", .has_cut = true };
+    page.output_count = 2;
+    char *text = encode(false);
+    assert_line(text, "# TYPE neuron_monitor_output_items_total counter");
+    assert_line(text,
+                "neuron_monitor_output_items_total{output=\"remote write\",result=\"lost\"} 3");
+    assert_line(text,
+                "neuron_monitor_output_items_total{output=\"remote write\",result=\"refused\"} 2");
+    assert_line(text,
+                "neuron_monitor_output_items_total{output=\"remote write\",result=\"sent\"} 7");
+    assert_line(text, "neuron_monitor_output_retries_total{output=\"remote write\"} 4");
+    assert_line(text, "# TYPE neuron_monitor_output_waiting_items gauge");
+    assert_line(text,
+                "neuron_monitor_output_waiting_items{output=\"remote write\",place=\"memory\"} 5");
+    assert_line(text,
+                "neuron_monitor_output_waiting_items{output=\"remote write\",place=\"spool\"} 6");
+    assert_line(text, "neuron_monitor_output_cut_items_total{output=\"stdout\"} 0");
+    assert_no(text, "neuron_monitor_output_cut_items_total{output=\"remote write\"}");
+    free(text);
+    text = encode(true);
+    assert_no(text, "neuron_monitor_output");
+    free(text);
+}
+
 static void counters_add_up_over_snapshots(void **state)
 {
     (void)state;
@@ -637,6 +674,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(every_family_of_the_vendor_has_its_exact_series),
         CASE(ours_follow_with_histograms_that_are_exact_at_their_edges),
+        CASE(the_outputs_of_the_process_are_told_of),
         CASE(counters_add_up_over_snapshots),
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
         CASE(labels_of_the_instance_come_late_and_stay),

@@ -33,6 +33,8 @@ wait_for answers 'count({runtime_tag="pushed"})' none # it ended, and its series
     fail "the counter of the application is not there"
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"
+items='neuron_monitor_output_items_total{output="remote write",result'
+[ "$(query "$items=\"sent\"}")" -gt 100 ] && [ "$(query "$items=\"lost\"}")" = 0 ] || fail "the output does not tell of itself"
 
 # An outage: the agent says it once and goes on; what it could not push waits in files.
 kill "$server" && wait "$server" 2>/dev/null || true

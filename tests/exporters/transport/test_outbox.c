@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "exporters/transport/output_counts.h"
 #include "shared/base/clock.h"
 #include "tests/exporters/transport/power.h"
 #include "tests/support/process.h"
@@ -203,6 +204,42 @@ static void test_refused_is_dropped(void **state)
     assert_true(test_wait_until(is_drained, f, 30));
     assert_string_equal(f->peer.taken, "d");
     assert_int_equal(ntk_outbox_counts_get(f->outbox).refused_items, 3);
+}
+
+static int waits_in_spool(void *ctx)
+{
+    struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
+
+    (void)ctx;
+    return ntk_output_counts_read(rows) == 1 && rows[0].spool_items == 5;
+}
+
+static void test_the_process_can_tell_of_it(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
+
+    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
+    f->options.spool_folder = f->spool;
+    create(f);
+    put(f, "abc");
+    put(f, "de");
+    assert_true(test_wait_until(waits_in_spool, f, 30));
+    assert_int_equal(ntk_output_counts_read(rows), 1);
+    assert_string_equal(rows[0].name, "peer");
+    assert_int_equal(rows[0].memory_items, 0);
+    assert_true(rows[0].retry_count >= 1);
+    assert_int_equal(rows[0].sent_items, 0);
+
+    atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
+    assert_true(test_wait_until(is_drained, f, 30));
+    assert_int_equal(ntk_output_counts_read(rows), 1);
+    assert_int_equal(rows[0].sent_items, 5);
+    assert_int_equal(rows[0].lost_items + rows[0].refused_items, 0);
+    assert_int_equal(rows[0].memory_items + rows[0].spool_items, 0);
+    ntk_outbox_destroy(f->outbox);
+    f->outbox = NULL;
+    assert_int_equal(ntk_output_counts_read(rows), 0);
 }
 
 static void test_memory_is_bounded(void **state)
@@ -467,6 +504,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_again_until_it_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_is_dropped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_process_can_tell_of_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spool_over_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_at_once, set_up, tear_down),

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* output_counts - the list of sources of this process. */
+#include "exporters/transport/output_counts.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ntk_output_source *sources; /* the lock's */
+
+void ntk_output_source_add(struct ntk_output_source *source)
+{
+    pthread_mutex_lock(&lock);
+    source->next = sources;
+    sources = source;
+    pthread_mutex_unlock(&lock);
+}
+
+void ntk_output_source_remove(struct ntk_output_source *source)
+{
+    pthread_mutex_lock(&lock);
+    for (struct ntk_output_source **at = &sources; *at; at = &(*at)->next) {
+        if (*at == source) {
+            *at = source->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* The row of a name, made when there is none and room for one. */
+static struct ntk_output_counts *row_get(struct ntk_output_counts *rows, size_t *count,
+                                         const char *name)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (!strncmp(rows[i].name, name, sizeof rows[i].name - 1)) {
+            return &rows[i];
+        }
+    }
+    if (*count == NTK_OUTPUT_COUNTS_MAX) {
+        return NULL;
+    }
+    struct ntk_output_counts *row = &rows[(*count)++];
+    memset(row, 0, sizeof *row);
+    ntk_str_copy(row->name, sizeof row->name, name);
+    return row;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct ntk_output_counts *a = left;
+    const struct ntk_output_counts *b = right;
+
+    return strcmp(a->name, b->name);
+}
+
+size_t ntk_output_counts_read(struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX])
+{
+    size_t count = 0;
+
+    pthread_mutex_lock(&lock);
+    for (const struct ntk_output_source *source = sources; source; source = source->next) {
+        struct ntk_output_counts *row = row_get(rows, &count, source->name);
+        if (row) {
+            source->read(source->ctx, row);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    qsort(rows, count, sizeof *rows, by_name);
+    return count;
+}
