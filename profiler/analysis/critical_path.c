@@ -82,8 +82,10 @@ static uint32_t step_back(struct walk *walk, uint32_t item)
 
     if (release->event != NTK_NO_INDEX) {
         int64_t released_ps = walk->core->events[release->event].time_ps;
-        bool is_known =
-            release->by != NTK_NO_INDEX && instructions[release->by].start_ps < walk->at_ps;
+        int64_t before_ps = released_ps < walk->at_ps ? released_ps : walk->at_ps;
+        /* Who was not let go before it made the change is not who made it. This also leads out of circles:
+         * going to whoever let an instruction go always leads back in time. */
+        bool is_known = release->by != NTK_NO_INDEX && let_go_ps(walk, release->by) < before_ps;
         if (released_ps > free_ps && is_known) {
             step(walk, NTK_PATH_LATENCY, item, released_ps);
             step(walk, release->by_transfer ? NTK_PATH_TRANSFER : NTK_PATH_LATENCY,

@@ -40,20 +40,22 @@ static void add(struct ntk_dma_queue_row *row, struct ntk_cover *cover,
     ntk_cover_add(cover, packet->start_ps, packet->end_ps);
 }
 
-static void finish(struct ntk_dma_queue_row *row, const struct ntk_cover *cover,
-                   double bytes_per_second)
+static void finish(struct ntk_dma_queue_row *row, const struct ntk_cover *cover)
 {
-    double most_bytes = (double)cover->sum_ps / 1e12 * bytes_per_second;
-
     row->active_ps = cover->covered_ps;
     row->busy_ps = cover->sum_ps;
+}
+
+static void rate(struct ntk_dma_queue_row *row, double bytes_per_second)
+{
+    double most_bytes = (double)row->busy_ps / 1e12 * bytes_per_second;
+
     row->has_rate = most_bytes > 0;
     if (row->has_rate) {
-        row->efficiency = (double)row->bytes_count / most_bytes;
         row->wasted_bytes = most_bytes - (double)row->bytes_count;
         /* The published rate is no hard limit: packets of hardware were seen up to a sixth above. */
-        row->efficiency = row->efficiency > 1 ? 1 : row->efficiency;
         row->wasted_bytes = row->wasted_bytes < 0 ? 0 : row->wasted_bytes;
+        row->efficiency = (double)row->bytes_count / ((double)row->bytes_count + row->wasted_bytes);
     }
 }
 
@@ -134,7 +136,10 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
             result.spill_bytes += row->bytes_count;
         }
         if (row->packet_count) {
-            finish(row, &sums.covers[r], result.engine_bytes_per_second);
+            finish(row, &sums.covers[r]);
+            rate(row, result.engine_bytes_per_second);
+            result.total.has_rate = result.total.has_rate || row->has_rate;
+            result.total.wasted_bytes += row->wasted_bytes;
             row->engine_count = (unsigned)__builtin_popcount(sums.engines[r]);
             sums.rows[result.row_count++] = *row;
         }
@@ -146,7 +151,11 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
         free(sums.rows);
         return ret;
     }
-    finish(&result.total, &all, result.engine_bytes_per_second);
+    finish(&result.total, &all);
+    if (result.total.has_rate) {
+        result.total.efficiency = (double)result.total.bytes_count /
+                                  ((double)result.total.bytes_count + result.total.wasted_bytes);
+    }
     result.total.engine_count = (unsigned)__builtin_popcount(all_engines);
     result.rows = sums.rows;
     qsort(result.rows, result.row_count, sizeof *result.rows, compare);

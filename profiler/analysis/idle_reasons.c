@@ -73,48 +73,78 @@ static struct ntk_idle_row plain(enum ntk_idle_reason reason)
     return (struct ntk_idle_row){ .reason = reason, .number = NTK_PROGRAM_NO_NUMBER };
 }
 
-/* The time from until_ps to the start of the instruction. */
-static void add_gap(struct walk *walk, size_t item, const struct ntk_slot_fact *fact)
+/* Of the wait of an instruction for the change that let it go. */
+static struct ntk_idle_row wait_of(const struct walk *walk, const struct ntk_release *release)
 {
-    const struct ntk_trace_instruction *instruction = &walk->core->instructions[item];
+    const struct ntk_trace_event *change = &walk->core->events[release->event];
+    struct ntk_idle_row key = plain(release->by_transfer ? NTK_IDLE_DMA : NTK_IDLE_ENGINE);
+
+    key.source = change->source;
+    key.is_event = !change->is_semaphore;
+    key.number = change->number;
+    if (release->by != NTK_NO_INDEX) {
+        key.opcode = walk->core->instructions[release->by].opcode;
+        key.has_opcode = true;
+    }
+    if (release->by_transfer) {
+        key.queue = release->by != NTK_NO_INDEX
+                        ? ntk_program_fact(walk->program, walk->engine->core,
+                                           &walk->core->instructions[release->by])
+                              ->queue
+                        : NULL;
+        if (!key.queue && change->is_semaphore) {
+            key.queue = ntk_program_queue_of(walk->core, change->number);
+        }
+    }
+    return key;
+}
+
+/* The time from until_ps on, in which an instruction waited where it waits at all. */
+static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact *fact,
+                     int64_t end_ps)
+{
     const struct ntk_release *release = &walk->dependencies->releases[item];
-    struct ntk_idle_row issue = plain(NTK_IDLE_ISSUE);
     struct ntk_idle_row key = plain(NTK_IDLE_UNKNOWN);
 
-    if (fact->is_runtime) {
-        key.reason = NTK_IDLE_RUNTIME;
-    } else if (fact->has_sync && fact->wait == NTK_WAIT_NONE) {
+    if (fact->has_sync && fact->wait == NTK_WAIT_NONE) {
         key.reason = NTK_IDLE_ISSUE;
     } else if (release->event != NTK_NO_INDEX) {
-        const struct ntk_trace_event *change = &walk->core->events[release->event];
-        int64_t released_ps = change->time_ps;
-        if (released_ps < walk->until_ps) {
-            released_ps = walk->until_ps;
+        int64_t released_ps = walk->core->events[release->event].time_ps;
+
+        key = wait_of(walk, release);
+        if (released_ps < end_ps) {
+            released_ps = released_ps > walk->until_ps ? released_ps : walk->until_ps;
+            add(walk, &key, walk->until_ps, released_ps);
+            walk->until_ps = released_ps;
+            key = plain(NTK_IDLE_ISSUE);
         }
-        key.reason = release->by_transfer ? NTK_IDLE_DMA : NTK_IDLE_ENGINE;
-        key.source = change->source;
-        key.is_event = !change->is_semaphore;
-        key.number = change->number;
-        if (release->by != NTK_NO_INDEX) {
-            key.opcode = walk->core->instructions[release->by].opcode;
-            key.has_opcode = true;
-        }
-        if (release->by_transfer) {
-            key.queue = release->by != NTK_NO_INDEX
-                            ? ntk_program_fact(walk->program,
-                                               (size_t)(walk->core - walk->program->trace->cores),
-                                               &walk->core->instructions[release->by])
-                                  ->queue
-                            : NULL;
-            if (!key.queue && change->is_semaphore) {
-                key.queue = ntk_program_queue_of(walk->core, change->number);
-            }
-        }
-        add(walk, &key, walk->until_ps, released_ps);
-        add(walk, &issue, released_ps, instruction->start_ps);
+    }
+    add(walk, &key, walk->until_ps, end_ps);
+    walk->until_ps = end_ps;
+}
+
+/* The time from until_ps on, in which an instruction did not wait, or what it does is no concern of the program. */
+static void add_other(struct walk *walk, const struct ntk_slot_fact *fact, int64_t end_ps)
+{
+    struct ntk_idle_row key = plain(fact->is_runtime ? NTK_IDLE_RUNTIME : NTK_IDLE_ISSUE);
+
+    add(walk, &key, walk->until_ps, end_ps);
+    walk->until_ps = end_ps;
+}
+
+/* The time from until_ps to the start of the instruction. */
+static void add_gap(struct walk *walk, const struct ntk_trace_instruction *instruction,
+                    const struct ntk_slot_fact *fact)
+{
+    if (instruction->start_ps <= walk->until_ps) {
         return;
     }
-    add(walk, &key, walk->until_ps, instruction->start_ps);
+    if (fact->is_runtime || fact->waits_inside) {
+        add_other(walk, fact, instruction->start_ps);
+    } else {
+        add_wait(walk, (size_t)(instruction - walk->core->instructions), fact,
+                 instruction->start_ps);
+    }
 }
 
 /* An EVENT_SEMAPHORE idles until its end, or until the next instruction starts to work. */
@@ -123,17 +153,19 @@ static void end_semaphore(struct walk *walk, int64_t next_ps)
     const struct ntk_trace_instruction *semaphore = walk->semaphore;
 
     walk->semaphore = NULL;
-    if (!semaphore || semaphore->end_ps <= walk->until_ps) {
+    if (!semaphore) {
         return;
     }
+    const struct ntk_slot_fact *fact =
+        ntk_program_fact(walk->program, walk->engine->core, semaphore);
     int64_t end_ps = semaphore->end_ps < next_ps ? semaphore->end_ps : next_ps;
-    struct ntk_idle_row key =
-        plain(ntk_program_fact(walk->program, walk->engine->core, semaphore)->is_runtime
-                  ? NTK_IDLE_RUNTIME
-                  : NTK_IDLE_ISSUE);
-    add(walk, &key, walk->until_ps, end_ps);
-    if (end_ps > walk->until_ps) {
-        walk->until_ps = end_ps;
+    if (end_ps <= walk->until_ps) {
+        return;
+    }
+    if (fact->waits_inside && !fact->is_runtime) {
+        add_wait(walk, (size_t)(semaphore - walk->core->instructions), fact, end_ps);
+    } else {
+        add_other(walk, fact, end_ps);
     }
 }
 
@@ -172,10 +204,7 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
         const struct ntk_slot_fact *fact = ntk_program_fact(program, core_index, instruction);
         engine->instruction_count++;
         end_semaphore(&walk, instruction->start_ps);
-        if (instruction->start_ps > walk.until_ps) {
-            add_gap(&walk, (size_t)(instruction - walk.core->instructions), fact);
-            walk.until_ps = instruction->start_ps;
-        }
+        add_gap(&walk, instruction, fact);
         if (instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
             walk.semaphore = instruction;
         } else if (instruction->end_ps > walk.until_ps) {

@@ -5,7 +5,7 @@
  * Working is as in engine_activity.h: the union of an engine's instructions without EVENT_SEMAPHORE. All
  * other time of the execution belongs to exactly one reason, so that busy_ps and the reasons of an engine
  * add up to the execution. The time before an instruction is its wait up to the change that let it go,
- * and issue from there on.
+ * and issue from there on; one that waits while it runs is issued first, and its wait lies inside it.
  *
  * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution took.
  */

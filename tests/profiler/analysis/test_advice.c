@@ -14,32 +14,21 @@
 #include <cmocka.h>
 
 #include "profiler/analysis/advice.h"
-#include "tests/support/hand_trace.h"
+#include "tests/support/hand_answers.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 
 struct answers {
-    struct ntk_program *program;
-    struct ntk_dependencies dependencies;
-    struct ntk_critical_path path;
-    struct ntk_idle_reasons idle;
-    struct ntk_cost_table costs;
-    struct ntk_dma_efficiency dma;
+    struct hand_answers all;
     struct ntk_advice advice;
 };
 
 static void ask(struct hand_trace *h, const struct ntk_tensor_traffic *tensors,
                 const struct ntk_hbm_traffic *hbm, struct answers *a)
 {
-    hand_trace_end(h);
-    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
-    assert_int_equal(ntk_analysis_dependencies(a->program, &a->dependencies), 0);
-    assert_int_equal(ntk_analysis_critical_path(a->program, &a->dependencies, &a->path), 0);
-    assert_int_equal(ntk_analysis_idle_reasons(a->program, &a->dependencies, &a->idle), 0);
-    assert_int_equal(ntk_analysis_cost_table(a->program, &a->path, &a->costs), 0);
-    assert_int_equal(ntk_analysis_dma_efficiency(&h->trace, &a->dma), 0);
-    struct ntk_advice_input input = { a->program, &a->idle, &a->path, &a->costs,
-                                      &a->dma,    hbm,      tensors };
+    hand_answers_ask(h, &a->all);
+    struct ntk_advice_input input = { a->all.program, &a->all.idle, &a->all.path, &a->all.costs,
+                                      &a->all.dma,    hbm,          tensors };
     assert_int_equal(ntk_analysis_advice(&input, &a->advice), 0);
     for (size_t i = 1; i < a->advice.count; i++) {
         assert_true(a->advice.items[i - 1].share >= a->advice.items[i].share);
@@ -49,13 +38,7 @@ static void ask(struct hand_trace *h, const struct ntk_tensor_traffic *tensors,
 static void done(struct hand_trace *h, struct answers *a)
 {
     ntk_advice_fini(&a->advice);
-    ntk_dma_efficiency_fini(&a->dma);
-    ntk_cost_table_fini(&a->costs);
-    ntk_idle_reasons_fini(&a->idle);
-    ntk_critical_path_fini(&a->path);
-    ntk_dependencies_fini(&a->dependencies);
-    ntk_program_destroy(a->program);
-    hand_trace_fini(h);
+    hand_answers_done(h, &a->all);
 }
 
 static const struct ntk_advice_item *find(const struct answers *a, enum ntk_advice_rule rule)

@@ -11,56 +11,12 @@
 
 #include <cmocka.h>
 
-#include "profiler/analysis/critical_path.h"
-#include "tests/support/hand_trace.h"
+#include "tests/support/hand_answers.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 
-struct answers {
-    struct ntk_program *program;
-    struct ntk_dependencies dependencies;
-    struct ntk_critical_path path;
-};
-
-static int64_t sum_of(const struct ntk_path_table *table)
-{
-    int64_t sum_ps = 0;
-
-    for (size_t i = 0; i < table->count; i++) {
-        sum_ps += table->shares[i].path_ps;
-    }
-    return sum_ps;
-}
-
-static void ask(struct hand_trace *h, struct answers *a)
-{
-    int64_t at_ps = 0;
-
-    hand_trace_end(h);
-    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
-    assert_int_equal(ntk_analysis_dependencies(a->program, &a->dependencies), 0);
-    assert_int_equal(ntk_analysis_critical_path(a->program, &a->dependencies, &a->path), 0);
-    for (size_t i = 0; i < a->path.step_count; i++) {
-        assert_int_equal(a->path.steps[i].start_ps, at_ps);
-        at_ps = a->path.steps[i].end_ps;
-    }
-    assert_int_equal(at_ps, h->trace.total_ps);
-    assert_int_equal(sum_of(&a->path.resources), h->trace.total_ps);
-    assert_int_equal(sum_of(&a->path.layers), h->trace.total_ps);
-    assert_int_equal(sum_of(&a->path.opcodes), a->path.kinds_ps[NTK_PATH_INSTRUCTION]);
-    assert_int_equal(sum_of(&a->path.instructions), a->path.kinds_ps[NTK_PATH_INSTRUCTION]);
-}
-
-static void done(struct hand_trace *h, struct answers *a)
-{
-    ntk_critical_path_fini(&a->path);
-    ntk_dependencies_fini(&a->dependencies);
-    ntk_program_destroy(a->program);
-    hand_trace_fini(h);
-}
-
-static void expect_step(const struct answers *a, size_t index, enum ntk_path_kind kind,
+static void expect_step(const struct hand_answers *a, size_t index, enum ntk_path_kind kind,
                         int64_t start_ns, int64_t end_ns)
 {
     assert_true(index < a->path.step_count);
@@ -76,7 +32,7 @@ static void expect_step(const struct answers *a, size_t index, enum ntk_path_kin
 static void the_chain_goes_through_the_load_and_the_product(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
     struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
     struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NOP);
 
@@ -106,7 +62,7 @@ static void the_chain_goes_through_the_load_and_the_product(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, aside, 0, 300);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 500);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 700);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     assert_int_equal(a.path.step_count, 6);
     expect_step(&a, 0, NTK_PATH_INSTRUCTION, 0, 50);
@@ -124,14 +80,14 @@ static void the_chain_goes_through_the_load_and_the_product(void **state)
     assert_int_equal(a.path.layers.shares[1].path_ps, NS(200));
     assert_string_equal(a.path.layers.shares[2].name, "product"); /* with its latency */
     assert_int_equal(a.path.layers.shares[2].path_ps, NS(200));
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* The engine's own instruction before it ended later than the change: that one was in the way. */
 static void a_change_that_came_early_is_not_on_the_path(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 400);
@@ -142,21 +98,21 @@ static void a_change_that_came_early_is_not_on_the_path(void **state)
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 100);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, busy, 0, 300);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, then, 310, 400);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     assert_int_equal(a.path.step_count, 3);
     expect_step(&a, 0, NTK_PATH_INSTRUCTION, 0, 300);
     expect_step(&a, 1, NTK_PATH_LATENCY, 300, 310);
     expect_step(&a, 2, NTK_PATH_INSTRUCTION, 310, 400);
     assert_int_equal(a.path.resources.shares[0].engine, NTK_NTFF_ENGINE_SCALAR);
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* Two that overlap on one engine, and a chain of 100 that each wait for the other engine. */
 static void long_and_overlapping_chains_come_to_an_end(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1005);
@@ -173,13 +129,13 @@ static void long_and_overlapping_chains_come_to_an_end(void **state)
     }
     uint32_t free = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, free, 995, 1005);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     assert_int_equal(a.path.step_count, 101);
     assert_int_equal(a.path.resources.count, 2);
     assert_int_equal(a.path.resources.shares[0].path_ps, NS(505)); /* ACT */
     assert_int_equal(a.path.resources.shares[1].path_ps, NS(500)); /* PE */
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* The runtime's EVENT_SEMAPHORE waits while it runs: the path leaves it where it was let go. */
@@ -190,7 +146,7 @@ static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
     };
     static const uint8_t opener[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 2 };
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
@@ -201,14 +157,14 @@ static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 2, 1, 460);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SYNC, 2, 2,
                       500); /* its own, which it did not wait for */
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     assert_int_equal(a.path.step_count, 4);
     expect_step(&a, 0, NTK_PATH_START, 0, 100);
     expect_step(&a, 1, NTK_PATH_INSTRUCTION, 100, 450);
     expect_step(&a, 2, NTK_PATH_LATENCY, 450, 460);
     expect_step(&a, 3, NTK_PATH_INSTRUCTION, 460, 500);
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* A change long after the only instruction that signals it has another maker: the path waits, and does not
@@ -216,7 +172,7 @@ static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
 static void a_change_without_a_maker_is_waited_for(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 7000);
@@ -226,26 +182,54 @@ static void a_change_without_a_maker_is_waited_for(void **state)
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 100);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 2, 6000);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, wait, 6010, 7000);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     assert_int_equal(a.path.step_count, 3);
     expect_step(&a, 0, NTK_PATH_WAIT, 0, 6000);
     expect_step(&a, 1, NTK_PATH_LATENCY, 6000, 6010);
     expect_step(&a, 2, NTK_PATH_INSTRUCTION, 6010, 7000);
-    done(&h, &a);
+    hand_answers_done(&h, &a);
+}
+
+/* Two that wait while they run, each of which the other lets go at the very end: who let whom go is a circle, which
+ * the path leaves. */
+static void a_circle_of_waits_comes_to_an_end(void **state)
+{
+    static const uint8_t one[64] = {
+        [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [34] = 0x13, [35] = 3, [36] = 1
+    };
+    static const uint8_t other[64] = {
+        [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 3, [34] = 0x13, [35] = 2, [36] = 1
+    };
+    struct hand_trace h;
+    struct hand_answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
+    uint32_t first = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_SP, one);
+    uint32_t second = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, other);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, first, 100, 500);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, second, 200, 500);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SYNC, 3, 1, 500);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 2, 1, 500);
+    hand_answers_ask(&h, &a);
+
+    assert_int_equal(a.path.step_count, 1);
+    expect_step(&a, 0, NTK_PATH_WAIT, 0, 500);
+    hand_answers_done(&h, &a);
 }
 
 static void an_execution_without_instructions_is_all_start(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     hand_trace_begin(&h, 2, "trn2.3xlarge", 100);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
     assert_int_equal(a.path.step_count, 1);
     expect_step(&a, 0, NTK_PATH_START, 0, 100);
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 int main(void)
@@ -256,6 +240,7 @@ int main(void)
         cmocka_unit_test(long_and_overlapping_chains_come_to_an_end),
         cmocka_unit_test(a_barrier_of_the_runtime_is_left_where_it_was_opened),
         cmocka_unit_test(a_change_without_a_maker_is_waited_for),
+        cmocka_unit_test(a_circle_of_waits_comes_to_an_end),
         cmocka_unit_test(an_execution_without_instructions_is_all_start),
     };
 

@@ -62,6 +62,8 @@ static void queues_have_their_packets_sizes_and_rates(void **state)
     assert_int_equal(dma.total.packet_count, 6);
     assert_int_equal(dma.total.engine_count, 3);
     assert_int_equal(dma.total.active_ps, NS(710));
+    assert_true(fabs(dma.total.wasted_bytes - dma.rows[0].wasted_bytes - dma.rows[1].wasted_bytes) <
+                1e-6);
     ntk_dma_efficiency_fini(&dma);
     hand_trace_fini(&h);
 }

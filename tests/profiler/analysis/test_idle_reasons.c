@@ -12,50 +12,12 @@
 
 #include <cmocka.h>
 
-#include "profiler/analysis/idle_reasons.h"
-#include "tests/support/hand_trace.h"
+#include "tests/support/hand_answers.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 
-struct answers {
-    struct ntk_program *program;
-    struct ntk_dependencies dependencies;
-    struct ntk_idle_reasons idle;
-};
-
-static void ask(struct hand_trace *h, struct answers *a)
-{
-    hand_trace_end(h);
-    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
-    assert_int_equal(ntk_analysis_dependencies(a->program, &a->dependencies), 0);
-    assert_int_equal(ntk_analysis_idle_reasons(a->program, &a->dependencies, &a->idle), 0);
-    for (size_t i = 0; i < a->idle.engine_count; i++) {
-        const struct ntk_idle_engine *engine = &a->idle.engines[i];
-        int64_t reasons_ps = 0;
-        int64_t rows_ps = 0;
-
-        for (unsigned r = 0; r < NTK_IDLE_REASON_COUNT; r++) {
-            reasons_ps += engine->reasons_ps[r];
-        }
-        for (size_t r = 0; r < engine->row_count; r++) {
-            rows_ps += engine->rows[r].idle_ps;
-        }
-        assert_int_equal(engine->idle_ps, reasons_ps);
-        assert_int_equal(engine->idle_ps, rows_ps);
-        assert_int_equal(engine->busy_ps + engine->idle_ps, h->trace.total_ps);
-    }
-}
-
-static void done(struct hand_trace *h, struct answers *a)
-{
-    ntk_idle_reasons_fini(&a->idle);
-    ntk_dependencies_fini(&a->dependencies);
-    ntk_program_destroy(a->program);
-    hand_trace_fini(h);
-}
-
-static const struct ntk_idle_engine *engine_of(const struct answers *a, unsigned engine)
+static const struct ntk_idle_engine *engine_of(const struct hand_answers *a, unsigned engine)
 {
     for (size_t i = 0; i < a->idle.engine_count; i++) {
         if (a->idle.engines[i].engine == engine) {
@@ -70,7 +32,7 @@ static const struct ntk_idle_engine *engine_of(const struct answers *a, unsigned
 static void a_wait_is_the_engines_that_ended_it(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
@@ -79,7 +41,7 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, work, 100, 300);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, after, 310, 400);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 300);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     const struct ntk_idle_engine *act = engine_of(&a, NTK_NTFF_ENGINE_SCALAR);
     assert_int_equal(act->busy_ps, NS(90));
@@ -95,14 +57,14 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
     assert_int_equal(pe->busy_ps, NS(200));
     assert_int_equal(pe->reasons_ps[NTK_IDLE_ISSUE], NS(100));
     assert_int_equal(pe->reasons_ps[NTK_IDLE_END], NS(700));
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* What began the transfer names the queue; half of the wait was already over when PE came to it. */
 static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
     struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
 
     (void)state;
@@ -119,7 +81,7 @@ static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_f
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, before, 0, 400);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, after, 800, 1000);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 800);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
     assert_int_equal(pe->busy_ps, NS(600));
@@ -127,14 +89,14 @@ static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_f
     assert_int_equal(pe->row_count, 1);
     assert_string_equal(pe->rows[0].queue, "qSPIO0");
     assert_int_equal(pe->rows[0].longest_at_ps, NS(400));
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* 5 counts up at 100, 200, 300, 400; who waits for 3 was let go at 300, not by what came later. */
 static void the_change_that_made_it_true_ended_the_wait(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 600);
@@ -145,19 +107,19 @@ static void the_change_that_made_it_true_ended_the_wait(void **state)
         hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, (uint32_t)i + 1, 100 * i + 100);
     }
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, wait, 450, 600);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     const struct ntk_idle_engine *dve = engine_of(&a, NTK_NTFF_ENGINE_VECTOR);
     assert_int_equal(dve->reasons_ps[NTK_IDLE_ENGINE], NS(300));
     assert_int_equal(dve->reasons_ps[NTK_IDLE_ISSUE], NS(150));
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* EVENT_SEMAPHORE is no work, and ends where the next instruction starts. */
 static void semaphore_instructions_are_idle(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
     struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
 
     (void)state;
@@ -166,13 +128,13 @@ static void semaphore_instructions_are_idle(void **state)
     uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, semaphore, 0, 200);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, work, 150, 500);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
     assert_int_equal(pe->instruction_count, 2);
     assert_int_equal(pe->busy_ps, NS(350));
     assert_int_equal(pe->reasons_ps[NTK_IDLE_ISSUE], NS(150));
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* The head of a vendor's slots for Trainium1 and 2; of later generations waits are not known. */
@@ -187,7 +149,7 @@ static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
     for (int m = 0; m < 3; m++) {
         bool is_known = m < 2;
         struct hand_trace h;
-        struct answers a;
+        struct hand_answers a;
 
         hand_trace_begin(&h, 1, machines[m], 1000);
         uint32_t signal = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, signalling);
@@ -195,20 +157,45 @@ static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
         hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, signal, 0, 300);
         hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, wait, 300, 1000);
         hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 300);
-        ask(&h, &a);
+        hand_answers_ask(&h, &a);
         const struct ntk_idle_engine *dve = engine_of(&a, NTK_NTFF_ENGINE_VECTOR);
         assert_int_equal(dve->reasons_ps[is_known ? NTK_IDLE_ENGINE : NTK_IDLE_UNKNOWN], NS(300));
         if (is_known) {
             assert_int_equal(dve->rows[0].opcode, NTK_NTFF_OPCODE_MATMUL);
         }
-        done(&h, &a);
+        hand_answers_done(&h, &a);
     }
+}
+
+/* A vendor's EVENT_SEMAPHORE of the program starts, then waits: issued 0-100, waiting for PE 100-310, at its end at 500. */
+static void a_wait_lies_inside_what_waits_while_it_runs(void **state)
+{
+    static const uint8_t barrier[64] = { [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [36] = 1 };
+    static const uint8_t opener[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 2 };
+    struct hand_trace h;
+    struct hand_answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t wait = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_SP, barrier);
+    uint32_t open = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, opener);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, open, 0, 300);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, wait, 100, 500);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 2, 1, 310);
+    hand_answers_ask(&h, &a);
+
+    const struct ntk_idle_engine *sync = engine_of(&a, NTK_NTFF_ENGINE_SYNC);
+    assert_int_equal(sync->busy_ps, 0);
+    assert_int_equal(sync->reasons_ps[NTK_IDLE_ISSUE], NS(100 + 190));
+    assert_int_equal(sync->reasons_ps[NTK_IDLE_ENGINE], NS(210));
+    assert_int_equal(sync->reasons_ps[NTK_IDLE_END], NS(500));
+    hand_answers_done(&h, &a);
 }
 
 static void code_of_the_runtime_is_its_own_reason(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
     struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 0, 1, 0 };
 
     (void)state;
@@ -219,19 +206,19 @@ static void code_of_the_runtime_is_its_own_reason(void **state)
     uint32_t own = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, runtime, 600, 700);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, own, 750, 1000);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
     assert_int_equal(pe->reasons_ps[NTK_IDLE_RUNTIME], NS(600));
     assert_int_equal(pe->reasons_ps[NTK_IDLE_ISSUE], NS(50));
     assert_int_equal(pe->busy_ps, NS(350));
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 static void without_a_length_there_is_no_answer(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 0);
@@ -252,6 +239,7 @@ int main(void)
         cmocka_unit_test(the_change_that_made_it_true_ended_the_wait),
         cmocka_unit_test(semaphore_instructions_are_idle),
         cmocka_unit_test(a_vendors_waits_are_read_where_their_place_is_known),
+        cmocka_unit_test(a_wait_lies_inside_what_waits_while_it_runs),
         cmocka_unit_test(code_of_the_runtime_is_its_own_reason),
         cmocka_unit_test(without_a_length_there_is_no_answer),
     };

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* hand_answers - the analyses of one trace, and what holds between their numbers. */
+#include "tests/support/hand_answers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void expect_near(double value, double wanted)
+{
+    if (fabs(value - wanted) > 1e-9 * (fabs(wanted) + 1)) {
+        fail_msg("%.12g, not %.12g", value, wanted);
+    }
+}
+
+/* ---- idle ---- */
+
+/* Moments of the execution at which the engine works, counted one by one. */
+static int64_t count_busy_ps(const struct ntk_trace_core *core, unsigned engine, int64_t total_ps)
+{
+    int64_t busy_ps = 0;
+    int64_t at_ps = 0;
+
+    /* To the next edge, again and again: slow, and nothing is assumed of the order. */
+    while (at_ps < total_ps) {
+        int64_t next_ps = total_ps;
+        bool is_busy = false;
+        for (size_t i = 0; i < core->instruction_count; i++) {
+            const struct ntk_trace_instruction *one = &core->instructions[i];
+            if (one->engine != engine || one->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+                continue;
+            }
+            is_busy = is_busy || (one->start_ps <= at_ps && at_ps < one->end_ps);
+            if (one->start_ps > at_ps && one->start_ps < next_ps) {
+                next_ps = one->start_ps;
+            }
+            if (one->end_ps > at_ps && one->end_ps < next_ps) {
+                next_ps = one->end_ps;
+            }
+        }
+        busy_ps += is_busy ? next_ps - at_ps : 0;
+        at_ps = next_ps;
+    }
+    return busy_ps;
+}
+
+static void check_idle(const struct hand_trace *h, const struct ntk_idle_reasons *idle)
+{
+    assert_int_equal(idle->total_ps, h->trace.total_ps);
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        const struct ntk_idle_engine *engine = &idle->engines[i];
+        int64_t reasons_ps[NTK_IDLE_REASON_COUNT] = { 0 };
+        int64_t rows_ps = 0;
+        int64_t sum_ps = 0;
+
+        for (size_t r = 0; r < engine->row_count; r++) {
+            const struct ntk_idle_row *row = &engine->rows[r];
+            reasons_ps[row->reason] += row->idle_ps;
+            rows_ps += row->idle_ps;
+            assert_true(row->count > 0 && row->idle_ps > 0);
+            assert_true(row->longest_ps > 0 && row->longest_ps <= row->idle_ps);
+            assert_true(row->longest_at_ps >= 0);
+            assert_true(row->longest_at_ps + row->longest_ps <= idle->total_ps);
+            assert_true(r == 0 || engine->rows[r - 1].idle_ps >= row->idle_ps);
+        }
+        for (unsigned r = 0; r < NTK_IDLE_REASON_COUNT; r++) {
+            assert_int_equal(reasons_ps[r], engine->reasons_ps[r]);
+            sum_ps += reasons_ps[r];
+        }
+        assert_int_equal(engine->idle_ps, sum_ps);
+        assert_int_equal(engine->idle_ps, rows_ps);
+        assert_int_equal(engine->busy_ps + engine->idle_ps, idle->total_ps);
+        assert_int_equal(engine->busy_ps, count_busy_ps(&h->trace.cores[engine->core],
+                                                        engine->engine, idle->total_ps));
+    }
+}
+
+/* ---- critical path ---- */
+
+static void check_table(const struct ntk_path_table *table, int64_t wanted_ps)
+{
+    int64_t sum_ps = 0;
+
+    for (size_t i = 0; i < table->count; i++) {
+        sum_ps += table->shares[i].path_ps;
+        assert_true(table->shares[i].count > 0 && table->shares[i].path_ps > 0);
+        assert_true(i == 0 || table->shares[i - 1].path_ps >= table->shares[i].path_ps);
+    }
+    assert_int_equal(sum_ps, wanted_ps);
+}
+
+static void check_path(const struct hand_trace *h, const struct ntk_critical_path *path)
+{
+    int64_t kinds_ps = 0;
+    int64_t at_ps = 0;
+
+    assert_int_equal(path->total_ps, h->trace.total_ps);
+    for (size_t i = 0; i < path->step_count; i++) {
+        const struct ntk_path_step *step = &path->steps[i];
+        assert_int_equal(step->start_ps, at_ps);
+        assert_true(step->end_ps > step->start_ps);
+        at_ps = step->end_ps;
+        if (step->kind == NTK_PATH_INSTRUCTION) { /* the path says "at work" only where it was */
+            const struct ntk_trace_instruction *one =
+                &h->trace.cores[path->core].instructions[step->instruction];
+            assert_true(one->start_ps <= step->start_ps && step->end_ps <= one->end_ps);
+        }
+    }
+    assert_int_equal(at_ps, path->total_ps);
+    for (unsigned k = 0; k < NTK_PATH_KIND_COUNT; k++) {
+        kinds_ps += path->kinds_ps[k];
+    }
+    assert_int_equal(kinds_ps, path->total_ps);
+    check_table(&path->resources, path->total_ps);
+    check_table(&path->layers, path->total_ps);
+    check_table(&path->opcodes, path->kinds_ps[NTK_PATH_INSTRUCTION]);
+    check_table(&path->instructions, path->kinds_ps[NTK_PATH_INSTRUCTION]);
+}
+
+/* ---- costs ---- */
+
+static struct ntk_cost_row add_up(const struct ntk_cost_list *list)
+{
+    struct ntk_cost_row sum = { 0 };
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct ntk_cost_row *row = &list->rows[i];
+        assert_true(row->active_ps <= row->instruction_ps);
+        assert_true(row->transpose_flops <= row->flops);
+        assert_true(row->count == 0 || row->end_ps - row->start_ps >= row->active_ps);
+        sum.count += row->count;
+        sum.instruction_ps += row->instruction_ps;
+        sum.path_ps += row->path_ps;
+        sum.flops += row->flops;
+        sum.transpose_flops += row->transpose_flops;
+        sum.read_bytes += row->read_bytes;
+        sum.write_bytes += row->write_bytes;
+    }
+    return sum;
+}
+
+static void check_costs(const struct hand_trace *h, const struct hand_answers *a)
+{
+    struct ntk_cost_row layers = add_up(&a->costs.layers);
+    struct ntk_cost_row operations = add_up(&a->costs.operations);
+    struct ntk_cost_row instructions = add_up(&a->costs.instructions);
+    uint64_t count = 0;
+
+    for (size_t c = 0; c < h->trace.core_count; c++) {
+        count += h->trace.cores[c].instruction_count;
+    }
+    assert_int_equal(layers.count, count);
+    assert_int_equal(layers.path_ps, a->path.total_ps);
+    assert_int_equal(instructions.path_ps, a->path.kinds_ps[NTK_PATH_INSTRUCTION]);
+    assert_int_equal(operations.path_ps, instructions.path_ps);
+    const struct ntk_cost_row *sums[] = { &operations, &instructions };
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(sums[i]->count, layers.count);
+        assert_int_equal(sums[i]->instruction_ps, layers.instruction_ps);
+        assert_int_equal(sums[i]->flops, layers.flops);
+        assert_int_equal(sums[i]->transpose_flops, layers.transpose_flops);
+        assert_int_equal(sums[i]->read_bytes, layers.read_bytes);
+        assert_int_equal(sums[i]->write_bytes, layers.write_bytes);
+    }
+}
+
+/* ---- DMA ---- */
+
+static void check_dma(const struct hand_trace *h, const struct ntk_dma_efficiency *dma)
+{
+    struct ntk_dma_queue_row sum = { 0 };
+    uint64_t packets = 0;
+
+    for (size_t r = 0; r < dma->row_count; r++) {
+        const struct ntk_dma_queue_row *row = &dma->rows[r];
+        sum.packet_count += row->packet_count;
+        sum.bytes_count += row->bytes_count;
+        sum.busy_ps += row->busy_ps;
+        sum.wasted_bytes += row->wasted_bytes;
+        uint64_t sizes = 0;
+        uint64_t bytes = 0;
+        for (unsigned s = 0; s < NTK_DMA_SIZE_COUNT; s++) {
+            sizes += row->size_counts[s];
+            bytes += row->size_bytes[s];
+            sum.size_counts[s] += row->size_counts[s];
+        }
+        assert_int_equal(sizes, row->packet_count);
+        assert_int_equal(bytes, row->bytes_count);
+        assert_true(row->active_ps <= row->busy_ps);
+        assert_true(row->active_ps <= dma->total.active_ps);
+        assert_true(row->efficiency >= 0 && row->efficiency <= 1 && row->wasted_bytes >= 0);
+        assert_true(row->engine_count >= 1 && row->engine_count <= dma->total.engine_count);
+    }
+    for (size_t c = 0; c < h->trace.core_count; c++) {
+        packets += h->trace.cores[c].packet_count;
+    }
+    assert_int_equal(sum.packet_count, packets);
+    assert_int_equal(dma->total.packet_count, packets);
+    assert_int_equal(dma->total.bytes_count, sum.bytes_count);
+    assert_int_equal(dma->total.busy_ps, sum.busy_ps);
+    for (unsigned s = 0; s < NTK_DMA_SIZE_COUNT; s++) {
+        assert_int_equal(dma->total.size_counts[s], sum.size_counts[s]);
+    }
+    expect_near(dma->total.wasted_bytes, sum.wasted_bytes);
+    assert_true(dma->total.efficiency >= 0 && dma->total.efficiency <= 1);
+}
+
+/* ---- roofline ---- */
+
+static void check_roofline(const struct ntk_roofline *roofline)
+{
+    uint64_t flops = 0;
+    uint64_t bytes = 0;
+    int64_t time_ps = 0;
+    double least_ps = 0;
+
+    for (size_t r = 0; r < roofline->row_count; r++) {
+        const struct ntk_roofline_row *row = &roofline->rows[r];
+        flops += row->flops;
+        bytes += row->bytes;
+        time_ps += row->time_ps;
+        least_ps += row->least_ps;
+        assert_true(row->has_ratio == (row->bound != NTK_ROOFLINE_NONE && !row->is_hidden));
+        assert_true(!row->has_ratio || (row->ratio > 0 && row->ratio <= 1));
+        assert_true(row->has_intensity == (row->bytes > 0));
+    }
+    assert_int_equal(roofline->total.flops, flops);
+    assert_int_equal(roofline->total.bytes, bytes);
+    assert_int_equal(roofline->total.time_ps, time_ps);
+    /* Layers one after the other can not be faster than all of them side by side. */
+    assert_true(roofline->total.least_ps <= least_ps * (1 + 1e-12));
+}
+
+void hand_answers_ask(struct hand_trace *h, struct hand_answers *out_answers)
+{
+    struct hand_answers a = { 0 };
+
+    hand_trace_end(h);
+    assert_int_equal(ntk_program_create(&h->trace, &a.program), 0);
+    assert_int_equal(ntk_analysis_dependencies(a.program, &a.dependencies), 0);
+    int wanted = h->trace.has_total ? 0 : -ENODATA;
+    assert_int_equal(ntk_analysis_critical_path(a.program, &a.dependencies, &a.path), wanted);
+    assert_int_equal(ntk_analysis_idle_reasons(a.program, &a.dependencies, &a.idle), wanted);
+    assert_int_equal(ntk_analysis_cost_table(a.program, wanted ? NULL : &a.path, &a.costs), 0);
+    assert_int_equal(ntk_analysis_dma_efficiency(&h->trace, &a.dma), 0);
+    a.has_roofline = ntk_analysis_roofline(a.program, &a.costs, &a.roofline) == 0;
+    if (wanted == 0) {
+        check_idle(h, &a.idle);
+        check_path(h, &a.path);
+    }
+    check_costs(h, &a);
+    check_dma(h, &a.dma);
+    if (a.has_roofline) {
+        check_roofline(&a.roofline);
+    }
+    *out_answers = a;
+}
+
+void hand_answers_done(struct hand_trace *h, struct hand_answers *answers)
+{
+    ntk_roofline_fini(&answers->roofline);
+    ntk_dma_efficiency_fini(&answers->dma);
+    ntk_cost_table_fini(&answers->costs);
+    ntk_idle_reasons_fini(&answers->idle);
+    ntk_critical_path_fini(&answers->path);
+    ntk_dependencies_fini(&answers->dependencies);
+    ntk_program_destroy(answers->program);
+    hand_trace_fini(h);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hand_answers - a trace put together by hand, asked everything at once.
+ *
+ * Whatever is in the trace, some things hold: idle reasons add up to the idle time, the steps of the critical path lie end
+ * to end and are as long as the execution, parts add up to their total, shares are fractions. hand_answers_ask() asserts
+ * all of that, so a test needs to say only what its own trace says.
+ */
+#ifndef NTK_TESTS_HAND_ANSWERS_H
+#define NTK_TESTS_HAND_ANSWERS_H
+
+#include "profiler/analysis/cost_table.h"
+#include "profiler/analysis/critical_path.h"
+#include "profiler/analysis/dma_efficiency.h"
+#include "profiler/analysis/idle_reasons.h"
+#include "profiler/analysis/roofline.h"
+#include "tests/support/hand_trace.h"
+
+struct hand_answers {
+    struct ntk_program *program;
+    struct ntk_dependencies dependencies;
+    struct ntk_critical_path
+        path; /* with idle and roofline: empty without a length of the execution */
+    struct ntk_idle_reasons idle;
+    struct ntk_cost_table costs;
+    struct ntk_dma_efficiency dma;
+    bool has_roofline;
+    struct ntk_roofline roofline;
+};
+
+/* Ends the trace (hand_trace_end), which must stay until _done. Fails the test where a sum does not hold. */
+void hand_answers_ask(struct hand_trace *h, struct hand_answers *out_answers);
+/* Frees the trace too. */
+void hand_answers_done(struct hand_trace *h, struct hand_answers *answers);
+
+#endif
