@@ -31,6 +31,22 @@ const struct ntk_neff_dma_group *ntk_dma_group_next(const struct ntk_trace_core 
     return NULL;
 }
 
+const struct ntk_neff_transfer *ntk_dma_transfer_next(const struct ntk_trace_core *core,
+                                                      unsigned engine,
+                                                      const struct ntk_isa_instr *instr,
+                                                      struct ntk_dma_cursor *cursor)
+{
+    while (!cursor->group || cursor->transfer_index == cursor->group->transfer_count) {
+        cursor->group = ntk_dma_group_next(core, engine, instr, &cursor->group_index);
+        cursor->transfer_index = 0;
+        if (!cursor->group) {
+            return NULL;
+        }
+        cursor->has_group = true;
+    }
+    return &cursor->group->transfers[cursor->transfer_index++];
+}
+
 uint64_t ntk_dma_pattern_bytes(const struct ntk_neff_pattern *pattern)
 {
     uint64_t bytes_count = 1;

@@ -15,6 +15,17 @@ const struct ntk_neff_dma_group *ntk_dma_group_next(const struct ntk_trace_core 
                                                     unsigned engine,
                                                     const struct ntk_isa_instr *instr,
                                                     uint32_t *index);
+/* The next transfer of those groups; NULL: no more. Begin with a zeroed cursor; at the end has_group says whether there
+ * was a group at all. */
+struct ntk_dma_cursor {
+    uint32_t group_index, transfer_index;
+    const struct ntk_neff_dma_group *group;
+    bool has_group;
+};
+const struct ntk_neff_transfer *ntk_dma_transfer_next(const struct ntk_trace_core *core,
+                                                      unsigned engine,
+                                                      const struct ntk_isa_instr *instr,
+                                                      struct ntk_dma_cursor *cursor);
 /* Bytes of one side of a transfer. */
 uint64_t ntk_dma_pattern_bytes(const struct ntk_neff_pattern *pattern);
 /* Whether a transfer folds its one source with what the destination holds, unless a start value stands

@@ -67,17 +67,13 @@ static void add_transfer(struct sums *sums, const struct ntk_neff_subgraph *neff
 static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsigned engine,
                       const struct ntk_isa_instr *instr)
 {
-    const struct ntk_neff_dma_group *group;
-    uint32_t index = 0;
-    bool is_found = false;
+    const struct ntk_neff_transfer *transfer;
+    struct ntk_dma_cursor cursor = { 0 };
 
-    while ((group = ntk_dma_group_next(core, engine, instr, &index)) != NULL) {
-        is_found = true;
-        for (uint32_t t = 0; t < group->transfer_count; t++) {
-            add_transfer(sums, core->neff, &group->transfers[t]);
-        }
+    while ((transfer = ntk_dma_transfer_next(core, engine, instr, &cursor)) != NULL) {
+        add_transfer(sums, core->neff, transfer);
     }
-    sums->is_known = sums->is_known && is_found;
+    sums->is_known = sums->is_known && cursor.has_group;
 }
 
 /* rows of an operand, if it is in device memory */

@@ -70,24 +70,18 @@ static uint64_t sbuf_bytes(const struct ntk_neff_subgraph *neff,
 static bool add_groups(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
                        unsigned engine, const struct ntk_isa_instr *instr, uint64_t times)
 {
-    const struct ntk_neff_dma_group *group;
-    uint32_t index = 0;
-    bool is_found = false;
+    const struct ntk_neff_transfer *transfer;
+    struct ntk_dma_cursor cursor = { 0 };
 
-    while ((group = ntk_dma_group_next(core, engine, instr, &index)) != NULL) {
-        is_found = true;
-        for (uint32_t t = 0; t < group->transfer_count; t++) {
-            const struct ntk_neff_transfer *transfer = &group->transfers[t];
-            uint64_t written = sbuf_bytes(core->neff, &transfer->to);
-            for (uint32_t s = 0; s < transfer->source_count; s++) {
-                traffic->sbuf_read_bytes += times * sbuf_bytes(core->neff, &transfer->from[s]);
-            }
-            traffic->sbuf_read_bytes +=
-                ntk_dma_transfer_accumulates(transfer) ? times * written : 0;
-            traffic->sbuf_write_bytes += times * written;
+    while ((transfer = ntk_dma_transfer_next(core, engine, instr, &cursor)) != NULL) {
+        uint64_t written = sbuf_bytes(core->neff, &transfer->to);
+        for (uint32_t s = 0; s < transfer->source_count; s++) {
+            traffic->sbuf_read_bytes += times * sbuf_bytes(core->neff, &transfer->from[s]);
         }
+        traffic->sbuf_read_bytes += ntk_dma_transfer_accumulates(transfer) ? times * written : 0;
+        traffic->sbuf_write_bytes += times * written;
     }
-    return is_found;
+    return cursor.has_group;
 }
 
 static bool add_instruction(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,

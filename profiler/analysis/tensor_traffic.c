@@ -15,7 +15,7 @@ struct sums {
     struct ntk_vec rows;    /* struct ntk_tensor_row */
     struct ntk_map indices; /* by name, + 1 */
     uint64_t times;         /* the slot ran */
-    bool has_unnamed;
+    bool has_transfer, has_unnamed;
     int failed;
 };
 
@@ -101,6 +101,7 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
                 .opcode = buffer->code[s * NTK_NTFF_SLOT_BYTES],
             };
             sums->times = times[s];
+            sums->has_transfer = sums->has_transfer || times[s];
             if (times[s] &&
                 !ntk_hbm_traffic_visit(program->trace, core, &instruction, visit, sums)) {
                 sums->has_unnamed = true;
@@ -109,6 +110,15 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
         free(times);
     }
     return sums->failed;
+}
+
+/* A vendor's prepared queues move data that no instruction describes. */
+static bool has_data(const struct ntk_trace *trace)
+{
+    struct ntk_dma_traffic traffic;
+
+    ntk_analysis_dma_traffic(trace, &traffic);
+    return traffic.all.packet_count > traffic.classes[NTK_TRACE_DMA_INSTRUCTION].packet_count;
 }
 
 int ntk_analysis_tensor_traffic(const struct ntk_program *program,
@@ -121,7 +131,7 @@ int ntk_analysis_tensor_traffic(const struct ntk_program *program,
         ret = add_core(&sums, program, c);
     }
     ntk_map_fini(&sums.indices);
-    if (ret == 0 && sums.has_unnamed) {
+    if (ret == 0 && (sums.has_unnamed || (!sums.has_transfer && has_data(program->trace)))) {
         ret = -ENODATA;
     }
     if (ret < 0) {

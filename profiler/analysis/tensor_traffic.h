@@ -3,7 +3,7 @@
  * tensor_traffic - which tensors were read and written in device memory, how often, how much more than their
  * size?
  *
- * Needs the NEFF, whose descriptors and variables name them. -ENODATA when transfers ran that name no tensor:
+ * Needs the NEFF, whose descriptors and variables name them. -ENODATA when data moved that names no tensor:
  * without a NEFF, and in a vendor's program, whose names are not known.
  * Pure: trace to result; -ENOMEM.
  */

@@ -13,19 +13,10 @@
 
 #include <cmocka.h>
 
-#include "profiler/analysis/cost_table.h"
-#include "profiler/analysis/roofline.h"
 #include "profiler/analysis/tensor_traffic.h"
-#include "tests/support/hand_trace.h"
+#include "tests/support/hand_answers.h"
 
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
-
-struct answers {
-    struct ntk_program *program;
-    struct ntk_dependencies dependencies;
-    struct ntk_critical_path path;
-    struct ntk_cost_table costs;
-};
 
 /*
  * SP loads x of 128 x 256 bytes twice (0-100, 300-400; layer "load"); PE multiplies 128 x 128 by 64 columns twice
@@ -72,24 +63,7 @@ static void build(struct hand_trace *h, const char *instance_type)
     hand_trace_end(h);
 }
 
-static void ask(struct hand_trace *h, struct answers *a)
-{
-    assert_int_equal(ntk_program_create(&h->trace, &a->program), 0);
-    assert_int_equal(ntk_analysis_dependencies(a->program, &a->dependencies), 0);
-    assert_int_equal(ntk_analysis_critical_path(a->program, &a->dependencies, &a->path), 0);
-    assert_int_equal(ntk_analysis_cost_table(a->program, &a->path, &a->costs), 0);
-}
-
-static void done(struct hand_trace *h, struct answers *a)
-{
-    ntk_cost_table_fini(&a->costs);
-    ntk_critical_path_fini(&a->path);
-    ntk_dependencies_fini(&a->dependencies);
-    ntk_program_destroy(a->program);
-    hand_trace_fini(h);
-}
-
-static const struct ntk_cost_row *layer(const struct answers *a, const char *name)
+static const struct ntk_cost_row *layer(const struct hand_answers *a, const char *name)
 {
     for (size_t i = 0; i < a->costs.layers.count; i++) {
         if (strcmp(a->program->layers[a->costs.layers.rows[i].layer], name) == 0) {
@@ -105,11 +79,11 @@ static const struct ntk_cost_row *layer(const struct answers *a, const char *nam
 static void costs_follow_from_the_trace(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
 
     (void)state;
     build(&h, "trn2.3xlarge");
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
 
     assert_true(a.costs.flops_known);
     assert_true(a.costs.bytes_known);
@@ -135,19 +109,19 @@ static void costs_follow_from_the_trace(void **state)
     assert_int_equal(a.costs.operations.rows[0].flops, 2 * PRODUCT_FLOPS + turn->flops);
     assert_int_equal(a.costs.instructions.count, 3);
     assert_int_equal(a.costs.instructions.rows[0].active_ps, NS(300));
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 static void the_roofline_has_least_times_and_bounds(void **state)
 {
     const double peak = 2.0 * 128 * 128 * 2.4e9;
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
     struct ntk_roofline roofline;
 
     (void)state;
     build(&h, "trn2.3xlarge");
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
     assert_int_equal(ntk_analysis_roofline(a.program, &a.costs, &roofline), 0);
 
     assert_true(fabs(roofline.ridge - peak / 716e9) < 1e-9);
@@ -172,31 +146,31 @@ static void the_roofline_has_least_times_and_bounds(void **state)
     }
     assert_true(is_found);
     ntk_roofline_fini(&roofline);
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 static void without_a_known_machine_there_is_no_roofline(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
     struct ntk_roofline roofline;
 
     (void)state;
     build(&h, "m5.large");
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
     assert_int_equal(ntk_analysis_roofline(a.program, &a.costs, &roofline), -ENODATA);
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 static void tensors_are_counted_with_their_reloads(void **state)
 {
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
     struct ntk_tensor_traffic tensors;
 
     (void)state;
     build(&h, "trn2.3xlarge");
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
     assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), 0);
     assert_int_equal(tensors.row_count, 1);
     assert_string_equal(tensors.rows[0].name, "x");
@@ -208,7 +182,7 @@ static void tensors_are_counted_with_their_reloads(void **state)
 
     h.trace.neff = NULL; /* as without a NEFF */
     assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), -ENODATA);
-    done(&h, &a);
+    hand_answers_done(&h, &a);
 }
 
 /* A vendor's transfer names no tensor. */
@@ -218,7 +192,7 @@ static void a_transfer_without_a_name_takes_the_tensors_away(void **state)
         [0] = 0xb8, [1] = 0x10, [23] = 0x20, [32] = 1, [34] = 1, [36] = 8
     };
     struct hand_trace h;
-    struct answers a;
+    struct hand_answers a;
     struct ntk_tensor_traffic tensors;
 
     (void)state;
@@ -226,10 +200,35 @@ static void a_transfer_without_a_name_takes_the_tensors_away(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_ACT, slot), 0,
                    10);
     hand_trace_end(&h);
-    ask(&h, &a);
+    hand_answers_ask(&h, &a);
     assert_true(a.costs.bytes_known);
     assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), -ENODATA);
-    done(&h, &a);
+    hand_answers_done(&h, &a);
+}
+
+/* Prepared queues of a vendor: packets of data, and no instruction that says of which tensor. */
+static void data_that_no_instruction_moves_takes_the_tensors_away(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+    struct ntk_tensor_traffic tensors;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t slot =
+        hand_trace_nop(&h, 0, NTK_ISA_ENGINE_SP, NTK_ISA_NO_SEMAPHORE, 0, NTK_ISA_NO_SEMAPHORE);
+    (void)hand_trace_name(&h, 0, NTK_ISA_ENGINE_SP, "a NEFF");
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, slot, 0, 10);
+    hand_trace_packet(&h, 0, 0, 14, NTK_TRACE_DMA_INSTRUCTION, 16384, 0, 400);
+    hand_answers_ask(&h, &a);
+    assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), 0); /* really none */
+    assert_int_equal(tensors.row_count, 0);
+    ntk_tensor_traffic_fini(&tensors);
+
+    hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 4096, 0, 400);
+    hand_trace_end(&h);
+    assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), -ENODATA);
+    hand_answers_done(&h, &a);
 }
 
 int main(void)
@@ -240,6 +239,7 @@ int main(void)
         cmocka_unit_test(without_a_known_machine_there_is_no_roofline),
         cmocka_unit_test(tensors_are_counted_with_their_reloads),
         cmocka_unit_test(a_transfer_without_a_name_takes_the_tensors_away),
+        cmocka_unit_test(data_that_no_instruction_moves_takes_the_tensors_away),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
