@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""names - what the pages name exists: links, headings, files, identifiers, variables, paths of the HTTP servers, commands of
+./dev, options of programs; and the files that comments of sources name.
+
+Pages are all Markdown files of the tree (of man pages only the options). Names stand in back quotes or in blocks of code. What has a placeholder (<x>, X.c,
+NNNN, ...) is no name. What is named because it is absent or someone else's stands in others.txt.
+"""
+import functools
+import glob
+import itertools
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.environ["NTK_SOURCE_DIR"]
+BIN = os.environ["NTK_BIN_DIR"]
+TOP = ("agent", "cmake", "docs", "exporters", "profiler", "runtime-hooks", "shared", "tests", "top", ".ci")
+FENCE = "```"
+
+
+
+def tree():
+    """The files of the tree as git knows them; all of them in a tree that is no checkout, or not ours."""
+    try:
+        found = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL).stdout.decode().split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        found = []
+        for folder, inside, names in os.walk(ROOT):
+            inside[:] = [name for name in inside if name not in (".git", "build")]
+            found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names]
+    return {path for path in found if os.path.isfile(os.path.join(ROOT, path))}
+
+
+files = tree()
+folders = {os.path.dirname(path) for path in files}
+for folder in list(folders):
+    while folder:
+        folders.add(folder)
+        folder = os.path.dirname(folder)
+base_names = {os.path.basename(path) for path in files}
+with open(os.path.join(ROOT, "tests/docs/names/others.txt"), encoding="utf-8") as others_file:
+    others = {line.split()[0] for line in others_file if line.strip() and not line.startswith("#")}
+others_used = set()
+failures = []
+
+
+def bad(page, number, text, name=None):
+    if name in others:
+        others_used.add(name)
+    else:
+        failures.append(f"{page}:{number}: {text}")
+
+
+@functools.lru_cache(maxsize=None)
+def sources():
+    """The text of the C and page sources, for what is no word."""
+    text = []
+    for path in sorted(files):
+        if path.endswith((".c", ".h", ".js")) and not path.startswith("tests/"):
+            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                text.append(file.read())
+    return "\n".join(text)
+
+
+@functools.lru_cache(maxsize=None)
+def words():
+    """Every word, and every --option, of the tree but of its pages."""
+    found = set()
+    for path in files:
+        if path.endswith((".md", ".png", ".1")) or path.startswith(("tests/corpus/", "tests/docs/names/")):
+            continue
+        with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
+            found.update(re.findall(r"--[a-z][\w.-]*|[A-Za-z0-9_]+", file.read()))
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def options_of(program, command):
+    """The options in the help of a program, or of a command of it; None without such a command."""
+    done = subprocess.run([os.path.join(BIN, program), *([command] if command else []), "--help"], timeout=30,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        return None
+    return set(re.findall(r"(?<![\w-])--?[A-Za-z][\w.-]*", done.stdout.decode()))
+
+
+programs = sorted(name for name in os.listdir(BIN) if name.startswith("neuron-"))
+with open(os.path.join(ROOT, "dev"), encoding="utf-8") as dev_file:
+    dev_commands = set(re.findall(r"[a-z]+", " ".join(re.findall(r"^([a-z |-]+)\)", dev_file.read(), re.M))))
+
+
+@functools.lru_cache(maxsize=None)
+def all_options():
+    found = set()
+    for program in programs:
+        found |= options_of(program, None)
+        with open(glob.glob(f"{ROOT}/**/{program}.1", recursive=True)[0], encoding="utf-8") as file:
+            found |= set(re.findall(r"(?<![\w-])--[A-Za-z][\w.-]*", file.read().replace("\\-", "-")))
+    return found
+
+
+def check_command(page, number, text):
+    """One command of a pipe or list: its words."""
+    words_of = re.findall(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+", text)
+    while words_of and re.match(r"[A-Z_]+=|sudo$|nice$|env$|timeout$|\$$|[0-9]+$", words_of[0]):
+        words_of.pop(0)
+    if not words_of:
+        return
+    program = os.path.basename(words_of[0])
+    if words_of[0] == "./dev":
+        for word in words_of[1:2]:
+            if re.fullmatch("[a-z]+", word) and word not in dev_commands:
+                bad(page, number, f"./dev has no command {word}")
+    if program not in programs:
+        return
+    known = options_of(program, None)
+    command = words_of[1] if len(words_of) > 1 and re.fullmatch("[a-z][a-z-]+", words_of[1]) else None
+    own = options_of(program, command) if command else None
+    for word in words_of[1:]:
+        if word == "--":
+            break
+        name = word.split("=")[0].rstrip(",.;:)]}")
+        if re.fullmatch(r"--[a-z][\w.-]*", name) and name not in known | (own or set()):
+            bad(page, number, f"{program} {command or ''} has no option {name}")
+
+
+def check_code(page, number, text):
+    """What stands in back quotes or on a line of a block."""
+    for part in re.split(r"\|\||&&|[|;&]|\$\(|\s#\s", text):
+        check_command(page, number, part)
+
+
+def check_man_page(page):
+    """A man page tells no option that the program and its commands do not have, those of other programs aside."""
+    program = os.path.basename(page)[:-2]
+    if program not in programs:
+        return
+    known = options_of(program, None)
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        lines = file.read().replace("\\-", "-").splitlines()
+    for command in set(re.findall(r"\b%s ([a-z-]+)" % program, re.sub(r'["\\]f?[BIR]?', "", "\n".join(lines)))):
+        known = known | (options_of(program, command) or set())
+    for number, line in enumerate(lines, 1):
+        around = lines[max(number - 3, 0):number]
+        if any(re.search(r"\b%s\b(?!-)" % other, text) for text in around for other in programs if other != program):
+            continue
+        for name in re.findall(r"(?<![\w-])--[a-z][\w.-]*[a-z]", line):
+            if name not in known:
+                bad(page, number, f"{program} has no option {name}", name)
+
+
+def is_placeholder(text):
+    return re.search(r"[<>*?$]|\.\.\.|…|\bX\b|X_|NNNN|NAME|FILE", text) is not None
+
+
+def expanded(text):
+    """a.{h,c} as a.h and a.c."""
+    parts = re.split(r"\{([^{}]*)\}", text)
+    choices = [[part] if i % 2 == 0 else part.split(",") for i, part in enumerate(parts)]
+    return ["".join(choice) for choice in itertools.product(*choices)]
+
+
+def check_span(page, number, text):
+    folder = os.path.dirname(page)
+    if is_placeholder(text):
+        return
+    for name in expanded(text):
+        first = name.split("/")[0]
+        if re.fullmatch(r"[\w.-]+(/[\w.-]+)*/?", name) and "/" in name.rstrip("/") and (first in TOP or first in folders):
+            path = name.rstrip("/")
+            near = os.path.normpath(os.path.join(folder, path))
+            if not {path, near} & (files | folders) and not any(os.path.splitext(f)[0] in (path, near) for f in files):
+                bad(page, number, f"there is no {name}")
+        elif re.fullmatch(r"[\w.-]+\.(c|h|def|py|sh|proto|sql|js|css|html|map|md|cmake|yaml|service)", name):
+            if name not in base_names and not re.search(r"\.map$|^\.", name):
+                bad(page, number, f"no file is called {name}", name)
+        elif name.startswith(("/api/", "/-/")):
+            path = name.split("?")[0]
+            if path not in sources() and f'"{os.path.basename(path)}"' not in sources():
+                bad(page, number, f"no server has {name}")
+        elif re.fullmatch(r"--[a-z][\w.-]*", name.split("=")[0]):
+            name = name.split("=")[0]
+            if name not in all_options() and name not in words():
+                bad(page, number, f"no program has the option {name}")
+        elif re.fullmatch(r"[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]*(\(\))?", name):
+            if name.rstrip("()") not in words() and not any(word.startswith(name.rstrip("()")) for word in words()):
+                bad(page, number, f"nothing is called {name}", name)
+
+
+def check_source(path):
+    """The files that comments and messages of a source name from the root."""
+    with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            if line.startswith("#include"):  # the compiler's
+                continue
+            for name in re.findall(r"(?<![\w/.$}])(?:%s)/[\w./-]+\.(?:md|c|h|def|sh|py|txt|proto|sql)\b" % "|".join(TOP), line):
+                near = os.path.normpath(os.path.join(os.path.dirname(path), name))
+                if not is_placeholder(name) and name not in files and near not in files:
+                    bad(path, number, f"there is no {name}", name)
+
+
+def slug(heading):
+    text = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+@functools.lru_cache(maxsize=None)
+def anchors(page):
+    found, fenced = set(), False
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        for line in file:
+            fenced ^= line.strip().startswith(FENCE)
+            if not fenced and line.startswith("#"):
+                found.add(slug(line.lstrip("#")))
+    return found
+
+
+def check_link(page, number, target):
+    if re.match(r"[a-z]+:", target):
+        return
+    path, _, anchor = target.partition("#")
+    whole = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+    if whole not in files and whole not in folders:
+        bad(page, number, f"a link to {target}, which is not there")
+    elif anchor and whole.endswith(".md") and anchor not in anchors(whole):
+        bad(page, number, f"a link to {target}, but no such heading")
+
+
+def check_page(page):
+    fenced = False
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip().startswith(FENCE):
+                fenced = not fenced
+            elif fenced:
+                check_code(page, number, line.strip())
+            else:
+                for span in re.findall(r"`([^`]+)`", line):
+                    check_code(page, number, span)
+                    check_span(page, number, span)
+                for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+                    check_link(page, number, target)
+
+
+def main():
+    pages = sorted(path for path in files if path.endswith(".md"))
+    for page in pages:
+        check_page(page)
+    for path in sorted(files):
+        if path.endswith(".1"):
+            check_man_page(path)
+        if re.search(r"\.(c|h|def|py|sh|txt|js|css|proto|sql|cmake)$", path) and not path.startswith(
+                ("tests/corpus/", "tests/docs/names/")):
+            check_source(path)
+    for name in sorted(others - others_used):
+        failures.append(f"tests/docs/names/others.txt: {name} is there, or nobody names it")
+    for failure in failures:
+        print(failure)
+    print(f"{len(pages)} pages, {len(failures)} names that are not there")
+    sys.exit(1 if failures or len(pages) < 50 else 0)
+
+
+main()
