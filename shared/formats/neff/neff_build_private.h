@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_build_private - what a NEFF in the making holds; shared by neff_build.c and neff_build_json.c.
+ * neff_build_private - what a NEFF in the making holds; shared by the files neff_build*.c.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H
@@ -138,6 +138,20 @@ struct ntk_neff_build {
 /* Keeps the first error; returns code. */
 int neff_build_fail(struct ntk_neff_build *build, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+bool neff_build_failed(const struct ntk_neff_build *build);
+void neff_build_no_memory(struct ntk_neff_build *build);
+/* A zeroed item at the end of `vec`, or NULL and the error kept. */
+void *neff_build_add(struct ntk_neff_build *build, struct ntk_vec *vec);
+/* A copy of the builder's own, or NULL and the error kept. */
+char *neff_build_copy_text(struct ntk_neff_build *build, const char *text);
+/* NULL without memory. */
+struct build_node *neff_build_node_add(struct ntk_neff_build *build, const char *name);
+/* An input or output of a node. */
+void neff_build_add_tensor(struct ntk_neff_build *build, struct ntk_vec *tensors, const char *name,
+                           enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
+/* Each engine of the current subgraph waits for the transfers of its queues that nobody waited for, and says
+ * that it is at its end; the tensor engine's end is the program's. */
+void neff_build_finish(struct ntk_neff_kernel *kernel);
 /* Adds a member and owns the bytes, whatever happens. */
 void neff_build_member_take(struct ntk_neff_build *build, const char *name, void *bytes,
                             size_t bytes_count);
