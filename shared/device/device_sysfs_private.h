@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device_sysfs_private - what is remembered of a tree between its walk and its readings; shared by
+ * device_sysfs.c, device_sysfs_walk.c and device_sysfs_read.c.
+ */
+#ifndef NTK_SHARED_DEVICE_DEVICE_SYSFS_PRIVATE_H
+#define NTK_SHARED_DEVICE_DEVICE_SYSFS_PRIVATE_H
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "shared/base/vec.h"
+#include "shared/device/device_sysfs.h"
+
+#define SYSFS_PATH_BYTES 512
+
+/* What a leaf is. Device leaves first, then those of a core. */
+enum leaf_kind {
+    LEAF_CORE_COUNT,
+    LEAF_CONNECTED,
+    LEAF_SERIAL,
+    LEAF_ARCH,
+    LEAF_INSTANCE,
+    LEAF_NAME,
+    LEAF_MEM_ECC_CORRECTED,
+    LEAF_MEM_ECC_UNCORRECTED,
+    LEAF_MEM_ECC_REPAIRABLE,
+    LEAF_SRAM_ECC_CORRECTED,
+    LEAF_SRAM_ECC_UNCORRECTED,
+    LEAF_POWER,
+    LEAF_UNHEALTHY,
+    LEAF_CORE_ARCH,
+    LEAF_CORE_BUSY,
+    LEAF_CORE_FLOPS,
+    LEAF_CORE_INFERENCES,
+    LEAF_CORE_LOADS,
+    LEAF_CORE_HOST_MEMORY,
+    LEAF_CORE_MEMORY,
+    LEAF_CORE_MEMORY_PEAK,
+    LEAF_CORE_CATEGORY,
+    LEAF_CORE_STATUS,
+};
+
+struct leaf {
+    char *path; /* below the folder of devices */
+    int fd;     /* -1 while not open */
+    enum leaf_kind kind;
+    uint16_t device; /* index in tree.devices */
+    uint8_t core;
+    uint8_t detail; /* category or status */
+};
+
+/* What tells one tree from its successor. */
+struct signature {
+    dev_t device;
+    ino_t folder;
+    struct timespec changed;
+    ino_t first;
+    struct timespec first_changed;
+    char version[NTK_DEVICE_TEXT_BYTES];
+    char name[NTK_DEVICE_TEXT_BYTES];
+};
+
+/* The folder of a core that was walked: one of the same shape has the same leaves. A layout has one or two. */
+struct core_pattern {
+    uint64_t shape;
+    size_t path_bytes;
+    size_t leaf_first;
+    size_t leaf_count;
+};
+#define CORE_PATTERNS_MAX 4
+
+struct ntk_sysfs {
+    char root[SYSFS_PATH_BYTES];
+    int folder; /* of the devices */
+    struct ntk_vec leaves;
+    struct core_pattern patterns[CORE_PATTERNS_MAX];
+    size_t pattern_count;
+    struct ntk_device_info *devices;
+    size_t device_count;
+    size_t open_count;
+    struct signature signature;
+    bool infos_only;
+    bool young; /* walked while it may still have been in the making */
+};
+
+/* Below `folder` only, through no symbolic link; where the kernel cannot promise that, not through the
+ * last component at least. */
+int sysfs_open_below(int folder, const char *path, int flags);
+/* Finds the leaves of all devices and reads the infos among them; 0 or -ENOMEM. */
+int sysfs_walk_devices(struct ntk_sysfs *sysfs);
+/* A leaf that tells what a device is goes into its ntk_device_info; others do nothing. */
+void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf);
+/* The first line of a leaf, clean; "" when it cannot be read. */
+void sysfs_read_text(struct ntk_sysfs *sysfs, struct leaf *leaf, char *out, size_t out_bytes);
+
+#endif
