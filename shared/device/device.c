@@ -171,6 +171,14 @@ size_t ntk_device_source_places(const struct ntk_device_source *source,
                             capacity);
 }
 
+size_t ntk_device_source_pci(const struct ntk_device_source *source,
+                             struct ntk_device_place *places, size_t capacity)
+{
+    return source->tree.origin == NTK_DEVICE_ORIGIN_NONE
+               ? 0
+               : ntk_sysfs_pci(source->tree.root, &source->tree, places, capacity);
+}
+
 void ntk_device_source_server(const struct ntk_device_source *source,
                               struct ntk_device_server *out_server)
 {

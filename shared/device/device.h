@@ -149,6 +149,11 @@ struct ntk_device_place {
 size_t ntk_device_source_places(const struct ntk_device_source *source,
                                 struct ntk_device_place *places, size_t capacity);
 
+/* The PCI devices of the tree's family in order of address, whether or not it is known which is which. Returns how
+ * many, at most capacity. */
+size_t ntk_device_source_pci(const struct ntk_device_source *source,
+                             struct ntk_device_place *places, size_t capacity);
+
 /* A server among others: the class files of the tree. */
 struct ntk_device_server {
     bool is_ultraserver;               /* it has modes; the rest is all zero otherwise */

@@ -59,6 +59,9 @@ static void read_pci_text(const char *root, const char *address, const char *lea
     ntk_sysfs_read_root_text(root, name, buf, buf_bytes);
 }
 
+/* A family has a block of device ids: Inferentia's has more than one in use. */
+#define PCI_ID_BLOCK 0xfu
+
 static bool is_neuron(const char *root, const char *address, unsigned int device_id)
 {
     char text[NTK_DEVICE_TEXT_BYTES];
@@ -71,7 +74,7 @@ static bool is_neuron(const char *root, const char *address, unsigned int device
     }
     read_pci_text(root, address, "device", text, sizeof text);
     id = strtoul(text, &end, 16);
-    return end != text && *end == '\0' && id == device_id;
+    return end != text && *end == '\0' && (id | PCI_ID_BLOCK) == (device_id | PCI_ID_BLOCK);
 }
 
 static void read_place(const char *root, const char *address, struct ntk_device_place *out)
@@ -164,13 +167,20 @@ static bool find_parent(const char *root, uint32_t device, struct ntk_device_pla
     return true;
 }
 
+size_t ntk_sysfs_pci(const char *root, const struct ntk_device_tree *tree,
+                     struct ntk_device_place *places, size_t capacity)
+{
+    unsigned int id = tree->device_count > 0 ? pci_device_id(tree->devices[0].name) : 0;
+
+    return id != 0 ? list_pci(root, id, places, capacity) : 0;
+}
+
 /* By what stands on the bus. */
 static void guess_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
                          struct ntk_device_place *places, size_t count)
 {
     struct ntk_device_place found[NTK_DEVICES_MAX + 1]; /* one more shows that there are too many */
-    unsigned int id = tree->device_count > 0 ? pci_device_id(tree->devices[0].name) : 0;
-    size_t found_count = id != 0 ? list_pci(root, id, found, sizeof found / sizeof *found) : 0;
+    size_t found_count = ntk_sysfs_pci(root, tree, found, sizeof found / sizeof *found);
 
     if (found_count == 0) {
         return;

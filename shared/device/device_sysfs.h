@@ -38,6 +38,9 @@ void ntk_sysfs_read_root_text(const char *root, const char *name, char *buf, siz
 /* Of device_machine.c. */
 size_t ntk_sysfs_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
                         struct ntk_device_place *places, size_t capacity);
+/* See ntk_device_source_pci(). */
+size_t ntk_sysfs_pci(const char *root, const struct ntk_device_tree *tree,
+                     struct ntk_device_place *places, size_t capacity);
 void ntk_sysfs_server(const char *root, struct ntk_device_server *out_server);
 
 /* Of device_soft.c. */

@@ -66,22 +66,27 @@ static void write_identity(struct ntk_json *json, const struct ntk_ls_machine *m
                       machine->instance_id[0] ? machine->instance_id : "i-local");
 }
 
-static void write_device(struct ntk_json *json, const struct ntk_ls_machine *machine,
-                         const struct ntk_ls_device *device, bool more)
+static void write_place(struct ntk_json *json, const struct ntk_device_place *place)
 {
     char node[16] = "";
 
-    if (device->place.has_numa_node) {
-        (void)snprintf(node, sizeof node, "%d", (int)device->place.numa_node);
+    if (place->has_numa_node) {
+        (void)snprintf(node, sizeof node, "%d", (int)place->numa_node);
     }
+    ntk_json_key_text(json, "bdf", place->bdf);
+    ntk_json_key_text(json, "cpu_affinity", place->cpu_list);
+    ntk_json_key_text(json, "numa_node", node); /* a text, as the vendor has it */
+}
+
+static void write_device(struct ntk_json *json, const struct ntk_ls_machine *machine,
+                         const struct ntk_ls_device *device, bool more)
+{
     ntk_json_object_begin(json);
     if (!more) {
         write_identity(json, machine);
     }
     ntk_json_key_u64(json, "neuron_device", device->info.index);
-    ntk_json_key_text(json, "bdf", device->place.bdf);
-    ntk_json_key_text(json, "cpu_affinity", device->place.cpu_list);
-    ntk_json_key_text(json, "numa_node", node); /* a text, as the vendor has it */
+    write_place(json, &device->place);
     write_neighbours(json, &device->info);
     ntk_json_key_u64(json, "nc_count", device->core_count);
     if (machine->has_lnc) {
@@ -177,6 +182,13 @@ void ntk_ls_json_write_object(const struct ntk_ls_machine *machine, struct ntk_b
     write_server(&json, &machine->server);
     ntk_json_key(&json, "neuron_devices");
     write_devices(&json, machine, true);
+    ntk_json_key_array_begin(&json, "pci_devices");
+    for (size_t i = 0; i < machine->pci_count; i++) {
+        ntk_json_object_begin(&json);
+        write_place(&json, &machine->pci[i]);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
     ntk_json_object_end(&json);
     ntk_buf_add_char(out, '\n');
 }

@@ -84,13 +84,14 @@ static void write_machine(const struct ntk_ls_machine *machine, enum output outp
         if (arg_topology) {
             ntk_ls_topology_write(machine, text);
         }
+        ntk_ls_pci_write(machine, text);
     }
 }
 
 /* The vendor's words and their form, which scripts look for; then what is special here. */
 static void say_why(int status, const struct ntk_err *err)
 {
-    if (status == -ENOENT) {
+    if (status == -ENOENT || status == -EACCES) {
         fprintf(stderr, "FATA[0000] %-44s  error=\"%s\"\n", "Failed to discover neuron devices",
                 "Unable to read device information from the driver. Make sure aws-neuronx-dkms is "
                 "installed and the neuron driver is accessible.");
@@ -168,7 +169,7 @@ static int watch(enum output output)
             break;
         }
         ret = print_once(output, i == 0);
-        if (ret == -ENOENT || ret == -ENODEV) {
+        if (ret == -ENOENT || ret == -ENODEV || ret == -EACCES) {
             if (i == 0) {
                 break;
             }

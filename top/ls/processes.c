@@ -208,9 +208,21 @@ static uint64_t held_devices(const struct reader *reader, const char *pid)
     return held;
 }
 
-/* Whether the runtime's library is mapped. */
-static bool maps_runtime(const struct reader *reader, uint32_t pid)
+/* The name behind which a line of maps has the version: the file that libnrt.so.1 leads to is libnrt.so.2.31.24.0. */
+static void read_version(const char *name, char *version, size_t version_bytes)
 {
+    size_t bytes = strspn(name, "0123456789.");
+
+    if (name[0] == '.' && memchr(name + 1, '.', bytes - 1)) {
+        ntk_str_copy_clean(version, version_bytes, name + 1, bytes - 1);
+    }
+}
+
+/* Whether the runtime's library is mapped; its version where the name of the file has one, else "". */
+static bool maps_runtime(const struct reader *reader, uint32_t pid, char *version,
+                         size_t version_bytes)
+{
+    static const char library[] = "/libnrt.so";
     char path[PATH_BYTES];
     char *line = NULL;
     size_t line_bytes = 0;
@@ -219,14 +231,20 @@ static bool maps_runtime(const struct reader *reader, uint32_t pid)
     bool found = false;
     FILE *file;
 
+    version[0] = '\0';
     (void)snprintf(path, sizeof path, "%s/%u/maps", reader->proc_root, pid);
     file = fopen(path, "re");
     if (!file) {
         return false;
     }
     while (!found && looked < MAPS_BYTES_MAX && (got = getline(&line, &line_bytes, file)) > 0) {
+        const char *name = strstr(line, library);
+
         looked += (size_t)got;
-        found = strstr(line, "/libnrt.so") != NULL;
+        found = name != NULL;
+        if (name) {
+            read_version(name + sizeof library - 1, version, version_bytes);
+        }
     }
     free(line);
     (void)fclose(file);
@@ -243,6 +261,7 @@ static void add_holders(struct reader *reader, bool all)
         uint64_t pid;
         uint64_t held;
         bool is_runtime;
+        char version[NTK_DEVICE_TEXT_BYTES] = "";
 
         if (!isdigit((unsigned char)entry->d_name[0]) ||
             ntk_str_parse_u64(entry->d_name, &pid) < 0 || pid == 0 || pid > INT32_MAX) {
@@ -253,7 +272,8 @@ static void add_holders(struct reader *reader, bool all)
             continue;
         }
         process = find(reader, (uint32_t)pid);
-        is_runtime = process ? process->is_runtime : maps_runtime(reader, (uint32_t)pid);
+        is_runtime = process ? process->is_runtime
+                             : maps_runtime(reader, (uint32_t)pid, version, sizeof version);
         if (!is_runtime && !all) {
             continue;
         }
@@ -261,6 +281,9 @@ static void add_holders(struct reader *reader, bool all)
         if (process) {
             process->is_runtime = is_runtime;
             process->devices |= held;
+            if (!process->runtime_version[0]) {
+                ntk_str_copy(process->runtime_version, sizeof process->runtime_version, version);
+            }
         }
     }
     if (dir) {

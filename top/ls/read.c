@@ -3,9 +3,12 @@
 #include "top/ls/read.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "shared/abi/paths.h"
 #include "shared/base/str.h"
 #include "shared/metrics/snapshot.h"
 
@@ -23,12 +26,14 @@ static int read_devices(const struct ntk_device_source *source, struct ntk_ls_ma
     struct ntk_device_place *places;
 
     machine->devices = calloc(tree->device_count, sizeof *machine->devices);
+    machine->pci = calloc(NTK_DEVICES_MAX, sizeof *machine->pci);
     places = calloc(tree->device_count, sizeof *places);
-    if (!machine->devices || !places) {
+    if (!machine->devices || !machine->pci || !places) {
         free(places);
         return ntk_err_no_memory(err);
     }
     machine->device_count = tree->device_count;
+    machine->pci_count = ntk_device_source_pci(source, machine->pci, NTK_DEVICES_MAX);
     ntk_device_source_places(source, places, tree->device_count);
     for (size_t i = 0; i < tree->device_count; i++) {
         machine->devices[i].info = tree->devices[i];
@@ -63,6 +68,25 @@ static void number_cores(struct ntk_ls_machine *machine, const struct ntk_machin
     }
 }
 
+/* Why there is no tree: -ENOENT, or -EACCES when there may be one that this user may not read. */
+static int say_no_tree(const struct ntk_ls_read_options *options, struct ntk_err *err)
+{
+    const char *sys = options->sysfs_root ? options->sysfs_root : "/sys";
+    char path[NTK_PATH_BYTES];
+
+    if (!options->sysfs_root && ntk_device_soft_root(options->hooks_dir, path, sizeof path) == 0 &&
+        access(path, R_OK | X_OK) < 0 && errno == EACCES) {
+        return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
+                           "no device tree below %s, and no permission to look at %s", sys, path);
+    }
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/devices/virtual/neuron_device", sys),
+                          path, sizeof path) >= 0 &&
+        access(path, R_OK | X_OK) < 0 && errno == EACCES) {
+        return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET, "no permission to look at %s", path);
+    }
+    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no device tree below %s", sys);
+}
+
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err)
 {
@@ -84,8 +108,7 @@ int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine
     tree = ntk_device_source_tree(source);
     if (tree->origin == NTK_DEVICE_ORIGIN_NONE || tree->device_count == 0) {
         ret = tree->origin == NTK_DEVICE_ORIGIN_NONE
-                  ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no device tree below %s",
-                                options->sysfs_root ? options->sysfs_root : "/sys")
+                  ? say_no_tree(options, err)
                   : ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET, "no device in the tree of %s",
                                 tree->root);
         goto out;

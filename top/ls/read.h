@@ -25,8 +25,8 @@ struct ntk_ls_read_options {
 };
 
 /*
- * Fills a zeroed machine. -ENODEV: there is a tree without a device; -ENOENT: there is no tree; -ENOMEM;
- * the machine is then empty.
+ * Fills a zeroed machine. -ENODEV: there is a tree without a device; -ENOENT: there is no tree; -EACCES: nor one
+ * that this user may read; -ENOMEM; the machine is then empty.
  */
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err);

@@ -339,6 +339,47 @@ void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form f
     ntk_buf_fini(&writing.cell);
 }
 
+/* ---- places of nobody in particular ---- */
+
+static bool is_any_place_unknown(const struct ntk_ls_machine *machine)
+{
+    for (size_t i = 0; i < machine->device_count; i++) {
+        if (!machine->devices[i].place.bdf[0]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ntk_ls_pci_write(const struct ntk_ls_machine *machine, struct ntk_buf *out)
+{
+    size_t cells = 1;
+
+    if (machine->pci_count == 0 || !is_any_place_unknown(machine)) {
+        return;
+    }
+    for (size_t i = 0; i < machine->pci_count; i++) {
+        size_t bytes = strlen(machine->pci[i].cpu_list);
+
+        cells = bytes > cells ? bytes : cells;
+    }
+    ntk_buf_add_text(out,
+                     "\nPCI devices by address; the driver does not tell which Neuron device is "
+                     "which:\n");
+    for (size_t i = 0; i < machine->pci_count; i++) {
+        const struct ntk_device_place *place = &machine->pci[i];
+
+        ntk_buf_add_format(out, "    %s  CPUs %-*s  NUMA node ", place->bdf, (int)cells,
+                           place->cpu_list[0] ? place->cpu_list : "-");
+        if (place->has_numa_node) {
+            ntk_buf_add_i64(out, place->numa_node);
+        } else {
+            ntk_buf_add_char(out, '-');
+        }
+        ntk_buf_add_char(out, '\n');
+    }
+}
+
 /* ---- header lines ---- */
 
 void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out)

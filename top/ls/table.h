@@ -30,6 +30,8 @@ enum ntk_ls_form {
 void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form form,
                         struct ntk_buf *out);
+/* Where the devices are plugged in, when it is not known which is which: nothing else. */
+void ntk_ls_pci_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 
 /* The command cut to so many cells, the last three of them "..." then. */
 void ntk_ls_command_write(const char *command, size_t cells, struct ntk_buf *out);

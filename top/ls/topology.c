@@ -21,6 +21,16 @@ enum ntk_topology ntk_ls_topology_find(const struct ntk_ls_machine *machine)
     return ntk_topology_find(devices, machine->device_count);
 }
 
+static bool are_links_readable(const struct ntk_ls_machine *machine)
+{
+    for (size_t i = 0; i < machine->device_count; i++) {
+        if (!machine->devices[i].info.has_neighbours) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Devices side by side. */
 static void write_line(size_t first, size_t count, struct ntk_buf *out)
 {
@@ -82,7 +92,11 @@ void ntk_ls_topology_write(const struct ntk_ls_machine *machine, struct ntk_buf 
         }
         break;
     default:
-        ntk_buf_add_text(out, "    No drawing is known for the links of these devices\n");
+        ntk_buf_add_text(out,
+                         are_links_readable(machine)
+                             ? "    No drawing is known for the links of these devices\n"
+                             : "    The links cannot be read; drivers before 2.28 show them to "
+                               "root only\n");
         return;
     }
     ntk_buf_add_text(out, "\n  Legend:\n\n          *––► = Wrap-around link\n");

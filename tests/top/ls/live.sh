@@ -37,7 +37,7 @@ pids+=("$bench")
 listed() { neuron-ls -j | jq -r 'if (.[0].neuron_processes | length) > 0 then "yes" else "no" end'; }
 wait_for listed
 whole() { # the tree of a machine that is just being made gets its numbers one by one
-    neuron-ls >table && grep -q "^| 0 .*| $bench *| neuron-bench exec memcpy.neff --cores\.\.\. |.*| -1 *| [0-9.]* *|$" table && echo yes
+    neuron-ls >table && grep -q "^| 0 .*| $bench *| neuron-bench exec memcpy.neff --cores\.\.\. |.*| -1 *| 2\.31\.24\.0 |$" table && echo yes
 }
 wait_for whole
 [ "$(head -2 table)" = $'instance-type: trn1.2xlarge\ninstance-id: i-local' ] || fail "$(cat table)"
@@ -45,6 +45,11 @@ neuron-ls --json | jq -e --argjson pid "$bench" '.neuron_devices[0].neuron_proce
     .pid == $pid and .neuroncore_ids == [1] and (.command_line | endswith("--duration 60"))' >/dev/null ||
     fail "$(neuron-ls --json)"
 neuron-ls -a | greps "| neuron-ls -a  *| NA  *|" || fail "-a does not show itself: $(neuron-ls -a)"
+neuron-ls -a -j | jq -e '.[0].neuron_processes | map(.neuron_runtime_version) | sort == ["2.31.24.0", "NA"]' >/dev/null ||
+    fail "-a -j: $(neuron-ls -a -j)"
+code=0
+neuron-ls >/dev/full 2>err || code=$?
+[ $code = 1 ] && grep -q '^neuron-ls: cannot write to stdout: ' err || fail "a full disk: $code $(cat err)"
 neuron-monitor --period 100ms >/dev/null &
 agent=$!
 pids+=("$agent")
@@ -79,6 +84,40 @@ kill "$bench"
 wait "$bench" 2>/dev/null || true
 neuron-bench machine --remove
 
+# Logical cores are as large as the running process says, whatever the environment of neuron-ls says.
+NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1 \
+    neuron-bench exec memcpy.neff --cores 3 --rate 20 --duration 60 >bench.out 2>&1 &
+bench=$!
+pids+=("$bench")
+wait_for listed
+NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json >lnc
+jq -e '.logical_neuroncore_config == 1 and .neuron_devices[0].nc_count == 8 and
+    .neuron_devices[0].neuron_processes[0].neuroncore_ids == [3]' lnc >/dev/null || fail "$(cat lnc)"
+kill "$bench"
+wait "$bench" 2>/dev/null || true
+NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json | jq -e '.logical_neuroncore_config == 2' >/dev/null ||
+    fail "an ended process says how large logical cores are"
+
+# What may not be looked at is told. Root may look at everything, unless it gives that up.
+unprivileged() { "$@"; }
+if [ "$(id -u)" = 0 ]; then
+    unprivileged() { setpriv --bounding-set=-dac_override,-dac_read_search "$@"; }
+fi
+if unprivileged true 2>/dev/null; then
+    chmod 0 "$NEURON_HOOKS_DIR/soft"
+    code 1 unprivileged neuron-ls
+    chmod 700 "$NEURON_HOOKS_DIR/soft"
+    [ -e /sys/devices/virtual/neuron_device ] || grep -q "no permission to look at $NEURON_HOOKS_DIR/soft/sys" err || fail "$(cat err)"
+    mkdir -p closed/devices/virtual/neuron_device
+    chmod 0 closed/devices
+    code 1 unprivileged neuron-ls --sysfs-root closed
+    chmod 700 closed/devices
+    grep -q 'no permission to look at closed/devices/virtual/neuron_device' err || fail "$(cat err)"
+else
+    echo "root cannot give up its rights here: what may not be looked at was not tried"
+fi
+neuron-bench machine --remove
+
 # Both layouts, a tree that is named, and the same without the hooks folder.
 for layout in old new; do
     NEURON_SOFT_SYSFS=$layout NEURON_SOFT_INSTANCE=inf2.24xlarge neuron-bench machine >/dev/null
@@ -88,8 +127,14 @@ for layout in old new; do
     grep -q '| 5 .*| 4 .*| 0000:20:1d.0 |' named || fail "$(cat named)"
     NEURON_HOOKS_DIR=$scratch/elsewhere neuron-ls --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" | greps '| 5 .*| 4 ' ||
         fail "a named tree is not read"
+    [ $layout = new ] || cp -r "$NEURON_HOOKS_DIR/soft/sys" copy
     neuron-bench machine --remove
 done
 cmp table.old table.new || fail "the layouts differ"
 cmp json.old json.new || fail "the layouts differ in JSON"
+# A copy is as a driver's tree: with several devices nothing says which address is whose.
+neuron-ls --sysfs-root copy >table
+grep -q '^    0000:20:1d\.0  CPUs 24-47,72-95  NUMA node 1$' table && ! grep '^|' table | greps BDF || fail "$(cat table)"
+neuron-ls --sysfs-root copy --json | jq -e '(.pci_devices | length) == 6 and .neuron_devices[0].bdf == ""' >/dev/null ||
+    fail "$(neuron-ls --sysfs-root copy --json)"
 grep -q '◄––►\[ 4 \]◄––►\[ 5 \]$' table.old || fail "$(cat table.old)"

@@ -275,6 +275,7 @@ static void json_is_an_array_or_an_object(void **state)
 static void logical_cores_follow_the_environment(void **state)
 {
     struct fixture *f = *state;
+    struct ntk_buf text = { 0 };
 
     put_machine(f, row_of("trn2.48xlarge"));
     setenv("NEURON_LOGICAL_NC_CONFIG", "1", 1);
@@ -283,22 +284,32 @@ static void logical_cores_follow_the_environment(void **state)
     assert_int_equal(f->machine.lnc, 1);
     assert_int_equal(f->machine.devices[15].core_count, 8);
     assert_int_equal(f->machine.devices[15].first_core, 120);
+    ntk_ls_header_write(&f->machine, &text);
+    ntk_ls_table_write(&f->machine, NTK_LS_FORM_DEFAULT, &text);
+    golden_assert(&text, "trn2.48xlarge_lnc1");
 }
 
 static void a_drivers_tree_does_not_say_which_pci_device_is_which(void **state)
 {
     struct fixture *f = *state;
+    struct ntk_buf text = { 0 };
 
     put_machine(f, row_of("trn1.32xlarge"));
     assert_int_equal(read_again(f, false, false), 0);
     assert_string_equal(f->machine.devices[0].place.bdf, "");
     assert_string_equal(f->machine.devices[0].place.cpu_list, "");
     assert_false(f->machine.devices[0].place.has_numa_node);
+    assert_int_equal(f->machine.pci_count, 16);
+    ntk_ls_table_write(&f->machine, NTK_LS_FORM_DEFAULT, &text);
+    ntk_ls_pci_write(&f->machine, &text); /* all of them, with nothing in their order */
+    golden_assert(&text, "driver_trn1.32xlarge");
 
     assert_int_equal(ntk_fs_remove_tree(f->root, NULL), 0);
     put_machine(f, row_of("trn1.2xlarge"));
     assert_int_equal(read_again(f, false, false), 0);
     assert_string_equal(f->machine.devices[0].place.bdf, "0000:10:1c.0");
+    ntk_ls_pci_write(&f->machine, &text);
+    assert_int_equal(text.bytes_count, 0); /* all is known */
 
     /* What all of them have in common is known; three devices in the tree, four on the bus. */
     assert_int_equal(ntk_fs_remove_tree(f->root, NULL), 0);
@@ -314,6 +325,26 @@ static void a_drivers_tree_does_not_say_which_pci_device_is_which(void **state)
     assert_string_equal(f->machine.devices[3].place.cpu_list, "0-23");
     assert_true(f->machine.devices[3].place.has_numa_node);
     assert_int_equal(f->machine.devices[3].place.numa_node, 0);
+}
+
+static void a_family_has_more_than_one_pci_id(void **state)
+{
+    static const struct {
+        const char *id;
+        bool is_ours;
+    } cases[] = {
+        { "0x7064\n", true },  { "0x7065\n", true },  { "0x7067\n", true },   { "0x7164\n", false },
+        { "0x8061\n", false }, { "0xefa1\n", false }, { "0x17064\n", false }, { "\n", false },
+    };
+    struct fixture *f = *state;
+
+    put_machine(f, row_of("inf1.xlarge"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put(f, "bus/pci/devices/0000:10:1c.0/device", "%s", cases[i].id);
+        assert_int_equal(read_again(f, false, false), 0);
+        assert_string_equal(f->machine.devices[0].place.bdf,
+                            cases[i].is_ours ? "0000:10:1c.0" : "");
+    }
 }
 
 /* No driver that we know makes the link; the order of the bus is not the order of the devices here. */
@@ -370,9 +401,14 @@ static void holders_of_device_nodes_are_processes(void **state)
     put_process(f, "4712", agent, sizeof agent, "\n", "/dev/neuron15");
     put_process(f, "4713", agent, sizeof agent, "\n", "/dev/neuron64"); /* there is no such */
     put_process(f, "4714", agent, sizeof agent, "\n", "/dev/neuronx");
+    put_process(f, "4715", agent, sizeof agent,
+                "7f00-7f01 r-xp 0 0:0 0 /opt/aws/neuron/lib/libnrt.so.2.31.24.0\n", "/dev/neuron4");
 
     assert_int_equal(read_again(f, false, false), 0);
-    assert_int_equal(f->machine.processes.count, 1);
+    assert_int_equal(f->machine.processes.count, 2);
+    process = ntk_vec_at(&f->machine.processes, 1);
+    assert_int_equal(process->pid, 4715);
+    assert_string_equal(ntk_ls_process_version(process), "2.31.24.0"); /* its file says */
     process = ntk_vec_at(&f->machine.processes, 0);
     assert_int_equal(process->pid, 4711);
     assert_true(process->is_runtime);
@@ -381,7 +417,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     assert_true(process->devices == UINT64_C(1) << 3);
 
     assert_int_equal(read_again(f, true, false), 0);
-    assert_int_equal(f->machine.processes.count, 3); /* and this one */
+    assert_int_equal(f->machine.processes.count, 4); /* and this one */
     ntk_vec_each(const struct ntk_ls_process, one, &f->machine.processes) {
         if (one->pid == 4712) {
             assert_string_equal(ntk_ls_process_version(one), "NA");
@@ -389,7 +425,7 @@ static void holders_of_device_nodes_are_processes(void **state)
         } else if (one->pid == (uint32_t)getpid()) {
             assert_true(one->devices == 0xffff);
         } else {
-            assert_int_equal(one->pid, 4711);
+            assert_true(one->pid == 4711 || one->pid == 4715);
         }
     }
 }
@@ -418,6 +454,7 @@ static void print_all(const struct ntk_ls_machine *machine)
         ntk_ls_table_write(machine, forms[i], &text);
     }
     ntk_ls_topology_write(machine, &text);
+    ntk_ls_pci_write(machine, &text);
     ntk_ls_json_write_array(machine, &text);
     ntk_ls_json_write_object(machine, &text);
     assert_true(ntk_buf_ok(&text));
@@ -519,6 +556,7 @@ int main(void)
         TEST(the_catalogue_has_no_machine_beyond_these_rows),
         TEST(json_is_an_array_or_an_object),
         TEST(logical_cores_follow_the_environment),
+        TEST(a_family_has_more_than_one_pci_id),
         TEST(a_link_to_the_pci_device_is_believed),
         TEST(a_drivers_tree_does_not_say_which_pci_device_is_which),
         TEST(holders_of_device_nodes_are_processes),

@@ -183,6 +183,20 @@ static void part_of_a_machine_is_not_drawn(void **state)
     assert_int_equal(ntk_ls_topology_find(machine), NTK_TOPOLOGY_OTHER);
 }
 
+static void links_that_cannot_be_read_are_told(void **state)
+{
+    struct ntk_ls_machine *machine = *state;
+    struct ntk_buf text = { 0 };
+
+    machine->devices[1].info.has_neighbours = false;
+    machine->devices[1].info.neighbour_count = 0;
+    ntk_ls_topology_write(machine, &text);
+    assert_string_equal(ntk_buf_text_get(&text),
+                        "\n\nNeuron Device Topology\n    The links cannot be read; drivers before "
+                        "2.28 show them to root only\n");
+    ntk_buf_fini(&text);
+}
+
 static void sixty_four_devices_are_four_tori(void **state)
 {
     struct ntk_ls_machine machine = { .device_count = 64 };
@@ -223,6 +237,7 @@ int main(void)
         TEST(columns_stay_straight_beside_wide_characters),
         TEST(a_long_command_ends_in_three_dots),
         TEST(part_of_a_machine_is_not_drawn),
+        TEST(links_that_cannot_be_read_are_told),
         TEST(sixty_four_devices_are_four_tori),
     };
 
