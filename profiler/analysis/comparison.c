@@ -95,6 +95,62 @@ static int select_significant(struct ntk_vec *rows)
     return ret;
 }
 
+const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict)
+{
+    static const char *const names[NTK_COMPARISON_VERDICT_COUNT] = { "same", "chance", "parts",
+                                                                     "slower", "faster" };
+
+    return names[verdict];
+}
+
+static bool has_changed(const struct ntk_comparison *comparison,
+                        const struct ntk_comparison_row *row)
+{
+    bool differs = row->before < row->after || row->before > row->after;
+
+    return comparison->can_tell ? row->is_significant : differs;
+}
+
+/* The greatest change of the kind, in one direction (1, -1) or either (0). */
+static const struct ntk_comparison_row *find_most(const struct ntk_comparison *comparison,
+                                                  enum ntk_measure_kind kind, int direction)
+{
+    for (size_t i = 0; i < comparison->row_count; i++) {
+        const struct ntk_comparison_row *row = &comparison->rows[i];
+        double change = direction ? direction * (row->after - row->before) : 1;
+        if (row->kind == kind && has_changed(comparison, row) && change > 0) {
+            return row; /* rows of a kind are in that order */
+        }
+    }
+    return NULL;
+}
+
+static void judge(struct ntk_comparison *comparison)
+{
+    bool differs = false;
+
+    for (size_t i = 0; i < comparison->row_count; i++) {
+        const struct ntk_comparison_row *row = &comparison->rows[i];
+        comparison->total = row->kind == NTK_MEASURE_TOTAL ? row : comparison->total;
+        comparison->changed_count += has_changed(comparison, row);
+        differs = differs || row->before < row->after || row->before > row->after;
+    }
+    const struct ntk_comparison_row *total = comparison->total;
+    int direction = 0;
+    if (total && has_changed(comparison, total)) {
+        direction = total->after > total->before ? 1 : -1;
+        comparison->verdict = direction > 0 ? NTK_COMPARISON_SLOWER : NTK_COMPARISON_FASTER;
+    } else if (comparison->changed_count) {
+        comparison->verdict = NTK_COMPARISON_PARTS;
+    } else {
+        comparison->verdict = differs ? NTK_COMPARISON_CHANCE : NTK_COMPARISON_SAME;
+    }
+    comparison->most = find_most(comparison, NTK_MEASURE_LAYER, direction);
+    if (!comparison->most) {
+        comparison->most = find_most(comparison, NTK_MEASURE_RESOURCE, direction);
+    }
+}
+
 int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_count,
                             const struct ntk_measures *after, size_t after_count,
                             struct ntk_comparison *out_comparison)
@@ -131,6 +187,7 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
     ntk_vec_sort(&rows, compare_rows);
     result.rows = rows.items;
     result.row_count = rows.count;
+    judge(&result);
     *out_comparison = result;
     return 0;
 }

@@ -26,16 +26,34 @@ struct ntk_comparison_row {
     bool is_significant;
 };
 
+/* All rows in one word. Where executions are too few to tell, whatever differs counts as changed. */
+enum ntk_comparison_verdict {
+    NTK_COMPARISON_SAME,   /* nothing differs */
+    NTK_COMPARISON_CHANCE, /* something differs, and nothing of it is significant */
+    NTK_COMPARISON_PARTS, /* the execution did not change, or its length is not known, but something else did */
+    NTK_COMPARISON_SLOWER,
+    NTK_COMPARISON_FASTER,
+    NTK_COMPARISON_VERDICT_COUNT
+};
+
 struct ntk_comparison {
     size_t before_count, after_count; /* executions */
     bool can_tell;                    /* there are enough of them for p below the rate */
     size_t row_count;
     struct ntk_comparison_row *rows; /* by kind, then the greatest change first */
+    enum ntk_comparison_verdict verdict;
+    size_t changed_count;                   /* rows that are significant, or differ */
+    const struct ntk_comparison_row *total; /* the execution; NULL: its length is not known */
+    /* The layer of the critical path (without layers: the resource) that changed most, of SLOWER and FASTER in the same
+     * direction; NULL: none */
+    const struct ntk_comparison_row *most;
 };
 
 int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_count,
                             const struct ntk_measures *after, size_t after_count,
                             struct ntk_comparison *out_comparison);
+/* "same", "chance", "parts" ... */
+const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict);
 void ntk_comparison_fini(struct ntk_comparison *comparison);
 
 #endif

@@ -83,6 +83,44 @@ static void kind_text(const struct ntk_comparison *comparison, enum ntk_measure_
     ntk_text_table_fini(&table);
 }
 
+static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
+{
+    const struct ntk_comparison_row *total = comparison->total;
+    const struct ntk_comparison_row *most = comparison->most;
+    const char *significantly = comparison->can_tell ? " significantly" : "";
+    size_t count = comparison->changed_count;
+
+    ntk_buf_add_char(out, '\n');
+    switch (comparison->verdict) {
+    case NTK_COMPARISON_SAME:
+        ntk_buf_add_text(out, "No difference: every number is the same");
+        break;
+    case NTK_COMPARISON_CHANCE:
+        ntk_buf_add_text(out, "Nothing significant: what differs may be chance");
+        break;
+    case NTK_COMPARISON_PARTS:
+        ntk_buf_add_format(out, "%s; %zu other number%s did%s",
+                           total ? "The length of the execution did not change"
+                                 : "How long the executions took is not known",
+                           count, count == 1 ? "" : "s", significantly);
+        break;
+    default:
+        ntk_buf_add_format(out, "The execution became%s %s: %+.3f us", significantly,
+                           ntk_comparison_verdict_name(comparison->verdict),
+                           (total->after - total->before) / 1e6);
+        if (total->before > 0) {
+            ntk_buf_add_format(out, " (%+.1f%%)",
+                               100 * (total->after - total->before) / total->before);
+        }
+        break;
+    }
+    if (most) {
+        ntk_buf_add_format(out, ", most on the path: %s (%+.3f us)", most->name,
+                           (most->after - most->before) / 1e6);
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
 void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
 {
     ntk_buf_add_format(out, "Executions: %zu before, %zu after; medians", comparison->before_count,
@@ -96,6 +134,7 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct 
         ntk_buf_add_text(out, ".\nToo few to tell a change from chance: it takes 4 on each "
                               "side\n");
     }
+    verdict_text(comparison, out);
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
         kind_text(comparison, k, out);
     }
@@ -109,6 +148,14 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct 
     ntk_json_key_text(json, "test", "mann-whitney, two-sided");
     ntk_json_key_double(json, "false_discovery_rate", NTK_COMPARISON_FALSE_RATE);
     ntk_json_key_bool(json, "can_tell", comparison->can_tell);
+    ntk_json_key_text(json, "verdict", ntk_comparison_verdict_name(comparison->verdict));
+    ntk_json_key_u64(json, "changed_count", comparison->changed_count);
+    ntk_json_key(json, "most");
+    if (comparison->most) {
+        ntk_json_text(json, comparison->most->name);
+    } else {
+        ntk_json_null(json);
+    }
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
         double scale = ntk_measure_is_time(k) ? NTK_TRACE_PS_PER_NS : 1;
 

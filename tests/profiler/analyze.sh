@@ -126,12 +126,16 @@ holds '.can_tell == false and .total[0].change_ratio < -0.3 and .total[0].p == n
 holds '.path_layers | map(select(.name == "spill scores"))[0] | .after_ns == null and .change_ns == -.before_ns'
 holds '.path_resources[0] | .name == "DMA queue qScalarSpillReload0" and .after_ns == null'
 holds '.queue_bytes | map(select(.name == "qScalarSpillReload0"))[0].before == 2 * 512 * 512 * 4'
+holds '.verdict == "faster" and .most == "spill scores"'
 diff_ 0 slow fast
+grep -Eq '^The execution became significantly faster: -[0-9.]+ us \(-[0-9.]+%\), most on the path: [A-Za-z ]+ \(-[0-9.]+ us\)$' printed ||
+    complain "no verdict"
 grep -Eq '^execution .* 0.029  significant$' printed || complain "four executions are no significance"
 grep -q 'Mann-Whitney' printed || complain "does not name the test"
 diff_ 0 fast fast --json
 keys_are_documented
 holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false)'
+holds '.verdict == "same" and .changed_count == 0 and .most == null'
 diff_ 0 a.ntff a.ntff
 grep -q '^Too few to tell a change from chance' printed || complain "does not say that one execution is too few"
 cp a.ntff slow/5.ntff

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,11 +128,190 @@ static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
     hand_trace_fini(&h);
 }
 
+/* ---- repeated executions that vary ---- */
+
+#define LAYERS 8
+#define REPEATS 6
+
+/* Numbers that look like chance and are the same on every machine (splitmix64). */
+static double draw(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
+}
+
+/* How executions vary, and which layer of some is slower by which factor. */
+struct world {
+    double noise, outliers; /* up to so much more; so many take twice as long */
+    int slowed;
+    double factor;
+};
+
+static void one_execution(uint64_t *chance, const struct world *world, bool is_slowed,
+                          struct ntk_measures *out)
+{
+    double total = 0;
+
+    for (int l = 0; l < LAYERS; l++) {
+        char name[16];
+        double layer_ps = 1e6 * (l + 1) * (1 + world->noise * draw(chance));
+
+        layer_ps *= draw(chance) < world->outliers ? 2 : 1;
+        layer_ps *= is_slowed && l == world->slowed ? world->factor : 1;
+        (void)snprintf(name, sizeof name, "layer %d", l);
+        put(out, NTK_MEASURE_LAYER, name, layer_ps);
+        total += layer_ps;
+    }
+    put(out, NTK_MEASURE_TOTAL, "execution", total);
+}
+
+static enum ntk_comparison_verdict compare(uint64_t *chance, const struct world *world,
+                                           char *out_most, size_t most_bytes)
+{
+    struct ntk_measures before[REPEATS] = { 0 };
+    struct ntk_measures after[REPEATS] = { 0 };
+    struct ntk_comparison c;
+
+    for (int i = 0; i < REPEATS; i++) {
+        one_execution(chance, world, false, &before[i]);
+        one_execution(chance, world, true, &after[i]);
+    }
+    assert_int_equal(ntk_analysis_comparison(before, REPEATS, after, REPEATS, &c), 0);
+    enum ntk_comparison_verdict verdict = c.verdict;
+    assert_non_null(c.total);
+    (void)snprintf(out_most, most_bytes, "%s", c.most ? c.most->name : "");
+    ntk_comparison_fini(&c);
+    for (int i = 0; i < REPEATS; i++) {
+        ntk_measures_fini(&before[i]);
+        ntk_measures_fini(&after[i]);
+    }
+    return verdict;
+}
+
+/* Of 400 comparisons of a program with itself 5 % may find something: 20, and by chance not twice as many. */
+static void repeated_executions_of_one_program_are_no_change(void **state)
+{
+    const struct world world = { 0.06, 0.02, -1, 1 };
+    uint64_t chance = 1;
+    unsigned found = 0;
+    char most[32];
+
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        enum ntk_comparison_verdict verdict = compare(&chance, &world, most, sizeof most);
+        assert_int_not_equal(verdict, NTK_COMPARISON_SAME);
+        assert_true(verdict != NTK_COMPARISON_CHANCE || most[0] == '\0');
+        found += verdict != NTK_COMPARISON_CHANCE;
+    }
+    assert_true(found < 40);
+    assert_true(found > 0); /* or it can not find anything at all */
+}
+
+/* A third more of one layer is seen in the length of the execution; where a few executions vary much more than that,
+ * the layer is named all the same. */
+static void a_slowed_layer_is_named(void **state)
+{
+    static const struct world worlds[] = { { 0.06, 0, 0, 1.33 }, { 0.06, 0.02, 0, 1.33 } };
+    uint64_t chance = 2;
+
+    (void)state;
+    for (int w = 0; w < 2; w++) {
+        unsigned named = 0;
+        unsigned slower = 0;
+        for (int i = 0; i < 200; i++) {
+            struct world world = worlds[w];
+            char most[32];
+            char wanted[16];
+
+            world.slowed = 4 + i % 4; /* a seventh of the execution or more */
+            slower += compare(&chance, &world, most, sizeof most) == NTK_COMPARISON_SLOWER;
+            (void)snprintf(wanted, sizeof wanted, "layer %d", world.slowed);
+            named += strcmp(most, wanted) == 0;
+        }
+        assert_true(named >= (w == 0 ? 195 : 160));
+        assert_true(slower >= (w == 0 ? 190 : 60));
+    }
+}
+
+/* Before and after exchanged: every change turns its sign, p and what is significant stay. */
+static void a_comparison_backwards_is_its_mirror(void **state)
+{
+    const struct world world = { 0.06, 0, 6, 1.5 };
+    uint64_t chance = 3;
+    struct ntk_measures sides[2][REPEATS] = { 0 };
+    struct ntk_comparison forth;
+    struct ntk_comparison back;
+
+    (void)state;
+    for (int i = 0; i < REPEATS; i++) {
+        one_execution(&chance, &world, false, &sides[0][i]);
+        one_execution(&chance, &world, true, &sides[1][i]);
+    }
+    assert_int_equal(ntk_analysis_comparison(sides[0], REPEATS, sides[1], REPEATS, &forth), 0);
+    assert_int_equal(ntk_analysis_comparison(sides[1], REPEATS, sides[0], REPEATS, &back), 0);
+    assert_int_equal(forth.row_count, back.row_count);
+    for (size_t i = 0; i < forth.row_count; i++) {
+        assert_string_equal(forth.rows[i].name, back.rows[i].name);
+        assert_true(forth.rows[i].before == back.rows[i].after);
+        assert_true(fabs(forth.rows[i].p - back.rows[i].p) < 1e-12);
+        assert_int_equal(forth.rows[i].is_significant, back.rows[i].is_significant);
+    }
+    assert_int_equal(forth.verdict, NTK_COMPARISON_SLOWER);
+    assert_int_equal(back.verdict, NTK_COMPARISON_FASTER);
+    assert_string_equal(forth.most->name, "layer 6");
+    assert_string_equal(back.most->name, "layer 6");
+    ntk_comparison_fini(&forth);
+    ntk_comparison_fini(&back);
+    for (int i = 0; i < REPEATS; i++) {
+        ntk_measures_fini(&sides[0][i]);
+        ntk_measures_fini(&sides[1][i]);
+    }
+}
+
+/* One execution each tells that something differs, not that it is more than chance. */
+static void the_verdict_of_single_executions_says_what_differs(void **state)
+{
+    struct ntk_measures before = { 0 };
+    struct ntk_measures after = { 0 };
+    struct ntk_comparison c;
+
+    (void)state;
+    put(&before, NTK_MEASURE_TOTAL, "execution", 100);
+    put(&before, NTK_MEASURE_RESOURCE, "Tensor engine", 60);
+    put(&before, NTK_MEASURE_RESOURCE, "Vector engine", 40);
+    put(&after, NTK_MEASURE_TOTAL, "execution", 110);
+    put(&after, NTK_MEASURE_RESOURCE, "Tensor engine", 40);
+    put(&after, NTK_MEASURE_RESOURCE, "Vector engine", 70);
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &before, 1, &c), 0);
+    assert_int_equal(c.verdict, NTK_COMPARISON_SAME);
+    assert_int_equal(c.changed_count, 0);
+    ntk_comparison_fini(&c);
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_int_equal(c.verdict, NTK_COMPARISON_SLOWER);
+    assert_int_equal(c.changed_count, 3);
+    assert_string_equal(c.most->name, "Vector engine");
+    ntk_comparison_fini(&c);
+    put(&after, NTK_MEASURE_TOTAL, "execution", -10); /* adds up: 100 again */
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_int_equal(c.verdict, NTK_COMPARISON_PARTS);
+    assert_int_equal(c.changed_count, 2);
+    ntk_comparison_fini(&c);
+    ntk_measures_fini(&before);
+    ntk_measures_fini(&after);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_changed_is_told_from_what_varies),
         cmocka_unit_test(the_measures_of_an_execution_are_those_of_its_analyses),
+        cmocka_unit_test(repeated_executions_of_one_program_are_no_change),
+        cmocka_unit_test(a_slowed_layer_is_named),
+        cmocka_unit_test(a_comparison_backwards_is_its_mirror),
+        cmocka_unit_test(the_verdict_of_single_executions_says_what_differs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
