@@ -8,13 +8,23 @@ cp "$sample" sample_v6.ntff
 neuron-packager example mlp -o m.neff -s 128 >/dev/null
 neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "no capture"
 
-# export FORMAT FILE CAPTURE-ARGUMENT...: writes it twice; the same bytes must come.
+mkdir elsewhere elsewhere/tmp
+# A locale with a decimal comma, where there is one.
+comma=$(locale -a 2>/dev/null | grep -m 1 -E '^(de|fr|es|it|pt|nl)_' || true)
+
+# export FORMAT FILE CAPTURE-ARGUMENT...: writes it twice; the same bytes must come, in whatever time zone, language and
+# folders the second is made.
 export_twice() {
     local format=$1 file=$2
     shift 2
     neuron-profile view "$@" --output-format "$format" --output-file "$file" >out 2>err || fail "$format: $(cat err)"
     [ ! -s out ] && [ ! -s err ] || fail "$format says something: $(cat out err)"
-    neuron-profile view "$@" --output-format "$format" --output-file again 2>err
+    for argument in "$@"; do
+        case $argument in -*) ;; *) cp "$argument" elsewhere/ ;; esac # JSON says which file it is of
+    done
+    (cd elsewhere && env TZ=Asia/Kolkata LC_ALL="${comma:-C}" TMPDIR="$PWD/tmp" \
+        neuron-profile view "$@" --output-format "$format" --output-file "$OLDPWD/again") 2>err
+    [ -z "$(ls elsewhere/tmp)" ] || fail "$format leaves $(ls elsewhere/tmp)"
     diff -r "$file" again >/dev/null || fail "$format: the same capture gives other bytes"
     rm -r again
 }
@@ -79,6 +89,7 @@ for run in "sample -s sample_v6.ntff" "m -s m.ntff -n m.neff"; do
     shift
     export_twice perfetto "$name.pftrace" "$@"
     export_twice chrome "$name.trace.json" "$@"
+    [ "$name" = big ] || export_twice html "$name.html" "$@"
     proto --decode <"$name.pftrace" >trace.txt || fail "perfetto: $name cannot be decoded"
     ! grep -q '^ *[0-9]*:' trace.txt || fail "perfetto: a field that the format does not have"
     proto --encode <trace.txt | cmp -s - "$name.pftrace" || fail "perfetto: other bytes than an encoder makes"
