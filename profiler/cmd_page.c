@@ -338,12 +338,12 @@ static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
     const char *path = options->session ? options->session : options->folder;
     char *whole = realpath(path, NULL);
     struct ntk_timeline_serve_options wanted = {
-        .timeline = timeline,
-        .title = base_name(whole ? whole : path),
+        .ask = { .timeline = timeline,
+                 .title = base_name(whole ? whole : path),
+                 .compares = options->compare != NULL,
+                 .traces = shown->traces.items,
+                 .trace_count = shown->hosts.count ? shown->traces.count : 0 },
         .port = (uint16_t)options->port,
-        .compares = options->compare != NULL,
-        .traces = shown->traces.items,
-        .trace_count = shown->hosts.count ? shown->traces.count : 0,
     };
     struct ntk_timeline_serve *server = NULL;
     struct ntk_err err = { 0 };

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,23 @@ const struct ntk_timeline_track *ntk_timeline_track_get(const struct ntk_timelin
                                                         size_t index)
 {
     return ntk_vec_at(&timeline->tracks, index);
+}
+
+const struct ntk_timeline_track *ntk_timeline_track_with(const struct ntk_timeline *timeline,
+                                                         uint64_t track, uint64_t slice,
+                                                         struct ntk_err *err)
+{
+    if (track >= timeline->tracks.count) {
+        ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no track %" PRIu64, track);
+        return NULL;
+    }
+    const struct ntk_timeline_track *found = ntk_timeline_track_get(timeline, track);
+    if (slice >= found->slice_count) {
+        ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "track %" PRIu64 " has no slice %" PRIu64,
+                    track, slice);
+        return NULL;
+    }
+    return found;
 }
 
 uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,

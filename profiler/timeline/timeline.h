@@ -149,6 +149,10 @@ void ntk_timeline_destroy(struct ntk_timeline *timeline);
 
 const struct ntk_timeline_track *ntk_timeline_track_get(const struct ntk_timeline *timeline,
                                                         size_t index);
+/* The track when it is there and has the slice, else NULL with a sentence. */
+const struct ntk_timeline_track *ntk_timeline_track_with(const struct ntk_timeline *timeline,
+                                                         uint64_t track, uint64_t slice,
+                                                         struct ntk_err *err);
 /* "engine", "queue" ... */
 const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind);
 /* Its rows are a value over time, not slices that are busy. */

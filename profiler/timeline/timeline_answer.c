@@ -2,7 +2,6 @@
 #include "profiler/timeline/timeline_answer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +71,17 @@ static void put_source(const struct ntk_timeline_source *source, struct ntk_json
     ntk_json_object_end(json);
 }
 
+/* What a reader of JSON has of it, which is never more: numbers are read with 53 bits. */
+static int64_t as_read(int64_t span_ps)
+{
+    int64_t unit = 1;
+
+    while (span_ps / unit >= (INT64_C(1) << 53)) {
+        unit *= 2;
+    }
+    return span_ps / unit * unit;
+}
+
 void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title, bool compares,
                            struct ntk_buf *out)
 {
@@ -84,7 +94,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
     ntk_json_key_u64(&json, "tile_version", NTK_TIMELINE_TILE_VERSION);
     ntk_json_key_u64(&json, "tile_buckets", NTK_TIMELINE_TILE_BUCKETS);
     ntk_json_key_i64(&json, "begin", timeline->begin_ps); /* of the execution's clock */
-    ntk_json_key_i64(&json, "span", timeline->end_ps - timeline->begin_ps);
+    ntk_json_key_i64(&json, "span", as_read(timeline->end_ps - timeline->begin_ps));
     if (timeline->zero_ns) {
         ntk_json_key_u64(&json, "zero_ns", timeline->zero_ns);
     }
@@ -321,16 +331,13 @@ static void put_sample(const struct ntk_timeline_track *track,
 int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_index,
                            uint64_t slice_index, struct ntk_buf *out, struct ntk_err *err)
 {
-    struct ntk_json json;
+    const struct ntk_timeline_track *track =
+        ntk_timeline_track_with(timeline, track_index, slice_index, err);
 
-    if (track_index >= timeline->tracks.count) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no track %" PRIu64, track_index);
+    if (!track) {
+        return -ENOENT;
     }
-    const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, track_index);
-    if (slice_index >= track->slice_count) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "track %" PRIu64 " has no slice %" PRIu64, track_index, slice_index);
-    }
+    struct ntk_json json;
     const struct ntk_timeline_slice *slice = &track->slices[slice_index];
     const struct ntk_timeline_what *what = ntk_vec_at(&timeline->whats, slice->what);
     ntk_json_init(&json, out, false);

@@ -210,8 +210,9 @@ static int put_answers(struct writer *w, const char *title, struct ntk_buf *out)
     ntk_timeline_put_meta(timeline, title, false, out);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         put_member(out, ",", keys[k]);
+        ntk_buf_add_char(out, '[');
         for (size_t s = 0; s < timeline->source_count && ret == 0; s++) {
-            ntk_buf_add_char(out, s ? ',' : '[');
+            ntk_buf_add_text(out, s ? "," : "");
             switch (k) {
             case 0:
                 ret = put_summary(&timeline->sources[s], out);

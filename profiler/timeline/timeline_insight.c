@@ -2,7 +2,6 @@
 #include "profiler/timeline/timeline_insight.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,16 +169,13 @@ int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk
                            uint64_t track_index, uint64_t slice_index, struct ntk_buf *out,
                            struct ntk_err *err)
 {
-    struct ntk_json json;
+    const struct ntk_timeline_track *track =
+        ntk_timeline_track_with(timeline, track_index, slice_index, err);
 
-    if (track_index >= timeline->tracks.count) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no track %" PRIu64, track_index);
+    if (!track) {
+        return -ENOENT;
     }
-    const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, track_index);
-    if (slice_index >= track->slice_count) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "track %" PRIu64 " has no slice %" PRIu64, track_index, slice_index);
-    }
+    struct ntk_json json;
     ntk_json_init(&json, out, false);
     ntk_json_object_begin(&json);
     if (track->kind == NTK_TIMELINE_ENGINE) {

@@ -16,13 +16,16 @@
  *   /api/v1/compare               what became slower or faster, where two captures are compared
  *   /api/v1/flame?source&from&to  time by engine, layer and operation
  *
- * Owner:   create / destroy; the timeline is borrowed for that time.
+ * Numbers are decimal and from 0; times are ps since the timeline's begin, those behind its end count as its end. An
+ * error is one sentence with 400 or 404.
+ *
+ * Owner:   create / destroy; what the options name is borrowed for that time.
  * Threads: it answers in two threads of its own, which only read; analyses are made and asked in one of them.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
 
-#include "profiler/timeline/timeline.h"
+#include "profiler/timeline/timeline_ask.h"
 
 /* The vendor's; how many more are tried when it is taken. */
 #define NTK_TIMELINE_PORT 3001
@@ -31,12 +34,8 @@
 struct ntk_timeline_serve;
 
 struct ntk_timeline_serve_options {
-    const struct ntk_timeline *timeline;
-    const char *title; /* copied */
-    uint16_t port;     /* 0 lets the system choose; else it or one of the next that is free */
-    bool compares;     /* source 1 is a later run of what source 0 is */
-    const struct ntk_system_trace *const *traces; /* of the hosts that are shown; borrowed */
-    size_t trace_count;
+    struct ntk_timeline_ask_options ask;
+    uint16_t port; /* 0 lets the system choose; else it or one of the next that is free */
 };
 
 int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,

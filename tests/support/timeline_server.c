@@ -24,8 +24,9 @@ int main(int argc, char **argv)
     if (ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
                             &timeline, &err) < 0 ||
         ntk_timeline_serve_create(
-            &(struct ntk_timeline_serve_options){ .timeline = timeline, .title = "sample" }, &serve,
-            &err) < 0) {
+            &(struct ntk_timeline_serve_options){
+                .ask = { .timeline = timeline, .title = "sample" } },
+            &serve, &err) < 0) {
         (void)fprintf(stderr, "timeline_server: %s\n", err.text);
         return 1;
     }

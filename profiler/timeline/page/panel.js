@@ -78,11 +78,13 @@ export function start() {
   startBar();
 }
 
-// A table from rows of cells: { text, value } or text; columns: [title, isText]. Heads sort.
+// A table from rows of cells: { text, value } or text; columns: [title, isText]. Heads sort; options.foot are rows that stay below.
 export function table(columns, rows, options = {}) {
   let sorted = options.sorted ?? -1;
   let isDown = true;
   const body = make('tbody');
+  const lineOf = (row) => make('tr', { class: row.onclick ? 'link' : '' }, ...row.cells.map((cell, i) =>
+    make('td', { class: columns[i][1] ? 'text' : '', title: cell?.title ?? (columns[i][1] ? cell?.text ?? cell : null) }, cell?.element ?? cell?.text ?? cell)));
   const fill = () => {
     const order = [...rows];
     if (sorted >= 0) {
@@ -90,8 +92,7 @@ export function table(columns, rows, options = {}) {
       order.sort((a, b) => (value(a) < value(b) ? 1 : value(a) > value(b) ? -1 : 0) * (isDown ? 1 : -1));
     }
     body.replaceChildren(...order.slice(0, options.most ?? 500).map((row) => {
-      const line = make('tr', { class: row.onclick ? 'link' : '' }, ...row.cells.map((cell, i) =>
-        make('td', { class: columns[i][1] ? 'text' : '', title: columns[i][1] ? cell?.text ?? cell : null }, cell?.element ?? cell?.text ?? cell)));
+      const line = lineOf(row);
       if (row.onclick) {
         line.tabIndex = 0;
         line.addEventListener('click', row.onclick);
@@ -107,12 +108,12 @@ export function table(columns, rows, options = {}) {
       fill();
     } }, title)));
   fill();
-  return make('table', {}, make('thead', {}, make('tr', {}, ...heads)), body);
+  return make('table', {}, make('thead', {}, make('tr', {}, ...heads)), body, options.foot?.length ? make('tfoot', {}, ...options.foot.map(lineOf)) : null);
 }
 
-// A share as a small bar with its figure.
-export function bar(share, text) {
+// A share as a small bar with its figure, and what it is a share of.
+export function bar(share, text, title) {
   const inner = make('span', { class: 'bar-in' });
   inner.style.width = `${Math.min(100, Math.max(0, share * 100))}%`;
-  return { value: share, element: make('span', { class: 'bar-out' }, inner, make('span', { class: 'bar-text' }, text ?? `${(share * 100).toFixed(1)}%`)), text: text ?? '' };
+  return { value: share, element: make('span', { class: 'bar-out' }, inner, make('span', { class: 'bar-text' }, text ?? `${(share * 100).toFixed(1)}%`)), text: text ?? '', title };
 }

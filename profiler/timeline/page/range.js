@@ -26,11 +26,32 @@ function byWhat() {
   return [...sums.values()].sort((a, b) => b.sum - a.sum);
 }
 
+const percent = (share) => `${(share * 100).toFixed(1)}%`;
+
+// The busy time of a queue is the mean of its DMA engines, that of other rows their own.
+function busyOf(track, busy) {
+  const { kind, lanes } = state.meta.tracks[track];
+  return kind === 'queue' && lanes > 1
+    ? bar(busy, `${percent(busy)} of ${lanes}`, `${percent(busy)} of the range, the mean of ${lanes} DMA engines`)
+    : bar(busy, percent(busy), `${percent(busy)} of the range`);
+}
+
+// Of all rows of a kind, those without a slice in the range too.
+function total(kind, name) {
+  const all = state.meta.tracks.filter((track) => track.kind === kind).length;
+  const found = stats.tracks.filter(({ track }) => state.meta.tracks[track].kind === kind);
+  if (all < 2 || !found.length) return null;
+  const sum = (key) => found.reduce((all, one) => all + (one[key] ?? 0), 0);
+  const busy = sum('busy') / all;
+  return { cells: [`${all} ${name}`, 'mean, sums', bar(busy, percent(busy), `${percent(busy)} of the range, the mean of ${all} rows`),
+    { text: whole(sum('count')) }, kind === 'queue' ? { text: bytes(sum('bytes')) } : ''] };
+}
+
 function rowsTable() {
   return table([['Row', true], ['Core', true], ['Busy'], ['Slices'], ['Bytes']], stats.tracks.map(({ track, busy, count, bytes: moved }) => ({
     onclick: () => reveal(track),
-    cells: [state.meta.tracks[track].name, coreOf(track), bar(busy), { value: count, text: whole(count) }, moved === undefined ? '' : { value: moved, text: bytes(moved) }],
-  })));
+    cells: [state.meta.tracks[track].name, coreOf(track), busyOf(track, busy), { value: count, text: whole(count) }, moved === undefined ? '' : { value: moved, text: bytes(moved) }],
+  })), { foot: [total('engine', 'engines'), total('queue', 'queues'), total('host', 'host rows')].filter(Boolean) });
 }
 
 function coreOf(track) {

@@ -160,6 +160,15 @@ def check_range(page):
       return count; }})()''')
     shown = browser.evaluate("[...document.querySelectorAll('.pane-range table:first-of-type tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
     equal('slices of Vector', [row[3] for row in shown if row[0] == 'Vector'], [str(expected)])
+    lanes = page.state("Object.fromEntries(state.meta.tracks.map((track) => [track.name, track.lanes]))")
+    several = [row for row in shown if row[0].startswith('q') and lanes[row[0]] > 1]
+    assert several, f'no queue of several DMA engines: {shown}'
+    for row in several:
+        assert row[2].endswith(f'% of {lanes[row[0]]}'), f'the busy time of a queue does not say that it is a mean: {row}'
+    engines = page.state("state.meta.tracks.filter(({ kind }) => kind === 'engine').map(({ name }) => name)")
+    foot = next(row for row in shown if row[0] == f'{len(engines)} engines')
+    near('mean of the engines', float(foot[2].rstrip('%')), sum(float(row[2].rstrip('%')) for row in shown if row[0] in engines) / len(engines), 0.06)
+    equal('slices of the engines', foot[3], str(sum(int(row[3]) for row in shown if row[0] in engines)))
     page.picture('range')
 
 

@@ -32,11 +32,11 @@ static int setup(void **state)
         ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
                             &f->timeline, NULL),
         0);
-    assert_int_equal(
-        ntk_timeline_serve_create(
-            &(struct ntk_timeline_serve_options){ .timeline = f->timeline, .title = "sample.ntff" },
-            &f->serve, NULL),
-        0);
+    assert_int_equal(ntk_timeline_serve_create(
+                         &(struct ntk_timeline_serve_options){
+                             .ask = { .timeline = f->timeline, .title = "sample.ntff" } },
+                         &f->serve, NULL),
+                     0);
     f->port = ntk_timeline_serve_port_get(f->serve);
     *state = f;
     return 0;
@@ -124,6 +124,45 @@ static void bad_questions_get_a_sentence(void **state)
     }
 }
 
+/* Ten hours and some: the page asks for all of it in numbers of 53 bits, rounded to more than there is. */
+static void all_of_a_long_timeline_can_be_asked_for(void **state)
+{
+    const struct fixture *f = *state;
+    struct ntk_timeline_source source = { .trace = &f->sample->trace,
+                                          .name = "late",
+                                          .offset_ps = (INT64_C(1) << 55) + 5 };
+    struct ntk_timeline *timeline = NULL;
+    struct ntk_timeline_serve *serve = NULL;
+    char path[128];
+
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
+                            &timeline, NULL),
+        0);
+    assert_int_equal(ntk_timeline_serve_create(
+                         &(struct ntk_timeline_serve_options){
+                             .ask = { .timeline = timeline, .title = "late" } },
+                         &serve, NULL),
+                     0);
+    struct fixture late = { .port = ntk_timeline_serve_port_get(serve) };
+    int64_t span_ps = timeline->end_ps - timeline->begin_ps;
+    uint64_t rounded = (uint64_t)(double)span_ps;
+    assert_true(rounded > (uint64_t)span_ps + 1);
+    (void)snprintf(path, sizeof path, "/api/v1/stats?from=0&to=%llu", (unsigned long long)rounded);
+    expect(&late, path, "200 OK", "\"track\":0,\"count\":100,");
+    (void)snprintf(path, sizeof path, "/api/v1/flame?source=0&from=0&to=%llu",
+                   (unsigned long long)rounded);
+    expect(&late, path, "200 OK", "\"count\":90,");
+    (void)snprintf(path, sizeof path, "/api/v1/hits?whats=0&from=%llu&back=1",
+                   (unsigned long long)rounded);
+    expect(&late, path, "200 OK", "\"total\":90");
+    /* So no tile behind the last is asked for. */
+    (void)snprintf(path, sizeof path, "\"span\":%lld,", (long long)(span_ps / 8 * 8));
+    expect(&late, "/api/v1/meta", "200 OK", path);
+    ntk_timeline_serve_destroy(serve);
+    ntk_timeline_destroy(timeline);
+}
+
 static void a_foreign_name_is_kept_out(void **state)
 {
     const struct fixture *f = *state;
@@ -142,11 +181,12 @@ static void a_taken_port_gives_the_next_free_one(void **state)
     const struct fixture *f = *state;
     struct ntk_timeline_serve *other = NULL;
 
-    assert_int_equal(ntk_timeline_serve_create(
-                         &(struct ntk_timeline_serve_options){
-                             .timeline = f->timeline, .title = "other", .port = f->port },
-                         &other, NULL),
-                     0);
+    assert_int_equal(
+        ntk_timeline_serve_create(
+            &(struct ntk_timeline_serve_options){
+                .ask = { .timeline = f->timeline, .title = "other" }, .port = f->port },
+            &other, NULL),
+        0);
     assert_true(ntk_timeline_serve_port_get(other) > f->port);
     assert_true(ntk_timeline_serve_port_get(other) < f->port + NTK_TIMELINE_PORTS_TRIED);
     ntk_timeline_serve_destroy(other);
@@ -158,6 +198,7 @@ int main(void)
         cmocka_unit_test(every_file_of_the_page_is_served_under_its_policy),
         cmocka_unit_test(answers_are_what_was_asked),
         cmocka_unit_test(bad_questions_get_a_sentence),
+        cmocka_unit_test(all_of_a_long_timeline_can_be_asked_for),
         cmocka_unit_test(a_foreign_name_is_kept_out),
         cmocka_unit_test(a_taken_port_gives_the_next_free_one),
     };

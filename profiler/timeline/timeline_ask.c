@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/timeline/timeline_ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/summary.h"
+#include "profiler/output/output.h"
+#include "profiler/output/output_analysis.h"
+#include "profiler/output/system_analyses.h"
+#include "profiler/timeline/timeline_answer.h"
+#include "profiler/timeline/timeline_insight.h"
+#include "profiler/timeline/timeline_tile.h"
+#include "shared/base/str.h"
+
+/* Numbers of a list in one question; the page asks for what is on the screen. */
+#define LIST_MAX 4096
+
+struct ntk_timeline_ask {
+    const struct ntk_timeline *timeline;
+    char *title;
+    bool compares;
+    const struct ntk_system_trace *const *traces;
+    size_t trace_count;
+    /* Of each source, made when they are asked for: slow questions come one after the other. */
+    struct ntk_analyses **analyses;
+};
+
+static const char *query_get(const struct ntk_timeline_query *query, const char *name)
+{
+    return query->get(name, query->ctx);
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------ */
+
+static int get_u64(const struct ntk_timeline_query *query, const char *name, uint64_t max,
+                   uint64_t *out_value, struct ntk_err *err)
+{
+    const char *text = query_get(query, name);
+
+    if (!text) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is missing", name);
+    }
+    if (ntk_str_parse_u64(text, out_value) < 0 || *out_value > max) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is no number from 0 to %llu", name,
+                           (unsigned long long)max);
+    }
+    return 0;
+}
+
+/* A list of numbers like "0,3-7"; the caller frees. */
+static int get_list(const struct ntk_timeline_query *query, const char *name, uint32_t **out_values,
+                    size_t *out_count, struct ntk_err *err)
+{
+    const char *text = query_get(query, name);
+
+    if (!text) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is missing", name);
+    }
+    uint32_t *values = malloc(LIST_MAX * sizeof *values);
+    if (!values) {
+        return ntk_err_no_memory(err);
+    }
+    *out_count = LIST_MAX;
+    if (ntk_str_parse_list(text, UINT32_MAX, values, out_count) < 0) {
+        free(values);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s is no list of at most %d numbers like 0,3-7", name, LIST_MAX);
+    }
+    *out_values = values;
+    return 0;
+}
+
+static uint64_t span_of(const struct ntk_timeline *timeline)
+{
+    return (uint64_t)(timeline->end_ps - timeline->begin_ps);
+}
+
+struct range {
+    int64_t from_ps, to_ps;
+};
+
+/* What is behind the end is the end: a browser rounds what has more than 53 bits. */
+static int64_t clipped(const struct ntk_timeline_ask *ask, uint64_t time_ps)
+{
+    uint64_t end_ps = span_of(ask->timeline) + 1; /* instants at the very end are before it */
+
+    return (int64_t)(time_ps < end_ps ? time_ps : end_ps);
+}
+
+static int get_range(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                     struct range *out_range, struct ntk_err *err)
+{
+    uint64_t from = 0;
+    uint64_t to = 0;
+    int ret = get_u64(query, "from", UINT64_MAX, &from, err);
+
+    if (ret == 0) {
+        ret = get_u64(query, "to", UINT64_MAX, &to, err);
+    }
+    if (ret == 0 && from > to) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "from is behind to");
+    }
+    *out_range = (struct range){ clipped(ask, from), clipped(ask, to) };
+    return ret;
+}
+
+static int get_source(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                      uint64_t *out_source, struct ntk_err *err)
+{
+    if (ask->timeline->source_count == 0) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "there is no capture");
+    }
+    return get_u64(query, "source", ask->timeline->source_count - 1, out_source, err);
+}
+
+static int get_slice(const struct ntk_timeline_query *query, uint64_t *out_track,
+                     uint64_t *out_slice, struct ntk_err *err)
+{
+    int ret = get_u64(query, "track", UINT32_MAX, out_track, err);
+
+    return ret == 0 ? get_u64(query, "slice", UINT32_MAX, out_slice, err) : ret;
+}
+
+/* ---- answers: each fills the body, or the sentence and a code ---------------------------------------- */
+
+typedef int answer(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                   struct ntk_buf *out, struct ntk_err *err);
+
+static int answer_meta(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                       struct ntk_buf *out, struct ntk_err *err)
+{
+    (void)query;
+    (void)err;
+    ntk_timeline_put_meta(ask->timeline, ask->title, ask->compares, out);
+    return 0;
+}
+
+static int answer_tiles(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                        struct ntk_buf *out, struct ntk_err *err)
+{
+    uint64_t level = 0;
+    uint64_t tile = 0;
+    uint32_t *tracks = NULL;
+    size_t count = 0;
+    int ret = get_u64(query, "level", 63, &level, err);
+
+    if (ret == 0) {
+        ret = get_u64(query, "tile", UINT64_MAX, &tile, err);
+    }
+    if (ret == 0) {
+        ret = get_list(query, "tracks", &tracks, &count, err);
+    }
+    if (ret == 0) {
+        ret = ntk_timeline_tile_put(ask->timeline, (unsigned)level, tile, tracks, count, out, err);
+    }
+    free(tracks);
+    return ret;
+}
+
+static int answer_slice(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                        struct ntk_buf *out, struct ntk_err *err)
+{
+    uint64_t track = 0;
+    uint64_t slice = 0;
+    int ret = get_slice(query, &track, &slice, err);
+
+    return ret == 0 ? ntk_timeline_put_slice(ask->timeline, track, slice, out, err) : ret;
+}
+
+static int answer_stats(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                        struct ntk_buf *out, struct ntk_err *err)
+{
+    struct range range;
+    int ret = get_range(ask, query, &range, err);
+
+    return ret == 0 ? ntk_timeline_put_stats(ask->timeline, range.from_ps, range.to_ps, out) : ret;
+}
+
+static int answer_hits(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                       struct ntk_buf *out, struct ntk_err *err)
+{
+    uint64_t from = 0;
+    uint64_t back = 0;
+    uint32_t *whats = NULL;
+    size_t count = 0;
+    int ret = get_u64(query, "from", UINT64_MAX, &from, err);
+
+    if (ret == 0) {
+        ret = get_u64(query, "back", 1, &back, err);
+    }
+    if (ret == 0) {
+        ret = get_list(query, "whats", &whats, &count, err);
+    }
+    if (ret < 0 || !whats) {
+        return ret;
+    }
+    bool *is_wanted = calloc(ask->timeline->whats.count + 1, sizeof *is_wanted);
+    out->failed |= !is_wanted;
+    for (size_t i = 0; is_wanted && i < count; i++) {
+        if (whats[i] < ask->timeline->whats.count) {
+            is_wanted[whats[i]] = true;
+        }
+    }
+    if (is_wanted) {
+        ret = ntk_timeline_put_hits(ask->timeline, is_wanted, clipped(ask, from), back, out);
+    }
+    free(is_wanted);
+    free(whats);
+    return ret;
+}
+
+static int answer_summary(const struct ntk_timeline_ask *ask,
+                          const struct ntk_timeline_query *query, struct ntk_buf *out,
+                          struct ntk_err *err)
+{
+    struct ntk_summary summary = { 0 };
+    uint64_t source = 0;
+    int ret = get_source(ask, query, &source, err);
+
+    if (ret == 0) {
+        ret = ntk_analysis_summary(ask->timeline->sources[source].trace, &summary);
+    }
+    if (ret == 0) {
+        ntk_output_summary_json(&summary, ask->timeline->sources[source].name, out);
+        ntk_summary_fini(&summary);
+    }
+    return ret;
+}
+
+/* ---- analyses -------------------------------------------------------------------------------------- */
+
+static int analyses_of(const struct ntk_timeline_ask *ask, size_t source,
+                       const struct ntk_analyses **out_analyses)
+{
+    struct ntk_analyses **slot = &ask->analyses[source];
+    int ret = *slot ? 0 : ntk_analyses_create(ask->timeline->sources[source].trace, slot);
+
+    *out_analyses = *slot;
+    return ret;
+}
+
+static int analyses_asked(const struct ntk_timeline_ask *ask,
+                          const struct ntk_timeline_query *query, uint64_t *out_source,
+                          const struct ntk_analyses **out_analyses, struct ntk_err *err)
+{
+    int ret = get_source(ask, query, out_source, err);
+
+    return ret == 0 ? analyses_of(ask, *out_source, out_analyses) : ret;
+}
+
+/* {"value": what is put between these two}, or null and why it is absent. */
+static void begin_value(struct ntk_json *json, struct ntk_buf *out)
+{
+    ntk_json_init(json, out, false);
+    ntk_json_object_begin(json);
+    ntk_json_key(json, "value");
+}
+
+/* ret is that of putting it; -ENODATA: nothing was put, the files do not say, which is an answer too. */
+static int end_value(int ret, const struct ntk_analysis_info *info, struct ntk_json *json)
+{
+    if (ret == -ENODATA) {
+        ntk_json_null(json);
+        ntk_json_key_text(json, "absent", info->absent);
+        ret = 0;
+    }
+    ntk_json_object_end(json);
+    return ret;
+}
+
+static int answer_analysis(const struct ntk_timeline_ask *ask,
+                           const struct ntk_timeline_query *query, struct ntk_buf *out,
+                           struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    const char *name = query_get(query, "name");
+    int index = name ? ntk_analyses_find(name) : -1;
+    struct ntk_json json;
+    uint64_t source = 0;
+    int ret = analyses_asked(ask, query, &source, &analyses, err);
+
+    if (ret == 0 && index < 0) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "name is none of an analysis");
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    begin_value(&json, out);
+    return end_value(ntk_analyses_put(analyses, (size_t)index, NULL, &json),
+                     ntk_analyses_info((size_t)index), &json);
+}
+
+static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                       struct ntk_buf *out, struct ntk_err *err)
+{
+    const char *name = query_get(query, "name");
+    struct ntk_json json;
+    size_t index = 0;
+
+    while (index < ntk_system_analyses_count() &&
+           (!name || strcmp(ntk_system_analyses_info(index)->name, name) != 0)) {
+        index++;
+    }
+    if (index == ntk_system_analyses_count()) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "name is none of an analysis");
+    }
+    begin_value(&json, out);
+    return end_value(ntk_system_analyses_put(ask->traces, ask->trace_count, index, NULL, &json),
+                     ntk_system_analyses_info(index), &json);
+}
+
+static int answer_flows(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                        struct ntk_buf *out, struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    uint64_t track = 0;
+    uint64_t slice = 0;
+    size_t source = 0;
+    int ret = get_slice(query, &track, &slice, err);
+
+    if (ret == 0 && track < ask->timeline->tracks.count &&
+        ntk_timeline_track_get(ask->timeline, track)->core) {
+        source =
+            ntk_timeline_source_of(ask->timeline, ntk_timeline_track_get(ask->timeline, track));
+        ret = analyses_of(ask, source, &analyses);
+    }
+    return ret == 0 ? ntk_timeline_put_flows(ask->timeline, analyses, track, slice, out, err) : ret;
+}
+
+/* What is put of one source and a range. */
+typedef void put_in_range(const struct ntk_timeline *timeline, size_t source,
+                          const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
+                          struct ntk_buf *out);
+
+static int answer_in_range(const struct ntk_timeline_ask *ask,
+                           const struct ntk_timeline_query *query, put_in_range *put,
+                           struct ntk_buf *out, struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    struct range range;
+    uint64_t source = 0;
+    int ret = get_range(ask, query, &range, err);
+
+    if (ret == 0) {
+        ret = analyses_asked(ask, query, &source, &analyses, err);
+    }
+    if (ret == 0) {
+        put(ask->timeline, source, analyses, range.from_ps, range.to_ps, out);
+    }
+    return ret;
+}
+
+static int answer_path(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                       struct ntk_buf *out, struct ntk_err *err)
+{
+    return answer_in_range(ask, query, ntk_timeline_put_path, out, err);
+}
+
+static int answer_flame(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                        struct ntk_buf *out, struct ntk_err *err)
+{
+    return answer_in_range(ask, query, ntk_timeline_put_flame, out, err);
+}
+
+static int measure(const struct ntk_analyses *analyses, struct ntk_measures *out_measures)
+{
+    return ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
+                                 &analyses->costs, out_measures);
+}
+
+static int answer_compare(const struct ntk_timeline_ask *ask,
+                          const struct ntk_timeline_query *query, struct ntk_buf *out,
+                          struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    struct ntk_measures measures[2] = { 0 };
+    struct ntk_comparison comparison = { 0 };
+    struct ntk_json json;
+    int ret = 0;
+
+    (void)query;
+    if (!ask->compares) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no two captures are compared");
+    }
+    for (size_t s = 0; s < 2 && ret == 0; s++) {
+        ret = analyses_of(ask, s, &analyses);
+        ret = ret == 0 ? measure(analyses, &measures[s]) : ret;
+    }
+    ret = ret == 0 ? ntk_analysis_comparison(&measures[0], 1, &measures[1], 1, &comparison) : ret;
+    if (ret == 0) {
+        ntk_json_init(&json, out, false);
+        ntk_output_comparison_json(&comparison, &json);
+        ntk_comparison_fini(&comparison);
+    }
+    ntk_measures_fini(&measures[0]);
+    ntk_measures_fini(&measures[1]);
+    return ret;
+}
+
+static const struct {
+    struct ntk_timeline_question info;
+    answer *answer;
+} questions[] = {
+    { { "meta", "application/json", false }, answer_meta },
+    { { "tiles", "application/octet-stream", false }, answer_tiles },
+    { { "slice", "application/json", false }, answer_slice },
+    { { "stats", "application/json", true }, answer_stats },
+    { { "hits", "application/json", true }, answer_hits },
+    { { "summary", "application/json", true }, answer_summary },
+    { { "analysis", "application/json", true }, answer_analysis },
+    { { "host", "application/json", true }, answer_host },
+    { { "flows", "application/json", true }, answer_flows },
+    { { "path", "application/json", true }, answer_path },
+    { { "flame", "application/json", true }, answer_flame },
+    { { "compare", "application/json", true }, answer_compare },
+};
+
+size_t ntk_timeline_question_count(void)
+{
+    return sizeof questions / sizeof *questions;
+}
+
+const struct ntk_timeline_question *ntk_timeline_question_get(size_t index)
+{
+    return &questions[index].info;
+}
+
+int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
+                     const struct ntk_timeline_query *query, struct ntk_buf *out,
+                     struct ntk_err *err)
+{
+    int ret = questions[index].answer(ask, query, out, err);
+
+    ntk_timeline_give_back_all(ask->timeline); /* the browser keeps tiles: few look twice */
+    return ret == 0 && !ntk_buf_ok(out) ? ntk_err_no_memory(err) : ret;
+}
+
+/* ---- its life ---------------------------------------------------------------------------------------- */
+
+int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
+                            struct ntk_timeline_ask **out_ask, struct ntk_err *err)
+{
+    struct ntk_timeline_ask *ask = calloc(1, sizeof *ask);
+
+    if (!ask) {
+        return ntk_err_no_memory(err);
+    }
+    ask->timeline = options->timeline;
+    ask->compares = options->compares && options->timeline->source_count == 2;
+    ask->traces = options->traces;
+    ask->trace_count = options->trace_count;
+    ask->title = strdup(options->title);
+    ask->analyses = calloc(options->timeline->source_count + 1, sizeof(struct ntk_analyses *));
+    if (!ask->title || !ask->analyses) {
+        ntk_timeline_ask_destroy(ask);
+        return ntk_err_no_memory(err);
+    }
+    *out_ask = ask;
+    return 0;
+}
+
+void ntk_timeline_ask_destroy(struct ntk_timeline_ask *ask)
+{
+    if (!ask) {
+        return;
+    }
+    for (size_t s = 0; ask->analyses && s < ask->timeline->source_count; s++) {
+        ntk_analyses_destroy(ask->analyses[s]);
+    }
+    free(ask->analyses);
+    free(ask->title);
+    free(ask);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline_ask - the questions that the page asks, by name: parameters in, bytes or a sentence out. Knows nothing of
+ * HTTP; timeline_serve.h lists the questions.
+ *
+ * Times are ps since the timeline's begin; those behind its end are taken as its end. What an answer costs is bounded
+ * by the timeline and by bounds of lists; patterns of a search are matched in the browser, no question has one.
+ *
+ * Owner:   create / destroy; the timeline and the traces are borrowed for that time.
+ * Threads: questions that are slow come from one thread, the others from any.
+ */
+#ifndef NTK_PROFILER_TIMELINE_TIMELINE_ASK_H
+#define NTK_PROFILER_TIMELINE_TIMELINE_ASK_H
+
+#include "profiler/timeline/timeline.h"
+#include "shared/base/buf.h"
+
+struct ntk_timeline_ask;
+
+struct ntk_timeline_ask_options {
+    const struct ntk_timeline *timeline;
+    const char *title;                            /* copied */
+    bool compares;                                /* source 1 is a later run of what source 0 is */
+    const struct ntk_system_trace *const *traces; /* of the hosts that are shown; borrowed */
+    size_t trace_count;
+};
+
+/* The value of a parameter, NULL: it has none. */
+struct ntk_timeline_query {
+    const char *(*get)(const char *name, void *ctx);
+    void *ctx;
+};
+
+struct ntk_timeline_question {
+    const char *name, *content_type;
+    bool is_slow; /* looks at whole rows, or asks analyses; the others cost what they say */
+};
+
+int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
+                            struct ntk_timeline_ask **out_ask, struct ntk_err *err);
+/* NULL is fine. */
+void ntk_timeline_ask_destroy(struct ntk_timeline_ask *ask);
+
+size_t ntk_timeline_question_count(void);
+/* index < ntk_timeline_question_count() */
+const struct ntk_timeline_question *ntk_timeline_question_get(size_t index);
+/* Appends the answer. 0; -EINVAL for a parameter, -ENOENT for what is not there, each with a sentence; -ENOMEM. */
+int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
+                     const struct ntk_timeline_query *query, struct ntk_buf *out,
+                     struct ntk_err *err);
+
+#endif
