@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "shared/ring/ring_segment.h"
+/* A mapped segment: its header checked, opened and closed, what it is, its clock. ring_segment_tables.c copies its
+ * tables, ring_segment_events.c drains its rings. */
+#include "shared/ring/ring_segment_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +15,6 @@
 
 #define PAGE_BYTES 4096u
 #define ENTRY_BYTES_MAX (1u << 20)
-#define RING_SLOTS_MAX (1u << 24)
-#define TRIES 3                 /* of a sequence protocol, then the last sound values count */
 #define BASELINE_NS 1000000000u /* brackets closer together say less than the header's frequency */
 
 /* What this version knows of each section. */
@@ -40,24 +40,6 @@ static const struct {
     [NTK_SECTION_HISTOGRAMS] = { "histograms", sizeof(struct ntk_histogram_pair), 1,
                                  NTK_SEGMENT_HISTOGRAM_PAIRS, 64 },
 };
-
-static const uint8_t *entry_at(const struct ntk_ring_segment *segment,
-                               enum ntk_segment_section_id section, uint32_t index)
-{
-    return segment->section[section].at + (size_t)index * segment->section[section].entry_bytes;
-}
-
-/* Copies a run of 64-bit words that the writer may be changing. */
-static void copy_words(void *to, const void *from, size_t bytes)
-{
-    const ntk_abi_word *source = from;
-    ntk_abi_word *target = to;
-    size_t i;
-
-    for (i = 0; i < bytes / sizeof *target; i++) {
-        target[i] = ntk_abi_load(&source[i]);
-    }
-}
 
 /* ---- texts ---- */
 
@@ -98,8 +80,7 @@ static size_t utf8_sequence(const unsigned char *text, size_t bytes)
     return length;
 }
 
-/* Makes bytes of text printable in place, up to its NUL or end, and ends it; buf holds bytes + 1. */
-static size_t make_printable(char *buf, size_t bytes)
+size_t segment_make_printable(char *buf, size_t bytes)
 {
     size_t length = strnlen(buf, bytes);
     size_t i = 0;
@@ -115,6 +96,12 @@ static size_t make_printable(char *buf, size_t bytes)
     }
     buf[length] = '\0';
     return length;
+}
+
+void segment_take_text(char *out, const char *field, size_t bytes)
+{
+    memcpy(out, field, bytes);
+    segment_make_printable(out, bytes);
 }
 
 /* ---- open and close ---- */
@@ -175,19 +162,13 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
     return 0;
 }
 
-static void take_text(char *out, const char *field, size_t bytes)
-{
-    memcpy(out, field, bytes);
-    make_printable(out, bytes);
-}
-
 /* The process block, which does not change once the magic is there. */
 static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct ntk_err *err)
 {
     struct ntk_ring_process *out = &segment->process;
     struct ntk_segment_process block;
 
-    copy_words(&block, segment->section[NTK_SECTION_PROCESS].at, sizeof block);
+    segment_copy_words(&block, segment->section[NTK_SECTION_PROCESS].at, sizeof block);
     if (block.uid != owner) {
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
                            "says user %u wrote it and belongs to user %u", block.uid, owner);
@@ -216,12 +197,13 @@ static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct
     out->flags = block.flags;
     out->clock = block.clock;
     segment->pid_namespace = block.pid_namespace;
-    take_text(out->tag, block.tag, sizeof block.tag);
-    take_text(out->framework_version, block.framework_version, sizeof block.framework_version);
-    take_text(out->fal_version, block.fal_version, sizeof block.fal_version);
-    take_text(out->runtime_version, block.runtime_version, sizeof block.runtime_version);
-    take_text(out->instance_type, block.instance_type, sizeof block.instance_type);
-    take_text(out->command, block.command, sizeof block.command);
+    segment_take_text(out->tag, block.tag, sizeof block.tag);
+    segment_take_text(out->framework_version, block.framework_version,
+                      sizeof block.framework_version);
+    segment_take_text(out->fal_version, block.fal_version, sizeof block.fal_version);
+    segment_take_text(out->runtime_version, block.runtime_version, sizeof block.runtime_version);
+    segment_take_text(out->instance_type, block.instance_type, sizeof block.instance_type);
+    segment_take_text(out->command, block.command, sizeof block.command);
 
     segment->clock.raw_ticks = block.clock.raw_ticks;
     segment->clock.monotonic_ns = block.clock.monotonic_ns;
@@ -380,7 +362,7 @@ void ntk_ring_segment_close(struct ntk_ring_segment *segment)
 bool ntk_ring_segment_said_goodbye(const struct ntk_ring_segment *segment)
 {
     const struct ntk_segment_process *process =
-        (const void *)entry_at(segment, NTK_SECTION_PROCESS, 0);
+        (const void *)segment_entry_at(segment, NTK_SECTION_PROCESS, 0);
 
     /* Pairs with the release store in hooks_segment_end(). */
     return ntk_abi_load_acquire(&process->ended) != 0;
@@ -430,7 +412,8 @@ void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
     out->threads = ntk_abi_load(&header->threads_refused);
     out->events_in_signals = 0;
     for (i = 0; i < segment->section[NTK_SECTION_RINGS].count; i++) {
-        const struct ntk_segment_ring *ring = (const void *)entry_at(segment, NTK_SECTION_RINGS, i);
+        const struct ntk_segment_ring *ring =
+            (const void *)segment_entry_at(segment, NTK_SECTION_RINGS, i);
 
         out->events_in_signals += ntk_abi_load(&ring->dropped);
     }
@@ -493,415 +476,4 @@ uint64_t ntk_ring_segment_realtime_ns(const struct ntk_ring_segment *segment, ui
 {
     return ntk_ring_segment_monotonic_ns(segment, ticks) +
            (uint64_t)segment->clock.realtime_offset_ns;
-}
-
-/* ---- cores ---- */
-
-/* Line 0 under its sequence word; keeps the values last seen when it stays odd. Pairs with core_turn()
- * in runtime-hooks/hooks/hooks.c. */
-static void read_core_line(const struct ntk_segment_core *block, struct ntk_ring_core_seen *seen)
-{
-    int i;
-
-    for (i = 0; i < TRIES; i++) {
-        uint64_t seq = ntk_abi_load_acquire(&block->seq);
-        struct ntk_ring_core_seen now = *seen;
-
-        now.busy_ns = ntk_abi_load(&block->busy_ns);
-        now.in_flight = ntk_abi_load(&block->in_flight);
-        now.since_ticks = ntk_abi_load(&block->since_ticks);
-        now.current_model = ntk_abi_load(&block->current_model);
-        ntk_abi_fence_acquire();
-        if ((seq & 1) == 0 && ntk_abi_load(&block->seq) == seq) {
-            *seen = now;
-            return;
-        }
-    }
-}
-
-size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
-                              size_t out_count)
-{
-    uint64_t now = ntk_raw_clock_now(segment->process.clock.kind);
-    uint64_t now_ns = ntk_ring_segment_monotonic_ns(segment, now);
-    size_t filled = 0;
-    uint32_t i;
-
-    for (i = 0; i < segment->section[NTK_SECTION_CORES].count && filled < out_count; i++) {
-        const struct ntk_segment_core *block =
-            (const void *)entry_at(segment, NTK_SECTION_CORES, i);
-        struct ntk_ring_core_seen *seen = &segment->core_seen[i];
-        uint32_t state = ntk_abi_load_acquire(&block->state);
-        struct ntk_ring_core *out = &out_cores[filled];
-
-        if (state == NTK_CORE_UNUSED) {
-            continue;
-        }
-        copy_words(&out->counters, block, sizeof out->counters);
-        read_core_line(block, seen);
-        out->core = (uint16_t)i;
-        out->owned = state == NTK_CORE_OWNED && segment->state == NTK_SEGMENT_ALIVE;
-        out->has_histogram = ntk_abi_load_acquire(&block->histogram) != 0;
-        out->logical = ntk_abi_load(&block->logical);
-        if (out->logical >= NTK_SEGMENT_CORES) {
-            out->logical = i / segment->process.lnc;
-        }
-        out->in_flight = segment->state == NTK_SEGMENT_ALIVE ? seen->in_flight : 0;
-        out->current_model = seen->current_model;
-        out->busy_ns = seen->busy_ns;
-        out->read_monotonic_ns = now_ns;
-        if (out->in_flight > 0 && now > seen->since_ticks) {
-            uint64_t running = ntk_ring_segment_ticks_to_ns(segment, now - seen->since_ticks);
-
-            out->busy_ns =
-                running > UINT64_MAX - out->busy_ns ? UINT64_MAX : out->busy_ns + running;
-        }
-        /* The writer's and the reader's idea of a tick differ a little; busy time never shrinks. */
-        if (out->busy_ns < seen->reported_ns && seen->reported_ns - out->busy_ns < 1000000000u) {
-            out->busy_ns = seen->reported_ns;
-        }
-        seen->reported_ns = out->busy_ns;
-        out->counters.busy_ns = seen->busy_ns;
-        out->counters.in_flight = seen->in_flight;
-        out->counters.since_ticks = seen->since_ticks;
-        filled++;
-    }
-    return filled;
-}
-
-/* ---- histograms ---- */
-
-static int read_histogram(const struct ntk_ring_segment *segment, uint32_t pair, uint64_t owner,
-                          struct ntk_ring_histogram *out)
-{
-    const struct ntk_histogram_pair *source;
-
-    if (pair >= segment->section[NTK_SECTION_HISTOGRAMS].count) {
-        return -ENOENT;
-    }
-    source = (const void *)entry_at(segment, NTK_SECTION_HISTOGRAMS, pair);
-    /* Pairs with hooks_histogram_prepare(): the owner goes before the counters are cleared. */
-    if (ntk_abi_load_acquire(&source->owner) != owner) {
-        return -ENOENT;
-    }
-    out->total_sum_ns = ntk_abi_load(&source->total_sum_ns);
-    out->device_sum_ns = ntk_abi_load(&source->device_sum_ns);
-    copy_words(out->total, source->total, sizeof out->total);
-    copy_words(out->device, source->device, sizeof out->device);
-    ntk_abi_fence_acquire();
-    return ntk_abi_load(&source->owner) == owner ? 0 : -ENOENT;
-}
-
-int ntk_ring_segment_core_histogram(const struct ntk_ring_segment *segment, uint16_t core,
-                                    struct ntk_ring_histogram *out)
-{
-    const struct ntk_segment_core *block;
-
-    if (core >= segment->section[NTK_SECTION_CORES].count) {
-        return -ENOENT;
-    }
-    block = (const void *)entry_at(segment, NTK_SECTION_CORES, core);
-    if (ntk_abi_load_acquire(&block->histogram) == 0) {
-        return -ENOENT;
-    }
-    return read_histogram(segment, core, NTK_HISTOGRAM_OWNER_CORE(core), out);
-}
-
-int ntk_ring_segment_model_histogram(const struct ntk_ring_segment *segment,
-                                     const struct ntk_ring_model *model,
-                                     struct ntk_ring_histogram *out)
-{
-    if (!model->has_histogram || model->slot >= NTK_SEGMENT_MODELS) {
-        return -ENOENT;
-    }
-    return read_histogram(segment, NTK_SEGMENT_CORES + model->slot,
-                          NTK_HISTOGRAM_OWNER_MODEL(model->id), out);
-}
-
-/* ---- models ---- */
-
-/* Under the sequence word of the slot; false: in the making, or never finished. */
-static bool read_model(const struct ntk_segment_model *entry, struct ntk_segment_model *out)
-{
-    int i;
-
-    for (i = 0; i < TRIES; i++) {
-        uint64_t seq = ntk_abi_load_acquire(&entry->seq);
-
-        if ((seq & 1) != 0) {
-            continue;
-        }
-        copy_words(out, entry, sizeof *out);
-        ntk_abi_fence_acquire();
-        if (ntk_abi_load(&entry->seq) == seq) {
-            return true;
-        }
-    }
-    return false;
-}
-
-size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
-                               struct ntk_ring_model *out_models, size_t out_count)
-{
-    size_t filled = 0;
-    uint32_t i;
-
-    for (i = 0; i < segment->section[NTK_SECTION_MODELS].count && filled < out_count; i++) {
-        const struct ntk_segment_model *entry =
-            (const void *)entry_at(segment, NTK_SECTION_MODELS, i);
-        struct ntk_ring_model *out = &out_models[filled];
-        struct ntk_segment_model model;
-
-        if (ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE || !read_model(entry, &model) ||
-            model.id == 0 || model.state == NTK_MODEL_FREE || model.state > NTK_MODEL_UNLOADED) {
-            continue;
-        }
-        out->id = model.id;
-        out->slot = i;
-        out->state = model.state;
-        memcpy(out->uuid, model.uuid, sizeof out->uuid);
-        out->core = model.core < NTK_SEGMENT_CORES ? model.core : (uint16_t)NTK_NO_CORE;
-        out->core_count = model.core_count <= NTK_SEGMENT_CORES ? model.core_count : 0;
-        if (out->core == NTK_NO_CORE) {
-            out->core_count = 0;
-        } else if (out->core_count > NTK_SEGMENT_CORES - out->core) {
-            out->core_count = (uint16_t)(NTK_SEGMENT_CORES - out->core);
-        }
-        out->has_histogram = model.histogram != 0;
-        out->load_realtime_ns = model.load_realtime_ns;
-        out->load_ns = model.load_ns;
-        out->device_bytes = model.device_bytes;
-        out->running = model.running < 1ull << 32 ? model.running : 0;
-        out->executions = model.executions;
-        out->errors = model.errors;
-        out->effective_flops = model.effective_flops;
-        out->flags = model.flags;
-        take_text(out->name, model.name, sizeof model.name);
-        take_text(out->neff_path, model.neff_path, sizeof model.neff_path);
-        filled++;
-    }
-    return filled;
-}
-
-/* ---- memory ---- */
-
-static const uint8_t category_location[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
-    [id] = NTK_MEMORY_##location,
-#include "shared/abi/memory.def"
-#undef NTK_MEMORY
-};
-
-size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
-                               struct ntk_ring_memory *out_rows, size_t out_count)
-{
-    size_t filled = 0;
-    uint32_t i;
-
-    for (i = 0; i < segment->section[NTK_SECTION_MEMORY].count && filled < out_count; i++) {
-        const struct ntk_segment_memory_row *row =
-            (const void *)entry_at(segment, NTK_SECTION_MEMORY, i);
-        struct ntk_ring_memory *out = &out_rows[filled];
-        /* Pairs with the release stores of add_row() and hooks_rows_release(). */
-        uint64_t key = ntk_abi_load_acquire(&row->key);
-
-        if (key >> 63 == 0 || NTK_MEMORY_KEY_CATEGORY(key) >= NTK_MEMORY_CATEGORY_COUNT ||
-            category_location[NTK_MEMORY_KEY_CATEGORY(key)] != NTK_MEMORY_KEY_LOCATION(key)) {
-            continue;
-        }
-        out->model = NTK_MEMORY_KEY_MODEL(key);
-        out->core = (uint16_t)NTK_MEMORY_KEY_CORE(key);
-        if (out->core >= NTK_SEGMENT_CORES) {
-            out->core = (uint16_t)NTK_NO_CORE;
-        }
-        out->category = (uint8_t)NTK_MEMORY_KEY_CATEGORY(key);
-        out->location = (uint8_t)NTK_MEMORY_KEY_LOCATION(key);
-        out->current_bytes = ntk_abi_load(&row->current_bytes);
-        if (out->current_bytes >> 63 != 0) {
-            out->current_bytes = 0; /* a free overtook its allocation for a moment */
-        }
-        out->peak_bytes = ntk_abi_load(&row->peak_bytes);
-        out->alloc_count = ntk_abi_load(&row->alloc_count);
-        out->free_count = ntk_abi_load(&row->free_count);
-        out->last_bytes = ntk_abi_load(&row->last_bytes);
-        ntk_abi_fence_acquire();
-        if (ntk_abi_load(&row->key) == key) {
-            filled++;
-        }
-    }
-    return filled;
-}
-
-/* ---- names and threads ---- */
-
-size_t ntk_ring_segment_text(const struct ntk_ring_segment *segment, uint32_t name, char *buf,
-                             size_t buf_bytes)
-{
-    const struct ntk_segment_name *entry;
-    uint32_t bytes;
-    uint32_t offset;
-
-    if (buf_bytes == 0) {
-        return 0;
-    }
-    buf[0] = '\0';
-    if (name == 0 || name >= segment->section[NTK_SECTION_NAMES].count) {
-        return 0;
-    }
-    entry = (const void *)entry_at(segment, NTK_SECTION_NAMES, name);
-    /* Pairs with the release store in ntk_hooks_name(). */
-    bytes = ntk_abi_load_acquire(&entry->bytes_plus_one);
-    offset = ntk_abi_load(&entry->offset);
-    if (bytes == 0 || offset > segment->section[NTK_SECTION_NAME_BYTES].count ||
-        bytes - 1 > segment->section[NTK_SECTION_NAME_BYTES].count - offset ||
-        segment->section[NTK_SECTION_NAME_BYTES].entry_bytes != 1) {
-        return 0;
-    }
-    bytes--;
-    if (bytes > buf_bytes - 1) {
-        bytes = (uint32_t)(buf_bytes - 1);
-    }
-    memcpy(buf, segment->section[NTK_SECTION_NAME_BYTES].at + offset, bytes);
-    buf[bytes] = '\0';
-    return make_printable(buf, bytes);
-}
-
-void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
-                             struct ntk_ring_thread *out)
-{
-    const struct ntk_segment_thread *entry;
-    int i;
-
-    memset(out, 0, sizeof *out);
-    if (slot->thread == 0 || slot->thread >= segment->section[NTK_SECTION_THREADS].count) {
-        return;
-    }
-    entry = (const void *)entry_at(segment, NTK_SECTION_THREADS, slot->thread);
-    for (i = 0; i < TRIES; i++) {
-        uint64_t seq = ntk_abi_load_acquire(&entry->seq);
-        struct ntk_segment_thread thread;
-
-        if ((seq & 1) != 0) {
-            continue;
-        }
-        copy_words(&thread, entry, sizeof thread);
-        ntk_abi_fence_acquire();
-        if (ntk_abi_load(&entry->seq) != seq) {
-            continue;
-        }
-        /* A record that began long before the entry was taken is of an earlier thread. Spans may begin
-         * a little before their thread's first event. */
-        if (slot->start_ticks + slot->word[0] < thread.first_ticks &&
-            slot->kind != NTK_EVENT_NONE) {
-            return;
-        }
-        out->tid = thread.tid;
-        out->alive = thread.state == NTK_THREAD_ALIVE;
-        out->first_ticks = thread.first_ticks;
-        take_text(out->name, thread.name, sizeof thread.name);
-        return;
-    }
-}
-
-/* ---- rings ---- */
-
-/* Sets up readers of rings that are ready by now; a ring that lies is left out for good. */
-static void find_rings(struct ntk_ring_segment *segment)
-{
-    uint64_t slots_begin = (uint64_t)(segment->section[NTK_SECTION_SLOTS].at - segment->base);
-    uint64_t slots_end =
-        slots_begin + (uint64_t)segment->section[NTK_SECTION_SLOTS].count * NTK_SLOT_BYTES;
-
-    while (segment->ring_count < segment->section[NTK_SECTION_RINGS].count) {
-        uint32_t index = segment->ring_count;
-        const struct ntk_segment_ring *ring =
-            (const void *)entry_at(segment, NTK_SECTION_RINGS, index);
-        uint64_t capacity;
-        uint64_t offset;
-
-        /* Pairs with the release store in take_ring(). */
-        if (ntk_abi_load_acquire(&ring->state) != NTK_RING_READY) {
-            return;
-        }
-        capacity = ntk_abi_load(&ring->capacity);
-        offset = ntk_abi_load(&ring->offset);
-        if (capacity >= 2 && capacity <= RING_SLOTS_MAX && (capacity & (capacity - 1)) == 0 &&
-            offset % NTK_SLOT_BYTES == 0 && offset >= slots_begin && offset <= slots_end &&
-            capacity * NTK_SLOT_BYTES <= slots_end - offset) {
-            ntk_ring_reader_init(&segment->readers[index], (const void *)(segment->base + offset),
-                                 &ring->head, capacity, segment->from);
-            segment->ring_usable[index] = 1;
-        }
-        segment->ring_count++;
-    }
-}
-
-/* Consumers index tables with these. */
-static void bound_slots(struct ntk_slot *slots, size_t count)
-{
-    size_t i;
-
-    for (i = 0; i < count; i++) {
-        if (slots[i].core >= NTK_SEGMENT_CORES) {
-            slots[i].core = (uint16_t)NTK_NO_CORE;
-        }
-        if (slots[i].thread >= NTK_SEGMENT_THREADS) {
-            slots[i].thread = 0;
-        }
-    }
-}
-
-size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_batch_fn fn,
-                              void *ctx)
-{
-    struct ntk_slot slots[NTK_RING_BATCH];
-    size_t delivered = 0;
-    uint32_t rings;
-    uint32_t i;
-
-    find_rings(segment);
-    rings = segment->ring_count;
-    for (i = 0; i < rings; i++) {
-        uint32_t index = (segment->next_ring + i) % rings;
-        struct ntk_ring_reader *reader = &segment->readers[index];
-        uint64_t batches;
-        int more = segment->ring_usable[index];
-
-        reader->writer_gone = segment->state != NTK_SEGMENT_ALIVE;
-        /* One ring's length at most, so that a fast writer cannot keep us here. */
-        for (batches = 0; more && batches <= reader->capacity / NTK_RING_BATCH + 1; batches++) {
-            size_t count = ntk_ring_reader_next(reader, slots, &more);
-
-            if (count > 0) {
-                bound_slots(slots, count);
-                fn(segment, slots, count, ctx);
-                delivered += count;
-            }
-            if (limit != 0 && count > 0 && delivered + NTK_RING_BATCH > limit) {
-                segment->next_ring = (index + 1) % rings;
-                return delivered;
-            }
-        }
-    }
-    return delivered;
-}
-
-void ntk_ring_segment_events(const struct ntk_ring_segment *segment, uint64_t *out_read,
-                             uint64_t *out_lost, uint64_t *out_published)
-{
-    uint32_t i;
-
-    *out_read = 0;
-    *out_lost = 0;
-    *out_published = 0;
-    for (i = 0; i < segment->ring_count; i++) {
-        if (segment->ring_usable[i]) {
-            const struct ntk_ring_reader *reader = &segment->readers[i];
-            uint64_t head = ntk_abi_load_acquire(reader->head);
-
-            *out_read += reader->read;
-            *out_lost += reader->lost;
-            *out_published += head > reader->start ? head - reader->start : 0;
-        }
-    }
 }

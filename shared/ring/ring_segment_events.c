@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The event rings of a segment: those that are sound are read in turn. */
+#include "shared/ring/ring_segment_private.h"
+
+#define RING_SLOTS_MAX (1u << 24)
+
+/* Sets up readers of rings that are ready by now; a ring that lies is left out for good. */
+static void find_rings(struct ntk_ring_segment *segment)
+{
+    uint64_t slots_begin = (uint64_t)(segment->section[NTK_SECTION_SLOTS].at - segment->base);
+    uint64_t slots_end =
+        slots_begin + (uint64_t)segment->section[NTK_SECTION_SLOTS].count * NTK_SLOT_BYTES;
+
+    while (segment->ring_count < segment->section[NTK_SECTION_RINGS].count) {
+        uint32_t index = segment->ring_count;
+        const struct ntk_segment_ring *ring =
+            (const void *)segment_entry_at(segment, NTK_SECTION_RINGS, index);
+        uint64_t capacity;
+        uint64_t offset;
+
+        /* Pairs with the release store in take_ring(). */
+        if (ntk_abi_load_acquire(&ring->state) != NTK_RING_READY) {
+            return;
+        }
+        capacity = ntk_abi_load(&ring->capacity);
+        offset = ntk_abi_load(&ring->offset);
+        if (capacity >= 2 && capacity <= RING_SLOTS_MAX && (capacity & (capacity - 1)) == 0 &&
+            offset % NTK_SLOT_BYTES == 0 && offset >= slots_begin && offset <= slots_end &&
+            capacity * NTK_SLOT_BYTES <= slots_end - offset) {
+            ntk_ring_reader_init(&segment->readers[index], (const void *)(segment->base + offset),
+                                 &ring->head, capacity, segment->from);
+            segment->ring_usable[index] = 1;
+        }
+        segment->ring_count++;
+    }
+}
+
+/* Consumers index tables with these. */
+static void bound_slots(struct ntk_slot *slots, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (slots[i].core >= NTK_SEGMENT_CORES) {
+            slots[i].core = (uint16_t)NTK_NO_CORE;
+        }
+        if (slots[i].thread >= NTK_SEGMENT_THREADS) {
+            slots[i].thread = 0;
+        }
+    }
+}
+
+size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_batch_fn fn,
+                              void *ctx)
+{
+    struct ntk_slot slots[NTK_RING_BATCH];
+    size_t delivered = 0;
+    uint32_t rings;
+    uint32_t i;
+
+    find_rings(segment);
+    rings = segment->ring_count;
+    for (i = 0; i < rings; i++) {
+        uint32_t index = (segment->next_ring + i) % rings;
+        struct ntk_ring_reader *reader = &segment->readers[index];
+        uint64_t batches;
+        int more = segment->ring_usable[index];
+
+        reader->writer_gone = segment->state != NTK_SEGMENT_ALIVE;
+        /* One ring's length at most, so that a fast writer cannot keep us here. */
+        for (batches = 0; more && batches <= reader->capacity / NTK_RING_BATCH + 1; batches++) {
+            size_t count = ntk_ring_reader_next(reader, slots, &more);
+
+            if (count > 0) {
+                bound_slots(slots, count);
+                fn(segment, slots, count, ctx);
+                delivered += count;
+            }
+            if (limit != 0 && count > 0 && delivered + NTK_RING_BATCH > limit) {
+                segment->next_ring = (index + 1) % rings;
+                return delivered;
+            }
+        }
+    }
+    return delivered;
+}
+
+void ntk_ring_segment_events(const struct ntk_ring_segment *segment, uint64_t *out_read,
+                             uint64_t *out_lost, uint64_t *out_published)
+{
+    uint32_t i;
+
+    *out_read = 0;
+    *out_lost = 0;
+    *out_published = 0;
+    for (i = 0; i < segment->ring_count; i++) {
+        if (segment->ring_usable[i]) {
+            const struct ntk_ring_reader *reader = &segment->readers[i];
+            uint64_t head = ntk_abi_load_acquire(reader->head);
+
+            *out_read += reader->read;
+            *out_lost += reader->lost;
+            *out_published += head > reader->start ? head - reader->start : 0;
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_segment_private - how tables that their writer is changing are read; shared by the files
+ * ring_segment*.c.
+ */
+#ifndef NTK_SHARED_RING_RING_SEGMENT_PRIVATE_H
+#define NTK_SHARED_RING_RING_SEGMENT_PRIVATE_H
+
+#include "shared/ring/ring_segment.h"
+
+#define TRIES 3 /* of a sequence protocol, then the last sound values count */
+
+static inline const uint8_t *segment_entry_at(const struct ntk_ring_segment *segment,
+                                              enum ntk_segment_section_id section, uint32_t index)
+{
+    return segment->section[section].at + (size_t)index * segment->section[section].entry_bytes;
+}
+
+/* Copies a run of 64-bit words that the writer may be changing. */
+static inline void segment_copy_words(void *to, const void *from, size_t bytes)
+{
+    const ntk_abi_word *source = from;
+    ntk_abi_word *target = to;
+    size_t i;
+
+    for (i = 0; i < bytes / sizeof *target; i++) {
+        target[i] = ntk_abi_load(&source[i]);
+    }
+}
+
+/* Makes bytes of text printable in place, up to its NUL or end, and ends it; buf holds bytes + 1. */
+size_t segment_make_printable(char *buf, size_t bytes);
+/* A field of fixed size as printable text; out holds bytes + 1. */
+void segment_take_text(char *out, const char *field, size_t bytes);
+
+#endif

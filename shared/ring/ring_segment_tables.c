@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of a segment, copied into bounded plain structs: cores, histograms, models, memory, names, threads. */
+#include "shared/ring/ring_segment_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shared/abi/raw_clock.h"
+
+/* ---- cores ---- */
+
+/* Line 0 under its sequence word; keeps the values last seen when it stays odd. Pairs with core_turn()
+ * in runtime-hooks/hooks/hooks.c. */
+static void read_core_line(const struct ntk_segment_core *block, struct ntk_ring_core_seen *seen)
+{
+    int i;
+
+    for (i = 0; i < TRIES; i++) {
+        uint64_t seq = ntk_abi_load_acquire(&block->seq);
+        struct ntk_ring_core_seen now = *seen;
+
+        now.busy_ns = ntk_abi_load(&block->busy_ns);
+        now.in_flight = ntk_abi_load(&block->in_flight);
+        now.since_ticks = ntk_abi_load(&block->since_ticks);
+        now.current_model = ntk_abi_load(&block->current_model);
+        ntk_abi_fence_acquire();
+        if ((seq & 1) == 0 && ntk_abi_load(&block->seq) == seq) {
+            *seen = now;
+            return;
+        }
+    }
+}
+
+size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
+                              size_t out_count)
+{
+    uint64_t now = ntk_raw_clock_now(segment->process.clock.kind);
+    uint64_t now_ns = ntk_ring_segment_monotonic_ns(segment, now);
+    size_t filled = 0;
+    uint32_t i;
+
+    for (i = 0; i < segment->section[NTK_SECTION_CORES].count && filled < out_count; i++) {
+        const struct ntk_segment_core *block =
+            (const void *)segment_entry_at(segment, NTK_SECTION_CORES, i);
+        struct ntk_ring_core_seen *seen = &segment->core_seen[i];
+        uint32_t state = ntk_abi_load_acquire(&block->state);
+        struct ntk_ring_core *out = &out_cores[filled];
+
+        if (state == NTK_CORE_UNUSED) {
+            continue;
+        }
+        segment_copy_words(&out->counters, block, sizeof out->counters);
+        read_core_line(block, seen);
+        out->core = (uint16_t)i;
+        out->owned = state == NTK_CORE_OWNED && segment->state == NTK_SEGMENT_ALIVE;
+        out->has_histogram = ntk_abi_load_acquire(&block->histogram) != 0;
+        out->logical = ntk_abi_load(&block->logical);
+        if (out->logical >= NTK_SEGMENT_CORES) {
+            out->logical = i / segment->process.lnc;
+        }
+        out->in_flight = segment->state == NTK_SEGMENT_ALIVE ? seen->in_flight : 0;
+        out->current_model = seen->current_model;
+        out->busy_ns = seen->busy_ns;
+        out->read_monotonic_ns = now_ns;
+        if (out->in_flight > 0 && now > seen->since_ticks) {
+            uint64_t running = ntk_ring_segment_ticks_to_ns(segment, now - seen->since_ticks);
+
+            out->busy_ns =
+                running > UINT64_MAX - out->busy_ns ? UINT64_MAX : out->busy_ns + running;
+        }
+        /* The writer's and the reader's idea of a tick differ a little; busy time never shrinks. */
+        if (out->busy_ns < seen->reported_ns && seen->reported_ns - out->busy_ns < 1000000000u) {
+            out->busy_ns = seen->reported_ns;
+        }
+        seen->reported_ns = out->busy_ns;
+        out->counters.busy_ns = seen->busy_ns;
+        out->counters.in_flight = seen->in_flight;
+        out->counters.since_ticks = seen->since_ticks;
+        filled++;
+    }
+    return filled;
+}
+
+/* ---- histograms ---- */
+
+static int read_histogram(const struct ntk_ring_segment *segment, uint32_t pair, uint64_t owner,
+                          struct ntk_ring_histogram *out)
+{
+    const struct ntk_histogram_pair *source;
+
+    if (pair >= segment->section[NTK_SECTION_HISTOGRAMS].count) {
+        return -ENOENT;
+    }
+    source = (const void *)segment_entry_at(segment, NTK_SECTION_HISTOGRAMS, pair);
+    /* Pairs with hooks_histogram_prepare(): the owner goes before the counters are cleared. */
+    if (ntk_abi_load_acquire(&source->owner) != owner) {
+        return -ENOENT;
+    }
+    out->total_sum_ns = ntk_abi_load(&source->total_sum_ns);
+    out->device_sum_ns = ntk_abi_load(&source->device_sum_ns);
+    segment_copy_words(out->total, source->total, sizeof out->total);
+    segment_copy_words(out->device, source->device, sizeof out->device);
+    ntk_abi_fence_acquire();
+    return ntk_abi_load(&source->owner) == owner ? 0 : -ENOENT;
+}
+
+int ntk_ring_segment_core_histogram(const struct ntk_ring_segment *segment, uint16_t core,
+                                    struct ntk_ring_histogram *out)
+{
+    const struct ntk_segment_core *block;
+
+    if (core >= segment->section[NTK_SECTION_CORES].count) {
+        return -ENOENT;
+    }
+    block = (const void *)segment_entry_at(segment, NTK_SECTION_CORES, core);
+    if (ntk_abi_load_acquire(&block->histogram) == 0) {
+        return -ENOENT;
+    }
+    return read_histogram(segment, core, NTK_HISTOGRAM_OWNER_CORE(core), out);
+}
+
+int ntk_ring_segment_model_histogram(const struct ntk_ring_segment *segment,
+                                     const struct ntk_ring_model *model,
+                                     struct ntk_ring_histogram *out)
+{
+    if (!model->has_histogram || model->slot >= NTK_SEGMENT_MODELS) {
+        return -ENOENT;
+    }
+    return read_histogram(segment, NTK_SEGMENT_CORES + model->slot,
+                          NTK_HISTOGRAM_OWNER_MODEL(model->id), out);
+}
+
+/* ---- models ---- */
+
+/* Under the sequence word of the slot; false: in the making, or never finished. */
+static bool read_model(const struct ntk_segment_model *entry, struct ntk_segment_model *out)
+{
+    int i;
+
+    for (i = 0; i < TRIES; i++) {
+        uint64_t seq = ntk_abi_load_acquire(&entry->seq);
+
+        if ((seq & 1) != 0) {
+            continue;
+        }
+        segment_copy_words(out, entry, sizeof *out);
+        ntk_abi_fence_acquire();
+        if (ntk_abi_load(&entry->seq) == seq) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
+                               struct ntk_ring_model *out_models, size_t out_count)
+{
+    size_t filled = 0;
+    uint32_t i;
+
+    for (i = 0; i < segment->section[NTK_SECTION_MODELS].count && filled < out_count; i++) {
+        const struct ntk_segment_model *entry =
+            (const void *)segment_entry_at(segment, NTK_SECTION_MODELS, i);
+        struct ntk_ring_model *out = &out_models[filled];
+        struct ntk_segment_model model;
+
+        if (ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE || !read_model(entry, &model) ||
+            model.id == 0 || model.state == NTK_MODEL_FREE || model.state > NTK_MODEL_UNLOADED) {
+            continue;
+        }
+        out->id = model.id;
+        out->slot = i;
+        out->state = model.state;
+        memcpy(out->uuid, model.uuid, sizeof out->uuid);
+        out->core = model.core < NTK_SEGMENT_CORES ? model.core : (uint16_t)NTK_NO_CORE;
+        out->core_count = model.core_count <= NTK_SEGMENT_CORES ? model.core_count : 0;
+        if (out->core == NTK_NO_CORE) {
+            out->core_count = 0;
+        } else if (out->core_count > NTK_SEGMENT_CORES - out->core) {
+            out->core_count = (uint16_t)(NTK_SEGMENT_CORES - out->core);
+        }
+        out->has_histogram = model.histogram != 0;
+        out->load_realtime_ns = model.load_realtime_ns;
+        out->load_ns = model.load_ns;
+        out->device_bytes = model.device_bytes;
+        out->running = model.running < 1ull << 32 ? model.running : 0;
+        out->executions = model.executions;
+        out->errors = model.errors;
+        out->effective_flops = model.effective_flops;
+        out->flags = model.flags;
+        segment_take_text(out->name, model.name, sizeof model.name);
+        segment_take_text(out->neff_path, model.neff_path, sizeof model.neff_path);
+        filled++;
+    }
+    return filled;
+}
+
+/* ---- memory ---- */
+
+static const uint8_t category_location[NTK_MEMORY_CATEGORY_COUNT] = {
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+    [id] = NTK_MEMORY_##location,
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+};
+
+size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
+                               struct ntk_ring_memory *out_rows, size_t out_count)
+{
+    size_t filled = 0;
+    uint32_t i;
+
+    for (i = 0; i < segment->section[NTK_SECTION_MEMORY].count && filled < out_count; i++) {
+        const struct ntk_segment_memory_row *row =
+            (const void *)segment_entry_at(segment, NTK_SECTION_MEMORY, i);
+        struct ntk_ring_memory *out = &out_rows[filled];
+        /* Pairs with the release stores of add_row() and hooks_rows_release(). */
+        uint64_t key = ntk_abi_load_acquire(&row->key);
+
+        if (key >> 63 == 0 || NTK_MEMORY_KEY_CATEGORY(key) >= NTK_MEMORY_CATEGORY_COUNT ||
+            category_location[NTK_MEMORY_KEY_CATEGORY(key)] != NTK_MEMORY_KEY_LOCATION(key)) {
+            continue;
+        }
+        out->model = NTK_MEMORY_KEY_MODEL(key);
+        out->core = (uint16_t)NTK_MEMORY_KEY_CORE(key);
+        if (out->core >= NTK_SEGMENT_CORES) {
+            out->core = (uint16_t)NTK_NO_CORE;
+        }
+        out->category = (uint8_t)NTK_MEMORY_KEY_CATEGORY(key);
+        out->location = (uint8_t)NTK_MEMORY_KEY_LOCATION(key);
+        out->current_bytes = ntk_abi_load(&row->current_bytes);
+        if (out->current_bytes >> 63 != 0) {
+            out->current_bytes = 0; /* a free overtook its allocation for a moment */
+        }
+        out->peak_bytes = ntk_abi_load(&row->peak_bytes);
+        out->alloc_count = ntk_abi_load(&row->alloc_count);
+        out->free_count = ntk_abi_load(&row->free_count);
+        out->last_bytes = ntk_abi_load(&row->last_bytes);
+        ntk_abi_fence_acquire();
+        if (ntk_abi_load(&row->key) == key) {
+            filled++;
+        }
+    }
+    return filled;
+}
+
+/* ---- names and threads ---- */
+
+size_t ntk_ring_segment_text(const struct ntk_ring_segment *segment, uint32_t name, char *buf,
+                             size_t buf_bytes)
+{
+    const struct ntk_segment_name *entry;
+    uint32_t bytes;
+    uint32_t offset;
+
+    if (buf_bytes == 0) {
+        return 0;
+    }
+    buf[0] = '\0';
+    if (name == 0 || name >= segment->section[NTK_SECTION_NAMES].count) {
+        return 0;
+    }
+    entry = (const void *)segment_entry_at(segment, NTK_SECTION_NAMES, name);
+    /* Pairs with the release store in ntk_hooks_name(). */
+    bytes = ntk_abi_load_acquire(&entry->bytes_plus_one);
+    offset = ntk_abi_load(&entry->offset);
+    if (bytes == 0 || offset > segment->section[NTK_SECTION_NAME_BYTES].count ||
+        bytes - 1 > segment->section[NTK_SECTION_NAME_BYTES].count - offset ||
+        segment->section[NTK_SECTION_NAME_BYTES].entry_bytes != 1) {
+        return 0;
+    }
+    bytes--;
+    if (bytes > buf_bytes - 1) {
+        bytes = (uint32_t)(buf_bytes - 1);
+    }
+    memcpy(buf, segment->section[NTK_SECTION_NAME_BYTES].at + offset, bytes);
+    buf[bytes] = '\0';
+    return segment_make_printable(buf, bytes);
+}
+
+void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
+                             struct ntk_ring_thread *out)
+{
+    const struct ntk_segment_thread *entry;
+    int i;
+
+    memset(out, 0, sizeof *out);
+    if (slot->thread == 0 || slot->thread >= segment->section[NTK_SECTION_THREADS].count) {
+        return;
+    }
+    entry = (const void *)segment_entry_at(segment, NTK_SECTION_THREADS, slot->thread);
+    for (i = 0; i < TRIES; i++) {
+        uint64_t seq = ntk_abi_load_acquire(&entry->seq);
+        struct ntk_segment_thread thread;
+
+        if ((seq & 1) != 0) {
+            continue;
+        }
+        segment_copy_words(&thread, entry, sizeof thread);
+        ntk_abi_fence_acquire();
+        if (ntk_abi_load(&entry->seq) != seq) {
+            continue;
+        }
+        /* A record that began long before the entry was taken is of an earlier thread. Spans may begin
+         * a little before their thread's first event. */
+        if (slot->start_ticks + slot->word[0] < thread.first_ticks &&
+            slot->kind != NTK_EVENT_NONE) {
+            return;
+        }
+        out->tid = thread.tid;
+        out->alive = thread.state == NTK_THREAD_ALIVE;
+        out->first_ticks = thread.first_ticks;
+        segment_take_text(out->name, thread.name, sizeof thread.name);
+        return;
+    }
+}
