@@ -33,6 +33,8 @@ struct execution {
     struct core_capture *capture;   /* NULL when not recorded */
     uint64_t id;
     uint64_t call_start_ticks;
+    struct ntk_core_trace_span traced; /* the whole */
+    struct ntk_core_trace_span phase;  /* EXEC_*: the one it is in; zeroed: none */
     struct ntk_err *err;
 };
 
@@ -278,29 +280,54 @@ static struct ntk_core_trace_data trace_data(const struct execution *execution)
                                          .name = execution->model->name };
 }
 
-static void trace_execution_begin(const struct execution *execution,
-                                  struct ntk_core_trace_span *span, struct ntk_core_trace_span *pre)
+static void trace_execution_begin(struct execution *execution)
 {
+    const struct ntk_core_trace_note notes[] = {
+        { NTK_CORE_TRACE_START, NTK_CORE_TRACE_EXECUTE, &execution->traced },
+        { NTK_CORE_TRACE_START, NTK_CORE_TRACE_EXEC_PRE, &execution->phase },
+    };
     struct ntk_core_trace_data data = trace_data(execution);
 
-    ntk_core_trace_span_begin(span, NTK_CORE_TRACE_EXECUTE, execution->model->nc, &data);
-    ntk_core_trace_span_begin(pre, NTK_CORE_TRACE_EXEC_PRE, execution->model->nc, &data);
+    ntk_core_trace_moment(execution->model->nc, &data, notes, 2);
 }
 
-static void trace_span_begin(const struct execution *execution, enum ntk_core_trace_kind kind,
-                             uint32_t nc, struct ntk_core_trace_span *span)
+static void trace_phase_end(struct execution *execution)
 {
     struct ntk_core_trace_data data = trace_data(execution);
 
-    ntk_core_trace_span_begin(span, kind, nc, &data);
+    ntk_core_trace_span_end(&execution->phase, &data);
+    execution->phase = (struct ntk_core_trace_span){ 0 };
 }
 
-static void trace_span_end(const struct execution *execution,
-                           const struct ntk_core_trace_span *span)
+/* The phase ends as the next begins: one moment, unless the next is on another core. */
+static void trace_phase_next(struct execution *execution, enum ntk_core_trace_kind kind,
+                             uint32_t nc)
 {
+    struct ntk_core_trace_span last;
+
+    if (execution->phase.tracking_id == 0 || execution->phase.nc != nc) {
+        trace_phase_end(execution);
+    }
+    last = execution->phase;
+    const struct ntk_core_trace_note notes[] = {
+        { .phase = NTK_CORE_TRACE_STOP, .span = &last },
+        { NTK_CORE_TRACE_START, kind, &execution->phase },
+    };
     struct ntk_core_trace_data data = trace_data(execution);
 
-    ntk_core_trace_span_end(span, &data);
+    ntk_core_trace_moment(nc, &data, notes, 2);
+}
+
+/* What it is in ends with the whole: its last phase, or the first when it never came to the run. */
+static void trace_execution_end(struct execution *execution)
+{
+    const struct ntk_core_trace_note notes[] = {
+        { .phase = NTK_CORE_TRACE_STOP, .span = &execution->phase },
+        { .phase = NTK_CORE_TRACE_STOP, .span = &execution->traced },
+    };
+    struct ntk_core_trace_data data = trace_data(execution);
+
+    ntk_core_trace_moment(execution->model->nc, &data, notes, 2);
 }
 
 /* The core is held. One span per physical core, and the two clocks at its start. */
@@ -319,9 +346,13 @@ static void trace_running_begin(const struct execution *execution, const struct 
         ntk_core_trace_point(NTK_CORE_TRACE_SWITCH, step->nc, &data);
     }
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        const struct ntk_core_trace_note notes[] = {
+            { NTK_CORE_TRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
+            { NTK_CORE_TRACE_START, NTK_CORE_TRACE_RUNNING, &spans[i] },
+        };
+
         data.device_core = (uint16_t)((nc->first_physical + i) % core->row->facts.cores_per_device);
-        ntk_core_trace_point(NTK_CORE_TRACE_SYNC, step->nc, &data);
-        ntk_core_trace_span_begin(&spans[i], NTK_CORE_TRACE_RUNNING, step->nc, &data);
+        ntk_core_trace_moment(step->nc, &data, notes, 2);
     }
 }
 
@@ -391,25 +422,21 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
     uint64_t device_ns = 0;
 
-    struct ntk_core_trace_span dispatch = { 0 };
-    struct ntk_core_trace_span wait = { 0 };
     struct ntk_core_trace_span running[NTK_CORE_LNC_MAX] = { { 0 } };
 
     memset(results, 0, sizeof results);
     if (ntk_core_trace_is_on()) {
-        trace_span_begin(execution, NTK_CORE_TRACE_EXEC_DISPATCH, step->nc, &dispatch);
+        trace_phase_next(execution, NTK_CORE_TRACE_EXEC_DISPATCH, step->nc);
     }
     pthread_mutex_lock(&nc->execution_lock);
     if (ntk_core_trace_is_on()) {
-        trace_span_end(execution, &dispatch);
-        trace_span_begin(execution, NTK_CORE_TRACE_EXEC_WAIT, step->nc, &wait);
+        trace_phase_next(execution, NTK_CORE_TRACE_EXEC_WAIT, step->nc);
     }
     if (nc->last_model != model->id && !nc_hand_over(core, nc, model)) {
         pthread_mutex_unlock(&nc->execution_lock);
         ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET,
                     "core %u cannot be cleared for model %s", step->nc, model->name);
         refused_tell(model, execution->id, execution->call_start_ticks, NTK_CORE_NO_MEMORY);
-        trace_span_end(execution, &wait);
         return NTK_CORE_NO_MEMORY;
     }
     struct ntk_hooks_exec exec = {
@@ -465,7 +492,6 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     exec.nrt_status = (uint32_t)outcome;
     ntk_hooks_exec_end(&exec);
     pthread_mutex_unlock(&nc->execution_lock);
-    trace_span_end(execution, &wait);
     return outcome;
 }
 
@@ -474,6 +500,9 @@ static enum ntk_core_outcome cpu_step_run(struct execution *execution, const str
     size_t count = (size_t)step->input_count + step->output_count;
     struct ntk_neff_cpu_tensor *tensors = calloc(count + 1, sizeof *tensors);
 
+    if (ntk_core_trace_is_on()) {
+        trace_phase_end(execution);
+    }
     if (!tensors) {
         ntk_err_no_memory(execution->err);
         return NTK_CORE_NO_MEMORY;
@@ -578,13 +607,10 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
         .err = err
     };
     bool has_context = false;
-    struct ntk_core_trace_span span = { 0 };
-    struct ntk_core_trace_span pre = { 0 };
-    struct ntk_core_trace_span post = { 0 };
     int ret = 0;
 
     if (ntk_core_trace_is_on()) {
-        trace_execution_begin(&execution, &span, &pre);
+        trace_execution_begin(&execution);
     }
     if (model->io_count > VIEWS_ON_STACK) {
         execution.views = calloc(model->io_count, sizeof *execution.views);
@@ -607,12 +633,9 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
     } else {
         execution.between = execution.context ? execution.context->buffer.address : NULL;
         execution.capture = core_capture_take(model);
-        if (ntk_core_trace_is_on()) {
-            trace_span_end(&execution, &pre);
-        }
         enum ntk_core_outcome outcome = steps_run(&execution);
         if (ntk_core_trace_is_on()) {
-            trace_span_begin(&execution, NTK_CORE_TRACE_EXEC_POST, model->nc, &post);
+            trace_phase_next(&execution, NTK_CORE_TRACE_EXEC_POST, model->nc);
         }
         core_capture_give_back(execution.capture);
         core_context_give_back(model, execution.context);
@@ -632,11 +655,7 @@ out:
         free(execution.views);
     }
     if (ntk_core_trace_is_on()) {
-        if (!post.tracking_id) { /* it never came to the run */
-            trace_span_end(&execution, &pre);
-        }
-        trace_span_end(&execution, &post);
-        trace_span_end(&execution, &span);
+        trace_execution_end(&execution);
     }
     return ret;
 }

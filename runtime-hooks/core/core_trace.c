@@ -16,10 +16,11 @@
 static_assert(sizeof(struct ntk_core_trace_event) == 64, "one cache line");
 static_assert(NTK_CORE_TRACE_KINDS <= 64, "a filter is one word");
 
+/* All under the lane of its core. */
 struct ring {
-    pthread_mutex_t lock;
     struct ntk_core_trace_event *events; /* a mapping; NULL: the core is not traced */
-    uint64_t head, tail;                 /* ever written, ever taken or lost; under lock */
+    uint64_t head, tail;                 /* ever written, ever taken or lost */
+    uint64_t next;                       /* head % capacity */
     uint64_t lost;
 };
 
@@ -34,16 +35,55 @@ struct sink {
 
 _Atomic uint32_t ntk_core_trace_sinks_on;
 
-/* Read by everything that records or takes, written by start and stop. */
-static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+#define LANE_COUNT 16U /* the thread sanitizer follows no more than 64 locks of a thread */
+#define LANE_NAMES 8U
+
+/* A lane is the cores with one remainder of LANE_COUNT. Its lock guards their rings in all sinks; what a sink is
+ * changes only while all lanes are held. */
+static struct lane {
+    _Alignas(128) pthread_mutex_t lock;
+    /* Names met lately: by where their text lay, believed when the text is the same. */
+    struct {
+        const char *key; /* in names */
+        uint32_t number;
+    } names[LANE_NAMES];
+} lanes[LANE_COUNT] = { [0 ... LANE_COUNT - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER } };
 static struct sink sinks[NTK_CORE_TRACE_SINKS];
 static uint64_t serial;
 static _Atomic uint64_t next_tracking_id = 1;
-/* Names by number, from 1, while a sink is on. Taken inside the gate. */
+/* Names by number, from 1, while a sink is on. Taken inside a lane, or alone. */
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_map names;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
 static _Thread_local uint32_t thread_id;
+
+static struct lane *lane_of(uint32_t nc)
+{
+    return &lanes[nc % LANE_COUNT];
+}
+
+static void lanes_lock(void)
+{
+    for (size_t i = 0; i < LANE_COUNT; i++) {
+        pthread_mutex_lock(&lanes[i].lock);
+    }
+}
+
+static void lanes_unlock(void)
+{
+    for (size_t i = LANE_COUNT; i-- > 0;) {
+        pthread_mutex_unlock(&lanes[i].lock);
+    }
+}
+
+/* All lanes are held, or nobody else is there. */
+static void names_forget(void)
+{
+    ntk_map_fini(&names);
+    for (size_t i = 0; i < LANE_COUNT; i++) {
+        memset(lanes[i].names, 0, sizeof lanes[i].names);
+    }
+}
 
 static void sink_fini(struct sink *sink)
 {
@@ -51,35 +91,39 @@ static void sink_fini(struct sink *sink)
         if (sink->rings[i].events) {
             munmap(sink->rings[i].events, sink->capacity * sizeof *sink->rings[i].events);
         }
-        pthread_mutex_destroy(&sink->rings[i].lock);
     }
     free(sink->rings);
     *sink = (struct sink){ 0 };
 }
 
-/* With the gate held nobody holds another lock of this file. */
+/* Nobody is in the middle of something. */
 static void fork_prepare(void)
 {
-    pthread_rwlock_wrlock(&gate);
+    lanes_lock();
+    pthread_mutex_lock(&names_lock);
 }
 
 static void fork_parent(void)
 {
-    pthread_rwlock_unlock(&gate);
+    pthread_mutex_unlock(&names_lock);
+    lanes_unlock();
 }
 
 static void fork_child(void)
 {
-    static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
     for (size_t i = 0; i < NTK_CORE_TRACE_SINKS; i++) {
         sink_fini(&sinks[i]);
     }
-    ntk_map_fini(&names);
+    names_forget();
     atomic_store_explicit(&ntk_core_trace_sinks_on, 0, memory_order_relaxed);
     thread_id = 0;
-    /* Not unlocked: it counts the parent's threads that wait for it, and they are not here. */
-    gate = fresh;
+    /* Not unlocked: threads of the parent that wait for them are not here. */
+    names_lock = fresh;
+    for (size_t i = 0; i < LANE_COUNT; i++) {
+        lanes[i].lock = fresh;
+    }
 }
 
 static void fork_handler_install(void)
@@ -97,9 +141,6 @@ static int sink_init(struct sink *sink, const struct ntk_core_trace_options *opt
     made.rings = calloc(options->core_count, sizeof *made.rings);
     if (!made.rings) {
         return -ENOMEM;
-    }
-    for (uint32_t i = 0; i < made.core_count; i++) {
-        pthread_mutex_init(&made.rings[i].lock, NULL);
     }
     for (uint32_t i = 0; i < made.core_count; i++) {
         if (options->core_enabled && !options->core_enabled[i]) {
@@ -132,7 +173,7 @@ int ntk_core_trace_start(enum ntk_core_trace_sink sink,
                            (unsigned long long)options->events_per_core);
     }
     pthread_once(&fork_handler, fork_handler_install);
-    pthread_rwlock_wrlock(&gate);
+    lanes_lock();
     if (sinks[sink].is_on) {
         ret = ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "the system trace is on already");
     } else if (sink_init(&sinks[sink], options) < 0) {
@@ -143,7 +184,7 @@ int ntk_core_trace_start(enum ntk_core_trace_sink sink,
         sinks[sink].serial = ++serial;
         atomic_fetch_or_explicit(&ntk_core_trace_sinks_on, 1U << sink, memory_order_relaxed);
     }
-    pthread_rwlock_unlock(&gate);
+    lanes_unlock();
     return ret;
 }
 
@@ -151,26 +192,30 @@ int ntk_core_trace_stop(enum ntk_core_trace_sink sink)
 {
     int ret = -ENOENT;
 
-    pthread_rwlock_wrlock(&gate);
+    lanes_lock();
     if (sinks[sink].is_on) {
         sink_fini(&sinks[sink]);
         uint32_t left = atomic_fetch_and_explicit(&ntk_core_trace_sinks_on, ~(1U << sink),
                                                   memory_order_relaxed) &
                         ~(1U << sink);
         if (left == 0) {
-            ntk_map_fini(&names);
+            pthread_mutex_lock(&names_lock);
+            names_forget();
+            pthread_mutex_unlock(&names_lock);
         }
         ret = 0;
     }
-    pthread_rwlock_unlock(&gate);
+    lanes_unlock();
     return ret;
 }
 
 uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink)
 {
-    pthread_rwlock_rdlock(&gate);
+    struct lane *lane = lane_of(0); /* any will do */
+
+    pthread_mutex_lock(&lane->lock);
     uint32_t count = sinks[sink].core_count;
-    pthread_rwlock_unlock(&gate);
+    pthread_mutex_unlock(&lane->lock);
     return count;
 }
 
@@ -179,14 +224,14 @@ static size_t events_get(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *i
                          struct ntk_core_trace_event *out_events, size_t count, uint64_t *out_lost)
 {
     const struct sink *from = &sinks[sink];
+    struct lane *lane = lane_of(nc);
     uint64_t lost = 0;
     size_t got = 0;
 
-    pthread_rwlock_rdlock(&gate);
+    pthread_mutex_lock(&lane->lock);
     if (nc < from->core_count && from->rings[nc].events) {
         struct ring *ring = &from->rings[nc];
 
-        pthread_mutex_lock(&ring->lock);
         uint64_t at = inout_position && *inout_position > ring->tail ? *inout_position : ring->tail;
         while (got < count && at < ring->head) {
             out_events[got++] = ring->events[at++ % from->capacity];
@@ -197,9 +242,8 @@ static size_t events_get(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *i
         } else {
             ring->tail = at;
         }
-        pthread_mutex_unlock(&ring->lock);
     }
-    pthread_rwlock_unlock(&gate);
+    pthread_mutex_unlock(&lane->lock);
     if (out_lost) {
         *out_lost = lost;
     }
@@ -224,23 +268,25 @@ const char *ntk_core_trace_name(uint32_t name)
 {
     const char *text = "";
 
-    pthread_rwlock_rdlock(&gate);
     pthread_mutex_lock(&names_lock);
     if (name > 0 && name <= names.count) {
         text = names.entries[name - 1].key; /* stays where it is while the map grows */
     }
     pthread_mutex_unlock(&names_lock);
-    pthread_rwlock_unlock(&gate);
     return text;
 }
 
-/* The gate is held. */
-static uint32_t name_number(const char *text)
+/* The lane is held. */
+static uint32_t name_number(struct lane *lane, const char *text)
 {
     uint32_t number = 0;
+    size_t place = ((uintptr_t)text >> 4) % LANE_NAMES;
 
     if (!text || !*text) {
         return 0;
+    }
+    if (lane->names[place].key && strcmp(lane->names[place].key, text) == 0) {
+        return lane->names[place].number;
     }
     pthread_mutex_lock(&names_lock);
     number = (uint32_t)(uintptr_t)ntk_map_get(&names, text);
@@ -248,31 +294,53 @@ static uint32_t name_number(const char *text)
         ntk_map_put(&names, text, (void *)(uintptr_t)(names.count + 1)) == 0) {
         number = (uint32_t)names.count;
     }
+    if (number > 0) {
+        lane->names[place].key = names.entries[number - 1].key; /* stays where it is */
+        lane->names[place].number = number;
+    }
     pthread_mutex_unlock(&names_lock);
     return number;
 }
 
 static void ring_add(struct ring *ring, uint64_t capacity, const struct ntk_core_trace_event *event)
 {
-    pthread_mutex_lock(&ring->lock);
     if (ring->head - ring->tail == capacity) {
         ring->tail++;
         ring->lost++;
     }
-    ring->events[ring->head++ % capacity] = *event;
-    pthread_mutex_unlock(&ring->lock);
+    ring->events[ring->next] = *event;
+    ring->head++;
+    ring->next = ring->next + 1 < capacity ? ring->next + 1 : 0;
 }
 
-/* To every sink that was started no later than span_serial. */
-static void record(enum ntk_core_trace_kind kind, enum ntk_core_trace_phase phase, uint32_t nc,
-                   uint64_t tracking_id, uint64_t *inout_serial,
-                   const struct ntk_core_trace_data *data)
+/* To every sink that was started no later than span_serial. The lane is held. */
+static void event_add(uint32_t nc, uint64_t span_serial, struct ntk_core_trace_event *event,
+                      const char *name)
 {
+    for (size_t i = 0; i < NTK_CORE_TRACE_SINKS; i++) {
+        struct sink *sink = &sinks[i];
+
+        if (!sink->is_on || sink->serial > span_serial || !((sink->kinds >> event->kind) & 1) ||
+            nc >= sink->core_count || !sink->rings[nc].events) {
+            continue;
+        }
+        if (event->name == 0) {
+            event->name = name_number(lane_of(nc), name);
+        }
+        ring_add(&sink->rings[nc], sink->capacity, event);
+    }
+}
+
+void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
+                           const struct ntk_core_trace_note *notes, size_t count)
+{
+    struct lane *lane = lane_of(nc);
+    uint64_t new_id = atomic_fetch_add_explicit(&next_tracking_id, count, memory_order_relaxed);
+
     if (thread_id == 0) {
         thread_id = (uint32_t)syscall(SYS_gettid);
     }
     struct ntk_core_trace_event event = {
-        .tracking_id = tracking_id,
         .time_ns = data->time_ns > 0 ? data->time_ns : ntk_clock_realtime_ns(),
         .execution_id = data->execution_id,
         .device_ns = data->device_ns,
@@ -281,58 +349,57 @@ static void record(enum ntk_core_trace_kind kind, enum ntk_core_trace_phase phas
         .thread_id = thread_id,
         .device_core = data->device_core,
         .stack = data->stack,
-        .kind = (uint8_t)kind,
-        .phase = (uint8_t)phase,
     };
 
-    pthread_rwlock_rdlock(&gate);
-    if (*inout_serial == 0) {
-        *inout_serial = serial;
-    }
-    bool is_named = false;
-    for (size_t i = 0; i < NTK_CORE_TRACE_SINKS; i++) {
-        struct sink *sink = &sinks[i];
+    pthread_mutex_lock(&lane->lock);
+    for (size_t i = 0; i < count; i++) {
+        struct ntk_core_trace_span *span = notes[i].span;
+        uint64_t span_serial = serial;
 
-        if (!sink->is_on || sink->serial > *inout_serial || !((sink->kinds >> kind) & 1) ||
-            nc >= sink->core_count || !sink->rings[nc].events) {
-            continue;
+        event.tracking_id = new_id + i;
+        event.kind = (uint8_t)notes[i].kind;
+        event.phase = (uint8_t)notes[i].phase;
+        if (notes[i].phase == NTK_CORE_TRACE_START) {
+            *span = (struct ntk_core_trace_span){ .tracking_id = new_id + i,
+                                                  .serial = serial,
+                                                  .nc = nc,
+                                                  .kind = (uint32_t)notes[i].kind };
+        } else if (notes[i].phase == NTK_CORE_TRACE_STOP) {
+            if (span->tracking_id == 0) {
+                continue; /* no sink was on at its begin */
+            }
+            event.tracking_id = span->tracking_id;
+            event.kind = (uint8_t)span->kind;
+            span_serial = span->serial;
         }
-        if (!is_named) {
-            event.name = name_number(data->name);
-            is_named = true;
-        }
-        ring_add(&sink->rings[nc], sink->capacity, &event);
+        event_add(nc, span_serial, &event, data->name);
     }
-    pthread_rwlock_unlock(&gate);
+    pthread_mutex_unlock(&lane->lock);
 }
 
 void ntk_core_trace_span_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
                                uint32_t nc, const struct ntk_core_trace_data *data)
 {
-    *span = (struct ntk_core_trace_span){ .tracking_id = atomic_fetch_add_explicit(
-                                              &next_tracking_id, 1, memory_order_relaxed),
-                                          .nc = nc,
-                                          .kind = (uint32_t)kind };
-    record(kind, NTK_CORE_TRACE_START, nc, span->tracking_id, &span->serial, data);
+    const struct ntk_core_trace_note note = { NTK_CORE_TRACE_START, kind, span };
+
+    ntk_core_trace_moment(nc, data, &note, 1);
 }
 
 void ntk_core_trace_span_end(const struct ntk_core_trace_span *span,
                              const struct ntk_core_trace_data *data)
 {
-    uint64_t span_serial = span->serial;
+    struct ntk_core_trace_span ended = *span;
+    const struct ntk_core_trace_note note = { .phase = NTK_CORE_TRACE_STOP, .span = &ended };
 
     if (span->tracking_id != 0) {
-        record((enum ntk_core_trace_kind)span->kind, NTK_CORE_TRACE_STOP, span->nc,
-               span->tracking_id, &span_serial, data);
+        ntk_core_trace_moment(span->nc, data, &note, 1);
     }
 }
 
 void ntk_core_trace_point(enum ntk_core_trace_kind kind, uint32_t nc,
                           const struct ntk_core_trace_data *data)
 {
-    uint64_t any_serial = 0;
+    const struct ntk_core_trace_note note = { .phase = NTK_CORE_TRACE_INSTANT, .kind = kind };
 
-    record(kind, NTK_CORE_TRACE_INSTANT, nc,
-           atomic_fetch_add_explicit(&next_tracking_id, 1, memory_order_relaxed), &any_serial,
-           data);
+    ntk_core_trace_moment(nc, data, &note, 1);
 }

@@ -3,8 +3,9 @@
  * core_trace - the system trace: what host and cores did when, one ring of events per logical core.
  *
  * Several sinks may be on at once, each with its own rings, filter and reader. While none is on, a
- * place that records costs one predictable branch; while one is, a lock and 64 bytes. A full ring
- * overwrites its oldest events and counts them. Events leave a ring by being taken.
+ * place that records costs one predictable branch; while one is, a clock, a lock and 64 bytes an event. What
+ * happens at one moment, as the end of one phase and the begin of the next, shares clock and lock. A full
+ * ring overwrites its oldest events and counts them. Events leave a ring by being taken.
  *
  * Owner:   rings and names live inside the module, from start to stop of a sink.
  * Threads: any; one sink is started, taken from and stopped by one thread at a time. After a fork
@@ -144,6 +145,19 @@ struct ntk_core_trace_span {
     uint32_t kind;
 };
 
+/* One event of a moment. START fills its span; STOP takes the kind from it, and records nothing when it has not
+ * begun; INSTANT has none. */
+struct ntk_core_trace_note {
+    enum ntk_core_trace_phase phase;
+    enum ntk_core_trace_kind kind;
+    struct ntk_core_trace_span *span;
+};
+
+/* What happens on one core at one moment, in this order and with the same data. Spans that stop have begun on
+ * this core. */
+void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
+                           const struct ntk_core_trace_note *notes, size_t count);
+/* A moment of one event. */
 void ntk_core_trace_span_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
                                uint32_t nc, const struct ntk_core_trace_data *data);
 void ntk_core_trace_span_end(const struct ntk_core_trace_span *span,

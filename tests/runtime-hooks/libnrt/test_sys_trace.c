@@ -526,6 +526,20 @@ static void inside_check(const json_t *outer_start, const json_t *outer_stop, co
     assert_true(number_of(inner, "timestamp_ns") <= number_of(outer_stop, "timestamp_ns"));
 }
 
+/* Each step begins as the one before it ends. */
+static void steps_follow_check(const json_t *root, size_t execution)
+{
+    static const char *const steps[] = { "kbl_exec_pre", "kmgr_exec_core", "kbl_exec_wait",
+                                         "kbl_exec_post" };
+    json_int_t at = number_of(find(root, "nrt_execute", "start", execution), "timestamp_ns");
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        assert_int_equal(number_of(find(root, steps[i], "start", execution), "timestamp_ns"), at);
+        at = number_of(find(root, steps[i], "stop", execution), "timestamp_ns");
+    }
+    assert_int_equal(number_of(find(root, "nrt_execute", "stop", execution), "timestamp_ns"), at);
+}
+
 static void the_steps_of_an_execution_enclose_the_run(void **state)
 {
     struct loaded loaded;
@@ -544,6 +558,7 @@ static void the_steps_of_an_execution_enclose_the_run(void **state)
         const json_t *execute = find(root, "nrt_execute", "start", i);
         json_int_t id = number_of(json_object_get(wait, "data"), "exec_id");
 
+        steps_follow_check(root, i);
         inside_check(execute, find(root, "nrt_execute", "stop", i), wait);
         inside_check(execute, wait, find(root, "kmgr_exec_core", "stop", i));
         inside_check(wait, done, find(root, "nc_exec_running", "start", i));
