@@ -38,14 +38,18 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile);
 void ntk_profile_close(struct ntk_profile *profile);
 
+struct ntk_system_grouping;
+
 /* The folders of inspections below a folder. */
 struct ntk_folder_options {
     const char *folder;
-    const char *format; /* "summary-text", "summary-json" or "json" */
+    const char *format; /* "summary-text", "summary-json" or one of output/export_to.h */
     const char *output; /* NULL: stdout */
     bool ignore_device, ignore_system;
     /* Lists of what to show of the events, see system/span_filter.h; NULL: all. */
     const char *cores, *types, *instances;
+    const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
+    bool has_flows;
 };
 /* The exit code, with everything told. */
 int ntk_profile_folder(const struct ntk_folder_options *options);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/cmd.h"
+#include "profiler/output/export_to.h"
 #include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"
 #include "profiler/system/span_filter.h"
@@ -17,6 +18,8 @@ struct loaded {
     struct ntk_system_trace *trace;
     struct ntk_system_tables tables;
     struct ntk_vec captures; /* of struct ntk_system_capture */
+    bool keeps_profiles;
+    struct ntk_vec profiles; /* of struct ntk_profile, as many as captures; else empty */
 };
 
 /* One that cannot be read is told and left out: 1. */
@@ -31,6 +34,7 @@ static int capture_load(struct loaded *loaded, const char *path)
     if (code) {
         return code;
     }
+    capture.version = profile.ntff->version;
     capture.model_id = (uint32_t)profile.ntff->model_id;
     capture.has_total = profile.trace->has_total && profile.trace->total_ps > 0;
     capture.total_ns = capture.has_total ? (uint64_t)profile.trace->total_ps / 1000 : 0;
@@ -39,8 +43,13 @@ static int capture_load(struct loaded *loaded, const char *path)
         capture.packet_count += profile.trace->cores[c].packet_count;
     }
     code = profile.is_incomplete;
+    if (ntk_vec_push(&loaded->captures, &capture) < 0) {
+        code = 1;
+    } else if (loaded->keeps_profiles && ntk_vec_push(&loaded->profiles, &profile) == 0) {
+        return code;
+    }
     ntk_profile_close(&profile);
-    return ntk_vec_push(&loaded->captures, &capture) < 0 ? 1 : code;
+    return code;
 }
 
 static void loaded_fini(struct loaded *loaded)
@@ -48,6 +57,10 @@ static void loaded_fini(struct loaded *loaded)
     ntk_system_tables_fini(&loaded->tables);
     ntk_system_trace_close(loaded->trace);
     ntk_vec_fini(&loaded->captures);
+    ntk_vec_each(struct ntk_profile, profile, &loaded->profiles) {
+        ntk_profile_close(profile);
+    }
+    ntk_vec_fini(&loaded->profiles);
 }
 
 /* Exit code: 1 also when something of it could not be read; *out_is_there says whether there is something
@@ -59,8 +72,11 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
     struct ntk_err err = { 0 };
     int code = 0;
 
-    *loaded = (struct loaded){ 0 };
+    *loaded =
+        (struct loaded){ .keeps_profiles = ntk_export_format_find(options->format) &&
+                                           ntk_export_format_find(options->format)->is_timeline };
     ntk_vec_init(&loaded->captures, sizeof(struct ntk_system_capture));
+    ntk_vec_init(&loaded->profiles, sizeof(struct ntk_profile));
     if (ntk_system_trace_open(path, &loaded->trace, &err) < 0) {
         return ntk_profile_fail(&err);
     }
@@ -103,6 +119,75 @@ static void views_put(const struct ntk_system_view *views, size_t count, const c
     }
 }
 
+/* Where its execution is on the clock of the host; 0: nobody knows. */
+static uint64_t capture_start_ns(const struct ntk_system_view *view, size_t index)
+{
+    const struct ntk_system_execution *execution = ntk_system_tables_captured(
+        view->tables, view->captures[index].model_id, view->captures[index].nc);
+
+    return execution ? execution->sync_host_ns : 0;
+}
+
+static int captures_export(const struct loaded *loaded, const struct ntk_system_view *view,
+                           struct ntk_vec *out_captures)
+{
+    int ret = 0;
+
+    for (size_t i = 0; i < loaded->profiles.count && ret == 0; i++) {
+        const struct ntk_profile *profile = ntk_vec_at(&loaded->profiles, i);
+        const char *path = view->captures[i].path;
+        const char *slash = strrchr(path, '/');
+        struct ntk_export_capture capture = { .start_ns = capture_start_ns(view, i) };
+        ret = ntk_export_create(profile->trace, slash ? slash + 1 : path, path, &capture.export);
+        if (ret == 0 && ntk_vec_push(out_captures, &capture) < 0) {
+            ntk_export_destroy(capture.export);
+            ret = -ENOMEM;
+        }
+    }
+    return ret;
+}
+
+/* In a format for other programs. Exit code. */
+static int views_export(const struct ntk_folder_options *options, const struct loaded *loaded,
+                        const struct ntk_system_view *views, size_t count)
+{
+    const struct ntk_export_format *format = ntk_export_format_find(options->format);
+    const char *path = options->output ? options->output : format->system_path;
+    struct ntk_vec captures = NTK_VEC_INIT(struct ntk_export_capture);
+    struct ntk_err err = { 0 };
+    int ret = 0;
+
+    for (size_t i = 0; i < count && ret == 0; i++) {
+        ret = captures_export(&loaded[i], &views[i], &captures);
+    }
+    struct ntk_export export = {
+        .folders = views,
+        .folder_count = count,
+        .captures = captures.items,
+        .capture_count = captures.count,
+        .grouping = options->grouping,
+        .has_flows = options->has_flows,
+        .profile_name = options->folder,
+        .path = options->folder,
+    };
+    if (ret < 0) {
+        ntk_err_no_memory(&err);
+    } else {
+        ret = format->write(&export, path, &err);
+    }
+    ntk_vec_each(struct ntk_export_capture, capture, &captures) {
+        ntk_export_destroy(capture->export);
+    }
+    ntk_vec_fini(&captures);
+    if (ret < 0) {
+        return ntk_profile_fail(&err);
+    }
+    if (!options->output) {
+        printf("neuron-profile: wrote %s\n", path);
+    }
+    return 0;
+}
+
 int ntk_profile_folder(const struct ntk_folder_options *options)
 {
     struct ntk_vec paths;
@@ -137,11 +222,14 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
         }
     }
     text.failed = !loaded || !views;
-    if (count > 0) {
+    bool is_export =
+        strcmp(options->format, "json") != 0 && ntk_export_format_find(options->format);
+    if (count > 0 && !is_export) {
         views_put(views, count, options->format, &text);
     }
     if (count > 0 || text.failed) {
-        int put = ntk_profile_put(&text, options->output);
+        int put = is_export && !text.failed ? views_export(options, loaded, views, count)
+                                            : ntk_profile_put(&text, options->output);
 
         code = code ? code : put;
     }

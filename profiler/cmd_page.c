@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "profiler/system/session_find.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"
+#include "shared/base/str.h"
 
 #define CAPTURE_FAR_NS (INT64_C(2) * 86400 * 1000000000)
 
@@ -332,14 +334,23 @@ static int open_folder(struct shown *shown)
 
 /* ---- serving ----------------------------------------------------------------------------------------- */
 
+/* The name of the file or folder, also where that is given as "." */
+static void title_of(const struct ntk_page_options *options, char *buf, size_t buf_bytes)
+{
+    const char *path = options->session ? options->session : options->folder;
+    char *whole = realpath(path, NULL);
+
+    (void)ntk_str_copy(buf, buf_bytes, base_name(whole ? whole : path));
+    free(whole);
+}
+
 static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
-    const char *path = options->session ? options->session : options->folder;
-    char *whole = realpath(path, NULL);
+    char title[NAME_MAX + 1];
     struct ntk_timeline_serve_options wanted = {
         .ask = { .timeline = timeline,
-                 .title = base_name(whole ? whole : path),
+                 .title = title,
                  .compares = options->compare != NULL,
                  .traces = shown->traces.items,
                  .trace_count = shown->hosts.count ? shown->traces.count : 0 },
@@ -351,13 +362,13 @@ static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
     sigset_t ends;
     int signal_number = 0;
 
+    title_of(options, title, sizeof title);
     /* Before the server's threads are there, so that none of them gets the signal. */
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL);
     int ret = ntk_timeline_serve_create(&wanted, &server, &err);
-    free(whole);
     if (ret < 0) {
         return ntk_profile_fail(&err);
     }
@@ -379,9 +390,11 @@ static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
 
 static int write_html(const struct ntk_timeline *timeline, const struct ntk_page_options *options)
 {
+    char title[NAME_MAX + 1];
     struct ntk_err err = { 0 };
-    int ret = ntk_timeline_html_write(timeline, base_name(options->session), options->output, &err);
 
+    title_of(options, title, sizeof title);
+    int ret = ntk_timeline_html_write(timeline, title, options->output, &err);
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 

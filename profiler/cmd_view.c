@@ -9,6 +9,7 @@
 #include "profiler/cmd.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/output.h"
+#include "profiler/output/system_lines.h"
 #include "profiler/timeline/timeline_serve.h"
 #include "shared/base/opt.h"
 
@@ -28,6 +29,9 @@ static const char *arg_compare_neff;
 static const char *arg_cores;
 static const char *arg_types;
 static const char *arg_instances;
+static const char *arg_primary;
+static const char *arg_secondary;
+static bool arg_flows;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
@@ -57,6 +61,13 @@ static const struct ntk_opt options[] = {
       "with -d: events of these types, or of hardware, software; with ^ all but those" },
     { 0, "system-trace-filter-instance-id", "LIST", NTK_OPT_TEXT, &arg_instances,
       "with -d: events of these machines alone" },
+    { 0, "system-trace-primary-group", "LIST", NTK_OPT_TEXT, &arg_primary,
+      "with -d in perfetto and chrome: what a process is (default " NTK_SYSTEM_PRIMARY_DEFAULT
+      ")" },
+    { 0, "system-trace-secondary-group", "LIST", NTK_OPT_TEXT, &arg_secondary,
+      "the same: what a line is (default " NTK_SYSTEM_SECONDARY_DEFAULT ")" },
+    { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
+      "arrows in perfetto: from an execution's call to the core" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -140,9 +151,28 @@ static int check_page_options(bool is_page)
     return 0;
 }
 
+/* The page as a file. */
+static int view_html(void)
+{
+    int code = ntk_profile_page(
+        &(struct ntk_page_options){ .session = arg_session,
+                                    .folder = arg_folder,
+                                    .neff = arg_neff,
+                                    .ignore_device = arg_ignore_device,
+                                    .ignore_system = arg_ignore_system,
+                                    .output = arg_output ? arg_output : HTML_PATH });
+
+    if (!arg_output && code == 0) {
+        printf("neuron-profile: wrote %s\n", HTML_PATH);
+    }
+    return code;
+}
+
 /* What inspections left, or all captures of one NEFF. */
 static int view_folder(bool is_json)
 {
+    struct ntk_system_grouping grouping;
+    struct ntk_err err = { 0 };
     struct ntk_folder_options wanted = { .folder = arg_folder,
                                          .format = arg_format,
                                          .output = arg_output,
@@ -150,7 +180,10 @@ static int view_folder(bool is_json)
                                          .ignore_system = arg_ignore_system,
                                          .cores = arg_cores,
                                          .types = arg_types,
-                                         .instances = arg_instances };
+                                         .instances = arg_instances,
+                                         .grouping = &grouping,
+                                         .has_flows = arg_flows };
+    bool is_html = strcmp(arg_format, "html") == 0;
     bool is_summary = is_json || strcmp(arg_format, "summary-text") == 0;
 
     if (arg_session) {
@@ -160,11 +193,21 @@ static int view_folder(bool is_json)
         return ntk_opt_usage_error(&program,
                                    "-d with -n shows captures, which have no such events");
     }
-    if (!is_summary && (arg_neff || strcmp(arg_format, "json") != 0)) {
-        return ntk_opt_usage_error(&program, "unknown output format '%s' with -d%s: use %s",
-                                   arg_format, arg_neff ? " and -n" : "",
-                                   arg_neff ? "summary-text or summary-json"
-                                            : "summary-text, summary-json or json");
+    if (arg_neff && !is_summary && !is_html) {
+        return ntk_opt_usage_error(&program,
+                                   "unknown output format '%s' with -d and -n: use summary-text, "
+                                   "summary-json or html",
+                                   arg_format);
+    }
+    if (!is_summary && !is_html && !ntk_export_format_find(arg_format)) {
+        return ntk_opt_usage_error(&program, "unknown output format '%s': --help has them",
+                                   arg_format);
+    }
+    if (ntk_system_grouping_set(&grouping, arg_primary, arg_secondary, &err) < 0) {
+        return ntk_opt_usage_error(&program, "%s", err.text);
+    }
+    if (is_html) {
+        return view_html();
     }
     return arg_neff ? ntk_profile_ranks(&wanted, arg_neff) : ntk_profile_folder(&wanted);
 }
@@ -206,21 +249,14 @@ int ntk_cmd_view(int argc, char **argv)
     if (arg_folder) {
         return view_folder(is_json);
     }
-    if (arg_cores || arg_types || arg_instances) {
-        return ntk_opt_usage_error(&program, "--system-trace-filter-* go with -d");
+    if (arg_cores || arg_types || arg_instances || arg_primary || arg_secondary) {
+        return ntk_opt_usage_error(&program, "--system-trace-* go with -d");
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
     }
     if (strcmp(arg_format, "html") == 0) {
-        code = ntk_profile_page(
-            &(struct ntk_page_options){ .session = arg_session,
-                                        .neff = arg_neff,
-                                        .output = arg_output ? arg_output : HTML_PATH });
-        if (!arg_output && code == 0) {
-            printf("neuron-profile: wrote %s\n", HTML_PATH);
-        }
-        return code;
+        return view_html();
     }
     format = ntk_export_format_find(arg_format);
     if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {

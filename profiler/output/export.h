@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * export - a capture made ready for being written out: the trace, with the results and names that
- * several tables show, computed once.
+ * several tables show, computed once. Or folders of inspections, with their captures placed in time.
  *
- * Owner:   ntk_export_create() allocates, ntk_export_destroy() frees; the trace and both texts are
- *          borrowed and must outlive it. Threads: one.
+ * Owner:   ntk_export_create() allocates, ntk_export_destroy() frees; the trace, folders and all texts
+ *          are borrowed and must outlive it. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_EXPORT_H
 #define NTK_PROFILER_OUTPUT_EXPORT_H
@@ -13,9 +13,12 @@
 #include "profiler/analysis/opcode_table.h"
 #include "profiler/analysis/program.h"
 #include "profiler/analysis/summary.h"
+#include "profiler/output/output_system.h"
 #include "profiler/trace/trace.h"
 
 #define NTK_EXPORT_SEMAPHORES 256
+
+struct ntk_system_grouping;
 
 struct ntk_export_core {
     char path[NTK_NTFF_NAME_BYTES + 1]; /* "/sg00" */
@@ -25,7 +28,21 @@ struct ntk_export_core {
     int64_t first_instruction_id, first_packet_id; /* the others follow in order of time */
 };
 
+/* A capture of a folder, on the clock of its host. */
+struct ntk_export_capture {
+    struct ntk_export *export;
+    uint64_t start_ns; /* since 1970, of its time 0; 0: nobody knows */
+};
+
 struct ntk_export {
+    /* Of folders alone: there is no trace then, and of all else the profile's name. */
+    const struct ntk_system_view *folders;
+    size_t folder_count;
+    const struct ntk_export_capture *captures; /* of all folders, for formats with a timeline */
+    size_t capture_count;
+    const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
+    bool has_flows;                             /* arrows, where the format has them */
+
     const struct ntk_trace *trace;
     const char *profile_name; /* "run" of "/tmp/run.ntff" */
     const char *path;

@@ -5,12 +5,12 @@
 #include <string.h>
 
 static const struct ntk_export_format formats[] = {
-    { "json", "ntff.json", ntk_export_to_json },
-    { "csv", "ntff_csv", ntk_export_to_csv },
-    { "sqlite", "ntff.sqlite", ntk_export_to_sqlite },
-    { "parquet", "ntff_parquet", ntk_export_to_parquet },
-    { "perfetto", "ntff.pftrace", ntk_export_to_perfetto },
-    { "chrome", "ntff.trace.json", ntk_export_to_chrome },
+    { "json", "ntff.json", "system_profile.json", ntk_export_to_json, false },
+    { "csv", "ntff_csv", "system_profile_csv", ntk_export_to_csv, false },
+    { "sqlite", "ntff.sqlite", "system_profile.sqlite", ntk_export_to_sqlite, false },
+    { "parquet", "ntff_parquet", "system_profile_parquet", ntk_export_to_parquet, false },
+    { "perfetto", "ntff.pftrace", "system_profile.pftrace", ntk_export_to_perfetto, true },
+    { "chrome", "ntff.trace.json", "system_profile.trace.json", ntk_export_to_chrome, true },
 };
 
 const struct ntk_export_format *ntk_export_format_find(const char *name)

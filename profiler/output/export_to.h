@@ -22,7 +22,9 @@ typedef int ntk_export_function(const struct ntk_export *export, const char *pat
 struct ntk_export_format {
     const char *name;         /* "json" */
     const char *default_path; /* what the original calls it, where it has it */
+    const char *system_path;  /* the same, of folders of inspections */
     ntk_export_function *write;
+    bool is_timeline; /* of folders it has the captures too */
 };
 
 /* NULL for an unknown name. */

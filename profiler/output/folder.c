@@ -72,12 +72,9 @@ static int write_table(const struct ntk_export *export, const struct ntk_folder_
     return ret < 0 && !err->text[0] ? fail(folder, ret, err) : ret;
 }
 
-/* "Instruction.csv" of a table that is exported. */
-static bool is_ours(const char *name, const char *extension)
+static bool is_of(const struct ntk_table *tables, size_t count, const char *name,
+                  const char *extension)
 {
-    size_t count;
-    const struct ntk_table *tables = ntk_tables_schema(&count);
-
     for (size_t t = 0; t < count; t++) {
         size_t length = strlen(tables[t].name);
         if (strncmp(name, tables[t].name, length) == 0 && name[length] == '.' &&
@@ -86,6 +83,18 @@ static bool is_ours(const char *name, const char *extension)
         }
     }
     return false;
+}
+
+/* "Instruction.csv" of a table that is exported, of captures or of folders. */
+static bool is_ours(const char *name, const char *extension)
+{
+    size_t count;
+    size_t system_count;
+    const struct ntk_table *tables = ntk_tables_schema(&count);
+    const struct ntk_table *system_tables = ntk_tables_system(&system_count);
+
+    return is_of(tables, count, name, extension) ||
+           is_of(system_tables, system_count, name, extension);
 }
 
 /* 1: there is a folder that may be replaced; 0: there is nothing; -errno. */
@@ -137,7 +146,7 @@ static int export_beside(const struct ntk_export *export, const char *place,
                          const struct ntk_folder_format *format, struct ntk_err *err)
 {
     size_t table_count;
-    const struct ntk_table *tables = ntk_tables_schema(&table_count);
+    const struct ntk_table *tables = ntk_tables_of(export, &table_count);
     struct ntk_err ignored = { 0 };
     char *temporary = NULL;
     int is_there = look_at(place, format->extension, err);

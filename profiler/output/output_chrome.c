@@ -13,6 +13,8 @@
 #include "profiler/output/export_to.h"
 #include "profiler/output/lanes.h"
 #include "profiler/output/rows.h"
+#include "profiler/output/rows_system.h"
+#include "profiler/output/system_lines.h"
 #include "shared/base/json.h"
 
 #define RINGS ((size_t)NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES)
@@ -21,8 +23,13 @@ struct writer {
     struct ntk_sink *sink;
     struct ntk_buf *buf; /* the sink's */
     bool has_event;
+    int64_t first_pid; /* of the capture, from 1 */
     int64_t pid;
+    int64_t offset_ns;  /* added to the times of the capture */
+    const char *prefix; /* of the names of its cores; NULL: none */
     uint64_t tid_count;
+    struct ntk_system_lines lines; /* of folders */
+    struct ntk_map machines;       /* pid, by name */
     struct ntk_lanes engines[NTK_NTFF_ENGINE_COUNT];
     struct ntk_lanes rings[RINGS];
 };
@@ -75,10 +82,11 @@ static int put_name(struct writer *w, const char *what, const char *name, uint64
 
 static int begin_core(struct writer *w, int64_t core_index, const struct ntk_trace_core *core)
 {
-    char name[NTK_NTFF_NAME_BYTES + 32];
+    char name[NTK_NTFF_NAME_BYTES + 96];
 
-    w->pid = core_index + 1;
-    snprintf(name, sizeof name, "NC %u (%s)", core->ntff->core, core->ntff->name);
+    w->pid = w->first_pid + core_index;
+    (void)snprintf(name, sizeof name, "%s%sNC %u (%s)", w->prefix ? w->prefix : "",
+                   w->prefix ? " " : "", core->ntff->core, core->ntff->name);
     return put_name(w, "process_name", name, 0);
 }
 
@@ -95,8 +103,8 @@ static void forget_lanes(struct writer *w)
 /* Rows of another core than the last one's have threads of their own. */
 static void turn_to(struct writer *w, int64_t core_index)
 {
-    if (w->pid != core_index + 1) {
-        w->pid = core_index + 1;
+    if (w->pid != w->first_pid + core_index) {
+        w->pid = w->first_pid + core_index;
         forget_lanes(w);
     }
 }
@@ -115,12 +123,12 @@ static struct ntk_lane *take_lane(struct writer *w, struct ntk_lanes *lanes, int
 }
 
 /* A complete event, open for its arguments. */
-static void begin_span(struct writer *w, const struct ntk_lane *lane, const char *name,
-                       int64_t start_ns, int64_t duration_ns)
+static void begin_span(struct writer *w, uint64_t tid, const char *name, int64_t start_ns,
+                       int64_t duration_ns)
 {
-    begin_event(w, 'X', name, lane->id);
+    begin_event(w, 'X', name, tid);
     ADD(w->buf, ",\"ts\":");
-    put_us(w->buf, start_ns);
+    put_us(w->buf, w->offset_ns + start_ns);
     ADD(w->buf, ",\"dur\":");
     put_us(w->buf, duration_ns);
     ADD(w->buf, ",\"args\":{");
@@ -142,7 +150,7 @@ static int put_instruction(void *ctx, const void *data)
     if (ret < 0) {
         return ret;
     }
-    begin_span(w, lane, row->opcode, row->start_ns, row->duration_ns);
+    begin_span(w, lane->id, row->opcode, row->start_ns, row->duration_ns);
     ADD(w->buf, "\"pc\":");
     ntk_buf_add_i64(w->buf, row->pc);
     if (row->compiler_pc != NTK_ABSENT_I64) {
@@ -183,7 +191,7 @@ static int put_packet(void *ctx, const void *data)
     if (ret < 0) {
         return ret;
     }
-    begin_span(w, lane, row->queue_type, row->start_ns, row->duration_ns);
+    begin_span(w, lane->id, row->queue_type, row->start_ns, row->duration_ns);
     ADD(w->buf, "\"bytes\":");
     ntk_buf_add_i64(w->buf, row->bytes);
     return end_event(w);
@@ -192,10 +200,10 @@ static int put_packet(void *ctx, const void *data)
 /* A counter, open for its value. */
 static void begin_counter(struct writer *w, int64_t core_index, const char *name, int64_t time_ns)
 {
-    w->pid = core_index + 1;
+    w->pid = w->first_pid + core_index;
     begin_event(w, 'C', name, 0);
     ADD(w->buf, ",\"ts\":");
-    put_us(w->buf, time_ns);
+    put_us(w->buf, w->offset_ns + time_ns);
     ADD(w->buf, ",\"args\":{");
 }
 
@@ -249,7 +257,7 @@ static int put_semaphore(void *ctx, const void *data)
     return end_event(w);
 }
 
-static int put_events(const struct ntk_export *export, struct writer *w)
+static int put_capture(const struct ntk_export *export, struct writer *w)
 {
     static const struct {
         int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx);
@@ -274,6 +282,154 @@ static int put_events(const struct ntk_export *export, struct writer *w)
     return ret;
 }
 
+/* ---- folders of inspections ---- */
+
+static void put_number_argument(struct writer *w, const char *key, int64_t value)
+{
+    if (value != NTK_ABSENT_I64) {
+        ntk_buf_add_char(w->buf, ',');
+        ntk_json_add_quoted(w->buf, key);
+        ntk_buf_add_char(w->buf, ':');
+        ntk_buf_add_i64(w->buf, value);
+    }
+}
+
+static void put_text_argument(struct writer *w, const char *key, const char *value)
+{
+    if (value) {
+        ntk_buf_add_char(w->buf, ',');
+        ntk_json_add_quoted(w->buf, key);
+        ntk_buf_add_char(w->buf, ':');
+        ntk_json_add_quoted(w->buf, value);
+    }
+}
+
+static int put_system_event(void *ctx, const void *data)
+{
+    struct writer *w = ctx;
+    const struct ntk_system_event_row *row = data;
+    struct ntk_system_place place;
+    int ret = ntk_system_lines_take(&w->lines, row, &place);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (!place.process->pid) {
+        place.process->pid = w->first_pid++;
+        w->pid = place.process->pid;
+        ret = put_name(w, "process_name", place.process->name, 0);
+    }
+    w->pid = place.process->pid;
+    if (ret == 0 && !place.lane->id) {
+        place.lane->id = ++w->tid_count;
+        ret = put_name(w, "thread_name", place.line->name, place.lane->id);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    if (row->is_instant) {
+        begin_event(w, 'i', row->name, place.lane->id);
+        ADD(w->buf, ",\"s\":\"t\",\"ts\":");
+        put_us(w->buf, w->offset_ns + row->start_ns);
+        ADD(w->buf, ",\"args\":{");
+    } else {
+        begin_span(w, place.lane->id, row->name, row->start_ns, row->duration_ns);
+    }
+    ADD(w->buf, "\"id\":");
+    ntk_buf_add_i64(w->buf, row->id);
+    put_number_argument(w, "exec_id", row->exec_id);
+    put_number_argument(w, "model_id", row->model_id);
+    put_text_argument(w, "model_name", row->model);
+    put_text_argument(w, "tensor_name", row->tensor);
+    put_text_argument(w, "usage", row->usage);
+    put_number_argument(w, "size", row->bytes);
+    return end_event(w);
+}
+
+/* The process of the counters of a machine: the first that asks gives it its name. */
+static int begin_machine_counter(struct writer *w, const char *instance, const char *name,
+                                 int64_t time_ns)
+{
+    int64_t pid = (intptr_t)ntk_map_get(&w->machines, instance);
+    int ret = 0;
+
+    if (!pid) {
+        pid = w->first_pid++;
+        ret = ntk_map_put(&w->machines, instance, (void *)(intptr_t)pid);
+        w->pid = pid;
+        ret = ret == 0 ? put_name(w, "process_name", instance, 0) : ret;
+    }
+    w->pid = pid;
+    begin_event(w, 'C', name, 0);
+    ADD(w->buf, ",\"ts\":");
+    put_us(w->buf, w->offset_ns + time_ns);
+    ADD(w->buf, ",\"args\":{");
+    return ret;
+}
+
+static int put_cpu(void *ctx, const void *data)
+{
+    struct writer *w = ctx;
+    const struct ntk_cpu_row *row = data;
+    char name[64];
+    char text[32];
+
+    (void)snprintf(name, sizeof name, "CPU %s", row->cpu);
+    int ret = begin_machine_counter(w, row->instance, name, row->time_ns);
+    ADD(w->buf, "\"%\":");
+    ntk_buf_add(w->buf, text, ntk_json_format_double(text, sizeof text, row->percent));
+    return ret == 0 ? end_event(w) : ret;
+}
+
+static int put_host_memory(void *ctx, const void *data)
+{
+    struct writer *w = ctx;
+    const struct ntk_host_memory_row *row = data;
+    int ret = begin_machine_counter(w, row->instance, "Host memory", row->time_ns);
+
+    ADD(w->buf, "\"B\":");
+    ntk_buf_add_i64(w->buf, row->used_bytes);
+    return ret == 0 ? end_event(w) : ret;
+}
+
+static int put_hbm(void *ctx, const void *data)
+{
+    struct writer *w = ctx;
+    const struct ntk_hbm_row *row = data;
+    char name[NTK_HBM_NAME_BYTES];
+
+    ntk_rows_hbm_name(row, name, sizeof name);
+    int ret = begin_machine_counter(w, row->instance, name, row->time_ns);
+    ADD(w->buf, "\"B\":");
+    ntk_buf_add_i64(w->buf, row->total_bytes);
+    return ret == 0 ? end_event(w) : ret;
+}
+
+static int put_folders(const struct ntk_export *export, struct writer *w)
+{
+    int64_t zero_ns = ntk_rows_system_first_ns(export);
+    struct ntk_system_grouping grouping;
+    int ret = ntk_system_grouping_set(&grouping, NULL, NULL, NULL);
+
+    ntk_system_lines_init(&w->lines, export->grouping ? export->grouping : &grouping);
+    w->offset_ns = -zero_ns;
+    ret = ret == 0 ? ntk_rows_system_events(export, put_system_event, w) : ret;
+    ret = ret == 0 ? ntk_rows_system_cpus(export, put_cpu, w) : ret;
+    ret = ret == 0 ? ntk_rows_system_host_memory(export, put_host_memory, w) : ret;
+    ret = ret == 0 ? ntk_rows_system_hbm(export, put_hbm, w) : ret;
+    for (size_t i = 0; i < export->capture_count && ret == 0; i++) {
+        const struct ntk_export_capture *capture = &export->captures[i];
+        w->prefix = capture->export->profile_name;
+        w->offset_ns = ntk_rows_system_offset_ns(capture, zero_ns);
+        ret = put_capture(capture->export, w);
+        forget_lanes(w);
+        w->first_pid += (int64_t)capture->export->trace->core_count;
+    }
+    ntk_system_lines_fini(&w->lines);
+    ntk_map_fini(&w->machines);
+    return ret;
+}
+
 int ntk_export_to_chrome(const struct ntk_export *export, const char *path, struct ntk_err *err)
 {
     struct writer *w = calloc(1, sizeof *w);
@@ -289,12 +445,19 @@ int ntk_export_to_chrome(const struct ntk_export *export, const char *path, stru
     }
     w->sink = &sink;
     w->buf = &sink.buf;
+    w->first_pid = 1;
     ADD(w->buf, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"profile\":");
     ntk_json_add_quoted(w->buf, export->profile_name);
-    ADD(w->buf, ",\"instance_type\":");
-    ntk_json_add_quoted(w->buf, export->trace->ntff->instance_type);
+    if (export->folders) {
+        ADD(w->buf, ",\"first_ts_ns\":\"");
+        ntk_buf_add_i64(w->buf, ntk_rows_system_first_ns(export));
+        ntk_buf_add_char(w->buf, '"');
+    } else {
+        ADD(w->buf, ",\"instance_type\":");
+        ntk_json_add_quoted(w->buf, export->trace->ntff->instance_type);
+    }
     ADD(w->buf, "},\"traceEvents\":[\n");
-    ret = put_events(export, w);
+    ret = export->folders ? put_folders(export, w) : put_capture(export, w);
     ADD(w->buf, "\n]}\n");
     forget_lanes(w);
     free(w);

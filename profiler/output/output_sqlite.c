@@ -128,7 +128,7 @@ static int put_row(void *ctx, const void *row)
 static int write_tables(const struct ntk_export *export, struct writer *writer)
 {
     size_t table_count;
-    const struct ntk_table *tables = ntk_tables_schema(&table_count);
+    const struct ntk_table *tables = ntk_tables_of(export, &table_count);
     int ret = run(writer, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
                           "PRAGMA locking_mode = EXCLUSIVE;"
                           "PRAGMA application_id = " APPLICATION_ID ";"

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "profiler/output/rows_system.h"
+#include "profiler/output/tables.h"
 #include "profiler/output/text_table.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
@@ -286,127 +288,131 @@ void ntk_output_system_summary_json(const struct ntk_system_view *views, size_t 
 
 /* ---- the vendor's JSON ---- */
 
-static const char *instance_of(const struct ntk_system_trace *trace)
+static int put_event(void *ctx, const void *data)
 {
-    return trace->info ? trace->info->instance_id : "";
-}
-
-/* first_id: of the span with index 0; ids are of the document. */
-static void span_json(const struct ntk_system_trace *trace, size_t index, uint64_t first_id,
-                      struct ntk_json *json)
-{
-    const struct ntk_system_span *span = &trace->spans[index];
-    bool is_hardware = ntk_system_type_is_hardware(span->type);
-    bool is_tensor = strncmp(span->type, "nrt_tensor_", 11) == 0;
+    struct ntk_json *json = ctx;
+    const struct ntk_system_event_row *row = data;
     char group[32];
 
-    (void)snprintf(group, sizeof group, "nrt-nc-%03" PRIu32, span->nc);
+    (void)snprintf(group, sizeof group, "nrt-nc-%03" PRId64, row->nc);
     ntk_json_object_begin(json);
-    ntk_json_key_u64(json, "id", first_id + index);
-    if (span->parent != NTK_SYSTEM_NO_PARENT) {
-        ntk_json_key_u64(json, "parent_id", first_id + span->parent);
+    ntk_json_key_i64(json, "id", row->id);
+    if (row->parent_id != NTK_ABSENT_I64) {
+        ntk_json_key_i64(json, "parent_id", row->parent_id);
     }
-    ntk_json_key_text(json, "name", span->type);
+    ntk_json_key_text(json, "name", row->name);
     ntk_json_key_text(json, "group", group);
-    ntk_json_key_u64(json, "timestamp", span->start_ns);
-    /* The device's own clock where there is one: both its ends are on it. */
-    ntk_json_key_u64(json, "duration",
-                     is_hardware && span->device_end_ns > span->device_start_ns
-                         ? span->device_end_ns - span->device_start_ns
-                         : span->end_ns - span->start_ns);
-    ntk_json_key_text(json, "instance_id", instance_of(trace));
-    ntk_json_key_u64(json, "process_id", trace->info ? trace->info->process_id : 0);
-    ntk_json_key_u64(json, "thread_id", span->thread_id);
-    ntk_json_key_u64(json, "worker_gid", span->worker);
-    ntk_json_key_u64(json, "lnc_idx", span->nc);
-    ntk_json_key_u64(json, "nc_idx", span->nc);
-    if (is_hardware) {
-        ntk_json_key_u64(json, "device_core_idx", span->device_core);
+    ntk_json_key_i64(json, "timestamp", row->start_ns);
+    ntk_json_key_i64(json, "duration", row->duration_ns);
+    ntk_json_key_text(json, "instance_id", row->instance);
+    ntk_json_key_i64(json, "process_id", row->process);
+    ntk_json_key_i64(json, "thread_id", row->thread);
+    ntk_json_key_i64(json, "worker_gid", row->worker);
+    ntk_json_key_i64(json, "lnc_idx", row->nc);
+    ntk_json_key_i64(json, "nc_idx", row->nc);
+    if (row->device_core != NTK_ABSENT_I64) {
+        ntk_json_key_i64(json, "device_core_idx", row->device_core);
     }
-    if (span->exec_id != 0) {
-        ntk_json_key_u64(json, "exec_id", span->exec_id);
+    if (row->exec_id != NTK_ABSENT_I64) {
+        ntk_json_key_i64(json, "exec_id", row->exec_id);
     }
-    if (span->model_id != 0) {
-        ntk_json_key_u64(json, "model_id", span->model_id);
-        ntk_json_key_text(json, "model_name", span->name);
+    if (row->model) {
+        ntk_json_key_i64(json, "model_id", row->model_id);
+        ntk_json_key_text(json, "model_name", row->model);
     }
-    if (is_tensor) {
-        ntk_json_key_text(json, "tensor_name", span->name);
+    if (row->tensor) {
+        ntk_json_key_text(json, "tensor_name", row->tensor);
     }
-    if (span->bytes != 0) {
-        ntk_json_key_u64(json, "size", span->bytes);
+    if (row->bytes != NTK_ABSENT_I64) {
+        ntk_json_key_i64(json, "size", row->bytes);
     }
     ntk_json_object_end(json);
+    return 0;
 }
 
-static uint64_t sample_duration(const NtkNtracePb__HostSamples *samples, size_t i)
+static int put_host_memory(void *ctx, const void *data)
 {
-    uint64_t next =
-        i + 1 < samples->n_timestamp_ns ? samples->timestamp_ns[i + 1] : samples->timestamp_ns[i];
+    struct ntk_json *json = ctx;
+    const struct ntk_host_memory_row *row = data;
 
-    return next > samples->timestamp_ns[i] ? next - samples->timestamp_ns[i] : 0;
+    ntk_json_object_begin(json);
+    ntk_json_key_i64(json, "timestamp", row->time_ns);
+    ntk_json_key_i64(json, "duration", row->until_ns - row->time_ns);
+    ntk_json_key_text(json, "instance_id", row->instance);
+    ntk_json_key_i64(json, "usage", row->used_bytes);
+    ntk_json_key_double(json, "percent_usage", row->used_percent);
+    ntk_json_object_end(json);
+    return 0;
 }
 
-static void memory_json(const struct ntk_system_trace *trace, struct ntk_json *json)
+static int put_cpu(void *ctx, const void *data)
 {
-    const NtkNtracePb__HostSamples *samples = trace->memory;
+    struct ntk_json *json = ctx;
+    const struct ntk_cpu_row *row = data;
 
-    for (size_t i = 0; samples && i < samples->n_total_bytes; i++) {
-        double total = (double)samples->total_bytes[i];
-
-        ntk_json_object_begin(json);
-        ntk_json_key_u64(json, "timestamp", samples->timestamp_ns[i]);
-        ntk_json_key_u64(json, "duration", sample_duration(samples, i));
-        ntk_json_key_text(json, "instance_id", instance_of(trace));
-        ntk_json_key_u64(json, "usage", samples->used_bytes[i]);
-        ntk_json_key_double(json, "percent_usage",
-                            total > 0.0 ? 100.0 * (double)samples->used_bytes[i] / total : 0.0);
-        ntk_json_object_end(json);
-    }
+    ntk_json_object_begin(json);
+    ntk_json_key_i64(json, "timestamp", row->time_ns);
+    ntk_json_key_i64(json, "duration", row->until_ns - row->time_ns);
+    ntk_json_key_text(json, "instance_id", row->instance);
+    ntk_json_key_i64(json, "cpu_id", row->index);
+    ntk_json_key_double(json, "util", row->percent);
+    ntk_json_object_end(json);
+    return 0;
 }
 
-static void cpu_json(const struct ntk_system_trace *trace, struct ntk_json *json)
+/* The columns of the table, as keys. */
+static int put_device_memory(void *ctx, const void *row)
 {
-    const NtkNtracePb__HostSamples *samples = trace->cpu;
+    struct ntk_json *json = ctx;
+    size_t table_count;
+    const struct ntk_table *tables = ntk_tables_system(&table_count);
 
-    for (size_t c = 0; samples && c < samples->n_cpus; c++) {
-        for (size_t i = 0; i < samples->n_timestamp_ns; i++) {
-            ntk_json_object_begin(json);
-            ntk_json_key_u64(json, "timestamp", samples->timestamp_ns[i]);
-            ntk_json_key_u64(json, "duration", sample_duration(samples, i));
-            ntk_json_key_text(json, "instance_id", instance_of(trace));
-            ntk_json_key_u64(json, "cpu_id", c);
-            ntk_json_key_double(json, "util", samples->cpus[c]->percent[i]);
-            ntk_json_object_end(json);
+    ntk_json_object_begin(json);
+    for (size_t t = 0; t < table_count; t++) {
+        if (strcmp(tables[t].name, "SystemProfileHbmUsage") != 0) {
+            continue;
+        }
+        for (size_t c = 0; c < tables[t].column_count; c++) {
+            const struct ntk_column *column = &tables[t].columns[c];
+            union ntk_cell cell;
+            if (!ntk_cell_get(column, row, &cell)) {
+                continue;
+            }
+            if (column->kind == NTK_COLUMN_TEXT) {
+                ntk_json_key_text(json, column->name, cell.text);
+            } else {
+                ntk_json_key_i64(json, column->name, cell.i64);
+            }
         }
     }
+    ntk_json_object_end(json);
+    return 0;
 }
 
 void ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out)
 {
+    static const struct {
+        const char *key;
+        int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx);
+        ntk_row_put *put;
+    } arrays[] = {
+        { "trace_event", ntk_rows_system_events, put_event },
+        { "mem_usage", ntk_rows_system_host_memory, put_host_memory },
+        { "cpu_util", ntk_rows_system_cpus, put_cpu },
+        { "device_mem_usage", ntk_rows_system_hbm, put_device_memory },
+    };
+    struct ntk_export export = { .folders = views, .folder_count = count };
     struct ntk_json json;
-    uint64_t first_id = 1;
 
     ntk_json_init(&json, out, false);
     ntk_json_object_begin(&json);
-    ntk_json_key_array_begin(&json, "trace_event");
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < views[i].trace->span_count; k++) {
-            span_json(views[i].trace, k, first_id, &json);
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
+        ntk_json_key_array_begin(&json, arrays[a].key);
+        if (arrays[a].rows(&export, arrays[a].put, &json) < 0) {
+            out->failed = true;
         }
-        first_id += views[i].trace->span_count;
+        ntk_json_array_end(&json);
     }
-    ntk_json_array_end(&json);
-    ntk_json_key_array_begin(&json, "mem_usage");
-    for (size_t i = 0; i < count; i++) {
-        memory_json(views[i].trace, &json);
-    }
-    ntk_json_array_end(&json);
-    ntk_json_key_array_begin(&json, "cpu_util");
-    for (size_t i = 0; i < count; i++) {
-        cpu_json(views[i].trace, &json);
-    }
-    ntk_json_array_end(&json);
     ntk_json_object_end(&json);
     ntk_buf_add_char(out, '\n');
 }

@@ -14,6 +14,7 @@
 /* A device capture of the folder, as far as it can be read. */
 struct ntk_system_capture {
     const char *path;
+    unsigned version; /* of the file */
     uint32_t model_id;
     uint32_t nc; /* by the name of the file; UINT32_MAX when it does not say */
     bool has_total;

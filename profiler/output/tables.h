@@ -10,8 +10,10 @@
 
 #include "profiler/output/table.h"
 
-/* *out_count of them, in order of their names. */
+/* *out_count of them, in order of their names: of a capture, of folders of inspections, of this export. */
 const struct ntk_table *ntk_tables_schema(size_t *out_count);
+const struct ntk_table *ntk_tables_system(size_t *out_count);
+const struct ntk_table *ntk_tables_of(const struct ntk_export *export, size_t *out_count);
 /* *out_count of them, in the order of the document. */
 const struct ntk_table *ntk_tables_json(size_t *out_count);
 

@@ -4,30 +4,11 @@
  *
  * Columns that captures do not yield are there, and empty, so that a query written for the schema runs.
  */
-#include <string.h>
-
+#include "profiler/output/columns.h"
 #include "profiler/output/rows.h"
 #include "profiler/output/tables.h"
 
-#define ALWAYS(row, member, name, kind, unit, meaning)                                          \
-    {                                                                                           \
-        name, NTK_COLUMN_##kind, NTK_COLUMN_ALWAYS, offsetof(struct row, member), unit, meaning \
-    }
-#define MAYBE(row, member, name, kind, unit, meaning)                                          \
-    {                                                                                          \
-        name, NTK_COLUMN_##kind, NTK_COLUMN_MAYBE, offsetof(struct row, member), unit, meaning \
-    }
-#define NEVER(name, kind, unit, meaning)                            \
-    {                                                               \
-        name, NTK_COLUMN_##kind, NTK_COLUMN_NEVER, 0, unit, meaning \
-    }
 #define CORE_INDEX(row) ALWAYS(row, core_index, "pcore_idx", I64, "", "core of the capture, from 0")
-
-struct schema_field_row {
-    const char *table, *table_meaning, *field, *meaning, *type, *unit;
-    int64_t is_required;
-    double minimum, maximum;
-};
 
 static const struct ntk_column active_time[] = {
     ALWAYS(ntk_span_row, start_ns, "start_ts", I64, "ns", "begin"),
@@ -250,21 +231,6 @@ static const struct ntk_column pending_dma[] = {
     CORE_INDEX(ntk_pending_row),
 };
 
-static const struct ntk_column schema_fields[] = {
-    ALWAYS(schema_field_row, table, "table_name", TEXT, "", "table"),
-    ALWAYS(schema_field_row, table_meaning, "table_description", TEXT, "", "what a row is"),
-    ALWAYS(schema_field_row, field, "field_name", TEXT, "", "column"),
-    ALWAYS(schema_field_row, meaning, "field_description", TEXT, "", "what it is"),
-    NEVER("field_example", TEXT, "", "example"),
-    ALWAYS(schema_field_row, type, "field_type", TEXT, "", "integer, number, boolean, string"),
-    ALWAYS(schema_field_row, is_required, "field_required", BOOL, "", "no row lacks it"),
-    NEVER("field_format", TEXT, "", "form of a text"),
-    MAYBE(schema_field_row, unit, "field_unit", TEXT, "", "unit; % is a fraction, 0 to 1"),
-    MAYBE(schema_field_row, minimum, "field_minimum", F64, "", "least value"),
-    MAYBE(schema_field_row, maximum, "field_maximum", F64, "", "greatest value"),
-    NEVER("field_enum_values", TEXT, "", "all values"),
-};
-
 static const struct ntk_column semaphore_update[] = {
     ALWAYS(ntk_semaphore_row, time_ns, "timestamp", I64, "ns", "moment"),
     ALWAYS(ntk_semaphore_row, name, "id", TEXT, "",
@@ -347,13 +313,6 @@ static const struct ntk_column warning[] = {
     ALWAYS(ntk_warning_row, category, "category", TEXT, "", "kind"),
 };
 
-#define TABLE(name, meaning, columns, rows)                               \
-    {                                                                     \
-        name, meaning, columns, sizeof(columns) / sizeof *(columns), rows \
-    }
-
-static int schema_fields_rows(const struct ntk_export *export, ntk_row_put *put, void *ctx);
-
 static const struct ntk_table tables[] = {
     TABLE("ActiveTime",
           "Time in which an engine was at work: the union of its instructions, waits for "
@@ -371,7 +330,8 @@ static const struct ntk_table tables[] = {
     TABLE("OpcodeSummary", "Instructions by engine and operation.", opcode_summary,
           ntk_rows_opcodes),
     TABLE("PendingDma", "DMA_DIRECT2D begun so far.", pending_dma, ntk_rows_pending),
-    TABLE("SchemaFields", "These tables and their columns.", schema_fields, schema_fields_rows),
+    TABLE("SchemaFields", "These tables and their columns.", ntk_schema_fields,
+          ntk_rows_schema_fields),
     TABLE("SemaphoreUpdate", "Changes of semaphores.", semaphore_update, ntk_rows_semaphores),
     TABLE("Summary", "Metrics of the execution.", summary, ntk_rows_summary),
     TABLE("TensorInfo", "Inputs, outputs and weights of the NEFF.", tensor_info, ntk_rows_tensors),
@@ -385,30 +345,4 @@ const struct ntk_table *ntk_tables_schema(size_t *out_count)
 {
     *out_count = sizeof tables / sizeof *tables;
     return tables;
-}
-
-static int schema_fields_rows(const struct ntk_export *export, ntk_row_put *put, void *ctx)
-{
-    int ret = 0;
-
-    (void)export;
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        for (size_t c = 0; c < tables[t].column_count && ret == 0; c++) {
-            const struct ntk_column *column = &tables[t].columns[c];
-            bool is_fraction = strcmp(column->unit, "%") == 0;
-            struct schema_field_row row = {
-                .table = tables[t].name,
-                .table_meaning = tables[t].meaning,
-                .field = column->name,
-                .meaning = column->meaning,
-                .type = ntk_column_type_name(column->kind),
-                .unit = column->unit[0] ? column->unit : NULL,
-                .is_required = column->presence == NTK_COLUMN_ALWAYS,
-                .minimum = is_fraction ? 0 : NTK_ABSENT_F64,
-                .maximum = is_fraction ? 1 : NTK_ABSENT_F64,
-            };
-            ret = put(ctx, &row);
-        }
-    }
-    return ret;
 }

@@ -32,8 +32,11 @@ enum family {
     FAMILY_COUNT
 };
 
-static const enum generation family_generations[FAMILY_COUNT] = {
-#define NTK_FAMILY(symbol, generation, ...) GENERATION_##generation,
+static const struct {
+    enum generation generation;
+    uint32_t device_cores;
+} families[FAMILY_COUNT] = {
+#define NTK_FAMILY(symbol, generation, cores, ...) { GENERATION_##generation, cores },
 #include "shared/abi/machine.def"
 };
 
@@ -54,7 +57,7 @@ bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
             strncmp(machines[i].instance_type, instance_type, prefix) != 0) {
             continue;
         }
-        enum generation g = family_generations[machines[i].family];
+        enum generation g = families[machines[i].family].generation;
         *out_chip = (struct ntk_chip){
             .generation = (unsigned)g + 1,
             .pe_rows = generations[g].rows,
@@ -67,6 +70,7 @@ bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
             .hbm_bytes_per_second = generations[g].hbm_bytes_per_second,
             .core_flops_per_second =
                 2.0 * generations[g].rows * generations[g].columns * generations[g].pe_mhz * 1e6,
+            .device_cores = families[machines[i].family].device_cores,
             .sbuf_partition_bytes = generations[g].sbuf_bytes / PARTITIONS,
             .psum_partition_bytes = generations[g].psum_bytes / PARTITIONS,
             .dma_bytes_per_second = generations[g].dma_bytes_per_us * 1e6,

@@ -65,6 +65,47 @@ grep -q nrt_execute text && complain "events of core 0, although those of 1 are 
 neuron-profile view -d out --system-trace-filter-instance-id i-local,i-2 >text 2>err
 grep -q nrt_execute text || complain "events of this machine"
 
+# ---- the other formats: the same events everywhere, the same bytes again ----
+for format in json csv sqlite parquet perfetto chrome html; do
+    for file in "all.$format" "again.$format"; do
+        neuron-profile view -d out --output-format $format --output-file "$file" >printed 2>err || complain "$format: exit code $?"
+        [ ! -s printed ] && [ ! -s err ] || complain "$format says something"
+    done
+    diff -r "all.$format" "again.$format" >/dev/null || complain "$format: the same folder gives other bytes"
+done
+python3 "$NTK_SOURCE_DIR/tests/profiler/output/tables_agree.py" all.sqlite all.csv all.parquet >printed 2>err ||
+    complain "tables: $(cat printed)"
+grep -q '^8 tables, ' printed || complain "tables: $(cat printed)"
+(cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/perfetto.proto) <all.perfetto >trace.txt 2>err ||
+    complain "perfetto: cannot be decoded"
+python3 "$NTK_SOURCE_DIR/tests/profiler/system/system_rows.py" trace.txt all.chrome all.sqlite >printed 2>err || complain "traces"
+query() { sqlite3 -readonly all.sqlite "$1"; }
+[ "$(query "select count(*) from SystemProfileEvents where name = 'nrt_execute'")" = 5 ] || complain "five executions"
+# All that the process took it gave back.
+[ "$(query "select total_bytes from SystemProfileHbmUsage order by timestamp desc, rowid desc limit 1")" = 0 ] &&
+    [ "$(query "select max(tensors_bytes) from SystemProfileHbmUsage")" = 65536 ] || complain "device memory"
+[ "$(query "select count(*) from SystemProfileHbmUsage where total_bytes != generic_bytes + weights_bytes + tensors_bytes +
+    dma_rings_runtime_bytes + dma_rings_spill_bytes + dma_rings_io_bytes + scratchpad_bytes + shared_scratchpad_bytes +
+    profiler_buffers_bytes + ucode_lib_bytes + unknown_bytes")" = 0 ] || complain "types do not add up"
+[ "$(query "select nc_id, session_id from DeviceProfileList")" = '0|' ] || complain "the list of captures"
+# A flow goes from the call of an execution to the core: all its events have the number.
+neuron-profile view -d out --output-format perfetto --show-perfetto-flows --output-file flows.pftrace 2>err || complain "flows"
+(cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/perfetto.proto) <flows.pftrace >flows.txt
+[ "$(grep -c 'flow_ids' flows.txt)" = "$(query "select count(*) from SystemProfileEvents where flow_id is not null and name not in
+    ('timestamp_sync_point', 'nrt_model_switch')")" ] && ! grep -q flow_ids trace.txt || complain "flows"
+[ "$(grep flow_ids flows.txt | sort -u | wc -l)" = 5 ] || complain "a flow for each execution"
+neuron-profile view -d out --output-format chrome --output-file groups.json --system-trace-primary-group instance_id \
+    --system-trace-secondary-group process_id 2>err || complain "groups"
+grep -q '"name":"process_name","pid":1,"tid":0,"args":{"name":"i-local"}' groups.json &&
+    grep -q '"args":{"name":"neuron_hw PID [0-9]* core 0"}' groups.json || complain "events by machine and process"
+(cd "$folder" && neuron-profile view -d . --output-format csv >"$scratch/printed" 2>"$scratch/err") || complain "csv without a name"
+[ "$(cat printed)" = 'neuron-profile: wrote system_profile_csv' ] && [ -s "$folder/system_profile_csv/CpuUsage.csv" ] &&
+    complain "processors, unasked"
+[ -s "$folder/system_profile_csv/SystemProfileEvents.csv" ] || complain "no events in the default folder"
+rm -r "$folder/system_profile_csv"
+neuron-profile view -d out --output-format sqlite --output-file events.sqlite --system-trace-filter-event-type hardware \
+    --ignore-device-profile 2>err || complain "a filtered database"
+
 # ---- a cut trace: what is intact, one sentence, exit code 1 ----
 cp -r "$folder" cut
 head -c 700 "$folder/ntrace.pb" >cut/ntrace.pb
@@ -105,7 +146,9 @@ code 143 "left no profile in none" inspect -o none -- sh -c 'kill -TERM $$'
 code 1 "has no folder of an inspection" view -d hooks
 code 1 "nowhere" view -d nowhere
 code 2 "goes without" view -d out -s x.ntff
-code 2 "unknown output format 'xml' with -d: " view -d out --output-format xml
+code 2 "unknown output format 'xml': " view -d out --output-format xml
+code 2 "events cannot be grouped by 'colour': use" view -d out --output-format perfetto --system-trace-primary-group colour
+code 2 "go with -d" view -s x.ntff --system-trace-secondary-group process_id
 code 2 "unknown output format 'json' with -d and -n: " view -d out -n m.neff --output-format json
 code 2 "'x' is no list of cores" view -d out --system-trace-filter-neuron-core x
 code 2 "go with -d" view -s x.ntff --system-trace-filter-event-type hardware

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/* rows_system - what host and cores did in inspected processes, and what the host was doing meanwhile. */
+#include "profiler/output/rows_system.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/rows.h"
+#include "profiler/trace/chip.h"
+#include "shared/base/json.h"
+#include "shared/base/timestamp.h"
+
+/* Devices and stacks that folders may name; a hostile file names no more. */
+#define STACKS_MAX 256
+
+static const char *instance_of(const struct ntk_system_trace *trace)
+{
+    return trace->info ? trace->info->instance_id : "";
+}
+
+static int64_t process_of(const struct ntk_system_trace *trace)
+{
+    return trace->info ? ntk_rows_i64(trace->info->process_id) : 0;
+}
+
+/* ---- spans and instants ---- */
+
+static void attribute_text(struct ntk_json *json, const char *key, const char *text)
+{
+    if (text) {
+        ntk_json_key_text(json, key, text);
+    }
+}
+
+static void attribute_number(struct ntk_json *json, const char *key, int64_t value)
+{
+    if (value != NTK_ABSENT_I64) {
+        ntk_json_key_i64(json, key, value);
+    }
+}
+
+/* NULL: the row has none. */
+static const char *attributes_of(const struct ntk_system_event_row *row, struct ntk_buf *buf)
+{
+    struct ntk_json json;
+
+    ntk_buf_reset(buf);
+    ntk_json_init(&json, buf, false);
+    ntk_json_object_begin(&json);
+    attribute_number(&json, "exec_id", row->exec_id);
+    attribute_number(&json, "model_id", row->model_id);
+    attribute_text(&json, "model_name", row->model);
+    attribute_text(&json, "tensor_name", row->tensor);
+    attribute_text(&json, "usage", row->usage);
+    attribute_number(&json, "size", row->bytes);
+    if (row->is_partial) {
+        ntk_json_key_bool(&json, "is_partial", true);
+    }
+    ntk_json_object_end(&json);
+    return buf->bytes_count > 2 ? ntk_buf_text_get(buf) : NULL;
+}
+
+static void fill_event(const struct ntk_system_trace *trace, size_t index, int64_t first_id,
+                       struct ntk_system_event_row *row)
+{
+    const struct ntk_system_span *span = &trace->spans[index];
+    bool is_hardware = ntk_system_type_is_hardware(span->type);
+    bool is_tensor = strncmp(span->type, "nrt_tensor_", 11) == 0;
+    bool is_memory = strncmp(span->type, "nrt_dma_mem_", 12) == 0;
+    /* The device's own clock where there is one: both its ends are on it. */
+    uint64_t duration_ns = is_hardware && span->device_end_ns > span->device_start_ns
+                               ? span->device_end_ns - span->device_start_ns
+                               : span->end_ns - span->start_ns;
+
+    *row = (struct ntk_system_event_row){
+        .id = first_id + (int64_t)index,
+        .parent_id = span->parent == NTK_SYSTEM_NO_PARENT ? NTK_ABSENT_I64
+                                                          : first_id + (int64_t)span->parent,
+        .start_ns = ntk_rows_i64(span->start_ns),
+        .end_ns = ntk_rows_i64(span->start_ns + duration_ns),
+        .duration_ns = ntk_rows_i64(duration_ns),
+        .name = span->type,
+        .source = is_hardware ? "neuron_hw" : "neuron_rt",
+        .instance = instance_of(trace),
+        .process = process_of(trace),
+        .thread = span->thread_id,
+        .nc = span->nc,
+        .worker = span->worker,
+        .device_core = is_hardware ? span->device_core : NTK_ABSENT_I64,
+        .exec_id = span->exec_id ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64,
+        .is_instant = span->is_instant,
+        .is_partial = span->is_partial,
+        .model_id = span->model_id ? span->model_id : NTK_ABSENT_I64,
+        .model = span->model_id ? span->name : NULL,
+        .tensor = is_tensor ? span->name : NULL,
+        .usage = is_memory ? span->name : NULL,
+        .bytes = span->bytes ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
+    };
+}
+
+int ntk_rows_system_events(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    struct ntk_system_event_row row;
+    struct ntk_buf attributes = { 0 };
+    char flow[64];
+    int64_t first_id = 1;
+    int ret = 0;
+
+    for (size_t f = 0; f < export->folder_count && ret == 0; f++) {
+        const struct ntk_system_trace *trace = export->folders[f].trace;
+        for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
+            fill_event(trace, i, first_id, &row);
+            row.attributes = attributes_of(&row, &attributes);
+            if (row.exec_id != NTK_ABSENT_I64) {
+                (void)snprintf(flow, sizeof flow, "[\"%" PRId64 ".%" PRId64 "\"]", row.process,
+                               row.exec_id);
+                row.flow = flow;
+            }
+            ret = ntk_buf_ok(&attributes) ? put(ctx, &row) : -ENOMEM;
+        }
+        first_id += (int64_t)trace->span_count;
+    }
+    ntk_buf_fini(&attributes);
+    return ret;
+}
+
+/* ---- samples of the host ---- */
+
+static int64_t next_sample_ns(const NtkNtracePb__HostSamples *samples, size_t i)
+{
+    uint64_t this_ns = samples->timestamp_ns[i];
+    uint64_t next_ns = i + 1 < samples->n_timestamp_ns ? samples->timestamp_ns[i + 1] : this_ns;
+
+    return ntk_rows_i64(next_ns > this_ns ? next_ns : this_ns);
+}
+
+int ntk_rows_system_cpus(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const NtkNtracePb__HostSamples *samples = export->folders[f].trace->cpu;
+        for (size_t c = 0; samples && c < samples->n_cpus; c++) {
+            char number[24];
+            (void)snprintf(number, sizeof number, "%zu", c);
+            for (size_t i = 0; i < samples->n_timestamp_ns; i++) {
+                struct ntk_cpu_row row = {
+                    .time_ns = ntk_rows_i64(samples->timestamp_ns[i]),
+                    .until_ns = next_sample_ns(samples, i),
+                    .cpu = number,
+                    .index = (int64_t)c,
+                    .percent = samples->cpus[c]->percent[i],
+                    .instance = instance_of(export->folders[f].trace),
+                };
+                int ret = put(ctx, &row);
+                if (ret < 0) {
+                    return ret;
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+int ntk_rows_system_host_memory(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const NtkNtracePb__HostSamples *samples = export->folders[f].trace->memory;
+        for (size_t i = 0; samples && i < samples->n_total_bytes; i++) {
+            double total = (double)samples->total_bytes[i];
+            struct ntk_host_memory_row row = {
+                .time_ns = ntk_rows_i64(samples->timestamp_ns[i]),
+                .until_ns = next_sample_ns(samples, i),
+                .used_bytes = ntk_rows_i64(samples->used_bytes[i]),
+                .used_percent = total > 0 ? 100.0 * (double)samples->used_bytes[i] / total : 0,
+                .instance = instance_of(export->folders[f].trace),
+            };
+            int ret = put(ctx, &row);
+            if (ret < 0) {
+                return ret;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- device memory ---- */
+
+/* What a trace calls a use of memory (shared/abi/memory.def), and what the schema does. Code is of all
+ * engines, which the schema tells apart. */
+static const struct {
+    const char *usage;
+    enum ntk_hbm_type type;
+} hbm_types[] = {
+    { "uncategorized", NTK_HBM_GENERIC },
+    { "runtime", NTK_HBM_GENERIC },
+    { "driver", NTK_HBM_GENERIC },
+    { "tensors", NTK_HBM_TENSORS },
+    { "constants", NTK_HBM_WEIGHTS },
+    { "ucode", NTK_HBM_UCODE_LIB },
+    { "shared_scratchpad", NTK_HBM_SHARED_SCRATCHPAD },
+    { "scratchpad", NTK_HBM_SCRATCHPAD },
+    { "dma_rings_io", NTK_HBM_DMA_RINGS_IO },
+    { "dma_rings_spill", NTK_HBM_DMA_RINGS_SPILL },
+    { "dma_rings_runtime", NTK_HBM_DMA_RINGS_RUNTIME },
+    { "dma_rings_collectives", NTK_HBM_DMA_RINGS_COLLECTIVES },
+    { "collectives", NTK_HBM_COLLECTIVES },
+    { "notifications", NTK_HBM_PROFILER_BUFFERS },
+};
+
+static enum ntk_hbm_type hbm_type_of(const char *usage)
+{
+    for (size_t i = 0; i < sizeof hbm_types / sizeof *hbm_types; i++) {
+        if (strcmp(hbm_types[i].usage, usage) == 0) {
+            return hbm_types[i].type;
+        }
+    }
+    return NTK_HBM_UNKNOWN;
+}
+
+/* Stacks of all processes: what two of them have in one is added. */
+struct stacks {
+    size_t count;
+    struct ntk_hbm_row rows[STACKS_MAX];
+};
+
+static struct ntk_hbm_row *stack_of(struct stacks *stacks, int64_t device, int64_t hbm,
+                                    const char *instance)
+{
+    for (size_t i = 0; i < stacks->count; i++) {
+        struct ntk_hbm_row *row = &stacks->rows[i];
+        if (row->device == device && row->hbm == hbm && strcmp(row->instance, instance) == 0) {
+            return row;
+        }
+    }
+    if (stacks->count == STACKS_MAX) {
+        return NULL;
+    }
+    struct ntk_hbm_row *row = &stacks->rows[stacks->count++];
+    *row = (struct ntk_hbm_row){ .device = device, .hbm = hbm, .instance = instance };
+    return row;
+}
+
+/* Of the logical core; absent for a machine that nobody knows. */
+static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
+{
+    struct ntk_chip chip;
+
+    return trace->info && ntk_chip_find(trace->info->instance_type, &chip)
+               ? (int64_t)((uint64_t)worker * (trace->info->lnc ? trace->info->lnc : 1) /
+                           chip.device_cores)
+               : NTK_ABSENT_I64;
+}
+
+/* An allocation or a free. */
+struct change {
+    const struct ntk_system_trace *trace;
+    const struct ntk_system_span *span;
+    size_t order; /* among those of one moment */
+    bool is_free;
+};
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *x = a;
+    const struct change *y = b;
+
+    if (x->span->start_ns != y->span->start_ns) {
+        return x->span->start_ns < y->span->start_ns ? -1 : 1;
+    }
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int find_changes(const struct ntk_export *export, struct ntk_vec *changes)
+{
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const struct ntk_system_trace *trace = export->folders[f].trace;
+        for (size_t i = 0; i < trace->span_count; i++) {
+            struct change change = {
+                .trace = trace,
+                .span = &trace->spans[i],
+                .order = changes->count,
+                .is_free = strcmp(trace->spans[i].type, "nrt_dma_mem_dealloc") == 0,
+            };
+            if ((change.is_free || strcmp(change.span->type, "nrt_dma_mem_alloc") == 0) &&
+                ntk_vec_push(changes, &change) < 0) {
+                return -ENOMEM;
+            }
+        }
+    }
+    ntk_vec_sort(changes, compare_changes);
+    return 0;
+}
+
+static int put_change(struct stacks *stacks, const struct change *change, ntk_row_put *put,
+                      void *ctx)
+{
+    const struct ntk_system_span *span = change->span;
+    struct ntk_hbm_row *row = stack_of(stacks, device_of(change->trace, span->worker), span->stack,
+                                       instance_of(change->trace));
+
+    if (!row) {
+        return 0;
+    }
+    int64_t *bytes = &row->type_bytes[hbm_type_of(span->name)];
+    int64_t more = ntk_rows_i64(span->bytes);
+    if (change->is_free) { /* an allocation before the trace is not in it */
+        more = -(more < *bytes ? more : *bytes);
+    } else if (more > INT64_MAX - row->total_bytes) {
+        more = INT64_MAX - row->total_bytes;
+    }
+    *bytes += more;
+    row->total_bytes += more;
+    row->time_ns = ntk_rows_i64(span->start_ns);
+    return put(ctx, row);
+}
+
+int ntk_rows_system_hbm(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    struct ntk_vec changes = NTK_VEC_INIT(struct change);
+    struct stacks *stacks = calloc(1, sizeof *stacks);
+    int ret = stacks ? find_changes(export, &changes) : -ENOMEM;
+
+    ntk_vec_each(const struct change, change, &changes) {
+        ret = ret == 0 ? put_change(stacks, change, put, ctx) : ret;
+    }
+    ntk_vec_fini(&changes);
+    free(stacks);
+    return ret;
+}
+
+void ntk_rows_hbm_name(const struct ntk_hbm_row *row, char *buf, size_t buf_bytes)
+{
+    if (row->device == NTK_ABSENT_I64) {
+        (void)snprintf(buf, buf_bytes, "HBM %" PRId64, row->hbm);
+    } else {
+        (void)snprintf(buf, buf_bytes, "HBM %" PRId64 ":%" PRId64, row->device, row->hbm);
+    }
+}
+
+/* ---- the run ---- */
+
+static void include(uint64_t time_ns, uint64_t *first_ns, uint64_t *last_ns)
+{
+    if (time_ns) {
+        *first_ns = !*first_ns || time_ns < *first_ns ? time_ns : *first_ns;
+        *last_ns = time_ns > *last_ns ? time_ns : *last_ns;
+    }
+}
+
+static void include_samples(const NtkNtracePb__HostSamples *samples, uint64_t *first_ns,
+                            uint64_t *last_ns)
+{
+    if (samples && samples->n_timestamp_ns) {
+        include(samples->timestamp_ns[0], first_ns, last_ns);
+        include(samples->timestamp_ns[samples->n_timestamp_ns - 1], first_ns, last_ns);
+    }
+}
+
+static void bounds(const struct ntk_export *export, uint64_t *first_ns, uint64_t *last_ns)
+{
+    *first_ns = 0;
+    *last_ns = 0;
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const struct ntk_system_trace *trace = export->folders[f].trace;
+        for (size_t i = 0; i < trace->span_count; i++) {
+            include(trace->spans[i].start_ns, first_ns, last_ns);
+            include(trace->spans[i].end_ns, first_ns, last_ns);
+        }
+        include_samples(trace->cpu, first_ns, last_ns);
+        include_samples(trace->memory, first_ns, last_ns);
+    }
+    for (size_t c = 0; c < export->capture_count; c++) {
+        include(export->captures[c].start_ns, first_ns, last_ns);
+    }
+}
+
+int64_t ntk_rows_system_first_ns(const struct ntk_export *export)
+{
+    uint64_t first_ns;
+    uint64_t last_ns;
+
+    bounds(export, &first_ns, &last_ns);
+    return ntk_rows_i64(first_ns);
+}
+
+int64_t ntk_rows_system_offset_ns(const struct ntk_export_capture *capture, int64_t first_ns)
+{
+    int64_t offset_ns = ntk_rows_i64(capture->start_ns) - first_ns;
+
+    /* Farther away it is not of this run, and its own times must fit. */
+    return capture->start_ns && offset_ns < INT64_MAX / 2 ? offset_ns : 0;
+}
+
+int ntk_rows_system_metadata(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    uint64_t first_ns;
+    uint64_t last_ns;
+    char first[NTK_TIMESTAMP_BYTES];
+    char last[NTK_TIMESTAMP_BYTES];
+    char first_number[24];
+    char last_number[24];
+    struct ntk_system_metadata_row row = { .ntff_version = NTK_ABSENT_I64 };
+
+    bounds(export, &first_ns, &last_ns);
+    if (first_ns) {
+        ntk_timestamp_format(first_ns, first, sizeof first);
+        ntk_timestamp_format(last_ns, last, sizeof last);
+        (void)snprintf(first_number, sizeof first_number, "%" PRIu64, first_ns);
+        (void)snprintf(last_number, sizeof last_number, "%" PRIu64, last_ns);
+        row = (struct ntk_system_metadata_row){ first, last, first_number, last_number,
+                                                NTK_ABSENT_I64 };
+    }
+    for (size_t f = 0; f < export->folder_count; f++) {
+        if (export->folders[f].capture_count) {
+            row.ntff_version = export->folders[f].captures[0].version;
+            break;
+        }
+    }
+    return put(ctx, &row);
+}
+
+int ntk_rows_system_device_profiles(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const struct ntk_system_view *folder = &export->folders[f];
+        for (size_t c = 0; c < folder->capture_count && ret == 0; c++) {
+            const struct ntk_system_capture *capture = &folder->captures[c];
+            const char *slash = strrchr(capture->path, '/');
+            const NtkNtracePb__Info *info = folder->trace->info;
+            struct ntk_device_profile_row row = {
+                .name = slash ? slash + 1 : capture->path,
+                .instance = instance_of(folder->trace),
+                .process = process_of(folder->trace),
+                .nc = capture->nc == UINT32_MAX ? NTK_ABSENT_I64 : capture->nc,
+                .session =
+                    info && capture->is_session ? ntk_rows_i64(info->session_id) : NTK_ABSENT_I64,
+                .model = capture->model_id,
+            };
+            ret = put(ctx, &row);
+        }
+    }
+    return ret;
+}
+
+int ntk_rows_system_warnings(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const struct ntk_system_trace *trace = export->folders[f].trace;
+        ntk_vec_each(char *, message, &trace->warnings) {
+            struct ntk_warning_row row = { .message = *message, .category = "File" };
+            ret = ret == 0 ? put(ctx, &row) : ret;
+        }
+        if (trace->lost && ret == 0) {
+            char message[128];
+            (void)snprintf(message, sizeof message,
+                           "%" PRIu64 " events were overwritten before they could be written",
+                           trace->lost);
+            struct ntk_warning_row row = { .message = message, .category = "Lost events" };
+            ret = put(ctx, &row);
+        }
+    }
+    return ret;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* tables_system - the tables of schema 7.4.0 that folders of inspections have. */
+#include "profiler/output/columns.h"
+#include "profiler/output/rows.h"
+#include "profiler/output/rows_system.h"
+#include "profiler/output/tables.h"
+
+static const struct ntk_column cpu_usage[] = {
+    ALWAYS(ntk_cpu_row, time_ns, "timestamp", I64, "ns", "moment, since 1970"),
+    ALWAYS(ntk_cpu_row, percent, "util_percent", F64, "",
+           "busy share since the sample before, 0 to 100"),
+    ALWAYS(ntk_cpu_row, cpu, "cpu_id", TEXT, "", "processor, from 0"),
+    ALWAYS(ntk_cpu_row, instance, "instance_id", TEXT, "", "machine"),
+    NEVER("ultraserver_id", I64, "", "server of several machines"),
+    NEVER("ultraserver_instance_index", I64, "", "place of the machine in it"),
+};
+
+static const struct ntk_column device_profile_list[] = {
+    ALWAYS(ntk_device_profile_row, name, "device_profile_name", TEXT, "", "file of the capture"),
+    ALWAYS(ntk_device_profile_row, instance, "instance_id", TEXT, "", "machine"),
+    ALWAYS(ntk_device_profile_row, process, "process_id", I64, "", "process"),
+    MAYBE(ntk_device_profile_row, nc, "nc_id", I64, "", "logical core of the process"),
+    MAYBE(ntk_device_profile_row, session, "session_id", I64, "",
+          "of a capture of all that ran; none when it is of one execution"),
+    MAYBE(ntk_device_profile_row, model, "model_id", I64, "", "model"),
+};
+
+static const struct ntk_column host_mem_usage[] = {
+    ALWAYS(ntk_host_memory_row, time_ns, "timestamp", I64, "ns", "moment, since 1970"),
+    ALWAYS(ntk_host_memory_row, used_bytes, "used_bytes", I64, "B", "in use on the machine"),
+    ALWAYS(ntk_host_memory_row, used_percent, "used_percent", F64, "", "of all, 0 to 100"),
+    ALWAYS(ntk_host_memory_row, instance, "instance_id", TEXT, "", "machine"),
+    NEVER("ultraserver_id", I64, "", "server of several machines"),
+    NEVER("ultraserver_instance_index", I64, "", "place of the machine in it"),
+};
+
+static const struct ntk_column system_profile_events[] = {
+    ALWAYS(ntk_system_event_row, id, "id", I64, "", "unique in the profile"),
+    ALWAYS(ntk_system_event_row, name, "name", TEXT, "", "type of the event"),
+    ALWAYS(ntk_system_event_row, start_ns, "start_ts", I64, "ns", "begin, since 1970"),
+    ALWAYS(ntk_system_event_row, end_ns, "end_ts", I64, "ns", "end, since 1970"),
+    ALWAYS(ntk_system_event_row, duration_ns, "duration_ns", I64, "ns",
+           "length; of neuron_hw by the clock of the core"),
+    ALWAYS(ntk_system_event_row, source, "trace_event_source", TEXT, "",
+           "neuron_rt: the host, neuron_hw: the device"),
+    ALWAYS(ntk_system_event_row, instance, "instance_id", TEXT, "", "machine"),
+    ALWAYS(ntk_system_event_row, process, "process_id", I64, "", "process"),
+    ALWAYS(ntk_system_event_row, thread, "thread_id", I64, "", "thread of the process"),
+    MAYBE(ntk_system_event_row, nc, "nc_idx", I64, "", "logical core of the process"),
+    MAYBE(ntk_system_event_row, device_core, "pcore_idx", I64, "",
+          "physical core of its device, of neuron_hw"),
+    MAYBE(ntk_system_event_row, worker, "worker_gid", I64, "", "logical core of the machine"),
+    MAYBE(ntk_system_event_row, flow, "flow_id", TEXT, "",
+          "JSON list: events of one execution have the same"),
+    NEVER("framework_stream_id", TEXT, "", "stream of the framework"),
+    MAYBE(ntk_system_event_row, attributes, "extra_attributes_json", TEXT, "",
+          "JSON object: exec_id, model_id, model_name, tensor_name, usage, size, is_partial"),
+};
+
+#define HBM(TYPE, name, meaning) \
+    ALWAYS(ntk_hbm_row, type_bytes[NTK_HBM_##TYPE], name "_bytes", I64, "B", meaning)
+
+static const struct ntk_column system_profile_hbm_usage[] = {
+    ALWAYS(ntk_hbm_row, time_ns, "timestamp", I64, "ns", "from that moment on, since 1970"),
+    ALWAYS(ntk_hbm_row, total_bytes, "total_bytes", I64, "B", "of all processes in this memory"),
+    HBM(GENERIC, "generic", "of no other type"),
+    HBM(TENSOR_INSTRUCTIONS, "tensor_instructions", "code"),
+    HBM(SCALAR_INSTRUCTIONS, "scalar_instructions", "code"),
+    HBM(GPSIMD_INSTRUCTIONS, "gpsimd_instructions", "code"),
+    HBM(IO, "io", "inputs and outputs that the runtime made"),
+    HBM(DRAM_SPILL, "dram_spill", "spilled values"),
+    HBM(WEIGHTS, "weights", "constants of models"),
+    HBM(PROFILER_BUFFERS, "profiler_buffers", "buffers of recordings"),
+    HBM(SCALAR_TABLE, "scalar_table", "tables of the scalar engine"),
+    HBM(VECTOR_INSTRUCTIONS, "vector_instructions", "code"),
+    HBM(SYNC_INSTRUCTIONS, "sync_instructions", "code"),
+    HBM(SHARED_SCRATCHPAD, "shared_scratchpad", "values between, of all models of a core"),
+    HBM(TENSORS, "tensors", "tensors"),
+    HBM(UCODE_LIB, "ucode_lib", "microcode"),
+    HBM(GPSIMD_STDIO, "gpsimd_stdio", "what custom operators print"),
+    HBM(COLLECTIVES, "collectives", "collectives"),
+    HBM(SCRATCHPAD, "scratchpad", "values between, of a model"),
+    HBM(DMA_RINGS_RUNTIME, "dma_rings_runtime", "descriptors"),
+    HBM(DMA_RINGS_SPILL, "dma_rings_spill", "descriptors"),
+    HBM(DMA_RINGS_IO, "dma_rings_io", "descriptors"),
+    HBM(DMA_RINGS_COLLECTIVES, "dma_rings_collectives", "descriptors"),
+    HBM(UNKNOWN, "unknown", "of no type of these: code, which a trace does not tell by engine"),
+    MAYBE(ntk_hbm_row, device, "device_idx", I64, "", "device of the machine"),
+    ALWAYS(ntk_hbm_row, hbm, "hbm_idx", I64, "", "memory stack of the device"),
+    ALWAYS(ntk_hbm_row, instance, "instance_id", TEXT, "", "machine"),
+};
+
+static const struct ntk_column system_profile_metadata[] = {
+    MAYBE(ntk_system_metadata_row, first, "first_ts", TEXT, "", "first moment"),
+    MAYBE(ntk_system_metadata_row, last, "last_ts", TEXT, "", "last moment"),
+    MAYBE(ntk_system_metadata_row, first_ns, "first_ts_ns", TEXT, "ns", "the same, since 1970"),
+    MAYBE(ntk_system_metadata_row, last_ns, "last_ts_ns", TEXT, "ns", "the same, since 1970"),
+    MAYBE(ntk_system_metadata_row, ntff_version, "ntff_version", I64, "", "of the captures"),
+    NEVER("hbm_capacity_bytes", I64, "B", "device memory of the machine"),
+};
+
+static const struct ntk_column warning[] = {
+    ALWAYS(ntk_warning_row, message, "message", TEXT, "", "sentence"),
+    ALWAYS(ntk_warning_row, category, "category", TEXT, "", "kind"),
+};
+
+static const struct ntk_table tables[] = {
+    TABLE("CpuUsage", "Load of the processors of the host over time.", cpu_usage,
+          ntk_rows_system_cpus),
+    TABLE("DeviceProfileList", "Captures that lie beside the traces.", device_profile_list,
+          ntk_rows_system_device_profiles),
+    TABLE("HostMemUsage", "Memory of the host over time.", host_mem_usage,
+          ntk_rows_system_host_memory),
+    TABLE("SchemaFields", "These tables and their columns.", ntk_schema_fields,
+          ntk_rows_schema_fields),
+    TABLE("SystemProfileEvents", "What threads of the host and the cores did.",
+          system_profile_events, ntk_rows_system_events),
+    TABLE("SystemProfileHbmUsage", "Device memory of all processes over time, by type.",
+          system_profile_hbm_usage, ntk_rows_system_hbm),
+    TABLE("SystemProfileMetadata", "Begin and end.", system_profile_metadata,
+          ntk_rows_system_metadata),
+    TABLE("Warning", "What to know before reading.", warning, ntk_rows_system_warnings),
+};
+
+const struct ntk_table *ntk_tables_system(size_t *out_count)
+{
+    *out_count = sizeof tables / sizeof *tables;
+    return tables;
+}
+
+const struct ntk_table *ntk_tables_of(const struct ntk_export *export, size_t *out_count)
+{
+    return export->folders ? ntk_tables_system(out_count) : ntk_tables_schema(out_count);
+}
