@@ -9,8 +9,10 @@
 #include "profiler/cmd.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/output.h"
+#include "profiler/output/output_schema.h"
 #include "profiler/output/system_lines.h"
 #include "profiler/timeline/timeline_serve.h"
+#include "shared/base/fs.h"
 #include "shared/base/opt.h"
 
 #define HTML_PATH "ntff.html"
@@ -32,6 +34,11 @@ static const char *arg_instances;
 static const char *arg_primary;
 static const char *arg_secondary;
 static bool arg_flows;
+static bool arg_terminology;
+static const char *arg_name;
+static const char *arg_store;
+static bool arg_no_page;
+static bool arg_force;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
@@ -68,6 +75,15 @@ static const struct ntk_opt options[] = {
       "the same: what a line is (default " NTK_SYSTEM_SECONDARY_DEFAULT ")" },
     { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
       "arrows in perfetto: from an execution's call to the core" },
+    { 0, "terminology", NULL, NTK_OPT_FLAG, &arg_terminology,
+      "print what each metric means and exit" },
+    { 0, "display-name", "NAME", NTK_OPT_TEXT, &arg_name,
+      "what outputs call the profile (the file's name)" },
+    { 0, "data-path", "FOLDER", NTK_OPT_TEXT, &arg_store,
+      "parquet goes to FOLDER/profiles/global/NAME@latest" },
+    { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "no page, also on a terminal" },
+    { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "the same" },
+    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "nothing: files are always read anew" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -82,14 +98,66 @@ static const struct ntk_opt_program program = {
                 "yield is left out.",
 };
 
-/* "run" for "/tmp/run.ntff". */
+/* "run" for "/tmp/run.ntff", or what it shall be called. */
 static char *profile_name(const char *path)
 {
+    if (arg_name) {
+        return strdup(arg_name);
+    }
     const char *slash = strrchr(path, '/');
     const char *base = slash ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
 
     return dot && dot != base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+}
+
+/* Below --data-path, where the explorer of the original looks for a profile; the folders above it are made.
+ * NULL with the sentence printed. */
+static char *store_path(const char *of)
+{
+    char *name = profile_name(of);
+    char *parent = NULL;
+    char *path = NULL;
+    struct ntk_err err = { 0 };
+    int ret = -ENOMEM;
+
+    if (name && asprintf(&parent, "%s/profiles/global", arg_store) < 0) {
+        parent = NULL;
+    }
+    if (parent && asprintf(&path, "%s/%s@latest", parent, name) < 0) {
+        path = NULL;
+    }
+    if (path) {
+        ret = ntk_fs_make_folders(parent, 0777, &err);
+    } else {
+        ntk_err_no_memory(&err);
+    }
+    if (ret < 0) {
+        (void)ntk_profile_fail(&err);
+        free(path);
+        path = NULL;
+    }
+    free(parent);
+    free(name);
+    return path;
+}
+
+/* 0, or the exit code: what --display-name and --data-path go with. */
+static int check_store(void)
+{
+    if (strcmp(arg_format, "db") == 0) {
+        return ntk_opt_usage_error(
+            &program, "there is no database server to write to: sqlite and parquet have "
+                      "the same tables");
+    }
+    if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
+        return ntk_opt_usage_error(&program, "--display-name: '%s' is no name", arg_name);
+    }
+    if (arg_store && (arg_output || strcmp(arg_format, "parquet") != 0)) {
+        return ntk_opt_usage_error(&program,
+                                   "--data-path is where parquet goes, without --output-file");
+    }
+    return 0;
 }
 
 /* The whole profile in a format for other programs. */
@@ -123,8 +191,12 @@ static const char *default_format(void)
 {
     bool wants_page = arg_port != UINT64_MAX || arg_no_open || arg_compare;
 
-    return !arg_output && (wants_page || (!arg_folder && isatty(STDOUT_FILENO))) ? "page"
-                                                                                 : "summary-text";
+    if (arg_store) {
+        return "parquet";
+    }
+    return !arg_output && !arg_no_page && (wants_page || (!arg_folder && isatty(STDOUT_FILENO)))
+               ? "page"
+               : "summary-text";
 }
 
 /* 0, or the exit code with the sentence printed. */
@@ -227,10 +299,17 @@ int ntk_cmd_view(int argc, char **argv)
     if (first < argc) {
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
     }
+    if (arg_terminology) {
+        ntk_output_terminology(&text);
+        code = ntk_profile_put(&text, arg_output);
+        ntk_buf_fini(&text);
+        return code;
+    }
     arg_format = arg_format ? arg_format : default_format();
     bool is_json = strcmp(arg_format, "summary-json") == 0;
     bool is_page = strcmp(arg_format, "page") == 0;
     code = check_page_options(is_page);
+    code = code ? code : check_store();
     if (code) {
         return code;
     }
@@ -245,6 +324,12 @@ int ntk_cmd_view(int argc, char **argv)
             .ignore_system = arg_ignore_system,
             .port = arg_port == UINT64_MAX ? NTK_TIMELINE_PORT : arg_port,
             .no_open = arg_no_open });
+    }
+    if (arg_store && (arg_session || arg_folder)) {
+        arg_output = store_path(arg_session ? arg_session : arg_folder);
+        if (!arg_output) {
+            return 1;
+        }
     }
     if (arg_folder) {
         return view_folder(is_json);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profiler/cmd.h"
+#include "profiler/output/output_schema.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 
@@ -20,7 +21,11 @@ static const struct {
 static const char *const command_names[] = { "capture",      "view",    "analyze", "diff",
                                              "show-session", "inspect", NULL };
 
+static bool arg_schema;
+
 static const struct ntk_opt options[] = {
+    { 0, "show-profile-schema", NULL, NTK_OPT_FLAG, &arg_schema,
+      "print the tables of view's formats as YAML and exit" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -41,6 +46,16 @@ static const struct ntk_opt_program program = {
     .subcommands = command_names,
 };
 
+static int show_schema(void)
+{
+    struct ntk_buf text = { 0 };
+
+    ntk_output_schema_yaml(&text);
+    int code = ntk_profile_put(&text, NULL);
+    ntk_buf_fini(&text);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     ntk_log_set_program("neuron-profile");
@@ -48,6 +63,9 @@ int main(int argc, char **argv)
     int first = ntk_opt_parse(&program, argc, argv);
     if (first < 0) {
         return ntk_opt_exit_code(first);
+    }
+    if (arg_schema) {
+        return show_schema();
     }
     if (first >= argc) {
         return ntk_opt_usage_error(

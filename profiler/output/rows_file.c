@@ -8,12 +8,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "profiler/output/tables.h"
 #include "shared/base/buf.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 
 #define JSON_DATA_VERSION 8
-#define SCHEMA_VERSION "7.4.0"
 #define NS_PER_SECOND 1000000000
 /* What the engines of a Trainium2 core together are said to move, bytes per second. */
 #define TRAINIUM2_GENERATION 3
@@ -246,7 +246,7 @@ int ntk_rows_metadata(const struct ntk_export *export, ntk_row_put *put, void *c
     time_text(first_text, sizeof first_text, 0);
     time_text(last_text, sizeof last_text, trace->has_total ? last_ns : 0);
     struct ntk_metadata_row row = {
-        .schema_version = SCHEMA_VERSION,
+        .schema_version = NTK_SCHEMA_VERSION,
         .data_version = JSON_DATA_VERSION,
         .ntff_version = trace->ntff->version,
         .core_count = (int64_t)trace->core_count,

@@ -10,6 +10,8 @@
 
 #include "profiler/output/table.h"
 
+#define NTK_SCHEMA_VERSION "7.4.0"
+
 /* *out_count of them, in order of their names: of a capture, of folders of inspections, of this export. */
 const struct ntk_table *ntk_tables_schema(size_t *out_count);
 const struct ntk_table *ntk_tables_system(size_t *out_count);

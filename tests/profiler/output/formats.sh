@@ -36,6 +36,12 @@ python3 "$here/json_rows.py" sample.json |
 diff "$NTK_SOURCE_DIR/tests/data/profile/sample_v6.rows" rows >&2 || fail "json: other rows than the sample has"
 [ "$(jq '(.summary_groups[0] | keys) == (.terminology[0] | keys)' sample.json)" = true ] ||
     fail "json: a metric without a meaning"
+python3 -c '
+import json
+def once(pairs):
+    assert len(dict(pairs)) == len(pairs), "a key twice"
+    return dict(pairs)
+json.load(open("sample.json"), object_pairs_hook=once)' || fail "json: an object has a key twice"
 neuron-profile view -s sample_v6.ntff --output-format json --output-file - 2>err | cmp -s - sample.json ||
     fail "json: other bytes on stdout"
 
@@ -101,6 +107,36 @@ query sample.sqlite "select engine, opcode, duration_ns, raw_flops, flops_transp
 printf 'tensor|MATMUL|20000|16777216|\ntensor|MATMUL|20000|4194304|4194304\n' | cmp -s - got || fail "sqlite: $(cat got)"
 query sample.sqlite "select throttle_type, throttle_active_time_ns, max_achievable_util_with_throttling_percent from ThrottleSummary" >got
 printf 'activity_0|20000|1.0\nactivity_1|70000|0.5\nall|70000|0.55\n' | cmp -s - got || fail "sqlite: $(cat got)"
+
+# ---- what the tables and metrics are ----
+neuron-profile --show-profile-schema >schema.yaml 2>err || fail "schema: $(cat err)"
+python3 -c '
+import sqlite3, sys, yaml
+schema = yaml.safe_load(open("schema.yaml"))
+assert schema["profile_schema_version"] == "7.4.0"
+ours = {(t["name"], f["name"], f["type"], f.get("unit"), f["required"]) for t in schema["tables"] if t["profile"] == "device" for f in t["fields"]}
+wanted = set(sqlite3.connect("sample.sqlite").execute("select table_name, field_name, field_type, field_unit, field_required from SchemaFields"))
+assert ours == {(*r[:4], bool(r[4])) for r in wanted}, ours ^ wanted
+assert {t["name"] for t in schema["tables"] if t["profile"] == "system"} >= {"SystemProfileEvents", "CpuUsage"}
+' || fail "the schema is not that of the tables"
+neuron-profile view --terminology >terms 2>err || fail "terminology: $(cat err)"
+[ "$(awk 'NR > 1 { print $1 }' terms | sort)" = "$(jq -r '.terminology[0] | keys[]' sample.json | LC_ALL=C.UTF-8 sort)" ] ||
+    fail "terminology has other metrics than the JSON"
+
+# ---- a name, and the place where the explorer of the original has its profiles ----
+neuron-profile view -s sample_v6.ntff --data-path store --display-name run --force 2>err >out || fail "store: $(cat err)"
+diff -qr store/profiles/global/run@latest sample.parquet.d >names || true # the name is in one file
+[ "$(wc -l <names)" = 1 ] && grep -q 'Metadata.parquet differ' names || fail "store: $(cat names)"
+neuron-profile view -s sample_v6.ntff --output-format summary-json --display-name run | jq -e 'keys == ["run"]' >/dev/null ||
+    fail "the name is not in the JSON"
+neuron-profile view -s sample_v6.ntff --disable-ui | cmp -s - <(neuron-profile view -s sample_v6.ntff --ingest-only) ||
+    fail "without a page"
+for wrong in "--display-name a/b" "--data-path store --output-format csv" "--output-format db"; do
+    code=0
+    neuron-profile view -s sample_v6.ntff $wrong 2>err || code=$?
+    [ $code = 2 ] && [ "$(wc -l <err)" = 2 ] || fail "$wrong: code $code: $(cat err)"
+done
+grep -q 'sqlite and parquet have the same tables' err || fail "db: $(cat err)"
 
 # A folder is replaced when it is one of ours, and left alone when it is not.
 neuron-profile view -s sample_v6.ntff --output-format csv --output-file m.csv.d || fail "a folder of ours is not replaced"
