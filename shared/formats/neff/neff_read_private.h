@@ -110,6 +110,9 @@ void neff_lander_land(void *ctx, const struct ntk_tar_member *members, size_t me
                       struct ntk_tar_landing *landing);
 void neff_lander_fini(struct neff_lander *lander);
 
+/* neff_read_graph.c: nodes, entries, inputs and outputs, and the subgraphs of each kernel. */
+int neff_read_graph(struct reader *r);
+
 /* neff_read_dma.c: one descriptor group of an engine JSON. */
 int neff_read_group(struct group_reader *g, const json_t *json, struct ntk_neff_dma_group *group);
 
