@@ -55,13 +55,25 @@ int ntk_loop_create(struct ntk_loop **out_loop, struct ntk_err *err)
     return 0;
 }
 
+static void remove_watch(struct ntk_loop_watch *watch)
+{
+    if (watch->kind == WATCH_NONE) {
+        return;
+    }
+    epoll_ctl(watch->loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+    if (watch->kind != WATCH_FD) {
+        close(watch->fd);
+    }
+    watch->kind = WATCH_NONE;
+}
+
 void ntk_loop_destroy(struct ntk_loop *loop)
 {
     if (!loop) {
         return;
     }
     for (size_t i = 0; i < NTK_LOOP_WATCHES_MAX; i++) {
-        ntk_loop_watch_remove(&loop->watches[i]);
+        remove_watch(&loop->watches[i]);
     }
     close(loop->epoll_fd);
     free(loop);
@@ -100,18 +112,6 @@ void ntk_loop_watch_set_events(struct ntk_loop_watch *watch, uint32_t events)
     struct epoll_event event = { .events = events, .data.ptr = watch };
 
     epoll_ctl(watch->loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event);
-}
-
-void ntk_loop_watch_remove(struct ntk_loop_watch *watch)
-{
-    if (!watch || watch->kind == WATCH_NONE) {
-        return;
-    }
-    epoll_ctl(watch->loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-    if (watch->kind != WATCH_FD) {
-        close(watch->fd);
-    }
-    watch->kind = WATCH_NONE;
 }
 
 struct ntk_loop_watch *ntk_loop_watch_timer(struct ntk_loop *loop, ntk_loop_callback callback,

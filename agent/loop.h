@@ -36,8 +36,6 @@ void ntk_loop_stop(struct ntk_loop *loop, int code);
 struct ntk_loop_watch *ntk_loop_watch_fd(struct ntk_loop *loop, int fd, uint32_t events,
                                          ntk_loop_callback callback, void *ctx);
 void ntk_loop_watch_set_events(struct ntk_loop_watch *watch, uint32_t events);
-/* NULL is fine. */
-void ntk_loop_watch_remove(struct ntk_loop_watch *watch);
 
 /* Not armed at first. */
 struct ntk_loop_watch *ntk_loop_watch_timer(struct ntk_loop *loop, ntk_loop_callback callback,

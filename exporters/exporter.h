@@ -56,8 +56,6 @@ struct ntk_exporter {
 
 /* NULL when there is none of the name. Static. */
 const struct ntk_exporter *ntk_exporter_find(const char *name);
-/* All of them, in a fixed order. Static. */
-const struct ntk_exporter *const *ntk_exporter_list_get(size_t *out_count);
 
 extern const struct ntk_exporter ntk_exporter_otlp;
 extern const struct ntk_exporter ntk_exporter_prometheus;

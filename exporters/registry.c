@@ -10,12 +10,6 @@ static const struct ntk_exporter *const exporters[] = {
     &ntk_exporter_remote_write,
 };
 
-const struct ntk_exporter *const *ntk_exporter_list_get(size_t *out_count)
-{
-    *out_count = sizeof exporters / sizeof *exporters;
-    return exporters;
-}
-
 const struct ntk_exporter *ntk_exporter_find(const char *name)
 {
     for (size_t i = 0; i < sizeof exporters / sizeof *exporters; i++) {

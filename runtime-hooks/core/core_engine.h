@@ -65,7 +65,6 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
 void ntk_engine_core_destroy(struct ntk_engine_core *core);
 /* Zeroes state buffer and PSUM and gives their host memory back. 0 or -ENOMEM. */
 int ntk_engine_core_reset(struct ntk_engine_core *core);
-unsigned ntk_engine_core_generation(const struct ntk_engine_core *core);
 
 /* --- program ------------------------------------------------------------------------------------ */
 

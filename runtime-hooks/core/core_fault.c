@@ -60,11 +60,6 @@ static bool has_counter(enum ntk_core_fault_kind kind)
     return strcmp(kinds[kind].counter, "none") != 0;
 }
 
-const char *ntk_core_fault_name(enum ntk_core_fault_kind kind)
-{
-    return kind < NTK_CORE_FAULT_KINDS ? kinds[kind].name : "?";
-}
-
 /* "what" and a text of the user's, cut to what a sentence can hold. */
 static int refuse(struct ntk_err *err, const char *text, const char *what)
 {

@@ -37,7 +37,6 @@ struct ntk_core_faults;
 int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
                           struct ntk_err *err);
 void ntk_core_faults_destroy(struct ntk_core_faults *faults);
-const char *ntk_core_fault_name(enum ntk_core_fault_kind kind);
 
 /* One more execution on this core (global logical number): the faults that strike it, in the order of
  * the text; returns how many. */

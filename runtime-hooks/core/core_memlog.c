@@ -161,7 +161,7 @@ static void field_write(FILE *file, const char *name)
 static void entry_write(const struct entry *entry, uint64_t seq, FILE *file)
 {
     static const char *const categories[] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) name,
+#define NTK_MEMORY(id, symbol, name, location, sysfs, key, oom, ntff) name,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
     };

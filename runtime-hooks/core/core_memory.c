@@ -20,7 +20,7 @@
 #define GIVE_BACK_BYTES (64U << 10)
 
 static const char *const category_names[] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) name,
+#define NTK_MEMORY(id, symbol, name, location, sysfs, key, oom, ntff) name,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
 };
@@ -64,7 +64,7 @@ static struct core_stack *stack_find(struct ntk_core *core, uint32_t physical_co
 static const char *usage_name(enum ntk_memory_category category, char *text, size_t bytes)
 {
     static const char *const names[] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) oom,
+#define NTK_MEMORY(id, symbol, name, location, sysfs, key, oom, ntff) oom,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
     };

@@ -174,7 +174,7 @@ static const struct {
     const char *folder;
     bool is_host;
 } categories[NTK_SOFT_CATEGORIES] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) \
+#define NTK_MEMORY(id, symbol, name, location, sysfs, key, oom, ntff) \
     { sysfs, NTK_MEMORY_##location == NTK_MEMORY_HOST },
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY

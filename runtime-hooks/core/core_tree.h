@@ -75,8 +75,6 @@ struct core_tree {
     bool is_short;                  /* the list is not whole */
     /* on disk */
     int root_fd, folder_fd; /* -1: not open; never from round to round: see watch_fd */
-    dev_t root_device;
-    ino_t root_file;
     uint32_t open_folder;
     struct timespec mark; /* time of modification of what we wrote */
     bool is_new;          /* files and folders are made, not looked for */
@@ -110,8 +108,6 @@ int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err);
 /* Writes the leaves whose text has changed; with counters false only the others. The first error ends
  * it. */
 int ntk_core_tree_write(struct core_tree *tree, bool counters);
-/* Opens the root once more for a round, after ntk_core_tree_leave(). -ESTALE: it is another folder now. */
-int ntk_core_tree_enter(struct core_tree *tree);
 void ntk_core_tree_leave(struct core_tree *tree);
 /* Makes the links of class/neuron_device and tells readers that the tree has changed. */
 int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err);

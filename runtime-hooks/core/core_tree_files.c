@@ -343,26 +343,7 @@ static int root_prepare(struct core_tree *tree, struct ntk_err *err)
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open the device tree %s: %s",
                            tree->root, strerror(errno));
     }
-    tree->root_device = status.st_dev;
-    tree->root_file = status.st_ino;
     return 0;
-}
-
-int ntk_core_tree_enter(struct core_tree *tree)
-{
-    struct stat status;
-
-    if (tree->root_fd >= 0) {
-        return 0;
-    }
-    tree->root_fd = open(tree->root, ROOT_FLAGS);
-    if (tree->root_fd < 0) {
-        return -errno;
-    }
-    return fstat(tree->root_fd, &status) == 0 && status.st_dev == tree->root_device &&
-                   status.st_ino == tree->root_file
-               ? 0
-               : -ESTALE;
 }
 
 void ntk_core_tree_leave(struct core_tree *tree)

@@ -48,7 +48,7 @@ static const struct {
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
 static const char *const column_of_category[] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, key, label, oom, ntff) oom,
+#define NTK_MEMORY(id, symbol, name, location, sysfs, key, oom, ntff) oom,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
 };

@@ -103,11 +103,6 @@ int ntk_engine_core_reset(struct ntk_engine_core *core)
     return 0;
 }
 
-unsigned ntk_engine_core_generation(const struct ntk_engine_core *core)
-{
-    return core->generation;
-}
-
 /* Replaces *memory by a larger block when needed; the content is not kept. */
 static int grow(void *memory, uint64_t *capacity, uint64_t wanted, size_t item_bytes)
 {

@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime-hooks/core/engine_flow.h"
 #include "runtime-hooks/core/kernel_dtype.h"
 
 void engine_flow_reset(struct run *run)
@@ -36,7 +35,9 @@ static uint32_t magnitude(int32_t a)
     return a < 0 ? 0U - (uint32_t)a : (uint32_t)a;
 }
 
-int32_t ntk_engine_register_alu(enum ntk_isa_alu op, int32_t a, int32_t b)
+/* 32-bit two's complement, wrapping; comparisons are signed and give 1 or 0. op is one that ntk_isa_check()
+ * takes for register_alu or compare_branch. */
+static int32_t register_alu(enum ntk_isa_alu op, int32_t a, int32_t b)
 {
     switch (op) {
     case NTK_ISA_ALU_INVERT:
@@ -156,8 +157,8 @@ void engine_flow_register(struct run *run, uint32_t engine, const struct ntk_eng
         return;
     default:
         registers[instr->reg_to - 1] =
-            ntk_engine_register_alu((enum ntk_isa_alu)instr->sync_mode, registers[instr->reg_a - 1],
-                                    second(run, engine, instr));
+            register_alu((enum ntk_isa_alu)instr->sync_mode, registers[instr->reg_a - 1],
+                         second(run, engine, instr));
         return;
     }
 }
@@ -200,9 +201,9 @@ void engine_flow_jump(struct run *run, uint32_t engine, const struct ntk_engine_
         break;
     default:
         if (instr->sync_mode == NTK_ISA_ALU_NONE ||
-            ntk_engine_register_alu((enum ntk_isa_alu)instr->sync_mode,
-                                    run->core->registers[engine][instr->reg_a - 1],
-                                    second(run, engine, instr))) {
+            register_alu((enum ntk_isa_alu)instr->sync_mode,
+                         run->core->registers[engine][instr->reg_a - 1],
+                         second(run, engine, instr))) {
             goes_back = instr->first <= state->next;
             state->next = instr->first;
         } else {

@@ -19,7 +19,7 @@ void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed)
     rng->word[0] |= 1;
 }
 
-uint32_t ntk_rng_next(struct ntk_rng *rng)
+static uint32_t rng_next(struct ntk_rng *rng)
 {
     uint32_t t = rng->word[0] ^ rng->word[0] >> 2;
 
@@ -29,9 +29,10 @@ uint32_t ntk_rng_next(struct ntk_rng *rng)
     return rng->word[4] + rng->word[5];
 }
 
-float ntk_rng_uniform(struct ntk_rng *rng)
+/* In [0, 1): the upper 24 bits. */
+static float rng_uniform(struct ntk_rng *rng)
 {
-    return (float)(ntk_rng_next(rng) >> 8) * 0x1p-24F;
+    return (float)(rng_next(rng) >> 8) * 0x1p-24F;
 }
 
 /* --- random tiles ----------------------------------------------------------------------------------- */
@@ -49,7 +50,7 @@ bool ntk_select_dropout(const struct ntk_select_work *w, uint32_t p)
     float probability = ntk_select_column(w->b, p, w->instr->imm[0]);
 
     for (uint32_t i = 0; i < w->to->elements; i++) {
-        w->map[i] = ntk_rng_uniform(rng) < probability ? NTK_SELECT_FILL : (int64_t)i;
+        w->map[i] = rng_uniform(rng) < probability ? NTK_SELECT_FILL : (int64_t)i;
     }
     return ntk_select_place(w, p, p, 0);
 }
@@ -60,7 +61,7 @@ bool ntk_select_random_row(const struct ntk_select_work *w, uint32_t p)
 
     if (w->instr->op == NTK_ISA_OP_RNG) {
         for (uint32_t i = 0; i < w->to->elements; i++) {
-            w->map[i] = ntk_rng_next(rng);
+            w->map[i] = rng_next(rng);
         }
         ntk_tile_write_bits(w->to, p, w->map);
         return false;
@@ -69,7 +70,7 @@ bool ntk_select_random_row(const struct ntk_select_work *w, uint32_t p)
     float high = ntk_select_column(w->b, p, w->instr->imm[1]);
 
     for (uint32_t i = 0; i < w->to->elements; i++) {
-        w->out[i] = low + (high - low) * ntk_rng_uniform(rng);
+        w->out[i] = low + (high - low) * rng_uniform(rng);
     }
     return ntk_tile_write_f32(w->to, p, w->out);
 }

@@ -30,9 +30,6 @@ struct ntk_rng {
 
 /* A state that is never all zero, the same for equal seeds. */
 void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed);
-uint32_t ntk_rng_next(struct ntk_rng *rng);
-/* In [0, 1): the upper 24 bits. */
-float ntk_rng_uniform(struct ntk_rng *rng);
 
 /* What load instructions leave in an engine for later ones; as it is at the start of an execution after
  * ntk_latches_reset(). */

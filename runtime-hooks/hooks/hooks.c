@@ -128,11 +128,6 @@ int ntk_hooks_counters_on(void)
     return (ntk_abi_load(&hooks_mask) & HOOKS_COUNTERS) != 0;
 }
 
-int ntk_hooks_events_on(void)
-{
-    return (ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0;
-}
-
 /* ---- clock ---- */
 
 uint64_t ntk_hooks_now(void)
@@ -151,11 +146,6 @@ static inline uint64_t scale(uint64_t value, uint64_t factor)
 uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks)
 {
     return scale(ticks, hooks.ns_per_tick);
-}
-
-uint64_t ntk_hooks_ns_to_ticks(uint64_t ns)
-{
-    return scale(ns, hooks.ticks_per_ns);
 }
 
 /* A span of ticks that other cores may have taken: never below zero. */
@@ -685,7 +675,7 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
 /* ---- memory ---- */
 
 static const uint8_t category_location[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) \
     [id] = NTK_MEMORY_##location,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY

@@ -66,15 +66,13 @@ void ntk_hooks_detach(void);
 
 /* Path of the segment while attached, else NULL. */
 const char *ntk_hooks_segment_path(void);
-/* Whether counters, and whether events, are on. */
+/* Whether counters are on. */
 int ntk_hooks_counters_on(void);
-int ntk_hooks_events_on(void);
 
 /* The raw clock. Works without attach (then CLOCK_MONOTONIC in ns, or the cheaper raw clock). */
 uint64_t ntk_hooks_now(void);
 /* A span of ticks in nanoseconds, by the calibration of attach. */
 uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks);
-uint64_t ntk_hooks_ns_to_ticks(uint64_t ns);
 
 /* The id of a text, the same for the same text; 0 for NULL, "" and when the table is full. Ids are
  * never given back: for tensor, model and file names, not for text made at run time. */

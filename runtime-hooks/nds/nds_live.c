@@ -62,8 +62,7 @@ static struct ntk_ring_histogram histogram;
 static uint32_t slot_of_category(uint32_t category)
 {
     static const char *const groups[] = {
-#define NTK_MEMORY(id, symbol, name, location, folder, group, label, oom_row, profile_type) \
-    [id] = (group),
+#define NTK_MEMORY(id, symbol, name, location, folder, group, oom_row, profile_type) [id] = (group),
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
     };

@@ -154,7 +154,7 @@ static_assert(NTK_ENGINE_COUNT == 6, "engine.def numbers its rows without gaps")
 enum ntk_memory_location { NTK_MEMORY_HOST = 0, NTK_MEMORY_DEVICE = 1 };
 
 enum ntk_memory_category {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) \
     NTK_MEMORY_##symbol = id,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY

@@ -45,7 +45,7 @@ static const struct {
     bool device;
     uint8_t category;
 } memory_folders[] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) \
     { sysfs, NTK_MEMORY_##location == NTK_MEMORY_DEVICE, id },
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY

@@ -34,16 +34,6 @@ void ntk_histogram_dense_merge(struct ntk_histogram_dense *into, const struct nt
     into->sum_ns += from->sum_ns;
 }
 
-void ntk_histogram_dense_merge_dense(struct ntk_histogram_dense *into,
-                                     const struct ntk_histogram_dense *from)
-{
-    for (size_t i = 0; i < NTK_HISTOGRAM_BUCKETS; i++) {
-        into->bucket[i] += from->bucket[i];
-    }
-    into->count += from->count;
-    into->sum_ns += from->sum_ns;
-}
-
 size_t ntk_histogram_dense_entries(const struct ntk_histogram_dense *dense,
                                    struct ntk_histogram_entry *entries, size_t capacity)
 {

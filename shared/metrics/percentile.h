@@ -54,8 +54,6 @@ struct ntk_histogram_dense {
 void ntk_histogram_dense_reset(struct ntk_histogram_dense *dense);
 void ntk_histogram_dense_record(struct ntk_histogram_dense *dense, uint64_t ns);
 void ntk_histogram_dense_merge(struct ntk_histogram_dense *into, const struct ntk_histogram *from);
-void ntk_histogram_dense_merge_dense(struct ntk_histogram_dense *into,
-                                     const struct ntk_histogram_dense *from);
 
 /* The number of used buckets; at most capacity entries are written. */
 size_t ntk_histogram_dense_entries(const struct ntk_histogram_dense *dense,

@@ -46,33 +46,14 @@ const char *const ntk_memory_group_keys[NTK_GROUP_COUNT] = {
     "tensors",
 };
 
-const char *const ntk_memory_group_labels[NTK_GROUP_COUNT] = {
-    "App. Memory", "Constants",        "DMA Buffers",    "Tensors", "Constants",
-    "Model Code",  "Model Scratchpad", "Runtime Memory", "Tensors",
-};
-
 const char *const ntk_memory_category_names[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
-    name,
-#include "shared/abi/memory.def"
-#undef NTK_MEMORY
-};
-
-const char *const ntk_memory_category_labels[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
-    top_label,
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) name,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
 };
 
 const char *const ntk_engine_labels[NTK_ENGINE_COUNT] = {
 #define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) label,
-#include "shared/abi/engine.def"
-#undef NTK_ENGINE
-};
-
-const char *const ntk_engine_names[NTK_ENGINE_COUNT] = {
-#define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) short_name,
 #include "shared/abi/engine.def"
 #undef NTK_ENGINE
 };
@@ -211,24 +192,12 @@ void *ntk_snapshot_alloc(struct ntk_snapshot *snapshot, size_t count, size_t ite
     return at;
 }
 
-const char *ntk_snapshot_text_bytes(struct ntk_snapshot *snapshot, const char *text, size_t bytes)
-{
-    char *copy;
-
-    if (!text || bytes == 0) {
-        return "";
-    }
-    copy = ntk_snapshot_alloc(snapshot, bytes + 1, 1);
-    if (!copy) {
-        return "";
-    }
-    memcpy(copy, text, bytes);
-    return copy;
-}
-
 const char *ntk_snapshot_text(struct ntk_snapshot *snapshot, const char *text)
 {
-    return ntk_snapshot_text_bytes(snapshot, text, text ? strlen(text) : 0);
+    size_t bytes = text ? strlen(text) + 1 : 0;
+    char *copy = bytes > 1 ? ntk_snapshot_alloc(snapshot, bytes, 1) : NULL;
+
+    return copy ? memcpy(copy, text, bytes) : "";
 }
 
 const char *ntk_snapshot_format(struct ntk_snapshot *snapshot, const char *format, ...)
@@ -516,7 +485,7 @@ static const struct {
     enum ntk_memory_location location;
     const char *key;
 } categories[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, at, sysfs, report_key, top_label, oom_row, ntff_type) \
+#define NTK_MEMORY(id, symbol, name, at, sysfs, report_key, oom_row, ntff_type) \
     { NTK_MEMORY_##at, report_key },
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY

@@ -460,7 +460,6 @@ void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot);
 void *ntk_snapshot_alloc(struct ntk_snapshot *snapshot, size_t count, size_t item_bytes);
 /* A copy; "" when there is no memory or text is NULL. */
 const char *ntk_snapshot_text(struct ntk_snapshot *snapshot, const char *text);
-const char *ntk_snapshot_text_bytes(struct ntk_snapshot *snapshot, const char *text, size_t bytes);
 const char *ntk_snapshot_format(struct ntk_snapshot *snapshot, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A copy of the dense histogram's used buckets. */
@@ -523,12 +522,9 @@ enum ntk_memory_group {
     NTK_GROUP_TENSORS = 8,
     NTK_GROUP_COUNT
 };
-extern const char *const ntk_memory_group_keys[NTK_GROUP_COUNT];   /* keys of the report */
-extern const char *const ntk_memory_group_labels[NTK_GROUP_COUNT]; /* labels of neuron-top */
+extern const char *const ntk_memory_group_keys[NTK_GROUP_COUNT]; /* keys of the report */
 extern const char *const ntk_memory_category_names[NTK_MEMORY_CATEGORY_COUNT];
-extern const char *const ntk_memory_category_labels[NTK_MEMORY_CATEGORY_COUNT];
 extern const char *const ntk_engine_labels[NTK_ENGINE_COUNT]; /* "pe" ... */
-extern const char *const ntk_engine_names[NTK_ENGINE_COUNT];  /* "PE" ... */
 extern const char *const ntk_outcome_names[NTK_OUTCOME_COUNT];
 extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);

@@ -22,7 +22,6 @@ extern "C" {
 void report_write_runtime(struct report_writer *w, const struct ntk_runtime_sample *runtime);
 void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                          const json_t *object);
-bool report_is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_group group);
 uint32_t report_lnc_of(const struct ntk_snapshot *snapshot,
                        const struct ntk_runtime_sample *runtime);
 

@@ -54,7 +54,7 @@ static const struct report_field ext_execution_fields[] = {
 /* Percentile keys in the order of their texts: p0 p1 p100 p25 p50 p75 p99. */
 static const int percentile_order[NTK_PERCENTILE_COUNT] = { 0, 1, 6, 2, 3, 4, 5 };
 
-bool report_is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_group group)
+static bool is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_group group)
 {
     return runtime->group_period_ns[group] != NTK_GROUP_ABSENT;
 }
@@ -177,19 +177,18 @@ static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *
 {
     ntk_json_key_object_begin(&w->json, "neuron_ext");
     report_write_fields(w, ext_fields, runtime);
-    if (report_is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS)) {
+    if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS)) {
         report_write_fields(w, ext_execution_fields, runtime);
     }
-    if (report_is_due(runtime, NTK_RUNTIME_GROUP_CORES) && runtime->has & NTK_RUNTIME_HAS_CORES) {
+    if (is_due(runtime, NTK_RUNTIME_GROUP_CORES) && runtime->has & NTK_RUNTIME_HAS_CORES) {
         report_write_ext_cores(w, runtime->cores, runtime->core_count);
     } else if (runtime->core_count > 0) {
         report_write_owned_cores(w, runtime);
     }
-    if (report_is_due(runtime, NTK_RUNTIME_GROUP_MEMORY) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
+    if (is_due(runtime, NTK_RUNTIME_GROUP_MEMORY) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
         report_write_ext_memory(w, runtime);
     }
-    if (report_is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) &&
-        runtime->has & NTK_RUNTIME_HAS_MODELS) {
+    if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) && runtime->has & NTK_RUNTIME_HAS_MODELS) {
         report_write_ext_models(w, runtime);
     }
     ntk_json_object_end(&w->json);
@@ -200,18 +199,18 @@ void report_write_runtime(struct report_writer *w, const struct ntk_runtime_samp
     ntk_json_object_begin(&w->json);
     report_write_fields(w, head_fields, runtime);
     ntk_json_key_object_begin(&w->json, "report");
-    if (report_is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) &&
+    if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) &&
         runtime->has & NTK_RUNTIME_HAS_EXECUTIONS) {
         write_executions(w, runtime);
     }
-    if (report_is_due(runtime, NTK_RUNTIME_GROUP_MEMORY) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
+    if (is_due(runtime, NTK_RUNTIME_GROUP_MEMORY) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
         report_write_memory(w, runtime);
     }
-    if (report_is_due(runtime, NTK_RUNTIME_GROUP_CPU) &&
+    if (is_due(runtime, NTK_RUNTIME_GROUP_CPU) &&
         (runtime->has & NTK_RUNTIME_HAS_CPU || runtime->cpu_error[0])) {
         write_cpu(w, runtime);
     }
-    if (report_is_due(runtime, NTK_RUNTIME_GROUP_CORES) && runtime->has & NTK_RUNTIME_HAS_CORES) {
+    if (is_due(runtime, NTK_RUNTIME_GROUP_CORES) && runtime->has & NTK_RUNTIME_HAS_CORES) {
         report_write_cores(w, runtime);
     }
     if (w->extended) {

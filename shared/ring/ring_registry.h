@@ -117,9 +117,8 @@ struct ntk_ring_refusals {
 };
 
 enum ntk_segment_state ntk_ring_segment_state(const struct ntk_ring_segment *segment);
-/* Borrowed; the path of the file and its name, which tells segments apart. */
+/* Borrowed; the path of the file. */
 const char *ntk_ring_segment_path(const struct ntk_ring_segment *segment);
-const char *ntk_ring_segment_name(const struct ntk_ring_segment *segment);
 void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk_ring_process *out);
 void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
                                struct ntk_ring_refusals *out);

@@ -385,11 +385,6 @@ const char *ntk_ring_segment_path(const struct ntk_ring_segment *segment)
     return segment->path;
 }
 
-const char *ntk_ring_segment_name(const struct ntk_ring_segment *segment)
-{
-    return segment->name;
-}
-
 void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk_ring_process *out)
 {
     *out = segment->process;

@@ -198,7 +198,7 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
 /* ---- memory ---- */
 
 static const uint8_t category_location[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, top_label, oom_row, ntff_type) \
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) \
     [id] = NTK_MEMORY_##location,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY

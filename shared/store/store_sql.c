@@ -6,7 +6,8 @@
 
 #include "shared/store/store.h"
 
-int ntk_store_sql_errno(int sqlite_code)
+/* A negative errno for an SQLite result code. */
+static int sql_errno(int sqlite_code)
 {
     switch (sqlite_code & 0xff) {
     case SQLITE_OK:
@@ -38,7 +39,7 @@ int ntk_store_sql_errno(int sqlite_code)
 
 int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
 {
-    int code = ntk_store_sql_errno(sqlite3_extended_errcode(db));
+    int code = sql_errno(sqlite3_extended_errcode(db));
 
     return ntk_err_set(err, code ? code : -EIO, NTK_ERR_NO_OFFSET, "%s: %s", what,
                        sqlite3_errmsg(db));

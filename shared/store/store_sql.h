@@ -14,8 +14,6 @@
 /* "neur" in the header of the file: PRAGMA application_id. */
 #define NTK_STORE_APPLICATION_ID 0x6e657572
 
-/* A negative errno for an SQLite result code. */
-int ntk_store_sql_errno(int sqlite_code);
 /* Sets err to "<what>: <SQLite's words>" and returns the errno. */
 int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err);
 int ntk_store_sql_exec(sqlite3 *db, const char *sql, struct ntk_err *err);

@@ -11,7 +11,7 @@ const uint64_t ntk_tier_step_ns[NTK_STORE_TIER_COUNT] = {
     3600 * NTK_NS_PER_SECOND,
 };
 const char *const ntk_tier_suffixes[NTK_STORE_TIER_COUNT] = { "_sample", "_minute", "_hour" };
-const char *const ntk_tier_families[NTK_FAMILY_COUNT] = {
+static const char *const families[NTK_FAMILY_COUNT] = {
     [NTK_FAMILY_MACHINE] = "machine",     [NTK_FAMILY_DEVICE] = "device",
     [NTK_FAMILY_PROCESS] = "process",     [NTK_FAMILY_CORE] = "core",
     [NTK_FAMILY_EXECUTION] = "execution", [NTK_FAMILY_MODEL] = "model",
@@ -179,7 +179,7 @@ void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family, enum 
             ntk_buf_add_format(sql, ", %s", column->name);
         }
     }
-    ntk_buf_add_format(sql, " FROM %s%s", ntk_tier_families[family], ntk_tier_suffixes[tier]);
+    ntk_buf_add_format(sql, " FROM %s%s", families[family], ntk_tier_suffixes[tier]);
 }
 
 static void add_merged(struct ntk_buf *sql, const struct column *column)
@@ -203,7 +203,7 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
 {
     const struct column *all = columns[family];
 
-    ntk_buf_add_format(sql, "INSERT OR REPLACE INTO %s%s (time_ns", ntk_tier_families[family],
+    ntk_buf_add_format(sql, "INSERT OR REPLACE INTO %s%s (time_ns", families[family],
                        ntk_tier_suffixes[tier]);
     for (const struct column *column = all; column->name; column++) {
         ntk_buf_add_format(sql, ", %s", column->name);
