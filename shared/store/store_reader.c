@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shared/store/store.h"
+#include "shared/store/store_core_counts.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_schema.h"
@@ -161,27 +162,11 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
     core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
                 NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS |
                 NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY | NTK_CORE_HAS_TRANSFERS;
-    core->busy_ns.total = (uint64_t)sqlite3_column_int64(statement, column++);
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        core->engine_busy_ns[i].total = (uint64_t)sqlite3_column_int64(statement, column++);
-    }
-    struct ntk_count *const counts[] = {
-        &core->flops,
-        &core->effective_flops,
-        &core->hbm_bytes_read,
-        &core->hbm_bytes_written,
-        &core->dma_bytes,
-        &core->host_to_device_bytes,
-        &core->device_to_host_bytes,
-    };
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        counts[i]->total = (uint64_t)sqlite3_column_int64(statement, column++);
-    }
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        core->outcome[i].total = (uint64_t)sqlite3_column_int64(statement, column++);
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        core->error_class[i].total = (uint64_t)sqlite3_column_int64(statement, column++);
+    for (size_t i = 0; i < sizeof store_core_counts / sizeof *store_core_counts; i++) {
+        struct ntk_count *counts = (void *)((char *)core + store_core_counts[i].offset);
+        for (size_t k = 0; k < store_core_counts[i].count; k++) {
+            counts[k].total = (uint64_t)sqlite3_column_int64(statement, column++);
+        }
     }
     core->total_latency = ntk_store_reader_histogram(statement, column++, entries->total);
     core->device_latency = ntk_store_reader_histogram(statement, column, entries->device);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "shared/store/store_core_counts.h"
 #include "shared/store/store_histogram.h"
 
 static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
@@ -16,37 +17,15 @@ static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
     }
 }
 
-static void bind_count(struct ntk_rows_binder *binder, const struct ntk_count *count, bool is_total)
-{
-    ntk_rows_bind_u64(binder, is_total ? count->total : count->period);
-}
-
-/* Busy times to error classes, in the order of core_total and unwatched. */
 static void bind_counts(struct ntk_rows_binder *binder, const struct ntk_core_sample *core,
                         bool is_total)
 {
-    const struct ntk_count *const counts[] = {
-        &core->flops,
-        &core->effective_flops,
-        &core->hbm_bytes_read,
-        &core->hbm_bytes_written,
-        &core->dma_bytes,
-        &core->host_to_device_bytes,
-        &core->device_to_host_bytes,
-    };
-
-    bind_count(binder, &core->busy_ns, is_total);
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        bind_count(binder, &core->engine_busy_ns[i], is_total);
-    }
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        bind_count(binder, counts[i], is_total);
-    }
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        bind_count(binder, &core->outcome[i], is_total);
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        bind_count(binder, &core->error_class[i], is_total);
+    for (size_t i = 0; i < sizeof store_core_counts / sizeof *store_core_counts; i++) {
+        const struct ntk_count *counts =
+            (const void *)((const char *)core + store_core_counts[i].offset);
+        for (size_t k = 0; k < store_core_counts[i].count; k++) {
+            ntk_rows_bind_u64(binder, is_total ? counts[k].total : counts[k].period);
+        }
     }
 }
 
