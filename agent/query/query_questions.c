@@ -22,6 +22,18 @@ struct answer {
     struct ntk_err *err;
 };
 
+struct column {
+    enum ntk_query_kind kind;
+    const char *name;
+};
+
+static void add_columns(struct ntk_query_table *table, const struct column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ntk_query_table_add_column(table, columns[i].kind, columns[i].name);
+    }
+}
+
 /* ---- steps ---- */
 
 static void add_step_columns(struct ntk_query_table *table)
@@ -219,10 +231,7 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
                             struct ntk_err *err)
 {
     struct answer answer = { .query = query, .table = table, .err = err };
-    static const struct {
-        enum ntk_query_kind kind;
-        const char *name;
-    } columns[] = {
+    static const struct column columns[] = {
         { NTK_QUERY_TEXT, "process" },    { NTK_QUERY_COUNT, "pid" },
         { NTK_QUERY_TIME, "first_seen" }, { NTK_QUERY_TIME, "last_seen" },
         { NTK_QUERY_TIME, "ended" },      { NTK_QUERY_COUNT, "cores" },
@@ -231,9 +240,7 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
         { NTK_QUERY_TEXT, "command" },
     };
 
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        ntk_query_table_add_column(table, columns[i].kind, columns[i].name);
-    }
+    add_columns(table, columns, sizeof columns / sizeof *columns);
     return ntk_store_reader_processes(query->reader, &query->filter, &query->window, add_process,
                                       &answer, err);
 }
@@ -299,10 +306,7 @@ static int answer_events(const struct ntk_query *query, struct ntk_query_table *
                          struct ntk_err *err)
 {
     struct answer answer = { .query = query, .table = table, .err = err };
-    static const struct {
-        enum ntk_query_kind kind;
-        const char *name;
-    } columns[] = {
+    static const struct column columns[] = {
         { NTK_QUERY_TIME, "time" },       { NTK_QUERY_TEXT, "event" },
         { NTK_QUERY_TEXT, "process" },    { NTK_QUERY_COUNT, "pid" },
         { NTK_QUERY_COUNT, "core" },      { NTK_QUERY_TEXT, "model" },
@@ -312,9 +316,7 @@ static int answer_events(const struct ntk_query *query, struct ntk_query_table *
         { NTK_QUERY_TEXT, "name" },
     };
 
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        ntk_query_table_add_column(table, columns[i].kind, columns[i].name);
-    }
+    add_columns(table, columns, sizeof columns / sizeof *columns);
     return ntk_store_reader_events(query->reader, &query->filter, &query->window,
                                    query->event_kinds, add_event, &answer, err);
 }
