@@ -151,13 +151,9 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     }
     if ((moved || state->moved || reading->ended) &&
         reading->core_histogram(reading->ctx, core->core, &aggregate->histogram) == 0) {
-        out->total_latency =
-            ntk_aggregate_take_histogram(aggregate, &state->total, aggregate->histogram.total,
-                                         aggregate->histogram.total_sum_ns);
+        out->total_latency = ntk_aggregate_take_total(aggregate, &state->total);
         if (software) {
-            out->device_latency =
-                ntk_aggregate_take_histogram(aggregate, &state->device, aggregate->histogram.device,
-                                             aggregate->histogram.device_sum_ns);
+            out->device_latency = ntk_aggregate_take_device(aggregate, &state->device);
         }
     }
     /* A count may be seen before its histogram: look once more after the last change. */

@@ -49,9 +49,8 @@ void ntk_aggregate_subtract_baseline(struct ntk_histogram_dense *dense, const st
 }
 
 /* The difference to the baseline, which becomes the reading. */
-struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregate,
-                                                  struct baseline *base, const uint64_t *buckets,
-                                                  uint64_t sum_ns)
+static struct ntk_histogram take_histogram(struct ntk_aggregate *aggregate, struct baseline *base,
+                                           const uint64_t *buckets, uint64_t sum_ns)
 {
     struct ntk_histogram_dense *dense = &aggregate->dense;
     struct baseline old = *base;
@@ -70,6 +69,20 @@ struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregat
         out.sum_ns = 0;
     }
     return out;
+}
+
+struct ntk_histogram ntk_aggregate_take_total(struct ntk_aggregate *aggregate,
+                                              struct baseline *base)
+{
+    return take_histogram(aggregate, base, aggregate->histogram.total,
+                          aggregate->histogram.total_sum_ns);
+}
+
+struct ntk_histogram ntk_aggregate_take_device(struct ntk_aggregate *aggregate,
+                                               struct baseline *base)
+{
+    return take_histogram(aggregate, base, aggregate->histogram.device,
+                          aggregate->histogram.device_sum_ns);
 }
 
 int ntk_aggregate_start_baseline(struct ntk_aggregate *aggregate, struct baseline *base,

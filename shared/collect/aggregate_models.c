@@ -97,13 +97,9 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     out->has |= NTK_MODEL_HAS_LATENCY | (software ? NTK_MODEL_HAS_DEVICE_LATENCY : 0u);
     if ((moved || state->moved || reading->ended) &&
         reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0) {
-        out->total_latency =
-            ntk_aggregate_take_histogram(aggregate, &state->total, aggregate->histogram.total,
-                                         aggregate->histogram.total_sum_ns);
+        out->total_latency = ntk_aggregate_take_total(aggregate, &state->total);
         if (software) {
-            out->device_latency =
-                ntk_aggregate_take_histogram(aggregate, &state->device, aggregate->histogram.device,
-                                             aggregate->histogram.device_sum_ns);
+            out->device_latency = ntk_aggregate_take_device(aggregate, &state->device);
         }
         name = name_state(runtime, model->name);
         if (name) {

@@ -205,10 +205,11 @@ void ntk_aggregate_load_dense(struct ntk_histogram_dense *dense, const uint64_t 
                               uint64_t sum_ns);
 void ntk_aggregate_subtract_baseline(struct ntk_histogram_dense *dense,
                                      const struct baseline *base);
-/* The difference to the baseline, which becomes the reading. */
-struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregate,
-                                                  struct baseline *base, const uint64_t *buckets,
-                                                  uint64_t sum_ns);
+/* The difference of what was read into aggregate->histogram to the baseline, which becomes the reading. */
+struct ntk_histogram ntk_aggregate_take_total(struct ntk_aggregate *aggregate,
+                                              struct baseline *base);
+struct ntk_histogram ntk_aggregate_take_device(struct ntk_aggregate *aggregate,
+                                               struct baseline *base);
 int ntk_aggregate_start_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
                                  const uint64_t *buckets, uint64_t sum_ns);
 int ntk_aggregate_stored_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
