@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "shared/base/str.h"
+
 #define DOTS 4 /* of a cell, above one another */
 #define BRAILLE 0x2800u
 #define HEAT_ROWS_MIN 5 /* of a graph that is coloured by rows */
@@ -79,10 +81,7 @@ static size_t write_cell(const struct ntk_screen *screen, const int *heights, in
         out[0] = ' ';
         return 1;
     }
-    out[0] = (char)(0xe0 | code >> 12);
-    out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[2] = (char)(0x80 | (code & 0x3f));
-    return 3;
+    return ntk_str_utf8(out, code);
 }
 
 /* The colour of a cell: of its row, or of the higher of its values where there are few rows. */

@@ -431,25 +431,13 @@ static void input_open(struct ntk_top_table *table, enum ntk_top_input input)
 /* The UTF-8 of a code point behind text; nothing when it has no room. */
 static void append_character(char *text, size_t text_bytes, uint32_t code)
 {
-    char bytes[5] = { 0 };
+    char bytes[4];
+    size_t used = strlen(text);
+    size_t count = ntk_str_utf8(bytes, code);
 
-    if (code < 0x80) {
-        bytes[0] = (char)code;
-    } else if (code < 0x800) {
-        bytes[0] = (char)(0xc0 | code >> 6);
-        bytes[1] = (char)(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        bytes[0] = (char)(0xe0 | code >> 12);
-        bytes[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        bytes[2] = (char)(0x80 | (code & 0x3f));
-    } else {
-        bytes[0] = (char)(0xf0 | code >> 18);
-        bytes[1] = (char)(0x80 | (code >> 12 & 0x3f));
-        bytes[2] = (char)(0x80 | (code >> 6 & 0x3f));
-        bytes[3] = (char)(0x80 | (code & 0x3f));
-    }
-    if (strlen(text) + strlen(bytes) < text_bytes) {
-        memcpy(text + strlen(text), bytes, strlen(bytes) + 1);
+    if (used + count < text_bytes) {
+        memcpy(text + used, bytes, count);
+        text[used + count] = '\0';
     }
 }
 

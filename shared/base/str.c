@@ -287,6 +287,19 @@ void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from
     to[used] = '\0';
 }
 
+size_t ntk_str_utf8(char to[4], uint32_t code)
+{
+    static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    size_t count = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+    for (size_t i = count - 1; i > 0; i--) {
+        to[i] = (char)(0x80 | (code & 0x3f));
+        code >>= 6;
+    }
+    to[0] = (char)(first[count] | code);
+    return count;
+}
+
 void ntk_str_hex(char *to, const uint8_t *bytes, size_t bytes_count)
 {
     static const char digits[] = "0123456789abcdef";

@@ -35,6 +35,8 @@ bool ntk_str_ends_with(const char *text, const char *suffix);
 /* Copies at most to_bytes - 1 bytes of valid UTF-8; bytes below 0x20 and invalid sequences become
  * U+FFFD; never cuts inside a character. */
 void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from_bytes);
+/* The UTF-8 of a code point of Unicode, without NUL; how many bytes it has. */
+size_t ntk_str_utf8(char to[4], uint32_t code);
 /* Lower-case hexadecimal of bytes; to has 2 * bytes_count + 1 bytes. */
 void ntk_str_hex(char *to, const uint8_t *bytes, size_t bytes_count);
 

@@ -121,6 +121,32 @@ static void clean_copies_replace_what_is_not_text(void **state)
     assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+static void code_points_are_written_as_utf8(void **state)
+{
+    static const struct {
+        uint32_t code;
+        const char *bytes;
+    } rows[] = {
+        { 0x24, "$" },
+        { 0x7f, "\x7f" },
+        { 0x80, "\xc2\x80" },
+        { 0x7ff, "\xdf\xbf" },
+        { 0x800, "\xe0\xa0\x80" },
+        { 0x28ff, "\xe2\xa3\xbf" },
+        { 0xffff, "\xef\xbf\xbf" },
+        { 0x10000, "\xf0\x90\x80\x80" },
+        { 0x10ffff, "\xf4\x8f\xbf\xbf" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char bytes[4];
+        size_t count = ntk_str_utf8(bytes, rows[i].code);
+        assert_int_equal(count, strlen(rows[i].bytes));
+        assert_memory_equal(bytes, rows[i].bytes, count);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +155,7 @@ int main(void)
         cmocka_unit_test(numbers_take_the_whole_text_or_nothing),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
         cmocka_unit_test(clean_copies_replace_what_is_not_text),
+        cmocka_unit_test(code_points_are_written_as_utf8),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
