@@ -41,6 +41,14 @@ needs() {
     for program in "$@"; do command -v "$program" >/dev/null || exit 77; done
 }
 
+# $browser is a Chromium that needs no screen; skips the test where there is none.
+needs_browser() {
+    browser=$(command -v chromium-headless-shell || command -v chromium) || {
+        echo "no Chromium"
+        exit 77
+    }
+}
+
 fail() {
     echo "$(basename "$0" .sh): $*" >&2
     exit 1

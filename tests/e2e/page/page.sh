@@ -2,11 +2,7 @@
 # page - a real browser shows a live agent: what stands on the page is what the reports and the database say,
 # it works by keyboard, and nothing breaks the policy. Pictures go to $NTK_SCREENSHOTS where that is set.
 . "$(dirname "$0")/../lib.sh"
-browser=
-for name in chromium-headless-shell chromium; do
-    browser=${browser:-$(command -v "$name" || true)}
-done
-[ -n "$browser" ] || exit 77
+needs_browser
 needs python3 jq
 
 agent_is_up() { grep -q 'http: serving at port' agent.log && [ -s reports.jsonl ] && echo yes; }

@@ -2,11 +2,7 @@
 # html - view --output-format html: a real browser opens the one file from a disk, shows what the served page shows, and
 # asks for nothing else. Pictures go to $NTK_SCREENSHOTS where that is set.
 . "$(dirname "$0")/../lib.sh"
-browser=
-for name in chromium-headless-shell chromium; do
-    browser=${browser:-$(command -v "$name" || true)}
-done
-[ -n "$browser" ] || exit 77
+needs_browser
 needs python3
 
 address_is_there() { grep -q '^View profile at ' view.log && echo yes; }

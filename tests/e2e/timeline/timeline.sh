@@ -3,11 +3,7 @@
 # the page is what the programs say, every gesture and key does what the help says, and nothing breaks the policy.
 # Pictures go to $NTK_SCREENSHOTS where that is set.
 . "$(dirname "$0")/../lib.sh"
-browser=
-for name in chromium-headless-shell chromium; do
-    browser=${browser:-$(command -v "$name" || true)}
-done
-[ -n "$browser" ] || exit 77
+needs_browser
 needs python3 jq
 
 server_is_up() { [ -s server.log ] && echo yes; }

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -14,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
+
+#include "tests/support/http_ask.h"
 
 struct fixture {
     struct ntk_http_server *server;
@@ -98,33 +98,7 @@ static int tear_down(void **state)
 
 static int connect_to(const struct fixture *f)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET,
-                                   .sin_port = htons(ntk_http_server_port_get(f->server)),
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    struct timeval limit = { .tv_sec = 20 };
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_true(fd >= 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    return fd;
-}
-
-/* Reads until text is among the bytes or the peer closes; the caller frees. */
-static char *read_until(int fd, const char *text)
-{
-    struct ntk_buf buf = { 0 };
-    char block[4096];
-    ssize_t count;
-
-    while ((!text || !strstr(ntk_buf_text_get(&buf), text)) &&
-           (count = read(fd, block, sizeof block)) > 0) {
-        ntk_buf_add(&buf, block, (size_t)count);
-    }
-    ntk_buf_add(&buf, "", 0);
-    char *all = strdup(ntk_buf_text_get(&buf));
-    ntk_buf_fini(&buf);
-    return all;
+    return test_http_connect((uint16_t)ntk_http_server_port_get(f->server));
 }
 
 static char *ask(const struct fixture *f, const char *request)
@@ -132,7 +106,7 @@ static char *ask(const struct fixture *f, const char *request)
     int fd = connect_to(f);
 
     assert_int_equal(write(fd, request, strlen(request)), (ssize_t)strlen(request));
-    char *answer = read_until(fd, NULL);
+    char *answer = test_http_read_until(fd, NULL);
     close(fd);
     return answer;
 }
@@ -205,7 +179,7 @@ static void a_request_head_beyond_the_bound_does_not_harm(void **state)
         sent += (size_t)count;
     }
     shutdown(fd, SHUT_WR);
-    free(read_until(fd, NULL));
+    free(test_http_read_until(fd, NULL));
     close(fd);
     free(request);
 
@@ -251,12 +225,12 @@ static void a_feed_gives_the_last_line_and_all_that_follow(void **state)
     int fd = connect_to(f);
     const char request[] = "GET /feed HTTP/1.1\r\nHost: x\r\n\r\n";
     assert_int_equal(write(fd, request, sizeof request - 1), (ssize_t)sizeof request - 1);
-    char *answer = read_until(fd, "{\"n\":1}");
+    char *answer = test_http_read_until(fd, "{\"n\":1}");
     assert_contains(answer, "Content-Type: application/jsonl\r\n");
     assert_contains(answer, "{\"n\":1}");
     free(answer);
     ntk_http_feed_publish(f->feed, second, true);
-    answer = read_until(fd, "{\"n\":2}");
+    answer = test_http_read_until(fd, "{\"n\":2}");
     assert_contains(answer, "{\"n\":2}");
     free(answer);
     ntk_http_body_unref(first);
@@ -273,7 +247,7 @@ static void a_slow_reader_of_a_feed_loses_whole_lines_only(void **state)
     const char request[] = "GET /feed HTTP/1.1\r\nHost: x\r\n\r\n";
 
     assert_int_equal(write(fd, request, sizeof request - 1), (ssize_t)sizeof request - 1);
-    free(read_until(fd, "\r\n\r\n"));
+    free(test_http_read_until(fd, "\r\n\r\n"));
     ntk_buf_add_fill(&buf, 'x', 256 * 1024);
     ntk_buf_add_char(&buf, '\n');
     struct ntk_http_body *line = ntk_http_body_create(&buf);
@@ -299,7 +273,7 @@ static void send_text(int fd, const char *text, size_t bytes)
 
 static void assert_page(int fd)
 {
-    char *answer = read_until(fd, NULL);
+    char *answer = test_http_read_until(fd, NULL);
 
     assert_contains(answer, "HTTP/1.1 200 ");
     assert_contains(answer, "\r\n\r\n<p>hello</p>");
@@ -323,7 +297,7 @@ static void a_hundred_clients_at_once_get_the_whole_page(void **state)
         send_text(fds[i], PAGE_REQUEST, sizeof PAGE_REQUEST - 1);
     }
     for (size_t i = sizeof fds / sizeof *fds; i-- > 0;) {
-        char *answer = read_until(fds[i], NULL);
+        char *answer = test_http_read_until(fds[i], NULL);
         const char *body = strstr(answer, "\r\n\r\n");
 
         assert_contains(answer, "HTTP/1.1 200 ");
@@ -389,7 +363,7 @@ static void half_requests_that_fill_all_connections_make_room_for_whole_ones(voi
     for (size_t i = 0; i < FEEDS; i++) { /* the oldest of all, and never cut off */
         feeds[i] = connect_to(f);
         send_text(feeds[i], feed_request, sizeof feed_request - 1);
-        free(read_until(feeds[i], "\r\n\r\n"));
+        free(test_http_read_until(feeds[i], "\r\n\r\n"));
     }
     for (size_t i = 0; i < HALF; i++) {
         half[i] = connect_to(f);
@@ -406,7 +380,7 @@ static void half_requests_that_fill_all_connections_make_room_for_whole_ones(voi
     assert_page(half[HALF - 1]);
     ntk_http_feed_publish(f->feed, line, false);
     for (size_t i = 0; i < FEEDS; i++) {
-        char *answer = read_until(feeds[i], "{\"n\":1}");
+        char *answer = test_http_read_until(feeds[i], "{\"n\":1}");
         assert_contains(answer, "{\"n\":1}");
         free(answer);
         close(feeds[i]);
