@@ -57,12 +57,19 @@ struct ntk_ring_registry {
 
 /* ---- processes ---- */
 
-/* Field 22 of a process's stat; 0 when there is no such process here. */
+#define STAT_STATE 3 /* fields of /proc/PID/stat, see proc(5) */
+#define STAT_THREADS 20
+
+/*
+ * Field 22 of a process's stat; 0 when there is no such process here, or only what its parent has not waited for: a
+ * leader in state Z without another thread. (With one, the leader ended and the process goes on.)
+ */
 static uint64_t start_time_of(const char *proc_root, const char *pid)
 {
     char path[NTK_PATH_BYTES];
     char text[1024];
     const char *at;
+    bool is_zombie = false;
     ssize_t bytes;
     int field;
     int fd;
@@ -84,6 +91,12 @@ static uint64_t start_time_of(const char *proc_root, const char *pid)
     at = strrchr(text, ')');
     for (field = 2; at != NULL && field < 22; field++) {
         at = strchr(at + 1, ' ');
+        if (at != NULL && field + 1 == STAT_STATE) {
+            is_zombie = at[1] == 'Z' || at[1] == 'X';
+        } else if (at != NULL && field + 1 == STAT_THREADS && is_zombie &&
+                   strtoull(at + 1, NULL, 10) <= 1) {
+            return 0;
+        }
     }
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
 }

@@ -2,8 +2,11 @@
 /* Folders with segments, and files that are none; who lives and who ended. */
 #include "shared/ring/ring_registry.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime-hooks/hooks/hooks.h"
@@ -78,6 +82,66 @@ static int child_marks_on_demand(struct observed *child, void *ctx)
     }
     ntk_hooks_detach();
     return 0;
+}
+
+/* Closing any descriptor of a file drops the locks that the process has on it. */
+static void drop_locks(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
+static void *go_on(void *ctx)
+{
+    struct observed *child = ctx;
+    char path[64];
+    char text[512];
+    ssize_t got;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)getpid());
+    do { /* until the first thread is over */
+        (void)sched_yield();
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+        if (fd >= 0) {
+            close(fd);
+        }
+        text[got > 0 ? got : 0] = '\0';
+    } while (!strstr(text, ") Z "));
+    observed_send(child, 0);
+    while (pause() < 0) { /* until it is killed */
+    }
+    return NULL;
+}
+
+/* Lets its segment's lock go, as a program that closes all descriptors, and its first thread end. */
+static int child_without_a_first_thread(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_config config = { .lnc = 1 };
+    static struct observed copy; /* the stack of the first thread goes */
+    pthread_t thread;
+
+    if (ntk_hooks_attach(&config, NULL, 0) != 0) {
+        return 1;
+    }
+    drop_locks(ctx);
+    copy = *child;
+    if (pthread_create(&thread, NULL, go_on, &copy) != 0) {
+        return 1;
+    }
+    pthread_exit(NULL);
 }
 
 static void order(struct observed *child, uint64_t marks)
@@ -169,6 +233,39 @@ static void a_killed_process_is_shown_once_drained_and_removed(void **state)
     assert_int_equal(poll_once(top).segments, 0);
     assert_int_equal(poll_once(top).appeared, 0);
     ntk_ring_registry_close(agent);
+    ntk_ring_registry_close(top);
+}
+
+/* As in a container whose first process waits for nobody. */
+static void a_killed_process_that_nobody_waits_for_has_ended(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *top = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    siginfo_t info;
+
+    (void)observed_receive(&child);
+    assert_int_equal(poll_once(top).appeared, 1);
+    assert_int_equal(kill(child.pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(poll_once(top).ended, 1);
+    assert_int_equal(observed_finish(&child, 0), 128 + SIGKILL);
+    ntk_ring_registry_close(top);
+}
+
+/* The first thread ends, another goes on; without the lock only /proc tells that the process lives. */
+static void a_process_whose_first_thread_ended_lives(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *top = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct observed child = observed_start(f->folder, child_without_a_first_thread, f->folder);
+
+    (void)observed_receive(&child);
+    assert_int_equal(poll_once(top).appeared, 1);
+    assert_int_equal(poll_once(top).ended, 0);
+    assert_int_equal(poll_once(top).ended, 0);
+    assert_int_equal(observed_finish(&child, SIGKILL), 128 + SIGKILL);
+    assert_int_equal(poll_once(top).ended, 1);
     ntk_ring_registry_close(top);
 }
 
@@ -527,6 +624,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_process_is_known_by_the_number_of_a_hosts_proc),
         TEST(two_readers_get_every_event_each),
+        TEST(a_killed_process_that_nobody_waits_for_has_ended),
+        TEST(a_process_whose_first_thread_ended_lives),
         TEST(a_killed_process_is_shown_once_drained_and_removed),
         TEST(what_died_before_it_was_seen_matters_to_the_one_who_cleans_up),
         TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
