@@ -36,6 +36,7 @@ static const struct {
 /* The widest a column gets, label first: "Runtime Memory: 1023.9MB" and two blanks. */
 static const int wide_widths[1 + WIDE_CELLS] = { 20, 16, 18, 20, 22, 26, 25 };
 #define WIDE_MIN (20 + 16 + 18 + 20 + 22 + 26 + 25)
+#define WIDE_EQUAL (26 * (1 + WIDE_CELLS)) /* from here on all are as wide as one another */
 
 static const struct {
     int group;
@@ -68,6 +69,7 @@ static struct ntk_top_bytes value_of(const struct ntk_top_memory *memory, bool i
 static void draw_wide(const struct ntk_top_model *model, struct ntk_screen *screen, int row)
 {
     int spare = (screen->columns - WIDE_MIN) / (1 + WIDE_CELLS);
+    bool is_equal = screen->columns >= WIDE_EQUAL;
 
     ntk_top_view_heading(screen, row, "Memory Usage Summary");
     for (int line = 0; line < 2; line++) {
@@ -77,10 +79,15 @@ static void draw_wide(const struct ntk_top_model *model, struct ntk_screen *scre
                        line == 0 ? "Host Used Memory" : "Device Used Memory");
         column += wide_widths[0] + spare;
         for (int i = 0; i < WIDE_CELLS && wide[line][i].group != NONE; i++) {
-            int width = wide_widths[1 + i] + spare;
+            int width = is_equal ? screen->columns / (1 + WIDE_CELLS) : wide_widths[1 + i] + spare;
             char text[NTK_TOP_FORMAT_BYTES];
-            int used = ntk_screen_format(screen, row + 1 + line, column, width, NTK_STYLE_NORMAL,
-                                         "%s: ", wide[line][i].name);
+            int used;
+
+            if (is_equal) {
+                column = (1 + i) * screen->columns / (1 + WIDE_CELLS);
+            }
+            used = ntk_screen_format(screen, row + 1 + line, column, width, NTK_STYLE_NORMAL,
+                                     "%s: ", wide[line][i].name);
 
             ntk_top_format_bytes(text, value_of(&model->memory, line == 0, wide[line][i].group));
             ntk_screen_put(screen, row + 1 + line, column + used, width - used, NTK_STYLE_VALUE,

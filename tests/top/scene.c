@@ -292,7 +292,7 @@ static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapsho
 
     runtime->pid = pid;
     runtime->header_pid = pid;
-    runtime->start_time = 1000 + pid;
+    runtime->start_time = 1000 + pid + scene->started_later;
     runtime->lnc = scene->lnc;
     runtime->instance_type = ntk_snapshot_text(snapshot, scene->runtime_instance_type);
     runtime->software = !scene->no_flops;

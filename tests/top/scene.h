@@ -19,6 +19,7 @@ struct scene {
     uint32_t runtime_count;
     uint32_t cores_per_runtime; /* physical; runtime r owns those from r * this on */
     uint32_t first_pid;         /* 7286 when 0 */
+    uint64_t started_later;     /* by so many clock ticks than usual */
     const char *const *tags;    /* runtime_count of them, or NULL: the pid */
     const char *hardware_error;
     const char *runtime_instance_type; /* what the applications say, NULL: nothing */

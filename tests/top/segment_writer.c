@@ -2,11 +2,14 @@
 /*
  * segment_writer - an application as neuron-top sees one: it has a segment with a model, memory and an
  * execution that never ends, says "ready" and waits for a signal. segment_writer FIRST_CORE COUNT: one
- * model on COUNT cores of a trn1.32xlarge.
+ * model on COUNT cores of a trn1.32xlarge. segment_writer FIRST_CORE COUNT PROCESSES: so many of them, tagged app0, app1
+ * and so on, which end with this one.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "runtime-hooks/hooks/hooks.h"
@@ -23,7 +26,8 @@ static void allocate(uint16_t core, uint8_t category, uint64_t bytes,
     (void)ntk_hooks_memory_alloc(&memory);
 }
 
-int main(int argc, char **argv)
+/* Attaches and works; returns whether it could. */
+static bool work(uint16_t first_core, uint16_t core_count)
 {
     const struct ntk_hooks_config config = {
         .instance_type = "trn1.32xlarge", .lnc = 1, .device_count = 16, .cores_per_device = 2
@@ -32,15 +36,15 @@ int main(int argc, char **argv)
     const struct ntk_hooks_model_ref none = { 0, 0 };
     struct ntk_hooks_model_ref ref;
     char note[256] = "";
-    uint64_t start;
+    uint64_t began;
 
-    if (argc != 3 || ntk_hooks_attach(&config, note, sizeof note) < 0) {
+    if (ntk_hooks_attach(&config, note, sizeof note) < 0) {
         (void)fprintf(stderr, "segment_writer: %s\n", note);
-        return 1;
+        return false;
     }
-    model.core = (uint16_t)atoi(argv[1]);
-    model.core_count = (uint16_t)atoi(argv[2]);
-    start = ntk_hooks_now();
+    model.core = first_core;
+    model.core_count = core_count;
+    began = ntk_hooks_now();
     for (uint16_t c = 0; c < model.core_count; c++) {
         ntk_hooks_core_claim((uint16_t)(model.core + c), (uint32_t)model.core + c, 1);
     }
@@ -53,9 +57,60 @@ int main(int argc, char **argv)
         allocate(core, NTK_MEMORY_TENSORS, 5 * MIB, none);
     }
     allocate(NTK_NO_CORE, NTK_MEMORY_HOST_DMA_BUFFERS, 8 * MIB, none);
-    ntk_hooks_model_loaded(ref, start, 0, 3 * MIB);
+    ntk_hooks_model_loaded(ref, began, 0, 3 * MIB);
     (void)ntk_hooks_exec_begin(ref, model.core, model.core_count);
-    if (write(STDOUT_FILENO, "ready\n", 6) != 6) {
+    return true;
+}
+
+/* Starts the process of this index and waits until it works. */
+static bool start(uint16_t first_core, uint16_t core_count, unsigned int index)
+{
+    char tag[32];
+    char byte;
+    int ends[2];
+    bool works;
+
+    if (pipe(ends) < 0) {
+        return false;
+    }
+    switch (fork()) {
+    case -1:
+        return false;
+    case 0:
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)snprintf(tag, sizeof tag, "app%u", index);
+        (void)setenv("NEURON_PROCESS_TAG", tag, 1);
+        if (!work(first_core, core_count) || write(ends[1], "", 1) != 1) {
+            _exit(1);
+        }
+        for (;;) {
+            (void)pause();
+        }
+    default:
+        close(ends[1]);
+        works = read(ends[0], &byte, 1) == 1;
+        close(ends[0]);
+        return works;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    uint16_t first_core = argc > 1 ? (uint16_t)atoi(argv[1]) : 0;
+    uint16_t core_count = argc > 2 ? (uint16_t)atoi(argv[2]) : 0;
+    unsigned int process_count = argc > 3 ? (unsigned int)atoi(argv[3]) : 0;
+
+    if (core_count == 0) {
+        (void)fprintf(stderr, "segment_writer: FIRST_CORE COUNT [PROCESSES]\n");
+        return 1;
+    }
+    for (unsigned int i = 0; i < process_count; i++) {
+        if (!start((uint16_t)((first_core + i * core_count) % 32), core_count, i)) {
+            return 1;
+        }
+    }
+    if ((process_count == 0 && !work(first_core, core_count)) ||
+        write(STDOUT_FILENO, "ready\n", 6) != 6) {
         return 1;
     }
     for (;;) {

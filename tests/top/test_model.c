@@ -252,6 +252,21 @@ static void a_tab_follows_its_process_when_others_come_and_go(void **state)
     ntk_top_model_destroy(model);
 }
 
+static void a_pid_that_is_used_again_is_another_application(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = scene_model(&scene);
+
+    (void)state;
+    press(model, '3');
+    scene_update(model, &scene);
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    scene.started_later = 1;
+    scene_update(model, &scene);
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    ntk_top_model_destroy(model);
+}
+
 static void logical_cores_are_means_of_busy_and_sums_of_flops(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn2_lnc2);
@@ -418,6 +433,7 @@ int main(void)
         cmocka_unit_test(the_selection_survives_refreshes_and_other_tabs),
         cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_nearby),
         cmocka_unit_test(a_tab_follows_its_process_when_others_come_and_go),
+        cmocka_unit_test(a_pid_that_is_used_again_is_another_application),
         cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
         cmocka_unit_test(absent_is_not_zero),
         cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),

@@ -28,6 +28,98 @@ static void sixteen_devices_fit_every_usual_terminal(void **state)
     shows(&scene_trn1, 24, 80, "trn1_80x24");
     shows(&scene_trn1, 40, 120, "trn1_120x40");
     shows(&scene_trn1, 50, 168, "trn1_168x50");
+    shows(&scene_trn1, 50, 200, "trn1_200x50");
+}
+
+/* Title and cores, as text; freed by the caller. */
+static char *text_above_vcpu(struct ntk_top_model *model, int rows, int columns)
+{
+    struct ntk_screen *screen = NULL;
+    struct ntk_buf buf = { 0 };
+    const char *end;
+    char *text;
+
+    assert_int_equal(ntk_screen_text_create(rows, columns, &screen, NULL), 0);
+    ntk_top_view_draw(model, screen, true);
+    ntk_screen_text_write(screen, &buf);
+    end = strstr(ntk_buf_text_get(&buf), "vCPU Utilization");
+    assert_non_null(end);
+    text = strndup(ntk_buf_text_get(&buf), (size_t)(end - ntk_buf_text_get(&buf)));
+    assert_non_null(text);
+    ntk_buf_fini(&buf);
+    ntk_screen_destroy(screen);
+    return text;
+}
+
+static size_t times_in(const char *text, const char *part)
+{
+    size_t times = 0;
+
+    while ((text = strstr(text, part))) {
+        times++;
+        text++;
+    }
+    return times;
+}
+
+/* Each device has its label, each core of a device its title in every group of devices that stand side by
+ * side, and each core its cell. */
+static void assert_cores_are_shown(const struct ntk_machine *machine, uint32_t lnc, int rows,
+                                   int columns)
+{
+    struct scene scene = { .instance_type = machine->instance_type,
+                           .core_version =
+                               lnc == 2 ? machine->core_version_lnc2 : machine->core_version,
+                           .device_count = machine->device_count,
+                           .cores_per_device = machine->cores_per_device,
+                           .lnc = lnc,
+                           .runtime_count = 1,
+                           .cores_per_runtime = machine->device_count * machine->cores_per_device };
+    struct ntk_top_model *model = scene_model(&scene);
+    uint32_t cores = machine->cores_per_device / lnc;
+    char *screen = text_above_vcpu(model, rows, columns);
+    size_t groups = times_in(screen, " NC0 ");
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "NeuronCore %s Utilization (Avg: ", scene.core_version);
+    assert_int_equal(times_in(screen, text), 1);
+    (void)snprintf(text, sizeof text, "(%s)", machine->instance_type);
+    assert_int_equal(times_in(screen, text), 1);
+    assert_true(groups >= 1);
+    for (uint32_t c = 1; c < cores; c++) {
+        (void)snprintf(text, sizeof text, " NC%u", c);
+        assert_int_equal(times_in(screen, text), groups);
+    }
+    for (uint32_t d = 0; d < machine->device_count; d++) {
+        (void)snprintf(text, sizeof text, "ND%u ", d);
+        assert_int_equal(times_in(screen, text), 1);
+    }
+    if (columns >= 300) { /* bars: the numbers in their brackets */
+        assert_int_equal(times_in(screen, "%]"), (size_t)machine->device_count * cores);
+    }
+    free(screen);
+    ntk_top_model_destroy(model);
+}
+
+static void every_machine_of_the_catalogue_fits_every_usual_terminal(void **state)
+{
+    static const char *const types[] = {
+#define NTK_MACHINE(type, ...) type,
+#include "shared/abi/machine.def"
+    };
+    static const int sizes[][2] = { { 24, 80 }, { 40, 120 }, { 100, 300 }, { 100, 400 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const struct ntk_machine *machine = ntk_machine_find(types[i]);
+
+        assert_non_null(machine);
+        for (uint32_t lnc = 1; lnc <= machine->lnc_max; lnc++) {
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                assert_cores_are_shown(machine, lnc, sizes[s][0], sizes[s][1]);
+            }
+        }
+    }
 }
 
 static void logical_cores_of_two_show_the_mean_of_their_parts(void **state)
@@ -255,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sixteen_devices_fit_every_usual_terminal),
+        cmocka_unit_test(every_machine_of_the_catalogue_fits_every_usual_terminal),
         cmocka_unit_test(logical_cores_of_two_show_the_mean_of_their_parts),
         cmocka_unit_test(a_hundred_and_twenty_eight_cores_stay_readable),
         cmocka_unit_test(one_device_has_room),

@@ -1,0 +1,51 @@
+# test_crowd - the real program in a terminal (tmux) beside 300 applications with segments of their own: all of them are
+# there, keys and sizes work, one that dies under the cursor goes. 77 without tmux.
+. "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/terminal.sh"
+
+NEURON_HOOKS_MEMORY=64K "$NTK_BUILD_DIR/tests/tests_top_segment_writer" 0 1 300 >ready &
+pids+=($!)
+ready() { greps ready ready && echo yes; }
+wait_for ready
+tmx new-session -d -s top -x 120 -y 40 \
+    "env NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BUILD_DIR/bin/neuron-top' -d 200ms; echo status=\$?; exec cat"
+
+# The first screen: sums over all, a tab for each.
+sees "all cores at work" 'NeuronCore v2 Utilization (Avg: .*100%)'
+sees "device memory of all" '^Device  *2.3GB  *1.5GB '
+key a
+sees "the last of 300 tabs" '>\[301\]:app'
+sees "its memory alone" '^Device  *8.0MB  *5.0MB '
+key 1
+sees "all again" '>\[1\]:all<'
+
+# A list of them: its end, one by its name, another that dies under the cursor.
+key p
+sees "the list" '1-3[0-9] of 300'
+key End
+sees "its end" '[0-9]-300 of 300'
+key Home /
+key -l app217
+key Enter
+sees "one of many" ' app217 '
+key Escape '\'
+key -l 'app21[789]'
+key Enter
+sees "three of them" '3 of 300'
+key Home Down
+pid=$(screen | awk '$3 == "app218" { print $1 }')
+kill -KILL "$pid"
+is_gone() { ! screen | greps ' app218 ' && screen | greps '2 of 299' && echo yes; }
+wait_for is_gone
+key Enter
+sees "the neighbour is followed" '>\[[0-9]*\]:app21[79]<'
+
+# A storm of sizes.
+for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
+    tmx resize-window -t top -x "${size%x*}" -y "${size#*x}"
+    key o e p
+done
+key o
+sees "the last size" '^Device  *8.0MB  *5.0MB '
+key q
+sees "the end" 'status=0'
