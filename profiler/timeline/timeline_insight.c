@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/analysis/interval.h"
+#include "profiler/analysis/transfers.h"
 #include "profiler/output/output_cells.h"
 #include "shared/base/map.h"
 
@@ -76,17 +77,61 @@ static void put_instruction_place(const struct ntk_timeline *timeline,
 
 /* ---- flows ------------------------------------------------------------------------------------------ */
 
-/* Instructions that were let go by this one, or by this change. */
+/* The transfer that an instruction began, or that a packet is of; null where it is not known. fini's it. */
+static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
+                         struct ntk_transfer *transfer, struct ntk_json *json)
+{
+    size_t count = transfer->packets.count;
+
+    ntk_json_key(json, "transfer");
+    if (count == 0) {
+        ntk_json_null(json);
+        ntk_transfer_fini(transfer);
+        return;
+    }
+    ntk_json_object_begin(json);
+    ntk_json_key_queue(json, "queue", transfer->queue);
+    ntk_json_key_u64(json, "count", count);
+    ntk_json_key_u64(json, "bytes", transfer->bytes_count);
+    ntk_json_key_i64(json, "duration", transfer->end_ps - transfer->start_ps);
+    ntk_json_key_array_begin(json, "packets");
+    for (size_t i = 0; i < count && i < NTK_TIMELINE_PACKETS_MAX; i++) {
+        put_place(timeline, core, NTK_TIMELINE_QUEUE,
+                  *(uint32_t *)ntk_vec_at(&transfer->packets, i), json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_key(json, "last");
+    put_place(timeline, core, NTK_TIMELINE_QUEUE, transfer->last, json);
+    ntk_json_object_end(json);
+    ntk_transfer_fini(transfer);
+}
+
+static int put_transfer_of(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
+                           const struct ntk_timeline_track *track, uint32_t instruction,
+                           struct ntk_json *json)
+{
+    struct ntk_transfer transfer = { .instruction = NTK_NO_INDEX };
+    int ret = instruction == NTK_NO_INDEX
+                  ? 0
+                  : ntk_transfer_of_instruction(analyses->program, core_of(timeline, track),
+                                                instruction, &transfer);
+
+    put_transfer(timeline, track->core, &transfer, json);
+    return ret;
+}
+
+/* Instructions that were let go by this one, or by this change; with its transfer alone, by that only. */
 static void put_releases(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
                          const struct ntk_core_dependencies *dependencies, uint32_t by,
-                         uint32_t event, struct ntk_json *json)
+                         uint32_t event, bool by_transfer, struct ntk_json *json)
 {
     uint64_t count = 0;
 
-    ntk_json_key_array_begin(json, "releases");
+    ntk_json_key_array_begin(json, by_transfer ? "transfer_releases" : "releases");
     for (size_t i = 0; i < core->instruction_count; i++) {
         const struct ntk_release *release = &dependencies->releases[i];
-        if (by != NTK_NO_INDEX ? release->by != by : release->event != event) {
+        if (by != NTK_NO_INDEX ? release->by != by || release->by_transfer != by_transfer
+                               : release->event != event) {
             continue;
         }
         if (count++ < NTK_TIMELINE_RELEASES_MAX) {
@@ -94,13 +139,14 @@ static void put_releases(const struct ntk_timeline *timeline, const struct ntk_t
         }
     }
     ntk_json_array_end(json);
-    ntk_json_key_u64(json, "release_count", count);
+    ntk_json_key_u64(json, by_transfer ? "transfer_release_count" : "release_count", count);
 }
 
-static void put_wait(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
-                     const struct ntk_slot_fact *fact, const struct ntk_release *release,
-                     struct ntk_json *json)
+static int put_wait(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
+                    const struct ntk_timeline_track *track, const struct ntk_slot_fact *fact,
+                    const struct ntk_release *release, struct ntk_json *json)
 {
+    const struct ntk_trace_core *core = track->core;
     static const char *const relations[] = { [NTK_WAIT_NONE] = "",
                                              [NTK_WAIT_AT_LEAST] = ">=",
                                              [NTK_WAIT_EQUAL] = "==",
@@ -111,7 +157,7 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_trace
     ntk_json_key(json, "wait");
     if (!fact->has_sync || fact->wait == NTK_WAIT_NONE) {
         ntk_json_null(json);
-        return;
+        return 0;
     }
     ntk_json_object_begin(json);
     ntk_json_key_bool(json, "is_event", fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR);
@@ -124,13 +170,16 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_trace
     ntk_json_key(json, "change");
     put_place(timeline, core, NTK_TIMELINE_SEMAPHORE, release->event, json);
     put_instruction_place(timeline, core, "by", release->by, json);
+    int ret = put_transfer_of(timeline, analyses, track,
+                              release->by_transfer ? release->by : NTK_NO_INDEX, json);
     ntk_json_object_end(json);
+    return ret;
 }
 
-static void put_instruction_flows(const struct ntk_timeline *timeline,
-                                  const struct ntk_analyses *analyses,
-                                  const struct ntk_timeline_track *track, uint32_t ref,
-                                  struct ntk_json *json)
+static int put_instruction_flows(const struct ntk_timeline *timeline,
+                                 const struct ntk_analyses *analyses,
+                                 const struct ntk_timeline_track *track, uint32_t ref,
+                                 struct ntk_json *json)
 {
     size_t core = core_of(timeline, track);
     const struct ntk_core_dependencies *dependencies = &analyses->dependencies.cores[core];
@@ -145,14 +194,42 @@ static void put_instruction_flows(const struct ntk_timeline *timeline,
         ntk_json_key_u64(json, "flops", fact->flops);
     }
     put_instruction_place(timeline, track->core, "previous", release->previous, json);
-    put_wait(timeline, track->core, fact, release, json);
-    put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, json);
+    int ret = put_wait(timeline, analyses, track, fact, release, json);
+    if (ret == 0 && fact->is_transfer) {
+        ret = put_transfer_of(timeline, analyses, track, ref, json);
+        put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, true, json);
+    }
+    put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, false, json);
+    return ret;
 }
 
-static void put_change_flows(const struct ntk_timeline *timeline,
-                             const struct ntk_analyses *analyses,
-                             const struct ntk_timeline_track *track, uint32_t ref,
-                             struct ntk_json *json)
+/* Who began the transfer that a packet is of, and whom it let go. */
+static int put_packet_flows(const struct ntk_timeline *timeline,
+                            const struct ntk_analyses *analyses,
+                            const struct ntk_timeline_track *track, uint32_t ref,
+                            struct ntk_json *json)
+{
+    size_t core = core_of(timeline, track);
+    struct ntk_transfer transfer;
+    int ret = ntk_transfer_of_packet(analyses->program, core, ref, &transfer);
+
+    if (ret < 0) {
+        return ret;
+    }
+    uint32_t by = transfer.instruction;
+    put_instruction_place(timeline, track->core, "by", by, json);
+    put_transfer(timeline, track->core, &transfer, json);
+    if (by != NTK_NO_INDEX) {
+        put_releases(timeline, track->core, &analyses->dependencies.cores[core], by, NTK_NO_INDEX,
+                     true, json);
+    }
+    return 0;
+}
+
+static int put_change_flows(const struct ntk_timeline *timeline,
+                            const struct ntk_analyses *analyses,
+                            const struct ntk_timeline_track *track, uint32_t ref,
+                            struct ntk_json *json)
 {
     const struct ntk_core_dependencies *dependencies =
         &analyses->dependencies.cores[core_of(timeline, track)];
@@ -162,7 +239,12 @@ static void put_change_flows(const struct ntk_timeline *timeline,
         by = dependencies->releases[i].event == ref ? dependencies->releases[i].by : NTK_NO_INDEX;
     }
     put_instruction_place(timeline, track->core, "by", by, json);
-    put_releases(timeline, track->core, dependencies, NTK_NO_INDEX, ref, json);
+    int ret = 0;
+    if (track->core->events[ref].source == NTK_NTFF_ENGINE_AXI) {
+        ret = put_transfer_of(timeline, analyses, track, by, json);
+    }
+    put_releases(timeline, track->core, dependencies, NTK_NO_INDEX, ref, false, json);
+    return ret;
 }
 
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
@@ -177,14 +259,18 @@ int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk
     }
     struct ntk_json json;
     ntk_json_init(&json, out, false);
+    uint32_t ref = track->slices[slice_index].ref;
+    int ret = 0;
     ntk_json_object_begin(&json);
     if (track->kind == NTK_TIMELINE_ENGINE) {
-        put_instruction_flows(timeline, analyses, track, track->slices[slice_index].ref, &json);
+        ret = put_instruction_flows(timeline, analyses, track, ref, &json);
+    } else if (track->kind == NTK_TIMELINE_QUEUE) {
+        ret = put_packet_flows(timeline, analyses, track, ref, &json);
     } else if (track->kind == NTK_TIMELINE_SEMAPHORE) {
-        put_change_flows(timeline, analyses, track, track->slices[slice_index].ref, &json);
+        ret = put_change_flows(timeline, analyses, track, ref, &json);
     }
     ntk_json_object_end(&json);
-    return 0;
+    return ret < 0 ? ntk_err_no_memory(err) : 0;
 }
 
 /* ---- critical path ---------------------------------------------------------------------------------- */

@@ -16,11 +16,13 @@
 
 /* Slices that are named in one list; the number of all is told. */
 #define NTK_TIMELINE_RELEASES_MAX 64
+#define NTK_TIMELINE_PACKETS_MAX 64
 #define NTK_TIMELINE_STEPS_MAX 2000
 
-/* Instructions: layer, instruction before on the engine, what it waited for and the change and instruction that ended
- * it, instructions that it let go. Changes of semaphores: who made it, whom it let go. Other rows know nothing.
- * -ENOENT with a sentence. */
+/* Instructions: layer, instruction before on the engine, what it waited for and the change, instruction and transfer that
+ * ended it, the transfer that it began, instructions that it and that transfer let go. Packets: the transfer they are of,
+ * who began it, whom it let go. Changes of semaphores: who made it, by which transfer, whom it let go. Other rows know
+ * nothing. -ENOENT with a sentence. */
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
                            uint64_t track, uint64_t slice, struct ntk_buf *out,
                            struct ntk_err *err);

@@ -1,12 +1,16 @@
-// Who let whom go: arrows from what ended a wait to what waited, and links in the details.
+// Who let whom go: arrows from what ended a wait to what waited, by way of the transfer where it was one, and links in the
+// details.
 
 import { boxOf, drawOver } from './draw.js';
 import { make } from './dom.js';
-import { count } from './format.js';
+import { bytes, count, whole } from './format.js';
 import { addMore, goTo } from './details.js';
 import { refresh } from './panel.js';
 import { duration } from './time.js';
 import { changed, on, state } from './state.js';
+
+const RELEASES_SHOWN = 8;
+const TRANSFER_TITLES = { engine: 'Began the transfer', queue: 'Of the transfer', semaphore: 'By the transfer' };
 
 let flows = null; // of state.selected
 let of = null;
@@ -38,17 +42,31 @@ function waitRows({ wait, previous, is_wait_known: isKnown }) {
   return rows;
 }
 
+// How many there are, then the first ones.
+function released(list, total) {
+  return [...list.slice(0, RELEASES_SHOWN).map((slice) => line('', linkTo(slice))), total > RELEASES_SHOWN ? line('', `${whole(total - RELEASES_SHOWN)} more`) : null];
+}
+
+function transferRows(title, { queue, count: packets, bytes: moved, duration: took, packets: [first], last }, by) {
+  return make('section', {}, make('h3', {}, title), make('dl', {}, by ? line('Begun by', linkTo(by)) : null, line('Queue', queue),
+    line('Moved', `${bytes(moved)} in ${whole(packets)} ${packets === 1 ? 'packet' : 'packets'}, ${duration(took)}`),
+    line('First packet', linkTo(first)), line('Last packet', linkTo(last))));
+}
+
 function show(full, columns) {
   if (!flows || of !== state.selected) return;
   if (flows.layer || flows.flops) {
     columns.append(make('section', {}, make('h3', {}, 'Model'), make('dl', {}, flows.layer ? line('Layer', flows.layer) : null, flows.flops ? line('FLOPs', count(flows.flops)) : null)));
   }
+  const { kind } = state.meta.tracks[full.track];
   if (flows.wait !== undefined) columns.append(make('section', {}, make('h3', {}, 'Waited'), make('dl', {}, ...waitRows(flows))));
-  else if (flows.by) columns.append(make('section', {}, make('h3', {}, 'Changed'), make('dl', {}, line('By', linkTo(flows.by)))));
-  if (flows.releases?.length) {
-    columns.append(make('section', {}, make('h3', {}, 'Let go'), make('dl', {}, ...flows.releases.slice(0, 8).map((slice) => line('', linkTo(slice))),
-      flows.release_count > 8 ? line('', `${flows.release_count - 8} more`) : null)));
+  else if (kind !== 'queue' && flows.by) columns.append(make('section', {}, make('h3', {}, 'Changed'), make('dl', {}, line('By', linkTo(flows.by)))));
+  if (flows.wait?.transfer) columns.append(transferRows('Waited for the transfer', flows.wait.transfer));
+  if (flows.transfer) columns.append(transferRows(TRANSFER_TITLES[kind], flows.transfer, kind === 'queue' ? flows.by : null));
+  if (flows.transfer_releases?.length) {
+    columns.append(make('section', {}, make('h3', {}, 'Let go by the transfer'), make('dl', {}, ...released(flows.transfer_releases, flows.transfer_release_count))));
   }
+  if (flows.releases?.length) columns.append(make('section', {}, make('h3', {}, 'Let go'), make('dl', {}, ...released(flows.releases, flows.release_count))));
 }
 
 // ---- arrows -----------------------------------------------------------------------------------------
@@ -77,12 +95,33 @@ function arrow(context, from, to, colour) {
   context.fill();
 }
 
+// The packets of a transfer, framed; an arrow to the first one and one from the last.
+function through(context, from, transfer, to, colour) {
+  context.strokeStyle = colour;
+  context.lineWidth = 1.5;
+  for (const slice of transfer.packets) {
+    const box = boxOf(slice);
+    if (box && box.x < state.width && box.x + box.width > 0) context.strokeRect(box.x + 0.75, box.y + 0.75, Math.max(1, box.width - 1.5), Math.max(1, box.height - 1.5));
+  }
+  if (from) arrow(context, from, transfer.packets[0], colour);
+  for (const slice of to) arrow(context, transfer.last, slice, colour);
+}
+
+const moment = (slice) => ({ ...slice, end: slice.start }); // of a change: it is there from its start on
+
 function draw(context, look) {
   if (!flows || of !== state.selected || !state.selected) return;
-  if (flows.wait?.by) arrow(context, flows.wait.by, state.selected, look.accent2);
-  if (flows.wait?.change) arrow(context, { ...flows.wait.change, end: flows.wait.change.start }, state.selected, look.accent2);
-  if (flows.by) arrow(context, flows.by, state.selected, look.accent2);
-  for (const slice of flows.releases ?? []) arrow(context, state.meta.tracks[state.selected.track].kind === 'semaphore' ? { ...state.selected, end: state.selected.start } : state.selected, slice, look.accent);
+  const { wait } = flows;
+  const { kind } = state.meta.tracks[state.selected.track];
+  const self = kind === 'semaphore' ? moment(state.selected) : state.selected;
+  if (wait?.transfer) through(context, wait.by, wait.transfer, [wait.change ?? self], look.accent2);
+  else if (wait?.by) arrow(context, wait.by, self, look.accent2);
+  if (wait?.change) arrow(context, moment(wait.change), self, look.accent2);
+  if (kind === 'engine' && flows.transfer) through(context, self, flows.transfer, flows.transfer_releases, look.accent);
+  else if (flows.transfer) through(context, flows.by, flows.transfer, kind === 'queue' ? flows.transfer_releases : [self], look.accent2);
+  else if (flows.by) arrow(context, flows.by, self, look.accent2);
+  else for (const slice of flows.transfer_releases ?? []) arrow(context, self, slice, look.accent);
+  for (const slice of flows.releases ?? []) arrow(context, self, slice, look.accent);
 }
 
 async function load() {
@@ -90,7 +129,7 @@ async function load() {
   flows = null;
   if (!selected) return;
   const { kind } = state.meta.tracks[selected.track];
-  if (kind !== 'engine' && kind !== 'semaphore') return;
+  if (kind !== 'engine' && kind !== 'semaphore' && kind !== 'queue') return;
   try {
     const answer = await state.source.flows(selected.track, selected.slice);
     if (state.selected !== selected) return;

@@ -296,6 +296,28 @@ def check_flows(page):
     browser.wait_for("[...document.querySelectorAll('.pane-slice h3')].some((e) => e.textContent === 'Let go')")
 
 
+def check_transfer(page):
+    """From who began a transfer by its packets to who waited for it, and back from a packet."""
+    browser = page.browser
+    names = "[...document.querySelectorAll('.pane-slice h3')].map((e) => e.textContent)"
+    row = "[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === '{}')"
+    go = "(async () => (await import('/details.js')).goTo((await import('/state.js')).state.meta.tracks.findIndex((t) => t.name === '{}'), {}))()"
+    browser.evaluate(go.format('Sync', 4))
+    browser.wait_for(f"{names}.includes('Began the transfer')")
+    moved = browser.evaluate(row.format('Moved') + '.textContent')
+    assert '16.0KB in 16 packets' in moved, f'what the last load moved: {moved}'
+    page.picture('transfer')
+    browser.evaluate(row.format('Last packet') + ".querySelector('button').click()")
+    browser.wait_for(f"{names}.includes('Of the transfer')")
+    equal('row of the packet', page.state('state.meta.tracks[state.selected.track].kind'), 'queue')
+    assert 'Sync DMA_TRIGGER' in browser.evaluate(row.format('Begun by') + '.textContent'), 'a packet names who began it'
+    browser.wait_for(f"{names}.includes('Let go by the transfer')")
+    page.picture('packet')
+    browser.evaluate("[...document.querySelectorAll('.pane-slice section')].find((e) => e.firstChild.textContent === 'Let go by the transfer').querySelector('button').click()")
+    browser.wait_for(f"{names}.includes('Waited for the transfer')")
+    page.picture('waited')
+
+
 def check_help(page):
     browser = page.browser
     browser.key('?')
@@ -380,6 +402,7 @@ def main():
         check_link(page)
         check_panes(page, summary, analyses)
         check_flows(page)
+        check_transfer(page)
         check_help(page)
         equal('names', browser.evaluate(NAMELESS), [])
         browser.scheme('dark')

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the server over a trace by construction, asked byte by byte. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,7 +158,7 @@ static void all_of_a_long_timeline_can_be_asked_for(void **state)
                    (unsigned long long)rounded);
     expect(&late, path, "200 OK", "\"total\":90");
     /* So no tile behind the last is asked for. */
-    (void)snprintf(path, sizeof path, "\"span\":%lld,", (long long)(span_ps / 8 * 8));
+    (void)snprintf(path, sizeof path, "\"span\":%" PRId64 ",", span_ps / 8 * 8);
     expect(&late, "/api/v1/meta", "200 OK", path);
     ntk_timeline_serve_destroy(serve);
     ntk_timeline_destroy(timeline);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: two loads of 32768 bytes by a queue of two rings, put together by hand: SP begins them at 0 and at 100, PE waits for
+ * the first (semaphore 20) and ACT for the second (21). Which packets are whose is known by construction.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/analysis/transfers.h"
+#include "tests/support/hand_trace.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+#define FIRST 0 /* instructions, in order of start */
+#define SECOND 1
+
+static struct ntk_ntff_queue queues[] = {
+    { .name = "qSPIO0", .engine = 0, .queue = 3 },
+    { .name = "qSPIO0", .engine = 1, .queue = 3 },
+    { .name = "qActIO0", .engine = 2, .queue = 3 },
+};
+static struct ntk_neff_var vars[2];
+
+static void begin(struct hand_trace *h)
+{
+    hand_trace_begin(h, 1, "trn2.3xlarge", 1000);
+    (void)hand_trace_queue(h, 0, "qSPIO0", 20);
+    h->neff_subgraphs[0].queue_sets[0].semaphores[1] = 21;
+    h->neff_subgraphs[0].queue_sets[0].semaphore_count = 2;
+    vars[0] = (struct ntk_neff_var){ .name = "SB", .type = NTK_NEFF_VAR_STATE_BUFFER };
+    vars[1] = (struct ntk_neff_var){
+        .name = "x", .type = NTK_NEFF_VAR_INPUT, .var_id = 1, .bytes_count = 32768
+    };
+    h->neff_subgraphs[0].vars = vars;
+    h->neff_subgraphs[0].var_count = 2;
+    h->subgraphs[0].queues = queues;
+    h->subgraphs[0].queue_count = sizeof queues / sizeof *queues;
+    for (unsigned i = 0; i < 2; i++) {
+        struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+        load.done_semaphore = (uint16_t)(20 + i);
+        load.done_value = 1;
+        load.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32);
+        load.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 64, 64, NTK_DTYPE_FLOAT32);
+        uint32_t slot = hand_trace_open(h, 0, NTK_ISA_ENGINE_SP, &load);
+        hand_trace_run(h, 0, NTK_ISA_ENGINE_SP, slot, 100 * (int64_t)i, 100 * (int64_t)i + 50);
+    }
+}
+
+static void packet(struct hand_trace *h, unsigned engine, uint32_t bytes, int64_t start_ns,
+                   int64_t end_ns)
+{
+    hand_trace_packet(h, 0, engine, 3, NTK_TRACE_DMA_IO, bytes, start_ns, end_ns);
+}
+
+/* The packets of the instruction's transfer begin at these times, -1 ends them; each of them knows its instruction. */
+static void expect(struct hand_trace *h, uint32_t instruction, const int64_t *starts_ns)
+{
+    const struct ntk_trace_core *core = &h->trace.cores[0];
+    struct ntk_program *program = NULL;
+    struct ntk_transfer transfer;
+    size_t count = 0;
+
+    assert_int_equal(ntk_program_create(&h->trace, &program), 0);
+    assert_int_equal(ntk_transfer_of_instruction(program, 0, instruction, &transfer), 0);
+    assert_int_equal(transfer.instruction, instruction);
+    assert_string_equal(transfer.queue, "qSPIO0");
+    for (; starts_ns[count] >= 0; count++) {
+        assert_true(count < transfer.packets.count);
+        uint32_t index = *(uint32_t *)ntk_vec_at(&transfer.packets, count);
+        assert_int_equal(core->packets[index].start_ps, NS(starts_ns[count]));
+        struct ntk_transfer back;
+        assert_int_equal(ntk_transfer_of_packet(program, 0, index, &back), 0);
+        assert_int_equal(back.instruction, instruction);
+        assert_int_equal(back.packets.count, transfer.packets.count);
+        assert_int_equal(back.bytes_count, transfer.bytes_count);
+        ntk_transfer_fini(&back);
+    }
+    assert_int_equal(transfer.packets.count, count);
+    ntk_transfer_fini(&transfer);
+    ntk_program_destroy(program);
+}
+
+static void expect_nobody(struct hand_trace *h, uint32_t packet)
+{
+    struct ntk_program *program = NULL;
+    struct ntk_transfer transfer;
+
+    assert_int_equal(ntk_program_create(&h->trace, &program), 0);
+    assert_int_equal(ntk_transfer_of_packet(program, 0, packet, &transfer), 0);
+    assert_int_equal(transfer.instruction, NTK_NO_INDEX);
+    assert_int_equal(transfer.packets.count, 0);
+    ntk_transfer_fini(&transfer);
+    ntk_program_destroy(program);
+}
+
+/* Ring 1 is slower: it begins the first load when ring 0 is at the second already. */
+static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
+{
+    struct hand_trace h;
+    struct ntk_program *program = NULL;
+    struct ntk_transfer transfer;
+
+    (void)state;
+    begin(&h);
+    for (unsigned ring = 0; ring < 2; ring++) {
+        int64_t at_ns = 200 + 110 * (int64_t)ring;
+        packet(&h, ring, 16384, at_ns, at_ns + 90);
+        packet(&h, ring, 4, at_ns + 91, at_ns + 95);
+        packet(&h, ring, 16384, at_ns + 100, at_ns + 190);
+        packet(&h, ring, 4, at_ns + 191, at_ns + 195);
+    }
+    packet(&h, 2, 512, 220, 230); /* of another queue */
+    hand_trace_end(&h);
+    expect(&h, FIRST, (int64_t[]){ 200, 291, 310, 401, -1 });
+    expect(&h, SECOND, (int64_t[]){ 300, 391, 410, 501, -1 });
+    expect_nobody(&h, 1);
+    assert_int_equal(ntk_program_create(&h.trace, &program), 0);
+    assert_int_equal(ntk_transfer_of_instruction(program, 0, FIRST, &transfer), 0);
+    assert_int_equal(transfer.bytes_count, 2 * 16384 + 2 * 4);
+    assert_int_equal(transfer.start_ps, NS(200));
+    assert_int_equal(transfer.end_ps, NS(405));
+    assert_int_equal(h.trace.cores[0].packets[transfer.last].start_ps, NS(401));
+    ntk_transfer_fini(&transfer);
+    ntk_program_destroy(program);
+    hand_trace_fini(&h);
+}
+
+static void bytes_share_packets_out(void **state)
+{
+    struct hand_trace h;
+
+    (void)state;
+    begin(&h);
+    packet(&h, 0, 16384, 200, 260);
+    packet(&h, 1, 16384, 200, 290);
+    packet(&h, 0, 8192, 260, 280);
+    packet(&h, 0, 8192, 280, 300);
+    packet(&h, 1, 16384, 290, 350);
+    hand_trace_end(&h);
+    expect(&h, FIRST, (int64_t[]){ 200, 200, -1 });
+    expect(&h, SECOND, (int64_t[]){ 260, 280, 290, -1 });
+    hand_trace_fini(&h);
+}
+
+/* A packet that no instruction began takes the sum away; the changes still tell what is whose. */
+static void changes_bound_a_transfer_that_is_complete(void **state)
+{
+    struct hand_trace h;
+
+    (void)state;
+    begin(&h);
+    packet(&h, 0, 16384, 200, 260);
+    packet(&h, 1, 16384, 200, 290);
+    packet(&h, 0, 16384, 295, 360);
+    packet(&h, 1, 8192, 295, 380); /* half of what the second wanted: the rest is not in the file */
+    packet(&h, 1, 4096, 800, 900);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 290);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 21, 1, 400);
+    hand_trace_end(&h);
+    expect(&h, FIRST, (int64_t[]){ 200, 200, -1 });
+    expect(&h, SECOND, (int64_t[]){ -1 });
+    expect_nobody(&h, 2);
+    expect_nobody(&h, 4);
+    hand_trace_fini(&h);
+}
+
+static void without_anything_to_go_by_nothing_is_known(void **state)
+{
+    struct hand_trace h;
+
+    (void)state;
+    begin(&h);
+    packet(&h, 0, 16384, 200, 260);
+    hand_trace_end(&h);
+    expect(&h, FIRST, (int64_t[]){ -1 });
+    expect(&h, SECOND, (int64_t[]){ -1 });
+    expect_nobody(&h, 0);
+    hand_trace_fini(&h);
+}
+
+static void an_instruction_that_moves_nothing_has_no_transfer(void **state)
+{
+    struct ntk_program *program = NULL;
+    struct ntk_transfer transfer;
+    struct hand_trace h;
+
+    (void)state;
+    begin(&h);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE),
+                   500, 600);
+    hand_trace_end(&h);
+    assert_int_equal(ntk_program_create(&h.trace, &program), 0);
+    assert_int_equal(ntk_transfer_of_instruction(program, 0, 2, &transfer), 0);
+    assert_int_equal(transfer.instruction, NTK_NO_INDEX);
+    ntk_transfer_fini(&transfer);
+    ntk_program_destroy(program);
+    hand_trace_fini(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_semaphore_write_ends_a_transfer_on_its_ring),
+        cmocka_unit_test(bytes_share_packets_out),
+        cmocka_unit_test(changes_bound_a_transfer_that_is_complete),
+        cmocka_unit_test(without_anything_to_go_by_nothing_is_known),
+        cmocka_unit_test(an_instruction_that_moves_nothing_has_no_transfer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
