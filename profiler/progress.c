@@ -2,7 +2,6 @@
 /* progress - a bar on stderr. */
 #include "profiler/progress.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -15,12 +14,14 @@ void ntk_progress_begin(struct ntk_progress *progress, const char *what)
 {
     *progress = (struct ntk_progress){ .what = what,
                                        .start_ns = ntk_clock_monotonic_ns(),
-                                       .is_terminal = isatty(STDERR_FILENO) == 1 };
+                                       .is_terminal = isatty(STDERR_FILENO) == 1,
+                                       .to = stderr,
+                                       .now_ns = ntk_clock_monotonic_ns };
 }
 
 void ntk_progress_show(struct ntk_progress *progress, double share)
 {
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = progress->now_ns();
     char bar[BAR_CELLS + 1];
 
     if (!progress->is_terminal || now_ns - progress->start_ns < QUIET_NS ||
@@ -31,7 +32,7 @@ void ntk_progress_show(struct ntk_progress *progress, double share)
         bar[i] = (double)i < share * BAR_CELLS ? '#' : '.';
     }
     bar[BAR_CELLS] = 0;
-    fprintf(stderr, "\r%s [%s] %3.0f %%", progress->what, bar, 100 * share);
+    fprintf(progress->to, "\r%s [%s] %3.0f %%", progress->what, bar, 100 * share);
     progress->last_ns = now_ns;
     progress->is_shown = true;
 }
@@ -39,7 +40,7 @@ void ntk_progress_show(struct ntk_progress *progress, double share)
 void ntk_progress_end(struct ntk_progress *progress)
 {
     if (progress->is_shown) {
-        fputs("\r\033[K", stderr);
+        fputs("\r\033[K", progress->to);
     }
     progress->is_shown = false;
 }

@@ -8,13 +8,17 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct ntk_progress {
     const char *what;
     uint64_t start_ns, last_ns;
     bool is_terminal, is_shown;
+    FILE *to;                 /* stderr */
+    uint64_t (*now_ns)(void); /* the monotonic clock */
 };
 
+/* A test sets another stream and clock afterwards. */
 void ntk_progress_begin(struct ntk_progress *progress, const char *what);
 /* share 0 to 1. */
 void ntk_progress_show(struct ntk_progress *progress, double share);

@@ -2,7 +2,10 @@
 /* output_records - a line for each instruction, a line for each record. */
 #include "profiler/output/output_records.h"
 
+#include <errno.h>
 #include <inttypes.h>
+
+#include "profiler/output/operands.h"
 
 /* Pages of the file are given back after so many records. */
 #define PIECE_RECORDS ((uint64_t)1 << 16)
@@ -10,26 +13,34 @@
 
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink)
 {
-    int ret = 0;
+    struct ntk_operands *operands = ntk_operands_create();
+    int ret = operands ? 0 : -ENOMEM;
 
     ntk_buf_add_format(&sink->buf, "%-4s  %-7s  %7s  %14s  %13s  %11s  %s\n", "NODE", "ENGINE",
                        "PC", "START (NS)", "DURATION (NS)", "WAIT CYCLES", "OPCODE");
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
         ntk_trace_each_instruction(&trace->cores[c], instruction) {
+            struct ntk_operands_text text = { 0 };
             char name[16];
             ntk_buf_add_format(&sink->buf,
-                               "%-4zu  %-7s  %7u  %14" PRId64 "  %13" PRId64 "  %11u  %s\n", c,
+                               "%-4zu  %-7s  %7u  %14" PRId64 "  %13" PRId64 "  %11u  %s", c,
                                ntk_ntff_engine_title(instruction->engine), instruction->slot,
                                instruction->start_ps / NTK_TRACE_PS_PER_NS,
                                (instruction->end_ps - instruction->start_ps) / NTK_TRACE_PS_PER_NS,
                                instruction->wait_cycles,
                                ntk_ntff_opcode_name(instruction->opcode, name, sizeof name));
+            if (ntk_operands_get(operands, &trace->cores[c], c, instruction, &text)) {
+                ntk_buf_add_format(&sink->buf, "  %s%s%s", text.operation,
+                                   *text.operands ? " " : "", text.operands);
+            }
+            ntk_buf_add_char(&sink->buf, '\n');
             ret = ntk_sink_step(sink);
             if (ret < 0) {
                 break;
             }
         }
     }
+    ntk_operands_destroy(operands);
     return ret;
 }
 

@@ -22,6 +22,7 @@ struct ntk_instruction_row {
     const char *title;           /* "Tensor" */
     const char *label;           /* "TensorMatrix" for what multiplies, else the title */
     const char *opcode;
+    const char *operands, *operation; /* of the open encoding: as listings have them */
     int64_t pc, compiler_pc;
     int64_t wait_ns;
     int64_t crc_in, crc_out;

@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/vendor_slot.h"
+#include "profiler/output/operands.h"
 #include "shared/base/buf.h"
 
 #define FLOPS_PER_ELEMENT 2
@@ -59,44 +60,67 @@ static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact 
         !fact->is_open && !fact->write_bytes ? row->hbm_read_bytes : NTK_ABSENT_I64;
 }
 
-int ntk_rows_instructions(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+struct instruction_target {
+    const struct ntk_export *export;
+    struct ntk_operands *operands;
+    ntk_row_put *put;
+    void *ctx;
+};
+
+static int put_instructions(const struct instruction_target *target, size_t core_index)
 {
-    const struct ntk_trace *trace = export->trace;
+    const struct ntk_export *export = target->export;
+    const struct ntk_trace_core *core = &export->trace->cores[core_index];
+    struct ntk_instruction_row row = {
+        .core_index = (int64_t)core_index,
+        .subgraph = core->ntff->name,
+        .path = export->cores[core_index].path,
+    };
     char unnamed[8];
 
-    for (size_t c = 0; c < trace->core_count; c++) {
-        const struct ntk_trace_core *core = &trace->cores[c];
-        struct ntk_instruction_row row = {
-            .core_index = (int64_t)c,
-            .subgraph = core->ntff->name,
-            .path = export->cores[c].path,
-        };
-        ntk_trace_each_instruction(core, from) {
-            const struct ntk_slot_fact *fact = ntk_program_fact(export->program, c, from);
-            const char *layer = ntk_layer_name(export->program, core, fact);
-            bool is_matmul = from->opcode == NTK_NTFF_OPCODE_MATMUL;
-            row.id = export->cores[c].first_instruction_id + (from - core->instructions);
-            row.start_ns = ntk_rows_ns(from->start_ps);
-            row.end_ns = ntk_rows_ns(from->end_ps);
-            row.duration_ns = ntk_rows_ns(from->end_ps - from->start_ps);
-            row.engine_number = from->engine;
-            row.engine = ntk_ntff_engine_name(from->engine);
-            row.title = ntk_ntff_engine_title(from->engine);
-            row.label = is_matmul ? "TensorMatrix" : row.title;
-            row.opcode = ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed);
-            row.pc = from->slot;
-            row.wait_ns = wait_ns(trace, from->wait_cycles);
-            row.crc_in = from->crc_in;
-            row.crc_out = from->crc_out;
-            row.layer = layer ? layer : core->neff ? "" : NULL;
-            fill_work(trace, fact, from->opcode, &row);
-            int ret = put(ctx, &row);
-            if (ret < 0) {
-                return ret;
-            }
+    ntk_trace_each_instruction(core, from) {
+        const struct ntk_slot_fact *fact = ntk_program_fact(export->program, core_index, from);
+        const char *layer = ntk_layer_name(export->program, core, fact);
+        bool is_matmul = from->opcode == NTK_NTFF_OPCODE_MATMUL;
+        struct ntk_operands_text text = { 0 };
+        row.id = export->cores[core_index].first_instruction_id + (from - core->instructions);
+        row.start_ns = ntk_rows_ns(from->start_ps);
+        row.end_ns = ntk_rows_ns(from->end_ps);
+        row.duration_ns = ntk_rows_ns(from->end_ps - from->start_ps);
+        row.engine_number = from->engine;
+        row.engine = ntk_ntff_engine_name(from->engine);
+        row.title = ntk_ntff_engine_title(from->engine);
+        row.label = is_matmul ? "TensorMatrix" : row.title;
+        row.opcode = ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed);
+        if (fact->is_open) {
+            (void)ntk_operands_get(target->operands, core, core_index, from, &text);
+        }
+        row.operands = text.operands;
+        row.operation = fact->is_runtime ? NULL : text.operation;
+        row.pc = from->slot;
+        row.wait_ns = wait_ns(export->trace, from->wait_cycles);
+        row.crc_in = from->crc_in;
+        row.crc_out = from->crc_out;
+        row.layer = layer ? layer : core->neff ? "" : NULL;
+        fill_work(export->trace, fact, from->opcode, &row);
+        int ret = target->put(target->ctx, &row);
+        if (ret < 0) {
+            return ret;
         }
     }
     return 0;
+}
+
+int ntk_rows_instructions(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    struct instruction_target target = { export, ntk_operands_create(), put, ctx };
+    int ret = target.operands ? 0 : -ENOMEM;
+
+    for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
+        ret = put_instructions(&target, c);
+    }
+    ntk_operands_destroy(target.operands);
+    return ret;
 }
 
 static int put_span(struct ntk_span_row *row, unsigned engine, struct ntk_interval span,

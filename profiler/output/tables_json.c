@@ -23,6 +23,8 @@ static const struct ntk_column instruction[] = {
     KEY(ntk_instruction_row, label, "label", TEXT),
     KEY(ntk_instruction_row, title, "subgroup", TEXT),
     KEY(ntk_instruction_row, opcode, "opcode", TEXT),
+    KEY(ntk_instruction_row, operands, "operands", TEXT),
+    KEY(ntk_instruction_row, operation, "compiler_opcode", TEXT),
     KEY(ntk_instruction_row, pc, "pc", I64),
     KEY(ntk_instruction_row, compiler_pc, "compiler_pc", I64),
     KEY(ntk_instruction_row, id, "id", I64),

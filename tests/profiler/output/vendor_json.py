@@ -17,6 +17,18 @@ FREE = {
     "warnings": {"message"},
     "terminology": None,
 }
+# What cannot be known from capture and NEFF alone; any other array or key of theirs must be among ours.
+ABSENT = {
+    None: {"instruction_usage"},
+    "dma": {"dest", "op", "source", "variable"},
+    "instruction": {"activation_fn", "bir_id", "bir_instruction_name", "compiler_opcode", "compiler_operands", "hlo_attrs", "hlo_name",
+                    "is_psum_read_sbuf_write", "operands", "penguin_id", "predecessors", "psum_read_bytes", "psum_read_sbuf_write_bytes",
+                    "psum_write_bytes", "raw_bir_id", "raw_penguin_id"},
+    "metadata": {"total_point_count"},
+    "profile_info": {"profiler_build_time"},
+    "summary": {"psum_read_bytes", "psum_read_sbuf_write_bytes", "psum_read_sbuf_write_count", "psum_write_bytes", "sbuf_read_bytes",
+                "sbuf_write_bytes"},
+}
 WAIT_NS = 1
 HFU_RATIO = 3e-8
 
@@ -51,6 +63,13 @@ def main():
     for name in sorted(set(ours) - set(theirs)):
         print("the original has no array", name)
         failures += 1
+    wanted = {None: (set(ours), set(theirs))}
+    wanted.update((n, (set().union(*ours.get(n, []), set()), set().union(*rows, set()))) for n, rows in theirs.items())
+    for name, (has, needs) in wanted.items():
+        for key in sorted(needs - has - ABSENT.get(name, set())):
+            if name not in ABSENT[None]:
+                print(f"{key} of {name} is missing" if name else f"the array {key} is missing")
+                failures += 1
     for name, rows in ours.items():
         if FREE.get(name, set()) is None or name not in theirs:
             continue

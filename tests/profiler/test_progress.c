@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The progress bar: on a clock and a stream of the test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "profiler/progress.h"
+#include "shared/base/clock.h"
+
+static uint64_t now_ns;
+
+static uint64_t test_clock(void)
+{
+    return now_ns;
+}
+
+struct screen {
+    char *text;
+    size_t bytes_count;
+    FILE *to;
+};
+
+static struct ntk_progress begin(struct screen *screen, bool is_terminal)
+{
+    struct ntk_progress progress;
+
+    *screen = (struct screen){ 0 };
+    screen->to = open_memstream(&screen->text, &screen->bytes_count);
+    assert_non_null(screen->to);
+    ntk_progress_begin(&progress, "executing");
+    now_ns = progress.start_ns;
+    progress.is_terminal = is_terminal;
+    progress.to = screen->to;
+    progress.now_ns = test_clock;
+    return progress;
+}
+
+static void expect(struct screen *screen, const char *text)
+{
+    fclose(screen->to);
+    assert_string_equal(screen->text, text);
+    free(screen->text);
+}
+
+static void work_of_two_seconds_shows_nothing(void **state)
+{
+    struct screen screen;
+    struct ntk_progress progress = begin(&screen, true);
+
+    (void)state;
+    ntk_progress_show(&progress, 0.1);
+    now_ns += 2 * NTK_NS_PER_SECOND - 1;
+    ntk_progress_show(&progress, 0.9);
+    ntk_progress_end(&progress);
+    expect(&screen, "");
+}
+
+static void longer_work_has_a_bar_that_goes_away(void **state)
+{
+    struct screen screen;
+    struct ntk_progress progress = begin(&screen, true);
+
+    (void)state;
+    now_ns += 2 * NTK_NS_PER_SECOND;
+    ntk_progress_show(&progress, 0.5);
+    ntk_progress_end(&progress);
+    ntk_progress_end(&progress);
+    expect(&screen, "\rexecuting [###############...............]  50 %\r\033[K");
+}
+
+static void it_is_drawn_ten_times_a_second(void **state)
+{
+    struct screen screen;
+    struct ntk_progress progress = begin(&screen, true);
+
+    (void)state;
+    now_ns += 3 * NTK_NS_PER_SECOND;
+    ntk_progress_show(&progress, 0);
+    now_ns += 99 * NTK_NS_PER_MS;
+    ntk_progress_show(&progress, 0.5);
+    now_ns += NTK_NS_PER_MS;
+    ntk_progress_show(&progress, 1);
+    expect(&screen, "\rexecuting [..............................]   0 %"
+                    "\rexecuting [##############################] 100 %");
+}
+
+static void without_a_terminal_there_is_none(void **state)
+{
+    struct screen screen;
+    struct ntk_progress progress = begin(&screen, false);
+
+    (void)state;
+    now_ns += 60 * NTK_NS_PER_SECOND;
+    ntk_progress_show(&progress, 0.5);
+    ntk_progress_end(&progress);
+    expect(&screen, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_of_two_seconds_shows_nothing),
+        cmocka_unit_test(longer_work_has_a_bar_that_goes_away),
+        cmocka_unit_test(it_is_drawn_ten_times_a_second),
+        cmocka_unit_test(without_a_terminal_there_is_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
