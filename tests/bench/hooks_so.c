@@ -36,7 +36,9 @@ EXPORT void bench_so_mark(uint64_t a, uint64_t b)
     ntk_hooks_mark(1, 0, 0, a, b);
 }
 
-EXPORT void bench_so_execute(uint64_t id)
+static struct ntk_hooks_exec running;
+
+EXPORT void bench_so_execute_begin(uint64_t id)
 {
     static const struct ntk_hooks_exec_core did = {
         .engine_busy_ns = { 5, 5, 5, 5, 5, 5 },
@@ -48,14 +50,24 @@ EXPORT void bench_so_execute(uint64_t id)
         .hbm_bytes_written = 64,
         .dma_bytes = 128,
     };
-    struct ntk_hooks_exec exec = { .model = model,
-                                   .execution_id = id,
-                                   .call_start_ticks = ntk_hooks_now(),
-                                   .device_ns = 100,
-                                   .core = 0,
-                                   .core_count = 1,
-                                   .per_core = &did };
 
-    exec.core_start_ticks = ntk_hooks_exec_begin(model, 0, 1);
-    ntk_hooks_exec_end(&exec);
+    running = (struct ntk_hooks_exec){ .model = model,
+                                       .execution_id = id,
+                                       .call_start_ticks = ntk_hooks_now(),
+                                       .device_ns = 100,
+                                       .core = 0,
+                                       .core_count = 1,
+                                       .per_core = &did };
+    running.core_start_ticks = ntk_hooks_exec_begin(model, 0, 1);
+}
+
+EXPORT void bench_so_execute_end(void)
+{
+    ntk_hooks_exec_end(&running);
+}
+
+EXPORT void bench_so_execute(uint64_t id)
+{
+    bench_so_execute_begin(id);
+    bench_so_execute_end();
 }

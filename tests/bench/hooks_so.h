@@ -15,5 +15,8 @@ void bench_so_nothing(uint64_t a, uint64_t b);
 void bench_so_mark(uint64_t a, uint64_t b);
 /* begin and end of an execution whose six engines worked: counters, histograms, seven records. */
 void bench_so_execute(uint64_t id);
+/* The same in two halves, one execution at a time. */
+void bench_so_execute_begin(uint64_t id);
+void bench_so_execute_end(void);
 
 #endif
