@@ -8,7 +8,7 @@ pids+=($!)
 ready() { greps ready ready && echo yes; }
 wait_for ready
 tmx new-session -d -s top -x 120 -y 40 \
-    "env NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BUILD_DIR/bin/neuron-top' -d 200ms; echo status=\$?; exec cat"
+    "env NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BUILD_DIR/bin/neuron-top' -d 500ms; echo status=\$?; exec cat"
 
 # The first screen: sums over all, a tab for each.
 sees "all cores at work" 'NeuronCore v2 Utilization (Avg: .*100%)'

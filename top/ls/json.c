@@ -8,6 +8,7 @@
 #include "top/ls/table.h"
 
 #define INDENT 4
+#define FORMAT 1 /* of the object: docs/formats/ls-json.md */
 
 static void write_cores(struct ntk_json *json, const struct ntk_ls_process *process,
                         const struct ntk_ls_machine *machine, const struct ntk_ls_device *device)
@@ -171,6 +172,7 @@ void ntk_ls_json_write_object(const struct ntk_ls_machine *machine, struct ntk_b
     ntk_json_init(&json, out, true);
     json.indent = INDENT;
     ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "format", FORMAT);
     write_identity(&json, machine);
     ntk_json_key_text(&json, "driver_version", machine->driver_version);
     ntk_json_key(&json, "logical_neuroncore_config");

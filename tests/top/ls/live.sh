@@ -29,6 +29,16 @@ code 2 neuron-ls --watch --delay 1ms
 code 0 neuron-ls --help
 [ "$(wc -L <out)" -le 80 ] || fail "--help is wider than 80 columns"
 
+# The names of the JSON are those of its page, in the array and in the object.
+page=$NTK_SOURCE_DIR/docs/formats/ls-json.md
+golden=$NTK_SOURCE_DIR/tests/top/ls/golden
+sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$page" | tr -d '`,' | tr ' ' '\n' | sort -u >told
+jq -r '.. | objects | keys[]' "$golden"/*_object.txt | sort -u >written
+diff told written || fail "the page and the object differ"
+sed -n '/^## A/,$s/^| \(`[^|]*`\) | yes .*/\1/p' "$page" | tr -d '`,' | tr ' ' '\n' | sort -u >told
+jq -r '.. | objects | keys[]' "$golden"/*_array.txt | grep -vxE 'instance_(type|id)|logical_neuroncore_config' | sort -u >written
+diff told written || fail "the page and the array differ"
+
 # Beside a running model.
 neuron-packager example memcpy -o memcpy.neff >/dev/null
 neuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 60 >bench.out 2>&1 &
