@@ -13,7 +13,6 @@
 #include "top/model_tree.h"
 
 #define CORES_PER_DEVICE_MAX 64
-#define PARTS_MAX 8 /* physical cores of a logical one */
 
 int ntk_top_model_create(struct ntk_top_model **out_model, struct ntk_err *err)
 {
@@ -142,40 +141,6 @@ static int project_machine(struct ntk_top_model *model)
     return 0;
 }
 
-/* Without what ran while nobody watched, of which the applications tell and the machine's core does not. */
-static struct ntk_core_sample watched_machine_core(const struct ntk_snapshot *snapshot,
-                                                   const struct ntk_core_sample *core)
-{
-    struct ntk_core_sample watched = ntk_snapshot_watched_core(core);
-
-    for (size_t r = 0; !core->unwatched && r < snapshot->runtime_count; r++) {
-        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
-
-        for (size_t i = 0; i < runtime->core_count; i++) {
-            if (runtime->cores[i].core == core->core && runtime->cores[i].unwatched) {
-                watched.unwatched = runtime->cores[i].unwatched;
-                watched = ntk_snapshot_watched_core(&watched);
-            }
-        }
-    }
-    return watched;
-}
-
-static bool find_machine_core(const struct ntk_top_model *model, uint32_t logical,
-                              struct ntk_core_sample *out)
-{
-    const struct ntk_snapshot *snapshot = model->snapshot;
-    struct ntk_core_sample parts[PARTS_MAX];
-    size_t count = 0;
-
-    for (size_t i = 0; i < snapshot->core_count && count < PARTS_MAX; i++) {
-        if (snapshot->cores[i].core / model->lnc == logical) {
-            parts[count++] = watched_machine_core(snapshot, &snapshot->cores[i]);
-        }
-    }
-    return ntk_snapshot_logical_core(parts, count, model->lnc, logical, out);
-}
-
 /* What is known of a logical core: of the selected application, or of all. */
 static bool find_core(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
                       uint32_t logical, struct ntk_core_sample *out)
@@ -187,7 +152,8 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
                                                  logical, out);
     }
     if (snapshot->core_count > 0) {
-        return find_machine_core(model, logical, out);
+        return ntk_snapshot_watched_logical_core(snapshot->cores, snapshot->core_count, model->lnc,
+                                                 logical, out);
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         if (find_core(model, &snapshot->runtimes[i], logical, out)) {

@@ -63,11 +63,10 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
     return runtime->cores[core];
 }
 
-/* The part of a first period that nobody watched; at most the period. */
-static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggregate,
-                                                    struct core_state *state,
-                                                    const uint64_t period[COUNTER_COUNT],
-                                                    bool software)
+/* The part of a first period that nobody watched; at most the period. The machine's core has it too. */
+static const struct ntk_core_sample *
+take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
+               struct machine_core *machine, const uint64_t period[COUNTER_COUNT], bool software)
 {
     static const uint64_t no_total[COUNTER_COUNT];
     struct unwatched *unwatched = state->unwatched;
@@ -77,7 +76,9 @@ static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggreg
         for (size_t i = 0; i < COUNTER_COUNT; i++) {
             unwatched->counts[i] =
                 unwatched->counts[i] < period[i] ? unwatched->counts[i] : period[i];
+            machine->unwatched[i] += unwatched->counts[i];
         }
+        machine->has_unwatched = true;
         ntk_aggregate_fill_core(out, unwatched->counts, no_total);
         out->has = CORE_HAS_ALWAYS | (software ? CORE_HAS_SOFTWARE : 0u);
         out->total_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->total);
@@ -119,13 +120,12 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         machine->period[i] += period[i];
     }
     if (state->unwatched) {
-        out->unwatched = take_unwatched(aggregate, state, period, software);
-        machine->unwatched_ns += out->unwatched ? out->unwatched->busy_ns.period : 0;
+        out->unwatched = take_unwatched(aggregate, state, machine, period, software);
     }
     /* Readings are taken a little before or after the period's ends: their own distance is what a core
      * can have been busy. A process that came or went meanwhile was idle for the rest of the period. */
     state->window_ns = state->read_ns > 0 && !reading->ended
-                           ? ntk_aggregate_difference(core->read_monotonic_ns, state->read_ns)
+                           ? ntk_aggregate_advance(core->read_monotonic_ns, state->read_ns)
                            : 0;
     state->read_ns = core->read_monotonic_ns;
     if (period[COUNTER_BUSY] > 0) {

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/str.h"
 #include "shared/collect/aggregate_state.h"
+
+#define LATENCIES (NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY)
 
 static const struct ntk_device_value *ecc_value(const struct ntk_device_reading *reading,
                                                 enum ntk_ecc ecc)
@@ -51,6 +54,10 @@ static void take_tree_core(struct machine_core *core, const struct ntk_device_co
         }
         core->period[rows[i].counter] +=
             ntk_aggregate_difference(now, core->tree_base[rows[i].counter]);
+        if (now < core->tree_base[rows[i].counter]) {
+            core->tree_is_cleared = true;
+            core->tree_cleared[rows[i].counter] += now;
+        }
         core->tree_base[rows[i].counter] = now;
     }
     core->has_memory = reading->device_memory_bytes.present;
@@ -305,6 +312,45 @@ void ntk_aggregate_build_devices(struct ntk_aggregate *aggregate, struct ntk_sna
     }
 }
 
+/* Since a clear, a core cannot have been busy for longer than it was watched, nor counted more than its peak: a value that
+ * says so was not cleared but fell back a little, as where a process ends while it is read. Then nothing happened. */
+static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snapshot *snapshot)
+{
+    /* Readings lie a little before or after the ends of the period. */
+    double room_ns = 2 * (double)snapshot->period_ns;
+    double peak = snapshot->hardware.has & NTK_HARDWARE_HAS_PEAK
+                      ? snapshot->hardware.tensor_peak_flops * room_ns / NTK_NS_PER_SECOND
+                      : 0;
+    const struct {
+        enum counter counter;
+        double most; /* 0: not known */
+    } rows[] = { { COUNTER_BUSY, room_ns }, { COUNTER_EFFECTIVE_FLOPS, peak } };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t *cleared = &core->tree_cleared[rows[i].counter];
+
+        if (rows[i].most > 0 && (double)*cleared > rows[i].most) {
+            core->period[rows[i].counter] -= *cleared;
+        }
+    }
+    memset(core->tree_cleared, 0, sizeof core->tree_cleared);
+    core->tree_is_cleared = false;
+}
+
+static const struct ntk_core_sample *unwatched_of(const struct machine_core *core,
+                                                  struct ntk_snapshot *snapshot, uint32_t index)
+{
+    static const uint64_t no_total[COUNTER_COUNT];
+    struct ntk_core_sample *part = ntk_snapshot_alloc(snapshot, 1, sizeof *part);
+
+    if (part) {
+        ntk_aggregate_fill_core(part, core->unwatched, no_total);
+        part->core = index;
+        part->has = core->has_segment & ~(uint32_t)LATENCIES;
+    }
+    return part;
+}
+
 void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {
     size_t count = (size_t)snapshot->hardware.device_count * snapshot->hardware.cores_per_device;
@@ -322,6 +368,9 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
     for (size_t i = 0; i < NTK_AGGREGATE_CORES_MAX; i++) {
         struct machine_core *core = &aggregate->cores[i];
 
+        if (core->tree_is_cleared) {
+            drop_what_cannot_be(core, snapshot);
+        }
         for (size_t k = 0; k < COUNTER_COUNT; k++) {
             core->total[k] += core->period[k];
         }
@@ -331,7 +380,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
             ntk_aggregate_fill_core(out, core->period, core->total);
             out->core = (uint32_t)i;
             out->has = core->has_segment | core->has_tree;
-            out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);
+            out->has &= ~(uint32_t)LATENCIES;
             if (snapshot->hardware.software) {
                 /* Nobody runs on it: it is idle, which is known. */
                 out->has |= NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | CORE_HAS_SOFTWARE;
@@ -339,11 +388,15 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
             }
             out->in_flight = core->in_flight;
             out->utilization =
-                ntk_aggregate_share(core->period[COUNTER_BUSY] - core->unwatched_ns,
+                ntk_aggregate_share(core->period[COUNTER_BUSY] - core->unwatched[COUNTER_BUSY],
                                     core->window_known ? core->window_ns : snapshot->period_ns);
+            out->unwatched = core->has_unwatched ? unwatched_of(core, snapshot, (uint32_t)i) : NULL;
         }
         memset(core->period, 0, sizeof core->period);
-        core->unwatched_ns = 0;
+        if (core->has_unwatched) {
+            memset(core->unwatched, 0, sizeof core->unwatched);
+            core->has_unwatched = false;
+        }
         core->busy = core->window_known = false;
         core->window_ns = 0;
         core->in_flight = 0;

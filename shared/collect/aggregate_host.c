@@ -91,7 +91,7 @@ void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snap
             cpu_shares(&cpus[i], before ? before : &cpus[i], out->cpus[i].share);
         }
         out->context_switches =
-            ntk_aggregate_difference(now->context_switches, aggregate->switches_base);
+            ntk_aggregate_advance(now->context_switches, aggregate->switches_base);
         aggregate->system_average_base = now->average;
         aggregate->switches_base = now->context_switches;
         ntk_vec_clear(&aggregate->system_base);

@@ -181,8 +181,8 @@ void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, 
     struct runtime_state *runtime = runtime_at(aggregate, index);
     struct ntk_runtime_sample *out = &runtime->sample;
     bool had_base = runtime->has_usage_base;
-    uint64_t user = ntk_aggregate_difference(user_ticks, runtime->user_base);
-    uint64_t system = ntk_aggregate_difference(system_ticks, runtime->system_base);
+    uint64_t user = ntk_aggregate_advance(user_ticks, runtime->user_base);
+    uint64_t system = ntk_aggregate_advance(system_ticks, runtime->system_base);
 
     runtime->has_usage_base = true;
     runtime->user_base = user_ticks;

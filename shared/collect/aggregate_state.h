@@ -124,7 +124,10 @@ struct machine_core {
     uint64_t tree_base[COUNTER_COUNT];
     uint64_t period[COUNTER_COUNT];
     uint64_t total[COUNTER_COUNT];
-    uint64_t unwatched_ns; /* of period[COUNTER_BUSY]: before its process was seen */
+    bool has_unwatched;
+    uint64_t unwatched[COUNTER_COUNT]; /* of period[]: before its processes were seen */
+    bool tree_is_cleared; /* some value of the tree was seen smaller in this period, ... */
+    uint64_t tree_cleared[COUNTER_COUNT]; /* ... and in period[] is what it began anew with */
     uint64_t in_flight;
     bool busy;             /* in this period, as segments tell ... */
     bool window_known;     /* ... all of which were read at both its ends, */
@@ -178,10 +181,18 @@ struct ntk_aggregate {
     uint64_t sums[NTK_SEGMENT_CORES + 1][NTK_MEMORY_CATEGORY_COUNT];
 };
 
-/* A counter seen smaller started anew. */
+/* Of a counter that somebody can begin anew (a segment, a driver's file that was cleared): seen smaller, it did, and
+ * its value is what happened since. docs/decisions/0265. */
 static inline uint64_t ntk_aggregate_difference(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : now;
+}
+
+/* Of a counter that nobody begins anew (the kernel's of a process or the machine): seen smaller, it was set right a
+ * little, and nothing happened. */
+static inline uint64_t ntk_aggregate_advance(uint64_t now, uint64_t before)
+{
+    return now >= before ? now - before : 0;
 }
 
 /* Busy share of a period, never above 1. */

@@ -307,7 +307,7 @@ static void add_count(struct ntk_count *into, struct ntk_count from)
     into->total += from.total;
 }
 
-static void add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from)
+void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from)
 {
     into->has |= from->has;
     into->utilization += from->utilization;
@@ -401,7 +401,7 @@ static bool sum_logical_core(const struct ntk_core_sample *cores, size_t core_co
     for (size_t i = 0; i < core_count; i++) {
         if (cores[i].core / lnc == logical) {
             const struct ntk_core_sample watched = ntk_snapshot_watched_core(&cores[i]);
-            add_core(out, is_watched ? &watched : &cores[i]);
+            ntk_snapshot_add_core(out, is_watched ? &watched : &cores[i]);
             found = true;
         }
     }

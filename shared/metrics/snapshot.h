@@ -484,6 +484,9 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
  */
 bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
                                uint32_t logical, struct ntk_core_sample *out);
+/* Counts, utilization and work in flight are sums; of the histograms `into` has none, it borrows those of `from`. What
+ * nobody watched is the caller's. */
+void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from);
 /* A core without what nobody watched in the counts of its period: what rates and shares are made of. Its
  * histograms stay. */
 struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *core);

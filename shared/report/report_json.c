@@ -119,28 +119,22 @@ static void add_count(struct ntk_count *to, struct ntk_count from)
     to->total += from.total;
 }
 
-static void add_core(struct ntk_core_sample *to, const struct ntk_core_sample *from)
+static void add_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *to,
+                     const struct ntk_core_sample *from)
 {
-    to->has |= from->has;
-    to->utilization = report_clamp_ratio(to->utilization + from->utilization);
-    to->in_flight += from->in_flight;
-    add_count(&to->busy_ns, from->busy_ns);
-    for (int i = 0; i < NTK_ENGINE_COUNT; i++) {
-        add_count(&to->engine_busy_ns[i], from->engine_busy_ns[i]);
+    struct ntk_core_sample *part =
+        from->unwatched ? ntk_snapshot_alloc(snapshot, 1, sizeof *part) : NULL;
+
+    ntk_snapshot_add_core(to, from);
+    to->utilization = report_clamp_ratio(to->utilization);
+    if (part) {
+        part->core = to->core;
+        if (to->unwatched) {
+            *part = *to->unwatched;
+        }
+        ntk_snapshot_add_core(part, from->unwatched);
+        to->unwatched = part;
     }
-    add_count(&to->flops, from->flops);
-    add_count(&to->effective_flops, from->effective_flops);
-    add_count(&to->hbm_bytes_read, from->hbm_bytes_read);
-    add_count(&to->hbm_bytes_written, from->hbm_bytes_written);
-    add_count(&to->dma_bytes, from->dma_bytes);
-    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        add_count(&to->outcome[i], from->outcome[i]);
-    }
-    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        add_count(&to->error_class[i], from->error_class[i]);
-    }
-    add_count(&to->host_to_device_bytes, from->host_to_device_bytes);
-    add_count(&to->device_to_host_bytes, from->device_to_host_bytes);
 }
 
 /* Machine cores by number and machine outcomes, as sums over the runtimes. */
@@ -176,7 +170,7 @@ static void sum_runtimes(struct ntk_snapshot *snapshot, const json_t *ext)
         }
         for (size_t k = 0; k < runtime->core_count && given_count == 0; k++) {
             if (runtime->cores[k].core < snapshot->core_count) {
-                add_core(&snapshot->cores[runtime->cores[k].core], &runtime->cores[k]);
+                add_core(snapshot, &snapshot->cores[runtime->cores[k].core], &runtime->cores[k]);
             }
         }
     }

@@ -331,12 +331,18 @@ static void what_was_done_before_the_watch_is_in_no_share(void **state)
     assert_int_equal(core->unwatched->total_latency.count, 41);
     assert_int_equal(core->unwatched->total_latency.sum_ns, 41 * SECOND);
     assert_int_equal(core->unwatched->device_latency.count, 41);
+    /* The machine's core says it too. */
+    assert_int_equal(f->snapshot->cores[3].unwatched->busy_ns.period, 40 * SECOND);
+    assert_int_equal(f->snapshot->cores[3].unwatched->flops.period, 41 * 100);
+    assert_int_equal(ntk_snapshot_watched_core(&f->snapshot->cores[3]).flops.period, 100);
+    assert_null(f->snapshot->cores[2].unwatched);
     execute(fake, 1, SECOND / 2);
     fake->cores[0].read_monotonic_ns += SECOND;
     sample(f, fake);
     finish(f);
     assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.5);
     assert_true(f->snapshot->cores[3].utilization == 0.5);
+    assert_null(f->snapshot->cores[3].unwatched);
 }
 
 /* ---- periods ---- */
@@ -812,6 +818,58 @@ static void cores_without_a_segment_are_told_by_the_tree(void **state)
     assert_int_equal(f->snapshot->cores[3].busy_ns.period, 2000);
 }
 
+/* Method: somebody clears the driver's files and the core works on; then the values fall back by an hour's worth, as where
+ * the counters of a process that ended were not added up yet. */
+static void what_a_cleared_file_of_the_driver_says_is_of_the_period_when_it_can_be(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
+    struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
+                                    .devices = &info,
+                                    .device_count = 1,
+                                    .cores_per_device = 2 };
+    struct ntk_device_reading reading = { 0 };
+    struct ntk_device_core_reading *core = &reading.cores[0];
+
+    core->busy_us = (struct ntk_device_value){ UINT64_C(36000000000), true };
+    core->flops = (struct ntk_device_value){ UINT64_C(900000000000000000), true };
+    core->inference_count = (struct ntk_device_value){ 5000, true };
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    finish(f);
+
+    core->busy_us.value = 250000;
+    core->flops.value = 1000000;
+    core->inference_count.value = 3;
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    finish(f);
+    assert_true(f->snapshot->cores[0].utilization == 0.25);
+    assert_int_equal(f->snapshot->cores[0].busy_ns.total, 250000000);
+    assert_int_equal(f->snapshot->cores[0].effective_flops.period, 1000000);
+    assert_int_equal(f->snapshot->cores[0].outcome[NTK_OUTCOME_COMPLETED].period, 3);
+
+    core->busy_us.value = UINT64_C(36000000000);
+    core->flops.value = UINT64_C(900000000000000000);
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    finish(f);
+    uint64_t busy_ns = f->snapshot->cores[0].busy_ns.total;
+    uint64_t flops = f->snapshot->cores[0].effective_flops.total;
+    core->busy_us.value -= UINT64_C(3600000000);
+    core->flops.value -= 1;
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    finish(f);
+    assert_true(f->snapshot->cores[0].utilization == 0);
+    assert_int_equal(f->snapshot->cores[0].busy_ns.period, 0);
+    assert_int_equal(f->snapshot->cores[0].busy_ns.total, busy_ns);
+    assert_int_equal(f->snapshot->cores[0].effective_flops.period, 0);
+    assert_int_equal(f->snapshot->cores[0].effective_flops.total, flops);
+
+    /* And on from there. */
+    core->busy_us.value += 500000;
+    ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+    finish(f);
+    assert_true(f->snapshot->cores[0].utilization == 0.5);
+}
+
 static void without_anything_the_reason_is_said(void **state)
 {
     struct fixture *f = *state;
@@ -873,6 +931,17 @@ static void cpu_shares_are_ticks_of_the_period(void **state)
     assert_true(f->snapshot->runtimes[0].cpu_user == 0.25);
     assert_true(f->snapshot->runtimes[0].cpu_system == 0.05);
     assert_int_equal(f->snapshot->runtimes[0].rss_bytes, 20 * 4096);
+
+    /* the kernel sets its counters right a little: nobody began them anew */
+    reading.context_switches -= 1;
+    sample(f, fake);
+    ntk_aggregate_system(f->aggregate, &reading);
+    ntk_aggregate_process_usage(f->aggregate, 0, 949, 309, 20);
+    finish(f);
+    assert_int_equal(f->snapshot->system.context_switches, 0);
+    assert_int_equal(f->snapshot->runtimes[0].has & NTK_RUNTIME_HAS_CPU, NTK_RUNTIME_HAS_CPU);
+    assert_true(f->snapshot->runtimes[0].cpu_user == 0);
+    assert_true(f->snapshot->runtimes[0].cpu_system == 0);
 
     /* without a reading: absent, not zero */
     sample(f, fake);
@@ -1007,6 +1076,7 @@ int main(void)
         TEST(hooks_around_another_runtime_leave_the_inside_absent),
         TEST(ecc_is_the_difference_of_the_period_and_adds_up_since_the_start),
         TEST(cores_without_a_segment_are_told_by_the_tree),
+        TEST(what_a_cleared_file_of_the_driver_says_is_of_the_period_when_it_can_be),
         TEST(without_anything_the_reason_is_said),
         TEST(cpu_shares_are_ticks_of_the_period),
         TEST(events_come_by_time_and_what_has_no_room_is_counted),

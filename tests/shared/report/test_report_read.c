@@ -156,6 +156,16 @@ static void what_nobody_watched_comes_back_and_is_in_no_rate(void **state)
             assert_null(back->runtimes[i].cores[1].unwatched);
         }
     }
+    /* The machine's cores are sums over the applications here. */
+    for (size_t i = 0; i < back->core_count; i++) {
+        const struct ntk_core_sample *read = &back->cores[i];
+        assert_int_equal(read->unwatched != NULL, read->core == core->core);
+        if (read->unwatched) {
+            assert_int_equal(read->unwatched->flops.period, 30000000000);
+            assert_int_equal(ntk_snapshot_watched_core(read).flops.period,
+                             read->flops.period - 30000000000);
+        }
+    }
     ntk_snapshot_destroy(back);
     ntk_snapshot_destroy(snapshot);
     ntk_buf_fini(&line);
