@@ -28,7 +28,6 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
     size_t at = 0;
 
     out->has |= NTK_RUNTIME_HAS_MEMORY;
-    memset(aggregate->sums, 0, sizeof aggregate->sums);
     out->memory =
         ntk_snapshot_alloc(aggregate->pending, reading->memory_count, sizeof *out->memory);
     if (reading->memory_count > 0 && !out->memory) {
@@ -41,6 +40,7 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
         if (row->category >= NTK_MEMORY_CATEGORY_COUNT) {
             continue;
         }
+        runtime->has_memory[core] = true;
         if (runtime->peaks[core][row->category] < row->peak_bytes) {
             runtime->peaks[core][row->category] = row->peak_bytes;
         }
@@ -61,7 +61,8 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
         qsort(out->memory, out->memory_count, sizeof *out->memory, compare_memory);
     }
     for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
-        for (size_t category = 0; category < NTK_MEMORY_CATEGORY_COUNT; category++) {
+        for (size_t category = 0; runtime->has_memory[core] && category < NTK_MEMORY_CATEGORY_COUNT;
+             category++) {
             if (runtime->peaks[core][category] < aggregate->sums[core][category]) {
                 runtime->peaks[core][category] = aggregate->sums[core][category];
             }
@@ -71,10 +72,12 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
     out->memory_by_category =
         ntk_snapshot_alloc(aggregate->pending, groups, sizeof *out->memory_by_category);
     if (groups > 0 && !out->memory_by_category) {
+        memset(aggregate->sums, 0, sizeof aggregate->sums);
         return -ENOMEM;
     }
     for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
-        for (size_t category = 0; category < NTK_MEMORY_CATEGORY_COUNT; category++) {
+        for (size_t category = 0; runtime->has_memory[core] && category < NTK_MEMORY_CATEGORY_COUNT;
+             category++) {
             if (runtime->peaks[core][category] > 0) {
                 out->memory_by_category[at++] = (struct ntk_memory_sample){
                     .location =
@@ -88,5 +91,11 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
         }
     }
     out->memory_by_category_count = at;
+    /* For the next one. */
+    for (size_t core = 0; core <= NTK_SEGMENT_CORES; core++) {
+        if (runtime->has_memory[core]) {
+            memset(aggregate->sums[core], 0, sizeof aggregate->sums[core]);
+        }
+    }
     return 0;
 }

@@ -95,6 +95,7 @@ struct runtime_state {
     struct ntk_vec names;  /* struct name_state */
     /* highest sum seen, by core (the last for none) and category */
     uint64_t (*peaks)[NTK_MEMORY_CATEGORY_COUNT];
+    bool has_memory[NTK_SEGMENT_CORES + 1]; /* some row was of the core */
     uint64_t events_read_base;
     uint64_t events_lost_base;
     uint64_t events_read;
@@ -178,7 +179,7 @@ struct ntk_aggregate {
     struct ntk_histogram_dense dense;
     struct ntk_histogram_dense merged_total;
     struct ntk_histogram_dense merged_device;
-    uint64_t sums[NTK_SEGMENT_CORES + 1][NTK_MEMORY_CATEGORY_COUNT];
+    uint64_t sums[NTK_SEGMENT_CORES + 1][NTK_MEMORY_CATEGORY_COUNT]; /* 0 between processes */
 };
 
 /* Of a counter that somebody can begin anew (a segment, a driver's file that was cleared): seen smaller, it did, and

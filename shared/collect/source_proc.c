@@ -26,6 +26,10 @@ struct source_proc {
     struct ntk_vec cpus;
     size_t process_files;
     bool command_lines;
+    bool
+        has_user; /* of the process described last in this round: the next one is often of the same */
+    uid_t user_id;
+    char user[64];
 };
 
 /* What the aggregate keeps for us with each process. */
@@ -285,16 +289,32 @@ static ssize_t read_small(const struct source_proc *source, uint32_t pid, const 
     return got;
 }
 
-static void describe(const struct source_proc *source, struct ntk_aggregate *aggregate,
-                     size_t index, uint32_t pid)
+/* The name, else the number. */
+static const char *user_of(struct source_proc *source, uid_t uid)
+{
+    char text[1024];
+    struct passwd entry;
+    struct passwd *found = NULL;
+
+    if (source->has_user && source->user_id == uid) {
+        return source->user;
+    }
+    if (getpwuid_r(uid, &entry, text, sizeof text, &found) == 0 && found) {
+        ntk_str_copy(source->user, sizeof source->user, found->pw_name);
+    } else {
+        (void)snprintf(source->user, sizeof source->user, "%u", (unsigned int)uid);
+    }
+    source->has_user = true;
+    source->user_id = uid;
+    return source->user;
+}
+
+static void describe(struct source_proc *source, struct ntk_aggregate *aggregate, size_t index,
+                     uint32_t pid)
 {
     char command[1024];
     char clean[1024] = "";
     char cgroup[4096];
-    char name[64];
-    char user_text[1024];
-    struct passwd entry;
-    struct passwd *found = NULL;
     struct ntk_cgroup_place place;
     const char *container = NULL;
     const char *user = NULL;
@@ -320,12 +340,7 @@ static void describe(const struct source_proc *source, struct ntk_aggregate *agg
     }
     snprintf(path, sizeof path, "%s/%u", source->root, pid);
     if (stat(path, &status) == 0) {
-        if (getpwuid_r(status.st_uid, &entry, user_text, sizeof user_text, &found) == 0 && found) {
-            user = found->pw_name;
-        } else {
-            snprintf(name, sizeof name, "%u", (unsigned)status.st_uid);
-            user = name;
-        }
+        user = user_of(source, status.st_uid);
     }
     ntk_aggregate_process_describe(aggregate, index, clean[0] ? clean : NULL, user, container);
 }
@@ -363,6 +378,7 @@ static int source_proc_sample(void *state, struct ntk_aggregate *aggregate, uint
 
     (void)monotonic_ns;
     (void)err;
+    source->has_user = false;
     ntk_aggregate_on_process_gone(aggregate, close_process);
     sample_host(source, aggregate);
     for (size_t i = 0; i < ntk_aggregate_process_count(aggregate); i++) {
@@ -382,6 +398,7 @@ static int64_t source_proc_drain(void *state, struct ntk_aggregate *aggregate,
     struct source_proc *source = state;
 
     (void)monotonic_ns;
+    source->has_user = false;
     ntk_aggregate_on_process_gone(aggregate, close_process);
     for (size_t i = 0; i < ntk_aggregate_process_count(aggregate); i++) {
         struct ntk_aggregate_process *process = ntk_aggregate_process_get(aggregate, i);

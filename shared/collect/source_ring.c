@@ -45,7 +45,7 @@ static int model_histogram(void *ctx, const struct ntk_ring_model *model,
 }
 
 static void read_segment(struct source_ring *source, struct ntk_ring_segment *segment,
-                         struct ntk_runtime_reading *out)
+                         bool with_memory, struct ntk_runtime_reading *out)
 {
     struct ntk_ring_refusals refusals;
     uint64_t published;
@@ -60,7 +60,10 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     out->models = source->models;
     out->model_count = ntk_ring_segment_models(segment, source->models, NTK_SEGMENT_MODELS);
     out->memory = source->memory;
-    out->memory_count = ntk_ring_segment_memory(segment, source->memory, NTK_SEGMENT_MEMORY_ROWS);
+    if (with_memory) {
+        out->memory_count =
+            ntk_ring_segment_memory(segment, source->memory, NTK_SEGMENT_MEMORY_ROWS);
+    }
     out->core_histogram = core_histogram;
     out->model_histogram = model_histogram;
     out->ctx = segment;
@@ -239,7 +242,7 @@ static int first_sight(struct source_ring *source, struct ntk_aggregate *aggrega
     }
     /* Its rings first: what an older process overwrote before now is not ours to miss. */
     *events += drain_segment(source, segment);
-    read_segment(source, segment, &reading);
+    read_segment(source, segment, false, &reading); /* sizes have no baseline */
     return ntk_aggregate_runtime_first(aggregate, &reading);
 }
 
@@ -271,7 +274,7 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
         if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ENDED) {
             /* Its rings first: the reading tells how many events there were. */
             *events += drain_segment(source, segment);
-            read_segment(source, segment, &reading);
+            read_segment(source, segment, true, &reading);
             ret = ntk_aggregate_runtime(aggregate, &reading);
             if (ret < 0) {
                 return ret;
@@ -334,7 +337,7 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
         struct ntk_runtime_reading reading;
 
         if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
-            read_segment(source, segment, &reading);
+            read_segment(source, segment, true, &reading);
             ret = ntk_aggregate_runtime(aggregate, &reading);
             if (ret < 0) {
                 return ret;

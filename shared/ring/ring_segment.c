@@ -162,6 +162,19 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
     return 0;
 }
 
+/* Of this machine; it is found in files, and segments are many. */
+static uint32_t counter_kind(void)
+{
+    static _Atomic uint32_t found; /* kind + 1; whoever is first, all find the same */
+    uint32_t kind = found;
+
+    if (kind == 0) {
+        kind = ntk_raw_clock_counter_kind() + 1;
+        found = kind;
+    }
+    return kind - 1;
+}
+
 /* The process block, which does not change once the magic is there. */
 static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct ntk_err *err)
 {
@@ -176,8 +189,7 @@ static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct
     if (block.pid == 0 || block.pid > INT32_MAX) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "names no process");
     }
-    if (block.clock.kind != NTK_CLOCK_MONOTONIC &&
-        block.clock.kind != ntk_raw_clock_counter_kind()) {
+    if (block.clock.kind != NTK_CLOCK_MONOTONIC && block.clock.kind != counter_kind()) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "uses a clock this machine has not");
     }
     if (block.clock.ticks_per_second < 1000 || block.clock.ticks_per_second > 100000000000u) {

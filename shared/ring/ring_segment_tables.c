@@ -7,6 +7,9 @@
 
 #include "shared/abi/raw_clock.h"
 
+/* Behind so many rows that were never used there are no others. */
+#define MEMORY_ROWS_UNUSED 64
+
 /* ---- cores ---- */
 
 /* Line 0 under its sequence word; keeps the values last seen when it stays odd. Pairs with core_turn()
@@ -208,15 +211,21 @@ size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
                                struct ntk_ring_memory *out_rows, size_t out_count)
 {
     size_t filled = 0;
+    uint32_t unused = 0; /* rows in a row */
     uint32_t i;
 
-    for (i = 0; i < segment->section[NTK_SECTION_MEMORY].count && filled < out_count; i++) {
+    /* Rows are used from the first on, and one that was in use keeps its counts: most of the table need not be touched.
+     * One that is being used again has neither for a moment. */
+    for (i = 0; i < segment->section[NTK_SECTION_MEMORY].count && filled < out_count &&
+                unused < MEMORY_ROWS_UNUSED;
+         i++) {
         const struct ntk_segment_memory_row *row =
             (const void *)segment_entry_at(segment, NTK_SECTION_MEMORY, i);
         struct ntk_ring_memory *out = &out_rows[filled];
         /* Pairs with the release stores of add_row() and hooks_rows_release(). */
         uint64_t key = ntk_abi_load_acquire(&row->key);
 
+        unused = key == 0 && ntk_abi_load(&row->alloc_count) == 0 ? unused + 1 : 0;
         if (key >> 63 == 0 || NTK_MEMORY_KEY_CATEGORY(key) >= NTK_MEMORY_CATEGORY_COUNT ||
             category_location[NTK_MEMORY_KEY_CATEGORY(key)] != NTK_MEMORY_KEY_LOCATION(key)) {
             continue;

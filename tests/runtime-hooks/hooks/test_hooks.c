@@ -516,6 +516,49 @@ static void memory_has_current_and_peak_and_goes_back_to_nothing(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
+/* A model with a row on each core goes; what comes then has a row behind its rows. */
+static int child_leaves_rows_behind(struct observed *child, void *ctx)
+{
+    ntk_hooks_row rows[NTK_SEGMENT_CORES];
+    struct ntk_hooks_memory memory = { .bytes = 1, .category = NTK_MEMORY_TENSORS };
+    struct ntk_hooks_memory later = { .bytes = 9, .core = 0, .category = NTK_MEMORY_HOST_TENSORS };
+    uint16_t i;
+
+    (void)ctx;
+    attach(0);
+    memory.model = load(10001, 0);
+    for (i = 0; i < NTK_SEGMENT_CORES; i++) {
+        memory.core = i;
+        rows[i] = ntk_hooks_memory_alloc(&memory);
+    }
+    for (i = 0; i < NTK_SEGMENT_CORES; i++) {
+        memory.core = i;
+        ntk_hooks_memory_free(&memory, rows[i]);
+    }
+    ntk_hooks_model_unloaded(memory.model, ntk_hooks_now(), 0);
+    (void)ntk_hooks_memory_alloc(&later);
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    return 0;
+}
+
+static void memory_behind_the_rows_of_a_model_that_went_is_found(void **state)
+{
+    static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
+    struct fixture *f = *state;
+    struct observed child = observed_start(f->folder, child_leaves_rows_behind, NULL);
+    const struct ntk_ring_memory *row;
+    size_t count;
+
+    (void)observed_receive(&child);
+    count = ntk_ring_segment_memory(only_segment(f), rows, NTK_SEGMENT_MEMORY_ROWS);
+    row = find_row(rows, count, 0, NTK_MEMORY_HOST_TENSORS);
+    assert_non_null(row);
+    assert_int_equal(row->current_bytes, 9);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
 /* More models, names and memory rows than there is room for, then less, then more again. */
 static int child_overflows_tables(struct observed *child, void *ctx)
 {
@@ -1347,6 +1390,7 @@ int main(void)
         TEST(every_execution_has_one_outcome_and_at_most_one_error_class),
         TEST(a_core_is_busy_while_its_execution_runs),
         TEST(memory_has_current_and_peak_and_goes_back_to_nothing),
+        TEST(memory_behind_the_rows_of_a_model_that_went_is_found),
         TEST(full_tables_count_with_less_detail_and_say_so),
         TEST(transfers_errors_profiles_and_marks_arrive_with_their_words),
         TEST(counters_mode_counts_and_records_nothing),
