@@ -144,6 +144,7 @@ static void start_model(struct ntk_top_run *run)
 
     run->model->with_flops = ntk_top_settings_is(settings, NTK_TOP_SETTING_VALUES, "flops");
     ntk_top_run_set_tree(run);
+    ntk_top_run_set_lists(run);
     if (arg_expand) {
         ntk_top_model_expand_all(run->model, true);
     }
@@ -257,7 +258,7 @@ int main(int argc, char **argv)
 
 out:
     ntk_screen_destroy(run.screen);  /* the terminal first, then sentences */
-    ntk_top_run_save_settings(&run); /* of a page that was left with the program */
+    ntk_top_run_save_settings(&run); /* of lists, and of a page that was left with the program */
     if (run.message[0]) {
         ntk_log_warn("", "%s", run.message);
     }

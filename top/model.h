@@ -174,6 +174,7 @@ struct ntk_top_model {
     struct ntk_top_errors errors;
     int heat; /* enum ntk_top_heat: what the map of the devices shows */
     struct ntk_top_bytes hbm_peak[NTK_SNAPSHOT_DEVICES_MAX]; /* the most each device held so far */
+    uint64_t hbm_peak_ns;                                    /* of the last snapshot of these */
     struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the views that are lists; that of the
                                                         open one is as new as the snapshot */
 

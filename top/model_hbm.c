@@ -8,6 +8,7 @@
 #include "top/model_hbm.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* What is known of one device. */
 struct device_memory {
@@ -108,6 +109,11 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
 
 int ntk_top_model_hbm_observe(struct ntk_top_model *model)
 {
+    /* A recording was rewound: what came later is not what was. */
+    if (model->snapshot->realtime_ns < model->hbm_peak_ns) {
+        memset(model->hbm_peak, 0, sizeof model->hbm_peak);
+    }
+    model->hbm_peak_ns = model->snapshot->realtime_ns;
     for (uint32_t d = 0; d < model->device_count; d++) {
         struct device_memory memory;
 

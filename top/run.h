@@ -61,7 +61,9 @@ int ntk_top_run_batch(struct ntk_top_run *run, struct ntk_err *err);
 int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err);
 /* The memory tree as the settings want it at the start. */
 void ntk_top_run_set_tree(struct ntk_top_run *run);
-/* Keeps what was changed on the page of settings; what goes wrong is the message. */
+/* Columns and order of the lists as they were kept. */
+void ntk_top_run_set_lists(struct ntk_top_run *run);
+/* Keeps what was changed on the page of settings and in the lists; what goes wrong is the message. */
 void ntk_top_run_save_settings(struct ntk_top_run *run);
 
 #endif

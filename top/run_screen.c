@@ -101,9 +101,33 @@ static void apply_changes(struct ntk_top_run *run)
     }
 }
 
+void ntk_top_run_set_lists(struct ntk_top_run *run)
+{
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        struct ntk_top_table *table = &run->model->tables[i];
+
+        if (table->columns) {
+            struct ntk_top_table_choice choice =
+                ntk_top_settings_list_get(&run->settings, (enum ntk_top_view_id)i);
+
+            ntk_top_table_choice_set(table, &choice);
+        }
+    }
+}
+
 void ntk_top_run_save_settings(struct ntk_top_run *run)
 {
     struct ntk_err err = { 0 };
+
+    for (int i = 0; run->model && i < NTK_TOP_VIEW_COUNT; i++) {
+        const struct ntk_top_table *table = &run->model->tables[i];
+
+        if (table->columns) {
+            struct ntk_top_table_choice choice = ntk_top_table_choice_get(table);
+
+            ntk_top_settings_list_set(&run->settings, (enum ntk_top_view_id)i, &choice);
+        }
+    }
 
     run->message[0] = '\0';
     if (ntk_top_settings_save(&run->settings, &err) < 0) {

@@ -10,7 +10,6 @@
 
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
-#include "top/views.h"
 
 #define FILE_NAME "neuron-toolkit/neuron-top.conf"
 #define CHOICES_MAX 32
@@ -25,10 +24,65 @@ static const struct {
 #include "top/settings.def"
 };
 
+static const char *const list_names[NTK_TOP_LIST_SETTING_COUNT] = {
+    [NTK_TOP_LIST_COLUMNS] = "columns",
+    [NTK_TOP_LIST_SORT] = "sort",
+};
+
 struct span {
     const char *text;
     size_t bytes;
 };
+
+/* ---- settings by number: those of the page, then of each view those of its list ---- */
+
+#define NAME_BYTES 40
+
+static const struct ntk_top_columns *columns_of(enum ntk_top_view_id view)
+{
+    const struct ntk_top_view *found = ntk_top_views_get(view);
+
+    return found ? found->columns : NULL;
+}
+
+static enum ntk_top_view_id view_at(size_t id)
+{
+    return (enum ntk_top_view_id)((id - NTK_TOP_SETTING_COUNT) / NTK_TOP_LIST_SETTING_COUNT);
+}
+
+static enum ntk_top_list_setting list_at(size_t id)
+{
+    return (enum ntk_top_list_setting)((id - NTK_TOP_SETTING_COUNT) % NTK_TOP_LIST_SETTING_COUNT);
+}
+
+static size_t id_of_list(enum ntk_top_view_id view, enum ntk_top_list_setting list)
+{
+    return NTK_TOP_SETTING_COUNT + (size_t)view * NTK_TOP_LIST_SETTING_COUNT + list;
+}
+
+/* "" for the list of a view that is none. */
+static void name_at(size_t id, char out[NAME_BYTES])
+{
+    if (id < NTK_TOP_SETTING_COUNT) {
+        ntk_str_copy(out, NAME_BYTES, rows[id].name);
+    } else {
+        (void)snprintf(out, NAME_BYTES, "%s.%s", ntk_top_views_text_get(view_at(id))->name,
+                       list_names[list_at(id)]);
+        if (!columns_of(view_at(id))) {
+            out[0] = '\0';
+        }
+    }
+}
+
+static char *value_at(struct ntk_top_settings *settings, size_t id, size_t *out_bytes)
+{
+    if (id < NTK_TOP_SETTING_COUNT) {
+        *out_bytes = sizeof settings->values[id];
+        return settings->values[id];
+    }
+    *out_bytes = sizeof settings->lists[view_at(id)][list_at(id)];
+    return settings->lists[view_at(id)][list_at(id)];
+}
 
 /* ---- choices ---- */
 
@@ -55,11 +109,26 @@ static bool choice_at(enum ntk_top_setting id, size_t index, char *out)
     return true;
 }
 
-static bool is_good(enum ntk_top_setting id, const char *value)
+static bool is_good_list(size_t id, const char *value)
 {
+    const struct ntk_top_columns *columns = columns_of(view_at(id));
+    struct ntk_top_table_choice choice;
+
+    ntk_top_table_choice_init(columns, &choice);
+    return list_at(id) == NTK_TOP_LIST_COLUMNS
+               ? ntk_top_table_choice_read_columns(columns, value, &choice)
+               : ntk_top_table_choice_read_sort(columns, value, &choice);
+}
+
+static bool is_good(size_t number, const char *value)
+{
+    enum ntk_top_setting id = (enum ntk_top_setting)number;
     char choice[NTK_TOP_SETTING_BYTES];
     uint64_t ns;
 
+    if (number >= NTK_TOP_SETTING_COUNT) {
+        return is_good_list(number, value);
+    }
     if (id == NTK_TOP_SETTING_REFRESH) {
         return ntk_str_parse_duration_ns(value, &ns) == 0 && ns >= NTK_TOP_DELAY_MIN_NS &&
                ns <= NTK_TOP_DELAY_MAX_NS;
@@ -112,6 +181,37 @@ uint64_t ntk_top_settings_refresh_ns(const struct ntk_top_settings *settings)
     return ns;
 }
 
+struct ntk_top_table_choice ntk_top_settings_list_get(const struct ntk_top_settings *settings,
+                                                      enum ntk_top_view_id view)
+{
+    const struct ntk_top_columns *columns = columns_of(view);
+    struct ntk_top_table_choice choice;
+
+    ntk_top_table_choice_init(columns, &choice);
+    (void)ntk_top_table_choice_read_columns(columns, settings->lists[view][NTK_TOP_LIST_COLUMNS],
+                                            &choice);
+    (void)ntk_top_table_choice_read_sort(columns, settings->lists[view][NTK_TOP_LIST_SORT],
+                                         &choice);
+    return choice;
+}
+
+void ntk_top_settings_list_set(struct ntk_top_settings *settings, enum ntk_top_view_id view,
+                               const struct ntk_top_table_choice *choice)
+{
+    const struct ntk_top_columns *columns = columns_of(view);
+    struct ntk_top_table_choice kept = ntk_top_settings_list_get(settings, view);
+
+    if (kept.hidden != choice->hidden) {
+        ntk_top_table_choice_write_columns(columns, choice,
+                                           settings->lists[view][NTK_TOP_LIST_COLUMNS]);
+        settings->changed[id_of_list(view, NTK_TOP_LIST_COLUMNS)] = true;
+    }
+    if (kept.sort_column != choice->sort_column || kept.sort_reversed != choice->sort_reversed) {
+        ntk_top_table_choice_write_sort(columns, choice, settings->lists[view][NTK_TOP_LIST_SORT]);
+        settings->changed[id_of_list(view, NTK_TOP_LIST_SORT)] = true;
+    }
+}
+
 const char *ntk_top_settings_name(enum ntk_top_setting id)
 {
     return rows[id].name;
@@ -161,7 +261,7 @@ enum line_kind {
 
 /* What a line says; name and value without blanks around them. */
 static enum line_kind line_read(struct span line, struct span *out_name, struct span *out_value,
-                                enum ntk_top_setting *out_id)
+                                size_t *out_id)
 {
     const char *equals;
 
@@ -176,10 +276,13 @@ static enum line_kind line_read(struct span line, struct span *out_name, struct 
     *out_name = trimmed((struct span){ line.text, (size_t)(equals - line.text) });
     *out_value =
         trimmed((struct span){ equals + 1, line.bytes - (size_t)(equals + 1 - line.text) });
-    for (int i = 0; i < NTK_TOP_SETTING_COUNT; i++) {
-        if (out_name->bytes == strlen(rows[i].name) &&
-            memcmp(out_name->text, rows[i].name, out_name->bytes) == 0) {
-            *out_id = (enum ntk_top_setting)i;
+    for (size_t i = 0; i < NTK_TOP_SETTINGS_ALL; i++) {
+        char name[NAME_BYTES];
+
+        name_at(i, name);
+        if (name[0] && out_name->bytes == strlen(name) &&
+            memcmp(out_name->text, name, out_name->bytes) == 0) {
+            *out_id = i;
             return LINE_GOOD;
         }
     }
@@ -211,8 +314,8 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
     while (line_take(&rest, &line)) {
         struct span key;
         struct span value;
-        enum ntk_top_setting id;
-        char choice[NTK_TOP_SETTING_BYTES];
+        size_t id;
+        char choice[NTK_TOP_CHOICE_BYTES];
 
         number++;
         switch (line_read(line, &key, &value, &id)) {
@@ -224,34 +327,37 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
         case LINE_UNKNOWN:
             ret = complain(ret, name, number, "there is no setting", key, err);
             break;
-        case LINE_GOOD:
-            if (value.bytes < sizeof choice && !memchr(value.text, '\0', value.bytes)) {
+        case LINE_GOOD: {
+            char what[64] = "";
+            char setting[NAME_BYTES];
+            size_t room;
+            char *to = value_at(settings, id, &room);
+
+            if (value.bytes < room && !memchr(value.text, '\0', value.bytes)) {
                 memcpy(choice, value.text, value.bytes);
                 choice[value.bytes] = '\0';
                 if (is_good(id, choice)) {
-                    memcpy(settings->values[id], choice, sizeof choice);
+                    memcpy(to, choice, value.bytes + 1);
                     break;
                 }
             }
-            {
-                char what[64];
-
-                (void)snprintf(what, sizeof what, "%s cannot be", rows[id].name);
-                ret = complain(ret, name, number, what, value, err);
-            }
+            name_at(id, setting);
+            (void)snprintf(what, sizeof what, "%s cannot be", setting);
+            ret = complain(ret, name, number, what, value, err);
             break;
+        }
         }
     }
     return ret;
 }
 
 /* Of a name that stands twice, the last one counts. */
-static bool is_last(struct span rest, enum ntk_top_setting id)
+static bool is_last(struct span rest, size_t id)
 {
     struct span line;
     struct span name;
     struct span value;
-    enum ntk_top_setting other;
+    size_t other;
 
     while (line_take(&rest, &line)) {
         if (line_read(line, &name, &value, &other) == LINE_GOOD && other == id) {
@@ -261,23 +367,24 @@ static bool is_last(struct span rest, enum ntk_top_setting id)
     return true;
 }
 
-void ntk_top_settings_merge(const struct ntk_top_settings *settings, const char *old,
-                            size_t old_bytes, struct ntk_buf *out)
+void ntk_top_settings_merge(struct ntk_top_settings *settings, const char *old, size_t old_bytes,
+                            struct ntk_buf *out)
 {
-    bool written[NTK_TOP_SETTING_COUNT] = { false };
+    bool written[NTK_TOP_SETTINGS_ALL] = { false };
     struct span rest = { old, old_bytes };
     struct span line;
 
     while (line_take(&rest, &line)) {
         struct span name;
         struct span value;
-        enum ntk_top_setting id;
+        size_t id;
+        size_t room;
         bool has_end = line.text + line.bytes < old + old_bytes;
 
         if (line_read(line, &name, &value, &id) == LINE_GOOD && settings->changed[id] &&
             is_last(rest, id)) {
             ntk_buf_add(out, line.text, (size_t)(value.text - line.text));
-            ntk_buf_add_text(out, settings->values[id]);
+            ntk_buf_add_text(out, value_at(settings, id, &room));
             ntk_buf_add(out, value.text + value.bytes,
                         (size_t)(line.text + line.bytes - value.text - value.bytes));
             written[id] = true;
@@ -288,12 +395,16 @@ void ntk_top_settings_merge(const struct ntk_top_settings *settings, const char 
             ntk_buf_add_char(out, '\n');
         }
     }
-    for (int i = 0; i < NTK_TOP_SETTING_COUNT; i++) {
+    for (size_t i = 0; i < NTK_TOP_SETTINGS_ALL; i++) {
         if (settings->changed[i] && !written[i]) {
+            char name[NAME_BYTES];
+            size_t room;
+
+            name_at(i, name);
             if (out->bytes_count > 0 && out->bytes[out->bytes_count - 1] != '\n') {
                 ntk_buf_add_char(out, '\n');
             }
-            ntk_buf_add_format(out, "%s = %s\n", rows[i].name, settings->values[i]);
+            ntk_buf_add_format(out, "%s = %s\n", name, value_at(settings, i, &room));
         }
     }
 }
@@ -355,7 +466,7 @@ int ntk_top_settings_load(struct ntk_top_settings *settings, const char *name, s
 
 static bool has_changes(const struct ntk_top_settings *settings)
 {
-    for (int i = 0; i < NTK_TOP_SETTING_COUNT; i++) {
+    for (size_t i = 0; i < NTK_TOP_SETTINGS_ALL; i++) {
         if (settings->changed[i]) {
             return true;
         }

@@ -10,14 +10,98 @@
 
 #define STRIP_GAP 2
 
+/* How much is seen of a view in the strip. */
+enum strip_level {
+    STRIP_NOTHING,
+    STRIP_KEY,
+    STRIP_NAME, /* with its key */
+};
+
+struct strip {
+    enum strip_level levels[NTK_TOP_VIEW_COUNT];
+    int gap;
+};
+
+/* Cells of an entry; the open one has a mark on either side instead of the colon. */
+static int entry_cells(const struct ntk_screen *screen, int view, int open, enum strip_level level)
+{
+    const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)view);
+    int name = 1 + ntk_screen_width(screen, text->title) + (view == open ? 1 : 0);
+
+    return level == STRIP_NOTHING
+               ? 0
+               : ntk_screen_width(screen, text->keys) + (level == STRIP_NAME ? name : 0);
+}
+
+/* The second mark of the open view takes a cell of the gap, so that the others stay where they are. */
+static int gap_behind(const struct strip *strip, int view, int open)
+{
+    return strip->gap - (view == open && strip->gap > 1 ? 1 : 0);
+}
+
+static int strip_cells(const struct ntk_screen *screen, const struct strip *strip, int open)
+{
+    int cells = 0;
+
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        cells += entry_cells(screen, i, open, strip->levels[i]);
+        cells += strip->levels[i] != STRIP_NOTHING ? gap_behind(strip, i, open) : 0;
+    }
+    return cells - 1; /* behind the last one is a gap that nobody needs */
+}
+
+/*
+ * What has room: all names, else the open one, the names around it and the keys of the others; where even these have
+ * none, those that are farthest away go.
+ */
+static struct strip choose_strip(const struct ntk_screen *screen, int open, int room)
+{
+    struct strip strip = { .gap = STRIP_GAP };
+
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        strip.levels[i] = STRIP_NAME;
+    }
+    if (strip_cells(screen, &strip, open) <= room) {
+        return strip;
+    }
+    strip.gap = 1;
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        strip.levels[i] = i == open ? STRIP_NAME : STRIP_KEY;
+    }
+    for (int far = NTK_TOP_VIEW_COUNT - 1; far > 0; far--) {
+        for (int side = -1; side <= 1; side += 2) {
+            int at = open + side * far;
+
+            if (at >= 0 && at < NTK_TOP_VIEW_COUNT && strip_cells(screen, &strip, open) > room) {
+                strip.levels[at] = STRIP_NOTHING;
+            }
+        }
+    }
+    for (int far = 1; far < NTK_TOP_VIEW_COUNT; far++) {
+        for (int side = 1; side >= -1; side -= 2) {
+            int at = open + side * far;
+            enum strip_level before;
+
+            if (at < 0 || at >= NTK_TOP_VIEW_COUNT || strip.levels[at] == STRIP_NOTHING) {
+                continue;
+            }
+            before = strip.levels[at];
+            strip.levels[at] = STRIP_NAME;
+            if (strip_cells(screen, &strip, open) > room) {
+                strip.levels[at] = before;
+            }
+        }
+    }
+    return strip;
+}
+
 /* The names of the views with their keys, the open one marked; where the list is at the right. */
 static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *screen, int row)
 {
     const struct ntk_top_table *table = &model->tables[model->view];
+    struct strip strip;
     int end = screen->columns;
     int column = 1;
-    int open_column = 1;
-    bool has_room;
 
     ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     if (table->columns && table->order.count > table->page && table->page > 0) {
@@ -28,26 +112,24 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
         end = screen->columns - width;
         ntk_screen_put(screen, row, end, width, NTK_STYLE_TITLE, place);
     }
+    strip = choose_strip(screen, (int)model->view, end - 1 - column);
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
-        const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);
-
-        open_column += i <= (int)model->view ? ntk_screen_width(screen, text->title) + 2 : 0;
-        open_column += i < (int)model->view ? STRIP_GAP : 0;
-    }
-    has_room = open_column + 1 < end; /* with the mark behind the open one */
-    /* Where not all fit, those from the open one on. */
-    for (int i = has_room ? 0 : (int)model->view; i < NTK_TOP_VIEW_COUNT && column < end - 1; i++) {
         const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);
         bool is_open = i == (int)model->view;
         int start = column;
 
+        if (strip.levels[i] == STRIP_NOTHING) {
+            continue;
+        }
         column += ntk_screen_put(screen, row, column, end - 1 - column,
                                  is_open ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_KEY, text->keys);
-        column += ntk_screen_format(screen, row, column, end - 1 - column,
-                                    is_open ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_TITLE,
-                                    is_open ? ">%s<" : ":%s", text->title);
+        if (strip.levels[i] == STRIP_NAME) {
+            column += ntk_screen_format(screen, row, column, end - 1 - column,
+                                        is_open ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_TITLE,
+                                        is_open ? ">%s<" : ":%s", text->title);
+        }
         ntk_screen_spot_add(screen, row, start, column - start, NTK_TOP_ACTION_VIEW, i);
-        column += is_open ? STRIP_GAP - 1 : STRIP_GAP;
+        column += gap_behind(&strip, i, (int)model->view);
     }
 }
 

@@ -47,6 +47,10 @@ void ntk_top_view_settings(const struct ntk_top_settings *settings, struct ntk_s
         ntk_screen_put(screen, row++, NAME_COLUMN, screen->columns, NTK_STYLE_WARNING,
                        settings->notice);
     }
+    if (row + 1 < last) {
+        ntk_screen_put(screen, row++, NAME_COLUMN, screen->columns, NTK_STYLE_DIM,
+                       "columns and order of each list are kept too");
+    }
     if (row < last) {
         ntk_screen_format(screen, row, NAME_COLUMN, screen->columns, NTK_STYLE_DIM, "kept in %s",
                           settings->path[0] ? settings->path : "nothing: there is no HOME");

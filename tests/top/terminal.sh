@@ -17,13 +17,16 @@ fail() {
 # sees WHAT GREP-PATTERN: waits until the screen shows it.
 shows() { screen | greps -e "$1" && echo yes; }
 sees() { wait_for shows "$2"; }
-# start scene columns rows [VAR=value...]: the status of the program ends on the screen it came from.
+# start scene columns rows [VAR=value...]: the status of the program ends on the screen it came from. With own_settings=yes
+# it has settings of its own, whatever one before keeps when it ends.
+starts=0
 start() {
     local scene=$1 columns=$2 rows=$3
     shift 3
     tmx kill-session -t top 2>/dev/null || true
+    [ "${own_settings-}" = "" ] || XDG_CONFIG_HOME=$scratch/config.$((++starts))
     tmx new-session -d -s top -x "$columns" -y "$rows" \
-        "echo before; env NTK_TEST_SCENE=$scene $* '$program' -d 1 ${options-}; echo status=\$?; exec cat"
+        "echo before; env XDG_CONFIG_HOME='$XDG_CONFIG_HOME' NTK_TEST_SCENE=$scene $* '$program' -d 1 ${options-}; echo status=\$?; exec cat"
 }
 key() { tmx send-keys -t top "$@"; }
 program_pid() { pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x tests_top_scene; }

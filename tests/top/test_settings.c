@@ -16,6 +16,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "tests/support/scratch.h"
+#include "top/model_processes.h"
 #include "top/settings.h"
 
 static int parse(struct ntk_top_settings *settings, const char *text, struct ntk_err *err)
@@ -135,6 +136,99 @@ static void saving_changes_the_line_and_nothing_else(void **state)
     merges("mouse = sometimes\n", "mouse = off\n");
 }
 
+/* A list is told as differences to what the program shows by itself. */
+static void columns_and_order_of_a_list_are_kept(void **state)
+{
+    struct ntk_top_settings settings;
+    struct ntk_top_table_choice usual;
+    struct ntk_top_table_choice choice;
+    struct ntk_buf text = { 0 };
+
+    (void)state;
+    ntk_top_settings_init(&settings);
+    usual = ntk_top_settings_list_get(&settings, NTK_TOP_VIEW_PROCESSES);
+    ntk_top_settings_list_set(&settings, NTK_TOP_VIEW_PROCESSES, &usual);
+    ntk_top_settings_merge(&settings, "", 0, &text);
+    assert_int_equal(text.bytes_count, 0); /* nothing was chosen */
+
+    choice = usual;
+    choice.hidden ^= UINT32_C(1) << NTK_TOP_PROCESSES_USER | UINT32_C(1) << NTK_TOP_PROCESSES_RSS |
+                     UINT32_C(1) << NTK_TOP_PROCESSES_LOST;
+    choice.sort_column = NTK_TOP_PROCESSES_ERROR_RATE;
+    choice.sort_reversed = true;
+    ntk_top_settings_list_set(&settings, NTK_TOP_VIEW_PROCESSES, &choice);
+    ntk_top_settings_merge(&settings, "# mine\nprocesses.sort = pid\n", 28, &text);
+    assert_string_equal(ntk_buf_text_get(&text), "# mine\nprocesses.sort = err/s reversed\n"
+                                                 "processes.columns = -user -rss +lost\n");
+
+    assert_int_equal(parse(&settings, ntk_buf_text_get(&text), NULL), 0);
+    struct ntk_top_table_choice again =
+        ntk_top_settings_list_get(&settings, NTK_TOP_VIEW_PROCESSES);
+    assert_int_equal(again.hidden, choice.hidden);
+    assert_int_equal(again.sort_column, choice.sort_column);
+    assert_true(again.sort_reversed);
+    again = ntk_top_settings_list_get(&settings, NTK_TOP_VIEW_MODELS);
+    assert_false(again.sort_reversed); /* every list has its own */
+    ntk_buf_fini(&text);
+}
+
+static void every_column_of_every_list_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    for (int v = 0; v < NTK_TOP_VIEW_COUNT; v++) {
+        const struct ntk_top_view *view = ntk_top_views_get((enum ntk_top_view_id)v);
+
+        for (size_t c = 1; view && view->columns && c < view->columns->count; c++) {
+            struct ntk_top_table_choice choice;
+            struct ntk_top_table_choice again;
+            char text[NTK_TOP_CHOICE_BYTES];
+
+            ntk_top_table_choice_init(view->columns, &choice);
+            again = choice;
+            choice.hidden ^= UINT32_C(1) << c;
+            ntk_top_table_choice_write_columns(view->columns, &choice, text);
+            assert_true(ntk_top_table_choice_read_columns(view->columns, text, &again));
+            assert_int_equal(again.hidden, choice.hidden);
+        }
+    }
+}
+
+static void a_list_that_is_not_understood_is_told_and_as_usual(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *says;
+    } rows[] = {
+        { "processes.columns = +what", "x.conf:1: processes.columns cannot be \"+what\"" },
+        { "processes.columns = user", "x.conf:1: processes.columns cannot be \"user\"" },
+        { "processes.columns = -user -", "x.conf:1: processes.columns cannot be \"-user -\"" },
+        { "processes.columns = -pid", "x.conf:1: processes.columns cannot be \"-pid\"" },
+        { "processes.sort = up", "x.conf:1: processes.sort cannot be \"up\"" },
+        { "processes.sort = pid down", "x.conf:1: processes.sort cannot be \"pid down\"" },
+        { "processes.sort = pid reversed x",
+          "x.conf:1: processes.sort cannot be \"pid reversed x\"" },
+        { "main.columns = -x", "x.conf:1: there is no setting \"main.columns\"" },
+        { "graphs.sort = x", "x.conf:1: there is no setting \"graphs.sort\"" },
+    };
+    struct ntk_top_settings settings;
+    struct ntk_top_table_choice usual;
+
+    (void)state;
+    ntk_top_settings_init(&settings);
+    usual = ntk_top_settings_list_get(&settings, NTK_TOP_VIEW_PROCESSES);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_err err = { 0 };
+        struct ntk_top_table_choice choice;
+
+        assert_int_equal(parse(&settings, rows[i].text, &err), -EINVAL);
+        assert_string_equal(err.text, rows[i].says);
+        choice = ntk_top_settings_list_get(&settings, NTK_TOP_VIEW_PROCESSES);
+        assert_int_equal(choice.hidden, usual.hidden);
+        assert_int_equal(choice.sort_column, usual.sort_column);
+        assert_false(choice.sort_reversed);
+    }
+}
+
 /* The file itself: made with its folders, a link stays one, an unreadable place is told and changes nothing. */
 static void the_file_is_made_and_kept(void **state)
 {
@@ -211,6 +305,9 @@ int main(void)
         cmocka_unit_test(the_first_bad_line_is_told_and_the_good_ones_count),
         cmocka_unit_test(every_choice_can_be_stepped_to_and_is_read_back),
         cmocka_unit_test(saving_changes_the_line_and_nothing_else),
+        cmocka_unit_test(columns_and_order_of_a_list_are_kept),
+        cmocka_unit_test(every_column_of_every_list_has_a_name_of_its_own),
+        cmocka_unit_test(a_list_that_is_not_understood_is_told_and_as_usual),
         cmocka_unit_test(the_file_is_made_and_kept),
         cmocka_unit_test(the_place_follows_the_xdg_rules),
     };

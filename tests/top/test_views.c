@@ -554,7 +554,7 @@ static void a_click_selects_sorts_and_opens(void **state)
     assert_false(table->sort_reversed);
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_true(table->sort_reversed);
-    spot = ntk_screen_spot_find(screen, 1, 15);
+    spot = ntk_screen_spot_find(screen, 1, 5);
     assert_non_null(spot); /* a name in the strip */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
@@ -583,6 +583,48 @@ static void the_peak_of_a_device_is_the_most_seen(void **state)
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2); /* of one application nobody kept it */
     row = ntk_top_table_row_get(table, 0);
     assert_false(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->present);
+    /* Back in a recording it is not known what comes. */
+    scene.realtime_ns -= 60000000000;
+    scene_update(model, &scene);
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 1);
+    row = ntk_top_table_row_get(table, 0);
+    assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->value == (double)usual);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: each view at 80 columns, also where the place in a long list takes some of them. */
+static void the_strip_has_the_names_around_the_open_view_and_every_key(void **state)
+{
+    struct ntk_screen *screen = NULL;
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+
+    (void)state;
+    assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
+    for (int view = 1; view < NTK_TOP_VIEW_COUNT; view++) {
+        struct ntk_buf text = { 0 };
+        const char *strip;
+
+        ntk_top_model_set_view(model, (enum ntk_top_view_id)view);
+        ntk_top_view_draw(model, screen, true);
+        ntk_screen_text_write(screen, &text);
+        strip = strchr(ntk_buf_text_get(&text), '\n');
+        assert_non_null(strip);
+        *strchr(strip + 1, '\n') = '\0';
+        for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+            const struct ntk_top_view_text *of = ntk_top_views_text_get((enum ntk_top_view_id)i);
+            bool is_near = i >= view - 1 && i <= view + 1;
+            char name[64];
+
+            (void)snprintf(name, sizeof name,
+                           i == view ? " %s>%s<"
+                           : is_near ? " %s:%s"
+                                     : " %s",
+                           of->keys, of->title);
+            assert_non_null(strstr(strip, name));
+        }
+        ntk_buf_fini(&text);
+    }
+    ntk_screen_destroy(screen);
     ntk_top_model_destroy(model);
 }
 
@@ -839,6 +881,7 @@ int main(void)
         cmocka_unit_test(the_numbers_beside_graphs_are_those_of_the_snapshot),
         cmocka_unit_test(a_click_selects_sorts_and_opens),
         cmocka_unit_test(the_peak_of_a_device_is_the_most_seen),
+        cmocka_unit_test(the_strip_has_the_names_around_the_open_view_and_every_key),
         cmocka_unit_test(categories_of_memory_add_up),
         cmocka_unit_test(memory_is_listed_by_core_too),
         cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),

@@ -34,12 +34,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(same.bytes_count == size && (size == 0 || memcmp(same.bytes, data, size) == 0));
 
     ntk_top_settings_step(&before, (enum ntk_top_setting)id, size % 2 ? 1 : -1);
+    struct ntk_top_table_choice choice = ntk_top_settings_list_get(&before, NTK_TOP_VIEW_PROCESSES);
+    choice.hidden ^= 1u << (1 + size % 8);
+    choice.sort_reversed = !choice.sort_reversed;
+    ntk_top_settings_list_set(&before, NTK_TOP_VIEW_PROCESSES, &choice);
     ntk_top_settings_merge(&before, (const char *)data, size, &text);
     ntk_top_settings_init(&after);
     (void)ntk_top_settings_parse(&after, ntk_buf_text_get(&text), text.bytes_count, "file", NULL);
     for (int i = 0; i < NTK_TOP_SETTING_COUNT; i++) {
         must(strcmp(before.values[i], after.values[i]) == 0);
     }
+    struct ntk_top_table_choice again = ntk_top_settings_list_get(&after, NTK_TOP_VIEW_PROCESSES);
+    must(again.hidden == choice.hidden && again.sort_column == choice.sort_column &&
+         again.sort_reversed == choice.sort_reversed);
     ntk_buf_fini(&same);
     ntk_buf_fini(&text);
     return 0;
