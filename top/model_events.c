@@ -160,6 +160,11 @@ static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
 
 int ntk_top_model_events_observe(struct ntk_top_model *model)
 {
+    ntk_str_copy(model->events_note, sizeof model->events_note,
+                 model->is_report && !model->snapshot->lists_events
+                     ? "these reports list no events: they come from an older neuron-monitor, or "
+                       "without neuron_ext"
+                     : "");
     return ntk_top_event_log_add(&model->events, model->snapshot);
 }
 

@@ -21,12 +21,11 @@ bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control 
     return source->ops->control != NULL;
 }
 
-bool ntk_top_source_read_events(struct ntk_top_source *source)
+void ntk_top_source_read_events(struct ntk_top_source *source)
 {
     if (source->ops->read_events) {
         source->ops->read_events(source);
     }
-    return source->ops->read_events != NULL;
 }
 
 void ntk_top_source_close(struct ntk_top_source *source)

@@ -39,7 +39,7 @@ struct ntk_top_source_ops {
     const char *(*note)(const struct ntk_top_source *source);
     /* NULL: it is the present, which cannot be steered. */
     void (*control)(struct ntk_top_source *source, enum ntk_top_control control);
-    /* Snapshots list events from now on, beginning with those that are still known. NULL: it has none. */
+    /* Snapshots list events from now on, beginning with those that are still known. NULL: it has none, or always does. */
     void (*read_events)(struct ntk_top_source *source);
 };
 
@@ -53,8 +53,7 @@ int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out
 const char *ntk_top_source_note(const struct ntk_top_source *source);
 /* False when the source cannot be steered. */
 bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control control);
-/* False when the source has no events. */
-bool ntk_top_source_read_events(struct ntk_top_source *source);
+void ntk_top_source_read_events(struct ntk_top_source *source);
 void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */
 
 /* This machine. sysfs_root stands for /sys; NULL looks where devices usually are. */

@@ -181,14 +181,8 @@ static void replay_close(struct ntk_top_source *base)
     free(source);
 }
 
-/* What is recorded has them always. */
-static void replay_read_events(struct ntk_top_source *base)
-{
-    (void)base;
-}
-
 static const struct ntk_top_source_ops replay_ops = { replay_take, replay_close, replay_note,
-                                                      replay_control, replay_read_events };
+                                                      replay_control };
 
 /* The first moment at or after at_ns, else the last one before it. */
 static int find_start(struct replay_source *source, uint64_t at_ns, struct ntk_err *err)

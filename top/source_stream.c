@@ -28,7 +28,11 @@ static void take_newest(struct stream_source *source, struct ntk_snapshot **newe
             (void)snprintf(source->note, sizeof source->note, "%s", err.text);
             continue;
         }
-        ntk_snapshot_destroy(*newest);
+        if (*newest) { /* its numbers are of the past; what happened is not to be missed */
+            ntk_snapshot_join_events(snapshot, (*newest)->events, (*newest)->event_count,
+                                     snapshot->events, snapshot->event_count);
+            ntk_snapshot_destroy(*newest);
+        }
         *newest = snapshot;
         source->note[0] = '\0';
     }

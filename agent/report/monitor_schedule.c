@@ -278,8 +278,6 @@ static int make_report(struct ntk_monitor_schedule *schedule)
     }
     *schedule->report = *base; /* borrows; held[] keeps it alive */
     schedule->report->sequence = ++schedule->sequence;
-    schedule->report->events = NULL;
-    schedule->report->event_count = 0;
     int ret = make_runtimes(schedule, base);
     make_system(schedule);
     return ret;

@@ -88,6 +88,11 @@ void ntk_aggregate_set_host(struct ntk_aggregate *aggregate, const char *boot_id
 
 /* ---- events ---- */
 
+void ntk_aggregate_set_lists_events(struct ntk_aggregate *aggregate, bool lists_events)
+{
+    aggregate->lists_events = lists_events;
+}
+
 struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate)
 {
     struct ntk_event_sample *event = NULL;
@@ -126,6 +131,7 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
         memcpy(events, aggregate->events.items, aggregate->events.count * sizeof *events);
         qsort(events, snapshot->event_count, sizeof *events, compare_events);
     }
+    snapshot->lists_events = aggregate->lists_events;
     snapshot->events_unlisted = aggregate->events_unlisted;
     aggregate->events_unlisted = 0;
     ntk_vec_clear(&aggregate->events);

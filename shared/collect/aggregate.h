@@ -38,6 +38,8 @@ void ntk_aggregate_destroy(struct ntk_aggregate *aggregate);
 void ntk_aggregate_start_period(struct ntk_aggregate *aggregate, uint64_t monotonic_ns);
 
 /* Facts that hold for all snapshots. */
+/* Whether somebody looks for events: a snapshot without any says so. */
+void ntk_aggregate_set_lists_events(struct ntk_aggregate *aggregate, bool lists_events);
 void ntk_aggregate_set_host(struct ntk_aggregate *aggregate, const char *boot_id,
                             const char *host_name);
 

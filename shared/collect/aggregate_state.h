@@ -150,6 +150,7 @@ struct ntk_aggregate {
     void (*context_free)(void *);
 
     struct ntk_vec events; /* struct ntk_event_sample */
+    bool lists_events;
     uint64_t events_unlisted;
     uint64_t events_read_total;
     uint64_t events_lost_total;

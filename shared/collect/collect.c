@@ -112,6 +112,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
         ntk_err_no_memory(err);
         goto out;
     }
+    ntk_aggregate_set_lists_events(collector->aggregate, !options->no_events);
     set_host(collector);
     ret = open_sources(collector, err);
     if (ret < 0) {
@@ -230,6 +231,7 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
 void ntk_collector_read_events(struct ntk_collector *collector)
 {
     ntk_source_ring_read_events(&collector->sources[SOURCE_RING], collector->aggregate);
+    ntk_aggregate_set_lists_events(collector->aggregate, true);
 }
 
 const char *ntk_collector_note(const struct ntk_collector *collector)

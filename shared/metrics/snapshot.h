@@ -437,6 +437,7 @@ struct ntk_snapshot {
     struct ntk_event_sample *events; /* by time */
     size_t event_count;
     uint64_t events_unlisted;     /* events of these kinds that the list had no room for */
+    bool lists_events;            /* they are looked for: none is none */
     struct ntk_count events_read; /* records of all kinds */
     struct ntk_count events_lost;
 
@@ -474,6 +475,27 @@ struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot
 struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot,
                                                    struct ntk_runtime_sample *runtime,
                                                    size_t count);
+
+/* ---- events where there is no room for all: the log of memory goes first ---- */
+
+#define NTK_SNAPSHOT_JOINED_EVENTS_MAX 1024
+
+struct ntk_event_room {
+    size_t other;
+    size_t memory;
+};
+
+bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event);
+/* What of `room` each kind gets. */
+struct ntk_event_room ntk_snapshot_event_room(const struct ntk_event_sample *events, size_t count,
+                                              size_t room);
+/* Whether there is room for this one, which it takes. */
+bool ntk_snapshot_event_take(struct ntk_event_room *room, const struct ntk_event_sample *event);
+/* Sets the events of `to`: both lists, bounded; what is left out counts as unlisted. The lists may be of `to` itself; texts are
+ * copied. */
+void ntk_snapshot_join_events(struct ntk_snapshot *to, const struct ntk_event_sample *older,
+                              size_t older_count, const struct ntk_event_sample *newer,
+                              size_t newer_count);
 
 /* ---- views ---- */
 

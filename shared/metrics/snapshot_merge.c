@@ -422,9 +422,10 @@ struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
     w.newer = 1 - w.older;
     *s = *newer;
     s->period_ns += older->period_ns;
-    s->events = NULL;
-    s->event_count = 0;
     s->events_unlisted += older->events_unlisted;
+    s->lists_events = s->lists_events || older->lists_events;
+    ntk_snapshot_join_events(s, older->events, older->event_count, newer->events,
+                             newer->event_count);
     copy_texts(s);
     merge_runtimes(s, older, newer, w);
     merge_devices(s, older, newer);

@@ -268,10 +268,12 @@ void report_write_machine_ext(struct report_writer *w)
     if (!snapshot->hardware.software && snapshot->core_count > 0) {
         report_write_ext_cores(w, snapshot->cores, snapshot->core_count);
     }
+    report_write_events(w);
     ntk_json_object_end(&w->json);
 }
 
 void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext)
 {
     report_read_fields(snapshot, ext, machine_fields, snapshot);
+    report_read_events(snapshot, ext);
 }

@@ -76,6 +76,11 @@ void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext);
 void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                             const json_t *object);
 
+/* ---- report_events.c: what happened ---- */
+
+void report_write_events(struct report_writer *w);
+void report_read_events(struct ntk_snapshot *snapshot, const json_t *ext);
+
 /* ---- report_k8s.c: neuron_k8s_info ---- */
 
 void report_write_k8s(struct report_writer *w);

@@ -151,6 +151,7 @@ static int load_all(struct ntk_replay *replay, struct ntk_err *err)
 {
     replay->snapshot->realtime_ns = replay->time_ns;
     replay->snapshot->sequence = 1;
+    replay->snapshot->lists_events = true;
     int ret = ntk_replay_load_machine(replay, err);
     if (ret == 0) {
         ret = ntk_replay_load_runtimes(replay, err);

@@ -48,13 +48,7 @@ static void scene_close(struct ntk_top_source *base)
     free(base);
 }
 
-static void scene_read_events(struct ntk_top_source *base)
-{
-    (void)base; /* they are there */
-}
-
-static const struct ntk_top_source_ops scene_ops = { scene_take, scene_close, NULL, NULL,
-                                                     scene_read_events };
+static const struct ntk_top_source_ops scene_ops = { scene_take, scene_close };
 
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)

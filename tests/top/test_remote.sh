@@ -21,6 +21,20 @@ code=0
 echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a report' err || fail "code $code: $(cat err)"
 
+# What happened is in the reports; where they do not tell it, the view says so.
+neuron-monitor --period 100ms >loud &
+loud=$!
+pids+=("$loud")
+NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 50 --duration 1s >/dev/null
+tells() { jq -r '.neuron_ext.events[]?.kind' loud | greps '^unload$' && echo yes; }
+wait_for tells
+kill "$loud" && wait "$loud" || true
+neuron-top --stdin --once --view events <loud >frame
+grep -q ' load  *[^ ]* .* mlp ' frame || fail "no events over --stdin: $(cat frame)"
+jq -c 'del(.neuron_ext.events)' loud >silent
+neuron-top --stdin --once --view events <silent >frame
+grep -q 'these reports list no events' frame || fail "it is not said why there are no events: $(cat frame)"
+
 # HTTP.
 port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }
 neuron-monitor --period 200ms --quiet --verbose 1 --http 127.0.0.1:0 2>agent.log &

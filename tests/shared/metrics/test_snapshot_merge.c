@@ -148,9 +148,46 @@ static void what_nobody_watched_adds_up_and_is_not_borrowed(void **state)
     ntk_snapshot_destroy(both);
 }
 
+static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
+{
+    struct ntk_snapshot *older = ntk_snapshot_create();
+    struct ntk_snapshot *newer = ntk_snapshot_create();
+    const struct ntk_snapshot *both;
+    struct ntk_event_sample *events;
+
+    (void)state;
+    assert_non_null(older);
+    assert_non_null(newer);
+    events = ntk_snapshot_alloc_events(older, NTK_SNAPSHOT_JOINED_EVENTS_MAX);
+    assert_non_null(events);
+    for (size_t i = 0; i < older->event_count; i++) {
+        events[i].kind = NTK_EVENT_MEM_FREE;
+        events[i].name = ntk_snapshot_text(older, "tensor");
+    }
+    older->lists_events = true;
+    older->events_unlisted = 3;
+    events = ntk_snapshot_alloc_events(newer, 2);
+    assert_non_null(events);
+    events[0].kind = NTK_EVENT_ERROR;
+    events[1].kind = NTK_EVENT_MARK;
+    events[1].name = ntk_snapshot_text(newer, "here");
+    both = ntk_snapshot_merge(older, newer);
+    assert_non_null(both);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+    assert_true(both->lists_events);
+    assert_int_equal(both->event_count, NTK_SNAPSHOT_JOINED_EVENTS_MAX);
+    assert_int_equal(both->events_unlisted, 3 + 2);
+    assert_string_equal(both->events[0].name, "tensor");
+    assert_int_equal(both->events[both->event_count - 2].kind, NTK_EVENT_ERROR);
+    assert_string_equal(both->events[both->event_count - 1].name, "here");
+    ntk_snapshot_destroy(both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_of_both_parts_stay_as_far_as_there_is_room),
         cmocka_unit_test(what_nobody_watched_adds_up_and_is_not_borrowed),
         cmocka_unit_test(counts_and_histograms_add_up),
         cmocka_unit_test(shares_are_weighted_by_the_lengths),

@@ -171,6 +171,94 @@ static void what_nobody_watched_comes_back_and_is_in_no_rate(void **state)
     ntk_buf_fini(&line);
 }
 
+/* Method: an error behind 100 rows of the log of memory, more than a line has room for. */
+static void events_come_back_and_the_log_of_memory_goes_first(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_event_sample *events = ntk_snapshot_alloc_events(snapshot, 102);
+    const struct ntk_report_options options = { 0 };
+    struct ntk_snapshot *back;
+    char *line;
+
+    (void)state;
+    snapshot->lists_events = true;
+    snapshot->events_unlisted = 5;
+    for (int i = 0; i < 102; i++) {
+        events[i].realtime_ns = (uint64_t)i + 1;
+        events[i].kind = NTK_EVENT_MEM_ALLOC;
+        events[i].core = 3;
+        events[i].pid = 42;
+        events[i].header_pid = 7;
+        events[i].start_time = 99;
+        events[i].bytes = 1000 + (uint64_t)i;
+        events[i].address = UINT64_C(0x7f0000001000);
+        events[i].category = NTK_MEMORY_CONSTANTS;
+        events[i].location = NTK_MEMORY_DEVICE;
+        events[i].error_class = NTK_ERROR_CLASS_NONE;
+        events[i].name = "w1";
+    }
+    events[100].kind = NTK_EVENT_ERROR;
+    events[100].core = NTK_NO_CORE;
+    events[100].nrt_status = 1003;
+    events[100].error_class = 1;
+    events[100].execution_id = 77;
+    events[101].kind = 999; /* of a later version */
+    line = write_line(snapshot, &options);
+    back = read_line(line);
+    assert_true(back->lists_events);
+    assert_int_equal(back->event_count, 63); /* the unknown one had a place */
+    assert_int_equal(back->events_unlisted, 5 + 100 - 62 + 1);
+    const struct ntk_event_sample *first = &back->events[0];
+    assert_int_equal(first->kind, NTK_EVENT_MEM_ALLOC);
+    assert_int_equal(first->realtime_ns, 1);
+    assert_int_equal(first->core, 3);
+    assert_int_equal(first->pid, 42);
+    assert_int_equal(first->header_pid, 7);
+    assert_int_equal(first->start_time, 99);
+    assert_int_equal(first->bytes, 1000);
+    assert_int_equal(first->address, UINT64_C(0x7f0000001000));
+    assert_int_equal(first->category, NTK_MEMORY_CONSTANTS);
+    assert_int_equal(first->location, NTK_MEMORY_DEVICE);
+    assert_string_equal(first->name, "w1");
+    const struct ntk_event_sample *last = &back->events[62];
+    assert_int_equal(last->kind, NTK_EVENT_ERROR);
+    assert_int_equal(last->core, NTK_NO_CORE);
+    assert_int_equal(last->nrt_status, 1003);
+    assert_int_equal(last->error_class, 1);
+    assert_int_equal(last->execution_id, 77);
+    ntk_snapshot_destroy(back);
+
+    snapshot->lists_events = false;
+    free(line);
+    line = write_line(snapshot, &options);
+    assert_null(strstr(line, "\"events\""));
+    back = read_line(line);
+    assert_false(back->lists_events);
+    ntk_snapshot_destroy(back);
+    free(line);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void nonsense_among_events_is_left_out(void **state)
+{
+    struct ntk_snapshot *back =
+        read_line("{\"neuron_runtime_data\":[],\"system_data\":{},\"instance_info\":{},"
+                  "\"neuron_hardware_info\":{},\"neuron_ext\":{\"period_ns\":1,\"events\":[7,{},{"
+                  "\"kind\":\"what\"},"
+                  "{\"kind\":\"alloc\",\"category\":\"what\",\"core\":4000000000,\"error_class\":3,"
+                  "\"name\":[]},"
+                  "null]}}");
+
+    (void)state;
+    assert_int_equal(back->event_count, 1);
+    assert_int_equal(back->events[0].kind, NTK_EVENT_MEM_ALLOC);
+    assert_int_equal(back->events[0].category, NTK_MEMORY_UNCATEGORIZED);
+    assert_int_equal(back->events[0].core, NTK_NO_CORE);
+    assert_int_equal(back->events[0].error_class, NTK_ERROR_CLASS_NONE);
+    assert_string_equal(back->events[0].name, "");
+    ntk_snapshot_destroy(back);
+}
+
 static void the_vendor_form_gives_what_it_holds(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(2);
@@ -323,6 +411,8 @@ int main(void)
         cmocka_unit_test(what_was_written_reads_back_to_the_same_line),
         cmocka_unit_test(the_parts_that_the_vendor_has_no_key_for_come_back),
         cmocka_unit_test(what_nobody_watched_comes_back_and_is_in_no_rate),
+        cmocka_unit_test(events_come_back_and_the_log_of_memory_goes_first),
+        cmocka_unit_test(nonsense_among_events_is_left_out),
         cmocka_unit_test(the_vendor_form_gives_what_it_holds),
         cmocka_unit_test(a_group_with_an_error_has_no_numbers),
         cmocka_unit_test(what_is_no_report_is_refused_with_a_sentence),

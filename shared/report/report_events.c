@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_events - what happened in the period, for who looks at another machine: loads, errors, captures, marks, the log
+ * of memory. A line has room for some; where there are more, the log of memory goes first, and what is left out is counted.
+ */
+#include <string.h>
+
+#include "shared/report/report_part.h"
+
+#define EVENTS_WRITTEN_MAX 64
+#define EVENTS_READ_MAX 4096
+
+static const char *const kinds[NTK_EVENT_KIND_COUNT] = {
+    [NTK_EVENT_MEM_ALLOC] = "alloc",
+    [NTK_EVENT_MEM_FREE] = "free",
+    [NTK_EVENT_MODEL_LOAD] = "load",
+    [NTK_EVENT_MODEL_UNLOAD] = "unload",
+    [NTK_EVENT_ERROR] = "error",
+    [NTK_EVENT_PROFILE_START] = "profile_start",
+    [NTK_EVENT_PROFILE_STOP] = "profile_stop",
+    [NTK_EVENT_MARK] = "mark",
+};
+
+#define AT(member) .offset = offsetof(struct ntk_event_sample, member)
+static const struct report_field fields[] = {
+    REPORT_ROW("time_ns", REPORT_U64, AT(realtime_ns)),
+    REPORT_ROW("pid", REPORT_U32, AT(pid)),
+    REPORT_ROW("header_pid", REPORT_U32, AT(header_pid)),
+    REPORT_ROW("start_time", REPORT_U64, AT(start_time)),
+    REPORT_ROW("tid", REPORT_U32, AT(tid), .sparse = true),
+    REPORT_ROW("model_id", REPORT_U32, AT(model_id), .sparse = true),
+    REPORT_ROW("duration_ns", REPORT_U64, AT(duration_ns), .sparse = true),
+    REPORT_ROW("bytes", REPORT_U64, AT(bytes), .sparse = true),
+    REPORT_ROW("address", REPORT_U64, AT(address), .sparse = true),
+    REPORT_ROW("value", REPORT_U64, AT(value), .sparse = true),
+    REPORT_ROW("nrt_status", REPORT_U32, AT(nrt_status), .sparse = true),
+    REPORT_ROW("error_code", REPORT_U32, AT(error_code), .sparse = true),
+    REPORT_ROW("execution_id", REPORT_U64, AT(execution_id), .sparse = true),
+    REPORT_ROW("name", REPORT_TEXT, AT(name), .sparse = true),
+    REPORT_END,
+};
+#undef AT
+
+/* The place of a word in a list that may have gaps; count when it has none. */
+static size_t find(const char *const *words, size_t count, const char *word)
+{
+    size_t i = 0;
+
+    while (i < count && !(words[i] && strcmp(words[i], word) == 0)) {
+        i++;
+    }
+    return i;
+}
+
+static bool is_known(const struct ntk_event_sample *event)
+{
+    return event->kind < NTK_EVENT_KIND_COUNT && kinds[event->kind];
+}
+
+static void write_event(struct report_writer *w, const struct ntk_event_sample *event)
+{
+    ntk_json_object_begin(&w->json);
+    report_key_text(w, "kind", kinds[event->kind]);
+    report_write_fields(w, fields, event);
+    if (event->core != NTK_NO_CORE) {
+        report_key_u64(w, "core", event->core);
+    }
+    if (ntk_snapshot_event_is_memory(event) && event->category < NTK_MEMORY_CATEGORY_COUNT) {
+        report_key_text(w, "category", ntk_memory_category_names[event->category]);
+    }
+    if (event->kind == NTK_EVENT_ERROR && event->error_class < NTK_ERROR_CLASS_COUNT) {
+        report_key_text(w, "error_class", ntk_error_class_names[event->error_class]);
+    }
+    ntk_json_object_end(&w->json);
+}
+
+void report_write_events(struct report_writer *w)
+{
+    const struct ntk_snapshot *snapshot = w->snapshot;
+    struct ntk_event_room room;
+    uint64_t unlisted = snapshot->events_unlisted;
+
+    if (!snapshot->lists_events) {
+        return;
+    }
+    room = ntk_snapshot_event_room(snapshot->events, snapshot->event_count, EVENTS_WRITTEN_MAX);
+    ntk_json_key_array_begin(&w->json, "events");
+    for (size_t i = 0; i < snapshot->event_count; i++) {
+        const struct ntk_event_sample *event = &snapshot->events[i];
+
+        if (is_known(event) && ntk_snapshot_event_take(&room, event)) {
+            write_event(w, event);
+        } else {
+            unlisted++;
+        }
+    }
+    ntk_json_array_end(&w->json);
+    if (unlisted > 0) {
+        report_key_u64(w, "events_unlisted", unlisted);
+    }
+}
+
+/* False: no event, or one of a kind that this program does not know. */
+static bool read_event(struct ntk_snapshot *snapshot, const json_t *object,
+                       struct ntk_event_sample *out)
+{
+    uint64_t core = report_has(object, "core") ? report_get_u64(object, "core") : NTK_NO_CORE;
+    size_t kind = find(kinds, NTK_EVENT_KIND_COUNT, report_get_text(snapshot, object, "kind"));
+    size_t category = find(ntk_memory_category_names, NTK_MEMORY_CATEGORY_COUNT,
+                           report_get_text(snapshot, object, "category"));
+    size_t error_class = find(ntk_error_class_names, NTK_ERROR_CLASS_COUNT,
+                              report_get_text(snapshot, object, "error_class"));
+
+    if (kind == NTK_EVENT_KIND_COUNT) {
+        return false;
+    }
+    report_read_fields(snapshot, object, fields, out);
+    out->kind = (uint16_t)kind;
+    out->core = (uint16_t)(core < REPORT_CORES_MAX ? core : NTK_NO_CORE);
+    out->error_class =
+        (uint16_t)(error_class < NTK_ERROR_CLASS_COUNT ? error_class : NTK_ERROR_CLASS_NONE);
+    if (ntk_snapshot_event_is_memory(out)) {
+        out->category =
+            (uint16_t)(category < NTK_MEMORY_CATEGORY_COUNT ? category : NTK_MEMORY_UNCATEGORIZED);
+        out->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)out->category);
+    }
+    return true;
+}
+
+void report_read_events(struct ntk_snapshot *snapshot, const json_t *ext)
+{
+    const json_t *array = report_get_array(ext, "events");
+    size_t room = report_bounded(json_array_size(array), EVENTS_READ_MAX);
+    struct ntk_event_sample *events = ntk_snapshot_alloc_events(snapshot, room);
+    size_t count = 0;
+
+    snapshot->lists_events = array != NULL;
+    snapshot->events_unlisted = report_get_u64(ext, "events_unlisted");
+    for (size_t i = 0; events && i < room; i++) {
+        count += read_event(snapshot, json_array_get(array, i), &events[count]);
+    }
+    snapshot->event_count = events ? count : 0;
+}
