@@ -80,7 +80,7 @@ static size_t utf8_sequence(const unsigned char *text, size_t bytes)
     return length;
 }
 
-size_t segment_make_printable(char *buf, size_t bytes)
+size_t ntk_ring_segment_make_printable(char *buf, size_t bytes)
 {
     size_t length = strnlen(buf, bytes);
     size_t i = 0;
@@ -98,10 +98,10 @@ size_t segment_make_printable(char *buf, size_t bytes)
     return length;
 }
 
-void segment_take_text(char *out, const char *field, size_t bytes)
+void ntk_ring_segment_take_text(char *out, const char *field, size_t bytes)
 {
     memcpy(out, field, bytes);
-    segment_make_printable(out, bytes);
+    ntk_ring_segment_make_printable(out, bytes);
 }
 
 /* ---- open and close ---- */
@@ -209,13 +209,14 @@ static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct
     out->flags = block.flags;
     out->clock = block.clock;
     segment->pid_namespace = block.pid_namespace;
-    segment_take_text(out->tag, block.tag, sizeof block.tag);
-    segment_take_text(out->framework_version, block.framework_version,
-                      sizeof block.framework_version);
-    segment_take_text(out->fal_version, block.fal_version, sizeof block.fal_version);
-    segment_take_text(out->runtime_version, block.runtime_version, sizeof block.runtime_version);
-    segment_take_text(out->instance_type, block.instance_type, sizeof block.instance_type);
-    segment_take_text(out->command, block.command, sizeof block.command);
+    ntk_ring_segment_take_text(out->tag, block.tag, sizeof block.tag);
+    ntk_ring_segment_take_text(out->framework_version, block.framework_version,
+                               sizeof block.framework_version);
+    ntk_ring_segment_take_text(out->fal_version, block.fal_version, sizeof block.fal_version);
+    ntk_ring_segment_take_text(out->runtime_version, block.runtime_version,
+                               sizeof block.runtime_version);
+    ntk_ring_segment_take_text(out->instance_type, block.instance_type, sizeof block.instance_type);
+    ntk_ring_segment_take_text(out->command, block.command, sizeof block.command);
 
     segment->clock.raw_ticks = block.clock.raw_ticks;
     segment->clock.monotonic_ns = block.clock.monotonic_ns;

@@ -191,8 +191,8 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
         out->errors = model.errors;
         out->effective_flops = model.effective_flops;
         out->flags = model.flags;
-        segment_take_text(out->name, model.name, sizeof model.name);
-        segment_take_text(out->neff_path, model.neff_path, sizeof model.neff_path);
+        ntk_ring_segment_take_text(out->name, model.name, sizeof model.name);
+        ntk_ring_segment_take_text(out->neff_path, model.neff_path, sizeof model.neff_path);
         filled++;
     }
     return filled;
@@ -284,7 +284,7 @@ size_t ntk_ring_segment_text(const struct ntk_ring_segment *segment, uint32_t na
     }
     memcpy(buf, segment->section[NTK_SECTION_NAME_BYTES].at + offset, bytes);
     buf[bytes] = '\0';
-    return segment_make_printable(buf, bytes);
+    return ntk_ring_segment_make_printable(buf, bytes);
 }
 
 void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
@@ -319,7 +319,7 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
         out->tid = thread.tid;
         out->alive = thread.state == NTK_THREAD_ALIVE;
         out->first_ticks = thread.first_ticks;
-        segment_take_text(out->name, thread.name, sizeof thread.name);
+        ntk_ring_segment_take_text(out->name, thread.name, sizeof thread.name);
         return;
     }
 }
