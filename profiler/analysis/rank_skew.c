@@ -12,8 +12,11 @@ static const char *const types[] = { "nc_exec_running", "cc_running", "cc_exec_b
 
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
+/* Physical cores of a logical one, at most. */
+#define PAIR_CORES 8
+
 struct begin {
-    uint32_t worker;
+    uint32_t worker, device_core;
     uint64_t start_ns, end_ns;
     uint64_t exec_id;
 };
@@ -37,16 +40,22 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* One entry per step of a worker: both physical cores of a logical one run the same execution. */
+/* One entry per step of a worker. Both physical cores of a logical one run the same execution: the n-th span of one core
+ * in it is the same step as the n-th of the other. */
 static int gather(const struct ntk_system_trace *const *traces, size_t count, const char *type,
                   struct ntk_vec *begins)
 {
+    const struct begin *last = NULL;
+    struct begin before;
+    size_t seen[PAIR_CORES] = { 0 }; /* spans of the execution, by core */
+    size_t first = 0;                /* entry of the execution */
     size_t kept = 0;
 
     for (size_t t = 0; t < count; t++) {
         for (size_t i = 0; i < traces[t]->span_count; i++) {
             const struct ntk_system_span *span = &traces[t]->spans[i];
-            struct begin begin = { span->worker, span->start_ns, span->end_ns, span->exec_id };
+            struct begin begin = { span->worker, span->device_core, span->start_ns, span->end_ns,
+                                   span->exec_id };
             if (strcmp(span->type, type) == 0 && !span->is_instant && !span->is_partial &&
                 ntk_vec_push(begins, &begin) < 0) {
                 return -ENOMEM;
@@ -55,13 +64,21 @@ static int gather(const struct ntk_system_trace *const *traces, size_t count, co
     }
     ntk_vec_sort(begins, compare_begins);
     ntk_vec_each(const struct begin, begin, begins) {
-        struct begin *last = kept ? ntk_vec_at(begins, kept - 1) : NULL;
-        if (last && last->worker == begin->worker && begin->exec_id &&
-            last->exec_id == begin->exec_id) {
-            last->end_ns = begin->end_ns > last->end_ns ? begin->end_ns : last->end_ns;
-        } else {
-            *(struct begin *)ntk_vec_at(begins, kept++) = *begin;
+        struct begin one = *begin; /* entries take the place of what is gone through */
+        if (!last || last->worker != one.worker || !one.exec_id || last->exec_id != one.exec_id) {
+            memset(seen, 0, sizeof seen);
+            first = kept;
         }
+        size_t at = first + seen[one.device_core % PAIR_CORES]++;
+        struct begin *step = ntk_vec_at(begins, at);
+        if (at == kept) {
+            *step = one;
+            kept++;
+        } else if (one.end_ns > step->end_ns) {
+            step->end_ns = one.end_ns;
+        }
+        before = one;
+        last = &before;
     }
     begins->count = kept;
     return 0;
@@ -91,6 +108,12 @@ static int judge(const struct ntk_vec *begins, struct ntk_skew_kind *kind)
         if (kind->ranks[r].span_count < kind->step_count) {
             kind->step_count = kind->ranks[r].span_count;
         }
+        if (kind->ranks[r].span_count > kind->most_count) {
+            kind->most_count = kind->ranks[r].span_count;
+        }
+    }
+    for (size_t r = 0; kind->is_from_end && r < kind->rank_count; r++) {
+        firsts[r] += kind->ranks[r].span_count - kind->step_count;
     }
     skews = calloc(kind->step_count + 1, sizeof *skews);
     if (!skews) {
@@ -132,11 +155,15 @@ int ntk_analysis_rank_skew(const struct ntk_system_trace *const *traces, size_t 
                            struct ntk_rank_skew *out_skew)
 {
     struct ntk_rank_skew skew = { .kinds = calloc(TYPE_COUNT, sizeof *skew.kinds) };
+    bool has_lost = false;
     int ret = skew.kinds ? 0 : -ENOMEM;
 
+    for (size_t t = 0; t < trace_count; t++) {
+        has_lost = has_lost || traces[t]->lost > 0;
+    }
     for (size_t t = 0; t < TYPE_COUNT && ret == 0; t++) {
         struct ntk_vec begins = NTK_VEC_INIT(struct begin);
-        struct ntk_skew_kind kind = { .type = types[t] };
+        struct ntk_skew_kind kind = { .type = types[t], .is_from_end = has_lost };
 
         ret = gather(traces, trace_count, types[t], &begins);
         ret = ret ? ret : judge(&begins, &kind);

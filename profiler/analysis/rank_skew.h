@@ -2,7 +2,8 @@
 /*
  * rank_skew - how far apart do the ranks of a job begin the same thing, who is late, what do collectives cost?
  *
- * The n-th span of a kind on one rank belongs with the n-th on every other; a rank is a worker of the system traces. Kinds are
+ * The n-th span of a kind on one rank belongs with the n-th on every other; where rings lost events, which are the oldest,
+ * the n-th from the end. A rank is a worker of the system traces. Kinds are
  * executions (nc_exec_running), collectives (cc_running) and their barriers (cc_exec_barrier). The last
  * rank to begin is the late one: all others wait for it. Times are host times; ranks of several machines are
  * as far apart as their clocks.
@@ -26,6 +27,8 @@ struct ntk_skew_rank {
 struct ntk_skew_kind {
     const char *type;
     uint64_t step_count;                      /* that all ranks have */
+    uint64_t most_count;                      /* spans of the rank that has most */
+    bool is_from_end;                         /* counted from the last one */
     uint64_t skew_ns, median_ns, greatest_ns; /* last begin - first begin: sum, median, greatest */
     uint64_t greatest_at_ns;                  /* since 1970: its first begin */
     size_t rank_count;

@@ -2,6 +2,7 @@
 #include "profiler/output/system_analyses.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "profiler/analysis/host_gaps.h"
@@ -219,11 +220,16 @@ static void kind_text(const struct ntk_skew_kind *kind, struct ntk_buf *text)
     static const char *const heads[] = { "WORKER", "SPANS",     "TOTAL US",
                                          "LAST",   "BEHIND US", "WAITED US" };
     struct ntk_text_table table;
+    char which[96] = "";
 
+    if (kind->most_count > kind->step_count) {
+        (void)snprintf(which, sizeof which, " (of up to %llu: the %s ones that all have)",
+                       (unsigned long long)kind->most_count, kind->is_from_end ? "last" : "first");
+    }
     ntk_buf_add_format(text,
-                       "%s: %llu steps of %zu workers; last begin - first begin: median %.1f us, "
+                       "%s: %llu steps%s of %zu workers; last begin - first begin: median %.1f us, "
                        "greatest %.1f us\n",
-                       kind->type, (unsigned long long)kind->step_count, kind->rank_count,
+                       kind->type, (unsigned long long)kind->step_count, which, kind->rank_count,
                        (double)kind->median_ns / 1e3, (double)kind->greatest_ns / 1e3);
     ntk_text_table_init(&table, 6, 0, heads);
     for (size_t r = 0; r < kind->rank_count; r++) {
@@ -245,6 +251,7 @@ static void kind_json(const struct ntk_skew_kind *kind, struct ntk_json *json)
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "type", kind->type);
     ntk_json_key_u64(json, "step_count", kind->step_count);
+    ntk_json_key_bool(json, "from_end", kind->is_from_end);
     ntk_json_key_u64(json, "skew_ns", kind->skew_ns);
     ntk_json_key_u64(json, "median_ns", kind->median_ns);
     ntk_json_key_u64(json, "greatest_ns", kind->greatest_ns);

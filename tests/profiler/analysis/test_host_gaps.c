@@ -97,12 +97,69 @@ static void what_has_no_end_is_no_run(void **state)
     ntk_host_gaps_fini(&gaps);
 }
 
+/* Random runs and calls: each ns between runs has the first cause that holds in it, counted one by one. */
+static void every_moment_of_a_gap_has_one_cause(void **state)
+{
+    static const char *const types[] = { "nrt_tensor_write", "nrt_load", "nrt_execute",
+                                         "nrt_anything", "cc_running" /* of the device */ };
+    enum { SPANS = 24, END = 1000 };
+    uint32_t chance = 1;
+
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        struct ntk_system_span spans[SPANS];
+        struct ntk_system_trace trace = { .spans = spans, .span_count = SPANS };
+        struct ntk_host_gaps gaps;
+        uint64_t causes[NTK_GAP_CAUSE_COUNT] = { 0 };
+
+        for (int i = 0; i < SPANS; i++) {
+            chance = chance * 1664525u + 1013904223u;
+            uint64_t start_ns = (chance >> 8) % END;
+            uint64_t length_ns = (chance >> 18) % 60;
+            struct ntk_system_span span =
+                SPAN(i % 3 ? types[i % 5] : "nc_exec_running", start_ns, start_ns + length_ns, 4);
+            spans[i] = span;
+        }
+        assert_int_equal(ntk_analysis_host_gaps(&trace, &gaps), 0);
+        const struct ntk_gap_core *core = &gaps.cores[0];
+        uint64_t first = UINT64_MAX;
+        uint64_t last = 0;
+        for (int i = 0; i < SPANS; i += 3) {
+            first = spans[i].start_ns < first ? spans[i].start_ns : first;
+            last = spans[i].end_ns > last ? spans[i].end_ns : last;
+        }
+        for (uint64_t ns = first; ns < last; ns++) {
+            bool is_run = false;
+            size_t cause = NTK_GAP_APPLICATION;
+            for (int i = 0; i < SPANS; i++) {
+                bool is_on = spans[i].start_ns <= ns && ns < spans[i].end_ns;
+                is_run = is_run || (is_on && i % 3 == 0);
+                if (is_on && i % 3 && i % 5 < 4 && (size_t)(i % 5) < cause) {
+                    cause = (size_t)(i % 5); /* types are in the order of causes */
+                }
+            }
+            causes[cause] += !is_run;
+        }
+        uint64_t sum = 0;
+        for (int c = 0; c < NTK_GAP_CAUSE_COUNT; c++) {
+            assert_int_equal(core->cause_ns[c], causes[c]);
+            sum += causes[c];
+        }
+        assert_int_equal(core->gap_ns, sum);
+        assert_int_equal(core->run_ns + core->gap_ns, core->span_ns);
+        assert_int_equal(core->span_ns, last - first);
+        assert_true(core->median_ns <= core->longest_ns && core->longest_ns <= core->gap_ns);
+        ntk_host_gaps_fini(&gaps);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gap_has_the_causes_that_the_host_shows),
         cmocka_unit_test(gaps_are_measured_by_their_median_and_the_longest),
         cmocka_unit_test(what_has_no_end_is_no_run),
+        cmocka_unit_test(every_moment_of_a_gap_has_one_cause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,11 +77,62 @@ static void frees_of_memory_from_before_take_nothing(void **state)
     ntk_memory_use_fini(&use);
 }
 
+/* Random allocations, each freed or not: the peak is the highest point and the sum of its parts. */
+static void the_peak_is_the_sum_of_its_parts(void **state)
+{
+    static const char *const names[] = { "tensors", "model", "rings", "scratchpad" };
+    enum { SPANS = 200, NAMES = COUNT(names) };
+    uint32_t chance = 1;
+
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        struct ntk_system_span spans[SPANS];
+        struct ntk_system_trace trace = { .spans = spans, .span_count = SPANS };
+        struct ntk_memory_use use;
+        uint64_t now[NAMES] = { 0 };
+        uint64_t peak = 0;
+        uint64_t end = 0;
+
+        for (uint64_t i = 0; i < SPANS; i++) {
+            chance = chance * 1664525u + 1013904223u;
+            unsigned n = (chance >> 10) % NAMES;
+            uint64_t bytes = (chance >> 16) % 1000;
+            bool is_free = (chance >> 9) % 2 && bytes <= now[n];
+            struct ntk_system_span alloc = ALLOC(names[n], i, bytes);
+            struct ntk_system_span dealloc = FREE(names[n], i, bytes);
+            spans[i] = is_free ? dealloc : alloc;
+            now[n] += is_free ? -bytes : bytes;
+            end += is_free ? -bytes : bytes;
+            peak = end > peak ? end : peak;
+        }
+        assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
+        uint64_t parts = 0;
+        uint64_t highest = 0;
+        for (size_t p = 0; p < use.part_count; p++) {
+            parts += use.parts[p].peak_bytes;
+            assert_true(use.parts[p].peak_bytes <= use.parts[p].most_bytes);
+            assert_true(use.parts[p].most_bytes <= use.peak_bytes);
+        }
+        for (size_t p = 0; p < use.point_count; p++) {
+            highest = use.points[p].bytes > highest ? use.points[p].bytes : highest;
+            assert_true(use.points[p].time_ns != use.peak_ns || use.points[p].bytes == peak);
+        }
+        assert_int_equal(use.peak_bytes, peak);
+        assert_int_equal(parts, peak);
+        assert_int_equal(highest, peak);
+        assert_int_equal(use.end_bytes, end);
+        assert_int_equal(use.unmatched_bytes, 0);
+        assert_int_equal(use.allocation_count + use.free_count, SPANS);
+        ntk_memory_use_fini(&use);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_told_by_what_it_was_for),
         cmocka_unit_test(frees_of_memory_from_before_take_nothing),
+        cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,11 +71,102 @@ static void the_cores_of_a_pair_are_one_rank(void **state)
     (void)state;
     spans[0].exec_id = spans[1].exec_id = spans[3].exec_id = 1;
     spans[2].exec_id = spans[4].exec_id = 2;
+    spans[1].device_core = 1;
     assert_int_equal(ntk_analysis_rank_skew(list, 1, &skew), 0);
     assert_int_equal(skew.kind_count, 1);
     assert_int_equal(skew.kinds[0].step_count, 2);
     assert_int_equal(skew.kinds[0].skew_ns, 30 + 20);
     assert_int_equal(skew.kinds[0].ranks[0].total_ns, 110 + 100);
+    ntk_rank_skew_fini(&skew);
+}
+
+/* Three collectives of one execution are three steps, on both cores of a pair, of which one is a little late. */
+static void collectives_of_one_execution_are_steps_of_their_own(void **state)
+{
+    struct ntk_system_span spans[12];
+    struct ntk_system_trace trace = { .spans = spans, .span_count = 0 };
+    const struct ntk_system_trace *list[] = { &trace };
+    struct ntk_rank_skew skew;
+
+    (void)state;
+    for (uint64_t step = 0; step < 3; step++) {
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            for (uint32_t core = 0; core < 2; core++) {
+                uint64_t start_ns = 1000 * step + 100 * rank + 10 * core;
+                struct ntk_system_span span = SPAN("cc_running", rank, start_ns, start_ns + 50);
+                span.exec_id = 7;
+                span.device_core = core;
+                spans[trace.span_count++] = span;
+            }
+        }
+    }
+    assert_int_equal(ntk_analysis_rank_skew(list, 1, &skew), 0);
+    assert_int_equal(skew.kinds[0].step_count, 3);
+    assert_int_equal(skew.kinds[0].skew_ns, 3 * 100);
+    assert_int_equal(skew.kinds[0].ranks[0].total_ns, 3 * 60); /* not what lies between */
+    assert_int_equal(skew.kinds[0].ranks[1].late_count, 3);
+    ntk_rank_skew_fini(&skew);
+}
+
+/* The rings of rank 1 lost its first two steps: its steps are the last of rank 0. */
+static void lost_steps_are_the_oldest(void **state)
+{
+    struct ntk_system_span all[] = {
+        SPAN("cc_running", 0, 100, 150),
+        SPAN("cc_running", 0, 200, 250),
+        SPAN("cc_running", 0, 300, 350),
+        SPAN("cc_running", 0, 400, 450),
+    };
+    struct ntk_system_span rest[] = { SPAN("cc_running", 1, 303, 350),
+                                      SPAN("cc_running", 1, 404, 450) };
+    struct ntk_system_trace traces[] = { { .spans = all, .span_count = 4 },
+                                         { .spans = rest, .span_count = 2, .lost = 2 } };
+    const struct ntk_system_trace *list[] = { &traces[0], &traces[1] };
+    struct ntk_rank_skew skew;
+
+    (void)state;
+    assert_int_equal(ntk_analysis_rank_skew(list, 2, &skew), 0);
+    assert_true(skew.kinds[0].is_from_end);
+    assert_int_equal(skew.kinds[0].step_count, 2);
+    assert_int_equal(skew.kinds[0].most_count, 4);
+    assert_int_equal(skew.kinds[0].skew_ns, 3 + 4);
+    ntk_rank_skew_fini(&skew);
+
+    traces[1].lost =
+        0; /* it joined late, or ended early: nobody knows, and it is counted from the start */
+    assert_int_equal(ntk_analysis_rank_skew(list, 2, &skew), 0);
+    assert_int_equal(skew.kinds[0].skew_ns, 203 + 204);
+    ntk_rank_skew_fini(&skew);
+}
+
+/* Whatever the times: of each step every rank is as far behind the first and before the last as these are apart. */
+static void what_is_behind_and_what_is_waited_is_the_skew(void **state)
+{
+    struct ntk_system_span spans[4 * 50];
+    struct ntk_system_trace trace = { .spans = spans };
+    const struct ntk_system_trace *list[] = { &trace };
+    struct ntk_rank_skew skew;
+    uint32_t chance = 1;
+
+    (void)state;
+    for (uint64_t step = 0; step < 50; step++) {
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            chance = chance * 1664525u + 1013904223u;
+            uint64_t start_ns = 10000 * step + chance % 9000;
+            struct ntk_system_span span = SPAN("nc_exec_running", rank, start_ns, start_ns + 500);
+            spans[trace.span_count++] = span;
+        }
+    }
+    assert_int_equal(ntk_analysis_rank_skew(list, 1, &skew), 0);
+    const struct ntk_skew_kind *kind = &skew.kinds[0];
+    uint64_t late = 0;
+    for (size_t r = 0; r < kind->rank_count; r++) {
+        assert_int_equal(kind->ranks[r].behind_ns + kind->ranks[r].waited_ns, kind->skew_ns);
+        late += kind->ranks[r].late_count;
+    }
+    assert_int_equal(late, kind->step_count);
+    assert_true(kind->median_ns <= kind->greatest_ns && kind->greatest_ns <= kind->skew_ns);
+    assert_true(kind->greatest_ns < 9000);
     ntk_rank_skew_fini(&skew);
 }
 
@@ -97,6 +188,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_late_rank_is_found_step_by_step),
         cmocka_unit_test(the_cores_of_a_pair_are_one_rank),
+        cmocka_unit_test(collectives_of_one_execution_are_steps_of_their_own),
+        cmocka_unit_test(lost_steps_are_the_oldest),
+        cmocka_unit_test(what_is_behind_and_what_is_waited_is_the_skew),
         cmocka_unit_test(one_rank_has_no_skew),
     };
 
