@@ -234,29 +234,43 @@ bool ntk_str_ends_with(const char *text, const char *suffix)
            memcmp(text + text_bytes - suffix_bytes, suffix, suffix_bytes) == 0;
 }
 
-/* Length of the valid UTF-8 character at bytes, 0 when there is none. */
-static size_t utf8_length(const unsigned char *bytes, size_t left)
+size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code)
 {
-    unsigned char c = bytes[0];
-    size_t length = c < 0x80                ? 1
-                    : c >= 0xc2 && c < 0xe0 ? 2
-                    : c >= 0xe0 && c < 0xf0 ? 3
-                    : c >= 0xf0 && c < 0xf5 ? 4
-                                            : 0;
+    /* The smallest code of each length: what could be shorter is no UTF-8. */
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const unsigned char *c = (const unsigned char *)text;
+    size_t length;
+    uint32_t code;
 
-    if (length == 0 || length > left) {
+    if (bytes == 0) {
         return 0;
     }
+    length = c[0] < 0x80   ? 1
+             : c[0] < 0xc2 ? 0
+             : c[0] < 0xe0 ? 2
+             : c[0] < 0xf0 ? 3
+             : c[0] < 0xf5 ? 4
+                           : 0;
+    if (length == 0 || length > bytes) {
+        return 0;
+    }
+    code = length == 1 ? c[0] : c[0] & (0x7fu >> length);
     for (size_t i = 1; i < length; i++) {
-        if ((bytes[i] & 0xc0) != 0x80) {
+        if ((c[i] & 0xc0) != 0x80) {
             return 0;
         }
+        code = code << 6 | (c[i] & 0x3f);
     }
-    if ((c == 0xe0 && bytes[1] < 0xa0) || (c == 0xed && bytes[1] > 0x9f) ||
-        (c == 0xf0 && bytes[1] < 0x90) || (c == 0xf4 && bytes[1] > 0x8f)) {
+    if (code < least[length] || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff) {
         return 0; /* overlong, surrogate, beyond U+10FFFF */
     }
+    *out_code = code;
     return length;
+}
+
+bool ntk_str_is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
 void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from_bytes)
@@ -268,14 +282,14 @@ void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from
         return;
     }
     while (at < from_bytes && from[at] != '\0') {
-        const unsigned char *c = (const unsigned char *)from + at;
-        size_t length = utf8_length(c, from_bytes - at);
+        uint32_t code;
+        size_t length = ntk_str_utf8_read(from + at, from_bytes - at, &code);
         const char *source = from + at;
         size_t source_bytes = length;
-        if (length == 0 || *c < 0x20) {
+        if (length == 0 || ntk_str_is_control(code)) {
             source = "\xef\xbf\xbd";
             source_bytes = 3;
-            length = 1;
+            length = length ? length : 1;
         }
         if (used + source_bytes > to_bytes - 1) {
             break;

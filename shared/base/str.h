@@ -32,11 +32,15 @@ int ntk_str_parse_list(const char *text, uint32_t max, uint32_t *out_values, siz
 bool ntk_str_copy(char *to, size_t to_bytes, const char *from);
 bool ntk_str_starts_with(const char *text, const char *prefix);
 bool ntk_str_ends_with(const char *text, const char *suffix);
-/* Copies at most to_bytes - 1 bytes of valid UTF-8; bytes below 0x20 and invalid sequences become
+/* Copies at most to_bytes - 1 bytes of valid UTF-8; control characters and invalid sequences become
  * U+FFFD; never cuts inside a character. */
 void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from_bytes);
 /* The UTF-8 of a code point of Unicode, without NUL; how many bytes it has. */
 size_t ntk_str_utf8(char to[4], uint32_t code);
+/* Bytes of the sound UTF-8 character at text (RFC 3629), which is at most that long; 0 when there is none. */
+size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code);
+/* C0, DEL and C1: what would move the cursor of a terminal. */
+bool ntk_str_is_control(uint32_t code);
 /* Lower-case hexadecimal of bytes; to has 2 * bytes_count + 1 bytes. */
 void ntk_str_hex(char *to, const uint8_t *bytes, size_t bytes_count);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shared/abi/raw_clock.h"
+#include "shared/base/str.h"
 #include "shared/ring/map_guard.h"
 
 #define PAGE_BYTES 4096u
@@ -43,52 +44,16 @@ static const struct {
 
 /* ---- texts ---- */
 
-/* Bytes of the sound UTF-8 sequence at text, 0 when there is none or it is a control character. */
-static size_t utf8_sequence(const unsigned char *text, size_t bytes)
-{
-    size_t length;
-    size_t i;
-
-    if (text[0] < 0x20 || text[0] == 0x7f) {
-        return 0;
-    }
-    if (text[0] < 0x80) {
-        return 1;
-    }
-    if (text[0] >= 0xc2 && text[0] <= 0xdf) {
-        length = 2;
-    } else if ((text[0] & 0xf0) == 0xe0) {
-        length = 3;
-    } else if (text[0] >= 0xf0 && text[0] <= 0xf4) {
-        length = 4;
-    } else {
-        return 0;
-    }
-    if (length > bytes) {
-        return 0;
-    }
-    for (i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((text[0] == 0xc2 && text[1] < 0xa0) || (text[0] == 0xe0 && text[1] < 0xa0) ||
-        (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf0 && text[1] < 0x90) ||
-        (text[0] == 0xf4 && text[1] > 0x8f)) {
-        return 0;
-    }
-    return length;
-}
-
 size_t ntk_ring_segment_make_printable(char *buf, size_t bytes)
 {
     size_t length = strnlen(buf, bytes);
     size_t i = 0;
 
     while (i < length) {
-        size_t sequence = utf8_sequence((const unsigned char *)buf + i, length - i);
+        uint32_t code;
+        size_t sequence = ntk_str_utf8_read(buf + i, length - i, &code);
 
-        if (sequence == 0) {
+        if (sequence == 0 || ntk_str_is_control(code)) {
             buf[i] = '?';
             sequence = 1;
         }

@@ -119,6 +119,39 @@ static void clean_copies_replace_what_is_not_text(void **state)
     assert_string_equal(to, "ab");
     ntk_str_copy_clean(to, sizeof to, "\xe6\x97", 2); /* cut inside a character */
     assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
+    ntk_str_copy_clean(to, sizeof to, "\x7f\xc2\x9b", 3); /* DEL and CSI would reach a terminal */
+    assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+static void utf8_is_read_as_it_is_written(void **state)
+{
+    static const char *const unsound[] = {
+        "\x80",
+        "\xc1\xbf",
+        "\xe0\x9f\xbf",
+        "\xf0\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80",
+        "\xf8\x88\x80\x80\x80",
+    };
+    uint32_t got;
+    (void)state;
+
+    for (uint32_t code = 0; code <= 0x10ffff; code++) {
+        char bytes[4];
+        size_t count = ntk_str_utf8(bytes, code);
+        size_t read = ntk_str_utf8_read(bytes, count, &got);
+
+        if (code >= 0xd800 && code < 0xe000) {
+            assert_int_equal(read, 0);
+        } else {
+            assert_int_equal(read, count);
+            assert_int_equal(got, code);
+            assert_int_equal(ntk_str_utf8_read(bytes, count - 1, &got), 0);
+        }
+    }
+    for (size_t i = 0; i < sizeof unsound / sizeof unsound[0]; i++) {
+        assert_int_equal(ntk_str_utf8_read(unsound[i], strlen(unsound[i]), &got), 0);
+    }
 }
 
 static void code_points_are_written_as_utf8(void **state)
@@ -155,6 +188,7 @@ int main(void)
         cmocka_unit_test(numbers_take_the_whole_text_or_nothing),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
         cmocka_unit_test(clean_copies_replace_what_is_not_text),
+        cmocka_unit_test(utf8_is_read_as_it_is_written),
         cmocka_unit_test(code_points_are_written_as_utf8),
     };
 
