@@ -104,8 +104,15 @@ static void say_why(int status, const struct ntk_err *err)
                       : "");
 }
 
-/* Reads and prints once: 0, or negative and said; -EPIPE when nobody reads any more. */
-static int print_once(enum output output, bool is_first)
+/* Nothing to list, which may pass: a driver is loaded, a software machine built. */
+static bool is_missing(int status)
+{
+    return status == -ENOENT || status == -ENODEV || status == -EACCES;
+}
+
+/* Reads and prints once: 0, or negative and said, unless the time before said it too; -EPIPE when nobody reads any
+ * more. */
+static int print_once(enum output output, bool is_first, int status_before)
 {
     const struct ntk_ls_read_options read_options = { .sysfs_root = arg_sysfs_root,
                                                       .all_processes = arg_all };
@@ -115,7 +122,9 @@ static int print_once(enum output output, bool is_first)
     int ret = ntk_ls_read(&read_options, &machine, &err);
 
     if (ret < 0) {
-        say_why(ret, &err);
+        if (ret != status_before) {
+            say_why(ret, &err);
+        }
         return ret;
     }
     if (arg_watch && output == OUTPUT_TEXT && isatty(STDOUT_FILENO)) {
@@ -153,6 +162,7 @@ static int watch(enum output output)
 {
     sigset_t set;
     int signal_fd;
+    int before = 0;
     int ret = 0;
 
     sigemptyset(&set);
@@ -168,12 +178,10 @@ static int watch(enum output output)
         if (i > 0 && !wait_delay(signal_fd)) {
             break;
         }
-        ret = print_once(output, i == 0);
-        if (ret == -ENOENT || ret == -ENODEV || ret == -EACCES) {
-            if (i == 0) {
-                break;
-            }
-            ret = 0; /* the driver is being loaded anew */
+        ret = print_once(output, i == 0, before);
+        before = ret;
+        if (i > 0 && is_missing(ret)) {
+            ret = 0; /* waited for */
         }
         if (ret < 0) {
             break;
@@ -231,6 +239,6 @@ int main(int argc, char **argv)
     if (arg_watch) {
         return watch(output);
     }
-    ret = print_once(output, true);
+    ret = print_once(output, true, 0);
     return ret == -EPIPE ? 0 : ret < 0;
 }

@@ -92,6 +92,24 @@ wait "$watcher" || fail "--watch ended with $?"
 neuron-ls --watch --delay 100ms | head -1 >/dev/null || fail "a closed pipe is an error"
 kill "$bench"
 wait "$bench" 2>/dev/null || true
+
+# On a terminal a table replaces the one before. A machine that goes is told once and waited for.
+script -qec 'neuron-ls --watch --delay 100ms --count 2' /dev/null </dev/null >terminal
+[ "$(grep -c $'^\e\[H\e\[2Jinstance-type: ' terminal)" = 2 ] || fail "$(cat -v terminal)"
+neuron-ls --watch --delay 100ms >again 2>err &
+watcher=$!
+pids+=("$watcher")
+wait_for twice
+neuron-bench machine --remove
+told() { [ -s err ] && echo yes; }
+[ -e /sys/devices/virtual/neuron_device ] || wait_for told
+neuron-bench machine >/dev/null
+outputs=$(grep -c '^instance-type: ' again)
+more() { [ "$(grep -c '^instance-type: ' again)" -gt "$outputs" ] && echo yes; }
+wait_for more
+kill -INT "$watcher"
+wait "$watcher" || fail "--watch ended with $? after the machine went and came"
+[ "$(grep -c ^FATA err)" -le 2 ] || fail "the same is told again and again: $(cat err)"
 neuron-bench machine --remove
 
 # Logical cores are as large as the running process says, whatever the environment of neuron-ls says.

@@ -394,6 +394,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     static const char agent[] = "neuron-monitor";
     struct fixture *f = *state;
     const struct ntk_ls_process *process;
+    char *path;
 
     put_machine(f, row_of("trn1.32xlarge"));
     put_process(f, "4711", runtime, sizeof runtime, "7f00-7f01 r-xp 0 0:0 0 /opt/libnrt.so.1\n",
@@ -404,8 +405,17 @@ static void holders_of_device_nodes_are_processes(void **state)
     put_process(f, "4715", agent, sizeof agent,
                 "7f00-7f01 r-xp 0 0:0 0 /opt/aws/neuron/lib/libnrt.so.2.31.24.0\n", "/dev/neuron4");
 
+    put_process(f, "4716", agent, sizeof agent, "7f00-7f01 r-xp 0 0:0 0 /opt/libnrt.so\n",
+                "/dev/neuron4");
+    path = test_scratch_path(f->proc, "4716/cmdline");
+    assert_int_equal(unlink(path), 0); /* that of another container */
+    free(path);
+
     assert_int_equal(read_again(f, false, false), 0);
-    assert_int_equal(f->machine.processes.count, 2);
+    assert_int_equal(f->machine.processes.count, 3);
+    process = ntk_vec_at(&f->machine.processes, 2);
+    assert_int_equal(process->pid, 4716);
+    assert_string_equal(process->command, "");
     process = ntk_vec_at(&f->machine.processes, 1);
     assert_int_equal(process->pid, 4715);
     assert_string_equal(ntk_ls_process_version(process), "2.31.24.0"); /* its file says */
@@ -417,7 +427,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     assert_true(process->devices == UINT64_C(1) << 3);
 
     assert_int_equal(read_again(f, true, false), 0);
-    assert_int_equal(f->machine.processes.count, 4); /* and this one */
+    assert_int_equal(f->machine.processes.count, 5); /* and this one */
     ntk_vec_each(const struct ntk_ls_process, one, &f->machine.processes) {
         if (one->pid == 4712) {
             assert_string_equal(ntk_ls_process_version(one), "NA");
@@ -425,7 +435,7 @@ static void holders_of_device_nodes_are_processes(void **state)
         } else if (one->pid == (uint32_t)getpid()) {
             assert_true(one->devices == 0xffff);
         } else {
-            assert_true(one->pid == 4711 || one->pid == 4715);
+            assert_true(one->pid == 4711 || one->pid == 4715 || one->pid == 4716);
         }
     }
 }
