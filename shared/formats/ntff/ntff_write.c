@@ -317,6 +317,18 @@ int ntk_ntff_writer_add_event(struct ntk_ntff_writer *writer, size_t subgraph,
     return add_records(writer, subgraph, SECTION_EVENT, record, 1);
 }
 
+/* When packet i of so many begins; the one behind the last as the transfer ends. Most transfers are one packet,
+ * and a division of 128 bits costs more than its record. */
+static uint64_t packet_ps(const struct ntk_ntff_dma *dma, uint64_t i, uint64_t packets)
+{
+    __extension__ unsigned __int128 wide = dma->end_ps - dma->start_ps;
+
+    if (i == 0) {
+        return dma->start_ps;
+    }
+    return i == packets ? dma->end_ps : dma->start_ps + (uint64_t)(wide * i / packets);
+}
+
 int ntk_ntff_writer_add_dma(struct ntk_ntff_writer *writer, size_t subgraph,
                             const struct ntk_ntff_dma *dma)
 {
@@ -328,7 +340,6 @@ int ntk_ntff_writer_add_dma(struct ntk_ntff_writer *writer, size_t subgraph,
         dma->end_ps > INT64_MAX) {
         return -EINVAL;
     }
-    uint64_t duration_ps = dma->end_ps - dma->start_ps;
     uint64_t packets =
         dma->bytes_count ? (dma->bytes_count - 1) / NTK_NTFF_PACKET_BYTES_MAX + 1 : 1;
     /* The odd core of a pair writes 16 to 31. */
@@ -340,12 +351,10 @@ int ntk_ntff_writer_add_dma(struct ntk_ntff_writer *writer, size_t subgraph,
         uint64_t bytes_left = dma->bytes_count - i * NTK_NTFF_PACKET_BYTES_MAX;
         uint32_t bytes_count = bytes_left < NTK_NTFF_PACKET_BYTES_MAX ? (uint32_t)bytes_left
                                                                       : NTK_NTFF_PACKET_BYTES_MAX;
-        __extension__ unsigned __int128 wide = duration_ps;
-        uint64_t start_ps = dma->start_ps + (uint64_t)(wide * i / packets);
-        uint64_t end_ps = dma->start_ps + (uint64_t)(wide * (i + 1) / packets);
-        put_record(records, who, NTK_NTFF_DMA_START | dma->queue << 4, start_ps);
+        put_record(records, who, NTK_NTFF_DMA_START | dma->queue << 4, packet_ps(dma, i, packets));
         put_record(records + NTK_NTFF_RECORD_BYTES, who | bytes_count,
-                   NTK_NTFF_DMA_END | dma->queue << 4 | NTK_NTFF_CRC_NONE << 16, end_ps);
+                   NTK_NTFF_DMA_END | dma->queue << 4 | NTK_NTFF_CRC_NONE << 16,
+                   packet_ps(dma, i + 1, packets));
         ret = add_records(writer, subgraph, SECTION_DMA, records, 2);
         if (ret < 0) { /* the rest of the transfer is lost with it */
             writer->records += 2 * (packets - i - 1);
