@@ -31,8 +31,7 @@ static const struct ntk_opt options[] = {
     { 0, "show-trace", NULL, NTK_OPT_FLAG, &arg_trace,
       "instead: the records of instructions, semaphores, throttling, as in the file" },
     { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "instead: the records of DMA" },
-    { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors,
-      "instead: the error records, whose bytes nobody can explain yet" },
+    { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors, "instead: the records of errors" },
     NTK_OPT_COMMON,
     { 0 },
 };

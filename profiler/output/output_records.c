@@ -85,6 +85,11 @@ static void put_dma(struct ntk_buf *out, const struct ntk_ntff_record *record, u
     ntk_buf_add_char(out, '\n');
 }
 
+static const char *source_title(unsigned source)
+{
+    return source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(source);
+}
+
 static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record, unsigned core)
 {
     switch (record->kind) {
@@ -96,8 +101,7 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
         break;
     case NTK_NTFF_RECORD_EVENT:
         ntk_buf_add_format(
-            out, "%-14s  %-7s  %s %u %s = %u%s\n", "CHANGE",
-            record->engine == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(record->engine),
+            out, "%-14s  %-7s  %s %u %s = %u%s\n", "CHANGE", source_title(record->engine),
             record->is_semaphore ? "semaphore" : "event", record->number, mode_name(record->mode),
             record->value, record->has_bit30 ? " (bit 30)" : "");
         break;
@@ -114,13 +118,21 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
         ntk_buf_add_format(out, "%-14s  type %u, limit %u/%u\n", "THROTTLE", record->throttle_type,
                            record->throttle_k, record->throttle_n);
         break;
+    case NTK_NTFF_RECORD_ERROR:
+        ntk_buf_add_format(out, "%-14s  %-7s  %s", "ERROR", source_title(record->engine),
+                           ntk_ntff_error_name(record->error));
+        if (record->slot != NTK_NTFF_SLOT_OUTSIDE) {
+            ntk_buf_add_format(out, ", pc %u", record->slot);
+        }
+        ntk_buf_add_char(out, '\n');
+        break;
     case NTK_NTFF_RECORD_UNKNOWN:
         ntk_buf_add_text(out, "UNKNOWN\n");
         break;
     }
 }
 
-/* Of errors and of collectives cores nothing is known but their size. */
+/* Of errors of hardware and of collectives cores nothing is known but their size. */
 static void put_raw(struct ntk_buf *out, const struct ntk_ntff_section *section,
                     const uint8_t *bytes)
 {
@@ -145,12 +157,14 @@ static int put_section(const struct ntk_ntff *ntff, size_t node, size_t index,
 
     for (uint64_t i = 0; i < section->record_count && ret == 0; i++) {
         const uint8_t *bytes = section->records + i * RECORD_BYTES;
-        if (section->type == NTK_NTFF_SECTION_ERROR || section->block == NTK_NTFF_BLOCK_CC) {
+        struct ntk_ntff_record record;
+        ntk_ntff_record_get(subgraph, section, i, &record);
+        bool is_error = section->type == NTK_NTFF_SECTION_ERROR;
+        if (section->block == NTK_NTFF_BLOCK_CC ||
+            (is_error && record.kind == NTK_NTFF_RECORD_UNKNOWN)) {
             ntk_buf_add_format(&sink->buf, "%-4zu  %20s  ", node, "-");
             put_raw(&sink->buf, section, bytes);
         } else {
-            struct ntk_ntff_record record;
-            ntk_ntff_record_get(subgraph, section, i, &record);
             ntk_buf_add_format(&sink->buf, "%-4zu  %20" PRId64 "  ", node, record.time_ps);
             put_record(&sink->buf, &record, subgraph->core);
         }

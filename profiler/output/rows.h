@@ -64,6 +64,13 @@ struct ntk_span_row { /* of the union of an engine's instructions */
     const char *engine, *subgraph;
 };
 
+struct ntk_error_row {
+    int64_t time_ns, core_index, type_id;
+    const char *description, *type;
+    const char *metadata;     /* "vector, pc 4" */
+    const char *metadata_hex; /* the record */
+};
+
 struct ntk_pending_row {
     int64_t time_ns, value, core_index;
     const char *subgraph;
@@ -173,6 +180,7 @@ NTK_ROWS(pending);            /* struct ntk_pending_row */
 NTK_ROWS(packets);            /* struct ntk_packet_row */
 NTK_ROWS(rates);              /* struct ntk_rate_row */
 NTK_ROWS(semaphores);         /* struct ntk_semaphore_row */
+NTK_ROWS(errors);             /* struct ntk_error_row; those that can be understood */
 NTK_ROWS(throttles);          /* struct ntk_throttle_row */
 NTK_ROWS(throttle_summaries); /* struct ntk_throttle_summary_row */
 NTK_ROWS(memory);             /* struct ntk_memory_row; with a row "Total" per core */

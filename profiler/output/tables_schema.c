@@ -59,6 +59,17 @@ static const struct ntk_column dma_usage[] = {
     CORE_INDEX(ntk_rate_row),
 };
 
+static const struct ntk_column error[] = {
+    ALWAYS(ntk_error_row, description, "description", TEXT, "", "what happened"),
+    ALWAYS(ntk_error_row, type_id, "error_type_id", I32, "",
+           "1 NaN written, 2 out of bounds, 3 deadlock, 4 timeout"),
+    ALWAYS(ntk_error_row, metadata, "metadata", TEXT, "", "engine, and slot in what ran"),
+    ALWAYS(ntk_error_row, metadata_hex, "metadata_hex", TEXT, "", "the record"),
+    CORE_INDEX(ntk_error_row),
+    ALWAYS(ntk_error_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_error_row, type, "type", TEXT, "", "Errors"),
+};
+
 static const struct ntk_column execution_info[] = {
     ALWAYS(ntk_execution_row, index, "execution_index", I32, "", "from 0"),
     MAYBE(ntk_execution_row, neff_name, "neff_name", TEXT, "", "name of the NEFF"),
@@ -323,6 +334,8 @@ static const struct ntk_table tables[] = {
     TABLE("DmaPacket", "One packet of DMA: the smallest transfer.", dma_packet, ntk_rows_packets),
     TABLE("DmaQueuesInfo", "Queues of each DMA engine.", dma_queues_info, ntk_rows_all_queues),
     TABLE("DmaUsage", "Rate of DMA over time, at most every 10 ns.", dma_usage, ntk_rows_rates),
+    TABLE("Error", "Errors of the device, as software NeuronCores record them.", error,
+          ntk_rows_errors),
     TABLE("ExecutionInfo", "Executions in the capture.", execution_info, ntk_rows_executions),
     TABLE("HbmUsageSummaryByType", "Device memory in use, by type.", hbm_usage_summary_by_type,
           ntk_rows_memory),

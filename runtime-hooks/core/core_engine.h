@@ -165,10 +165,19 @@ struct ntk_engine_semaphore_event {
     uint64_t time_ps;
 };
 
+/* An instruction wrote a NaN, or the run ended here: out of bounds, deadlock, timeout. */
+struct ntk_engine_error_event {
+    enum ntk_engine_outcome outcome;
+    uint32_t engine; /* NTK_ENGINE_DMA: a transfer */
+    uint32_t slot;   /* pc; of DMA 0 */
+    uint64_t time_ps;
+};
+
 struct ntk_engine_trace {
     void (*instruction)(const struct ntk_engine_instruction_event *event, void *ctx);
     void (*dma)(const struct ntk_engine_dma_event *event, void *ctx);
     void (*semaphore)(const struct ntk_engine_semaphore_event *event, void *ctx);
+    void (*error)(const struct ntk_engine_error_event *event, void *ctx);
     void *ctx;
 };
 

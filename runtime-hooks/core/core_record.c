@@ -67,6 +67,26 @@ static void on_semaphore(const struct ntk_engine_semaphore_event *event, void *c
     }
 }
 
+static void on_error(const struct ntk_engine_error_event *event, void *ctx)
+{
+    const struct core_record_lane *lane = ctx;
+    struct ntk_ntff_error error = {
+        .kind = event->outcome == NTK_RUN_NUMERICAL_ERROR ? NTK_NTFF_ERROR_NUMERICAL
+                : event->outcome == NTK_RUN_OUT_OF_BOUNDS ? NTK_NTFF_ERROR_OUT_OF_BOUNDS
+                : event->outcome == NTK_RUN_DEADLOCK      ? NTK_NTFF_ERROR_DEADLOCK
+                                                          : NTK_NTFF_ERROR_TIMEOUT,
+        .engine = event->engine < NTK_NTFF_ENGINE_COUNT ? event->engine : NTK_NTFF_ENGINE_AXI,
+        .slot = event->slot,
+    };
+
+    for (size_t i = 0; i < lane->sink_count; i++) {
+        const struct core_record_sink *sink = &lane->sinks[i];
+
+        error.time_ps = sink->offset_ps + event->time_ps;
+        (void)ntk_ntff_writer_add_error(sink->writer, sink->subgraph, &error);
+    }
+}
+
 void core_step_record_begin(struct core_step_record *record, struct core_capture *capture,
                             struct ntk_core_model *model, uint32_t step_index,
                             uint64_t execution_id)
@@ -85,7 +105,11 @@ void core_step_record_begin(struct core_step_record *record, struct core_capture
 
         lane->sink_count = 0;
         lane->trace = (struct ntk_engine_trace){
-            .instruction = on_instruction, .dma = on_dma, .semaphore = on_semaphore, .ctx = lane
+            .instruction = on_instruction,
+            .dma = on_dma,
+            .semaphore = on_semaphore,
+            .error = on_error,
+            .ctx = lane,
         };
         if (capture) {
             lane->sinks[lane->sink_count++] = core_capture_sink(capture, step_index, i);

@@ -112,6 +112,29 @@ void engine_event_set(struct run *run, uint32_t engine, uint32_t number, bool is
     }
 }
 
+/* --- errors ------------------------------------------------------------------------------------------ */
+
+static void error_tell(const struct run *run, enum ntk_engine_outcome outcome, uint32_t engine,
+                       uint32_t slot, uint64_t time_ps)
+{
+    if (run->trace && run->trace->error) {
+        struct ntk_engine_error_event event = { outcome, engine, slot, time_ps };
+
+        run->trace->error(&event, run->trace->ctx);
+    }
+}
+
+/* The first one is what the run answers for. */
+static void nan_written(struct run *run, uint32_t engine, uint32_t slot, uint64_t time_ps)
+{
+    if (!run->has_nan) {
+        run->has_nan = true;
+        run->nan_engine = engine;
+        run->nan_slot = slot;
+    }
+    error_tell(run, NTK_RUN_NUMERICAL_ERROR, engine, slot, time_ps);
+}
+
 static bool may_start(const struct run *run, const struct ntk_engine_instr *instr)
 {
     uint32_t value;
@@ -193,11 +216,8 @@ static void instr_start(struct run *run, uint32_t engine)
     if (instr->kind == NTK_ENGINE_KIND_COMPUTE) {
         run->group->changes++;
         if (ntk_engine_compute(run->core, engine,
-                               ntk_vec_at(&run->program->computes, instr->first)) &&
-            !run->has_nan) {
-            run->has_nan = true;
-            run->nan_engine = engine;
-            run->nan_slot = instr->slot;
+                               ntk_vec_at(&run->program->computes, instr->first))) {
+            nan_written(run, engine, instr->slot, end_ps);
         }
         run->result->flops += instr->flops;
         if (!instr->is_transpose) {
@@ -559,11 +579,32 @@ static inline __attribute__((always_inline)) void loop(struct engine_group *grou
     all_ended(group);
 }
 
+/* What ended the run of a core, for a capture. */
+static void end_tell(const struct run *run)
+{
+    const struct ntk_engine_result *result = run->result;
+
+    switch (result->outcome) {
+    case NTK_RUN_OUT_OF_BOUNDS:
+    case NTK_RUN_DEADLOCK:
+    case NTK_RUN_TIMEOUT:
+        error_tell(run, result->outcome, result->fault_engine,
+                   result->fault_engine < NTK_ENGINE_SEQUENCER_COUNT ? result->fault_slot : 0,
+                   run->now_ps);
+        break;
+    default: /* it ended well, wrote a NaN, which was told, or no device has to do with it */
+        break;
+    }
+}
+
 void engine_loop(struct engine_group *group)
 {
     if (group->count == 1) {
         loop(group, 1);
     } else {
         loop(group, group->count);
+    }
+    for (uint32_t c = 0; c < group->count; c++) {
+        end_tell(&group->runs[c]);
     }
 }

@@ -90,6 +90,16 @@ enum ntk_ntff_block {
     NTK_NTFF_BLOCK_CC = 2, /* collectives cores: records not known */
 };
 
+enum ntk_ntff_error_kind {                               /* of our core */
+                           NTK_NTFF_ERROR_NUMERICAL = 1, /* an instruction wrote a NaN */
+                           NTK_NTFF_ERROR_OUT_OF_BOUNDS, /* of a variable; the run ended */
+                           NTK_NTFF_ERROR_DEADLOCK, /* the instruction waits for what nobody signals */
+                           NTK_NTFF_ERROR_TIMEOUT,
+                           NTK_NTFF_ERROR_COUNT
+};
+/* "NaN written"; "?" for others. */
+const char *ntk_ntff_error_name(unsigned kind);
+
 /* "tensor" "scalar" "gpsimd" "vector" "sync"; "?" for others. The second is as in titles: "Tensor". */
 const char *ntk_ntff_engine_name(unsigned engine);
 const char *ntk_ntff_engine_title(unsigned engine);
@@ -221,6 +231,7 @@ enum ntk_ntff_record_kind {
     NTK_NTFF_RECORD_DMA_END,
     NTK_NTFF_RECORD_DMA_COMPLETION,
     NTK_NTFF_RECORD_THROTTLE,
+    NTK_NTFF_RECORD_ERROR, /* as our core writes them; what hardware does is not known */
 };
 
 struct ntk_ntff_record {
@@ -238,6 +249,7 @@ struct ntk_ntff_record {
     uint8_t queue;            /* DMA */
     uint32_t bytes_count;     /* DMA end */
     uint8_t throttle_type, throttle_k, throttle_n; /* n is never 0 */
+    enum ntk_ntff_error_kind error;                /* slot: of the instruction; OUTSIDE of DMA */
 };
 
 #define NTK_NTFF_SLOT_OUTSIDE UINT32_MAX
@@ -267,6 +279,7 @@ int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned 
  * temporary files in the folder of the target. A disk that is full ends the recording, not the program: what fits
  * is written as a whole, readable file, and commit says so.
  */
+#define NTK_NTFF_ERROR_RECORDS_MAX 65536u
 #define NTK_NTFF_SPOOL_BYTES (1u << 20)
 /* A longer transfer is written as packets of at most this size, one after the other. */
 #define NTK_NTFF_PACKET_BYTES_MAX 32768
@@ -343,6 +356,14 @@ struct ntk_ntff_throttle {
     uint64_t time_ps;
 };
 
+struct ntk_ntff_error {
+    enum ntk_ntff_error_kind kind;
+    uint32_t
+        engine; /* enum ntk_ntff_engine; NTK_NTFF_ENGINE_AXI for DMA, whose slot means nothing */
+    uint32_t slot;
+    uint64_t time_ps;
+};
+
 struct ntk_ntff_writer;
 
 /* Copies what it needs of the capture. -EINVAL for numbers that the format cannot hold, -ENOMEM, and
@@ -371,6 +392,9 @@ int ntk_ntff_writer_add_event(struct ntk_ntff_writer *writer, size_t subgraph,
                               const struct ntk_ntff_event *event);
 int ntk_ntff_writer_add_dma(struct ntk_ntff_writer *writer, size_t subgraph,
                             const struct ntk_ntff_dma *dma);
+/* At most NTK_NTFF_ERROR_RECORDS_MAX of a subgraph are kept. */
+int ntk_ntff_writer_add_error(struct ntk_ntff_writer *writer, size_t subgraph,
+                              const struct ntk_ntff_error *error);
 int ntk_ntff_writer_add_throttle(struct ntk_ntff_writer *writer, size_t subgraph,
                                  const struct ntk_ntff_throttle *throttle);
 

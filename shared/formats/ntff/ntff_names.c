@@ -65,3 +65,15 @@ void ntk_ntff_queue_name_show(const char *name, char *buf, size_t buf_bytes)
     }
     ntk_str_copy(buf, buf_bytes, name);
 }
+
+const char *ntk_ntff_error_name(unsigned kind)
+{
+    static const char *const names[NTK_NTFF_ERROR_COUNT] = {
+        [NTK_NTFF_ERROR_NUMERICAL] = "NaN written",
+        [NTK_NTFF_ERROR_OUT_OF_BOUNDS] = "out of bounds",
+        [NTK_NTFF_ERROR_DEADLOCK] = "waits for what nobody signals",
+        [NTK_NTFF_ERROR_TIMEOUT] = "timeout",
+    };
+
+    return kind < NTK_NTFF_ERROR_COUNT && names[kind] ? names[kind] : "?";
+}

@@ -811,6 +811,27 @@ static void get_throttle(const struct ntk_ntff_subgraph *subgraph,
     out->time_ps = clock_ps(&subgraph->throttle_clock, raw->time);
 }
 
+static void get_error(const struct ntk_ntff_subgraph *subgraph,
+                      const struct ntk_ntff_raw_record *raw, struct ntk_ntff_record *out)
+{
+    uint32_t top = raw->w0 >> 24;
+    uint32_t engine = ((top >> 2) & 0x1f) - 1;
+    uint32_t kind = raw->w1 & ~NTK_NTFF_W1_ERROR_MARK_MASK;
+
+    if (!(top & 0x80) || (top & 3) != NTK_NTFF_PHASE_ERROR || engine > NTK_NTFF_ENGINE_AXI ||
+        (raw->w1 & NTK_NTFF_W1_ERROR_MARK_MASK) != NTK_NTFF_W1_ERROR_MARK || kind == 0 ||
+        kind >= NTK_NTFF_ERROR_COUNT) {
+        return;
+    }
+    out->kind = NTK_NTFF_RECORD_ERROR;
+    out->engine = (uint8_t)engine;
+    out->error = (enum ntk_ntff_error_kind)kind;
+    out->time_ps = clock_ps(&subgraph->event_clock, raw->time);
+    if (engine < NTK_NTFF_ENGINE_COUNT) {
+        out->slot = record_slot(subgraph, engine, raw->w0);
+    }
+}
+
 void ntk_ntff_record_get(const struct ntk_ntff_subgraph *subgraph,
                          const struct ntk_ntff_section *section, uint64_t index,
                          struct ntk_ntff_record *out_record)
@@ -828,6 +849,8 @@ void ntk_ntff_record_get(const struct ntk_ntff_subgraph *subgraph,
         get_instruction(subgraph, &raw, out_record);
     } else if (section->block == NTK_NTFF_BLOCK_CORE && section->type == NTK_NTFF_SECTION_EVENT) {
         get_event(subgraph, &raw, out_record);
+    } else if (section->block == NTK_NTFF_BLOCK_CORE && section->type == NTK_NTFF_SECTION_ERROR) {
+        get_error(subgraph, &raw, out_record);
     } else if (section->type == NTK_NTFF_SECTION_DMA) {
         get_dma(subgraph, &raw, out_record);
     } else if (section->block == NTK_NTFF_BLOCK_CORE &&

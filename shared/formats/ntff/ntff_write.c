@@ -225,6 +225,7 @@ static uint64_t section_bytes_max(const struct ntk_ntff_bounds *bounds, enum sec
     case SECTION_THROTTLE:
         return bounds->throttle_bytes;
     case SECTION_ERROR:
+        return (uint64_t)NTK_NTFF_ERROR_RECORDS_MAX * NTK_NTFF_RECORD_BYTES;
     case SECTION_COUNT:
         break;
     }
@@ -271,6 +272,12 @@ static void see_time(struct ntk_ntff_writer *w, uint64_t start_ps, uint64_t end_
     w->has_times = true;
 }
 
+/* The address of a slot with its high bits cut off is what the field holds. */
+static uint32_t slot_address(const struct writer_subgraph *subgraph, uint32_t engine, uint32_t slot)
+{
+    return (uint32_t)((subgraph->code[engine].address >> 6) + slot) & NTK_NTFF_W0_ADDRESS_MASK;
+}
+
 int ntk_ntff_writer_add_instruction(struct ntk_ntff_writer *writer, size_t subgraph,
                                     const struct ntk_ntff_instruction *instruction)
 {
@@ -284,10 +291,7 @@ int ntk_ntff_writer_add_instruction(struct ntk_ntff_writer *writer, size_t subgr
     if (instruction->slot >= of->code[instruction->engine].bytes_count / NTK_NTFF_SLOT_BYTES) {
         return -EINVAL;
     }
-    /* The address with its high bits cut off is what the field holds. */
-    uint32_t address =
-        (uint32_t)((of->code[instruction->engine].address >> 6) + instruction->slot) &
-        NTK_NTFF_W0_ADDRESS_MASK;
+    uint32_t address = slot_address(of, instruction->engine, instruction->slot);
     uint32_t who = NTK_NTFF_W0_TRACE | (instruction->engine + 1) << 26;
     double cycles = (double)instruction->wait_ps * writer->capture.base_clock_mhz / 1e6;
     uint32_t wait = cycles >= UINT16_MAX ? UINT16_MAX : (uint32_t)cycles;
@@ -362,6 +366,25 @@ int ntk_ntff_writer_add_dma(struct ntk_ntff_writer *writer, size_t subgraph,
         }
     }
     return ret;
+}
+
+int ntk_ntff_writer_add_error(struct ntk_ntff_writer *writer, size_t subgraph,
+                              const struct ntk_ntff_error *error)
+{
+    uint8_t record[NTK_NTFF_RECORD_BYTES];
+    bool is_dma = error->engine == NTK_NTFF_ENGINE_AXI;
+
+    if (subgraph >= writer->subgraph_count || error->engine > NTK_NTFF_ENGINE_AXI ||
+        error->kind < NTK_NTFF_ERROR_NUMERICAL || error->kind >= NTK_NTFF_ERROR_COUNT ||
+        error->time_ps > INT64_MAX) {
+        return -EINVAL;
+    }
+    put_record(
+        record,
+        NTK_NTFF_W0_TRACE | (error->engine + 1) << 26 | NTK_NTFF_PHASE_ERROR << 24 |
+            (is_dma ? 0u : slot_address(&writer->subgraphs[subgraph], error->engine, error->slot)),
+        NTK_NTFF_W1_ERROR_MARK | (uint32_t)error->kind, error->time_ps);
+    return add_records(writer, subgraph, SECTION_ERROR, record, 1);
 }
 
 int ntk_ntff_writer_add_throttle(struct ntk_ntff_writer *writer, size_t subgraph,

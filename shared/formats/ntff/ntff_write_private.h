@@ -12,7 +12,7 @@
 #include "shared/formats/ntff/ntff.h"
 #include "shared/formats/ntff/ntff_spool.h"
 
-/* In the order of the sections of one core in the file; the error section is always empty. */
+/* In the order of the sections of one core in the file. */
 enum section_index {
     SECTION_INSTRUCTION,
     SECTION_EVENT,

@@ -149,6 +149,26 @@ grep -q '^total_time ' text || complain "a part of a capture has no time"
 limited 2048
 [ ! -e half.ntff ] || complain "an empty file stays"
 
+# ---- errors of the device are in the capture, with the instruction that they are of ----
+errors_of() { # EXAMPLE: engine, kind and pc of each
+    neuron-packager example "$1" -o error.neff >/dev/null || complain "no example $1"
+    capture 0 -n error.neff -s error.ntff --ignore-exec-errors
+    neuron-profile show-session -s error.ntff -e >text 2>err || complain "$1: show-session -e"
+    awk '$3 == "ERROR"' text | sed -E 's/.*ERROR +//; s/ +/ /g'
+}
+[ "$(errors_of nan)" = "$(printf 'Scalar NaN written, pc 1\nVector NaN written, pc 4')" ] || complain "a NaN: $(cat text)"
+[ "$(errors_of oob)" = 'DMA out of bounds' ] || complain "out of bounds: $(cat text)"
+[ "$(errors_of deadlock)" = 'Vector waits for what nobody signals, pc 2' ] || complain "a deadlock: $(cat text)"
+[ -z "$(errors_of memcpy)" ] || complain "errors of a sound run: $(cat text)"
+# The NaN is there when the instruction that wrote it ends.
+errors_of nan >/dev/null
+moment=$(awk '$3 == "ERROR" && $4 == "Scalar" { print int($2 / 1000) }' text)
+neuron-profile show-session -s error.ntff -i |
+    awk -v t="$moment" '$2 == "Scalar" && $3 == 1 && $4 + $5 - t <= 1 && t - $4 - $5 <= 1 { found = 1 } END { exit !found }' ||
+    complain "the NaN is at $moment ns: $(neuron-profile show-session -s error.ntff -i)"
+neuron-profile view -s error.ntff --output-format csv --output-file error.csv 2>err || complain "errors as a table"
+grep -q "^NaN written,1,\"scalar, pc 1\",[0-9a-f]*,0,$moment,Errors$" error.csv/Error.csv || complain "errors: $(cat error.csv/Error.csv)"
+
 # ---- the system trace instead ----
 capture 0 -t systrace --num-exec 3 -s t.json --systrace-event-filter nrt_execute
 [ "$(grep -o '"event_type":"[a-z_]*","phase":"stop"' t.json | sort | uniq -c | tr -s ' ')" = \

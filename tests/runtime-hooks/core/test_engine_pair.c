@@ -502,7 +502,10 @@ static void *job_run(void *arg)
         for (int v = 1; v < 3; v++) {
             bindings[c][v] = (struct ntk_engine_binding){ bytes[c][v - 1], 64, 0 };
         }
-        traces[c] = (struct ntk_engine_trace){ on_instruction, on_dma, on_semaphore, &tracks[c] };
+        traces[c] = (struct ntk_engine_trace){ .instruction = on_instruction,
+                                               .dma = on_dma,
+                                               .semaphore = on_semaphore,
+                                               .ctx = &tracks[c] };
         options[c] = (struct ntk_engine_run_options){ .bindings = bindings[c],
                                                       .binding_count = 3,
                                                       .trace = &traces[c] };

@@ -79,7 +79,9 @@ static void log_semaphore(const struct ntk_engine_semaphore_event *e, void *ctx)
 static struct ntk_engine_trace trace_into(struct log *log)
 {
     log->count = 0;
-    return (struct ntk_engine_trace){ log_instruction, log_dma, log_semaphore, log };
+    return (struct ntk_engine_trace){
+        .instruction = log_instruction, .dma = log_dma, .semaphore = log_semaphore, .ctx = log
+    };
 }
 
 static struct ntk_isa_instr nop(uint32_t cycles)

@@ -426,6 +426,57 @@ static void numbers_the_format_cannot_hold_are_refused(void **state)
     assert_null(f->writer);
 }
 
+static void errors_are_read_back_and_bounded(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ntff_error error = { NTK_NTFF_ERROR_NUMERICAL, NTK_NTFF_ENGINE_TENSOR, 1, 5000 };
+    struct ntk_ntff_record r;
+
+    create(f);
+    assert_int_equal(ntk_ntff_writer_add_error(f->writer, 1, &error), 0);
+    error = (struct ntk_ntff_error){ NTK_NTFF_ERROR_OUT_OF_BOUNDS, NTK_NTFF_ENGINE_AXI, 7, 6000 };
+    for (size_t i = 0; i < NTK_NTFF_ERROR_RECORDS_MAX - 1; i++) {
+        assert_int_equal(ntk_ntff_writer_add_error(f->writer, 1, &error), 0);
+    }
+    assert_int_equal(ntk_ntff_writer_add_error(f->writer, 1, &error), -ENOBUFS);
+    assert_int_equal(ntk_ntff_writer_dropped(f->writer), 1);
+    error.engine = NTK_NTFF_ENGINE_AXI + 1;
+    assert_int_equal(ntk_ntff_writer_add_error(f->writer, 1, &error), -EINVAL);
+    error = (struct ntk_ntff_error){ .kind = NTK_NTFF_ERROR_COUNT };
+    assert_int_equal(ntk_ntff_writer_add_error(f->writer, 1, &error), -EINVAL);
+    error.kind = 0;
+    assert_int_equal(ntk_ntff_writer_add_error(f->writer, 1, &error), -EINVAL);
+    struct ntk_ntff *ntff = NULL;
+    assert_int_equal(ntk_ntff_writer_commit(f->writer, NULL), 1); /* one is not in it */
+    assert_int_equal(ntk_ntff_open(f->path, &ntff, NULL), 0);
+    struct ntk_ntff_section *section =
+        (struct ntk_ntff_section *)section_of(ntff, 1, NTK_NTFF_SECTION_ERROR);
+
+    assert_int_equal(section->record_count, NTK_NTFF_ERROR_RECORDS_MAX);
+    ntk_ntff_record_get(&ntff->subgraphs[1], section, 0, &r);
+    assert_int_equal(r.kind, NTK_NTFF_RECORD_ERROR);
+    assert_int_equal(r.error, NTK_NTFF_ERROR_NUMERICAL);
+    assert_int_equal(r.engine, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(r.slot, 1);
+    assert_int_equal(r.time_ps, 5000);
+    ntk_ntff_record_get(&ntff->subgraphs[1], section, 1, &r);
+    assert_int_equal(r.error, NTK_NTFF_ERROR_OUT_OF_BOUNDS);
+    assert_int_equal(r.engine, NTK_NTFF_ENGINE_AXI);
+    assert_int_equal(r.slot, NTK_NTFF_SLOT_OUTSIDE);
+    /* Without our mark, or with a kind of later days, it is no record of ours. */
+    uint8_t bytes[16];
+    memcpy(bytes, section->records, sizeof bytes);
+    section->records = bytes;
+    bytes[6] ^= 1;
+    ntk_ntff_record_get(&ntff->subgraphs[1], section, 0, &r);
+    assert_int_equal(r.kind, NTK_NTFF_RECORD_UNKNOWN);
+    bytes[6] ^= 1;
+    bytes[4] = NTK_NTFF_ERROR_COUNT;
+    ntk_ntff_record_get(&ntff->subgraphs[1], section, 0, &r);
+    assert_int_equal(r.kind, NTK_NTFF_RECORD_UNKNOWN);
+    ntk_ntff_close(ntff);
+}
+
 static void waiting_longer_than_the_field_holds_is_its_greatest_value(void **state)
 {
     struct fixture *f = *state;
@@ -455,6 +506,7 @@ int main(void)
         TEST(a_disk_without_any_room_gives_a_sentence_and_no_file),
         TEST(a_folder_that_is_not_there_is_said_at_the_start),
         TEST(numbers_the_format_cannot_hold_are_refused),
+        TEST(errors_are_read_back_and_bounded),
         TEST(waiting_longer_than_the_field_holds_is_its_greatest_value),
     };
 
