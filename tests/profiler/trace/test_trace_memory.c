@@ -119,6 +119,14 @@ static void compare_cores(const struct ntk_trace_core *a, const struct ntk_trace
     assert_int_equal(a->unpaired, b->unpaired);
 }
 
+static void close_traces(struct ntk_trace **traces, struct ntk_ntff **ntffs, size_t count)
+{
+    for (size_t t = 0; t < count; t++) {
+        ntk_trace_destroy(traces[t]);
+        ntk_ntff_close(ntffs[t]);
+    }
+}
+
 static void a_trace_in_files_is_that_in_memory(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 2 };
@@ -141,9 +149,8 @@ static void a_trace_in_files_is_that_in_memory(void **state)
     }
     for (size_t t = 0; t < 3; t++) {
         check_summary(traces[t], &big);
-        ntk_trace_destroy(traces[t]);
-        ntk_ntff_close(ntffs[t]);
     }
+    close_traces(traces, ntffs, 3);
     free(path);
 }
 
@@ -174,10 +181,7 @@ static void many_short_lists_do_not_add_up_in_memory(void **state)
     for (size_t c = 0; c < 2; c++) {
         compare_cores(&traces[0]->cores[c], &cores[c]);
     }
-    for (size_t t = 0; t < 2; t++) {
-        ntk_trace_destroy(traces[t]);
-        ntk_ntff_close(ntffs[t]);
-    }
+    close_traces(traces, ntffs, 2);
     free(path);
 }
 
