@@ -141,7 +141,7 @@ int ntk_str_parse_duration_ns(const char *text, uint64_t *out_ns)
     if (!(total < 9e18)) {
         return -ERANGE;
     }
-    *out_ns = (uint64_t)llround(total);
+    *out_ns = (uint64_t)(total + 0.5); /* no llround(): libnds.a links without -lm */
     return 0;
 }
 
