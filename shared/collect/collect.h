@@ -94,7 +94,8 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
 /* Undoes no_events: from now on the rings are read, beginning with what they still hold, whenever that was. */
 void ntk_collector_read_events(struct ntk_collector *collector);
 
-/* Why something that looks like a process of ours is not shown (permissions, a broken file), or "".
+/* Why something that looks like a process of ours is not shown (permissions, a broken file), or not in all
+ * detail, or "".
  * Borrowed until the next call on the collector. */
 const char *ntk_collector_note(const struct ntk_collector *collector);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments of observed processes: what shared/ring reads, handed to the aggregate. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,17 @@ static int model_histogram(void *ctx, const struct ntk_ring_model *model,
     return ntk_ring_segment_model_histogram(ctx, model, out);
 }
 
+/* A segment that has no room for another model or piece of memory adds it to a row of less detail. */
+static void note_refusals(struct source_ring *source, const struct ntk_ring_refusals *refusals)
+{
+    if ((refusals->models || refusals->memory_rows) && !source->note[0]) {
+        (void)snprintf(source->note, sizeof source->note,
+                       "application %d has more models or kinds of memory than its segment lists: "
+                       "some of them are shown together",
+                       (int)source->process.pid);
+    }
+}
+
 static void read_segment(struct source_ring *source, struct ntk_ring_segment *segment,
                          bool with_memory, struct ntk_runtime_reading *out)
 {
@@ -69,6 +81,7 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     out->ctx = segment;
     ntk_ring_segment_refusals(segment, &refusals);
     ntk_ring_segment_events(segment, &out->events_read, &out->events_lost, &published);
+    note_refusals(source, &refusals);
     out->events_lost += refusals.events_without_ring + refusals.events_in_signals;
     if (!out->ended) {
         return;

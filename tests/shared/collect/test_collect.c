@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -600,6 +602,42 @@ static void a_file_that_is_no_segment_is_named_in_the_note(void **state)
     free(path);
 }
 
+/* Method: the writer's count of what its table had no room for is put into the file. */
+static void a_segment_that_is_full_is_named_in_the_note(void **state)
+{
+    struct fixture *f = *state;
+    struct child child = child_start();
+    const uint64_t refused = 7;
+    char expected[64];
+    glob_t found;
+
+    child_tell(&child, COMMAND_ALLOC, 4096);
+    collector_open(f, (struct ntk_collector_options){ 0 });
+    poll_collector(f);
+    assert_string_equal(ntk_collector_note(f->collector), "");
+
+    char *pattern = test_scratch_path(f->folder, "[0-9]*");
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    int fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, &refused, sizeof refused,
+                            offsetof(struct ntk_segment_header, memory_rows_refused)),
+                     sizeof refused);
+    close(fd);
+    globfree(&found);
+    free(pattern);
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtime_count, 1);
+    snprintf(expected, sizeof expected, "application %d has more models or kinds of memory",
+             (int)f->snapshot->runtimes[0].pid);
+    assert_int_equal(strncmp(ntk_collector_note(f->collector), expected, strlen(expected)), 0);
+    child_end(&child, 0);
+    poll_collector(f);
+    poll_collector(f);
+    assert_string_equal(ntk_collector_note(f->collector), "");
+}
+
 /* Method: forty processes one after the other, half of them killed; all that each did is told,
  * whatever period it falls into. */
 static void processes_that_come_and_go_lose_no_count(void **state)
@@ -657,6 +695,7 @@ int main(void)
         TEST(events_that_are_wanted_later_begin_with_those_still_there),
         TEST(an_empty_machine_has_a_host_and_nothing_else),
         TEST(a_file_that_is_no_segment_is_named_in_the_note),
+        TEST(a_segment_that_is_full_is_named_in_the_note),
         TEST(processes_that_come_and_go_lose_no_count),
         TEST(a_process_between_two_looks_loses_no_count),
     };
