@@ -139,8 +139,7 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
 
 /* ---- the end of the period ---- */
 
-static struct tag_state *tag_state(struct ntk_aggregate *aggregate, const char *text,
-                                   uint64_t realtime_ns)
+static struct tag_state *tag_state(struct ntk_aggregate *aggregate, const char *text)
 {
     struct tag_state *tag = ntk_map_get(&aggregate->tags, text);
 
@@ -173,7 +172,6 @@ static struct tag_state *tag_state(struct ntk_aggregate *aggregate, const char *
         free(tag);
         return NULL;
     }
-    tag->total.first_realtime_ns = realtime_ns;
     return tag;
 }
 
@@ -185,7 +183,7 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        struct tag_state *tag = tag_state(aggregate, runtime->tag, snapshot->realtime_ns);
+        struct tag_state *tag = tag_state(aggregate, runtime->tag);
 
         if (!tag) {
             continue;

@@ -298,9 +298,7 @@ void ntk_aggregate_build_devices(struct ntk_aggregate *aggregate, struct ntk_sna
                 out->ecc[ecc].total = value->value;
                 out->ecc[ecc].period = ntk_aggregate_difference(value->value, state->base[ecc]);
                 state->base[ecc] = value->value;
-                state->since_start[ecc] += out->ecc[ecc].period;
             }
-            out->ecc_since_start[ecc] = state->since_start[ecc];
         }
         if (aggregate->readings[i].has_power) {
             out->has |= NTK_DEVICE_HAS_POWER;

@@ -115,13 +115,11 @@ struct tag_state {
 struct device_state {
     bool known[NTK_ECC_COUNT];
     uint64_t base[NTK_ECC_COUNT];
-    uint64_t since_start[NTK_ECC_COUNT];
 };
 
 struct machine_core {
     uint32_t has_segment; /* enum ntk_core_has that segments gave, ever */
     uint32_t has_tree;    /* ... that the tree gives now */
-    bool tree_known;
     uint64_t tree_base[COUNTER_COUNT];
     uint64_t period[COUNTER_COUNT];
     uint64_t total[COUNTER_COUNT];

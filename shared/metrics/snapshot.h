@@ -142,7 +142,6 @@ struct ntk_device_sample {
     uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];
     uint32_t ecc_has;
     struct ntk_count ecc[NTK_ECC_COUNT];        /* total: the driver's, since it was loaded */
-    uint64_t ecc_since_start[NTK_ECC_COUNT];    /* sum of the periods: what Prometheus shows */
     uint64_t power_time_seconds;                /* Unix time of the minute */
     double power_min, power_max, power_average; /* ratios of the maximum power */
 };
@@ -410,7 +409,6 @@ struct ntk_tag_total {
     const char *tag;
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
-    uint64_t first_realtime_ns; /* when the series was first seen */
 };
 
 struct ntk_snapshot {
