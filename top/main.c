@@ -59,10 +59,15 @@ static const struct ntk_opt options[] = {
     { 0, "once", NULL, NTK_OPT_FLAG, &arg_once, "print one frame as text: --batch -n 1" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_json, "print each frame as a JSON object, in a line" },
     { 0, "csv", "[=TABLE]", NTK_OPT_TEXT, &arg_csv,
-      "print rows of machine (default), devices, cores, applications or models" },
+      "print rows of machine (default), devices, cores, applications or models",
+      "machine devices cores applications models" },
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
     { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view, "start with that view:"
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
+#include "top/views.def"
+      ,
+      ""
+#define NTK_TOP_VIEW(id, name, key, keys, title, help) #name " "
 #include "top/views.def"
     },
     { 0, "ascii", NULL, NTK_OPT_FLAG, &arg_ascii, "draw with ASCII characters only" },

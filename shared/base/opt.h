@@ -58,6 +58,8 @@ struct ntk_opt {
     enum ntk_opt_kind kind;
     void *value;      /* for NTK_OPT_CALL a pointer to the function pointer */
     const char *help; /* NULL hides it from --help */
+    /* For the completion: its values, each one word, separated by blanks; NULL: any, or files. */
+    const char *choices;
 };
 
 #define NTK_OPT_COMMON_HELP                                        \
@@ -72,10 +74,10 @@ struct ntk_opt {
     {                                                                               \
         'v', "verbose", 0, NTK_OPT_VERBOSE, 0, "say more on stderr; twice for more" \
     }
-#define NTK_OPT_COMMON_COMPLETION                              \
-    {                                                          \
-        0, "completion", "SHELL", NTK_OPT_COMPLETION, 0,       \
-            "print the completion script of bash, zsh or fish" \
+#define NTK_OPT_COMMON_COMPLETION                                               \
+    {                                                                           \
+        0, "completion", "SHELL", NTK_OPT_COMPLETION, 0,                        \
+            "print the completion script of bash, zsh or fish", "bash zsh fish" \
     }
 #define NTK_OPT_COMMON \
     NTK_OPT_COMMON_VERBOSE, NTK_OPT_COMMON_COMPLETION, NTK_OPT_COMMON_VERSION, NTK_OPT_COMMON_HELP

@@ -45,6 +45,26 @@ static void print_words(const struct ntk_opt_program *program)
     putchar('\n');
 }
 
+/* Where the word before is an option whose values are known. One that may be left out comes behind = only. */
+static void print_bash_choices(const struct ntk_opt_program *program)
+{
+    printf("    case $value$previous in\n");
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (!option->choices || !is_told(option)) {
+            continue;
+        }
+        printf("    1--%s", option->long_name);
+        if (!ntk_opt_takes_optional(option)) {
+            printf("|--%s", option->long_name);
+            if (option->short_name) {
+                printf("|-%c", option->short_name);
+            }
+        }
+        printf(") COMPREPLY=($(compgen -W '%s' -- \"$current\")); return ;;\n", option->choices);
+    }
+    printf("    esac\n");
+}
+
 static void print_bash(const struct ntk_opt_program *program)
 {
     char function[64] = "_";
@@ -81,11 +101,8 @@ static void print_bash(const struct ntk_opt_program *program)
                "        esac\n"
                "    done\n");
     }
-    printf("    if [ \"$previous\" = --completion ]; then\n"
-           "        COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$current\"))\n"
-           "        return\n"
-           "    fi\n"
-           "    case \" $valued \" in\n"
+    print_bash_choices(program);
+    printf("    case \" $valued \" in\n"
            "    *\" $previous \"*) return ;;\n" /* a value: a file, as bash does by default */
            "    esac\n"
            "    [ -z \"$value\" ] || return\n"
@@ -121,14 +138,19 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
             putchar(*c);
         }
     }
-    if (option->kind == NTK_OPT_COMPLETION) {
-        printf("]:%s:(bash zsh fish)'", option->arg_name);
-    } else if (ntk_opt_takes_optional(option)) {
-        printf("]::value:_files'"); /* "::" before one that may be left out */
-    } else if (option->arg_name) {
-        printf("]:%s:_files'", option->arg_name);
-    } else {
+    if (!option->arg_name) {
         printf("]'");
+        return;
+    }
+    if (ntk_opt_takes_optional(option)) {
+        printf("]::value:"); /* "::" before one that may be left out */
+    } else {
+        printf("]:%s:", option->arg_name);
+    }
+    if (option->choices) {
+        printf("(%s)'", option->choices);
+    } else {
+        printf("_files'");
     }
 }
 
@@ -190,6 +212,9 @@ static void print_fish(const struct ntk_opt_program *program)
         printf("complete -c %s -l %s", program->name, option->long_name);
         if (option->short_name) {
             printf(" -s %c", option->short_name);
+        }
+        if (option->choices) {
+            printf(" -f -a '%s'", option->choices);
         }
         printf("%s -d '", option->arg_name && !ntk_opt_takes_optional(option) ? " -r" : "");
         for (const char *c = option->help; *c; c++) {

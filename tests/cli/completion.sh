@@ -54,6 +54,13 @@ subcommands neuron-profile capture view analyze diff show-session inspect
 [ "$(ask neuron-bench exec --cores 0 --dur)" = --duration ] || fail "an option after a value"
 [ "$(ask neuron-monitor que)" = query ] || fail "neuron-monitor que<tab>"
 
+# Values that are known are offered, with = too; those of an option that may have none behind = only.
+[ "$(ask neuron-ls --output-format "")" = $'json\ntext' ] || fail "neuron-ls --output-format <tab>"
+[ "$(ask neuron-ls --output-format = t)" = text ] || fail "neuron-ls --output-format=t<tab>"
+[ "$(ask neuron-top --view e | tr '\n' ' ')" = 'engines events errors ' ] || fail "neuron-top --view e<tab>"
+[ "$(ask neuron-top --csv = d)" = devices ] || fail "neuron-top --csv=d<tab>"
+[ -z "$(ask neuron-top --csv "")" ] || fail "a word after --csv is no value"
+
 # A subcommand's own table is no script: its name is no command of the shell.
 code=0
 neuron-bench exec --completion bash >out 2>err || code=$?
@@ -68,11 +75,14 @@ if command -v fish >/dev/null; then
     export HOME=$scratch
     fished() { fish --no-config -c 'source fish/_$argv[1]; complete -C "$argv"' "$@" | cut -f1; }
     for program in $programs; do
-        fished "$program" -- | { grep '^--' || true; } | sort >offered
+        fished "$program" -- | { grep '^--' || true; } | sed 's/=$//' | sort -u >offered # --csv and --csv=
         told "$program" >want
         diff want offered >differ || fail "fish: $program --<tab>: $(cat differ)"
         [ "$(fished "$program" --vers)" = --version ] || fail "fish: $program --vers<tab>: $(fished "$program" --vers)"
     done
+    [ "$(fished neuron-ls --output-format "" | sort | tr '\n' ' ')" = 'json text ' ] || fail "fish: neuron-ls --output-format <tab>"
+    [ "$(fished neuron-top --csv=d)" = --csv=devices ] || fail "fish: neuron-top --csv=d<tab>"
+    [ "$(fished neuron-top --view en)" = engines ] || fail "fish: neuron-top --view en<tab>"
     [ "$(fished neuron-bench ex)" = exec ] || fail "fish: neuron-bench ex<tab>: $(fished neuron-bench ex)"
     told neuron-bench exec >want
     fished neuron-bench exec -- | { grep '^--' || true; } | sort -u >offered
@@ -105,6 +115,8 @@ ZSH
         typed "$program --vers" "^% $program --version *$"
     done
     typed "neuron-top --completion f" '^% neuron-top --completion fish *$'
+    typed "neuron-ls --output-format j" '^% neuron-ls --output-format json *$'
+    typed "neuron-top --view en" '^% neuron-top --view engines *$'
     typed "neuron-bench ex" '^% neuron-bench exec *$'
     typed "neuron-bench exec --dur" '^% neuron-bench exec --duration *$'
     typed "neuron-top --" '^--expand  *-- start with the whole tree expanded'

@@ -41,7 +41,7 @@ static const struct ntk_opt options[] = {
       "devices without processes, then a drawing of their links" },
     { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "a JSON array of the devices" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "json: an object with the machine, its devices and processes; text: the table" },
+      "json: an object with the machine, its devices and processes; text: the table", "json text" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_object, "the same as --output-format json" },
     { 0, "watch", NULL, NTK_OPT_FLAG, &arg_watch, "print again and again until interrupted" },
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
