@@ -66,7 +66,8 @@ struct ntk_page_options {
     bool ignore_device, ignore_system;
     uint64_t port;
     bool no_open;
-    const char *output; /* the page with its data as a file there; NULL: it is served */
+    const char *output;        /* the page with its data as a file there; NULL: it is served */
+    uint64_t output_bytes_max; /* of that file; 0: as large as a mail may be */
 };
 /* Serves until SIGINT or SIGTERM, or writes. The exit code, with everything told. */
 int ntk_profile_page(const struct ntk_page_options *options);

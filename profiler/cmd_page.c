@@ -17,6 +17,7 @@
 #include "profiler/system/session_find.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"
+#include "shared/base/units.h"
 #include "shared/base/str.h"
 
 #define CAPTURE_FAR_NS (INT64_C(2) * 86400 * 1000000000)
@@ -338,6 +339,7 @@ static int open_folder(struct shown *shown)
 static void title_of(const struct ntk_page_options *options, char *buf, size_t buf_bytes)
 {
     const char *path = options->session ? options->session : options->folder;
+    assert(path);
     char *whole = realpath(path, NULL);
 
     (void)ntk_str_copy(buf, buf_bytes, base_name(whole ? whole : path));
@@ -390,11 +392,22 @@ static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
 
 static int write_html(const struct ntk_timeline *timeline, const struct ntk_page_options *options)
 {
+    struct ntk_timeline_html_extent extent = { 0 };
     char title[NAME_MAX + 1];
     struct ntk_err err = { 0 };
 
     title_of(options, title, sizeof title);
-    int ret = ntk_timeline_html_write(timeline, title, options->output, &err);
+    int ret = ntk_timeline_html_write(timeline, title, options->output, options->output_bytes_max,
+                                      &extent, &err);
+    if (ret == 0 && !extent.has_slices) {
+        char text[NTK_UNITS_TEXT_BYTES];
+        uint64_t ns =
+            ((UINT64_C(1) << extent.level) + NTK_TRACE_PS_PER_NS - 1) / NTK_TRACE_PS_PER_NS;
+        fprintf(stderr,
+                "neuron-profile: %s shows no detail below %s where slices are many; --html-size "
+                "lets it grow, the page that view serves has everything\n",
+                options->output, ntk_units_duration(text, sizeof text, ns));
+    }
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 

@@ -34,6 +34,7 @@ static const char *arg_instances;
 static const char *arg_primary;
 static const char *arg_secondary;
 static bool arg_flows;
+static uint64_t arg_html_bytes;
 static bool arg_terminology;
 static const char *arg_name;
 static const char *arg_store;
@@ -51,6 +52,8 @@ static const struct ntk_opt options[] = {
       "sqlite, parquet, perfetto, chrome or html" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
+    { 0, "html-size", "SIZE", NTK_OPT_BYTES, &arg_html_bytes,
+      "of html (16M): the finest levels of zoom that make it larger are left out" },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
       "of the page (3001); where it is taken, the next one that is free; 0: any" },
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
@@ -226,13 +229,14 @@ static int check_page_options(bool is_page)
 /* The page as a file. */
 static int view_html(void)
 {
-    int code = ntk_profile_page(
-        &(struct ntk_page_options){ .session = arg_session,
-                                    .folder = arg_folder,
-                                    .neff = arg_neff,
-                                    .ignore_device = arg_ignore_device,
-                                    .ignore_system = arg_ignore_system,
-                                    .output = arg_output ? arg_output : HTML_PATH });
+    int code =
+        ntk_profile_page(&(struct ntk_page_options){ .session = arg_session,
+                                                     .folder = arg_folder,
+                                                     .neff = arg_neff,
+                                                     .ignore_device = arg_ignore_device,
+                                                     .ignore_system = arg_ignore_system,
+                                                     .output = arg_output ? arg_output : HTML_PATH,
+                                                     .output_bytes_max = arg_html_bytes });
 
     if (!arg_output && code == 0) {
         printf("neuron-profile: wrote %s\n", HTML_PATH);

@@ -6,6 +6,7 @@
 #include "profiler/timeline/timeline_html.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -24,15 +25,20 @@
 #define IMPORT_BEFORE "from './"
 #define IMPORT_AFTER "from 'page/"
 
+/* The modules of the page, which come behind the data. */
+#define PAGE_BYTES ((uint64_t)256 << 10)
+
 struct writer {
     struct ntk_sink *sink;
     const struct ntk_timeline *timeline;
+    uint64_t bytes_max;
+    struct ntk_timeline_html_extent extent;
     struct ntk_analyses **analyses; /* of each source */
 };
 
 /* ---- pieces ---------------------------------------------------------------------------------------- */
 
-static int put_base64(struct writer *w, const void *data, size_t bytes_count)
+static void add_base64(const void *data, size_t bytes_count, struct ntk_buf *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *bytes = data;
@@ -44,33 +50,63 @@ static int put_base64(struct writer *w, const void *data, size_t bytes_count)
         char text[4] = { digits[word >> 18], digits[word >> 12 & 63],
                          left > 1 ? digits[word >> 6 & 63] : '=',
                          left > 2 ? digits[word & 63] : '=' };
-        ntk_buf_add(&w->sink->buf, text, sizeof text);
-        int ret = ntk_sink_step(w->sink);
-        if (ret < 0) {
-            return ret;
-        }
+        ntk_buf_add(out, text, sizeof text);
     }
-    return 0;
 }
 
-/* <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script>; empties them. */
-static int put_data(struct writer *w, const char *attributes, struct ntk_buf *data)
+static int put_base64(struct writer *w, const void *data, size_t bytes_count)
+{
+    add_base64(data, bytes_count, &w->sink->buf);
+    return ntk_sink_step(w->sink);
+}
+
+/* <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script> appended to text; empties data. */
+static int add_data(const char *attributes, struct ntk_buf *data, struct ntk_buf *text)
 {
     uLongf packed_bytes = compressBound(data->bytes_count);
     unsigned char *packed = malloc(packed_bytes);
     int ret = packed && ntk_buf_ok(data) ? 0 : -ENOMEM;
 
     if (ret == 0 && compress2(packed, &packed_bytes, (const Bytef *)ntk_buf_text_get(data),
-                              data->bytes_count, Z_BEST_COMPRESSION) != Z_OK) {
+                              data->bytes_count, Z_DEFAULT_COMPRESSION) != Z_OK) {
         ret = -ENOMEM;
     }
     if (ret == 0) {
-        ntk_buf_add_format(&w->sink->buf, "<script type=\"text/plain\" %s>", attributes);
-        ret = put_base64(w, packed, packed_bytes);
-        ntk_buf_add_text(&w->sink->buf, "</script>\n");
+        ntk_buf_add_format(text, "<script type=\"text/plain\" %s>", attributes);
+        add_base64(packed, packed_bytes, text);
+        ntk_buf_add_text(text, "</script>\n");
     }
     free(packed);
     ntk_buf_reset(data);
+    return ret;
+}
+
+static int put_data(struct writer *w, const char *attributes, struct ntk_buf *data)
+{
+    int ret = add_data(attributes, data, &w->sink->buf);
+
+    return ret == 0 ? ntk_sink_step(w->sink) : ret;
+}
+
+/* What the file may still grow by. */
+static uint64_t room_bytes(const struct writer *w)
+{
+    uint64_t used = w->sink->flushed_bytes + w->sink->buf.bytes_count + PAGE_BYTES;
+
+    return used < w->bytes_max ? w->bytes_max - used : 0;
+}
+
+/* The text, when there is room for it; empties it. */
+static int put_if_room(struct writer *w, struct ntk_buf *text, bool *out_is_put)
+{
+    int ret = ntk_buf_ok(text) ? 0 : -ENOMEM;
+
+    *out_is_put = text->bytes_count <= room_bytes(w);
+    if (ret == 0 && *out_is_put) {
+        ntk_buf_add(&w->sink->buf, text->bytes, text->bytes_count);
+        ret = ntk_sink_step(w->sink);
+    }
+    ntk_buf_reset(text);
     return ret;
 }
 
@@ -273,12 +309,65 @@ static void put_details(struct writer *w, struct ntk_buf *out)
     ntk_buf_add_char(out, '}');
 }
 
-/* Tiles of the upper levels, of the tracks that the tile with all slices does not have. */
-static int put_tiles(struct writer *w, bool has_whole, struct ntk_buf *out)
+/* Whether all rows that have slices have them in the tile. */
+static bool has_slices_only(const struct ntk_timeline *timeline, const struct ntk_buf *tile)
+{
+    struct ntk_timeline_tile_head head;
+    size_t at = sizeof head;
+
+    if (!ntk_buf_ok(tile) || tile->bytes_count < at) {
+        return false;
+    }
+    memcpy(&head, tile->bytes, sizeof head);
+    for (uint32_t i = 0; i < head.track_count; i++) {
+        struct ntk_timeline_tile_section section;
+        memcpy(&section, tile->bytes + at, sizeof section);
+        if (section.form == NTK_TIMELINE_FORM_BUCKETS &&
+            ntk_timeline_track_get(timeline, section.track)->kind != NTK_TIMELINE_RATE) {
+            return false;
+        }
+        at +=
+            sizeof section + section.entry_count * (section.form == NTK_TIMELINE_FORM_SLICES
+                                                        ? sizeof(struct ntk_timeline_tile_slice)
+                                                        : sizeof(struct ntk_timeline_tile_bucket));
+    }
+    return true;
+}
+
+/* All tiles of a level, as far as there is room. */
+static int add_level(struct writer *w, unsigned level, const uint32_t *tracks, size_t count,
+                     struct ntk_buf *text, bool *out_has_all)
+{
+    uint64_t last = (uint64_t)(w->timeline->end_ps - w->timeline->begin_ps) >>
+                    (level + NTK_TIMELINE_TILE_SHIFT);
+    struct ntk_buf tile = { 0 };
+    int ret = 0;
+
+    *out_has_all = true;
+    for (uint64_t i = 0; i <= last && ret == 0 && text->bytes_count <= room_bytes(w); i++) {
+        char attributes[96];
+        ret = ntk_timeline_tile_put(w->timeline, level, i, tracks, count, &tile, NULL);
+        *out_has_all = *out_has_all && has_slices_only(w->timeline, &tile);
+        (void)snprintf(attributes, sizeof attributes,
+                       "id=\"data-tile-%u-%llu\" data-tile=\"%u/%llu\"", level,
+                       (unsigned long long)i, level, (unsigned long long)i);
+        ret = ret == 0 ? add_data(attributes, &tile, text) : ret;
+    }
+    ntk_buf_fini(&tile);
+    return ret;
+}
+
+/* Tiles of the tracks that the tile with all slices does not have: the top level in any case, then one level after the
+ * other, until one has all slices, or is too large. */
+static int put_tiles(struct writer *w, bool has_whole)
 {
     const struct ntk_timeline *timeline = w->timeline;
     unsigned top = ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps);
+    unsigned level_count = has_whole ? NTK_TIMELINE_HTML_LEVELS : top + 1;
     uint32_t *tracks = malloc((timeline->tracks.count + 1) * sizeof *tracks);
+    struct ntk_buf text = { 0 };
+    bool has_all = false;
+    bool has_room = true;
     size_t count = 0;
     int ret = tracks ? 0 : -ENOMEM;
 
@@ -287,44 +376,72 @@ static int put_tiles(struct writer *w, bool has_whole, struct ntk_buf *out)
             tracks[count++] = (uint32_t)t;
         }
     }
-    for (unsigned n = 0; n < NTK_TIMELINE_HTML_LEVELS && n <= top && count && ret == 0; n++) {
-        for (uint64_t tile = 0; tile < (uint64_t)1 << n && ret == 0; tile++) {
-            struct ntk_err err = { 0 };
-            char attributes[96];
-            if (ntk_timeline_tile_put(timeline, top - n, tile, tracks, count, out, &err) < 0) {
-                ntk_buf_reset(out); /* behind the end */
-                continue;
-            }
-            (void)snprintf(attributes, sizeof attributes,
-                           "id=\"data-tile-%u-%llu\" data-tile=\"%u/%llu\"", top - n,
-                           (unsigned long long)tile, top - n, (unsigned long long)tile);
-            ret = put_data(w, attributes, out);
+    for (unsigned n = 0; n < level_count && n <= top && count && ret == 0 && has_room; n++) {
+        bool has_all_here = false;
+        ret = add_level(w, top - n, tracks, count, &text, &has_all_here);
+        if (ret == 0 && n == 0) {
+            ntk_buf_add(&w->sink->buf, text.bytes, text.bytes_count);
+            ntk_buf_reset(&text);
+            ret = ntk_sink_step(w->sink);
+        } else if (ret == 0) {
+            ret = put_if_room(w, &text, &has_room);
         }
+        if (has_room && !has_whole) {
+            w->extent.level = top - n;
+            has_all = has_all_here;
+        }
+        has_room = has_room && !has_all;
     }
+    w->extent.has_slices = has_whole || has_all;
+    ntk_buf_fini(&text);
     free(tracks);
+    return ret;
+}
+
+static int put_extent(struct writer *w)
+{
+    struct ntk_buf data = { 0 };
+    struct ntk_json json;
+
+    ntk_json_init(&json, &data, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "bytes_max", w->bytes_max);
+    ntk_json_key_bool(&json, "has_slices", w->extent.has_slices);
+    ntk_json_key_u64(&json, "level", w->extent.level);
+    ntk_json_object_end(&json);
+    int ret = put_data(w, "id=\"data-extent\"", &data);
+    ntk_buf_fini(&data);
     return ret;
 }
 
 static int put_all_data(struct writer *w, const char *title)
 {
     struct ntk_buf data = { 0 };
-    bool has_whole = w->timeline->slice_count <= NTK_TIMELINE_HTML_SLICES_MAX;
+    struct ntk_buf text = { 0 };
+    bool has_whole = false;
+    bool has_details = false;
     int ret = put_answers(w, title, &data);
 
     if (ret == 0) {
         ret = put_data(w, "id=\"data-answers\"", &data);
     }
-    if (ret == 0 && has_whole) {
+    if (ret == 0 && w->timeline->slice_count <= NTK_TIMELINE_HTML_SLICES_MAX) {
         ntk_timeline_tile_put_all(w->timeline, &data);
-        ret = put_data(w, "id=\"data-whole\"", &data);
-    }
-    if (ret == 0 && w->timeline->slice_count <= NTK_TIMELINE_HTML_DETAILS_MAX) {
-        put_details(w, &data);
-        ret = put_data(w, "id=\"data-details\"", &data);
+        ret = add_data("id=\"data-whole\"", &data, &text);
+        ret = ret == 0 ? put_if_room(w, &text, &has_whole) : ret;
     }
     if (ret == 0) {
-        ret = put_tiles(w, has_whole, &data);
+        ret = put_tiles(w, has_whole);
     }
+    if (ret == 0 && has_whole && w->timeline->slice_count <= NTK_TIMELINE_HTML_DETAILS_MAX) {
+        put_details(w, &data);
+        ret = add_data("id=\"data-details\"", &data, &text);
+        ret = ret == 0 ? put_if_room(w, &text, &has_details) : ret;
+    }
+    if (ret == 0) {
+        ret = put_extent(w);
+    }
+    ntk_buf_fini(&text);
     ntk_buf_fini(&data);
     return ret;
 }
@@ -398,10 +515,13 @@ static int put_page(struct writer *w, const char *title)
 }
 
 int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *title,
-                            const char *path, struct ntk_err *err)
+                            const char *path, uint64_t bytes_max,
+                            struct ntk_timeline_html_extent *out_extent, struct ntk_err *err)
 {
     struct ntk_sink sink;
-    struct writer w = { .sink = &sink, .timeline = timeline };
+    struct writer w = { .sink = &sink,
+                        .timeline = timeline,
+                        .bytes_max = bytes_max ? bytes_max : NTK_TIMELINE_HTML_BYTES };
     int ret = ntk_sink_open(&sink, path, err);
 
     if (ret < 0) {
@@ -419,5 +539,6 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *tit
         ntk_analyses_destroy(w.analyses[s]);
     }
     free(w.analyses);
+    *out_extent = w.extent;
     return ntk_export_finish(&sink, ret, err);
 }

@@ -1,8 +1,13 @@
 // Where the data comes from in a file that stands for itself: what neuron-profile wrote into it. Takes the place of
 // source.js there. What is in the file: answers (JSON); all slices in one tile, where they are not too many, and for
-// short captures everything that is known of each; tiles of the upper levels for the rows that are not in it.
+// short captures everything that is known of each; tiles for the rows that are not in it, from the top level down to where
+// all slices are there or the file would be too large.
 
-import { decode } from './tiles.js';
+import { decode, FORM_SLICES, section } from './tiles.js';
+import { bytes } from './format.js';
+import { duration } from './time.js';
+
+const SLICE_BYTES = 32;
 
 const HIT_BUCKETS = 512;
 const HITS_MAX = 1000;
@@ -32,12 +37,49 @@ function absent(what) {
   return new Error(`${what} is not in this file; neuron-profile view has it`);
 }
 
+// How much of the timeline is in the file.
+const extent = () => once('extent', () => unpackJson('data-extent'));
+
+async function metaWithNote() {
+  const { meta } = await answers();
+  const { has_slices: isAll, level, bytes_max: most } = await extent();
+  return isAll ? meta : { ...meta, note: `no detail below ${duration(2 ** level)} in this file`,
+    note_more: `A file of at most ${bytes(most)} has no finer zoom where slices are many, and no search and statistics. neuron-profile view --html-size makes a larger one; the page that it serves has everything.` };
+}
+
 const whole = () => once('whole', async () => (document.getElementById('data-whole') ? unpack('data-whole') : null));
+
+// The slices of tiles side by side as one run for each track; those that reach into a tile from before are in the one before.
+function strung(list, width) {
+  const parts = new Map(); // by track: views of the bytes of slices
+  list.forEach(({ tile, buffer }) => decode(buffer).forEach(({ form, count, times }, track) => {
+    if (form !== FORM_SLICES) return;
+    let first = 0;
+    while (tile > 0 && first < count && times[4 * first] < tile * width) first++;
+    if (!parts.has(track)) parts.set(track, []);
+    parts.get(track).push(new Uint8Array(buffer, times.byteOffset + first * SLICE_BYTES, (count - first) * SLICE_BYTES));
+  }));
+  return new Map([...parts].map(([track, views]) => {
+    const all = new Uint8Array(views.reduce((sum, view) => sum + view.length, 0));
+    let at = 0;
+    for (const view of views) {
+      all.set(view, at);
+      at += view.length;
+    }
+    return [track, section(all.buffer, 0, FORM_SLICES, all.length / SLICE_BYTES)];
+  }));
+}
 
 // All slices by track, or null where the file has not all.
 const slices = () => once('slices', async () => {
   const tile = await whole();
-  return tile && decode(tile);
+  if (tile) return decode(tile);
+  const { has_slices: isAll, level } = await extent();
+  if (!isAll) return null;
+  const { meta } = await answers();
+  const finest = [...await tiles()].map(([key, buffer]) => ({ level: Number(key.split('/')[0]), tile: Number(key.split('/')[1]), buffer }))
+    .filter((one) => one.level === level).sort((a, b) => a.tile - b.tile);
+  return strung(finest, meta.tile_buckets * 2 ** level);
 });
 
 async function allSlices(what) {
@@ -184,7 +226,7 @@ async function hitsOf(whats, from, isBack) {
 }
 
 export const server = {
-  meta: async () => (await answers()).meta,
+  meta: metaWithNote,
   tiles: tileOf,
   slice: sliceOf,
   stats: (from, to) => statsIn(Math.floor(from), Math.ceil(to)),

@@ -42,7 +42,8 @@ function head() {
   setText(byId('title'), meta.title);
   document.title = `${meta.title} - neuron-profile`;
   setText(byId('facts'), [first?.neff, first?.instance, meta.sources.length > 1 ? `${meta.sources.length} captures` : '',
-    first?.total !== undefined && meta.sources.length === 1 ? `execution ${duration(first.total)}` : '', `${whole(meta.slices)} events`].filter(Boolean).join(' · '));
+    first?.total !== undefined && meta.sources.length === 1 ? `execution ${duration(first.total)}` : '', `${whole(meta.slices)} events`, meta.note].filter(Boolean).join(' · '));
+  if (meta.note) byId('facts').title = meta.note_more;
 }
 
 function frame(now) {

@@ -13,7 +13,7 @@ const AGAIN_MS = 2000; // after a failure
 const BYTES_MAX = 192 * 1024 * 1024;
 
 // One track of a tile; fields are views into the answer, entries apart by a stride.
-function section(buffer, at, form, count) {
+export function section(buffer, at, form, count) {
   if (form === FORM_SLICES) {
     return {
       form, count, bytes: count * SLICE,

@@ -1,4 +1,4 @@
-"""Looks at the page that stands for itself: html.py BROWSER PROFILE_FOLDER FILE.html LONG.html ADDRESS.
+"""Looks at the page that stands for itself: html.py BROWSER PROFILE_FOLDER FILE.html LONG.html SHORT.html ADDRESS.
 
 ADDRESS is the page of the same capture as a server gives it: both must answer the same.
 """
@@ -124,7 +124,7 @@ def check_hands(page):
 
 
 def main():
-    program, folder, path, long_path, address = sys.argv[1:]
+    program, folder, path, long_path, short_path, address = sys.argv[1:]
     browser = Watched(program, folder)
     try:
         browser.size(1440, 900)
@@ -143,16 +143,31 @@ def main():
         page.picture('long')
         meta = page.ask('meta()')
         assert meta['slices'] > 400000, 'that was to be a long one'
-        assert 'not in this file' in page.ask(f"stats(0, {meta['span']})")['error'], 'statistics of what is not there'
+        assert 'note' not in meta, f'every slice is there: {meta["note"]}'
+        counts = {row['track']: row['count'] for row in page.ask(f"stats(0, {meta['span'] + 1})")['tracks']}
+        for track, about in enumerate(meta['tracks']):
+            if about['kind'] in ('engine', 'queue'):
+                assert counts.get(track, 0) == about['slices'], f'{about["name"]}: {counts.get(track)} slices of {about["slices"]}'
+        track = max(counts, key=counts.get)
+        last = meta['tracks'][track]['slices'] - 1
+        assert page.ask(f'slice({track}, {last})')['slice'] == last, 'the last slice of the longest row'
         # Deeper than the file goes: still a picture, and no waiting for more.
         browser.evaluate("(async () => { const { show, state } = await import('page/state.js'); show(state.meta.span / 2, state.meta.span / 1e6 / state.width); })()")
         browser.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
         browser.wait_for("document.documentElement.dataset.state === 'complete'")
         page.picture('long-deep')
+        drawn = browser.evaluate("(async () => { const { drawn } = await import('page/draw.js'); return [drawn.slices, drawn.bitmaps]; })()")
+        assert drawn[0] > 0 and drawn[1] == 0, f'the depth is drawn from slices: {drawn}'
+
+        page = Page(browser, short_path)
+        assert re.search('no detail below [0-9.]+ µs in this file', browser.evaluate("document.querySelector('#facts').textContent")), 'the page says what is left out'
+        assert '--html-size' in browser.evaluate("document.querySelector('#facts').title"), 'and what to do'
+        assert 'not in this file' in page.ask(f"stats(0, {meta['span']})")['error'], 'statistics of what is not there'
+        page.picture('short')
         outside = [url for url in browser.asked if not url.startswith(('file://', 'data:', 'blob:', 'about:'))]
         files = {url for url in browser.asked if url.startswith('file://')}
         assert not outside, f'asks for {outside}'
-        assert len(files) == 2, f'other files than the two pages: {files}'
+        assert len(files) == 3, f'other files than the three pages: {files}'
         assert not browser.said, f'the page complains: {browser.said}'
     finally:
         browser.close()

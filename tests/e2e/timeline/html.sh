@@ -11,12 +11,17 @@ neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
 neuron-packager example memcpy -o long.neff -s 4096 -r 3500 >/dev/null
 neuron-profile capture -n long.neff -s long.ntff >/dev/null
 mkdir mail
-neuron-profile view -s attention.ntff -n attention.neff --output-format html --output-file mail/a.html >out
+neuron-profile view -s attention.ntff -n attention.neff --output-format html --output-file mail/a.html >out 2>err
 [ ! -s out ] || fail "html says something: $(cat out)"
 neuron-profile view -s attention.ntff -n attention.neff --output-format html --output-file - | cmp -s - mail/a.html ||
     fail "the same capture gives other bytes"
-neuron-profile view -s long.ntff -n long.neff --output-format html --output-file mail/long.html
-[ "$(stat -c %s mail/long.html)" -lt 8000000 ] || fail "too large for a mail: $(ls -l mail/long.html)"
+[ ! -s err ] || fail "html complains: $(cat err)"
+neuron-profile view -s long.ntff -n long.neff --output-format html --output-file mail/long.html 2>err
+[ "$(stat -c %s mail/long.html)" -lt 16777216 ] || fail "too large for a mail: $(ls -l mail/long.html)"
+neuron-profile view -s long.ntff -n long.neff --output-format html --html-size 1M --output-file mail/short.html 2>err
+[ "$(stat -c %s mail/short.html)" -lt 1048576 ] || fail "larger than was said: $(ls -l mail/short.html)"
+grep -q '^neuron-profile: mail/short.html shows no detail below [0-9.]*us where slices are many; --html-size lets it grow' err ||
+    fail "nothing says what is left out: $(cat err)"
 code=0
 neuron-profile view -s attention.ntff --output-format html --output-file nowhere/a.html 2>err || code=$?
 [ $code = 1 ] && grep -q 'cannot write nowhere/a.html: No such file or directory' err || fail "code $code: $(cat err)"
@@ -26,11 +31,11 @@ neuron-profile view -s attention.ntff --output-format html --output-file nowhere
     ! neuron-profile view -s attention.ntff --output-format html --output-file mail/full.html 2>err
     grep -q 'cannot write mail/full.html: File too large' err || fail "a full disk: $(cat err)"
 ) || exit 1
-[ "$(ls mail)" = $'a.html\nlong.html' ] || fail "a failed export leaves something: $(ls mail)"
+[ "$(ls mail)" = $'a.html\nlong.html\nshort.html' ] || fail "a failed export leaves something: $(ls mail)"
 
 neuron-profile view -s attention.ntff -n attention.neff --port 0 --no-open >view.log &
 view=$!
 pids+=("$view")
 wait_for address_is_there
 address=$(sed -n 's/^View profile at //p' view.log)
-python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/html.py" "$browser" "$scratch/profile" mail/a.html mail/long.html "$address" || fail "see above"
+python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/html.py" "$browser" "$scratch/profile" mail/a.html mail/long.html mail/short.html "$address" || fail "see above"

@@ -239,13 +239,14 @@ static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
 
 static void the_page_of_one_file_has_rows_of_the_host(void **state)
 {
+    struct ntk_timeline_html_extent extent = { 0 };
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "page.html");
 
     (void)state;
-    assert_int_equal(ntk_timeline_html_write(timeline, "run", path, NULL), 0);
+    assert_int_equal(ntk_timeline_html_write(timeline, "run", path, 0, &extent, NULL), 0);
     free(path);
     test_scratch_destroy(folder);
     ntk_timeline_destroy(timeline);
