@@ -94,12 +94,9 @@ static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_t
     ntk_json_key_u64(json, "count", count);
     ntk_json_key_u64(json, "bytes", transfer->bytes_count);
     ntk_json_key_i64(json, "duration", transfer->end_ps - transfer->start_ps);
-    ntk_json_key_array_begin(json, "packets");
-    for (size_t i = 0; i < count && i < NTK_TIMELINE_PACKETS_MAX; i++) {
-        put_place(timeline, core, NTK_TIMELINE_QUEUE,
-                  *(uint32_t *)ntk_vec_at(&transfer->packets, i), json);
-    }
-    ntk_json_array_end(json);
+    ntk_json_key(json, "first");
+    put_place(timeline, core, NTK_TIMELINE_QUEUE, *(uint32_t *)ntk_vec_at(&transfer->packets, 0),
+              json);
     ntk_json_key(json, "last");
     put_place(timeline, core, NTK_TIMELINE_QUEUE, transfer->last, json);
     ntk_json_object_end(json);

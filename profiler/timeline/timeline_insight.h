@@ -16,7 +16,6 @@
 
 /* Slices that are named in one list; the number of all is told. */
 #define NTK_TIMELINE_RELEASES_MAX 64
-#define NTK_TIMELINE_PACKETS_MAX 64
 #define NTK_TIMELINE_STEPS_MAX 2000
 
 /* Instructions: layer, instruction before on the engine, what it waited for and the change, instruction and transfer that

@@ -47,7 +47,7 @@ function released(list, total) {
   return [...list.slice(0, RELEASES_SHOWN).map((slice) => line('', linkTo(slice))), total > RELEASES_SHOWN ? line('', `${whole(total - RELEASES_SHOWN)} more`) : null];
 }
 
-function transferRows(title, { queue, count: packets, bytes: moved, duration: took, packets: [first], last }, by) {
+function transferRows(title, { queue, count: packets, bytes: moved, duration: took, first, last }, by) {
   return make('section', {}, make('h3', {}, title), make('dl', {}, by ? line('Begun by', linkTo(by)) : null, line('Queue', queue),
     line('Moved', `${bytes(moved)} in ${whole(packets)} ${packets === 1 ? 'packet' : 'packets'}, ${duration(took)}`),
     line('First packet', linkTo(first)), line('Last packet', linkTo(last))));
@@ -95,16 +95,17 @@ function arrow(context, from, to, colour) {
   context.fill();
 }
 
-// The packets of a transfer, framed; an arrow to the first one and one from the last.
-function through(context, from, transfer, to, colour) {
-  context.strokeStyle = colour;
-  context.lineWidth = 1.5;
-  for (const slice of transfer.packets) {
-    const box = boxOf(slice);
-    if (box && box.x < state.width && box.x + box.width > 0) context.strokeRect(box.x + 0.75, box.y + 0.75, Math.max(1, box.width - 1.5), Math.max(1, box.height - 1.5));
+// The time of a transfer in its row, framed; an arrow to its first packet and one from the last.
+function through(context, from, { first, last, duration: took }, to, colour) {
+  const top = boxOf({ ...first, lane: 0, end: first.start + took });
+  const bottom = boxOf({ ...first, lane: state.meta.tracks[first.track].lanes - 1 });
+  if (top && top.x < state.width && top.x + top.width > 0) {
+    context.strokeStyle = colour;
+    context.lineWidth = 1.5;
+    context.strokeRect(top.x, top.y - 1, Math.max(2, top.width), bottom.y + bottom.height - top.y + 2);
   }
-  if (from) arrow(context, from, transfer.packets[0], colour);
-  for (const slice of to) arrow(context, transfer.last, slice, colour);
+  if (from) arrow(context, from, first, colour);
+  for (const slice of to) arrow(context, last, slice, colour);
 }
 
 const moment = (slice) => ({ ...slice, end: slice.start }); // of a change: it is there from its start on
