@@ -77,7 +77,7 @@ static const struct ntk_opt options[] = {
     { 0, "system-trace-secondary-group", "LIST", NTK_OPT_TEXT, &arg_secondary,
       "the same: what a line is (default " NTK_SYSTEM_SECONDARY_DEFAULT ")" },
     { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
-      "arrows in perfetto: from an execution's call to the core" },
+      "the same: arrows from an execution's call to the core" },
     { 0, "terminology", NULL, NTK_OPT_FLAG, &arg_terminology,
       "print what each metric means and exit" },
     { 0, "display-name", "NAME", NTK_OPT_TEXT, &arg_name,
@@ -340,6 +340,10 @@ int ntk_cmd_view(int argc, char **argv)
     }
     if (arg_cores || arg_types || arg_instances || arg_primary || arg_secondary) {
         return ntk_opt_usage_error(&program, "--system-trace-* go with -d");
+    }
+    if (arg_flows) {
+        return ntk_opt_usage_error(&program, "--show-perfetto-flows goes with -d: the page draws "
+                                             "what an instruction waited for");
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");

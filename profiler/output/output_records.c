@@ -46,24 +46,6 @@ int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink
 
 /* ---- records ---- */
 
-static const char *mode_name(uint8_t mode)
-{
-    switch (mode) {
-    case NTK_NTFF_MODE_EVENT_CLEAR:
-        return "evt_clr";
-    case NTK_NTFF_MODE_EVENT_SET:
-        return "evt_set";
-    case NTK_NTFF_MODE_SEMAPHORE_INC:
-        return "sem_inc";
-    case NTK_NTFF_MODE_SEMAPHORE_DEC:
-        return "sem_dec";
-    case NTK_NTFF_MODE_SEMAPHORE_WRITE:
-        return "sem_wr_imm";
-    default:
-        return "unknown";
-    }
-}
-
 static void put_slot(struct ntk_buf *out, const struct ntk_ntff_record *record, const char *phase)
 {
     ntk_buf_add_format(out, "%-14s  %-7s  ", phase, ntk_ntff_engine_title(record->engine));
@@ -102,8 +84,8 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
     case NTK_NTFF_RECORD_EVENT:
         ntk_buf_add_format(
             out, "%-14s  %-7s  %s %u %s = %u%s\n", "CHANGE", source_title(record->engine),
-            record->is_semaphore ? "semaphore" : "event", record->number, mode_name(record->mode),
-            record->value, record->has_bit30 ? " (bit 30)" : "");
+            record->is_semaphore ? "semaphore" : "event", record->number,
+            ntk_ntff_mode_name(record->mode), record->value, record->has_bit30 ? " (bit 30)" : "");
         break;
     case NTK_NTFF_RECORD_DMA_START:
         put_dma(out, record, core, "M2S_SOP");

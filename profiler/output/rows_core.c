@@ -6,24 +6,6 @@
 
 #include "profiler/analysis/throttling.h"
 
-static const char *operation(uint8_t mode)
-{
-    switch (mode) {
-    case NTK_NTFF_MODE_EVENT_CLEAR:
-        return "evt_clr";
-    case NTK_NTFF_MODE_EVENT_SET:
-        return "evt_set";
-    case NTK_NTFF_MODE_SEMAPHORE_INC:
-        return "sem_inc";
-    case NTK_NTFF_MODE_SEMAPHORE_DEC:
-        return "sem_dec";
-    case NTK_NTFF_MODE_SEMAPHORE_WRITE:
-        return "sem_wr_imm";
-    default:
-        return "unknown";
-    }
-}
-
 int ntk_rows_semaphores(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     for (size_t c = 0; c < export->trace->core_count; c++) {
@@ -38,7 +20,7 @@ int ntk_rows_semaphores(const struct ntk_export *export, ntk_row_put *put, void 
             row.name = export->cores[c].semaphore_names[from->number];
             row.source =
                 from->source == NTK_NTFF_ENGINE_AXI ? "axi" : ntk_ntff_engine_name(from->source);
-            row.operation = operation(from->mode);
+            row.operation = ntk_ntff_mode_name(from->mode);
             int ret = put(ctx, &row);
             if (ret < 0) {
                 return ret;

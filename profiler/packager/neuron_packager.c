@@ -33,6 +33,23 @@ int packager_fail(const struct ntk_err *err)
     return 1;
 }
 
+const char *packager_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
+                                int *out_code)
+{
+    int first = ntk_opt_parse(program, argc, argv);
+
+    if (first < 0) {
+        *out_code = ntk_opt_exit_code(first);
+        return NULL;
+    }
+    if (argc - first != 1) {
+        *out_code = ntk_opt_usage_error(program, argc == first ? "the file is missing"
+                                                               : "one file at a time");
+        return NULL;
+    }
+    return argv[first];
+}
+
 int main(int argc, char **argv)
 {
     static const struct {

@@ -9,6 +9,7 @@
 #define NTK_PROFILER_PACKAGER_PACKAGER_H
 
 #include "shared/base/err.h"
+#include "shared/base/opt.h"
 #include "shared/formats/neff/isa.h"
 
 int packager_info(int argc, char **argv);
@@ -19,6 +20,9 @@ int packager_example(int argc, char **argv);
 int packager_disasm(int argc, char **argv);
 int packager_asm(int argc, char **argv);
 
+/* The one operand of a subcommand that takes a file; NULL: *out_code is the exit code, all is said. */
+const char *packager_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
+                                int *out_code);
 /* As listings call an engine. */
 const char *packager_engine_name(enum ntk_isa_engine engine);
 

@@ -201,17 +201,14 @@ int packager_disasm(int argc, char **argv)
     struct ntk_neff *neff = NULL;
     struct ntk_err err = { 0 };
     struct ntk_buf out = { 0 };
-    int first = ntk_opt_parse(&program, argc, argv);
+    int code;
+    const char *path = packager_parse_file(&program, argc, argv, &code);
     int ret;
 
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
+    if (!path) {
+        return code;
     }
-    if (argc - first != 1) {
-        return ntk_opt_usage_error(&program,
-                                   argc == first ? "the file is missing" : "one file at a time");
-    }
-    ret = ntk_neff_open(argv[first], &neff, &err);
+    ret = ntk_neff_open(path, &neff, &err);
     if (ret == 0) {
         ntk_buf_add_text(&out, "; ");
         add_clean(&out, neff->header.name);
@@ -222,7 +219,7 @@ int packager_disasm(int argc, char **argv)
         ret = ntk_err_no_memory(&err);
     }
     if (ret < 0) {
-        ntk_err_prefix(&err, "%s", argv[first]);
+        ntk_err_prefix(&err, "%s", path);
     } else if (output) {
         ret = ntk_fs_write(output, out.bytes, out.bytes_count, &err);
     } else if (fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||

@@ -324,17 +324,14 @@ int packager_info(int argc, char **argv)
     struct facts facts;
     uint8_t *bytes = NULL;
     size_t count = 0;
-    int first = ntk_opt_parse(&program, argc, argv);
+    int code;
+    const char *path = packager_parse_file(&program, argc, argv, &code);
     int ret;
 
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
+    if (!path) {
+        return code;
     }
-    if (argc - first != 1) {
-        return ntk_opt_usage_error(&program,
-                                   argc == first ? "the file is missing" : "one file at a time");
-    }
-    ret = ntk_fs_read(argv[first], NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
+    ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
     if (ret < 0) {
         return packager_fail(&err);
     }
@@ -345,7 +342,7 @@ int packager_info(int argc, char **argv)
     free(bytes);
     if (ret < 0) {
         ntk_neff_close(neff);
-        ntk_err_prefix(&err, "%s", argv[first]);
+        ntk_err_prefix(&err, "%s", path);
         return packager_fail(&err);
     }
     facts.neff = neff;

@@ -108,26 +108,23 @@ int packager_optimize(int argc, char **argv)
     size_t count = 0;
     size_t packed_count = 0;
     uint32_t left_out = 0;
-    int first = ntk_opt_parse(&program, argc, argv);
+    int code;
+    const char *path = packager_parse_file(&program, argc, argv, &code);
     int ret;
 
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    if (argc - first != 1) {
-        return ntk_opt_usage_error(&program,
-                                   argc == first ? "the file is missing" : "one file at a time");
+    if (!path) {
+        return code;
     }
     if (!output) {
         return ntk_opt_usage_error(&program, "--output is missing");
     }
-    ret = ntk_fs_read(argv[first], NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
+    ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
     if (ret < 0) {
         return packager_fail(&err);
     }
     ret = ntk_neff_open_bytes(bytes, count, &neff, &err);
     if (ret < 0) {
-        ntk_err_prefix(&err, "%s", argv[first]);
+        ntk_err_prefix(&err, "%s", path);
         goto out;
     }
     for (uint32_t i = 0; i < neff->member_count && ret == 0; i++) {

@@ -55,21 +55,18 @@ int packager_unpack(int argc, char **argv)
     char default_folder[1024];
     uint8_t *bytes = NULL;
     size_t count = 0;
-    int first = ntk_opt_parse(&program, argc, argv);
+    int code;
+    const char *path = packager_parse_file(&program, argc, argv, &code);
     int ret;
 
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    if (argc - first != 1) {
-        return ntk_opt_usage_error(&program,
-                                   argc == first ? "the file is missing" : "one file at a time");
+    if (!path) {
+        return code;
     }
     if (!folder) {
-        const char *name = strrchr(argv[first], '/');
+        const char *name = strrchr(path, '/');
         size_t length;
 
-        name = name ? name + 1 : argv[first];
+        name = name ? name + 1 : path;
         length = strlen(name);
         if (length > 5 && strcmp(name + length - 5, ".neff") == 0) {
             length -= 5;
@@ -83,7 +80,7 @@ int packager_unpack(int argc, char **argv)
         folder = default_folder;
     }
     /* Any sound archive can be taken apart, also one whose contents this program does not understand. */
-    ret = ntk_fs_read(argv[first], NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
+    ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
     if (ret < 0) {
         return packager_fail(&err);
     }
@@ -93,7 +90,7 @@ int packager_unpack(int argc, char **argv)
             ntk_tar_read(bytes + header.header_size, (size_t)header.data_size, &limits, &tar, &err);
     }
     if (ret < 0) {
-        ntk_err_prefix(&err, "%s", argv[first]);
+        ntk_err_prefix(&err, "%s", path);
         goto out;
     }
     for (size_t i = 0; i < tar.member_count && ret == 0; i++) {

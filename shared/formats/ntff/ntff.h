@@ -97,6 +97,8 @@ enum ntk_ntff_error_kind {                               /* of our core */
                            NTK_NTFF_ERROR_TIMEOUT,
                            NTK_NTFF_ERROR_COUNT
 };
+/* How a semaphore or event was changed: "sem_inc"; "unknown" for others. */
+const char *ntk_ntff_mode_name(unsigned mode);
 /* "NaN written"; "?" for others. */
 const char *ntk_ntff_error_name(unsigned kind);
 

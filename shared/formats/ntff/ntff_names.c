@@ -77,3 +77,21 @@ const char *ntk_ntff_error_name(unsigned kind)
 
     return kind < NTK_NTFF_ERROR_COUNT && names[kind] ? names[kind] : "?";
 }
+
+const char *ntk_ntff_mode_name(unsigned mode)
+{
+    switch (mode) {
+    case NTK_NTFF_MODE_EVENT_CLEAR:
+        return "evt_clr";
+    case NTK_NTFF_MODE_EVENT_SET:
+        return "evt_set";
+    case NTK_NTFF_MODE_SEMAPHORE_INC:
+        return "sem_inc";
+    case NTK_NTFF_MODE_SEMAPHORE_DEC:
+        return "sem_dec";
+    case NTK_NTFF_MODE_SEMAPHORE_WRITE:
+        return "sem_wr_imm";
+    default:
+        return "unknown";
+    }
+}

@@ -149,6 +149,7 @@ code 2 "goes without" view -d out -s x.ntff
 code 2 "unknown output format 'xml': " view -d out --output-format xml
 code 2 "events cannot be grouped by 'colour': use" view -d out --output-format perfetto --system-trace-primary-group colour
 code 2 "go with -d" view -s x.ntff --system-trace-secondary-group process_id
+code 2 "goes with -d" view -s x.ntff --show-perfetto-flows
 code 2 "unknown output format 'json' with -d and -n: " view -d out -n m.neff --output-format json
 code 2 "'x' is no list of cores" view -d out --system-trace-filter-neuron-core x
 code 2 "go with -d" view -s x.ntff --system-trace-filter-event-type hardware
