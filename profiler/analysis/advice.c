@@ -271,16 +271,11 @@ static void judge_dma(struct list *list)
     double all = hbm && hbm->is_known ? (double)(hbm->read_bytes + hbm->write_bytes) : 0;
     if (dma->has_spill && all > 0) {
         double ratio = (double)dma->spill_bytes / all;
-        int64_t active_ps = 0;
 
-        for (size_t i = 0; i < dma->row_count; i++) {
-            const struct ntk_dma_queue_row *row = &dma->rows[i];
-            active_ps += row->name && strstr(row->name, "SpillReload") ? row->active_ps : 0;
-        }
-        judge(list, NTK_ADVICE_SPILL, ratio, (double)active_ps / list->total_ps,
+        judge(list, NTK_ADVICE_SPILL, ratio, (double)dma->spill_active_ps / list->total_ps,
               "%.1f %% of the bytes of device memory (%s) are spilt values, in %.3f us",
               100 * ratio, ntk_units_bytes(bytes, sizeof bytes, dma->spill_bytes),
-              (double)active_ps / 1e6);
+              (double)dma->spill_active_ps / 1e6);
     }
 }
 

@@ -80,8 +80,14 @@ struct sums {
     struct ntk_queue_names names;
     struct ntk_dma_queue_row *rows; /* by number of the name */
     struct ntk_cover *covers;
+    struct ntk_cover spill;
     uint32_t *engines;
 };
+
+static bool is_spill(const struct ntk_dma_queue_row *row)
+{
+    return row->name && strstr(row->name, "SpillReload");
+}
 
 static int sums_init(struct sums *sums, const struct ntk_trace *trace)
 {
@@ -125,15 +131,18 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
 
         add(&sums.rows[row], &sums.covers[row], span.packet);
         add(&result.total, &all, span.packet);
+        if (is_spill(&sums.rows[row])) {
+            ntk_cover_add(&sums.spill, span.packet->start_ps, span.packet->end_ps);
+        }
         sums.engines[row] |= 1u << span.packet->engine % NTK_NTFF_DMA_ENGINES;
         all_engines |= 1u << span.packet->engine % NTK_NTFF_DMA_ENGINES;
     }
     for (size_t r = 0; ret == 0 && r < sums.names.count; r++) {
         struct ntk_dma_queue_row *row = &sums.rows[r];
 
-        if (row->name && strstr(row->name, "SpillReload")) {
+        if (is_spill(row)) {
             result.has_spill = true;
-            result.spill_bytes += row->bytes_count;
+            result.spill_bytes += row->bytes_count - row->size_bytes[NTK_DMA_SIZE_SEMAPHORE];
         }
         if (row->packet_count) {
             finish(row, &sums.covers[r]);
@@ -151,6 +160,7 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
         free(sums.rows);
         return ret;
     }
+    result.spill_active_ps = sums.spill.covered_ps;
     finish(&result.total, &all);
     if (result.total.has_rate) {
         result.total.efficiency = (double)result.total.bytes_count /

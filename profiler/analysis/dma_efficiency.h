@@ -49,6 +49,7 @@ struct ntk_dma_efficiency {
     double engine_bytes_per_second; /* peak of one engine; 0: not known */
     bool has_spill;                 /* there are spill queues */
     uint64_t spill_bytes;           /* moved by queues called SpillReload, both ways */
+    int64_t spill_active_ps;        /* of these queues, overlaps counted once */
     struct ntk_dma_queue_row total; /* name NULL */
     size_t row_count;
     struct ntk_dma_queue_row *rows; /* the longest active first */

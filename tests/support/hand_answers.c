@@ -206,6 +206,8 @@ static void check_dma(const struct hand_trace *h, const struct ntk_dma_efficienc
         assert_int_equal(dma->total.size_counts[s], sum.size_counts[s]);
     }
     expect_near(dma->total.wasted_bytes, sum.wasted_bytes);
+    assert_true(dma->spill_bytes <= dma->total.bytes_count);
+    assert_true(dma->spill_active_ps <= dma->total.active_ps);
     assert_true(dma->total.efficiency >= 0 && dma->total.efficiency <= 1);
 }
 

@@ -142,6 +142,7 @@ static void packets_spills_and_reloads(void **state)
     static struct ntk_ntff_queue queues[] = {
         { .engine = 0, .queue = 1, .name = "qSPIO0" },
         { .engine = 0, .queue = 2, .name = "qActSpillReload0" },
+        { .engine = 1, .queue = 2, .name = "qSPSpillReload0" },
     };
     struct ntk_tensor_row rows[] = {
         { .name = "x",
@@ -167,14 +168,16 @@ static void packets_spills_and_reloads(void **state)
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     h.subgraphs[0].queues = queues;
-    h.subgraphs[0].queue_count = 2;
+    h.subgraphs[0].queue_count = 3;
     hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 1024, 0, 100);
     hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 4096, 100, 280); /* close to the full rate */
     hand_trace_packet(&h, 0, 0, 2, NTK_TRACE_DMA_DATA, 2300, 300, 700);
+    hand_trace_packet(&h, 0, 1, 2, NTK_TRACE_DMA_DATA, 4, 400, 600); /* at the same time; no data */
     ask(&h, &tensors, &hbm, &a);
     expect(&a, NTK_ADVICE_SMALL_PACKETS, 0.5, "50.0 % of the packets of qSyncIO0 (1 of 2)");
     expect(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.25, "qScalarSpillReload0 moved 25.0 %");
     expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5 % of the bytes of device memory (2.2KB)");
+    assert_true(fabs(find(&a, NTK_ADVICE_SPILL)->share - 0.4) < 1e-9); /* each moment once */
     expect(&a, NTK_ADVICE_RELOAD, 2.5, "input x is read 2.50 times");
     /* A quarter of the bytes, in the 680 ns of DMA. */
     assert_true(fabs(find(&a, NTK_ADVICE_RELOAD)->share - 0.25 * 0.68) < 1e-9);

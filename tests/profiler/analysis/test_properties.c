@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "profiler/analysis/activity_over_time.h"
+#include "profiler/analysis/advice.h"
 #include "profiler/analysis/chip_memory.h"
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/summary.h"
@@ -190,7 +191,11 @@ static void random_trace(struct hand_trace *h, uint64_t seed)
 {
     static const char *const layers[LAYERS] = { "load", "product", "softmax", "store" };
     static struct ntk_neff_var vars[2];
-    static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
+    static struct ntk_ntff_queue queues[] = {
+        { .engine = 0, .queue = 1, .name = "qSPIO0" },
+        { .engine = 1, .queue = 1, .name = "qActSpillReload0" },
+        { .engine = 2, .queue = 1, .name = "qPoolSpillReload0" },
+    };
     struct source source = { seed };
     bool has_vendor = seed % 2 != 0;
 
@@ -206,8 +211,8 @@ static void random_trace(struct hand_trace *h, uint64_t seed)
 
         h->neff_subgraphs[core].vars = vars;
         h->neff_subgraphs[core].var_count = 2;
-        h->subgraphs[core].queues = &queue;
-        h->subgraphs[core].queue_count = one_in(&source, 2);
+        h->subgraphs[core].queues = queues;
+        h->subgraphs[core].queue_count = (size_t)below(&source, 4);
         for (unsigned engine = 0; engine < NTK_NTFF_ENGINE_COUNT; engine++) {
             struct slot slots[SLOTS];
             uint32_t names[LAYERS];
@@ -323,10 +328,44 @@ static bool check_chip(const struct hand_answers *a)
     return true;
 }
 
+/* Each advice is about a part of the execution, beyond its threshold, and says the number. */
+static unsigned check_advice(const struct hand_trace *h, const struct hand_answers *a)
+{
+    struct ntk_tensor_traffic tensors = { 0 };
+    struct ntk_dma_traffic traffic;
+    struct ntk_hbm_traffic hbm;
+    struct ntk_advice advice;
+
+    ntk_analysis_dma_traffic(&h->trace, &traffic);
+    ntk_analysis_hbm_traffic(&h->trace, &traffic, &hbm);
+    bool has_tensors = ntk_analysis_tensor_traffic(a->program, &tensors) == 0;
+    struct ntk_advice_input input = {
+        a->program, &a->idle, &a->path, &a->costs, &a->dma, &hbm, has_tensors ? &tensors : NULL
+    };
+    assert_int_equal(ntk_analysis_advice(&input, &advice), 0);
+    for (size_t i = 0; i < advice.count; i++) {
+        const struct ntk_advice_item *item = &advice.items[i];
+        bool is_below =
+            item->rule == NTK_ADVICE_DMA_EFFICIENCY || item->rule == NTK_ADVICE_TENSOR_RATE;
+        double beyond = item->value - ntk_advice_threshold(item->rule);
+        assert_true(is_below ? beyond < 0 : beyond > 0);
+        if (!(item->share > 0 && item->share <= 1)) {
+            fail_msg("%s: a share of %.6f", ntk_advice_id(item->rule), item->share);
+        }
+        assert_non_null(strpbrk(item->text, "123456789"));
+        assert_null(strstr(item->text, "nan"));
+    }
+    unsigned count = (unsigned)advice.count;
+    ntk_advice_fini(&advice);
+    ntk_tensor_traffic_fini(&tensors);
+    return count;
+}
+
 static void every_sum_and_bound_holds(void **state)
 {
     unsigned rooflines = 0;
     unsigned chips = 0;
+    unsigned advice = 0;
 
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -339,10 +378,12 @@ static void every_sum_and_bound_holds(void **state)
         check_summary(&h);
         check_over_time(&h, &a);
         chips += check_chip(&a);
+        advice += check_advice(&h, &a);
         hand_answers_done(&h, &a);
     }
     assert_true(rooflines > SEEDS / 2); /* or the checks saw nothing */
     assert_true(chips >= SEEDS / 3);
+    assert_true(advice > SEEDS);
 }
 
 /* Everything three times as slow: so is every answer, and no reason and no step becomes another. */
