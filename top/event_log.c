@@ -44,9 +44,12 @@ static void fill_names(struct ntk_top_event *event, const struct ntk_snapshot *s
     }
     if (runtime) {
         ntk_str_copy(event->tag, sizeof event->tag, runtime->tag);
+    } else if (event->sample.tag && event->sample.tag[0]) {
+        ntk_str_copy(event->tag, sizeof event->tag, event->sample.tag);
     } else {
         (void)snprintf(event->tag, sizeof event->tag, "%u", event->sample.pid);
     }
+    event->sample.tag = NULL;
 }
 
 int ntk_top_event_log_add(struct ntk_top_event_log *log, const struct ntk_snapshot *snapshot)

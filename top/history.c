@@ -96,8 +96,14 @@ static void add_to_slot(struct ntk_top_history_value *values, size_t count, cons
     }
 }
 
-void ntk_top_history_add(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
-                         const float *values)
+/* Whether the place is taken by what is nearer to the shown moment, but not behind it. */
+static bool is_nearer(uint64_t there, uint64_t slot, uint64_t shown_slot)
+{
+    return there != NO_SLOT && there > slot && there <= shown_slot;
+}
+
+static void add(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
+                uint64_t shown_ns, const float *values)
 {
     uint64_t start_ns = end_ns > period_ns ? end_ns - period_ns : 0;
 
@@ -112,13 +118,26 @@ void ntk_top_history_add(struct ntk_top_history *history, uint64_t end_ns, uint6
         for (uint64_t slot = first; slot <= last; slot++) {
             uint64_t from = slot * slot_ns > start_ns ? slot * slot_ns : start_ns;
             uint64_t to = (slot + 1) * slot_ns < end_ns ? (slot + 1) * slot_ns : end_ns;
+            uint64_t there = history->grains[g].slots[slot % shapes[g].count];
 
-            if (to > from) {
+            if (to > from && !is_nearer(there, slot, shown_ns / slot_ns)) {
                 add_to_slot(take_slot(history, g, slot), history->series_count, values,
                             (float)(to - from) / (float)slot_ns);
             }
         }
     }
+}
+
+void ntk_top_history_add(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
+                         const float *values)
+{
+    add(history, end_ns, period_ns, 0, values);
+}
+
+void ntk_top_history_add_past(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
+                              uint64_t shown_ns, const float *values)
+{
+    add(history, end_ns, period_ns, shown_ns, values);
 }
 
 /* The finest grain that reaches back that far. */

@@ -41,6 +41,9 @@ int ntk_top_history_reset(struct ntk_top_history *history, size_t series_count);
 /* series_count values that hold for the period that ends at end_ns (since 1970); NAN is not known. */
 void ntk_top_history_add(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
                          const float *values);
+/* The same of a time before the moment that is shown: what is nearer to that is not overwritten. */
+void ntk_top_history_add_past(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
+                              uint64_t shown_ns, const float *values);
 /*
  * out[0 .. count) is the mean of each of the count equal parts of span_ns before end_ns, NAN where nothing is known.
  * Parts begin at multiples of their length, so that they stay as they are while the end moves on; the last one

@@ -203,6 +203,23 @@ int ntk_top_model_graphs_observe(struct ntk_top_model *model)
     return 0;
 }
 
+int ntk_top_model_graphs_take_past(struct ntk_top_model *model, const struct ntk_snapshot *snapshot)
+{
+    const struct ntk_snapshot *shown = model->snapshot;
+    float *values = calloc(model->graphs.history.series_count + 1, sizeof *values);
+
+    if (values && shown) {
+        model->snapshot = snapshot;
+        measure(model, values);
+        model->snapshot = shown;
+        ntk_top_history_add_past(&model->graphs.history, snapshot->realtime_ns, snapshot->period_ns,
+                                 shown->realtime_ns, values);
+    }
+    free(values);
+    ntk_snapshot_destroy(snapshot);
+    return values ? 0 : -ENOMEM;
+}
+
 int ntk_top_model_graphs_project(struct ntk_top_model *model, struct ntk_top_table *table)
 {
     (void)table; /* it has no list */

@@ -23,6 +23,9 @@ void ntk_top_model_graphs_init(struct ntk_top_graphs *graphs);
 void ntk_top_model_graphs_fini(struct ntk_top_graphs *graphs);
 
 /* ---- of the view, see views.h ---- */
+/* A moment before the one that is shown, which is the model's from then on. 0 or -ENOMEM. */
+int ntk_top_model_graphs_take_past(struct ntk_top_model *model,
+                                   const struct ntk_snapshot *snapshot);
 int ntk_top_model_graphs_observe(struct ntk_top_model *model);
 int ntk_top_model_graphs_project(struct ntk_top_model *model, struct ntk_top_table *table);
 bool ntk_top_model_graphs_act(struct ntk_top_model *model, int action, int argument);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
-#include "shared/base/str.h"
+#include "top/model_graphs.h"
 
 int ntk_top_run_signals_take(void)
 {
@@ -77,6 +77,26 @@ int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)
     return ret;
 }
 
+bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns)
+{
+    uint64_t begin_ns = ntk_clock_monotonic_ns();
+    struct ntk_snapshot *snapshot;
+
+    if (run->model->view != NTK_TOP_VIEW_GRAPHS || !run->model->snapshot) {
+        return false;
+    }
+    while (ntk_top_source_before_shown(run->source, &snapshot) > 0) {
+        /* Without memory the graph is shorter. */
+        if (ntk_top_model_graphs_take_past(run->model, snapshot) < 0) {
+            return false;
+        }
+        if (ntk_clock_monotonic_ns() - begin_ns >= longest_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err)
 {
     const char *note = ntk_top_source_note(run->source);
@@ -98,7 +118,10 @@ int ntk_top_run_wait_until(const struct ntk_top_run *run, uint64_t until_ns, int
                             { run->source->fd, POLLIN, 0 } };
 
     *out_key = false;
-    if (ppoll(fds, 3, run->source->fd >= 0 ? NULL : &timeout, NULL) < 0) {
+    if (run->has_more_past) {
+        timeout = (struct timespec){ 0, 0 };
+    }
+    if (ppoll(fds, 3, run->source->fd >= 0 && !run->has_more_past ? NULL : &timeout, NULL) < 0) {
         return errno == EINTR;
     }
     if ((fds[0].revents && signals_say_end(run->signal_fd)) ||

@@ -26,6 +26,7 @@ struct ntk_top_run {
     struct ntk_top_settings settings;
     char message[NTK_ERR_TEXT_BYTES]; /* of this program, until a key is typed */
     bool reads_events;
+    bool has_more_past; /* the next wait is none */
 
     /* of the screen */
     int key_fd;              /* the terminal, when stdin is something else */
@@ -49,6 +50,8 @@ void ntk_top_run_ask_for_events(struct ntk_top_run *run);
 void ntk_top_run_set_note(struct ntk_top_run *run);
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
+/* Reads the past of the shown moment for the graphs, for at most that long. Whether there is more. */
+bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns);
 /* Before the first frame there is nothing to show but what is wrong: then a sentence and -EIO, else 0. */
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err);
 /* Waits until `until_ns`, a key or a signal. 1 to go on, 0 to end. */

@@ -89,6 +89,7 @@ int ntk_top_run_batch(struct ntk_top_run *run, struct ntk_err *err)
         if (ret == 0) {
             continue;
         }
+        (void)ntk_top_run_take_past(run, UINT64_MAX);
         ret = write_sample(run, columns, frame == 0, err);
         if (ret < 0) {
             return ret == -EPIPE ? 0 : ret;

@@ -13,6 +13,9 @@
 #include "top/run.h"
 #include "top/view.h"
 
+/* A key is not kept waiting longer by what graphs show of a recording's past. */
+#define PAST_SLICE_NS (20 * NTK_NS_PER_MS)
+
 /* Counted from the last refresh; may be over already. */
 static void set_delay(struct ntk_top_run *run, uint64_t delay_ns)
 {
@@ -261,6 +264,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
             }
         }
         if (has_frame) {
+            run->has_more_past = ntk_top_run_take_past(run, PAST_SLICE_NS);
             ntk_top_view_draw(run->model, run->screen, true);
         }
     }

@@ -28,6 +28,11 @@ void ntk_top_source_read_events(struct ntk_top_source *source)
     }
 }
 
+int ntk_top_source_before_shown(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot)
+{
+    return source->ops->before_shown ? source->ops->before_shown(source, out_snapshot) : 0;
+}
+
 void ntk_top_source_close(struct ntk_top_source *source)
 {
     if (source) {

@@ -13,6 +13,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/store/store_reader.h"
+#include "top/event_log.h"
 #include "top/source.h"
 
 /* A frame is shown at least and at most so long. */
@@ -20,12 +21,18 @@
 #define FRAME_MAX_NS (2 * NTK_NS_PER_SECOND)
 #define SPEED_SHIFT_MAX 10
 #define JUMP_NS (60 * NTK_NS_PER_SECOND)
+#define PAST_NS (24 * 3600 * NTK_NS_PER_SECOND) /* as far as graphs reach */
 
 struct replay_source {
     struct ntk_top_source base;
     struct ntk_store_reader *reader;
-    uint64_t time_ns; /* of the moment that is shown */
-    int speed_shift;  /* 2^n times as fast; negative: slower */
+    uint64_t time_ns;  /* of the moment that is shown */
+    uint64_t given_ns; /* of the one given out before it; 0 none */
+    enum ntk_store_tier
+        past_tier;          /* of what before_shown reads next; NTK_STORE_TIER_COUNT: it has all */
+    uint64_t past_ns;       /* ... before that moment */
+    uint64_t past_shown_ns; /* what was shown when it began */
+    int speed_shift;        /* 2^n times as fast; negative: slower */
     bool is_paused;
     bool is_new;   /* time_ns was not given out yet */
     bool is_ended; /* nothing comes after time_ns */
@@ -76,8 +83,65 @@ static void go_to(struct replay_source *source, uint64_t time_ns)
     source->time_ns = time_ns;
     source->is_new = true;
     source->is_ended = false;
+    if (source->past_shown_ns == 0 || time_ns < source->past_shown_ns) {
+        source->past_tier = NTK_STORE_SECOND;
+        source->past_ns = source->past_shown_ns = time_ns;
+    }
     write_note(source);
     set_timer(source, 1);
+}
+
+/* What happened before the first moment, or in the time that was jumped over. Who goes back is told anew what was before. */
+static int load_skipped_events(struct replay_source *source, struct ntk_snapshot *snapshot,
+                               struct ntk_err *err)
+{
+    uint64_t end_ns = snapshot->realtime_ns;
+    uint64_t start_ns = end_ns > snapshot->period_ns ? end_ns - snapshot->period_ns : 0;
+    uint64_t from_ns = end_ns > PAST_NS ? end_ns - PAST_NS : 0;
+
+    if (source->given_ns > 0 && source->given_ns <= end_ns && source->given_ns > from_ns) {
+        from_ns = source->given_ns;
+    }
+    source->given_ns = end_ns;
+    return from_ns < start_ns ? ntk_store_reader_load_events(source->reader, snapshot, from_ns,
+                                                             NTK_TOP_EVENTS_MAX, err)
+                              : 0;
+}
+
+/* Seconds for the finest graph, then minutes, then hours where there are no minutes any more. */
+static int replay_before_shown(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot)
+{
+    static const struct {
+        uint64_t reach_ns;   /* back from what is shown */
+        uint64_t overlap_ns; /* with the tier before it: its rows end at other moments */
+    } tiers[NTK_STORE_TIER_COUNT] = {
+        [NTK_STORE_SECOND] = { 960 * NTK_NS_PER_SECOND, 0 },
+        [NTK_STORE_MINUTE] = { PAST_NS, 60 * NTK_NS_PER_SECOND },
+        [NTK_STORE_HOUR] = { PAST_NS, 3600 * NTK_NS_PER_SECOND },
+    };
+    struct replay_source *source = (struct replay_source *)base;
+
+    while (source->past_tier < NTK_STORE_TIER_COUNT) {
+        struct ntk_snapshot *snapshot = NULL;
+        uint64_t reach_ns = tiers[source->past_tier].reach_ns;
+
+        if (ntk_store_reader_snapshot_before(source->reader, source->past_tier, source->past_ns,
+                                             &snapshot, NULL) == 0) {
+            source->past_ns = snapshot->realtime_ns;
+            if (snapshot->realtime_ns + reach_ns > source->past_shown_ns) {
+                *out_snapshot = snapshot;
+                return 1;
+            }
+            ntk_snapshot_destroy(snapshot);
+            source->past_ns = source->past_shown_ns - reach_ns;
+        }
+        if (++source->past_tier < NTK_STORE_TIER_COUNT) {
+            source->past_ns += tiers[source->past_tier].overlap_ns;
+            source->past_ns =
+                source->past_ns < source->past_shown_ns ? source->past_ns : source->past_shown_ns;
+        }
+    }
+    return 0;
 }
 
 static int replay_take(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot,
@@ -103,6 +167,12 @@ static int replay_take(struct ntk_top_source *base, struct ntk_snapshot **out_sn
     }
     source->is_new = false;
     int ret = ntk_store_reader_snapshot_at(source->reader, source->time_ns, out_snapshot, err);
+    if (ret == 0) {
+        ret = load_skipped_events(source, *out_snapshot, err);
+        if (ret < 0) {
+            ntk_snapshot_destroy(*out_snapshot);
+        }
+    }
     if (ret < 0) {
         return ret;
     }
@@ -181,8 +251,9 @@ static void replay_close(struct ntk_top_source *base)
     free(source);
 }
 
-static const struct ntk_top_source_ops replay_ops = { replay_take, replay_close, replay_note,
-                                                      replay_control };
+static const struct ntk_top_source_ops replay_ops = { replay_take, replay_close,
+                                                      replay_note, replay_control,
+                                                      NULL,        replay_before_shown };
 
 /* The first moment at or after at_ns, else the last one before it. */
 static int find_start(struct replay_source *source, uint64_t at_ns, struct ntk_err *err)

@@ -401,6 +401,7 @@ struct ntk_event_sample {
     uint64_t bytes;        /* MEM_*, MODEL_LOAD (device bytes), PROFILE_STOP */
     uint64_t value;        /* ERROR, MARK */
     const char *name;      /* tensor, model, file or mark */
+    const char *tag; /* of the runtime, where the snapshot need not have it; NULL: look there */
 };
 
 /* ---- totals that outlive runtimes ---- */

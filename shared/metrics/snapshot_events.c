@@ -44,7 +44,9 @@ static size_t copy(struct ntk_snapshot *to, struct ntk_event_sample *into,
             continue;
         }
         into[taken] = events[i];
-        into[taken++].name = ntk_snapshot_text(to, events[i].name);
+        into[taken].name = ntk_snapshot_text(to, events[i].name);
+        into[taken].tag = events[i].tag ? ntk_snapshot_text(to, events[i].tag) : NULL;
+        taken++;
     }
     return taken;
 }

@@ -230,6 +230,13 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
  */
 int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
                                  struct ntk_snapshot **out_snapshot, struct ntk_err *err);
+/* The newest of a tier that ends before time_ns, as above. -ENODATA when there is none. */
+int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_store_tier tier,
+                                     uint64_t time_ns, struct ntk_snapshot **out_snapshot,
+                                     struct ntk_err *err);
+/* Puts what was logged after from_ns and until the end of the snapshot in place of its events: the last ones, at most `most`. */
+int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
+                                 uint64_t from_ns, size_t most, struct ntk_err *err);
 /* The time_ns of the first sample after time_ns (before: the last one before it), of any tier: what to
  * show next. -ENODATA at the end. */
 int ntk_store_reader_next(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,

@@ -124,6 +124,32 @@ static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err 
     return ret;
 }
 
+/* The last row of the tier that ends before the time. */
+static int find_row_before(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
+{
+    char sql[256];
+    sqlite3_stmt *statement;
+
+    snprintf(sql, sizeof sql,
+             "SELECT time_ns, period_ns FROM machine%s WHERE time_ns < %" PRIu64
+             " ORDER BY time_ns DESC LIMIT 1",
+             ntk_tier_suffixes[replay->tier], time_ns);
+    int ret = ntk_store_sql_prepare(replay->db, sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_replay_next(replay, statement, err);
+    if (ret > 0) {
+        replay->time_ns = ntk_replay_number(statement, 0);
+        replay->snapshot->period_ns = ntk_replay_number(statement, 1);
+    }
+    sqlite3_finalize(statement);
+    return ret > 0   ? 0
+           : ret < 0 ? ret
+                     : ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                                   "nothing is stored before this time");
+}
+
 static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
     for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
@@ -165,8 +191,9 @@ static int load_all(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
-                                 struct ntk_snapshot **out_snapshot, struct ntk_err *err)
+static int read_moment(struct ntk_store_reader *reader, enum ntk_store_tier tier, uint64_t time_ns,
+                       int (*find)(struct ntk_replay *, uint64_t, struct ntk_err *),
+                       struct ntk_snapshot **out_snapshot, struct ntk_err *err)
 {
     struct ntk_replay *replay = calloc(1, sizeof *replay);
     int ret;
@@ -175,6 +202,7 @@ int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_
         return ntk_err_no_memory(err);
     }
     replay->db = reader->db;
+    replay->tier = tier;
     replay->snapshot = ntk_snapshot_create();
     if (!replay->snapshot) {
         free(replay);
@@ -182,7 +210,7 @@ int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_
     }
     ret = ntk_store_reader_begin(reader, err);
     if (ret == 0) {
-        ret = find_moment(replay, time_ns, err);
+        ret = find(replay, time_ns, err);
         if (ret == 0) {
             ret = load_all(replay, err);
         }
@@ -196,6 +224,19 @@ int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_
     free(replay->process_ids);
     free(replay);
     return ret;
+}
+
+int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
+                                 struct ntk_snapshot **out_snapshot, struct ntk_err *err)
+{
+    return read_moment(reader, NTK_STORE_SECOND, time_ns, find_moment, out_snapshot, err);
+}
+
+int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_store_tier tier,
+                                     uint64_t time_ns, struct ntk_snapshot **out_snapshot,
+                                     struct ntk_err *err)
+{
+    return read_moment(reader, tier, time_ns, find_row_before, out_snapshot, err);
 }
 
 /* The nearest row of any tier on one side; coarse rows count only where the finer are gone. */

@@ -143,30 +143,30 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
     return ret;
 }
 
+/* With the process, which need not be there any more at the end. */
 static const char events_sql[] =
-    "SELECT time_ns, process_id, operation, core, model_id, address, bytes, tensor, category,"
+    "SELECT e.*, p.pid, p.header_pid, p.start_time, p.tag FROM (SELECT time_ns, process_id, "
+    "operation, core, model_id, address, bytes, tensor, category,"
     "  0, 0, 0 FROM memory_log WHERE time_ns > ?2 AND time_ns <= ?1"
     " UNION ALL SELECT time_ns, process_id, error_class, core, model_id, 0, 0, '', -1, nrt_status,"
     "  execution, 0 FROM error_log WHERE time_ns > ?2 AND time_ns <= ?1"
     " UNION ALL SELECT time_ns, process_id, operation, core, model_id, 0, bytes, name, -2,"
     "  nrt_status, 0, duration_ns FROM model_log WHERE time_ns > ?2 AND time_ns <= ?1"
-    " ORDER BY 1";
+    " ORDER BY 1 DESC LIMIT ?3) e LEFT JOIN process p USING (process_id) ORDER BY e.time_ns";
 
-static void take_event(const struct ntk_replay *replay, sqlite3_stmt *statement,
+static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                        struct ntk_event_sample *event)
 {
     const char *word = (const char *)sqlite3_column_text(statement, 2);
     int64_t core = sqlite3_column_int64(statement, 3);
     int64_t category = sqlite3_column_int64(statement, 8);
-    const struct ntk_runtime_sample *runtime =
-        ntk_replay_find_runtime(replay, sqlite3_column_int64(statement, 1));
 
     event->realtime_ns = ntk_replay_number(statement, 0);
     event->core = core < 0 ? NTK_NO_CORE : (uint16_t)core;
     event->model_id = (uint32_t)ntk_replay_number(statement, 4);
     event->address = ntk_replay_number(statement, 5);
     event->bytes = ntk_replay_number(statement, 6);
-    event->name = ntk_replay_text(replay, statement, 7);
+    event->name = ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, 7));
     event->nrt_status = (uint32_t)ntk_replay_number(statement, 9);
     event->execution_id = ntk_replay_number(statement, 10);
     event->duration_ns = ntk_replay_number(statement, 11);
@@ -188,35 +188,53 @@ static void take_event(const struct ntk_replay *replay, sqlite3_stmt *statement,
                               ? (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category)
                               : 0;
     }
-    if (runtime) {
-        event->pid = runtime->pid;
-        event->header_pid = runtime->header_pid;
-        event->start_time = runtime->start_time;
-    }
+    event->pid = (uint32_t)ntk_replay_number(statement, 12);
+    event->header_pid = (uint32_t)ntk_replay_number(statement, 13);
+    event->start_time = ntk_replay_number(statement, 14);
+    event->tag = ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, 15));
 }
 
-static int load_events(struct ntk_replay *replay, struct ntk_err *err)
+static int load_events(sqlite3 *db, struct ntk_snapshot *snapshot, uint64_t from_ns, size_t most,
+                       struct ntk_err *err)
 {
     struct ntk_vec events = NTK_VEC_INIT(struct ntk_event_sample);
     sqlite3_stmt *statement;
-    int ret = ntk_replay_prepare_plain(replay, events_sql, &statement, err);
+    int step = SQLITE_DONE;
+    int ret = ntk_store_sql_prepare(db, events_sql, &statement, err);
 
-    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+    if (ret == 0) {
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)snapshot->realtime_ns);
+        sqlite3_bind_int64(statement, 2, (sqlite3_int64)from_ns);
+        sqlite3_bind_int64(statement, 3, (sqlite3_int64)most);
+    }
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
         struct ntk_event_sample *event = ntk_vec_add(&events);
         ret = event ? 0 : ntk_err_no_memory(err);
         if (event) {
-            take_event(replay, statement, event);
+            take_event(snapshot, statement, event);
         }
     }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(db, "database", err);
+    }
     sqlite3_finalize(statement);
+    snapshot->event_count = 0;
     if (ret == 0 && events.count > 0) {
-        struct ntk_event_sample *to = ntk_snapshot_alloc_events(replay->snapshot, events.count);
+        struct ntk_event_sample *to = ntk_snapshot_alloc_events(snapshot, events.count);
         if (to) {
             memcpy(to, events.items, events.count * sizeof *to);
         }
     }
     ntk_vec_fini(&events);
     return ret;
+}
+
+int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
+                                 uint64_t from_ns, size_t most, struct ntk_err *err)
+{
+    int ret = load_events(reader->db, snapshot, from_ns, most, err);
+
+    return ret == 0 && !ntk_snapshot_ok(snapshot) ? ntk_err_no_memory(err) : ret;
 }
 
 int ntk_replay_load_details(struct ntk_replay *replay, struct ntk_err *err)
@@ -236,5 +254,10 @@ int ntk_replay_load_details(struct ntk_replay *replay, struct ntk_err *err)
     if (ret == 0) {
         ret = load_model_samples(replay, err);
     }
-    return ret == 0 ? load_events(replay, err) : ret;
+    return ret == 0 ? load_events(replay->db, snapshot,
+                                  replay->time_ns > snapshot->period_ns
+                                      ? replay->time_ns - snapshot->period_ns
+                                      : 0,
+                                  INT64_MAX, err)
+                    : ret;
 }

@@ -53,6 +53,28 @@ static void what_nobody_measured_is_a_gap_and_not_zero(void **state)
     ntk_top_history_fini(&history);
 }
 
+/* Method: a place of the finest ring is of the moment that is shown, of one a ring's length before it, and of one after it. */
+static void the_past_is_put_behind_what_is_shown(void **state)
+{
+    struct ntk_top_history history = { 0 };
+    const uint64_t shown = START + 5000 * SECOND;
+    const uint64_t ring = 960 * SECOND;
+    const float past = 3;
+
+    (void)state;
+    assert_int_equal(ntk_top_history_reset(&history, 1), 0);
+    add(&history, shown, SECOND, 7);
+    ntk_top_history_add_past(&history, shown - ring, SECOND, shown, &past);
+    assert_true(read_one(&history, shown, SECOND) == 7);
+    ntk_top_history_add_past(&history, shown - SECOND, SECOND, shown, &past);
+    assert_true(read_one(&history, shown - SECOND, SECOND) == 3);
+    /* What comes later than what is shown makes room for what was before it. */
+    add(&history, shown - 10 * SECOND + ring, SECOND, 9);
+    ntk_top_history_add_past(&history, shown - 10 * SECOND, SECOND, shown, &past);
+    assert_true(read_one(&history, shown - 10 * SECOND, SECOND) == 3);
+    ntk_top_history_fini(&history);
+}
+
 /* Method: the same signal sampled ten times a second, each second and every five seconds. */
 static void the_refresh_rate_does_not_change_the_picture(void **state)
 {
@@ -178,6 +200,7 @@ static void lies_about_time_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_past_is_put_behind_what_is_shown),
         cmocka_unit_test(what_nobody_measured_is_a_gap_and_not_zero),
         cmocka_unit_test(the_refresh_rate_does_not_change_the_picture),
         cmocka_unit_test(a_sample_counts_in_each_slot_by_its_share_of_the_time),

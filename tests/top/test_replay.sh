@@ -21,6 +21,11 @@ grep -q yesterday frames || fail "the application is not in the first frames: $(
 neuron-top --from history.db --at "$((ended_ns / 1000000000 + 2))" --once >frame || fail "--at fails"
 ! grep -q yesterday frame || fail "the application is shown after its end"
 grep -q 'neuron-top' frame || fail "no frame"
+# What was before the first moment that is shown is there: in the graphs and in the log.
+neuron-top --from history.db --at "$((ended_ns / 1000000000 + 2))" --once --view graphs >frame || fail "no graphs"
+grep -q 'Executions/s .* to [1-9]' frame || fail "the graphs begin at the moment that is shown: $(cat frame)"
+neuron-top --from history.db --at "$((ended_ns / 1000000000 + 2))" --once --view events >frame || fail "no events"
+grep -q ' load  *yesterday ' frame || fail "the log begins at the moment that is shown: $(cat frame)"
 for wrong in "--from nothing.db" "--from mlp.neff"; do
     code=0
     neuron-top $wrong --once >/dev/null 2>err || code=$?
@@ -53,6 +58,19 @@ wait_for shows ', 1/2 x'
 tmx send-keys -t top '}'
 wait_for shows 'the last of it'
 tmx send-keys -t top '{'
+wait_for is_first
+tmx send-keys -t top '}'
+wait_for shows 'the last of it'
+tmx send-keys -t top l
+wait_for shows ' load  *yesterday '
+log_of() { tmx capture-pane -p -t top | sed -n 's/^\([0-9]*\) events.*/\1/p'; }
+all=$(log_of)
+tmx send-keys -t top '{'
+wait_for is_first
+tmx send-keys -t top '}'
+has_all() { [ "$(log_of)" = "$all" ] && echo yes; }
+wait_for has_all # nothing twice, nothing missed
+tmx send-keys -t top '{' l
 wait_for is_first
 tmx send-keys -t top '>' Space # plays on
 wait_for shows yesterday

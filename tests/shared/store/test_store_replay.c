@@ -286,6 +286,19 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
     assert_int_equal(snapshot->runtimes[0].memory[0].current_bytes, 4096);
     ntk_snapshot_destroy(snapshot);
 
+    /* Backwards through a tier: over the gap, to its first row. */
+    assert_int_equal(ntk_store_reader_snapshot_before(f->reader, NTK_STORE_SECOND,
+                                                      MINUTE_0 + 301 * SECOND, &snapshot, &err),
+                     0);
+    assert_int_equal(snapshot->realtime_ns, MINUTE_0 + 200 * SECOND);
+    assert_int_equal(snapshot->runtimes[0].memory[0].current_bytes, 8192);
+    ntk_snapshot_destroy(snapshot);
+    snapshot = NULL;
+    assert_int_equal(ntk_store_reader_snapshot_before(f->reader, NTK_STORE_SECOND,
+                                                      MINUTE_0 + 1 * SECOND, &snapshot, &err),
+                     -ENODATA);
+    assert_null(snapshot);
+
     /* Without the first seconds, a minute stands for them. */
     struct ntk_retention retention = { { 1, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
     sqlite3 *db = test_tier_open(f->path);
@@ -302,6 +315,13 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
     assert_true(fabs(snapshot->runtimes[0].cores[0].utilization - 0.5) < 1e-9);
     assert_int_equal(snapshot->runtimes[0].models[0].executions.period, 240);
     assert_int_equal(snapshot->runtimes[0].has & NTK_RUNTIME_HAS_MEMORY, 0);
+    ntk_snapshot_destroy(snapshot);
+    assert_int_equal(ntk_store_reader_snapshot_before(f->reader, NTK_STORE_MINUTE,
+                                                      MINUTE_0 + 119 * SECOND, &snapshot, &err),
+                     0);
+    assert_int_equal(snapshot->realtime_ns, MINUTE_0 + 60 * SECOND);
+    assert_int_equal(snapshot->period_ns, 60 * SECOND);
+    assert_true(fabs(snapshot->runtimes[0].cores[0].utilization - 0.5) < 1e-9);
     ntk_snapshot_destroy(snapshot);
     /* From the first moment that is left, memory is known again. */
     assert_int_equal(
