@@ -11,11 +11,13 @@
 #include "shared/base/str.h"
 #include "shared/collect/collect.h"
 #include "shared/device/device.h"
+#include "top/pods.h"
 #include "top/source.h"
 
 struct live_source {
     struct ntk_top_source base;
     struct ntk_collector *collector;
+    struct ntk_top_pods pods;
     char instance_id[64]; /* "" away from EC2 */
     char others[128];     /* whose applications are not seen while none is; "" nobody's */
 };
@@ -56,6 +58,7 @@ static int live_take(struct ntk_top_source *base, struct ntk_snapshot **out_snap
     if (!(*out_snapshot)->hardware.software && !(*out_snapshot)->instance.id[0]) {
         (*out_snapshot)->instance.id = ntk_snapshot_text(*out_snapshot, source->instance_id);
     }
+    ntk_top_pods_fill(&source->pods, *out_snapshot);
     source->others[0] = '\0';
     if ((*out_snapshot)->runtime_count == 0) {
         look_for_others(source);
@@ -68,6 +71,7 @@ static void live_close(struct ntk_top_source *base)
     struct live_source *source = (struct live_source *)base;
 
     ntk_collector_destroy(source->collector);
+    ntk_top_pods_fini(&source->pods);
     free(source);
 }
 
@@ -102,6 +106,7 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
     }
     source->base.ops = &live_ops;
     source->base.fd = -1;
+    ntk_top_pods_init(&source->pods, NTK_TOP_PODS_FOLDER);
     ntk_device_firmware_instance_id(sysfs_root, source->instance_id, sizeof source->instance_id);
     ret = ntk_collector_create(&options, &source->collector, err);
     if (ret < 0) {
