@@ -62,17 +62,11 @@ static bool work(uint16_t first_core, uint16_t core_count)
     return true;
 }
 
-/* Starts the process of this index and waits until it works. */
-static bool start(uint16_t first_core, uint16_t core_count, unsigned int index)
+/* Starts the process of this index, which writes a byte to `fd` when it works. */
+static bool start(uint16_t first_core, uint16_t core_count, unsigned int index, int fd)
 {
     char tag[32];
-    char byte;
-    int ends[2];
-    bool works;
 
-    if (pipe(ends) < 0) {
-        return false;
-    }
     switch (fork()) {
     case -1:
         return false;
@@ -80,18 +74,40 @@ static bool start(uint16_t first_core, uint16_t core_count, unsigned int index)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)snprintf(tag, sizeof tag, "app%u", index);
         (void)setenv("NEURON_PROCESS_TAG", tag, 1);
-        if (!work(first_core, core_count) || write(ends[1], "", 1) != 1) {
+        if (!work(first_core, core_count) || write(fd, "", 1) != 1) {
             _exit(1);
         }
+        close(fd); /* the other end sees when all have answered or ended */
         for (;;) {
             (void)pause();
         }
     default:
-        close(ends[1]);
-        works = read(ends[0], &byte, 1) == 1;
-        close(ends[0]);
-        return works;
+        return true;
     }
+}
+
+/* Starts so many and waits until all of them work. */
+static bool start_all(uint16_t first_core, uint16_t core_count, unsigned int process_count)
+{
+    char byte;
+    int ends[2];
+
+    if (pipe(ends) < 0) {
+        return false;
+    }
+    for (unsigned int i = 0; i < process_count; i++) {
+        if (!start((uint16_t)((first_core + i * core_count) % 32), core_count, i, ends[1])) {
+            return false;
+        }
+    }
+    close(ends[1]);
+    for (unsigned int i = 0; i < process_count; i++) {
+        if (read(ends[0], &byte, 1) != 1) {
+            return false;
+        }
+    }
+    close(ends[0]);
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -104,12 +120,8 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "segment_writer: FIRST_CORE COUNT [PROCESSES]\n");
         return 1;
     }
-    for (unsigned int i = 0; i < process_count; i++) {
-        if (!start((uint16_t)((first_core + i * core_count) % 32), core_count, i)) {
-            return 1;
-        }
-    }
-    if ((process_count == 0 && !work(first_core, core_count)) ||
+    if (!(process_count > 0 ? start_all(first_core, core_count, process_count)
+                            : work(first_core, core_count)) ||
         write(STDOUT_FILENO, "ready\n", 6) != 6) {
         return 1;
     }
