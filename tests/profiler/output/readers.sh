@@ -68,3 +68,31 @@ for run in "sample -s sample_v6.ntff" "attention -s attention.ntff -n attention.
             fail "$name.$format: processes and threads are $(tail -n 1 answers)"
     done
 done
+
+# ---- a folder of an inspection: host and capture on one clock, nothing lost, arrows from call to core ----
+neuron-profile inspect -o folder --capture-system-profiles --capture-device-profiles -- neuron-bench exec attention.neff --count 3 \
+    >/dev/null 2>&1 || fail "no inspection"
+for format in sqlite perfetto chrome; do
+    neuron-profile view -d folder --output-format $format --output-file "folder.$format" --show-perfetto-flows 2>err || fail "folder: $(cat err)"
+done
+sqlite3 -readonly folder.sqlite "
+    select '[]';
+    select json_group_array(json_array(name, n, d)) from (select name, count(*) n, sum(duration_ns) d from SystemProfileEvents group by 1 order by 1);
+    select json_array(json_array(3, (select min(start_ts) - first_ts_ns from SystemProfileEvents, SystemProfileMetadata)))" >wanted
+for format in perfetto chrome; do
+    prefix=debug
+    [ $format = perfetto ] || prefix=args
+    node "$here/trace_processor.mjs" "$processor" "folder.$format" "$lost" \
+        "select name, count(*), sum(dur) from slice where extract_arg(arg_set_id, '$prefix.id') is not null group by 1 order by 1" \
+        "select (select count(*) from slice where name = 'nc_exec_running'), min(ts) from slice
+            where extract_arg(arg_set_id, '$prefix.id') is not null" \
+        "select count(*) > 0, min(slice.ts) >= (select min(ts) from slice where name = 'nc_exec_running') from slice
+            join thread_track on track_id = thread_track.id join thread using (utid) where thread.name = 'Tensor'" \
+        "select count(*) from flow" >answers 2>err || fail "folder.$format: $(cat err)"
+    head -3 answers | diff wanted - >&2 || fail "folder.$format: the trace processor finds something else"
+    [ "$(sed -n 4p answers)" = '[[1,1]]' ] || fail "folder.$format: the capture is not where it ran: $(sed -n 4p answers)"
+    [ $format = chrome ] || [ "$(sed -n 5p answers)" = '[[15]]' ] || fail "folder.$format: arrows are $(sed -n 5p answers)"
+done
+neuron-profile view -d folder --output-format parquet --output-file folder.parquet.d
+neuron-profile view -d folder --output-format csv --output-file folder.csv.d
+node "$here/readers.mjs" "$tools" folder.parquet.d folder.csv.d >out.txt 2>err || fail "folder: $(cat err)"
