@@ -56,7 +56,7 @@ function render(box) {
   gaps(left);
   ranks(left);
   memory(right);
-  box.append(make('div', { class: 'two host-left' }, left, right));
+  box.append(make('div', { class: 'two' }, left, right));
 }
 
 export const start = () => addTab('host', 'Host', render);

@@ -87,7 +87,7 @@ function render(box) {
   const kinds = Object.entries(path.kinds_ns).filter(([, ns]) => ns > 0).map(([kind, ns]) => `${KINDS[kind] ?? kind} ${duration(ns * 1000)}`);
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, duration(path.total_ns * 1000)), make('span', { class: 'soft' }, kinds.join(', ')),
     make('span', { class: 'space' }), make('label', { for: 'path-shown' }, toggle, ' Show it over the rows')),
-  make('div', { class: 'three' }, shares('Engine or queue', path.resources), shares('Operation', path.opcodes), shares('Layer', path.layers)));
+  make('div', { class: 'three' }, shares('Engine or queue', path.resources), shares('Operation', path.opcodes), path.layers.length ? shares('Layer', path.layers) : null));
 }
 
 export function start() {

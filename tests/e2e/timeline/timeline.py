@@ -16,6 +16,15 @@ NAMELESS = '''[...document.querySelectorAll('button, a, canvas, input, [tabindex
   .map((e) => e.outerHTML)'''
 
 
+# Tables that lie over one another, or are wider than the pane.
+COLLIDING = '''(() => {
+  const box = document.querySelector('#panel-box').getBoundingClientRect();
+  const tables = [...document.querySelectorAll('#panel-box table')].map((e) => [e.getBoundingClientRect(), e.textContent.slice(0, 30)]);
+  return tables.flatMap(([a, name], i) => [...(a.right > box.right + 1 ? [`${name} is cut off`] : []),
+    ...tables.slice(i + 1).filter(([b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1).map(([, other]) => `${name} over ${other}`)]);
+})()'''
+
+
 def equal(what, shown, expected):
     if shown != expected:
         raise AssertionError(f'{what}: {shown!r}, expected {expected!r}')
@@ -169,6 +178,7 @@ def check_range(page):
     foot = next(row for row in shown if row[0] == f'{len(engines)} engines')
     near('mean of the engines', float(foot[2].rstrip('%')), sum(float(row[2].rstrip('%')) for row in shown if row[0] in engines) / len(engines), 0.06)
     equal('slices of the engines', foot[3], str(sum(int(row[3]) for row in shown if row[0] in engines)))
+    equal('tables of a range', browser.evaluate(COLLIDING), [])
     page.picture('range')
 
 
@@ -241,6 +251,9 @@ def check_panes(page, summary, analyses):
     def open_tab(name, ready):
         browser.evaluate(f"document.querySelector('#tab-{name}').click()")
         browser.wait_for(ready)
+        for width in (1000, WIDTH):
+            browser.size(width, HEIGHT)
+            equal(f'tables of {name} at {width}', browser.evaluate(COLLIDING), [])
         page.picture(name)
 
     def cells(selector):
@@ -367,6 +380,8 @@ def check_compare(page, address, diff):
     assert 'attention.ntff' in groups and 'mlp.ntff' in groups, f'a group for each capture: {groups}'
     browser.evaluate("document.querySelector('#tab-compare').click()")
     browser.wait_for("document.querySelector('.pane-compare table') !== null")
+    equal('tables that compare', browser.evaluate(COLLIDING), [])
+    page.picture('compare-pane')
     shown = browser.evaluate("[...document.querySelectorAll('.pane-compare table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
     near('change', float(shown.strip('+%')), diff['total'][0]['change_ratio'] * 100, 0.06)
     browser.evaluate("document.querySelector('#tab-summary').click()")
