@@ -155,7 +155,7 @@ neuron-monitor-otlp --endpoint "https://127.0.0.1:$port" --certificate root.pem 
 wait $agent || fail "the agent fails: $(cat agent.err)"
 ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
 collector later
-neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --count 1 --period 100ms --quiet || fail "the second run fails"
+neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --pid-label --count 1 --period 100ms --quiet || fail "the second run fails"
 ! ls spool/*.msg >/dev/null 2>&1 || fail "the spool is not empty"
 decode later/*.pb >later.jsonl
 jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' later.jsonl >/dev/null ||
