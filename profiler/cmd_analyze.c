@@ -7,8 +7,10 @@
 
 #include "profiler/cmd.h"
 #include "profiler/output/analyses.h"
+#include "profiler/output/sink.h"
 #include "profiler/output/system_analyses.h"
 #include "profiler/system/session_find.h"
+#include "profiler/trace/long_list.h"
 #include "shared/base/opt.h"
 
 static const char *arg_neff;
@@ -71,16 +73,17 @@ static bool has_name(bool is_system, const char *name)
     return false;
 }
 
-static int run_one(const struct asked *asked, size_t index, struct ntk_buf *out,
+static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sink,
                    struct ntk_json *json)
 {
+    struct ntk_buf *out = &sink->buf;
     const struct ntk_analysis_info *info = info_get(asked->is_system, index);
     int ret;
 
     if (json) {
         ntk_json_key(json, info->name);
     } else {
-        if (out->bytes_count > 0) {
+        if (sink->flushed_bytes + out->bytes_count > 0) {
             ntk_buf_add_char(out, '\n');
         }
         ntk_buf_add_format(out, "== %s ==\n", info->title);
@@ -96,48 +99,78 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_buf *out,
     return ret == -ENODATA ? 0 : ret;
 }
 
-/* The analyses that were named, or all of them. The exit code. */
-static int run(const struct asked *asked, char *const *names, int name_count)
+static void step(void *sink)
 {
-    struct ntk_buf out = { 0 };
-    struct ntk_json json;
-    int code;
+    (void)ntk_sink_step(sink);
+}
 
-    out.failed = !asked->is_system && !asked->analyses;
-    ntk_json_init(&json, &out, true);
+/* The analyses that were named, or all of them, as they come. 0 or -errno. */
+static int put(const struct asked *asked, char *const *names, int name_count, struct ntk_sink *sink)
+{
+    struct ntk_json json;
+    int ret = 0;
+
+    ntk_json_init(&json, &sink->buf, true);
+    json.ended = step;
+    json.ended_ctx = sink;
     if (arg_json) {
         ntk_json_object_begin(&json);
     }
-    for (size_t i = 0; i < info_count(asked->is_system) && ntk_buf_ok(&out); i++) {
+    for (size_t i = 0; i < info_count(asked->is_system) && ret == 0; i++) {
         bool is_chosen = name_count == 0;
 
         for (int n = 0; n < name_count; n++) {
             is_chosen = is_chosen || strcmp(names[n], info_get(asked->is_system, i)->name) == 0;
         }
-        if (is_chosen && run_one(asked, i, &out, arg_json ? &json : NULL) < 0) {
-            out.failed = true;
+        if (is_chosen) {
+            ret = run_one(asked, i, sink, arg_json ? &json : NULL);
+            ret = ret ? ret : ntk_sink_step(sink);
         }
     }
-    if (arg_json) {
+    if (arg_json && ret == 0) {
         ntk_json_object_end(&json);
-        ntk_buf_add_char(&out, '\n');
+        ntk_buf_add_char(&sink->buf, '\n');
     }
-    code = ntk_profile_put(&out, arg_output);
-    ntk_buf_fini(&out);
-    return code;
+    return ret;
+}
+
+/* The exit code. What went to stdout before a failure is there. */
+static int run(const struct asked *asked, char *const *names, int name_count)
+{
+    struct ntk_sink sink = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = ntk_sink_open(&sink, arg_output ? arg_output : "-", &err);
+
+    if (ret == 0) {
+        ret = put(asked, names, name_count, &sink);
+        /* What cannot be written is told by the commit, what an analysis could not keep is told here. */
+        if (ret < 0 && sink.failed == 0) {
+            ntk_long_list_err_set(&err, ret, ntk_fs_temporary_folder());
+        } else {
+            ret = ntk_sink_commit(&sink, &err);
+        }
+    }
+    ntk_sink_abort(&sink);
+    return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 
 static int run_capture(char *const *names, int name_count)
 {
     struct ntk_profile profile = { 0 };
     struct ntk_analyses *analyses = NULL;
+    struct ntk_err err = { 0 };
     int code = ntk_profile_open(arg_session, arg_neff, &profile);
 
     if (code) {
         return code;
     }
-    (void)ntk_analyses_create(profile.trace, &analyses); /* NULL: no memory, which run() tells */
-    code = run(&(struct asked){ .analyses = analyses }, names, name_count);
+    int ret = ntk_analyses_create(profile.trace, &analyses);
+    if (ret < 0) {
+        ntk_long_list_err_set(&err, ret, profile.trace->folder);
+        code = ntk_profile_fail(&err);
+    } else {
+        code = run(&(struct asked){ .analyses = analyses }, names, name_count);
+    }
     code = code ? code : profile.is_incomplete;
     ntk_analyses_destroy(analyses);
     ntk_profile_close(&profile);

@@ -10,6 +10,7 @@
 #include "profiler/output/analyses.h"
 #include "profiler/output/output_analysis.h"
 #include "profiler/system/session_find.h"
+#include "profiler/trace/long_list.h"
 #include "shared/base/opt.h"
 
 static const char *arg_neff;
@@ -64,6 +65,7 @@ static int side_add(struct side *side, const char *path, const char *neff)
     struct ntk_profile profile = { 0 };
     struct ntk_measures measures = { 0 };
     struct ntk_err err = { 0 };
+    int ret = 0;
     int code = ntk_profile_open(path, neff, &profile);
 
     if (code) {
@@ -77,10 +79,10 @@ static int side_add(struct side *side, const char *path, const char *neff)
                     "program are compared with executions of one program",
                     path);
         code = ntk_profile_fail(&err);
-    } else if (measure(profile.trace, &measures) < 0 ||
-               ntk_vec_push(&side->measures, &measures) < 0) {
+    } else if ((ret = measure(profile.trace, &measures)) < 0 ||
+               (ret = ntk_vec_push(&side->measures, &measures)) < 0) {
         ntk_measures_fini(&measures);
-        ntk_err_no_memory(&err);
+        ntk_long_list_err_set(&err, ret, profile.trace->folder);
         code = ntk_profile_fail(&err);
     } else if (!side->has_uuid && profile.ntff->has_neff_uuid) {
         side->has_uuid = true;

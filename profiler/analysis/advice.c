@@ -129,6 +129,7 @@ static void judge_path(struct list *list)
         const struct ntk_path_step *step = &path->steps[i];
         struct path_sum *sum = NULL;
 
+        ntk_critical_path_passed(list->input->program->trace, path, i);
         if (step->layer == NTK_LAYER_RUNTIME) {
             sum = &runtime;
         } else if (step->kind == NTK_PATH_INSTRUCTION) {

@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
+#include "profiler/trace/sorter.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
 
@@ -33,17 +34,21 @@ struct value { /* in a block */
 
 struct edge {
     int64_t time_ps;
-    int64_t bytes; /* more or less from then on */
+    int32_t bytes; /* more or less from then on */
     uint32_t layer;
 };
+static_assert(sizeof(struct edge) == 16 && BLOCKS_MAX * NTK_CHIP_MEMORY_BLOCK <= INT32_MAX,
+              "a sorter takes items of 16 bytes");
 
 struct lives {
     const struct ntk_program *program;
     const struct ntk_trace_core *core;
     size_t core_index;
     struct slot *slots[NTK_NTFF_ENGINE_COUNT];
-    struct ntk_vec accesses;                    /* struct access */
-    struct ntk_vec edges[NTK_CHIP_SPACE_COUNT]; /* struct edge */
+    struct ntk_vec accesses; /* struct access */
+    struct ntk_sorter
+        edges[NTK_CHIP_SPACE_COUNT];            /* struct edge: two for each value there ever was */
+    size_t list_bytes;                          /* of each of edges outside of a file */
     struct value *values[NTK_CHIP_SPACE_COUNT]; /* by block */
     int failed;
 };
@@ -90,21 +95,24 @@ static void add_operand(struct lives *lives, const struct ntk_isa_operand *opera
 static void add_pattern(struct lives *lives, const struct ntk_neff_subgraph *neff,
                         const struct ntk_neff_pattern *pattern, bool is_write)
 {
-    uint64_t low = pattern->offset % NTK_NEFF_SBUF_PARTITION_STEP;
+    const uint64_t most = NTK_NEFF_SBUF_PARTITION_STEP;
+    uint64_t low = pattern->offset % most;
     uint64_t length = pattern->dim_count ? pattern->sizes[0] : 0;
 
     if (pattern->var >= neff->var_count ||
         neff->vars[pattern->var].type != NTK_NEFF_VAR_STATE_BUFFER) {
         return;
     }
+    length = length > most ? most : length;
     for (uint32_t d = 1; d < pattern->dim_count; d++) {
-        uint64_t step = (uint64_t)llabs(pattern->steps[d]);
-        if (step < NTK_NEFF_SBUF_PARTITION_STEP && pattern->sizes[d] > 1 &&
-            pattern->sizes[d] < NTK_NEFF_SBUF_PARTITION_STEP) {
+        /* A dimension of one element may have any step, also the one whose opposite no int64_t holds. */
+        uint64_t step =
+            pattern->steps[d] < 0 ? -(uint64_t)pattern->steps[d] : (uint64_t)pattern->steps[d];
+        if (step < most && pattern->sizes[d] > 1 && pattern->sizes[d] < most) {
             length += (pattern->sizes[d] - 1) * step;
+            length = length > most ? most : length;
         }
     }
-    length = length > NTK_NEFF_SBUF_PARTITION_STEP ? NTK_NEFF_SBUF_PARTITION_STEP : length;
     add_access(lives, NTK_CHIP_SBUF, low, low + length, is_write, !is_write);
 }
 
@@ -154,6 +162,17 @@ static void learn(struct lives *lives, const struct ntk_trace_instruction *instr
 
 /* ---- lives ---- */
 
+static void add_edge(struct lives *lives, unsigned space, struct edge edge)
+{
+    struct edge *new = ntk_sorter_add(&lives->edges[space]);
+
+    if (new) {
+        *new = edge;
+    } else {
+        lives->failed = lives->edges[space].failed;
+    }
+}
+
 /* The values of blocks first to end are over; neighbours with one life are one pair of edges. */
 static void end_values(struct lives *lives, unsigned space, size_t first, size_t end)
 {
@@ -168,13 +187,9 @@ static void end_values(struct lives *lives, unsigned space, size_t first, size_t
             next++;
         }
         if (value->is_there && value->until_ps > value->from_ps) {
-            int64_t bytes = (int64_t)(next - b) * NTK_CHIP_MEMORY_BLOCK;
-            struct edge begin = { value->from_ps, bytes, value->layer };
-            struct edge over = { value->until_ps, -bytes, value->layer };
-            if (ntk_vec_push(&lives->edges[space], &begin) < 0 ||
-                ntk_vec_push(&lives->edges[space], &over) < 0) {
-                lives->failed = -ENOMEM;
-            }
+            int32_t bytes = (int32_t)(next - b) * NTK_CHIP_MEMORY_BLOCK;
+            add_edge(lives, space, (struct edge){ value->from_ps, bytes, value->layer });
+            add_edge(lives, space, (struct edge){ value->until_ps, -bytes, value->layer });
         }
         b = next;
     }
@@ -196,10 +211,23 @@ static void apply(struct lives *lives, const struct access *access, uint32_t lay
     }
 }
 
+/* Of one moment: ends before begins. */
+static int compare_edges(const void *a, const void *b)
+{
+    const struct edge *x = a;
+    const struct edge *y = b;
+
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
 static int lives_init(struct lives *lives)
 {
+    const struct ntk_trace *trace = lives->program->trace;
+
+    lives->list_bytes = ntk_trace_list_bytes_get(trace) / NTK_CHIP_SPACE_COUNT;
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
-        ntk_vec_init(&lives->edges[s], sizeof(struct edge));
+        ntk_sorter_init(&lives->edges[s], sizeof(struct edge), compare_edges, lives->list_bytes,
+                        ntk_trace_folder_get(trace));
         lives->values[s] = calloc(BLOCKS_MAX, sizeof *lives->values[s]);
         lives->failed = lives->values[s] ? lives->failed : -ENOMEM;
     }
@@ -216,7 +244,7 @@ static int lives_init(struct lives *lives)
 static void lives_fini(struct lives *lives)
 {
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
-        ntk_vec_fini(&lives->edges[s]);
+        ntk_sorter_fini(&lives->edges[s]);
         free(lives->values[s]);
     }
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
@@ -249,17 +277,6 @@ static int follow(struct lives *lives)
 
 /* ---- the sum of all lives ---- */
 
-static int compare_edges(const void *a, const void *b)
-{
-    const struct edge *x = a;
-    const struct edge *y = b;
-
-    if (x->time_ps != y->time_ps) {
-        return x->time_ps < y->time_ps ? -1 : 1;
-    }
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* ends before begins */
-}
-
 static int compare_parts(const void *a, const void *b)
 {
     const struct ntk_chip_memory_part *x = a;
@@ -288,10 +305,10 @@ static void put_pieces(struct ntk_chip_memory_space *space, const struct ntk_chi
     }
 }
 
-static int sum_up(struct lives *lives, const struct ntk_chip_memory *memory,
-                  struct ntk_chip_memory_space *space)
+static int sum_up(struct lives *lives, const struct ntk_sorted *sorted,
+                  const struct ntk_chip_memory *memory, struct ntk_chip_memory_space *space)
 {
-    struct ntk_vec *edges = &lives->edges[space->space];
+    const struct edge *edges = sorted->items;
     size_t layers = lives->program->layer_count;
     int64_t *now = calloc(layers + 1, sizeof *now);
     int64_t *peak = calloc(layers + 1, sizeof *peak);
@@ -304,12 +321,11 @@ static int sum_up(struct lives *lives, const struct ntk_chip_memory *memory,
         free(peak);
         return -ENOMEM;
     }
-    ntk_vec_sort(edges, compare_edges);
-    for (size_t i = 0; i < edges->count; i++) {
-        const struct edge *edge = ntk_vec_at(edges, i);
-        int64_t next_ps = i + 1 < edges->count ? ((struct edge *)ntk_vec_at(edges, i + 1))->time_ps
-                                               : edge->time_ps;
+    for (size_t i = 0; i < sorted->count; i++) {
+        const struct edge *edge = &edges[i];
+        int64_t next_ps = i + 1 < sorted->count ? edge[1].time_ps : edge->time_ps;
 
+        (void)ntk_trace_scan_step(sorted->is_mapped, edges, edge, edges + sorted->count);
         bytes += edge->bytes;
         now[edge->layer] += edge->bytes;
         if (next_ps == edge->time_ps) {
@@ -355,7 +371,9 @@ int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_cou
         ret = ret ? ret : follow(&lives);
         for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT && ret == 0; s++) {
             struct ntk_chip_memory_space *space = &memory.spaces[memory.space_count];
-            if (lives.edges[s].count == 0) {
+            struct ntk_sorted sorted = { 0 };
+            ret = ntk_sorter_finish(&lives.edges[s], lives.list_bytes, &sorted, NULL);
+            if (ret < 0 || sorted.count == 0) {
                 continue;
             }
             space->core = c;
@@ -364,7 +382,8 @@ int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_cou
                                     : s == NTK_CHIP_SBUF ? trace->chip.sbuf_partition_bytes
                                                          : trace->chip.psum_partition_bytes;
             memory.space_count++;
-            ret = sum_up(&lives, &memory, space);
+            ret = sum_up(&lives, &sorted, &memory, space);
+            ntk_sorted_fini(&sorted, sizeof(struct edge));
         }
         lives_fini(&lives);
     }

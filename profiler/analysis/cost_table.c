@@ -82,6 +82,7 @@ static void add_path(struct sums *sums, const struct ntk_critical_path *path)
         const struct ntk_path_step *step = &path->steps[i];
         int64_t step_ps = step->end_ps - step->start_ps;
 
+        ntk_critical_path_passed(sums->program->trace, path, i);
         sums->layers.rows[step->layer].path_ps += step_ps;
         if (step->kind == NTK_PATH_INSTRUCTION) {
             const struct ntk_trace_instruction *instruction =

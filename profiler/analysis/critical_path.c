@@ -15,8 +15,8 @@ struct walk {
     const struct ntk_trace_core *core;
     size_t core_index;
     const struct ntk_core_dependencies *dependencies;
-    struct ntk_vec steps; /* struct ntk_path_step, from the end to the start */
-    int64_t at_ps;        /* everything from here on is in steps */
+    struct ntk_long_list steps; /* struct ntk_path_step, from the end to the start */
+    int64_t at_ps;              /* everything from here on is in steps */
     int failed;
 };
 
@@ -26,6 +26,15 @@ const char *ntk_path_kind_name(enum ntk_path_kind kind)
                                                             "wait",        "start",    "end" };
 
     return names[kind];
+}
+
+/* One more was looked at. */
+static void passed(const struct walk *walk, size_t looks)
+{
+    if (looks % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
+        ntk_dependencies_give_back(walk->core, walk->dependencies);
+        ntk_long_list_give_back(&walk->steps);
+    }
 }
 
 static const struct ntk_slot_fact *fact_of(const struct walk *walk, uint32_t item)
@@ -39,9 +48,8 @@ static void step(struct walk *walk, enum ntk_path_kind kind, uint32_t item, int6
     if (start_ps >= walk->at_ps) {
         return;
     }
-    struct ntk_path_step *new = ntk_vec_add(&walk->steps);
+    struct ntk_path_step *new = ntk_long_list_add(&walk->steps, &walk->failed);
     if (!new) {
-        walk->failed = -ENOMEM;
         return;
     }
     *new = (struct ntk_path_step){ start_ps, walk->at_ps, kind, item, NULL, NTK_LAYER_RUNTIME };
@@ -262,10 +270,13 @@ static int add_up(const struct walk *walk, share_key *key, struct ntk_path_table
 {
     struct ntk_vec shares = NTK_VEC_INIT(struct ntk_path_share);
     struct ntk_map indices = { 0 }; /* + 1 */
+    const struct ntk_path_step *steps = walk->steps.items;
     int ret = 0;
 
-    ntk_vec_each(const struct ntk_path_step, step, &walk->steps) {
+    for (size_t i = 0; i < walk->steps.count; i++) {
+        const struct ntk_path_step *step = &steps[i];
         struct ntk_path_share share = { .count = 1, .path_ps = step->end_ps - step->start_ps };
+        passed(walk, i);
         if (!key(walk, step, &share)) {
             continue;
         }
@@ -292,7 +303,7 @@ static int add_up(const struct walk *walk, share_key *key, struct ntk_path_table
     return 0;
 }
 
-static void reverse(struct ntk_vec *steps)
+static void reverse(const struct ntk_long_list *steps)
 {
     struct ntk_path_step *items = steps->items;
 
@@ -300,6 +311,9 @@ static void reverse(struct ntk_vec *steps)
         struct ntk_path_step other = items[i];
         items[i] = items[steps->count - 1 - i];
         items[steps->count - 1 - i] = other;
+        if (i % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
+            ntk_long_list_give_back(steps);
+        }
     }
 }
 
@@ -308,13 +322,15 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
                                struct ntk_critical_path *out_path)
 {
     const struct ntk_trace *trace = program->trace;
-    struct walk walk = { .program = program, .steps = NTK_VEC_INIT(struct ntk_path_step) };
+    struct walk walk = { .program = program };
     struct ntk_critical_path path = { .total_ps = trace->total_ps };
     uint32_t item;
+    size_t looks = 0;
 
     if (!trace->has_total || trace->total_ps <= 0) {
         return -ENODATA;
     }
+    ntk_long_list_init(&walk.steps, trace, sizeof(struct ntk_path_step), 1);
     walk.at_ps = trace->total_ps;
     item = last_instruction(program, &path.core);
     if (item != NTK_NO_INDEX) {
@@ -326,13 +342,16 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
     while (item != NTK_NO_INDEX && walk.at_ps > 0 && !walk.failed) {
         step(&walk, NTK_PATH_INSTRUCTION, item, let_go_ps(&walk, item));
         item = step_back(&walk, item);
+        passed(&walk, looks++);
     }
     step(&walk, NTK_PATH_START, NTK_NO_INDEX, 0);
     reverse(&walk.steps);
+    path.list = walk.steps;
     path.steps = walk.steps.items;
     path.step_count = walk.steps.count;
-    ntk_vec_each(const struct ntk_path_step, one, &walk.steps) {
-        path.kinds_ps[one->kind] += one->end_ps - one->start_ps;
+    for (size_t i = 0; i < path.step_count; i++) {
+        path.kinds_ps[path.steps[i].kind] += path.steps[i].end_ps - path.steps[i].start_ps;
+        ntk_critical_path_passed(trace, &path, i);
     }
     int ret = walk.failed;
     ret = ret ? ret : add_up(&walk, resource_key, &path.resources);
@@ -349,7 +368,7 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
 
 void ntk_critical_path_fini(struct ntk_critical_path *path)
 {
-    free(path->steps);
+    ntk_long_list_fini(&path->list);
     free(path->resources.shares);
     free(path->opcodes.shares);
     free(path->instructions.shares);

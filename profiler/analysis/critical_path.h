@@ -7,7 +7,7 @@
  * execution is in exactly one step, so the steps and each table of shares add up to the execution. What
  * is not on the path can be made faster without the execution becoming shorter.
  *
- * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution took.
+ * Pure: trace to result; -ENODATA when the capture does not say how long the execution took, or -errno of a long list.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
 #define NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
@@ -54,7 +54,8 @@ struct ntk_critical_path {
     int64_t total_ps;
     size_t core; /* where the path lies */
     size_t step_count;
-    struct ntk_path_step *steps; /* from the start to the end, without gaps */
+    const struct ntk_path_step *steps; /* from the start to the end, without gaps */
+    struct ntk_long_list list;         /* that they are in */
     int64_t kinds_ps[NTK_PATH_KIND_COUNT];
     struct ntk_path_table resources;    /* by engine (name NULL) and queue */
     struct ntk_path_table opcodes;      /* by engine and opcode: instructions alone */
@@ -65,6 +66,15 @@ struct ntk_critical_path {
 int ntk_analysis_critical_path(const struct ntk_program *program,
                                const struct ntk_dependencies *dependencies,
                                struct ntk_critical_path *out_path);
+/* After so many steps: what was looked at of them and of the lists of their core (ntk_trace_give_back()). */
+static inline void ntk_critical_path_passed(const struct ntk_trace *trace,
+                                            const struct ntk_critical_path *path, size_t step)
+{
+    if (step % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
+        ntk_trace_give_back(&trace->cores[path->core]);
+        ntk_long_list_give_back(&path->list);
+    }
+}
 void ntk_critical_path_fini(struct ntk_critical_path *path);
 /* Of a share of path->resources: "Tensor engine", "DMA queue qSyncIO0" ... */
 void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_t buf_bytes);

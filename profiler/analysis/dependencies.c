@@ -11,11 +11,15 @@
 #define EVENT_NUMBER 256
 /* A change later than this after the end of an instruction is not its own; hardware takes up to 0.05 us. */
 #define SIGNAL_DELAY_PS 1000000
+#define LISTS 3 /* struct by_number */
 
 /* Indices sorted by number, then time: those of number n are items[first[n]] up to items[first[n + 1]]. */
 struct by_number {
     uint32_t first[NUMBERS + 1];
-    uint32_t *items;
+    uint32_t near
+        [NUMBERS]; /* where the last search in a number ended: the next one is for a time near by */
+    const uint32_t *items;
+    struct ntk_long_list list; /* that they are in: uint32_t */
 };
 
 struct index {
@@ -64,15 +68,24 @@ static int transfer_key(const struct index *index, size_t item)
                : (int)number_of(fact->done_is_event, fact->done_number);
 }
 
+/* Memory is given back now and then. */
+static void passed(const struct index *index, const struct by_number *sorted, size_t item)
+{
+    if (item % NTK_TRACE_LOOKS == 0) {
+        ntk_trace_give_back(index->core);
+        ntk_long_list_give_back(&sorted->list);
+    }
+}
+
 /* Counting sort: the order of time within a number stays. */
 static int sort_by_number(const struct index *index, size_t item_count, key_of *key,
                           struct by_number *out)
 {
     uint32_t next[NUMBERS];
 
-    memset(out->first, 0, sizeof out->first);
     for (size_t i = 0; i < item_count; i++) {
         int k = key(index, i);
+        passed(index, out, i);
         if (k >= 0) {
             out->first[k + 1]++;
         }
@@ -81,16 +94,21 @@ static int sort_by_number(const struct index *index, size_t item_count, key_of *
         out->first[n + 1] += out->first[n];
         next[n] = out->first[n];
     }
-    out->items = malloc(((size_t)out->first[NUMBERS] + 1) * sizeof *out->items);
-    if (!out->items) {
-        return -ENOMEM;
+    ntk_long_list_init(&out->list, index->program->trace, sizeof(uint32_t), LISTS);
+    int ret = ntk_long_list_resize(&out->list, out->first[NUMBERS]);
+    if (ret < 0) {
+        return ret;
     }
+    uint32_t *items = out->list.items;
     for (size_t i = 0; i < item_count; i++) {
         int k = key(index, i);
+        passed(index, out, i);
         if (k >= 0) {
-            out->items[next[k]++] = (uint32_t)i;
+            items[next[k]++] = (uint32_t)i;
         }
     }
+    memcpy(out->near, out->first, sizeof out->near);
+    out->items = items;
     return 0;
 }
 
@@ -110,21 +128,69 @@ static bool is_satisfied(const struct ntk_slot_fact *fact, uint32_t value)
     }
 }
 
-/* Position in items of the number after the last change that is not later than the time. */
-static uint32_t changes_until(const struct index *index, unsigned number, int64_t time_ps)
-{
-    uint32_t low = index->changes.first[number];
-    uint32_t high = index->changes.first[number + 1];
+/* Of an event its time, of an instruction its start: both are the first of their struct. */
+static_assert(offsetof(struct ntk_trace_event, time_ps) == 0 &&
+                  offsetof(struct ntk_trace_instruction, start_ps) == 0,
+              "elements of lists begin with their time");
 
+struct elements {
+    const void *first;
+    size_t bytes; /* of one */
+};
+
+static bool is_until(const struct by_number *sorted, struct elements of, size_t at, int64_t time_ps)
+{
+    int64_t at_ps;
+
+    memcpy(&at_ps, (const char *)of.first + of.bytes * sorted->items[at], sizeof at_ps);
+    return at_ps <= time_ps;
+}
+
+/* Position in items of the number after the last one that is not later than the time. Steps that double lead away
+ * from where the last search ended: each looks at little, and that near what the one before looked at. */
+static uint32_t until(struct by_number *sorted, struct elements of, unsigned number,
+                      int64_t time_ps)
+{
+    size_t low = sorted->first[number];
+    size_t high = sorted->first[number + 1];
+    size_t near = sorted->near[number];
+
+    if (near < high && is_until(sorted, of, near, time_ps)) {
+        low = near + 1;
+        for (size_t step = 1; step < high - low; step *= 2) {
+            if (!is_until(sorted, of, low + step - 1, time_ps)) {
+                high = low + step - 1;
+                break;
+            }
+            low += step;
+        }
+    } else {
+        high = near;
+        for (size_t step = 1; step < high - low; step *= 2) {
+            if (is_until(sorted, of, high - step, time_ps)) {
+                low = high - step + 1;
+                break;
+            }
+            high -= step;
+        }
+    }
     while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (index->core->events[index->changes.items[middle]].time_ps <= time_ps) {
+        size_t middle = low + (high - low) / 2;
+        if (is_until(sorted, of, middle, time_ps)) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low;
+    sorted->near[number] = (uint32_t)low;
+    return (uint32_t)low;
+}
+
+static uint32_t changes_until(struct index *index, unsigned number, int64_t time_ps)
+{
+    struct elements events = { index->core->events, sizeof *index->core->events };
+
+    return until(&index->changes, events, number, time_ps);
 }
 
 /* Walks back over changes that left the condition true to the one that made it so. What takes the value
@@ -132,7 +198,7 @@ static uint32_t changes_until(const struct index *index, unsigned number, int64_
  * before the start are stepped over while they leave it false. Where the condition was true before the engine was
  * free it does not matter since when: the walk ends there, so all walks together look at each change about once
  * per engine. */
-static uint32_t find_change(const struct index *index, const struct ntk_slot_fact *fact,
+static uint32_t find_change(struct index *index, const struct ntk_slot_fact *fact,
                             const struct ntk_trace_instruction *instruction, int64_t free_ps,
                             uint32_t *out_ordinal)
 {
@@ -160,29 +226,19 @@ static uint32_t find_change(const struct index *index, const struct ntk_slot_fac
     return items[at];
 }
 
-/* Position in items of the number after the last instruction that starts not later than the time. */
-static uint32_t begun_until(const struct index *index, const struct by_number *sorted,
-                            unsigned number, int64_t time_ps)
+static uint32_t begun_until(const struct index *index, struct by_number *sorted, unsigned number,
+                            int64_t time_ps)
 {
-    uint32_t low = sorted->first[number];
-    uint32_t high = sorted->first[number + 1];
+    struct elements instructions = { index->core->instructions, sizeof *index->core->instructions };
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (index->core->instructions[sorted->items[middle]].start_ps <= time_ps) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return until(sorted, instructions, number, time_ps);
 }
 
 /* The instruction of the engine that signals the number and ends nearest to the change. */
-static uint32_t find_signaller(const struct index *index, unsigned number,
+static uint32_t find_signaller(struct index *index, unsigned number,
                                const struct ntk_trace_event *change)
 {
-    const struct by_number *signals = &index->signals;
+    struct by_number *signals = &index->signals;
     uint32_t best = NTK_NO_INDEX;
     int64_t best_ps = INT64_MAX;
     /* From the last one that starts before the change; further back ends can only be further away, but
@@ -203,10 +259,10 @@ static uint32_t find_signaller(const struct index *index, unsigned number,
     return best;
 }
 
-static uint32_t find_transfer(const struct index *index, unsigned number, uint32_t ordinal,
+static uint32_t find_transfer(struct index *index, unsigned number, uint32_t ordinal,
                               int64_t time_ps)
 {
-    const struct by_number *transfers = &index->transfers;
+    struct by_number *transfers = &index->transfers;
     uint32_t first = transfers->first[number];
     uint32_t count = transfers->first[number + 1] - first;
     uint32_t changes = index->changes.first[number + 1] - index->changes.first[number];
@@ -220,7 +276,7 @@ static uint32_t find_transfer(const struct index *index, unsigned number, uint32
     return low > first ? transfers->items[low - 1] : NTK_NO_INDEX;
 }
 
-static void find_release(const struct index *index, size_t item, struct ntk_release *release)
+static void find_release(struct index *index, size_t item, struct ntk_release *release)
 {
     const struct ntk_slot_fact *fact = fact_of(index, item);
     uint32_t ordinal = 0;
@@ -247,7 +303,6 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
 {
     struct index *index = calloc(1, sizeof *index);
     uint32_t previous[NTK_NTFF_ENGINE_COUNT];
-    int ret = -ENOMEM;
 
     if (!index) {
         return -ENOMEM;
@@ -255,8 +310,12 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     index->program = program;
     index->core_index = core_index;
     index->core = &program->trace->cores[core_index];
-    out->releases = calloc(index->core->instruction_count + 1, sizeof *out->releases);
-    if (out->releases) {
+    ntk_long_list_init(&out->list, program->trace, sizeof(struct ntk_release),
+                       program->trace->core_count);
+    int ret = ntk_long_list_resize(&out->list, index->core->instruction_count);
+    struct ntk_release *releases = out->list.items;
+    out->releases = releases;
+    if (ret == 0) {
         ret = sort_by_number(index, index->core->event_count, change_key, &index->changes);
     }
     if (ret == 0) {
@@ -270,17 +329,30 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     for (size_t i = 0; ret == 0 && i < index->core->instruction_count; i++) {
         unsigned engine = index->core->instructions[i].engine;
 
-        out->releases[i] =
-            (struct ntk_release){ previous[engine], NTK_NO_INDEX, NTK_NO_INDEX, false };
+        releases[i] = (struct ntk_release){ previous[engine], NTK_NO_INDEX, NTK_NO_INDEX, false };
         previous[engine] = (uint32_t)i;
-        find_release(index, i, &out->releases[i]);
+        find_release(index, i, &releases[i]);
+        if (i % NTK_TRACE_LOOKS == 0) {
+            ntk_dependencies_give_back(index->core, out);
+            ntk_long_list_give_back(&index->changes.list);
+            ntk_long_list_give_back(&index->signals.list);
+            ntk_long_list_give_back(&index->transfers.list);
+        }
     }
+    ntk_dependencies_give_back(index->core, out);
     memcpy(out->last, previous, sizeof previous);
-    free(index->changes.items);
-    free(index->signals.items);
-    free(index->transfers.items);
+    ntk_long_list_fini(&index->changes.list);
+    ntk_long_list_fini(&index->signals.list);
+    ntk_long_list_fini(&index->transfers.list);
     free(index);
     return ret;
+}
+
+void ntk_dependencies_give_back(const struct ntk_trace_core *core,
+                                const struct ntk_core_dependencies *dependencies)
+{
+    ntk_trace_give_back(core);
+    ntk_long_list_give_back(&dependencies->list);
 }
 
 int ntk_analysis_dependencies(const struct ntk_program *program,
@@ -307,7 +379,7 @@ int ntk_analysis_dependencies(const struct ntk_program *program,
 void ntk_dependencies_fini(struct ntk_dependencies *dependencies)
 {
     for (size_t c = 0; dependencies->cores && c < dependencies->core_count; c++) {
-        free(dependencies->cores[c].releases);
+        ntk_long_list_fini(&dependencies->cores[c].list);
     }
     free(dependencies->cores);
     *dependencies = (struct ntk_dependencies){ 0 };

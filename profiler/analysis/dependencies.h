@@ -14,6 +14,7 @@
 #define NTK_PROFILER_ANALYSIS_DEPENDENCIES_H
 
 #include "profiler/analysis/program.h"
+#include "profiler/trace/long_list.h"
 
 #define NTK_NO_INDEX UINT32_MAX
 
@@ -27,7 +28,8 @@ struct ntk_release {
 };
 
 struct ntk_core_dependencies {
-    struct ntk_release *releases; /* one per instruction, in the order of the core's instructions */
+    const struct ntk_release *releases;   /* one per instruction, in the order of the core's */
+    struct ntk_long_list list;            /* that they are in: struct ntk_release */
     uint32_t last[NTK_NTFF_ENGINE_COUNT]; /* last instruction of each engine */
 };
 
@@ -36,7 +38,11 @@ struct ntk_dependencies {
     struct ntk_core_dependencies *cores;
 };
 
-/* 0 or -ENOMEM. */
+/* What was looked at of the core's lists and releases: as ntk_trace_give_back(). */
+void ntk_dependencies_give_back(const struct ntk_trace_core *core,
+                                const struct ntk_core_dependencies *dependencies);
+
+/* 0 or -errno of a long list. */
 int ntk_analysis_dependencies(const struct ntk_program *program,
                               struct ntk_dependencies *out_dependencies);
 void ntk_dependencies_fini(struct ntk_dependencies *dependencies);

@@ -198,6 +198,10 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
     engine->core = core_index;
     engine->engine = engine_index;
     ntk_trace_each_instruction(walk.core, instruction) {
+        size_t item = (size_t)(instruction - walk.core->instructions);
+        if (item % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
+            ntk_dependencies_give_back(walk.core, walk.dependencies);
+        }
         if (instruction->engine != engine_index) {
             continue;
         }

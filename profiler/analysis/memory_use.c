@@ -39,6 +39,12 @@ static struct use *use_of(struct sums *sums, const char *name)
     return ntk_vec_at(&sums->uses, index - 1);
 }
 
+/* What a trace says may be anything: sums end at the greatest number. */
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 static void change(struct sums *sums, const struct ntk_system_span *span, bool is_free)
 {
     struct use *use = use_of(sums, span->name);
@@ -51,16 +57,16 @@ static void change(struct sums *sums, const struct ntk_system_span *span, bool i
         sums->result.free_count++;
         if (bytes < span->bytes) {
             sums->result.unmatched_count++;
-            sums->result.unmatched_bytes += span->bytes - bytes;
+            sums->result.unmatched_bytes =
+                sum_of(sums->result.unmatched_bytes, span->bytes - bytes);
         }
         use->bytes -= bytes;
-        sums->bytes -= bytes;
+        /* Less than the sum of the uses where that had ended. */
+        sums->bytes -= bytes < sums->bytes ? bytes : sums->bytes;
     } else {
         sums->result.allocation_count++;
-        if (__builtin_add_overflow(sums->bytes, span->bytes, &sums->bytes)) {
-            sums->bytes = UINT64_MAX;
-        }
-        use->bytes = use->bytes > UINT64_MAX - span->bytes ? UINT64_MAX : use->bytes + span->bytes;
+        sums->bytes = sum_of(sums->bytes, span->bytes);
+        use->bytes = sum_of(use->bytes, span->bytes);
         if (use->bytes > use->part.most_bytes) {
             use->part.most_bytes = use->bytes;
         }

@@ -134,6 +134,7 @@ void ntk_output_path_json(const struct ntk_program *program, const struct ntk_cr
     ntk_json_key_array_begin(json, "steps");
     for (size_t i = 0; i < path->step_count; i++) {
         step_json(program, path, &path->steps[i], json);
+        ntk_critical_path_passed(program->trace, path, i);
     }
     ntk_json_array_end(json);
     ntk_json_object_end(json);

@@ -12,6 +12,7 @@
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
 #include "profiler/timeline/timeline_tile.h"
+#include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
 
 /* Numbers of a list in one question; the page asks for what is on the screen. */
@@ -232,13 +233,14 @@ static int answer_summary(const struct ntk_timeline_ask *ask,
 /* ---- analyses -------------------------------------------------------------------------------------- */
 
 static int analyses_of(const struct ntk_timeline_ask *ask, size_t source,
-                       const struct ntk_analyses **out_analyses)
+                       const struct ntk_analyses **out_analyses, struct ntk_err *err)
 {
+    const struct ntk_trace *trace = ask->timeline->sources[source].trace;
     struct ntk_analyses **slot = &ask->analyses[source];
-    int ret = *slot ? 0 : ntk_analyses_create(ask->timeline->sources[source].trace, slot);
+    int ret = *slot ? 0 : ntk_analyses_create(trace, slot);
 
     *out_analyses = *slot;
-    return ret;
+    return ret < 0 ? ntk_long_list_err_set(err, ret, ntk_trace_folder_get(trace)) : ret;
 }
 
 static int analyses_asked(const struct ntk_timeline_ask *ask,
@@ -247,7 +249,7 @@ static int analyses_asked(const struct ntk_timeline_ask *ask,
 {
     int ret = get_source(ask, query, out_source, err);
 
-    return ret == 0 ? analyses_of(ask, *out_source, out_analyses) : ret;
+    return ret == 0 ? analyses_of(ask, *out_source, out_analyses, err) : ret;
 }
 
 /* {"value": what is put between these two}, or null and why it is absent. */
@@ -324,7 +326,7 @@ static int answer_flows(const struct ntk_timeline_ask *ask, const struct ntk_tim
         ntk_timeline_track_get(ask->timeline, track)->core) {
         source =
             ntk_timeline_source_of(ask->timeline, ntk_timeline_track_get(ask->timeline, track));
-        ret = analyses_of(ask, source, &analyses);
+        ret = analyses_of(ask, source, &analyses, err);
     }
     return ret == 0 ? ntk_timeline_put_flows(ask->timeline, analyses, track, slice, out, err) : ret;
 }
@@ -385,7 +387,7 @@ static int answer_compare(const struct ntk_timeline_ask *ask,
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no two captures are compared");
     }
     for (size_t s = 0; s < 2 && ret == 0; s++) {
-        ret = analyses_of(ask, s, &analyses);
+        ret = analyses_of(ask, s, &analyses, err);
         ret = ret == 0 ? measure(analyses, &measures[s]) : ret;
     }
     ret = ret == 0 ? ntk_analysis_comparison(&measures[0], 1, &measures[1], 1, &comparison) : ret;

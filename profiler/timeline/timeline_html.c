@@ -19,6 +19,7 @@
 #include "profiler/timeline/timeline_insight.h"
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_tile.h"
+#include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
 
 /* Where modules ask each other for something in the files, and in the one file. */
@@ -528,17 +529,25 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *tit
         return ret;
     }
     w.analyses = calloc(timeline->source_count, sizeof(struct ntk_analyses *));
-    ret = w.analyses ? 0 : -ENOMEM;
+    ret = w.analyses ? 0 : ntk_err_no_memory(err);
     for (size_t s = 0; s < timeline->source_count && ret == 0; s++) {
         ret = ntk_analyses_create(timeline->sources[s].trace, &w.analyses[s]);
+        if (ret < 0) {
+            ntk_long_list_err_set(err, ret, ntk_trace_folder_get(timeline->sources[s].trace));
+        }
     }
-    if (ret == 0) {
+    bool is_made = ret == 0;
+    if (is_made) {
         ret = put_page(&w, title);
     }
     for (size_t s = 0; w.analyses && s < timeline->source_count; s++) {
         ntk_analyses_destroy(w.analyses[s]);
     }
     free(w.analyses);
+    if (!is_made) {
+        ntk_sink_abort(&sink);
+        return ret;
+    }
     *out_extent = w.extent;
     return ntk_export_finish(&sink, ret, err);
 }

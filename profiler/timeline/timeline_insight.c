@@ -306,6 +306,7 @@ void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
     ntk_json_key_array_begin(&json, "steps");
     for (size_t i = 0; i < path->step_count; i++) {
         const struct ntk_path_step *step = &path->steps[i];
+        ntk_critical_path_passed(timeline->sources[source].trace, path, i);
         if (step->end_ps - zero_ps < from_ps || step->start_ps - zero_ps >= to_ps) {
             continue;
         }

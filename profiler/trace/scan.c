@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan - the memory of a list that is read from one end to the other. */
+/* scan - the memory of lists that are read from one end to the other, or here and there. */
 #include <sys/mman.h>
 
 #include "profiler/trace/trace.h"
@@ -12,4 +12,19 @@ void ntk_trace_scan_give_back(const void *first, size_t passed_bytes)
         (void)madvise((char *)first + (passed_bytes - 2 * NTK_TRACE_SCAN_BYTES),
                       NTK_TRACE_SCAN_BYTES, MADV_DONTNEED);
     }
+}
+
+static void give_back(bool is_mapped, const void *items, size_t bytes_count)
+{
+    if (is_mapped) {
+        (void)madvise((void *)items, bytes_count, MADV_DONTNEED);
+    }
+}
+
+void ntk_trace_give_back(const struct ntk_trace_core *core)
+{
+    give_back(core->is_mapped.instructions, core->instructions,
+              core->instruction_count * sizeof *core->instructions);
+    give_back(core->is_mapped.packets, core->packets, core->packet_count * sizeof *core->packets);
+    give_back(core->is_mapped.events, core->events, core->event_count * sizeof *core->events);
 }

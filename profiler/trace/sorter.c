@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 
 #define ITEMS_FIRST 4096
@@ -86,14 +87,7 @@ static bool fail(struct ntk_sorter *sorter, int code)
 {
     if (!sorter->failed) {
         sorter->failed = code;
-        if (code == -ENOMEM) {
-            ntk_err_no_memory(&sorter->err);
-        } else {
-            ntk_err_set(&sorter->err, code, NTK_ERR_NO_OFFSET,
-                        "cannot keep records in a temporary file in %s: %s (TMPDIR names another "
-                        "folder)",
-                        sorter->folder, strerror(-code));
-        }
+        ntk_long_list_err_set(&sorter->err, code, sorter->folder);
     }
     return false;
 }
@@ -384,4 +378,14 @@ int ntk_sorter_finish(struct ntk_sorter *sorter, size_t heap_bytes, struct ntk_s
     }
     ntk_sorter_fini(sorter);
     return ret;
+}
+
+void ntk_sorted_fini(struct ntk_sorted *sorted, size_t item_bytes)
+{
+    if (sorted->is_mapped) {
+        munmap(sorted->items, sorted->count * item_bytes);
+    } else {
+        free(sorted->items);
+    }
+    *sorted = (struct ntk_sorted){ 0 };
 }

@@ -48,6 +48,7 @@ struct ntk_sorted {
     size_t count;
     bool is_mapped; /* munmap() of all items; false: free() */
 };
+void ntk_sorted_fini(struct ntk_sorted *sorted, size_t item_bytes);
 
 /* folder is borrowed. */
 void ntk_sorter_init(struct ntk_sorter *sorter, size_t item_bytes, ntk_merge_sort_compare *compare,

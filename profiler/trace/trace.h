@@ -109,6 +109,9 @@ struct ntk_trace {
     uint64_t error_records;
     size_t core_count;
     struct ntk_trace_core *cores;
+    /* For what analyses keep of every span (trace/long_list.h), as in struct ntk_trace_options; 0 and NULL: as there. */
+    size_t list_bytes;
+    const char *folder; /* borrowed */
 };
 
 /* Called now and then with the share that is done, 0 to 1. */
@@ -119,7 +122,7 @@ struct ntk_trace_options {
     void *progress_ctx;
     size_t
         list_bytes; /* a list that needs more lies in a temporary file; 0: NTK_TRACE_LIST_BYTES */
-    const char *folder; /* where that is; NULL: $TMPDIR, else /var/tmp */
+    const char *folder; /* where that is, borrowed by the trace; NULL: $TMPDIR, else /var/tmp */
 };
 
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
@@ -138,6 +141,10 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                      const struct ntk_trace_options *options, struct ntk_trace **out_trace,
                      struct ntk_err *err);
 void ntk_trace_destroy(struct ntk_trace *trace);
+
+/* As they are used: never 0, never NULL. */
+size_t ntk_trace_list_bytes_get(const struct ntk_trace *trace);
+const char *ntk_trace_folder_get(const struct ntk_trace *trace);
 
 /* ---- from one end to the other ---- */
 
@@ -180,6 +187,13 @@ static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const 
          (core)->list_count && ntk_trace_scan_step((core)->is_mapped.list, (core)->list, name, \
                                                    (core)->list + (core)->list_count);         \
          name++)
+
+/* ---- here and there ---- */
+
+/* Who looks at elements out of order gives back what was looked at, of all lists of the core, each time that
+ * so many were done. Looks that stay near each other in time then keep memory bounded. */
+#define NTK_TRACE_LOOKS ((size_t)16 << 10)
+void ntk_trace_give_back(const struct ntk_trace_core *core);
 
 /* "instruction", "io" ... */
 const char *ntk_trace_dma_class_name(unsigned dma_class);

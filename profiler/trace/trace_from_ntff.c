@@ -110,6 +110,8 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     }
     build.trace = trace;
     trace->ntff = ntff;
+    trace->list_bytes = build.options.list_bytes;
+    trace->folder = build.options.folder;
     trace->neff = neff;
     trace->has_chip = ntk_chip_find(ntff->instance_type, &trace->chip);
     trace->has_total = ntff->subgraph_count > 0;
@@ -142,13 +144,19 @@ int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_nef
     return ntk_trace_create(ntff, neff, &options, out_trace, err);
 }
 
+size_t ntk_trace_list_bytes_get(const struct ntk_trace *trace)
+{
+    return trace->list_bytes ? trace->list_bytes : NTK_TRACE_LIST_BYTES;
+}
+
+const char *ntk_trace_folder_get(const struct ntk_trace *trace)
+{
+    return trace->folder ? trace->folder : ntk_fs_temporary_folder();
+}
+
 static void free_list(void *items, size_t count, size_t item_bytes, bool is_mapped)
 {
-    if (is_mapped) {
-        munmap(items, count * item_bytes);
-    } else {
-        free(items);
-    }
+    ntk_sorted_fini(&(struct ntk_sorted){ items, count, is_mapped }, item_bytes);
 }
 
 void ntk_trace_destroy(struct ntk_trace *trace)

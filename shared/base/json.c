@@ -53,6 +53,9 @@ static void end(struct ntk_json *json, char bracket)
         new_line(json);
     }
     ntk_buf_add_char(json->buf, bracket);
+    if (json->ended) {
+        json->ended(json->ended_ctx);
+    }
 }
 
 void ntk_json_object_begin(struct ntk_json *json)

@@ -34,6 +34,9 @@ struct ntk_json {
     int indent;     /* blanks per level when pretty: 2, or as the owner sets it after _init */
     int depth;      /* assert()ed below NTK_JSON_DEPTH_MAX */
     bool after_key; /* a value must follow */
+    /* Called after the end of each object and array, so that who has enough in the buffer can give it away; NULL: none. */
+    void (*ended)(void *ctx);
+    void *ended_ctx;
     bool has_item[NTK_JSON_DEPTH_MAX];
 };
 

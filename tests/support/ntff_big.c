@@ -4,11 +4,15 @@
 
 #include <string.h>
 
+#include "profiler/analysis/vendor_slot.h"
 #include "shared/formats/ntff/ntff.h"
 
 #define SLOTS 512
 #define STEP_BYTES (16 * (2 * 3 + 2 + NTFF_BIG_EVENTS + 2 * NTFF_BIG_PACKETS)) /* about */
 #define DMA_OF_STEPS 4
+/* Semaphores: of the transfers, of the tensor engine. */
+#define TRANSFERS 3
+#define PRODUCTS 7
 
 static void put_u16(uint8_t *slot, size_t at, uint16_t value)
 {
@@ -16,8 +20,41 @@ static void put_u16(uint8_t *slot, size_t at, uint16_t value)
     slot[at + 1] = (uint8_t)(value >> 8);
 }
 
+/* From the first change on it goes on. */
+static void put_wait(uint8_t *wait, uint8_t *value, uint8_t semaphore)
+{
+    wait[0] = NTK_VENDOR_WAIT_AT_LEAST;
+    wait[1] = semaphore;
+    value[0] = 1;
+}
+
+static void put_waits(uint8_t *slot)
+{
+    uint8_t *head = slot + NTK_VENDOR_SLOT_WAIT;
+    uint8_t *body = slot + NTK_VENDOR_SLOT_BODY;
+
+    switch (slot[0]) {
+    case NTK_NTFF_OPCODE_MATMUL:
+        put_wait(head, slot + NTK_VENDOR_SLOT_WAIT_VALUE, TRANSFERS);
+        slot[NTK_VENDOR_SLOT_SIGNAL] = NTK_VENDOR_SIGNAL_INC;
+        slot[NTK_VENDOR_SLOT_SIGNAL + 1] = PRODUCTS;
+        break;
+    case NTK_NTFF_OPCODE_ACTIVATE:
+        put_wait(head, slot + NTK_VENDOR_SLOT_WAIT_VALUE, PRODUCTS);
+        break;
+    case NTK_NTFF_OPCODE_EVENT_SEMAPHORE:
+        put_wait(body, body + 4, TRANSFERS + 1);
+        break;
+    case NTK_NTFF_OPCODE_DMA_DIRECT2D:
+        slot[NTK_VENDOR_SLOT_DMA_SEMAPHORE] = TRANSFERS;
+        break;
+    default:
+        break;
+    }
+}
+
 /* Every slot of an engine holds the same, the last a NOTIFY. */
-static void fill_code(uint8_t code[SLOTS * NTK_NTFF_SLOT_BYTES], uint8_t opcode)
+static void fill_code(uint8_t code[SLOTS * NTK_NTFF_SLOT_BYTES], uint8_t opcode, bool has_waits)
 {
     memset(code, 0, (size_t)SLOTS * NTK_NTFF_SLOT_BYTES);
     for (size_t s = 0; s < SLOTS; s++) {
@@ -34,6 +71,9 @@ static void fill_code(uint8_t code[SLOTS * NTK_NTFF_SLOT_BYTES], uint8_t opcode)
             put_u16(slot, 32, 1);
             put_u16(slot, 34, DMA_OF_STEPS * NTFF_BIG_PACKETS);
             put_u16(slot, 36, NTFF_BIG_PACKET_BYTES);
+        }
+        if (has_waits) {
+            put_waits(slot);
         }
     }
 }
@@ -59,6 +99,15 @@ static void add(struct writing *w, unsigned engine, uint64_t slot, uint64_t star
     w->big->record_count += 2;
 }
 
+static void add_event(struct writing *w, const struct ntk_ntff_event *event)
+{
+    int ret = ntk_ntff_writer_add_event(w->writer, w->core, event);
+
+    w->ret = w->ret ? w->ret : ret;
+    w->big->event_count++;
+    w->big->record_count++;
+}
+
 static void add_steps(struct writing *w)
 {
     for (uint64_t s = 0; s < w->big->steps; s++) {
@@ -79,13 +128,19 @@ static void add_steps(struct writing *w)
             struct ntk_ntff_event event = { .source = NTK_NTFF_ENGINE_AXI,
                                             .is_semaphore = true,
                                             .mode = NTK_NTFF_MODE_SEMAPHORE_INC,
-                                            .number = (uint8_t)(k + 3),
+                                            .number = (uint8_t)(k + TRANSFERS),
                                             .value = (uint32_t)s,
                                             .time_ps = now_ps + 100000 * (k + 1) };
-            int ret = ntk_ntff_writer_add_event(w->writer, w->core, &event);
-            w->ret = w->ret ? w->ret : ret;
-            w->big->event_count++;
-            w->big->record_count++;
+            add_event(w, &event);
+        }
+        if (w->big->has_waits) {
+            struct ntk_ntff_event event = { .source = NTK_NTFF_ENGINE_TENSOR,
+                                            .is_semaphore = true,
+                                            .mode = NTK_NTFF_MODE_SEMAPHORE_INC,
+                                            .number = PRODUCTS,
+                                            .value = (uint32_t)s,
+                                            .time_ps = now_ps + NTFF_BIG_TENSOR_PS };
+            add_event(w, &event);
         }
     }
     add(w, NTK_NTFF_ENGINE_TENSOR, SLOTS - 1, w->big->steps * NTFF_BIG_STEP_PS, 5000);
@@ -134,7 +189,7 @@ int ntff_big_write(const char *path, struct ntff_big *big)
         queues[e] = (struct ntk_ntff_capture_queue){ .name = "qPoolDynamic", .dma_engine = e };
     }
     for (size_t e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        fill_code(codes[e], opcodes[e]);
+        fill_code(codes[e], opcodes[e], big->has_waits);
         for (size_t c = 0; c < 2; c++) {
             subgraphs[c].engines[e] =
                 (struct ntk_ntff_capture_code){ codes[e], sizeof codes[e], 0x100000 * (e + 1) };

@@ -10,6 +10,7 @@
 #ifndef NTK_TESTS_NTFF_BIG_H
 #define NTK_TESTS_NTFF_BIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct ntff_big {
     uint64_t steps; /* wanted; 0: as many as bytes_count takes */
     uint64_t bytes_count;
     size_t cores; /* 1 or 2 */
+    /* Tensor and Sync wait for transfers, Scalar for Tensor, which changes a semaphore at each end. */
+    bool has_waits;
     /* Results, of all cores. */
     uint64_t instruction_count, packet_count, event_count, record_count;
     int64_t total_ps;

@@ -203,6 +203,83 @@ static void a_trigger_starts_the_groups_of_its_instance(void **state)
     done(&h, &a);
 }
 
+/* Of one element a dimension's step says nothing, whatever it is; lengths that add up to more than there are numbers
+ * are those of the whole partition. */
+static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
+{
+    static struct ntk_neff_var var = { .name = "sb", .type = NTK_NEFF_VAR_STATE_BUFFER };
+    struct ntk_neff_transfer transfer = { .to = { .dim_count = 3,
+                                                  .sizes = { UINT64_MAX - 100, 1, 2 },
+                                                  .steps = { 1, INT64_MIN, -256 } } };
+    struct ntk_neff_dma_group group = { .id = 7,
+                                        .semaphore = 30,
+                                        .event = NTK_NEFF_NONE,
+                                        .transfer_count = 1,
+                                        .transfers = &transfer };
+    struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
+    struct hand_trace h;
+    struct answers a;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    trigger.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPSpill0", 20);
+    trigger.group_id = 7;
+    h.neff_subgraphs[0].vars = &var;
+    h.neff_subgraphs[0].var_count = 1;
+    h.neff_subgraphs[0].engines[NTK_ISA_ENGINE_SP].groups = &group;
+    h.neff_subgraphs[0].engines[NTK_ISA_ENGINE_SP].group_count = 1;
+    execute(&h, NTK_ISA_ENGINE_SP, trigger, "load", 0, 100);
+    execute(&h, NTK_ISA_ENGINE_DVE,
+            copy(ntk_isa_psum(0, 128, 512, NTK_DTYPE_FLOAT32),
+                 ntk_isa_sbuf(0, 128, 512, NTK_DTYPE_FLOAT32)),
+            "one", 200, 300);
+    ask(&h, &a);
+    assert_int_equal(a.memory.space_count, 1);
+    assert_int_equal(a.memory.spaces[0].peak_bytes, 2048);
+    done(&h, &a);
+}
+
+/* Values that end long after those made later, more of them than the least memory of a sorter holds. */
+static void lives_that_lie_in_files_are_told_as_those_in_memory(void **state)
+{
+    struct answers a[2];
+    struct hand_trace h[2];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        hand_trace_begin(&h[i], 1, "trn2.3xlarge", 1000);
+        uint32_t names[2] = { hand_trace_name(&h[i], 0, NTK_ISA_ENGINE_DVE, "odd"),
+                              hand_trace_name(&h[i], 0, NTK_ISA_ENGINE_DVE, "third") };
+        uint32_t slots[48];
+        for (int64_t k = 0; k < 200; k++) {
+            struct ntk_isa_instr instr =
+                copy(ntk_isa_sbuf((uint32_t)(k * 7 % 16) * 256, 128, 64, NTK_DTYPE_FLOAT32),
+                     ntk_isa_sbuf((uint32_t)(k * k % 16) * 256, 128, 64, NTK_DTYPE_FLOAT32));
+            instr.name_id = names[k % 3 == 0];
+            if (k < 48) {
+                slots[k] = hand_trace_open(&h[i], 0, NTK_ISA_ENGINE_DVE, &instr);
+            }
+            hand_trace_run(&h[i], 0, NTK_ISA_ENGINE_DVE, slots[k % 48], k * 4, k * 4 + 3);
+        }
+        h[i].trace.list_bytes = i; /* 0: what a trace has of its own */
+        ask(&h[i], &a[i]);
+    }
+    assert_int_equal(a[0].memory.space_count, 1);
+    assert_int_equal(a[1].memory.space_count, 1);
+    const struct ntk_chip_memory_space *s = a[0].memory.spaces;
+    const struct ntk_chip_memory_space *t = a[1].memory.spaces;
+    assert_true(s->peak_bytes > 256);
+    assert_int_equal(s->peak_bytes, t->peak_bytes);
+    assert_int_equal(s->peak_ps, t->peak_ps);
+    assert_true(s->mean_bytes == t->mean_bytes);
+    assert_memory_equal(s->pieces, t->pieces, 10 * sizeof *s->pieces);
+    assert_int_equal(s->part_count, 2);
+    assert_int_equal(t->part_count, 2);
+    assert_memory_equal(s->parts, t->parts, 2 * sizeof *s->parts);
+    done(&h[0], &a[0]);
+    done(&h[1], &a[1]);
+}
+
 /* A vendor's instruction, and a prepared transfer without the NEFF that describes it. */
 static void programs_that_cannot_be_read_have_no_answer(void **state)
 {
@@ -234,6 +311,8 @@ int main(void)
         cmocka_unit_test(what_nobody_reads_and_what_is_overwritten_does_not_count),
         cmocka_unit_test(what_is_added_to_goes_on_living),
         cmocka_unit_test(a_trigger_starts_the_groups_of_its_instance),
+        cmocka_unit_test(steps_and_lengths_of_a_lying_neff_do_not_wrap),
+        cmocka_unit_test(lives_that_lie_in_files_are_told_as_those_in_memory),
         cmocka_unit_test(programs_that_cannot_be_read_have_no_answer),
     };
 

@@ -127,12 +127,36 @@ static void the_peak_is_the_sum_of_its_parts(void **state)
     }
 }
 
+/* The sum of the uses is more than a number holds: what is freed then is not taken below nothing. */
+static void sums_of_a_lying_trace_do_not_wrap(void **state)
+{
+    struct ntk_system_span spans[] = {
+        ALLOC("a", 10, UINT64_MAX), ALLOC("b", 20, UINT64_MAX), FREE("a", 30, UINT64_MAX),
+        FREE("b", 40, UINT64_MAX),  FREE("a", 50, UINT64_MAX),  FREE("b", 60, UINT64_MAX),
+    };
+    struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
+    struct ntk_memory_use use;
+
+    (void)state;
+    assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
+    assert_true(use.peak_bytes == UINT64_MAX);
+    assert_int_equal(use.peak_ns, 10);
+    for (size_t i = 2; i < use.point_count; i++) {
+        assert_int_equal(use.points[i].bytes, 0);
+    }
+    assert_int_equal(use.end_bytes, 0);
+    assert_int_equal(use.unmatched_count, 2);
+    assert_true(use.unmatched_bytes == UINT64_MAX);
+    ntk_memory_use_fini(&use);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_told_by_what_it_was_for),
         cmocka_unit_test(frees_of_memory_from_before_take_nothing),
         cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
+        cmocka_unit_test(sums_of_a_lying_trace_do_not_wrap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

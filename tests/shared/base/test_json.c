@@ -58,6 +58,48 @@ static void pretty_breaks_lines(void **state)
     ntk_buf_fini(&buf);
 }
 
+struct taken {
+    struct ntk_buf buf, given;
+    int count;
+};
+
+static void give_away(void *ctx)
+{
+    struct taken *taken = ctx;
+
+    ntk_buf_add(&taken->given, taken->buf.bytes, taken->buf.bytes_count);
+    ntk_buf_reset(&taken->buf);
+    taken->count++;
+}
+
+/* What was written is given away at the end of each object and array; together it is the same text. */
+static void what_has_ended_can_be_given_away(void **state)
+{
+    struct taken taken = { 0 };
+    struct ntk_json json;
+    (void)state;
+
+    ntk_json_init(&json, &taken.buf, false);
+    json.ended = give_away;
+    json.ended_ctx = &taken;
+    ntk_json_object_begin(&json);
+    ntk_json_key_array_begin(&json, "list");
+    for (int i = 0; i < 3; i++) {
+        ntk_json_object_begin(&json);
+        ntk_json_key_u64(&json, "a", 1);
+        ntk_json_object_end(&json);
+        assert_int_equal(taken.buf.bytes_count, 0);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_bool(&json, "last", true);
+    ntk_json_object_end(&json);
+    assert_string_equal(taken.given.bytes,
+                        "{\"list\":[{\"a\":1},{\"a\":1},{\"a\":1}],\"last\":true}");
+    assert_int_equal(taken.count, 5);
+    ntk_buf_fini(&taken.buf);
+    ntk_buf_fini(&taken.given);
+}
+
 static void doubles_are_the_shortest_text_as_go_writes_it(void **state)
 {
     static const struct {
@@ -158,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_nested_values_with_commas_and_escapes),
         cmocka_unit_test(pretty_breaks_lines),
+        cmocka_unit_test(what_has_ended_can_be_given_away),
         cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),
         cmocka_unit_test(every_double_reads_back),
         cmocka_unit_test(floats_are_the_shortest_text_of_24_bits),

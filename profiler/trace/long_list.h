@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * long_list - what an analysis keeps of every span: an array on the heap, or in a mapped temporary file where it is
+ * long.
+ *
+ * Items stay where they are until the list grows. Who has passed many of them gives their memory back
+ * (ntk_long_list_give_back): they stay in the file, a later look maps them again.
+ *
+ * Owner:   caller's storage; _fini frees, also a zeroed one. Threads: one writer, then any number of readers.
+ */
+#ifndef NTK_PROFILER_TRACE_LONG_LIST_H
+#define NTK_PROFILER_TRACE_LONG_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/err.h"
+
+struct ntk_trace;
+
+struct ntk_long_list {
+    void *items; /* of all bytes 0 until they are written; NULL: none */
+    size_t count;
+    size_t item_bytes, capacity;
+    size_t heap_bytes_max;
+    const char *folder;
+    bool is_mapped;
+    int fd; /* of the file; only when it is mapped */
+};
+
+/* One of `share` lists that exist at once: together they take no more than one list of the trace may outside of
+ * files. */
+void ntk_long_list_init(struct ntk_long_list *list, const struct ntk_trace *trace,
+                        size_t item_bytes, size_t share);
+void ntk_long_list_fini(struct ntk_long_list *list);
+/* Room for so many items and count as said: 0 or -errno, as of ntk_long_list_err_set(). */
+int ntk_long_list_resize(struct ntk_long_list *list, size_t count);
+/* One more at the end, borrowed until the next; NULL with -errno in *out_failed. */
+void *ntk_long_list_add(struct ntk_long_list *list, int *out_failed);
+void ntk_long_list_give_back(const struct ntk_long_list *list);
+
+/* The sentence for a failure of a list; returns code. */
+int ntk_long_list_err_set(struct ntk_err *err, int code, const char *folder);
+
+#endif
