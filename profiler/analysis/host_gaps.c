@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host_gaps - runs of a core in order, then one sweep over what the host did. */
+/* host_gaps - spans by core; of each its runs in order, then one sweep over what the host did. */
 #include "profiler/analysis/host_gaps.h"
 
 #include <errno.h>
@@ -77,21 +77,37 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The spans of one core, in the order of the trace. */
+struct group {
+    const struct ntk_system_span *const *spans;
+    size_t count;
+};
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct ntk_system_span *x = *(const struct ntk_system_span *const *)a;
+    const struct ntk_system_span *y = *(const struct ntk_system_span *const *)b;
+
+    if (x->nc != y->nc) {
+        return x->nc < y->nc ? -1 : 1;
+    }
+    return x < y ? -1 : x > y;
+}
+
 static bool is_run(const struct ntk_system_span *span)
 {
     return strcmp(span->type, "nc_exec_running") == 0 && !span->is_instant && !span->is_partial;
 }
 
 /* Runs of the core merged where they overlap (the two cores of a pair, queued steps), then what is between. */
-static size_t find_gaps(const struct ntk_system_trace *trace, struct ntk_gap_core *core,
-                        struct gap *runs)
+static size_t find_gaps(const struct group *group, struct ntk_gap_core *core, struct gap *runs)
 {
     size_t count = 0;
     size_t merged = 0;
 
-    for (size_t i = 0; i < trace->span_count; i++) {
-        const struct ntk_system_span *span = &trace->spans[i];
-        if (is_run(span) && span->nc == core->nc) {
+    for (size_t i = 0; i < group->count; i++) {
+        const struct ntk_system_span *span = group->spans[i];
+        if (is_run(span)) {
             runs[count++] = (struct gap){ span->start_ns, span->end_ns };
         }
     }
@@ -132,7 +148,7 @@ static void measure_gaps(struct ntk_gap_core *core, const struct gap *gaps, size
     core->median_ns = count ? lengths[(count - 1) / 2] : 0;
 }
 
-static void find_causes(const struct ntk_system_trace *trace, struct ntk_gap_core *core,
+static void find_causes(const struct group *group, struct ntk_gap_core *core,
                         const struct gap *gaps, size_t count, struct edge *edges)
 {
     size_t edge_count = 0;
@@ -142,10 +158,9 @@ static void find_causes(const struct ntk_system_trace *trace, struct ntk_gap_cor
         edges[edge_count++] = (struct edge){ gaps[i].start_ns, NTK_GAP_APPLICATION, 1 };
         edges[edge_count++] = (struct edge){ gaps[i].end_ns, NTK_GAP_APPLICATION, -1 };
     }
-    for (size_t i = 0; i < trace->span_count; i++) {
-        const struct ntk_system_span *span = &trace->spans[i];
-        if (span->nc != core->nc || span->is_instant || span->is_partial ||
-            ntk_system_type_is_hardware(span->type)) {
+    for (size_t i = 0; i < group->count; i++) {
+        const struct ntk_system_span *span = group->spans[i];
+        if (span->is_instant || span->is_partial || ntk_system_type_is_hardware(span->type)) {
             continue;
         }
         edges[edge_count++] = (struct edge){ span->start_ns, cause_of(span->type), 1 };
@@ -165,54 +180,67 @@ static void find_causes(const struct ntk_system_trace *trace, struct ntk_gap_cor
     }
 }
 
-static int compare_cores(const void *a, const void *b)
-{
-    const struct ntk_gap_core *x = a;
-    const struct ntk_gap_core *y = b;
+/* Room for what one core needs at once: all spans may be of one. */
+struct room {
+    const struct ntk_system_span **spans;
+    struct gap *between;
+    uint64_t *lengths;
+    struct edge *edges;
+};
 
-    return x->nc < y->nc ? -1 : x->nc > y->nc;
+static void add_core(const struct group *group, const struct room *room, struct ntk_host_gaps *gaps)
+{
+    struct ntk_gap_core core = { .nc = group->spans[0]->nc };
+    size_t count = find_gaps(group, &core, room->between);
+
+    if (core.run_count > 0) {
+        measure_gaps(&core, room->between, count, room->lengths);
+        find_causes(group, &core, room->between, count, room->edges);
+        gaps->cores[gaps->core_count++] = core;
+    }
 }
 
-static void find_cores(const struct ntk_system_trace *trace, struct ntk_host_gaps *gaps)
+static void add_cores(const struct ntk_system_trace *trace, const struct room *room,
+                      struct ntk_host_gaps *gaps)
 {
     for (size_t i = 0; i < trace->span_count; i++) {
-        size_t c = 0;
-
-        while (c < gaps->core_count && gaps->cores[c].nc != trace->spans[i].nc) {
-            c++;
-        }
-        if (is_run(&trace->spans[i]) && c == gaps->core_count) {
-            gaps->cores[gaps->core_count++].nc = trace->spans[i].nc;
-        }
+        room->spans[i] = &trace->spans[i];
     }
-    qsort(gaps->cores, gaps->core_count, sizeof *gaps->cores, compare_cores);
+    qsort(room->spans, trace->span_count, sizeof *room->spans, compare_spans);
+    for (size_t first = 0; first < trace->span_count;) {
+        size_t end = first + 1;
+
+        while (end < trace->span_count && room->spans[end]->nc == room->spans[first]->nc) {
+            end++;
+        }
+        add_core(&(struct group){ room->spans + first, end - first }, room, gaps);
+        first = end;
+    }
 }
 
 int ntk_analysis_host_gaps(const struct ntk_system_trace *trace, struct ntk_host_gaps *out_gaps)
 {
     struct ntk_host_gaps gaps = { 0 };
-    struct gap *between = calloc(trace->span_count + 1, sizeof *between);
-    uint64_t *lengths = calloc(trace->span_count + 1, sizeof *lengths);
-    struct edge *edges = calloc(4 * trace->span_count + 1, sizeof *edges);
+    struct room room = {
+        .spans = calloc(trace->span_count + 1, sizeof *room.spans),
+        .between = calloc(trace->span_count + 1, sizeof *room.between),
+        .lengths = calloc(trace->span_count + 1, sizeof *room.lengths),
+        .edges = calloc(4 * trace->span_count + 1, sizeof *room.edges),
+    };
     int ret = -ENOMEM;
 
     gaps.cores = calloc(trace->span_count + 1, sizeof *gaps.cores);
-    if (between && lengths && edges && gaps.cores) {
+    if (room.spans && room.between && room.lengths && room.edges && gaps.cores) {
         ret = 0;
-        find_cores(trace, &gaps);
-        for (size_t c = 0; c < gaps.core_count; c++) {
-            size_t count = find_gaps(trace, &gaps.cores[c], between);
-
-            measure_gaps(&gaps.cores[c], between, count, lengths);
-            find_causes(trace, &gaps.cores[c], between, count, edges);
-        }
+        add_cores(trace, &room, &gaps);
         *out_gaps = gaps;
     } else {
         free(gaps.cores);
     }
-    free(between);
-    free(lengths);
-    free(edges);
+    free(room.spans);
+    free(room.between);
+    free(room.lengths);
+    free(room.edges);
     return ret;
 }
 

@@ -48,20 +48,6 @@ static uint64_t row_key(const struct ntk_system_span *span)
     return ntk_system_type_is_hardware(span->type) ? UINT64_C(1) << 32 | span->nc : span->thread_id;
 }
 
-/* Spans of the same row around it. */
-static uint8_t depth_of(const struct ntk_system_trace *trace, size_t span)
-{
-    uint64_t key = row_key(&trace->spans[span]);
-    uint8_t depth = 0;
-
-    for (size_t i = trace->spans[span].parent;
-         i != NTK_SYSTEM_NO_PARENT && depth < NTK_TIMELINE_LANES_MAX - 1;
-         i = trace->spans[i].parent) {
-        depth += row_key(&trace->spans[i]) == key;
-    }
-    return depth;
-}
-
 static int add_row(struct place *place, struct ntk_map *rows, uint64_t key, size_t span_count)
 {
     struct ntk_timeline_track *track =
@@ -97,13 +83,86 @@ static int add_rows(struct place *place, struct ntk_map *rows)
     return ret;
 }
 
+/* All spans as a tree, by index: what stands directly in a span, or in none (at span_count). */
+struct tree {
+    size_t *first;  /* in each; NTK_SYSTEM_NO_PARENT: none */
+    size_t *next;   /* after each in the same */
+    uint32_t *open; /* by row: spans around where the walk is */
+    uint8_t *depths;
+};
+
+static int tree_init(struct tree *tree, const struct ntk_system_trace *trace, size_t row_count)
+{
+    size_t count = trace->span_count;
+
+    *tree = (struct tree){ .first = malloc((count + 1) * sizeof *tree->first),
+                           .next = malloc((count + 1) * sizeof *tree->next),
+                           .open = calloc(row_count + 1, sizeof *tree->open),
+                           .depths = calloc(count + 1, sizeof *tree->depths) };
+    if (!tree->first || !tree->next || !tree->open || !tree->depths) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i <= count; i++) {
+        tree->first[i] = NTK_SYSTEM_NO_PARENT;
+    }
+    for (size_t i = count; i-- > 0;) {
+        size_t parent = trace->spans[i].parent;
+        size_t in = parent == NTK_SYSTEM_NO_PARENT ? count : parent;
+        tree->next[i] = tree->first[in];
+        tree->first[in] = i;
+    }
+    return 0;
+}
+
+static void tree_fini(struct tree *tree)
+{
+    free(tree->first);
+    free(tree->next);
+    free(tree->open);
+    free(tree->depths);
+}
+
+/* Of each span how many of its row are around it: the tree walked once, down into each span and up again. rows has
+ * the numbers of rows by key, from base + 1 on; those without one have no depth. */
+static void tree_measure(struct tree *tree, const struct ntk_system_trace *trace,
+                         const struct ntk_map *rows, size_t base)
+{
+    size_t at = tree->first[trace->span_count];
+
+    while (at != NTK_SYSTEM_NO_PARENT) {
+        size_t number = (uintptr_t)ntk_map_get_number(rows, row_key(&trace->spans[at]));
+        uint32_t *open = &tree->open[number ? number - base : 0];
+        tree->depths[at] =
+            (uint8_t)(*open < NTK_TIMELINE_LANES_MAX - 1 ? *open : NTK_TIMELINE_LANES_MAX - 1);
+        if (tree->first[at] != NTK_SYSTEM_NO_PARENT) {
+            (*open)++;
+            at = tree->first[at];
+            continue;
+        }
+        while (at != NTK_SYSTEM_NO_PARENT && tree->next[at] == NTK_SYSTEM_NO_PARENT) {
+            at = trace->spans[at].parent;
+            if (at != NTK_SYSTEM_NO_PARENT) {
+                number = (uintptr_t)ntk_map_get_number(rows, row_key(&trace->spans[at]));
+                tree->open[number ? number - base : 0]--;
+            }
+        }
+        at = at == NTK_SYSTEM_NO_PARENT ? at : tree->next[at];
+    }
+}
+
 static int build_spans(struct place *place)
 {
     const struct ntk_system_trace *trace = place->host->trace;
     struct ntk_timeline *timeline = place->build->timeline;
     struct ntk_map rows = { 0 }; /* index of the track, plus 1 */
+    struct tree tree = { 0 };
+    size_t track_count = timeline->tracks.count;
     int ret = add_rows(place, &rows);
 
+    ret = ret == 0 ? tree_init(&tree, trace, rows.count) : ret;
+    if (ret == 0) {
+        tree_measure(&tree, trace, &rows, track_count);
+    }
     for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
         uintptr_t row = (uintptr_t)ntk_map_get_number(&rows, row_key(span));
@@ -115,13 +174,14 @@ static int build_spans(struct place *place)
         }
         struct ntk_timeline_track *track = ntk_vec_at(&timeline->tracks, row - 1);
         struct ntk_timeline_slice *slice = ntk_timeline_add_slice(track, start_ps, end_ps, i);
-        slice->lane = depth_of(trace, i);
+        slice->lane = tree.depths[i];
         if (slice->lane >= track->lane_count) {
             track->lane_count = slice->lane + 1U;
         }
         timeline->end_ps = slice->end_ps > timeline->end_ps ? slice->end_ps : timeline->end_ps;
         ret = what_of_type(place->build, span->type, &slice->what);
     }
+    tree_fini(&tree);
     ntk_map_fini(&rows);
     return ret;
 }

@@ -153,6 +153,30 @@ static void every_moment_of_a_gap_has_one_cause(void **state)
     }
 }
 
+/* As many cores as spans: a pass over all spans for each core would be 40,000,000,000 looks, for minutes. */
+static void a_trace_of_nothing_but_cores_takes_no_longer(void **state)
+{
+    enum { SPANS = 200000 };
+    struct ntk_system_span *spans = calloc(SPANS, sizeof *spans);
+    struct ntk_system_trace trace = { .spans = spans, .span_count = SPANS };
+    struct ntk_host_gaps gaps;
+
+    (void)state;
+    assert_non_null(spans);
+    for (uint32_t i = 0; i < SPANS; i++) {
+        spans[i] = (struct ntk_system_span)SPAN("nc_exec_running", i, i + 7, SPANS - 1 - i / 2);
+    }
+    assert_int_equal(ntk_analysis_host_gaps(&trace, &gaps), 0);
+    assert_int_equal(gaps.core_count, SPANS / 2);
+    for (uint32_t c = 0; c < SPANS / 2; c++) {
+        assert_int_equal(gaps.cores[c].nc, SPANS / 2 + c);
+        assert_int_equal(gaps.cores[c].run_count, 2);
+        assert_int_equal(gaps.cores[c].run_ns, 8);
+    }
+    ntk_host_gaps_fini(&gaps);
+    free(spans);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +184,7 @@ int main(void)
         cmocka_unit_test(gaps_are_measured_by_their_median_and_the_longest),
         cmocka_unit_test(what_has_no_end_is_no_run),
         cmocka_unit_test(every_moment_of_a_gap_has_one_cause),
+        cmocka_unit_test(a_trace_of_nothing_but_cores_takes_no_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

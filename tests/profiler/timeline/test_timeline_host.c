@@ -237,6 +237,47 @@ static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
     ntk_timeline_destroy(timeline);
 }
 
+/* Each span in the one before, every other one of a core, so that a walk to the outermost from each would be some
+ * 25,000,000,000 steps, for minutes. */
+static void deep_nests_take_no_longer(void **state)
+{
+    enum { SPANS = 400000, CORES = 2000 };
+    struct ntk_system_span *deep = calloc(SPANS, sizeof *deep);
+    struct ntk_system_trace trace = { .spans = deep, .span_count = SPANS };
+    struct ntk_timeline_host host = { .trace = &trace, .name = "Deep", .zero_ns = ZERO_NS };
+    struct ntk_timeline *timeline = NULL;
+
+    (void)state;
+    assert_non_null(deep);
+    for (uint32_t i = 0; i < SPANS; i++) {
+        deep[i] = (struct ntk_system_span){ .type = i < 40 ? "nrt_execute" : "nc_exec_running",
+                                            .name = "",
+                                            .start_ns = ZERO_NS + i,
+                                            .end_ns = ZERO_NS + 2 * SPANS - i,
+                                            .thread_id = 7,
+                                            .nc = i % CORES,
+                                            .parent = i ? i - 1 : NO_PARENT };
+    }
+    deep[20].parent = 18; /* beside 19, which nothing stands in */
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .hosts = &host, .host_count = 1 },
+                            &timeline, NULL),
+        0);
+    const struct ntk_timeline_track *thread = named(timeline, "Thread 7");
+    assert_int_equal(thread->slice_count, 40);
+    assert_int_equal(thread->slices[19].lane, 19);
+    assert_int_equal(thread->slices[20].lane, 19);
+    assert_int_equal(thread->slices[21].lane, 20);
+    assert_int_equal(thread->slices[39].lane, NTK_TIMELINE_LANES_MAX - 1);
+    const struct ntk_timeline_track *core = named(timeline, "NC 77 on the device");
+    assert_int_equal(core->slice_count, SPANS / CORES);
+    assert_int_equal(core->slices[0].lane, 0);
+    assert_int_equal(core->slices[5].lane, 5);
+    assert_int_equal(core->slices[100].lane, NTK_TIMELINE_LANES_MAX - 1);
+    ntk_timeline_destroy(timeline);
+    free(deep);
+}
+
 static void the_page_of_one_file_has_rows_of_the_host(void **state)
 {
     struct ntk_timeline_html_extent extent = { 0 };
@@ -258,6 +299,7 @@ int main(void)
         cmocka_unit_test(threads_and_cores_are_rows_that_nest_by_themselves),
         cmocka_unit_test(device_memory_follows_allocations),
         cmocka_unit_test(samples_hold_until_the_next_one_and_never_go_back),
+        cmocka_unit_test(deep_nests_take_no_longer),
         cmocka_unit_test(a_span_is_told_in_full),
         cmocka_unit_test(the_page_of_one_file_has_rows_of_the_host),
         cmocka_unit_test(what_ends_a_long_run_is_counted_in_the_last_piece),
