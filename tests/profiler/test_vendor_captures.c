@@ -16,7 +16,9 @@
 
 #include <cmocka.h>
 
+#include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/summary.h"
+#include "profiler/analysis/transfers.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
@@ -76,6 +78,38 @@ static void compare(const struct ntk_summary *summary, const char *reference)
     assert_true(compared > 80);
 }
 
+/* Packets that are said to be of an instruction's transfer have the bytes that its slot names. */
+static size_t check_transfers(const struct ntk_trace *trace)
+{
+    struct ntk_program *program = NULL;
+    size_t known = 0;
+
+    assert_int_equal(ntk_program_create(trace, &program), 0);
+    for (size_t c = 0; c < trace->core_count; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+        for (uint32_t i = 0; i < core->instruction_count; i++) {
+            const struct ntk_slot_fact *fact = ntk_program_fact(program, c, &core->instructions[i]);
+            struct ntk_transfer transfer;
+            uint64_t bytes_count = 0;
+            assert_int_equal(ntk_transfer_of_instruction(program, c, i, &transfer), 0);
+            ntk_vec_each(const uint32_t, p, &transfer.packets) {
+                uint32_t bytes = core->packets[*p].bytes_count;
+                bytes_count += bytes > NTK_DMA_SEMAPHORE_BYTES ? bytes : 0;
+                assert_true(core->packets[*p].start_ps >= core->instructions[i].start_ps);
+            }
+            if (transfer.packets.count && fact->has_bytes) {
+                assert_int_equal(bytes_count, fact->read_bytes > fact->write_bytes
+                                                  ? fact->read_bytes
+                                                  : fact->write_bytes);
+                known++;
+            }
+            ntk_transfer_fini(&transfer);
+        }
+    }
+    ntk_program_destroy(program);
+    return known;
+}
+
 static void check(const char *stem)
 {
     char path[4096];
@@ -113,6 +147,7 @@ static void check(const char *stem)
         compare(&summary, (const char *)reference);
         free(reference);
     }
+    print_message("%s: %zu transfers with their packets\n", stem, check_transfers(trace));
     ntk_summary_fini(&summary);
     ntk_trace_destroy(trace);
     ntk_neff_close(neff);

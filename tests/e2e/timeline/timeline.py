@@ -116,7 +116,13 @@ def check_moving(page):
     browser.key('0')
     equal('0 shows everything', page.state('state.from <= 0 && to() >= state.meta.span'), True)
     browser.key('w')
-    browser.wait_for("(async () => { const { state, to } = await import('/state.js'); return to() - state.from < state.meta.span; })()")
+    shown = "(async () => {{ const {{ state, to }} = await import('/state.js'); return {}; }})()"
+    browser.wait_for(shown.format('to() - state.from < state.meta.span'))
+    for key, done in (('d', 'state.from > {0}'), ('a', 'state.from < {0}'), ('s', 'to() - state.from > {1} - {0}')):
+        page.complete()
+        before = page.window()
+        browser.key(key)
+        browser.wait_for(shown.format(done.format(*before)))
     browser.key('0')
 
 
@@ -146,6 +152,10 @@ def check_slice(page, slice_, x, y):
     facts = browser.evaluate("Object.fromEntries([...document.querySelectorAll('.facts dl > div')].map((e) => [e.children[0].textContent, e.children[1].title]))")
     equal('duration', facts['Duration'], f"{(slice_['end'] - slice_['start']) / 1000:,.3f}".rstrip('0').rstrip('.') + ' ns')
     assert 'Instruction' in facts, f'the instruction is decoded: {facts}'
+    browser.key('f')
+    browser.wait_for(f"(async () => {{ const {{ state, to }} = await import('/state.js'); return state.from <= {slice_['start']} && to() >= {slice_['end']}"
+                     f" && to() - state.from < 5 * {slice_['end'] - slice_['start']}; }})()")
+    browser.key('0')
     for key, by in (('.', 1), (',', 0)):
         browser.key(key)
         browser.wait_for(f"(async () => (await import('/state.js')).state.selected?.slice === {slice_['slice'] + by})()")
