@@ -26,6 +26,7 @@ struct ntk_profile {
     struct ntk_ntff *ntff;
     struct ntk_neff *neff; /* NULL: none given */
     struct ntk_trace *trace;
+    const char *ntff_path; /* borrowed */
     bool
         is_incomplete; /* parts of the file are missing: what is there is shown, the exit code is 1 */
 };
@@ -36,7 +37,9 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
 /* The files alone: trace is NULL. */
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile);
-void ntk_profile_close(struct ntk_profile *profile);
+/* Closes it. The exit code: `code`, or 1 where parts of the file are missing or someone cut it meanwhile (which
+ * is said). */
+int ntk_profile_close(struct ntk_profile *profile, int code);
 
 struct ntk_system_grouping;
 

@@ -171,10 +171,8 @@ static int run_capture(char *const *names, int name_count)
     } else {
         code = run(&(struct asked){ .analyses = analyses }, names, name_count);
     }
-    code = code ? code : profile.is_incomplete;
     ntk_analyses_destroy(analyses);
-    ntk_profile_close(&profile);
-    return code;
+    return ntk_profile_close(&profile, code);
 }
 
 static int run_folder(char *const *names, int name_count)

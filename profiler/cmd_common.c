@@ -24,10 +24,18 @@ static void show_progress(double share, void *ctx)
     ntk_progress_show(ctx, share);
 }
 
+static void drop(struct ntk_profile *profile)
+{
+    ntk_trace_destroy(profile->trace);
+    ntk_neff_close(profile->neff);
+    ntk_ntff_close(profile->ntff);
+    memset(profile, 0, sizeof *profile);
+}
+
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile)
 {
-    struct ntk_profile profile = { 0 };
+    struct ntk_profile profile = { .ntff_path = ntff_path };
     struct ntk_err err = { 0 };
     int ret = ntk_ntff_open(ntff_path, &profile.ntff, &err);
 
@@ -44,7 +52,7 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
         }
     }
     if (ret < 0) {
-        ntk_profile_close(&profile);
+        drop(&profile);
         return ntk_profile_fail(&err);
     }
     profile.is_incomplete = profile.ntff->warning_count > 0;
@@ -71,19 +79,24 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
     ntk_progress_end(&progress);
     if (ret < 0) {
         ntk_err_prefix(&err, "%s", ntff_path);
-        ntk_profile_close(&profile);
+        drop(&profile);
         return ntk_profile_fail(&err);
     }
     *out_profile = profile;
     return 0;
 }
 
-void ntk_profile_close(struct ntk_profile *profile)
+int ntk_profile_close(struct ntk_profile *profile, int code)
 {
-    ntk_trace_destroy(profile->trace);
-    ntk_neff_close(profile->neff);
-    ntk_ntff_close(profile->ntff);
-    memset(profile, 0, sizeof *profile);
+    struct ntk_err err = { 0 };
+
+    code = code ? code : profile->is_incomplete;
+    if (ntk_ntff_check_whole(profile->ntff, &err) < 0) {
+        ntk_err_prefix(&err, "%s", profile->ntff_path);
+        code = ntk_profile_fail(&err);
+    }
+    drop(profile);
+    return code;
 }
 
 int ntk_profile_put(const struct ntk_buf *text, const char *path)

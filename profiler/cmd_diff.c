@@ -88,8 +88,8 @@ static int side_add(struct side *side, const char *path, const char *neff)
         side->has_uuid = true;
         memcpy(side->uuid, profile.ntff->neff_uuid, sizeof side->uuid);
     }
-    ntk_profile_close(&profile);
-    return code;
+    profile.is_incomplete = false; /* told of the side as a whole */
+    return ntk_profile_close(&profile, code);
 }
 
 static int side_open(struct side *side, const char *path, const char *neff)

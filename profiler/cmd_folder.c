@@ -42,14 +42,12 @@ static int capture_load(struct loaded *loaded, const char *path)
         capture.instruction_count += profile.trace->cores[c].instruction_count;
         capture.packet_count += profile.trace->cores[c].packet_count;
     }
-    code = profile.is_incomplete;
     if (ntk_vec_push(&loaded->captures, &capture) < 0) {
         code = 1;
     } else if (loaded->keeps_profiles && ntk_vec_push(&loaded->profiles, &profile) == 0) {
-        return code;
+        return profile.is_incomplete;
     }
-    ntk_profile_close(&profile);
-    return code;
+    return ntk_profile_close(&profile, code);
 }
 
 static void loaded_fini(struct loaded *loaded)
@@ -58,7 +56,7 @@ static void loaded_fini(struct loaded *loaded)
     ntk_system_trace_close(loaded->trace);
     ntk_vec_fini(&loaded->captures);
     ntk_vec_each(struct ntk_profile, profile, &loaded->profiles) {
-        ntk_profile_close(profile);
+        (void)ntk_profile_close(profile, 0);
     }
     ntk_vec_fini(&loaded->profiles);
 }

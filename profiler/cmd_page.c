@@ -86,7 +86,7 @@ static void shown_init(struct shown *shown, const struct ntk_page_options *optio
 static void shown_fini(struct shown *shown)
 {
     ntk_vec_each(struct ntk_profile *, profile, &shown->profiles) {
-        ntk_profile_close(*profile);
+        (void)ntk_profile_close(*profile, 0);
         free(*profile);
     }
     ntk_vec_each(struct ntk_system_trace *, trace, &shown->traces) {
@@ -146,8 +146,7 @@ static struct ntk_profile *add_capture(struct shown *shown, const char *path, co
     }
     int code = ntk_profile_open(path, neff, profile);
     if (code == 0 && ntk_vec_push(&shown->profiles, &profile) < 0) {
-        ntk_profile_close(profile);
-        code = no_memory();
+        code = ntk_profile_close(profile, no_memory());
     }
     if (code) {
         free(profile);

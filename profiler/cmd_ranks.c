@@ -81,15 +81,13 @@ static int rank_load(const char *path, const char *folder, const char *neff_path
     char *name = name_of(folder, path);
     if (name && ntk_analysis_summary(profile.trace, &out_rank->summary) == 0) {
         out_rank->name = name;
-        code = profile.is_incomplete;
     } else {
         struct ntk_err err = { 0 };
         ntk_err_no_memory(&err);
         free(name);
         code = ntk_profile_fail(&err);
     }
-    ntk_profile_close(&profile);
-    return code;
+    return ntk_profile_close(&profile, code);
 }
 
 static int ranks_put(const struct ntk_rank_summary *ranks, size_t count,

@@ -99,10 +99,7 @@ int ntk_cmd_show_session(int argc, char **argv)
         return code;
     }
     if (is_list) {
-        code = list(&profile);
-        code = code ? code : profile.is_incomplete;
-        ntk_profile_close(&profile);
-        return code;
+        return ntk_profile_close(&profile, list(&profile));
     }
     if (ntk_analysis_opcode_table(profile.trace, &opcodes) < 0) {
         text.failed = true;
@@ -112,9 +109,7 @@ int ntk_cmd_show_session(int argc, char **argv)
         ntk_output_session_text(profile.trace, &opcodes, &text);
     }
     code = ntk_profile_put(&text, NULL);
-    code = code ? code : profile.is_incomplete;
     ntk_buf_fini(&text);
     ntk_opcode_table_fini(&opcodes);
-    ntk_profile_close(&profile);
-    return code;
+    return ntk_profile_close(&profile, code);
 }

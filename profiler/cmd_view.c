@@ -361,10 +361,7 @@ int ntk_cmd_view(int argc, char **argv)
         return code;
     }
     if (format) {
-        code = export_profile(&profile, format);
-        code = code ? code : profile.is_incomplete;
-        ntk_profile_close(&profile);
-        return code;
+        return ntk_profile_close(&profile, export_profile(&profile, format));
     }
     if (ntk_analysis_summary(profile.trace, &summary) < 0) {
         text.failed = true;
@@ -376,9 +373,7 @@ int ntk_cmd_view(int argc, char **argv)
         ntk_output_summary_text(&summary, &text);
     }
     code = ntk_profile_put(&text, arg_output);
-    code = code ? code : profile.is_incomplete;
     ntk_buf_fini(&text);
     ntk_summary_fini(&summary);
-    ntk_profile_close(&profile);
-    return code;
+    return ntk_profile_close(&profile, code);
 }

@@ -124,6 +124,8 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
         ret = read_core(&build, &trace->cores[c]);
     }
+    /* What a cut brought about may have failed above already, with a sentence that misleads. */
+    ret = ntk_ntff_check_whole(ntff, err) < 0 ? -ESTALE : ret;
     if (ret < 0) {
         ntk_trace_destroy(trace);
         return ret;

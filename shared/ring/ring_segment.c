@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "shared/abi/raw_clock.h"
+#include "shared/base/map_guard.h"
 #include "shared/base/str.h"
-#include "shared/ring/map_guard.h"
 
 #define PAGE_BYTES 4096u
 #define ENTRY_BYTES_MAX (1u << 20)
@@ -348,7 +348,7 @@ bool ntk_ring_segment_said_goodbye(const struct ntk_ring_segment *segment)
 
 bool ntk_ring_segment_is_damaged(const struct ntk_ring_segment *segment)
 {
-    return ntk_map_guard_is_damaged(segment->guard) != 0;
+    return ntk_map_guard_intact_bytes(segment->guard) != SIZE_MAX;
 }
 
 /* ---- what it is ---- */

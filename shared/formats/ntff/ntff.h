@@ -217,6 +217,10 @@ void ntk_ntff_close(struct ntk_ntff *ntff);
  * otherwise grow to the size of the file. Looking at them again reads them again. */
 void ntk_ntff_give_back(const struct ntk_ntff *ntff, const void *bytes, size_t bytes_count);
 
+/* -ESTALE with a sentence when someone cut the file shorter after it was opened: what was read of it since is
+ * zeros behind the cut. Only large files, which are mapped, are read that late. */
+int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err);
+
 /* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another,
  * -ENODATA when the capture names none. */
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],

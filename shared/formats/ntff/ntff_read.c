@@ -19,6 +19,7 @@
 
 #include "shared/base/cursor.h"
 #include "shared/base/fs.h"
+#include "shared/base/map_guard.h"
 #include "shared/base/str.h"
 #include "shared/formats/common/protobuf.h"
 #include "shared/formats/ntff/ntff.pb-c.h"
@@ -48,6 +49,7 @@ struct reader {
     uint8_t *copied;
     void *mapped;
     size_t mapped_bytes;
+    int guard; /* of the mapping */
     struct ntk_protobuf_budget budget;
     NtkNtffPb__Header *message;
     const uint8_t *payload;
@@ -595,6 +597,10 @@ static int map_file(struct reader *r, const char *path, const uint8_t **out_byte
         } else {
             r->mapped = mapped;
             r->mapped_bytes = (size_t)st.st_size;
+            r->guard = ntk_map_guard_add(mapped, r->mapped_bytes);
+            if (r->guard < 0) {
+                ret = ntk_err_set(err, r->guard, NTK_ERR_NO_OFFSET, "too many captures are open");
+            }
             *out_bytes = mapped;
             *out_count = r->mapped_bytes;
         }
@@ -616,6 +622,7 @@ int ntk_ntff_open(const char *path, struct ntk_ntff **out_ntff, struct ntk_err *
     ret = map_file(r, path, &bytes, &bytes_count, err);
     if (ret == 0) {
         ret = reader_fill(r, bytes, bytes_count, err);
+        ret = ntk_ntff_check_whole(&r->ntff, err) < 0 ? -ESTALE : ret;
     }
     if (ret < 0) {
         if (err && !strstr(err->text, path)) {
@@ -650,6 +657,7 @@ void ntk_ntff_close(struct ntk_ntff *ntff)
         ntk_ntff_pb__header__free_unpacked(r->message, &r->budget.allocator);
     }
     if (r->mapped) {
+        ntk_map_guard_remove(r->guard);
         munmap(r->mapped, r->mapped_bytes);
     }
     free(r->copied);
@@ -667,6 +675,19 @@ void ntk_ntff_give_back(const struct ntk_ntff *ntff, const void *bytes, size_t b
     if (r->mapped && from >= mapped && to <= mapped + r->mapped_bytes && from < to) {
         (void)madvise((char *)r->mapped + (from - mapped), to - from, MADV_DONTNEED);
     }
+}
+
+int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err)
+{
+    const struct reader *r = ntff->private_data;
+    size_t intact_bytes = r->mapped ? ntk_map_guard_intact_bytes(r->guard) : SIZE_MAX;
+
+    if (intact_bytes == SIZE_MAX) {
+        return 0;
+    }
+    return ntk_err_set(err, -ESTALE, intact_bytes,
+                       "the file became shorter than its %zu bytes while it was read",
+                       r->mapped_bytes);
 }
 
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],

@@ -274,6 +274,38 @@ static void a_full_disk_is_an_error_that_says_so(void **state)
     free(path);
 }
 
+static void cut_once(double share, void *ctx)
+{
+    (void)share;
+    if (truncate(ctx, 8192) < 0) {
+        fail_msg("cannot cut %s", (char *)ctx);
+    }
+}
+
+static void a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so(void **state)
+{
+    (void)state;
+    struct ntff_big big = { .steps = 40000, .cores = 1 };
+    struct ntk_trace *trace = NULL;
+    struct ntk_ntff *ntff = NULL;
+    struct ntk_err err = { 0 };
+    char *path = write_big(&big);
+    struct ntk_trace_options options = { .folder = folder,
+                                         .progress = cut_once,
+                                         .progress_ctx = path };
+
+    /* Large files are mapped; what follows the sections is nobody's. */
+    assert_int_equal(truncate(path, 70 * (off_t)MIB), 0);
+    assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
+    assert_int_equal(ntk_ntff_check_whole(ntff, &err), 0);
+    assert_int_equal(ntk_trace_create(ntff, NULL, &options, &trace, &err), -ESTALE);
+    assert_null(trace);
+    assert_non_null(strstr(err.text, "became shorter than its 73400320 bytes while it was read"));
+    assert_true(err.offset >= 8192 && err.offset < 70 * MIB);
+    ntk_ntff_close(ntff);
+    free(path);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -297,6 +329,7 @@ int main(void)
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
         cmocka_unit_test(a_folder_that_holds_nothing_is_an_error_that_says_so),
         cmocka_unit_test(a_full_disk_is_an_error_that_says_so),
+        cmocka_unit_test(a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

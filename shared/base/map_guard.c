@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shared/ring/map_guard.h"
+#include "shared/base/map_guard.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 static struct {
     uintptr_t base; /* 0: free; written under the mutex, read by the handler */
     uintptr_t end;
-    int damaged;
+    uintptr_t hole; /* the first page of zeros; 0: none */
 } guards[GUARDS];
 
 static pthread_mutex_t guard_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -38,7 +38,10 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 
             if (mmap(page, page_bytes, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
                 MAP_FAILED) {
-                __atomic_store_n(&guards[i].damaged, 1, __ATOMIC_RELEASE);
+                uintptr_t none = 0;
+
+                (void)__atomic_compare_exchange_n(&guards[i].hole, &none, (uintptr_t)page, 0,
+                                                  __ATOMIC_RELEASE, __ATOMIC_RELAXED);
                 errno = saved;
                 return;
             }
@@ -95,7 +98,7 @@ int ntk_map_guard_add(const void *base, size_t bytes)
     ret = -ENOSPC;
     for (i = 0; i < GUARDS && ret < 0; i++) {
         if (guards[i].base == 0) {
-            __atomic_store_n(&guards[i].damaged, 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&guards[i].hole, 0, __ATOMIC_RELAXED);
             __atomic_store_n(&guards[i].end, (uintptr_t)base + bytes, __ATOMIC_RELAXED);
             /* Pairs with the acquire load in on_sigbus(). */
             __atomic_store_n(&guards[i].base, (uintptr_t)base, __ATOMIC_RELEASE);
@@ -115,8 +118,12 @@ void ntk_map_guard_remove(int guard)
     }
 }
 
-int ntk_map_guard_is_damaged(int guard)
+size_t ntk_map_guard_intact_bytes(int guard)
 {
-    return guard >= 0 && guard < GUARDS &&
-           __atomic_load_n(&guards[guard].damaged, __ATOMIC_ACQUIRE) != 0;
+    uintptr_t hole = 0;
+
+    if (guard >= 0 && guard < GUARDS) {
+        hole = __atomic_load_n(&guards[guard].hole, __ATOMIC_ACQUIRE);
+    }
+    return hole ? hole - __atomic_load_n(&guards[guard].base, __ATOMIC_RELAXED) : SIZE_MAX;
 }

@@ -9,15 +9,15 @@
  * Owner:   the caller maps and unmaps; _remove comes before munmap.
  * Threads: any.
  */
-#ifndef NTK_SHARED_RING_MAP_GUARD_H
-#define NTK_SHARED_RING_MAP_GUARD_H
+#ifndef NTK_SHARED_BASE_MAP_GUARD_H
+#define NTK_SHARED_BASE_MAP_GUARD_H
 
 #include <stddef.h>
 
 /* A handle of 0 or more, or -ENOSPC. */
 int ntk_map_guard_add(const void *base, size_t bytes);
 void ntk_map_guard_remove(int guard);
-/* Whether a read of this mapping ever hit a hole. */
-int ntk_map_guard_is_damaged(int guard);
+/* Where the first hole that a read of this mapping hit begins; SIZE_MAX: none did. */
+size_t ntk_map_guard_intact_bytes(int guard);
 
 #endif
