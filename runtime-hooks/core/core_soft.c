@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_machine.h"
+#include "shared/abi/process_stat.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -227,20 +228,11 @@ static void process_reclaim(struct ntk_soft_state *state, struct ntk_soft_proces
 
 static uint64_t start_time_get(void)
 {
-    char text[1024];
-    unsigned long long start_time = 0;
+    char text[NTK_STAT_BYTES];
 
-    if (ntk_fs_read_text("/proc/self/stat", text, sizeof text) <= 0) {
-        return 0;
-    }
-    const char *end = strrchr(text, ')');
-    if (!end || sscanf(end + 1,
-                       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-                       "%*d %llu",
-                       &start_time) != 1) {
-        return 0;
-    }
-    return start_time;
+    return ntk_fs_read_text("/proc/self/stat", text, sizeof text) > 0
+               ? ntk_process_stat_start_time(text)
+               : 0;
 }
 
 /* Gives back what dead processes held and takes a slot. SETUP is locked. */

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/abi/process_stat.h"
 #include "shared/abi/raw_clock.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -72,21 +73,12 @@ static size_t read_text(const char *path, char *buf, size_t buf_bytes)
     return (size_t)bytes;
 }
 
-/* Field 22 of a /proc stat file; 0 when there is no such process. */
+/* Of a /proc stat file, see process_stat.h; 0 when there is no such process, or it is over. */
 static uint64_t process_start_time(const char *stat_path)
 {
-    char text[1024];
-    const char *at;
-    int field;
+    char text[NTK_STAT_BYTES];
 
-    if (read_text(stat_path, text, sizeof text) == 0) {
-        return 0;
-    }
-    at = strrchr(text, ')'); /* the name may hold anything, so count from its end: field 2 */
-    for (field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at + 1, ' ');
-    }
-    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+    return read_text(stat_path, text, sizeof text) > 0 ? ntk_process_stat_start_time(text) : 0;
 }
 
 static uint64_t own_pid_namespace(void)

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "shared/abi/paths.h"
+#include "shared/abi/process_stat.h"
 #include "shared/abi/raw_clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/vec.h"
 #include "shared/ring/ring_segment.h"
 
@@ -57,48 +59,18 @@ struct ntk_ring_registry {
 
 /* ---- processes ---- */
 
-#define STAT_STATE 3 /* fields of /proc/PID/stat, see proc(5) */
-#define STAT_THREADS 20
-
-/*
- * Field 22 of a process's stat; 0 when there is no such process here, or only what its parent has not waited for: a
- * leader in state Z without another thread. (With one, the leader ended and the process goes on.)
- */
+/* When the process started, see process_stat.h; 0 when there is no such process here, or it is over. */
 static uint64_t start_time_of(const char *proc_root, const char *pid)
 {
     char path[NTK_PATH_BYTES];
-    char text[1024];
-    const char *at;
-    bool is_zombie = false;
-    ssize_t bytes;
-    int field;
-    int fd;
+    char text[NTK_STAT_BYTES];
 
     if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s/stat", proc_root, pid), path,
-                          sizeof path) < 0) {
+                          sizeof path) < 0 ||
+        ntk_fs_read_text(path, text, sizeof text) <= 0) {
         return 0;
     }
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-    bytes = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (bytes <= 0) {
-        return 0;
-    }
-    text[bytes] = '\0';
-    at = strrchr(text, ')');
-    for (field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at + 1, ' ');
-        if (at != NULL && field + 1 == STAT_STATE) {
-            is_zombie = at[1] == 'Z' || at[1] == 'X';
-        } else if (at != NULL && field + 1 == STAT_THREADS && is_zombie &&
-                   strtoull(at + 1, NULL, 10) <= 1) {
-            return 0;
-        }
-    }
-    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+    return ntk_process_stat_start_time(text);
 }
 
 static uint64_t pid_namespace_of(const char *proc_root)

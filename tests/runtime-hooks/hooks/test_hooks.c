@@ -1361,6 +1361,22 @@ static void a_start_sweeps_old_dead_segments_that_nobody_holds(void **state)
     assert_int_equal(files_in(f->folder), 0);
 }
 
+/* As in a container whose first process waits for nobody. */
+static void a_start_sweeps_what_a_killed_process_left_that_nobody_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    struct observed killed = observed_start(f->folder, child_dies_unfinished, NULL);
+    struct observed child;
+    siginfo_t info;
+
+    assert_int_equal(waitid(P_PID, (id_t)killed.pid, &info, WEXITED | WNOWAIT), 0);
+    set_age(f->folder, 120);
+    child = observed_start(f->folder, child_only_attaches, NULL);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    assert_int_equal(files_in(f->folder), 0);
+    assert_int_equal(observed_finish(&killed, 0), 128 + SIGKILL);
+}
+
 static void a_start_sweeps_nothing_that_lives(void **state)
 {
     struct fixture *f = *state;
@@ -1408,6 +1424,7 @@ int main(void)
         TEST(a_daemon_that_closed_all_descriptors_still_lives),
         TEST(after_attach_there_are_no_system_calls_and_no_page_faults),
         TEST(a_start_sweeps_old_dead_segments_that_nobody_holds),
+        TEST(a_start_sweeps_what_a_killed_process_left_that_nobody_waited_for),
         TEST(a_start_sweeps_nothing_that_lives),
     };
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process_stat - when a process started, by its /proc/PID/stat: with the pid it tells one process from all others.
+ *
+ * One rule for the writer that sweeps and the reader that judges who lives. Uses the C library only.
+ */
+#ifndef NTK_SHARED_ABI_PROCESS_STAT_H
+#define NTK_SHARED_ABI_PROCESS_STAT_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_STAT_STATE 3 /* fields, see proc(5) */
+#define NTK_STAT_THREADS 20
+#define NTK_STAT_START_TIME 22
+#define NTK_STAT_BYTES 1024 /* enough for the text up to there */
+
+/*
+ * Field 22 of the text; 0 when there is none, or when it is of a process that is over and not waited for: a leader
+ * in state Z without another thread. (With one, the leader ended and the process goes on.)
+ */
+static inline uint64_t ntk_process_stat_start_time(const char *text)
+{
+    const char *at =
+        strrchr(text, ')'); /* the name may hold anything: count from its end, field 2 */
+    int is_zombie = 0;
+    int field;
+
+    for (field = 2; at != NULL && field < NTK_STAT_START_TIME; field++) {
+        at = strchr(at + 1, ' ');
+        if (at != NULL && field + 1 == NTK_STAT_STATE) {
+            is_zombie = at[1] == 'Z' || at[1] == 'X';
+        } else if (at != NULL && field + 1 == NTK_STAT_THREADS && is_zombie &&
+                   strtoull(at + 1, NULL, 10) <= 1) {
+            return 0;
+        }
+    }
+    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
