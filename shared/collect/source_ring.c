@@ -45,14 +45,29 @@ static int model_histogram(void *ctx, const struct ntk_ring_model *model,
     return ntk_ring_segment_model_histogram(ctx, model, out);
 }
 
-/* A segment that has no room for another model or piece of memory adds it to a row of less detail. */
+/* What a segment has no room for is counted with less detail: the first kind of it is told. */
 static void note_refusals(struct source_ring *source, const struct ntk_ring_refusals *refusals)
 {
-    if ((refusals->models || refusals->memory_rows) && !source->note[0]) {
-        (void)snprintf(source->note, sizeof source->note,
-                       "application %d has more models or kinds of memory than its segment lists: "
-                       "some of them are shown together",
-                       (int)source->process.pid);
+    const struct {
+        bool is_full;
+        const char *what;
+    } rows[] = {
+        { refusals->models > 0 || refusals->memory_rows > 0,
+          "more models or kinds of memory than its segment lists: some of them are shown "
+          "together" },
+        { refusals->names > 0,
+          "more names than its segment keeps: some things are shown without one" },
+        { refusals->threads > 0,
+          "more threads than its segment lists: some events are shown without theirs" },
+        { refusals->histograms > 0, "more latencies than its segment had space for: those of some "
+                                    "cores or models are missing" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !source->note[0]; i++) {
+        if (rows[i].is_full) {
+            (void)snprintf(source->note, sizeof source->note, "application %d has %s",
+                           (int)source->process.pid, rows[i].what);
+        }
     }
 }
 

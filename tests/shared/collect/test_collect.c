@@ -602,13 +602,32 @@ static void a_file_that_is_no_segment_is_named_in_the_note(void **state)
     free(path);
 }
 
-/* Method: the writer's count of what its table had no room for is put into the file. */
+static void set_refused(const char *path, size_t offset, uint64_t count)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, &count, sizeof count, (off_t)offset), sizeof count);
+    close(fd);
+}
+
+/* Method: the writer's count of what a table of it had no room for is put into the file. */
 static void a_segment_that_is_full_is_named_in_the_note(void **state)
 {
+    static const struct {
+        size_t offset;
+        const char *what;
+    } rows[] = {
+        { offsetof(struct ntk_segment_header, models_refused), "models or kinds of memory than" },
+        { offsetof(struct ntk_segment_header, memory_rows_refused),
+          "models or kinds of memory than" },
+        { offsetof(struct ntk_segment_header, names_refused), "names than" },
+        { offsetof(struct ntk_segment_header, threads_refused), "threads than" },
+        { offsetof(struct ntk_segment_header, histograms_refused), "latencies than" },
+    };
     struct fixture *f = *state;
     struct child child = child_start();
-    const uint64_t refused = 7;
-    char expected[64];
+    char expected[96];
     glob_t found;
 
     child_tell(&child, COMMAND_ALLOC, 4096);
@@ -619,19 +638,18 @@ static void a_segment_that_is_full_is_named_in_the_note(void **state)
     char *pattern = test_scratch_path(f->folder, "[0-9]*");
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     assert_int_equal(found.gl_pathc, 1);
-    int fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
-    assert_true(fd >= 0);
-    assert_int_equal(pwrite(fd, &refused, sizeof refused,
-                            offsetof(struct ntk_segment_header, memory_rows_refused)),
-                     sizeof refused);
-    close(fd);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        set_refused(found.gl_pathv[0], rows[i].offset, 7);
+        poll_collector(f);
+        assert_int_equal(f->snapshot->runtime_count, 1);
+        snprintf(expected, sizeof expected, "application %d has more %s",
+                 (int)f->snapshot->runtimes[0].pid, rows[i].what);
+        assert_int_equal(strncmp(ntk_collector_note(f->collector), expected, strlen(expected)), 0);
+        set_refused(found.gl_pathv[0], rows[i].offset, 0);
+    }
+    set_refused(found.gl_pathv[0], rows[0].offset, 7);
     globfree(&found);
     free(pattern);
-    poll_collector(f);
-    assert_int_equal(f->snapshot->runtime_count, 1);
-    snprintf(expected, sizeof expected, "application %d has more models or kinds of memory",
-             (int)f->snapshot->runtimes[0].pid);
-    assert_int_equal(strncmp(ntk_collector_note(f->collector), expected, strlen(expected)), 0);
     child_end(&child, 0);
     poll_collector(f);
     poll_collector(f);
