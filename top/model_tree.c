@@ -267,7 +267,7 @@ static bool has_depth(const struct item *item, int depth)
     }
 }
 
-bool ntk_top_model_tree_is_expanded(const struct ntk_top_model *model, uint64_t key)
+static bool is_expanded(const struct ntk_top_model *model, uint64_t key)
 {
     return model->expanded_by_default != (ntk_map_get_number(&model->exceptions, key) != NULL);
 }
@@ -346,7 +346,7 @@ static int build_rows(struct ntk_top_model *model, const struct item *items, siz
         node.host_bytes.present = node.device_bytes.present;
         describe(first, depth, &node);
         node.can_expand = below > 0 && node.kind != NTK_TOP_NODE_GROUP;
-        node.is_expanded = node.can_expand && ntk_top_model_tree_is_expanded(model, node.key);
+        node.is_expanded = node.can_expand && is_expanded(model, node.key);
         if (ntk_vec_push(&model->nodes, &node) < 0) {
             return -ENOMEM;
         }

@@ -12,7 +12,6 @@ void ntk_top_model_tree_init(struct ntk_top_model *model);
 int ntk_top_model_tree_collect(struct ntk_top_model *model);
 /* Writes model->nodes anew from the leaves and what is expanded, and finds the cursor. 0 or -ENOMEM. */
 int ntk_top_model_tree_build(struct ntk_top_model *model);
-bool ntk_top_model_tree_is_expanded(const struct ntk_top_model *model, uint64_t key);
 void ntk_top_model_tree_set_expanded(struct ntk_top_model *model, uint64_t key, bool expanded);
 /* The row below which a row stands, SIZE_MAX for the first level. */
 size_t ntk_top_model_tree_parent(const struct ntk_top_model *model, size_t index);
