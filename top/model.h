@@ -210,6 +210,8 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
                                       int argument);
 /* A key for an open box of the view (filter, search, columns); false: keys.h knows what it does. */
 bool ntk_top_model_key(struct ntk_top_model *model, int key);
+/* Shows an application, or all with index 0 of the tabs. */
+void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index);
 /* Opens a view. */
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view);
 /* Whether it is known that no application runs: then what they use is a true zero. Not where some cannot be read, and
