@@ -71,6 +71,15 @@ shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
 wait_for shows faraway
 tmx send-keys -t top f
 wait_for shows 'Total: .*TF'
+# What happens from now on is listed, also where each report tells only of its own period.
+tmx send-keys -t top l
+wait_for shows '>Events<'
+shows ' load ' >/dev/null && fail "an event before one happened"
+NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 50 --duration 1s >/dev/null
+wait_for shows 'unload .* briefly .* mlp '
+wait_for shows ' load .* briefly .* mlp '
+tmx send-keys -t top l
+wait_for shows 'Total: .*TF'
 kill "$agent" && wait "$agent" || true
 wait_for shows "http://127.0.0.1:$port/api/v1/live"
 neuron-monitor --period 200ms --quiet --http "127.0.0.1:$port" &
