@@ -73,8 +73,10 @@ def unsnap(data):
             length, offset = (tag >> 2 & 7) + 4, (tag >> 5) << 8 | r.byte()
         else:
             length, offset = (tag >> 2) + 1, int.from_bytes(r.take(2 if tag & 3 == 2 else 4), "little")
-        for _ in range(length):
-            out.append(out[-offset])
+        start = len(out) - offset
+        assert start >= 0, "a copy from before the begin"
+        piece = out[start : start + length]  # shorter where it runs into itself: then it repeats
+        out += (piece * (length // len(piece) + 1))[:length]
     assert len(out) == size
     return bytes(out)
 
@@ -100,22 +102,18 @@ def column(data, chunk, kind, is_optional):
     assert len(body) == page[2]
     r = Reader(body)
     levels = levels_of(r, rows) if is_optional else [1] * rows
-    bits, values = [], []
+    count = sum(levels)
     if kind == BOOLEAN:
-        packed = r.take((sum(levels) + 7) // 8)
-        bits = [packed[i // 8] >> i % 8 & 1 for i in range(sum(levels))]
-    for level in levels:
-        if not level:
-            values.append(None)
-        elif kind == BOOLEAN:
-            values.append(bool(bits.pop(0)))
-        elif kind == BYTE_ARRAY:
-            values.append(r.take(struct.unpack("<I", r.take(4))[0]).decode())
-        else:
-            form = {INT32: "<i", INT64: "<q", DOUBLE: "<d"}[kind]
-            values.append(struct.unpack(form, r.take(struct.calcsize(form)))[0])
+        packed = r.take((count + 7) // 8)
+        values = [bool(packed[i // 8] >> i % 8 & 1) for i in range(count)]
+    elif kind == BYTE_ARRAY:
+        values = [r.take(int.from_bytes(r.take(4), "little")).decode() for _ in range(count)]
+    else:
+        form = {INT32: "i", INT64: "q", DOUBLE: "d"}[kind]
+        values = struct.unpack(f"<{count}{form}", r.take(count * struct.calcsize(f"<{form}")))
     assert r.at == len(body), "bytes behind the values"
-    return values
+    there = iter(values)
+    return [next(there) if level else None for level in levels]
 
 
 def read(path):
