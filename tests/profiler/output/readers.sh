@@ -25,6 +25,8 @@ done
 # ---- traces in the trace processor: the sums that the tables have ----
 processor=$tools/package/assets/trace-processor
 [ -d "$processor" ] || fail "there is no trace processor below build/tools/npm"
+# 13 MB of WebAssembly that run for a second: optimizing them takes most of the time, where it is not left out.
+quick=$(node --v8-options | grep -o -e '^ *--liftoff-only' | tr -d ' ') || true
 neuron-packager example attention -o attention.neff >/dev/null
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
 lost="select name, value from stats where value > 0 and (severity in ('error', 'data_loss')
@@ -43,7 +45,7 @@ for run in "sample -s sample_v6.ntff" "attention -s attention.ntff -n attention.
         io=io
         # Chrome's counters are named with the key of their value, and kinds of queues as in the tables.
         [ $format = perfetto ] || { prefix=args io=unknown; }
-        node "$here/trace_processor.mjs" "$processor" "$name.$format" "$lost" "$slices" "$counters" \
+        node $quick "$here/trace_processor.mjs" "$processor" "$name.$format" "$lost" "$slices" "$counters" \
             "select sum(extract_arg(arg_set_id, '$prefix.pc')), sum(extract_arg(arg_set_id, '$prefix.bytes')),
                 count(extract_arg(arg_set_id, '$prefix.layer')) from slice" \
             "select process.name, thread.name, count(*) from slice join thread_track on track_id = thread_track.id
@@ -82,7 +84,7 @@ sqlite3 -readonly folder.sqlite "
 for format in perfetto chrome; do
     prefix=debug
     [ $format = perfetto ] || prefix=args
-    node "$here/trace_processor.mjs" "$processor" "folder.$format" "$lost" \
+    node $quick "$here/trace_processor.mjs" "$processor" "folder.$format" "$lost" \
         "select name, count(*), sum(dur) from slice where extract_arg(arg_set_id, '$prefix.id') is not null group by 1 order by 1" \
         "select (select count(*) from slice where name = 'nc_exec_running'), min(ts) from slice
             where extract_arg(arg_set_id, '$prefix.id') is not null" \
