@@ -118,13 +118,16 @@ printf 'activity_0|20000|1.0\nactivity_1|70000|0.5\nall|70000|0.55\n' | cmp -s -
 # ---- what the tables and metrics are ----
 neuron-profile --show-profile-schema >schema.yaml 2>err || fail "schema: $(cat err)"
 python3 -c '
-import sqlite3, sys, yaml
+import os, re, sqlite3, yaml
 schema = yaml.safe_load(open("schema.yaml"))
 assert schema["profile_schema_version"] == "7.4.0"
 ours = {(t["name"], f["name"], f["type"], f.get("unit"), f["required"]) for t in schema["tables"] if t["profile"] == "device" for f in t["fields"]}
 wanted = set(sqlite3.connect("sample.sqlite").execute("select table_name, field_name, field_type, field_unit, field_required from SchemaFields"))
 assert ours == {(*r[:4], bool(r[4])) for r in wanted}, ours ^ wanted
 assert {t["name"] for t in schema["tables"] if t["profile"] == "system"} >= {"SystemProfileEvents", "CpuUsage"}
+page = open(os.environ["NTK_SOURCE_DIR"] + "/docs/formats/profile-tables.md").read()
+rows = {name for cells in re.findall(r"(?m)^\| ([A-Z][^|]*) \|", page) for name in cells.split(", ")}
+assert {t["name"] for t in schema["tables"]} <= rows, {t["name"] for t in schema["tables"]} - rows
 ' || fail "the schema is not that of the tables"
 neuron-profile view --terminology >terms 2>err || fail "terminology: $(cat err)"
 [ "$(awk 'NR > 1 { print $1 }' terms | sort)" = "$(jq -r '.terminology[0] | keys[]' sample.json | LC_ALL=C.UTF-8 sort)" ] ||
