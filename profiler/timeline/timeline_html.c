@@ -22,9 +22,9 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
 
-/* Where modules ask each other for something in the files, and in the one file. */
-#define IMPORT_BEFORE "from './"
-#define IMPORT_AFTER "from 'page/"
+/* How modules name each other in the files, and in the one file. */
+#define IMPORT_BEFORE "'./"
+#define IMPORT_AFTER "'page/"
 
 /* The modules of the page, which come behind the data. */
 #define PAGE_BYTES ((uint64_t)256 << 10)
@@ -121,7 +121,7 @@ static const struct ntk_http_file *file_get(const char *name)
     return NULL;
 }
 
-/* A module with its imports under the names of the map. */
+/* A module that names others as the map does. */
 static void put_module(const struct ntk_http_file *file, struct ntk_buf *out)
 {
     const char *at = (const char *)file->bytes;

@@ -13,17 +13,49 @@ import { changed, glideTo, on, state, tell } from './state.js';
 
 const WAIT_MS = 150;
 const SHOWN = 300;
+const MATCH_MS = 1000;
 let timer = 0;
+let stop = () => {}; // ends the matching that is under way
 let asked = 0;
 let others = null; // rows and layers that were found
 
-// The numbers of those whose name matches.
-const matching = (pattern, named) => named.map((one, i) => i).filter((i) => pattern.test(named[i].name));
+// What keeps an expression from being searched for.
+class Hopeless extends Error {}
+
+// For each list the numbers of those whose name matches. In a worker, which the next search ends too, and then this promise
+// stays open.
+function matching(text, lists) {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(import.meta.resolve('./match.js'));
+    let clock = 0;
+    stop = () => {
+      clearTimeout(clock);
+      worker.terminate();
+    };
+    const fail = (why) => {
+      stop();
+      reject(new Hopeless(why));
+    };
+    worker.onmessage = ({ data }) => {
+      if (!data) {
+        clock = setTimeout(fail, MATCH_MS, 'ended after a second: try a simpler expression');
+        return;
+      }
+      stop();
+      resolve(data);
+    };
+    worker.onerror = (event) => {
+      event.preventDefault(); // it is told here
+      fail('this browser cannot search for that');
+    };
+    worker.postMessage({ text, lists: lists.map((named) => named.map(({ name }) => name)) });
+  });
+}
 
 // Only where the NEFF names some.
-async function layersOf(pattern) {
+async function allLayers() {
   const top = state.meta.sources.length ? await state.source.analysis(source(), 'top').catch(() => null) : null;
-  return (top?.layers ?? []).filter(({ name }) => pattern.test(name));
+  return top?.layers ?? [];
 }
 
 function clear(message) {
@@ -37,35 +69,36 @@ function clear(message) {
 
 export async function run(text, isQuiet) {
   const mine = ++asked;
+  stop();
   byId('search').value = text;
   tell('view');
   if (!text) {
     clear();
     return;
   }
-  let pattern;
   try {
-    pattern = new RegExp(text, 'i');
+    RegExp(text, 'i');
   } catch {
     clear('no regular expression');
     return;
   }
-  const whats = matching(pattern, state.meta.whats);
-  const tracks = matching(pattern, state.meta.tracks);
   try {
+    const [whats, tracks] = await matching(text, [state.meta.whats, state.meta.tracks]);
     const answer = whats.length ? await state.source.hits(whats, 0, false) : null;
     if (mine !== asked) return;
     state.hits = answer && { ...answer, whats, wanted: new Set(whats), text };
     others = { tracks, layers: [] };
     const isShown = answer || tracks.length;
     if (isShown) show(isQuiet);
-    const layers = await layersOf(pattern); // of a long capture they take their time
+    const layers = await allLayers(); // of a long capture they take their time
     if (mine !== asked) return;
-    others.layers = layers;
-    if (isShown || layers.length) show(isShown || isQuiet);
+    const [found] = layers.length ? await matching(text, [layers]) : [[]];
+    others.layers = found.map((i) => layers[i]);
+    if (isShown || found.length) show(isShown || isQuiet);
     else clear('no hit');
   } catch (error) {
-    tell('error', error);
+    if (error instanceof Hopeless) clear(error.message);
+    else tell('error', error);
   }
 }
 

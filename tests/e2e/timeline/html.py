@@ -111,10 +111,13 @@ def check_answers(page, address):
 
 
 def check_hands(page):
-    """Search and the way to the first hit, as a person goes it."""
+    """Search and the way to the first hit, as a person goes it, after an expression that takes longer than anyone waits."""
     browser = page.browser
     browser.evaluate("document.querySelector('#canvas').focus()")
     browser.key('/')
+    browser.call('Input.insertText', text='((((((((.+)+)+)+)+)+)+)+)+!')
+    browser.wait_for("document.querySelector('#found').textContent === 'ended after a second: try a simpler expression'")
+    browser.evaluate("document.querySelector('#search').select()")
     browser.call('Input.insertText', text='^matmul$')
     browser.wait_for("/hits$/.test(document.querySelector('#found').textContent)")
     browser.key('Enter')

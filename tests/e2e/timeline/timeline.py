@@ -215,6 +215,13 @@ def check_search(page):
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '(('; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelector('#found').textContent === 'no regular expression'")
     equal('invalid', browser.evaluate("document.querySelector('#search').getAttribute('aria-invalid')"), 'true')
+    # Longer than anyone waits, and deeper than a browser goes: the page says so, and is alive.
+    for name, expression, said in (('slow', '((((((((.+)+)+)+)+)+)+)+)+!', 'ended after a second: try a simpler expression'),
+                                   ('deep', '(' * 20000 + ')' * 20000, 'this browser cannot search for that')):
+        browser.evaluate(f"(() => {{ const s = document.querySelector('#search'); s.value = '{expression}'; s.dispatchEvent(new Event('input')); }})()")
+        browser.wait_for(f"document.querySelector('#found').textContent === '{said}'")
+        equal(f'{name} invalid', browser.evaluate("document.querySelector('#search').getAttribute('aria-invalid')"), 'true')
+        page.picture(f'search-{name}')
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = 'activate'; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelector('#found').textContent === '2 hits'")
 
