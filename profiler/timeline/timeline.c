@@ -115,13 +115,7 @@ void ntk_timeline_give_back_all(const struct ntk_timeline *timeline)
     for (size_t s = 0; s < timeline->source_count; s++) {
         const struct ntk_trace *trace = timeline->sources[s].trace;
         for (size_t c = 0; c < trace->core_count; c++) {
-            const struct ntk_trace_core *core = &trace->cores[c];
-            give_back_list(core->is_mapped.instructions, (const char *)core->instructions,
-                           sizeof *core->instructions, 0, core->instruction_count);
-            give_back_list(core->is_mapped.packets, (const char *)core->packets,
-                           sizeof *core->packets, 0, core->packet_count);
-            give_back_list(core->is_mapped.events, (const char *)core->events, sizeof *core->events,
-                           0, core->event_count);
+            ntk_trace_give_back(&trace->cores[c]);
         }
     }
     ntk_spill_give_back_all(&timeline->spill);
