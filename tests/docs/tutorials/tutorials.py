@@ -16,7 +16,14 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.environ["NTK_SOURCE_DIR"], "tests", "e2e", "page"))
+from browser import Browser  # noqa: E402
+
 FENCE = "```"
+
+# The rows, and the shares beside their names, which come after them.
+DRAWN = """document.documentElement?.dataset.state === 'complete' &&
+  [...document.querySelectorAll('#labels .share')].some((share) => share.textContent)"""
 
 
 def blocks(lines):
@@ -57,16 +64,19 @@ def run(command_lines, folder, environment):
 
 
 def screenshot(html, size, png):
-    """False without a browser."""
-    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    if not browser:
+    """Of the page when it has drawn all that it has; False without a browser."""
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if not program:
         return False
-    with tempfile.TemporaryDirectory(prefix="ntk-browser-") as profile:
-        subprocess.run(
-            [browser, "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             "--user-data-dir=" + profile, "--window-size=" + size.replace("x", ","),
-             "--virtual-time-budget=4000", "--screenshot=" + png, "file://" + html],
-            timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    browser = Browser(program, os.path.join(tempfile.mkdtemp(), "profile"))
+    try:
+        browser.size(*map(int, size.split("x")))
+        browser.call("Page.navigate", url="file://" + html)
+        browser.wait_for(DRAWN)
+        browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        browser.screenshot(png, whole=False)
+    finally:
+        browser.close()
     return True
 
 

@@ -1,4 +1,5 @@
 #!/bin/bash
 # tutorials - every command of the pages in docs/tutorials is run, and prints what the page shows; --update writes the pages
 # anew.
-exec python3 "$NTK_SOURCE_DIR/tests/docs/tutorials/tutorials.py" "$@"
+. "$(dirname "$0")/../../e2e/lib.sh"
+TMPDIR=$scratch python3 "$NTK_SOURCE_DIR/tests/docs/tutorials/tutorials.py" "$@"
