@@ -60,7 +60,7 @@ function render(box) {
   const roofline = analysis(box, 'roofline', 'roofline');
   if (!roofline) return;
   const all = [{ layer: 'all of it', ...roofline.total }, ...roofline.layers];
-  box.append(make('div', { class: 'two plot-left' }, plot(roofline),
+  box.append(make('div', { class: 'two' }, plot(roofline),
     table([['Layer', true], ['Time'], ['FLOPs'], ['HBM'], ['FLOPs/byte'], ['Bound', true], ['At least'], ['Of the roof']], all.map((one) => ({
       cells: [one.layer, { value: one.time_ns, text: duration(one.time_ns * 1000) }, { value: one.flops, text: count(one.flops) }, { value: one.hbm_bytes, text: bytes(one.hbm_bytes) },
         { value: one.flops_per_byte ?? -1, text: one.flops_per_byte === null ? '' : one.flops_per_byte.toFixed(1) }, one.bound,
