@@ -127,7 +127,7 @@ static uint64_t capture_start_ns(const struct ntk_system_view *view, size_t inde
 }
 
 static int captures_export(const struct loaded *loaded, const struct ntk_system_view *view,
-                           struct ntk_vec *out_captures)
+                           bool has_flows, struct ntk_vec *out_captures)
 {
     int ret = 0;
 
@@ -137,6 +137,9 @@ static int captures_export(const struct loaded *loaded, const struct ntk_system_
         const char *slash = strrchr(path, '/');
         struct ntk_export_capture capture = { .start_ns = capture_start_ns(view, i) };
         ret = ntk_export_create(profile->trace, slash ? slash + 1 : path, path, &capture.export);
+        if (ret == 0) {
+            capture.export->has_flows = has_flows;
+        }
         if (ret == 0 && ntk_vec_push(out_captures, &capture) < 0) {
             ntk_export_destroy(capture.export);
             ret = -ENOMEM;
@@ -156,7 +159,7 @@ static int views_export(const struct ntk_folder_options *options, const struct l
     int ret = 0;
 
     for (size_t i = 0; i < count && ret == 0; i++) {
-        ret = captures_export(&loaded[i], &views[i], &captures);
+        ret = captures_export(&loaded[i], &views[i], options->has_flows, &captures);
     }
     struct ntk_export export = {
         .folders = views,

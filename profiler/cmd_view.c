@@ -77,7 +77,9 @@ static const struct ntk_opt options[] = {
     { 0, "system-trace-secondary-group", "LIST", NTK_OPT_TEXT, &arg_secondary,
       "the same: what a line is (default " NTK_SYSTEM_SECONDARY_DEFAULT ")" },
     { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
-      "the same: arrows from an execution's call to the core" },
+      "in perfetto and chrome: arrows from what ended a wait to what waited, with -d in perfetto "
+      "also from an "
+      "execution's call to the core" },
     { 0, "terminology", NULL, NTK_OPT_FLAG, &arg_terminology,
       "print what each metric means and exit" },
     { 0, "display-name", "NAME", NTK_OPT_TEXT, &arg_name,
@@ -175,6 +177,7 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
     if (ret < 0) {
         ntk_err_no_memory(&err);
     } else {
+        export->has_flows = arg_flows;
         ret = format->write(export, path, &err);
     }
     ntk_export_destroy(export);
@@ -341,9 +344,10 @@ int ntk_cmd_view(int argc, char **argv)
     if (arg_cores || arg_types || arg_instances || arg_primary || arg_secondary) {
         return ntk_opt_usage_error(&program, "--system-trace-* go with -d");
     }
-    if (arg_flows) {
-        return ntk_opt_usage_error(&program, "--show-perfetto-flows goes with -d: the page draws "
-                                             "what an instruction waited for");
+    if (arg_flows && strcmp(arg_format, "perfetto") != 0 && strcmp(arg_format, "chrome") != 0) {
+        return ntk_opt_usage_error(&program,
+                                   "--show-perfetto-flows goes with perfetto and chrome: the "
+                                   "page draws what an instruction waited for");
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");

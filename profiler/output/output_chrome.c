@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/output/arrows.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/lanes.h"
 #include "profiler/output/rows.h"
@@ -32,6 +33,9 @@ struct writer {
     struct ntk_map machines;       /* pid, by name */
     struct ntk_lanes engines[NTK_NTFF_ENGINE_COUNT];
     struct ntk_lanes rings[RINGS];
+    bool has_arrows;
+    struct ntk_long_list tids; /* of uint64_t, by instruction of all cores; with arrows */
+    uint64_t arrow_count;
 };
 
 #define ADD(buf, literal) ntk_buf_add(buf, literal, sizeof(literal) - 1)
@@ -146,11 +150,18 @@ static int put_instruction(void *ctx, const void *data)
     if (!lane) {
         return -ENOMEM;
     }
-    int ret = is_new ? put_name(w, "thread_name", row->title, lane->id) : 0;
+    uint64_t tid = lane->id;
+    int ret = is_new ? put_name(w, "thread_name", row->title, tid) : 0;
+    if (ret == 0 && w->has_arrows) {
+        uint64_t *kept = ntk_long_list_add(&w->tids, &ret);
+        if (kept) {
+            *kept = tid;
+        }
+    }
     if (ret < 0) {
         return ret;
     }
-    begin_span(w, lane->id, row->opcode, row->start_ns, row->duration_ns);
+    begin_span(w, tid, row->opcode, row->start_ns, row->duration_ns);
     ADD(w->buf, "\"pc\":");
     ntk_buf_add_i64(w->buf, row->pc);
     if (row->compiler_pc != NTK_ABSENT_I64) {
@@ -257,6 +268,67 @@ static int put_semaphore(void *ctx, const void *data)
     return end_event(w);
 }
 
+/* ---- arrows between instructions ---- */
+
+/* One end of an arrow, inside a complete event that stands before it in the file. */
+static int put_arrow_end(struct writer *w, bool is_start, const struct ntk_arrow *arrow,
+                         uint64_t tid, int64_t at_ns)
+{
+    begin_event(w, is_start ? 's' : 'f', arrow->by_transfer ? "transfer" : "signal", tid);
+    ADD(w->buf, ",\"cat\":\"wait\",\"id\":");
+    ntk_buf_add_u64(w->buf, w->arrow_count);
+    if (!is_start) {
+        ADD(w->buf, ",\"bp\":\"e\"");
+    }
+    ADD(w->buf, ",\"ts\":");
+    put_us(w->buf, w->offset_ns + at_ns);
+    ADD(w->buf, ",\"args\":{");
+    return end_event(w);
+}
+
+static int put_core_arrows(struct writer *w, const struct ntk_arrows *arrows,
+                           const struct ntk_trace_core *core, const uint64_t *tids)
+{
+    int ret = 0;
+
+    ntk_trace_each_instruction(core, to) {
+        uint32_t index = (uint32_t)(to - core->instructions);
+        struct ntk_arrow arrow = ntk_arrow_to(arrows, index);
+        if (arrow.from != NTK_NO_INDEX) {
+            int64_t from_ns = ntk_rows_ns(core->instructions[arrow.from].start_ps);
+            int64_t to_ns = arrow.is_inside ? from_ns : ntk_rows_ns(to->start_ps);
+            w->arrow_count++;
+            ret = put_arrow_end(w, true, &arrow, tids[arrow.from], from_ns);
+            ret = ret == 0 ? put_arrow_end(w, false, &arrow, tids[index], to_ns) : ret;
+        }
+        if (ret < 0) {
+            break;
+        }
+        if (index % NTK_TRACE_LOOKS == 0) {
+            ntk_arrows_give_back(arrows);
+            ntk_long_list_give_back(&w->tids);
+        }
+    }
+    return ret;
+}
+
+static int put_arrows(const struct ntk_export *export, struct writer *w)
+{
+    struct ntk_arrows arrows = { 0 };
+    const uint64_t *tids = w->tids.items;
+    int ret = ntk_arrows_init(&arrows, export->program);
+
+    for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
+        const struct ntk_trace_core *core = &export->trace->cores[c];
+        w->pid = w->first_pid + (int64_t)c;
+        ret = ntk_arrows_turn_to(&arrows, c);
+        ret = ret == 0 ? put_core_arrows(w, &arrows, core, tids) : ret;
+        tids += core->instruction_count;
+    }
+    ntk_arrows_fini(&arrows);
+    return ret;
+}
+
 static int put_capture(const struct ntk_export *export, struct writer *w)
 {
     static const struct {
@@ -272,6 +344,8 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
     };
     int ret = 0;
 
+    w->has_arrows = export->has_flows;
+    ntk_long_list_init(&w->tids, export->trace, sizeof(uint64_t), 1);
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
         ret = begin_core(w, (int64_t)c, &export->trace->cores[c]);
     }
@@ -279,6 +353,8 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
         w->pid = 0;
         ret = kinds[k].rows(export, kinds[k].put, w);
     }
+    ret = ret == 0 && w->has_arrows ? put_arrows(export, w) : ret;
+    ntk_long_list_fini(&w->tids);
     return ret;
 }
 

@@ -13,11 +13,13 @@
 #include <string.h>
 
 #include "profiler/analysis/dma_rate.h"
+#include "profiler/output/arrows.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/lanes.h"
 #include "profiler/output/perfetto_writer.h"
 #include "profiler/output/rows.h"
 #include "shared/base/str.h"
+#include "shared/base/vec.h"
 
 #define OPCODES 256
 #define IID_OF_OPCODE(opcode) (1U + (opcode))
@@ -55,6 +57,8 @@ struct core_writer {
     int32_t pid;
     uint64_t process, rate, pending, throttle; /* tracks */
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
+    struct ntk_arrows *arrows; /* NULL: none are wanted */
+    struct ntk_vec flows[2];   /* of uint64_t: of the start and the end of a slice */
 };
 
 static int put_process(struct core_writer *c)
@@ -176,6 +180,39 @@ static void name_ring(const struct core_writer *c, size_t index, char *buf, size
                    (size_t)NTK_NTFF_DMA_ENGINES * c->core->ntff->core + e);
 }
 
+/* The number of the arrow that comes to an instruction: no execution of a host has it. */
+static uint64_t flow_of(const struct core_writer *c, uint32_t to)
+{
+    return UINT64_C(1) << 63 | (uint64_t)c->pid << 32 | to;
+}
+
+/* The arrows of an instruction's slice. One that comes inside is the end's: at its start it had not begun. */
+static int find_flows(struct core_writer *c, uint32_t instruction,
+                      struct ntk_perfetto_flows out_flows[2])
+{
+    struct ntk_arrow arrow = ntk_arrow_to(c->arrows, instruction);
+    uint64_t id = flow_of(c, instruction);
+    int ret = 0;
+
+    ntk_vec_clear(&c->flows[0]);
+    ntk_vec_clear(&c->flows[1]);
+    if (arrow.from != NTK_NO_INDEX) {
+        ret = ntk_vec_push(&c->flows[arrow.is_inside], &id);
+    }
+    for (uint32_t to = ntk_arrows_first(c->arrows, instruction); to != NTK_NO_INDEX && ret == 0;
+         to = ntk_arrows_next(c->arrows, to)) {
+        id = flow_of(c, to);
+        ret = ntk_vec_push(&c->flows[0], &id);
+    }
+    for (size_t end = 0; end < 2; end++) {
+        out_flows[end] = (struct ntk_perfetto_flows){ c->flows[end].items, c->flows[end].count };
+    }
+    if (instruction % NTK_TRACE_LOOKS == 0) {
+        ntk_arrows_give_back(c->arrows);
+    }
+    return ret;
+}
+
 static int put_instructions(struct core_writer *c)
 {
     const struct ntk_export *export = c->export;
@@ -183,6 +220,7 @@ static int put_instructions(struct core_writer *c)
     struct ntk_lanes lanes[NTK_NTFF_ENGINE_COUNT] = { 0 };
     int32_t tid = TIDS_OF_CORE * c->pid;
     uint8_t event[NTK_PERFETTO_EVENT_BYTES];
+    struct ntk_perfetto_flows flows[2] = { 0 };
     uint64_t track;
     int ret = 0;
 
@@ -207,9 +245,12 @@ static int put_instructions(struct core_writer *c)
         }
         ret = take_track(c, &lanes[from->engine], tid + from->engine, name_engine, from->engine,
                          start_ns, end_ns, &track);
+        if (ret == 0 && c->arrows) {
+            ret = find_flows(c, (uint32_t)(from - c->core->instructions), flows);
+        }
         if (ret == 0) {
             ret = ntk_perfetto_put_slice(c->to, track, IID_OF_OPCODE(from->opcode), start_ns,
-                                         end_ns, event, at);
+                                         end_ns, event, at, flows);
         }
         if (ret < 0) {
             break;
@@ -237,7 +278,7 @@ static int put_packet_slice(struct core_writer *c, const struct ntk_trace_packet
                          name_ring, ring, start_ns, end_ns, &track);
 
     return ret == 0 ? ntk_perfetto_put_slice(c->to, track, IID_OF_CLASS(from->dma_class), start_ns,
-                                             end_ns, event, at)
+                                             end_ns, event, at, NULL)
                     : ret;
 }
 
@@ -336,19 +377,29 @@ static int put_counters(struct core_writer *c)
 
 int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *export)
 {
+    struct ntk_arrows arrows = { 0 };
     int ret = put_names(to, export);
 
+    if (ret == 0 && export->has_flows) {
+        ret = ntk_arrows_init(&arrows, export->program);
+    }
     for (size_t i = 0; i < export->trace->core_count && ret == 0; i++) {
         struct core_writer c = { .to = to,
                                  .export = export,
                                  .index = i,
                                  .core = &export->trace->cores[i],
-                                 .pid = ++to->process_count };
+                                 .pid = ++to->process_count,
+                                 .arrows = export->has_flows ? &arrows : NULL,
+                                 .flows = { NTK_VEC_INIT(uint64_t), NTK_VEC_INIT(uint64_t) } };
         ret = put_process(&c);
+        ret = ret == 0 && c.arrows ? ntk_arrows_turn_to(c.arrows, i) : ret;
         ret = ret == 0 ? put_instructions(&c) : ret;
         ret = ret == 0 ? put_packets(&c) : ret;
         ret = ret == 0 ? put_counters(&c) : ret;
+        ntk_vec_fini(&c.flows[0]);
+        ntk_vec_fini(&c.flows[1]);
     }
+    ntk_arrows_fini(&arrows);
     return ret;
 }
 

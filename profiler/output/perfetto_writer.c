@@ -20,6 +20,7 @@ enum { /* tags: field << 3 | wire type */
        TAG_TRACK = 11 << 3,
        TAG_COUNTER = 30 << 3,
        TAG_DOUBLE_COUNTER = 44 << 3 | 1,
+       TAG_FLOW = 47 << 3 | 1,
        TAG_ANNOTATION_NAME = 1 << 3,
 };
 
@@ -121,6 +122,14 @@ static inline uint8_t *put_field(uint8_t *at, unsigned tag, uint64_t value)
     return put_varint(put_varint(at, tag), value);
 }
 
+static inline uint8_t *put_fixed64(uint8_t *at, uint64_t value)
+{
+    for (unsigned i = 0; i < sizeof value; i++) {
+        *at++ = (uint8_t)(value >> 8 * i);
+    }
+    return at;
+}
+
 uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag, uint64_t value)
 {
     uint8_t *length = at + 1;
@@ -132,44 +141,56 @@ uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag, u
 }
 
 #define PACKET_BYTES_MAX (NTK_PERFETTO_EVENT_BYTES + 40)
+#define FLOW_BYTES 10 /* its tag and number */
+
+static const struct ntk_perfetto_flows no_flows = { 0 };
 
 /* A packet around the bytes of a TrackEvent; fields in order of their numbers, as protobuf-c has them.
  * Only what names something needs what the first packet said. */
 static inline uint8_t *put_event(const struct ntk_perfetto *w, uint8_t *at, int64_t time_ns,
-                                 const uint8_t *event, size_t event_bytes, bool needs_names)
+                                 const uint8_t *event, size_t event_bytes,
+                                 struct ntk_perfetto_flows flows, bool needs_names)
 {
     uint8_t head[24];
     uint8_t *end = put_field(head, TAG_TIMESTAMP, (uint64_t)(w->offset_ns + time_ns));
+    size_t flows_bytes = flows.count * FLOW_BYTES;
 
     end = put_field(end, TAG_SEQUENCE, w->sequence);
-    end = put_field(end, TAG_TRACK_EVENT, event_bytes);
+    end = put_field(end, TAG_TRACK_EVENT, event_bytes + flows_bytes);
     size_t head_bytes = (size_t)(end - head);
-    at = put_field(at, TAG_PACKET, head_bytes + event_bytes + (needs_names ? 2 : 0));
+    at = put_field(at, TAG_PACKET, head_bytes + event_bytes + flows_bytes + (needs_names ? 2 : 0));
     memcpy(at, head, head_bytes);
     at += head_bytes;
     memcpy(at, event, event_bytes);
     at += event_bytes;
+    for (size_t i = 0; i < flows.count; i++) {
+        at = put_fixed64(put_varint(at, TAG_FLOW), flows.ids[i]);
+    }
     return needs_names ? put_field(at, TAG_FLAGS, NTK_PERFETTO_NEEDS_STATE) : at;
 }
 
-/* Room for so many events at the end of the file; NULL without memory. */
-static inline uint8_t *begin_events(struct ntk_perfetto *w, size_t count)
+/* Room at the end of the file; NULL without memory. */
+static inline uint8_t *begin_events(struct ntk_perfetto *w, size_t bytes)
 {
-    return ntk_buf_extend(&w->sink->buf, count * PACKET_BYTES_MAX);
+    return ntk_buf_extend(&w->sink->buf, bytes);
 }
 
-static inline int end_events(struct ntk_perfetto *w, const uint8_t *room, size_t count,
+static inline int end_events(struct ntk_perfetto *w, const uint8_t *room, size_t bytes,
                              const uint8_t *at)
 {
-    w->sink->buf.bytes_count -= count * PACKET_BYTES_MAX - (size_t)(at - room);
+    w->sink->buf.bytes_count -= bytes - (size_t)(at - room);
     return ntk_sink_step(w->sink);
 }
 
 /* arguments: what stands in `event` already, up to at. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
-                           int64_t end_ns, uint8_t *event, uint8_t *at)
+                           int64_t end_ns, uint8_t *event, uint8_t *at,
+                           const struct ntk_perfetto_flows flows[2])
 {
-    uint8_t *room = begin_events(w, 2);
+    struct ntk_perfetto_flows of_start = flows ? flows[0] : no_flows;
+    struct ntk_perfetto_flows of_end = flows ? flows[1] : no_flows;
+    size_t bytes = 2 * (size_t)PACKET_BYTES_MAX + (of_start.count + of_end.count) * FLOW_BYTES;
+    uint8_t *room = begin_events(w, bytes);
 
     if (!room) {
         return -ENOMEM;
@@ -177,20 +198,21 @@ int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name
     at = put_field(at, TAG_TYPE, NTK__PERFETTO__TRACK_EVENT__TYPE__SLICE_BEGIN);
     at = put_field(at, TAG_NAME, name);
     at = put_field(at, TAG_TRACK, track);
-    uint8_t *to = put_event(w, room, start_ns, event, (size_t)(at - event), true);
+    uint8_t *to = put_event(w, room, start_ns, event, (size_t)(at - event), of_start, true);
     at = put_field(event, TAG_TYPE, NTK__PERFETTO__TRACK_EVENT__TYPE__SLICE_END);
     at = put_field(at, TAG_TRACK, track);
-    to = put_event(w, to, end_ns, event, (size_t)(at - event), false);
-    return end_events(w, room, 2, to);
+    to = put_event(w, to, end_ns, event, (size_t)(at - event), of_end, false);
+    return end_events(w, room, bytes, to);
 }
 
 static int put_counter(struct ntk_perfetto *w, int64_t time_ns, const uint8_t *event,
                        const uint8_t *at)
 {
-    uint8_t *room = begin_events(w, 1);
+    uint8_t *room = begin_events(w, PACKET_BYTES_MAX);
 
-    return room ? end_events(w, room, 1,
-                             put_event(w, room, time_ns, event, (size_t)(at - event), false))
+    return room ? end_events(
+                      w, room, PACKET_BYTES_MAX,
+                      put_event(w, room, time_ns, event, (size_t)(at - event), no_flows, false))
                 : -ENOMEM;
 }
 
@@ -213,8 +235,5 @@ int ntk_perfetto_put_number(struct ntk_perfetto *w, uint64_t track, int64_t time
     at = put_field(at, TAG_TRACK, track);
     at = put_varint(at, TAG_DOUBLE_COUNTER);
     memcpy(&bits, &value, sizeof bits);
-    for (unsigned i = 0; i < sizeof bits; i++) {
-        *at++ = (uint8_t)(bits >> 8 * i);
-    }
-    return put_counter(w, time_ns, event, at);
+    return put_counter(w, time_ns, event, put_fixed64(at, bits));
 }
