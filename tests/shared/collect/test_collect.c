@@ -15,23 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime-hooks/hooks/hooks.h"
 #include "shared/collect/collect.h"
 #include "tests/support/emulated.h"
+#include "tests/support/observed.h"
+#include "tests/support/observed_mlp.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
 /* ---- a process with hooks ---- */
-
-struct child {
-    pid_t pid;
-    int commands; /* we write */
-    int answers;  /* we read */
-};
 
 enum command {
     COMMAND_EXECUTE, /* argument executions on core 3 */
@@ -41,11 +35,6 @@ enum command {
     COMMAND_FAIL,    /* argument executions with NRT_STATUS 1003 */
     COMMAND_BURN,    /* argument milliseconds of CPU time */
     COMMAND_EXIT,
-};
-
-struct order {
-    int32_t command;
-    uint32_t argument;
 };
 
 static void burn(uint32_t milliseconds)
@@ -63,129 +52,79 @@ static void burn(uint32_t milliseconds)
     } while (1);
 }
 
-static void child_main(int commands, int answers)
+static int run_child(struct observed *side, void *ctx)
 {
-    const struct ntk_hooks_config config = { .instance_type = "trn1.32xlarge",
-                                             .runtime_version = "2.31.24.0",
-                                             .lnc = 1,
-                                             .device_count = 16,
-                                             .cores_per_device = 2,
-                                             .process_flags = NTK_PROCESS_SOFTWARE_CORE };
-    const struct ntk_hooks_model model = {
-        .id = NTK_MODEL_ID_FIRST, .name = "mlp", .core = 3, .core_count = 1
-    };
-    struct ntk_hooks_exec_core core = { .flops = 100, .effective_flops = 80 };
     struct ntk_hooks_model_ref ref;
-    struct order order;
-    char note[256];
     uint64_t execution = 0;
 
-    if (ntk_hooks_attach(&config, note, sizeof note) < 0) {
-        _exit(3);
+    (void)ctx;
+    if (observed_mlp_begin(&ref) < 0) {
+        return 3;
     }
-    ntk_hooks_core_claim(3, 3, 1);
-    ntk_hooks_model_begin(&model, &ref);
-    ntk_hooks_model_loaded(ref, ntk_hooks_now(), 0, 4096);
     for (;;) {
-        if (write(answers, "", 1) != 1 || read(commands, &order, sizeof order) != sizeof order) {
-            _exit(4);
-        }
-        if (order.command == COMMAND_EXIT) {
+        uint64_t order;
+        enum command command;
+        uint32_t argument;
+
+        observed_send(side, 0);
+        order = observed_receive(side);
+        command = (enum command)(order >> 32);
+        argument = (uint32_t)order;
+        if (command == COMMAND_EXIT) {
             break;
         }
-        if (order.command == COMMAND_BEGIN) {
-            ntk_hooks_exec_begin(ref, 3, 1);
-        } else if (order.command == COMMAND_BURN) {
-            burn(order.argument);
-        } else if (order.command == COMMAND_REFUSE) {
-            const struct ntk_hooks_exec exec = {
-                .model = ref, .call_start_ticks = ntk_hooks_now(), .nrt_status = 1002, .core = 3
-            };
+        if (command == COMMAND_BEGIN) {
+            ntk_hooks_exec_begin(ref, OBSERVED_MLP_CORE, 1);
+        } else if (command == COMMAND_BURN) {
+            burn(argument);
+        } else if (command == COMMAND_REFUSE) {
+            const struct ntk_hooks_exec exec = { .model = ref,
+                                                 .call_start_ticks = ntk_hooks_now(),
+                                                 .nrt_status = 1002,
+                                                 .core = OBSERVED_MLP_CORE };
 
             ntk_hooks_exec_refused(&exec);
-        } else if (order.command == COMMAND_ALLOC) {
+        } else if (command == COMMAND_ALLOC) {
             const struct ntk_hooks_memory memory = { .address = 0x1000,
-                                                     .bytes = order.argument,
-                                                     .core = 3,
+                                                     .bytes = argument,
+                                                     .core = OBSERVED_MLP_CORE,
                                                      .category = NTK_MEMORY_TENSORS,
                                                      .name = ntk_hooks_name("input0") };
 
             ntk_hooks_memory_alloc(&memory);
         }
-        bool executes = order.command == COMMAND_EXECUTE || order.command == COMMAND_FAIL;
-        for (uint32_t i = 0; executes && i < order.argument; i++) {
-            uint64_t call = ntk_hooks_now();
-            const struct ntk_hooks_exec exec = { .model = ref,
-                                                 .execution_id = ++execution,
-                                                 .call_start_ticks = call,
-                                                 .core_start_ticks =
-                                                     ntk_hooks_exec_begin(ref, 3, 1),
-                                                 .nrt_status =
-                                                     order.command == COMMAND_FAIL ? 1003 : 0,
-                                                 .core = 3,
-                                                 .core_count = 1,
-                                                 .per_core = &core };
-
-            ntk_hooks_exec_end(&exec);
+        bool executes = command == COMMAND_EXECUTE || command == COMMAND_FAIL;
+        for (uint32_t i = 0; executes && i < argument; i++) {
+            observed_mlp_execute(ref, ++execution, command == COMMAND_FAIL ? 1003 : 0);
         }
     }
     ntk_hooks_detach();
-    _exit(0);
+    return 0;
 }
 
-static void child_wait_ready(const struct child *child)
+static struct observed child_start(void)
 {
-    char byte;
+    struct observed child = observed_start(NULL, run_child, NULL);
 
-    assert_int_equal(read(child->answers, &byte, 1), 1);
-}
-
-static struct child child_start(void)
-{
-    struct child child;
-    int commands[2];
-    int answers[2];
-
-    assert_int_equal(pipe(commands), 0);
-    assert_int_equal(pipe(answers), 0);
-    child.pid = fork();
-    assert_true(child.pid >= 0);
-    if (child.pid == 0) {
-        close(commands[1]);
-        close(answers[0]);
-        child_main(commands[0], answers[1]);
-    }
-    close(commands[0]);
-    close(answers[1]);
-    child.commands = commands[1];
-    child.answers = answers[0];
-    child_wait_ready(&child);
+    (void)observed_receive(&child);
     return child;
 }
 
-static void child_tell(const struct child *child, enum command command, uint32_t argument)
+static void child_tell(struct observed *child, enum command command, uint32_t argument)
 {
-    const struct order order = { .command = (int32_t)command, .argument = argument };
-
-    assert_int_equal(write(child->commands, &order, sizeof order), sizeof order);
+    observed_send(child, (uint64_t)command << 32 | argument);
     if (command != COMMAND_EXIT) {
-        child_wait_ready(child);
+        (void)observed_receive(child);
     }
 }
 
-static void child_end(struct child *child, int signal_number)
+static void child_end(struct observed *child, int signal_number)
 {
-    int status;
-
-    if (signal_number) {
-        kill(child->pid, signal_number);
-    } else {
+    if (!signal_number) {
         child_tell(child, COMMAND_EXIT, 0);
     }
-    assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
-    assert_true(signal_number ? WIFSIGNALED(status) : WIFEXITED(status) && !WEXITSTATUS(status));
-    close(child->commands);
-    close(child->answers);
+    assert_int_equal(observed_finish(child, signal_number),
+                     signal_number ? 128 + signal_number : 0);
 }
 
 /* ---- the collector on a scratch folder ---- */
@@ -268,7 +207,7 @@ static size_t files_in_folder(const struct fixture *f)
 static void executions_of_all_periods_add_up(void **state)
 {
     struct fixture *f = *state;
-    struct child child;
+    struct observed child;
     const struct ntk_runtime_sample *runtime;
     uint64_t sum = 0;
     uint64_t latency = 0;
@@ -309,7 +248,7 @@ static void executions_of_all_periods_add_up(void **state)
 static void the_events_of_the_period_say_what_happened(void **state)
 {
     struct fixture *f = *state;
-    struct child child;
+    struct observed child;
     const struct ntk_event_sample *load = NULL;
     const struct ntk_event_sample *alloc = NULL;
 
@@ -371,7 +310,7 @@ static size_t errors_listed(const struct fixture *f, uint64_t first_execution)
 static void executions_that_fail_are_errors_and_a_bounded_number_is_listed(void **state)
 {
     struct fixture *f = *state;
-    struct child child;
+    struct observed child;
 
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
@@ -414,7 +353,7 @@ static int drained_until_ended(void *ctx)
 static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void **state)
 {
     struct fixture *f = *state;
-    struct child child;
+    struct observed child;
     const struct ntk_runtime_sample *runtime;
 
     collector_open(f, (struct ntk_collector_options){ .reap = true });
@@ -445,7 +384,7 @@ static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void 
 static void a_clean_end_is_told_by_a_collector_that_only_watches(void **state)
 {
     struct fixture *f = *state;
-    struct child child;
+    struct observed child;
 
     collector_open(f, (struct ntk_collector_options){ 0 });
     child = child_start();
@@ -463,7 +402,7 @@ static void a_clean_end_is_told_by_a_collector_that_only_watches(void **state)
 static void a_running_execution_shows_a_busy_core(void **state)
 {
     struct fixture *f = *state;
-    struct child child;
+    struct observed child;
 
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
@@ -483,7 +422,7 @@ static void a_running_execution_shows_a_busy_core(void **state)
 static void an_older_process_counts_from_now_and_outcomes_keep_their_kind(void **state)
 {
     struct fixture *f = *state;
-    struct child child = child_start();
+    struct observed child = child_start();
     const struct ntk_runtime_sample *runtime;
 
     child_tell(&child, COMMAND_EXECUTE, 100);
@@ -503,7 +442,7 @@ static void an_older_process_counts_from_now_and_outcomes_keep_their_kind(void *
 static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
 {
     struct fixture *f = *state;
-    struct child child;
+    struct observed child;
     const struct ntk_runtime_sample *runtime;
 
     if (test_is_emulated()) {
@@ -523,7 +462,7 @@ static void two_collectors_see_the_same_counts(void **state)
 {
     struct fixture *f = *state;
     struct fixture other = *f;
-    struct child child;
+    struct observed child;
 
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     collector_open(&other, (struct ntk_collector_options){ .no_events = true });
@@ -543,7 +482,7 @@ static void two_collectors_see_the_same_counts(void **state)
 static void events_that_are_wanted_later_begin_with_those_still_there(void **state)
 {
     struct fixture *f = *state;
-    struct child child = child_start();
+    struct observed child = child_start();
     size_t allocations = 0;
 
     child_tell(&child, COMMAND_EXECUTE, 20000);
@@ -626,7 +565,7 @@ static void a_segment_that_is_full_is_named_in_the_note(void **state)
         { offsetof(struct ntk_segment_header, histograms_refused), "latencies than" },
     };
     struct fixture *f = *state;
-    struct child child = child_start();
+    struct observed child = child_start();
     char expected[96];
     glob_t found;
 
@@ -665,7 +604,7 @@ static void processes_that_come_and_go_lose_no_count(void **state)
 
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     for (uint32_t i = 0; i < 40; i++) {
-        struct child child = child_start();
+        struct observed child = child_start();
 
         ntk_collector_drain(f->collector);
         poll_collector(f); /* has seen it */
@@ -686,7 +625,7 @@ static void a_process_between_two_looks_loses_no_count(void **state)
     struct fixture *f = *state;
 
     collector_open(f, (struct ntk_collector_options){ .reap = true });
-    struct child child = child_start();
+    struct observed child = child_start();
     child_tell(&child, COMMAND_EXECUTE, 3);
     child_end(&child, 0);
     poll_collector(f);

@@ -27,65 +27,36 @@
 
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_page.h"
-#include "runtime-hooks/hooks/hooks.h"
 #include "shared/base/buf.h"
 #include "shared/collect/collect.h"
 #include "shared/report/report_json.h"
 #include "shared/store/store.h"
 #include "shared/store/store_reader.h"
 #include "tests/support/observed.h"
+#include "tests/support/observed_mlp.h"
 #include "tests/support/scratch.h"
 
 #define SECOND NTK_NS_PER_SECOND
 #define BEGAN (1000000 * SECOND) /* of the test's realtime clock */
-#define CORE 3
 
 /* ---- the observed process: does what it is told, a number of executions, and says that it is done ---- */
 
 #define ORDER_END 0
 
-static void execute(const struct ntk_hooks_model_ref *ref, uint64_t id)
-{
-    const struct ntk_hooks_exec_core core = { .flops = 100, .effective_flops = 80 };
-    uint64_t call = ntk_hooks_now();
-    const struct ntk_hooks_exec exec = { .model = *ref,
-                                         .execution_id = id,
-                                         .call_start_ticks = call,
-                                         .core_start_ticks = ntk_hooks_exec_begin(*ref, CORE, 1),
-                                         .core = CORE,
-                                         .core_count = 1,
-                                         .per_core = &core };
-
-    ntk_hooks_exec_end(&exec);
-}
-
 static int run_observed(struct observed *child, void *ctx)
 {
-    const struct ntk_hooks_config config = { .instance_type = "trn1.32xlarge",
-                                             .runtime_version = "2.31.24.0",
-                                             .lnc = 1,
-                                             .device_count = 16,
-                                             .cores_per_device = 2,
-                                             .process_flags = NTK_PROCESS_SOFTWARE_CORE };
-    const struct ntk_hooks_model model = {
-        .id = NTK_MODEL_ID_FIRST, .name = "mlp", .core = CORE, .core_count = 1
-    };
     struct ntk_hooks_model_ref ref;
-    char note[256];
     uint64_t executions = 0;
     uint64_t order;
 
     (void)ctx;
-    if (ntk_hooks_attach(&config, note, sizeof note) < 0) {
+    if (observed_mlp_begin(&ref) < 0) {
         return 3;
     }
-    ntk_hooks_core_claim(CORE, CORE, 1);
-    ntk_hooks_model_begin(&model, &ref);
-    ntk_hooks_model_loaded(ref, ntk_hooks_now(), 0, 4096);
     observed_send(child, 0);
     while ((order = observed_receive(child)) != ORDER_END) {
         for (uint64_t i = 0; i < order; i++) {
-            execute(&ref, ++executions);
+            observed_mlp_execute(ref, ++executions, 0);
         }
         observed_send(child, executions);
     }
