@@ -51,6 +51,18 @@ const struct scene scene_small = { .instance_type = "trn1.2xlarge",
                                    .lnc = 1,
                                    .runtime_count = 1,
                                    .cores_per_runtime = 2 };
+static const char *const wide_tags[] = { "深層学習の推論サーバー", "a\x1b[31mred\nline" };
+const struct scene scene_wide = {
+    .instance_type = "trn1.2xlarge",
+    .core_version = "v2",
+    .device_count = 1,
+    .cores_per_device = 2,
+    .lnc = 1,
+    .runtime_count = 2,
+    .cores_per_runtime = 1,
+    .tags = wide_tags,
+    .model_name = "/m/モデル-with-a-very-long-name-that-does-not-fit-into-its-column.neff"
+};
 const struct scene scene_no_device = { .instance_type = "",
                                        .core_version = "",
                                        .hardware_error = "no Neuron driver: /sys/devices/virtual/"

@@ -62,6 +62,7 @@ extern const struct scene scene_trn1; /* 16 devices, 2 applications */
 extern const struct scene scene_trn2_lnc2;
 extern const struct scene scene_trn2_lnc1; /* 128 cores */
 extern const struct scene scene_small;     /* one device */
+extern const struct scene scene_wide;      /* ..., two tags and a model of wide and hostile signs */
 extern const struct scene scene_no_device;
 
 #endif

@@ -206,16 +206,9 @@ static void many_applications_page_their_tabs(void **state)
 
 static void wide_tags_and_hostile_names_keep_the_columns(void **state)
 {
-    static const char *const tags[] = { "深層学習の推論サーバー", "a\x1b[31mred\nline" };
-    struct scene scene = scene_small;
-    struct ntk_top_model *model;
+    struct ntk_top_model *model = scene_model(&scene_wide);
 
     (void)state;
-    scene.runtime_count = 2;
-    scene.cores_per_runtime = 1;
-    scene.tags = tags;
-    scene.model_name = "/m/モデル-with-a-very-long-name-that-does-not-fit-into-its-column.neff";
-    model = scene_model(&scene);
     ntk_top_model_expand_all(model, true);
     scene_assert_screen(model, 30, 80, true, "wide_80x30");
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);

@@ -217,16 +217,9 @@ static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void *
 
 static void wide_characters_keep_the_columns(void **state)
 {
-    static const char *const tags[] = { "深層学習の推論サーバー", "a\x1b[31mred\nline" };
-    struct scene scene = scene_small;
-    struct ntk_top_model *model;
+    struct ntk_top_model *model = open_view(&scene_wide, NTK_TOP_VIEW_PROCESSES);
 
     (void)state;
-    scene.runtime_count = 2;
-    scene.cores_per_runtime = 1;
-    scene.tags = tags;
-    scene.model_name = "/m/モデル-with-a-very-long-name-that-does-not-fit-into-its-column.neff";
-    model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
     golden(model, 80, 10, "wide");
     press(model, 'm');
     golden(model, 80, 10, "wide");
