@@ -91,7 +91,7 @@ int sysfs_open_below(int folder, const char *path, int flags);
 int sysfs_walk_devices(struct ntk_sysfs *sysfs);
 /* A leaf that tells what a device is goes into its ntk_device_info; others do nothing. */
 void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf);
-/* The first line of a leaf, clean; "" when it cannot be read. */
+/* The text of a leaf, clean; out stays as it is when it cannot be read. */
 void sysfs_read_text(struct ntk_sysfs *sysfs, struct leaf *leaf, char *out, size_t out_bytes);
 
 #endif
