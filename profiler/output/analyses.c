@@ -48,6 +48,16 @@ static int answer_path(const struct ntk_analyses *asked, struct ntk_buf *text,
     return 0;
 }
 
+static int brief_path(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    (void)text;
+    if (!asked->has_path) {
+        return -ENODATA;
+    }
+    ntk_output_path_brief_json(asked->program, &asked->path, json);
+    return 0;
+}
+
 static int answer_top(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json)
 {
     if (json) {
@@ -197,6 +207,7 @@ static int answer_memory(const struct ntk_analyses *asked, struct ntk_buf *text,
 static const struct {
     struct ntk_analysis_info info;
     answer *run;
+    answer *brief; /* NULL: that of run does not grow with the execution */
 } analyses[] = {
     { { "advice", "Advice", "what to look at first, each with the number behind it", NO_LENGTH },
       answer_advice },
@@ -205,7 +216,8 @@ static const struct {
     { { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH },
       answer_idle },
     { { "critical-path", "Critical path", "what decides how long the execution takes", NO_LENGTH },
-      answer_path },
+      answer_path,
+      brief_path },
     { { "top", "Costs", "what costs most: layers, operations, instructions", NULL }, answer_top },
     { { "tensors", "Tensors", "reads and writes of tensors in device memory", NO_TENSORS },
       answer_tensors },
@@ -244,6 +256,13 @@ int ntk_analyses_put(const struct ntk_analyses *asked, size_t index, struct ntk_
     return analyses[index].run(asked, text, json);
 }
 
+int ntk_analyses_put_brief(const struct ntk_analyses *asked, size_t index, struct ntk_json *json)
+{
+    answer *put = analyses[index].brief ? analyses[index].brief : analyses[index].run;
+
+    return put(asked, NULL, json);
+}
+
 int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses)
 {
     struct ntk_analyses *asked = calloc(1, sizeof *asked);
@@ -267,6 +286,14 @@ int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out
     }
     *out_analyses = asked;
     return 0;
+}
+
+void ntk_analyses_give_back(const struct ntk_analyses *asked)
+{
+    for (size_t c = 0; c < asked->dependencies.core_count; c++) {
+        ntk_dependencies_give_back(&asked->program->trace->cores[c], &asked->dependencies.cores[c]);
+    }
+    ntk_long_list_give_back(&asked->path.list);
 }
 
 void ntk_analyses_destroy(struct ntk_analyses *asked)

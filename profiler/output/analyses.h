@@ -42,5 +42,10 @@ int ntk_analyses_find(const char *name);
  * was appended then. */
 int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct ntk_buf *text,
                      struct ntk_json *json);
+/* The same as JSON, without what has an entry for each span of the execution: the steps of the critical path. */
+int ntk_analyses_put_brief(const struct ntk_analyses *analyses, size_t index,
+                           struct ntk_json *json);
+/* Memory of what was looked at of long lists, those of the trace too. */
+void ntk_analyses_give_back(const struct ntk_analyses *analyses);
 
 #endif

@@ -103,10 +103,10 @@ static void step_json(const struct ntk_program *program, const struct ntk_critic
     ntk_json_object_end(json);
 }
 
-void ntk_output_path_json(const struct ntk_program *program, const struct ntk_critical_path *path,
-                          struct ntk_json *json)
+/* What an object of the path begins with. */
+static void shares_json(const struct ntk_program *program, const struct ntk_critical_path *path,
+                        struct ntk_json *json)
 {
-    ntk_json_object_begin(json);
     ntk_json_key_ns(json, "total_ns", path->total_ps);
     ntk_json_key_u64(json, "core", program->trace->cores[path->core].ntff->core);
     ntk_json_key_object_begin(json, "kinds_ns");
@@ -131,6 +131,21 @@ void ntk_output_path_json(const struct ntk_program *program, const struct ntk_cr
         }
         ntk_json_array_end(json);
     }
+}
+
+void ntk_output_path_brief_json(const struct ntk_program *program,
+                                const struct ntk_critical_path *path, struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    shares_json(program, path, json);
+    ntk_json_object_end(json);
+}
+
+void ntk_output_path_json(const struct ntk_program *program, const struct ntk_critical_path *path,
+                          struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    shares_json(program, path, json);
     ntk_json_key_array_begin(json, "steps");
     for (size_t i = 0; i < path->step_count; i++) {
         step_json(program, path, &path->steps[i], json);

@@ -281,8 +281,10 @@ static int answer_analysis(const struct ntk_timeline_ask *ask,
     int index = name ? ntk_analyses_find(name) : -1;
     struct ntk_json json;
     uint64_t source = 0;
-    int ret = analyses_asked(ask, query, &source, &analyses, err);
+    uint64_t is_brief = 0;
+    int ret = query_get(query, "brief") ? get_u64(query, "brief", 1, &is_brief, err) : 0;
 
+    ret = ret ? ret : analyses_asked(ask, query, &source, &analyses, err);
     if (ret == 0 && index < 0) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "name is none of an analysis");
     }
@@ -290,8 +292,9 @@ static int answer_analysis(const struct ntk_timeline_ask *ask,
         return ret;
     }
     begin_value(&json, out);
-    return end_value(ntk_analyses_put(analyses, (size_t)index, NULL, &json),
-                     ntk_analyses_info((size_t)index), &json);
+    ret = is_brief ? ntk_analyses_put_brief(analyses, (size_t)index, &json)
+                   : ntk_analyses_put(analyses, (size_t)index, NULL, &json);
+    return end_value(ret, ntk_analyses_info((size_t)index), &json);
 }
 
 static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
@@ -436,6 +439,11 @@ int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
     int ret = questions[index].answer(ask, query, out, err);
 
     ntk_timeline_give_back_all(ask->timeline); /* the browser keeps tiles: few look twice */
+    for (size_t s = 0; questions[index].info.is_slow && s < ask->timeline->source_count; s++) {
+        if (ask->analyses[s]) {
+            ntk_analyses_give_back(ask->analyses[s]);
+        }
+    }
     return ret == 0 && !ntk_buf_ok(out) ? ntk_err_no_memory(err) : ret;
 }
 

@@ -183,6 +183,15 @@ static int put_icon(struct writer *w)
     return ret;
 }
 
+/* What an answer or a tile looked at of long lists. */
+static void give_back(const struct writer *w)
+{
+    ntk_timeline_give_back_all(w->timeline);
+    for (size_t s = 0; s < w->timeline->source_count; s++) {
+        ntk_analyses_give_back(w->analyses[s]);
+    }
+}
+
 /* ---- data ------------------------------------------------------------------------------------------ */
 
 /* A value of the object that is open, made by a function that appends to a buffer. */
@@ -203,7 +212,7 @@ static int put_analyses(const struct ntk_analyses *analyses, struct ntk_buf *out
         struct ntk_buf value = { 0 };
         struct ntk_json json;
         ntk_json_init(&json, &value, false);
-        int ret = ntk_analyses_put(analyses, i, NULL, &json);
+        int ret = ntk_analyses_put_brief(analyses, i, &json);
         put_member(out, separator, info->name);
         if (ret == -ENODATA) {
             ntk_buf_add_text(out, "{\"absent\":");
@@ -264,6 +273,7 @@ static int put_answers(struct writer *w, const char *title, struct ntk_buf *out)
                 ntk_timeline_put_flame(timeline, s, w->analyses[s], 0, span_ps, out);
                 break;
             }
+            give_back(w);
         }
         ntk_buf_add_char(out, ']');
     }
@@ -349,6 +359,7 @@ static int add_level(struct writer *w, unsigned level, const uint32_t *tracks, s
         char attributes[96];
         ret = ntk_timeline_tile_put(w->timeline, level, i, tracks, count, &tile, NULL);
         *out_has_all = *out_has_all && has_slices_only(w->timeline, &tile);
+        give_back(w);
         (void)snprintf(attributes, sizeof attributes,
                        "id=\"data-tile-%u-%llu\" data-tile=\"%u/%llu\"", level,
                        (unsigned long long)i, level, (unsigned long long)i);

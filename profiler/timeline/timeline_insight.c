@@ -117,6 +117,14 @@ static int put_transfer_of(const struct ntk_timeline *timeline, const struct ntk
     return ret;
 }
 
+/* Who looks at all of them gives back what is behind now and then. */
+static void releases_passed(const struct ntk_core_dependencies *dependencies, size_t item)
+{
+    if (item % NTK_TRACE_LOOKS == 0) {
+        ntk_long_list_give_back(&dependencies->list);
+    }
+}
+
 /* Instructions that were let go by this one, or by this change; with its transfer alone, by that only. */
 static void put_releases(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
                          const struct ntk_core_dependencies *dependencies, uint32_t by,
@@ -127,6 +135,7 @@ static void put_releases(const struct ntk_timeline *timeline, const struct ntk_t
     ntk_json_key_array_begin(json, by_transfer ? "transfer_releases" : "releases");
     for (size_t i = 0; i < core->instruction_count; i++) {
         const struct ntk_release *release = &dependencies->releases[i];
+        releases_passed(dependencies, i);
         if (by != NTK_NO_INDEX ? release->by != by || release->by_transfer != by_transfer
                                : release->event != event) {
             continue;
@@ -233,6 +242,7 @@ static int put_change_flows(const struct ntk_timeline *timeline,
     uint32_t by = NTK_NO_INDEX;
 
     for (size_t i = 0; i < track->core->instruction_count && by == NTK_NO_INDEX; i++) {
+        releases_passed(dependencies, i);
         by = dependencies->releases[i].event == ref ? dependencies->releases[i].by : NTK_NO_INDEX;
     }
     put_instruction_place(timeline, track->core, "by", by, json);

@@ -10,6 +10,7 @@
  *   /api/v1/hits?whats=1,5&from&back   slices of these kinds from a time on, or (back=1) before it
  *   /api/v1/summary?source        all metrics of a capture
  *   /api/v1/analysis?source&name  {"value": an answer of `neuron-profile analyze`}, or null and why it is "absent"
+ *                                 &brief=1: without the steps of the critical path, which may be hundreds of megabytes
  *   /api/v1/host?name             the same of `neuron-profile analyze -d`
  *   /api/v1/flows?track&slice     who let an instruction go, and whom it let go
  *   /api/v1/path?source&from&to   the critical path, step by step

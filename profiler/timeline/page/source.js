@@ -34,7 +34,7 @@ export const server = {
   stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
   // The first hits that begin at or after from; with isBack the last that begin before it.
   hits: (whats, from, isBack) => askJson('hits', { whats: ranges(whats), from: Math.floor(from), back: isBack ? 1 : 0 }),
-  analysis: (source, name) => askValue('analysis', { source, name }),
+  analysis: (source, name) => askValue('analysis', { source, name, brief: 1 }), // steps of the path are asked by range
   host: (name) => askValue('host', { name }),
   flows: (track, slice) => askJson('flows', { track, slice }),
   path: (source, from, to) => askJson('path', { source, from: Math.floor(from), to: Math.ceil(to) }),

@@ -81,7 +81,7 @@ def check_answers(page, address):
     same = [('summary(0)', 'summary', {'source': 0}), (f'flame(0, 0, {span})', 'flame', {'source': 0, 'from': 0, 'to': span}),
             (f'path(0, 0, {span})', 'path', {'source': 0, 'from': 0, 'to': span})]
     for name in ('engines', 'idle', 'critical-path', 'dma', 'roofline', 'layers', 'memory', 'advice'):
-        same.append((f"analysis(0, '{name}')", 'analysis', {'source': 0, 'name': name}))
+        same.append((f"analysis(0, '{name}')", 'analysis', {'source': 0, 'name': name, 'brief': 1}))
     for begin, end in ((0, span), (span // 3, span // 2), (span // 2, span // 2 + 1000)):
         same.append((f'stats({begin}, {end})', 'stats', {'from': begin, 'to': end}))
     whats = [w for w, what in enumerate(meta['whats']) if 'MATMUL' in what['name'] or what['family'] == 'dma']

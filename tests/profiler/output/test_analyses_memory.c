@@ -111,6 +111,36 @@ static void answers_from_files_are_those_from_memory(void **state)
     free(path);
 }
 
+static void brief_answers_lack_the_steps_alone(void **state)
+{
+    struct ntff_big big = { .steps = 2000, .cores = 2 };
+    struct opened o = { 0 };
+    char *path = write_big(&big);
+
+    (void)state;
+    open_trace(path, 1, &o);
+    assert_int_equal(ntk_analyses_create(o.trace, &o.analyses), 0);
+    for (size_t i = 0; i < ntk_analyses_count(); i++) {
+        struct ntk_buf out[2] = { 0 };
+        struct ntk_json json[2];
+        ntk_json_init(&json[0], &out[0], false);
+        ntk_json_init(&json[1], &out[1], false);
+        int ret = ntk_analyses_put(o.analyses, i, NULL, &json[0]);
+        assert_int_equal(ntk_analyses_put_brief(o.analyses, i, &json[1]), ret);
+        char *steps = strstr(ntk_buf_text_get(&out[0]), ",\"steps\":[");
+        assert_int_equal(steps != NULL, strcmp(ntk_analyses_info(i)->name, "critical-path") == 0);
+        if (steps) {
+            memcpy(steps, "}", sizeof "}");
+        }
+        assert_string_equal(ntk_buf_text_get(&out[0]), ntk_buf_text_get(&out[1]));
+        ntk_buf_fini(&out[0]);
+        ntk_buf_fini(&out[1]);
+    }
+    close_all(&o);
+    unlink(path);
+    free(path);
+}
+
 /* Who waited for whom in the middle of the capture, as support/ntff_big.h made it. */
 static void waits_end_with_what_was_waited_for(void **state)
 {
@@ -274,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_from_files_are_those_from_memory),
+        cmocka_unit_test(brief_answers_lack_the_steps_alone),
         cmocka_unit_test(waits_end_with_what_was_waited_for),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
         cmocka_unit_test(the_program_gives_away_what_it_writes),

@@ -87,6 +87,11 @@ static void answers_are_what_was_asked(void **state)
     expect(f, "/api/v1/stats?from=0&to=1000000", "200 OK", "\"tracks\":[{\"track\":0");
     expect(f, "/api/v1/hits?whats=0&from=0&back=0", "200 OK", "\"total\":90");
     expect(f, "/api/v1/analysis?source=0&name=idle", "200 OK", "\"total_ns\":100000");
+    expect(f, "/api/v1/analysis?source=0&name=critical-path", "200 OK", ",\"steps\":[{\"kind\":");
+    expect(f, "/api/v1/analysis?source=0&name=critical-path&brief=0", "200 OK",
+           ",\"steps\":[{\"kind\":");
+    expect(f, "/api/v1/analysis?source=0&name=critical-path&brief=1", "200 OK", "\"layers\":[]}}");
+    expect(f, "/api/v1/analysis?source=0&name=idle&brief=1", "200 OK", "\"total_ns\":100000");
     expect(f, "/api/v1/analysis?source=0&name=tensors", "200 OK",
            "{\"value\":null,\"absent\":\"names of tensors need the NEFF");
     expect(f, "/api/v1/host?name=ranks", "200 OK", "\"absent\":\"it takes two workers");
@@ -112,6 +117,7 @@ static void bad_questions_get_a_sentence(void **state)
         { "/api/v1/stats?from=0&to=-1", "400", "to is no number" },
         { "/api/v1/hits?from=0&back=0", "400", "whats is missing" },
         { "/api/v1/analysis?source=0&name=magic", "400", "name is none of an analysis" },
+        { "/api/v1/analysis?source=0&name=idle&brief=2", "400", "brief is no number from 0 to 1" },
         { "/api/v1/flows?track=9&slice=0", "404", "no track 9" },
         { "/api/v1/path?source=0&from=2&to=1", "400", "from is behind to" },
         { "/api/v1/host?name=magic", "400", "name is none of an analysis" },
