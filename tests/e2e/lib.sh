@@ -1,10 +1,15 @@
-# lib.sh - what test scripts share; sourced first: a scratch folder as working folder, with a hooks folder of
-# its own and a small software machine. At the end, whatever ends the script, both are gone with every process that
-# was started with this hooks folder.
+# lib.sh - what test scripts share; sourced first: a scratch folder as working folder, a hooks folder of its own and a
+# small software machine. At the end, whatever ends the script, both are gone with every process that was started with
+# this hooks folder.
 set -euo pipefail
 export PATH=$NTK_BIN_DIR:$PATH
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
+# Hooks folders lie in memory where there is some to spare, as of test_scratch_in_memory(): device trees are hundreds of
+# small files.
+memory=$scratch
+[ ! -w /dev/shm ] || [ "$(df --output=avail -B1M /dev/shm | tail -1)" -le 1024 ] ||
+    memory=$(mktemp -d /dev/shm/ntk-test-XXXXXX)
+export NEURON_HOOKS_DIR=$memory/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
 export XDG_CONFIG_HOME=$scratch/config # nobody's settings
 mkdir -m 700 "$NEURON_HOOKS_DIR"
 pids=()
@@ -25,12 +30,12 @@ end_processes() {
         NEURON_HOOKS_DIR=$3
         '"$(declare -f end_processes)"'
         end_processes
-        rm -rf "$1"' watch "$scratch" $$ "$hooks" </dev/null >/dev/null 2>&1 &
+        rm -rf "$1" "$4"' watch "$scratch" $$ "$hooks" "$memory" </dev/null >/dev/null 2>&1 &
 )
 finish() {
     kill -9 "${pids[@]}" 2>/dev/null || true # who has another environment
     end_processes
-    rm -rf "$scratch" 2>/dev/null || rm -rf "$scratch" # the last words of one that is being killed
+    rm -rf "$scratch" "$memory" 2>/dev/null || rm -rf "$scratch" "$memory" # the last words of one that is being killed
 }
 trap finish EXIT
 cd "$scratch"

@@ -54,6 +54,7 @@ static int setup(void **state)
     if (!f) {
         return -1;
     }
+    test_scratch_in_memory();
     f->folder = test_scratch_create();
     f->no_sysfs = test_scratch_path(f->folder, "nothing");
     f->neff = test_scratch_path(f->folder, "model.neff");

@@ -7,11 +7,11 @@ cat >script.sh <<'EOF'
 sleep 600 &
 pids+=($!)
 (setsid sleep 601 &)
-echo "$scratch" >"$2.new" && mv "$2.new" "$2"
+echo "$scratch" "$memory" >"$2.new" && mv "$2.new" "$2"
 $3
 EOF
-processes() { grep -lszxF "NEURON_HOOKS_DIR=$(cat "$1")/hooks" /proc/[0-9]*/environ || true; }
-is_clean() { [ -s "$1" ] && [ ! -e "$(cat "$1")" ] && [ -z "$(processes "$1")" ] && echo yes; }
+processes() { grep -lszxF "NEURON_HOOKS_DIR=$(cut -d' ' -f2 "$1")/hooks" /proc/[0-9]*/environ || true; }
+is_clean() { [ -s "$1" ] && [ -z "$(ls -d $(cat "$1") 2>/dev/null)" ] && [ -z "$(processes "$1")" ] && echo yes; }
 stands() { [ -s "$1" ] && [ "$(processes "$1" | wc -l)" -ge 3 ] && echo yes; }
 lib=$(readlink -f "$(dirname "$BASH_SOURCE")/../lib.sh")
 

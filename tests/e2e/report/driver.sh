@@ -14,7 +14,7 @@ shows() { [ "$(lines | jq -s "$2")" = "$1" ] && echo yes; } # shows VALUE FILTER
 # drive LAYOUT MACHINE DEVICES CORES_PER_DEVICE TYPE: a tree of that machine, physical cores, the report's word.
 drive() {
     local layout=$1 machine=$2 devices=$3 tree device file
-    export NEURON_HOOKS_DIR=$scratch/$layout NEURON_SOFT_INSTANCE=$machine
+    export NEURON_HOOKS_DIR=$memory/$layout NEURON_SOFT_INSTANCE=$machine
     mkdir -m 700 "$NEURON_HOOKS_DIR"
     NEURON_SOFT_SYSFS=$layout neuron-bench machine
     tree=$scratch/$layout.tree

@@ -19,7 +19,7 @@ holds() { jq -e "$2" "$1" >/dev/null || fail "$machine: not true of $1: $2"; }
 # on MACHINE LNC: two applications, one a core, and reports in all forms.
 on() {
     machine=$1
-    export NEURON_HOOKS_DIR=$scratch/$machine NEURON_SOFT_INSTANCE=$machine
+    export NEURON_HOOKS_DIR=$memory/$machine NEURON_SOFT_INSTANCE=$machine
     mkdir -m 700 "$NEURON_HOOKS_DIR"
     neuron-packager example memcpy --lnc "$2" -o "$machine.neff"
     local tag benches=()

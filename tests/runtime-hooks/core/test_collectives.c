@@ -31,6 +31,7 @@ static int setup(void **state)
     struct ntk_core_options options = { .lnc = 1 };
     struct ntk_err err = { 0 };
 
+    test_scratch_in_memory();
     f->folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", f->folder, 1);
     setenv("NEURON_HOOKS", "0", 1);
