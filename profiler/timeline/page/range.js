@@ -32,7 +32,7 @@ const percent = (share) => `${(share * 100).toFixed(1)}%`;
 function busyOf(track, busy) {
   const { kind, lanes } = state.meta.tracks[track];
   return kind === 'queue' && lanes > 1
-    ? bar(busy, `${percent(busy)} of ${lanes}`, `${percent(busy)} of the range, the mean of ${lanes} DMA engines`)
+    ? bar(busy, `${percent(busy)}, mean of ${lanes}`, `${percent(busy)} of the range, the mean of ${lanes} DMA engines`)
     : bar(busy, percent(busy), `${percent(busy)} of the range`);
 }
 

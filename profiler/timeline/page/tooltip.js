@@ -19,7 +19,8 @@ export function describe(hit) {
   if (hit.bucket) {
     const { mean, extra } = hit.bucket;
     if (isValueTrack(track)) return [track.name, [`${hit.bucket.count.toLocaleString('en')} changes in ${duration(hit.end - hit.start)}`, `mean ${valueText(track, Number(mean.toFixed(2)))}, largest ${valueText(track, extra)}`]];
-    return [`mostly ${what}`, [`${track.name}, busy ${percent(mean * 100)} of ${duration(hit.end - hit.start)}`,
+    const ofLanes = track.kind === 'queue' && track.lanes > 1 ? `, mean of ${track.lanes} DMA engines` : '';
+    return [`mostly ${what}`, [`${track.name}, busy ${percent(mean * 100)} of ${duration(hit.end - hit.start)}${ofLanes}`,
       `${hit.bucket.count.toLocaleString('en')} begin here${track.kind === 'queue' ? `, ${bytes(extra)}` : ''}`]];
   }
   const lines = [`${duration(hit.end - hit.start)} at ${duration(hit.start + state.meta.begin)}`];
