@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "profiler/output/rows.h"
+#include "shared/base/str.h"
 
 #define RECORD_BYTES 16
 
@@ -13,7 +14,6 @@ static int put_error(const struct ntk_trace_core *core, const struct ntk_ntff_se
     struct ntk_ntff_record record;
     char metadata[48];
     char hex[2 * RECORD_BYTES + 1];
-
     int64_t since_ps;
 
     ntk_ntff_record_get(core->ntff, section, index, &record);
@@ -29,9 +29,7 @@ static int put_error(const struct ntk_trace_core *core, const struct ntk_ntff_se
         (void)snprintf(metadata, sizeof metadata, "%s, pc %u", ntk_ntff_engine_name(record.engine),
                        record.slot);
     }
-    for (size_t i = 0; i < RECORD_BYTES; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    }
+    ntk_str_hex(hex, bytes, RECORD_BYTES);
     row->time_ns = ntk_rows_ns(since_ps);
     row->type_id = record.error;
     row->description = ntk_ntff_error_name(record.error);
