@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 
 #define EXTENT_BYTES ((size_t)16 << 20)
@@ -51,14 +51,7 @@ static void *fail(struct ntk_spill *spill, int code)
 {
     if (!spill->failed) {
         spill->failed = code;
-        if (code == -ENOMEM) {
-            ntk_err_no_memory(&spill->err);
-        } else {
-            ntk_err_set(&spill->err, code, NTK_ERR_NO_OFFSET,
-                        "cannot keep lists in a temporary file in %s: %s (TMPDIR names another "
-                        "folder)",
-                        spill->folder, strerror(-code));
-        }
+        ntk_long_list_err_set(&spill->err, code, spill->folder);
     }
     return NULL;
 }
