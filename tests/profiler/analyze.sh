@@ -132,6 +132,21 @@ grep -q "analysis 'idle' is of the other kind" err || complain "an analysis of t
 analyze 2 -d out -s a.ntff
 analyze 1 -d hooks
 
+# ---- two ranks of one world that wait for each other five times at a barrier and in a collective ----
+neuron-profile inspect -o world -- sh -c 'for rank in 0 1; do
+        NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 5 || exit 1 &
+        ranks="$ranks $!"
+    done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect ranks"
+analyze 0 -d world --json ranks
+holds '[.ranks[].type] | sort == ["cc_exec_barrier", "cc_running"]'
+holds 'all(.ranks[]; .step_count == 5 and ([.workers[].worker_gid] == [0, 1]) and all(.workers[]; .span_count == 5))'
+holds 'all(.ranks[]; ([.workers[].last_count] | add) == 5 and .skew_ns == ([.workers[].behind_ns] | add))'
+# Of two, one waits for as long as the other is behind; and nobody leaves before the last one came.
+holds 'all(.ranks[]; .workers as [$a, $b] | $a.waited_ns == $b.behind_ns and $b.waited_ns == $a.behind_ns)'
+holds 'all(.ranks[].workers[]; .total_ns >= .waited_ns)'
+analyze 0 -d world ranks
+grep -Eq '^cc_running: 5 steps of 2 workers; ' printed || complain "collectives of two ranks"
+
 # ---- diff: the same attention with spilt scores, once, then four executions on each side ----
 diff_() { # EXIT-CODE ARGUMENT...
     local wanted=$1
