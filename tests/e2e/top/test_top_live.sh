@@ -2,26 +2,15 @@
 # test_top_live - neuron-top beside neuron-monitor while neuron-bench runs NEFFs on software cores: both
 # say the same about every application, on the real screen (tmux) and as text; with LNC 1 and LNC 2; and
 # applications come and go. 77 without tmux or jq.
-set -u
-command -v tmux >/dev/null && command -v jq >/dev/null || exit 77
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-e2e-top-XXXXXX")
-socket=$scratch/tmux
-export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 TERM=xterm-256color COLUMNS=200
-unset TMUX NO_COLOR
+. "$(dirname "$0")/../lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+needs tmux jq
+export LC_ALL=C.UTF-8 TERM=xterm-256color COLUMNS=200
+unset NO_COLOR
 # A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for ever: leaks are
 # looked for in the tests without a terminal.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-jobs=()
-
-tmx() { tmux -u -f /dev/null -S "$socket" "$@"; }
-finish() {
-    local job
-    tmx kill-server 2>/dev/null
-    for job in "${jobs[@]}"; do kill -KILL "$job" 2>/dev/null; done
-    wait 2>/dev/null
-    rm -rf "$scratch"
-}
-trap finish EXIT
+trap 'tmx kill-server 2>/dev/null; finish' EXIT
 fail() {
     printf 'FAILED: %s\n' "$*"
     tail -n 3 "$scratch"/*.out "$scratch/monitor.err" 2>/dev/null
@@ -91,18 +80,18 @@ wait_once() { # what, pattern
 
 run() { # physical cores of a logical one, instance, cores of the first, of the second, row of a busy core
     local example
-    export NEURON_HOOKS_DIR=$scratch/hooks-$1 NEURON_SOFT_INSTANCE=$2
+    export NEURON_HOOKS_DIR=$memory/hooks-$1 NEURON_SOFT_INSTANCE=$2
     for example in mlp attention; do
         neuron-packager example $example --lnc "$1" -o "$scratch/$example.neff" >/dev/null || exit 1
     done
     mkdir -m 700 "$NEURON_HOOKS_DIR"
     NEURON_PROCESS_TAG=first neuron-bench exec "$scratch/mlp.neff" --cores "$3" --duration 600 \
         >"$scratch/first.out" 2>&1 &
-    jobs+=($!)
+    pids+=($!)
     local first=$!
     NEURON_PROCESS_TAG=second neuron-bench exec "$scratch/attention.neff" --cores "$4" --rate 50 --duration 600 \
         >"$scratch/second.out" 2>&1 &
-    jobs+=($!)
+    pids+=($!)
     local second=$!
     wait_once "LNC $1: both applications" '\]:first.*\]:second\|\]:second.*\]:first'
     wait_once "LNC $1: the first model" '^  *\[.\] mlp  *10001 '
