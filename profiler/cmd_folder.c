@@ -10,6 +10,7 @@
 #include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"
 #include "profiler/system/span_filter.h"
+#include "shared/base/str.h"
 
 #define EXECUTIONS_SHOWN 20
 
@@ -134,9 +135,8 @@ static int captures_export(const struct loaded *loaded, const struct ntk_system_
     for (size_t i = 0; i < loaded->profiles.count && ret == 0; i++) {
         const struct ntk_profile *profile = ntk_vec_at(&loaded->profiles, i);
         const char *path = view->captures[i].path;
-        const char *slash = strrchr(path, '/');
         struct ntk_export_capture capture = { .start_ns = capture_start_ns(view, i) };
-        ret = ntk_export_create(profile->trace, slash ? slash + 1 : path, path, &capture.export);
+        ret = ntk_export_create(profile->trace, ntk_str_base_name(path), path, &capture.export);
         if (ret == 0) {
             capture.export->has_flows = has_flows;
         }

@@ -53,13 +53,6 @@ static void open_browser(const char *address)
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* ---- what is shown ----------------------------------------------------------------------------------- */
 
 /* Everything that is open while the page is served. */
@@ -154,7 +147,7 @@ static struct ntk_profile *add_capture(struct shown *shown, const char *path, co
         return NULL;
     }
     struct ntk_timeline_source source = { .trace = profile->trace,
-                                          .name = keep_name(shown, base_name(path)) };
+                                          .name = keep_name(shown, ntk_str_base_name(path)) };
     if (ntk_vec_push(&shown->sources, &source) < 0) {
         shown->code = no_memory();
     }
@@ -341,7 +334,7 @@ static void title_of(const struct ntk_page_options *options, char *buf, size_t b
     assert(path);
     char *whole = realpath(path, NULL);
 
-    (void)ntk_str_copy(buf, buf_bytes, base_name(whole ? whole : path));
+    (void)ntk_str_copy(buf, buf_bytes, ntk_str_base_name(whole ? whole : path));
     free(whole);
 }
 

@@ -14,6 +14,7 @@
 #include "profiler/timeline/timeline_serve.h"
 #include "shared/base/fs.h"
 #include "shared/base/opt.h"
+#include "shared/base/str.h"
 
 #define HTML_PATH "ntff.html"
 
@@ -109,8 +110,7 @@ static char *profile_name(const char *path)
     if (arg_name) {
         return strdup(arg_name);
     }
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = ntk_str_base_name(path);
     const char *dot = strrchr(base, '.');
 
     return dot && dot != base ? strndup(base, (size_t)(dot - base)) : strdup(base);

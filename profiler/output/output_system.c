@@ -13,13 +13,6 @@
 #include "shared/base/str.h"
 #include "shared/base/units.h"
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static const struct ntk_system_execution *captured_find(const struct ntk_system_view *view,
                                                         const struct ntk_system_capture *capture)
 {
@@ -136,7 +129,7 @@ static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out
         const struct ntk_system_capture *capture = &view->captures[i];
         const struct ntk_system_execution *execution = captured_find(view, capture);
 
-        ntk_text_table_text(&table, base_name(capture->path));
+        ntk_text_table_text(&table, ntk_str_base_name(capture->path));
         ntk_text_table_format(&table, "%" PRIu32, capture->model_id);
         ntk_text_table_format(&table, "%" PRId64,
                               capture->nc == UINT32_MAX ? -1 : (int64_t)capture->nc);
@@ -247,7 +240,7 @@ static void captures_json(const struct ntk_system_view *view, struct ntk_json *j
         const struct ntk_system_execution *execution = captured_find(view, capture);
 
         ntk_json_object_begin(json);
-        ntk_json_key_text(json, "file", base_name(capture->path));
+        ntk_json_key_text(json, "file", ntk_str_base_name(capture->path));
         ntk_json_key_u64(json, "model_id", capture->model_id);
         if (capture->nc != UINT32_MAX) {
             ntk_json_key_u64(json, "nc_idx", capture->nc);

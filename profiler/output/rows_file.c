@@ -348,8 +348,7 @@ static bool has_dynamic_packets(const struct ntk_summary *summary)
 static bool has_member(const struct ntk_neff *neff, const char *name)
 {
     for (uint32_t m = 0; m < neff->member_count; m++) {
-        const char *slash = strrchr(neff->members[m].name, '/');
-        if (strcmp(slash ? slash + 1 : neff->members[m].name, name) == 0) {
+        if (strcmp(ntk_str_base_name(neff->members[m].name), name) == 0) {
             return true;
         }
     }

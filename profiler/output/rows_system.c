@@ -11,6 +11,7 @@
 #include "profiler/output/rows.h"
 #include "profiler/trace/chip.h"
 #include "shared/base/json.h"
+#include "shared/base/str.h"
 #include "shared/base/timestamp.h"
 
 /* Devices and stacks that folders may name; a hostile file names no more. */
@@ -429,10 +430,9 @@ int ntk_rows_system_device_profiles(const struct ntk_export *export, ntk_row_put
         const struct ntk_system_view *folder = &export->folders[f];
         for (size_t c = 0; c < folder->capture_count && ret == 0; c++) {
             const struct ntk_system_capture *capture = &folder->captures[c];
-            const char *slash = strrchr(capture->path, '/');
             const NtkNtracePb__Info *info = folder->trace->info;
             struct ntk_device_profile_row row = {
-                .name = slash ? slash + 1 : capture->path,
+                .name = ntk_str_base_name(capture->path),
                 .instance = instance_of(folder->trace),
                 .process = process_of(folder->trace),
                 .nc = capture->nc == UINT32_MAX ? NTK_ABSENT_I64 : capture->nc,

@@ -169,7 +169,6 @@ int packager_create(int argc, char **argv)
     struct ntk_err err = { 0 };
     uint8_t *bytes = NULL;
     size_t count = 0;
-    const char *base;
     int first = ntk_opt_parse(&program, argc, argv);
     int ret;
 
@@ -195,13 +194,12 @@ int packager_create(int argc, char **argv)
         return ntk_opt_usage_error(&program, lnc < 1 || lnc > 2 ? "LNC must be 1 or 2"
                                                                 : "cores must be 1 to 64");
     }
-    base = strrchr(output, '/');
     header.pkg_version = pkg_version;
     header.num_tpb = (uint32_t)tpb_count;
     header.requested_tpb_count = (uint32_t)tpb_count;
     header.tpb_per_node[0] = (uint8_t)tpb_count;
     header.lnc_size = (uint32_t)lnc;
-    ntk_str_copy(header.name, sizeof header.name, name ? name : base ? base + 1 : output);
+    ntk_str_copy(header.name, sizeof header.name, name ? name : ntk_str_base_name(output));
     if (kelf_version) {
         ntk_str_copy(header.build_version, sizeof header.build_version, kelf_version);
     }

@@ -8,6 +8,7 @@
 #include "profiler/packager/packager.h"
 #include "shared/base/fs.h"
 #include "shared/base/opt.h"
+#include "shared/base/str.h"
 #include "shared/formats/common/tar.h"
 #include "shared/formats/neff/neff.h"
 
@@ -63,11 +64,9 @@ int packager_unpack(int argc, char **argv)
         return code;
     }
     if (!folder) {
-        const char *name = strrchr(path, '/');
-        size_t length;
+        const char *name = ntk_str_base_name(path);
+        size_t length = strlen(name);
 
-        name = name ? name + 1 : path;
-        length = strlen(name);
         if (length > 5 && strcmp(name + length - 5, ".neff") == 0) {
             length -= 5;
         } else {

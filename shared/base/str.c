@@ -234,6 +234,13 @@ bool ntk_str_ends_with(const char *text, const char *suffix)
            memcmp(text + text_bytes - suffix_bytes, suffix, suffix_bytes) == 0;
 }
 
+const char *ntk_str_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code)
 {
     /* The smallest code of each length: what could be shorter is no UTF-8. */

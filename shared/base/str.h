@@ -32,6 +32,8 @@ int ntk_str_parse_list(const char *text, uint32_t max, uint32_t *out_values, siz
 bool ntk_str_copy(char *to, size_t to_bytes, const char *from);
 bool ntk_str_starts_with(const char *text, const char *prefix);
 bool ntk_str_ends_with(const char *text, const char *suffix);
+/* What stands behind the last slash of a path, all of it when there is none. Points into path. */
+const char *ntk_str_base_name(const char *path);
 /* Copies at most to_bytes - 1 bytes of valid UTF-8; control characters and invalid sequences become
  * U+FFFD; never cuts inside a character. */
 void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from_bytes);

@@ -253,8 +253,7 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
         ret = ntk_err_no_memory(err);
         goto out;
     }
-    segment->name = strrchr(segment->path, '/');
-    segment->name = segment->name != NULL ? segment->name + 1 : segment->path;
+    segment->name = ntk_str_base_name(segment->path);
     mapping = mmap(NULL, header.segment_bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (mapping == MAP_FAILED) {
         ret =

@@ -123,6 +123,14 @@ static void clean_copies_replace_what_is_not_text(void **state)
     assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+static void the_base_of_a_path_is_behind_its_last_slash(void **state)
+{
+    (void)state;
+    assert_string_equal(ntk_str_base_name("a/b.neff"), "b.neff");
+    assert_string_equal(ntk_str_base_name("b.neff"), "b.neff");
+    assert_string_equal(ntk_str_base_name("a/"), "");
+}
+
 static void utf8_is_read_as_it_is_written(void **state)
 {
     static const char *const unsound[] = {
@@ -188,6 +196,7 @@ int main(void)
         cmocka_unit_test(numbers_take_the_whole_text_or_nothing),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
         cmocka_unit_test(clean_copies_replace_what_is_not_text),
+        cmocka_unit_test(the_base_of_a_path_is_behind_its_last_slash),
         cmocka_unit_test(utf8_is_read_as_it_is_written),
         cmocka_unit_test(code_points_are_written_as_utf8),
     };
