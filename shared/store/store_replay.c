@@ -94,56 +94,53 @@ struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *repl
 
 /* ---- the moment ---- */
 
-/* The row of a tier whose period contains the time: 1, or 0 when there is none. */
-static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
+/* Takes time and period of the nearest row of the tier that ends before the time, or not before it: 1, or 0 when
+ * there is none. */
+static int take_row(struct ntk_replay *replay, bool is_before, uint64_t time_ns,
+                    struct ntk_err *err)
 {
     char sql[256];
     sqlite3_stmt *statement;
 
     snprintf(sql, sizeof sql,
-             "SELECT time_ns, period_ns FROM machine%s WHERE time_ns >= %" PRIu64
-             " ORDER BY time_ns LIMIT 1",
-             ntk_tier_suffixes[replay->tier], time_ns);
+             "SELECT time_ns, period_ns FROM machine%s WHERE time_ns %s %" PRIu64
+             " ORDER BY time_ns %s LIMIT 1",
+             ntk_tier_suffixes[replay->tier], is_before ? "<" : ">=", time_ns,
+             is_before ? "DESC" : "ASC");
     int ret = ntk_store_sql_prepare(replay->db, sql, &statement, err);
     if (ret < 0) {
         return ret;
     }
     ret = ntk_replay_next(replay, statement, err);
     if (ret > 0) {
-        uint64_t length_ns = replay->tier == NTK_STORE_SECOND ? ntk_replay_number(statement, 1)
-                                                              : ntk_tier_step_ns[replay->tier];
         replay->time_ns = ntk_replay_number(statement, 0);
         replay->snapshot->period_ns = ntk_replay_number(statement, 1);
-        /* Two clocks tell when periods end and how long they are: half of one is no gap. */
-        if (replay->tier == NTK_STORE_SECOND) {
-            length_ns += length_ns / 2;
-        }
-        ret = replay->time_ns - time_ns < length_ns;
     }
     sqlite3_finalize(statement);
     return ret;
 }
 
+/* The row of a tier whose period contains the time: 1, or 0 when there is none. */
+static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
+{
+    uint64_t length_ns = ntk_tier_step_ns[replay->tier];
+    int ret = take_row(replay, false, time_ns, err);
+
+    if (ret <= 0) {
+        return ret;
+    }
+    /* Two clocks tell when periods end and how long they are: half of one is no gap. */
+    if (replay->tier == NTK_STORE_SECOND) {
+        length_ns = replay->snapshot->period_ns + replay->snapshot->period_ns / 2;
+    }
+    return replay->time_ns - time_ns < length_ns;
+}
+
 /* The last row of the tier that ends before the time. */
 static int find_row_before(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
-    char sql[256];
-    sqlite3_stmt *statement;
+    int ret = take_row(replay, true, time_ns, err);
 
-    snprintf(sql, sizeof sql,
-             "SELECT time_ns, period_ns FROM machine%s WHERE time_ns < %" PRIu64
-             " ORDER BY time_ns DESC LIMIT 1",
-             ntk_tier_suffixes[replay->tier], time_ns);
-    int ret = ntk_store_sql_prepare(replay->db, sql, &statement, err);
-    if (ret < 0) {
-        return ret;
-    }
-    ret = ntk_replay_next(replay, statement, err);
-    if (ret > 0) {
-        replay->time_ns = ntk_replay_number(statement, 0);
-        replay->snapshot->period_ns = ntk_replay_number(statement, 1);
-    }
-    sqlite3_finalize(statement);
     return ret > 0   ? 0
            : ret < 0 ? ret
                      : ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
