@@ -26,7 +26,7 @@ struct ntk_profile {
     struct ntk_ntff *ntff;
     struct ntk_neff *neff; /* NULL: none given */
     struct ntk_trace *trace;
-    const char *ntff_path; /* borrowed */
+    char *ntff_path;
     bool
         is_incomplete; /* parts of the file are missing: what is there is shown, the exit code is 1 */
 };

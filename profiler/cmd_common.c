@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,16 +30,24 @@ static void drop(struct ntk_profile *profile)
     ntk_trace_destroy(profile->trace);
     ntk_neff_close(profile->neff);
     ntk_ntff_close(profile->ntff);
+    free(profile->ntff_path);
     memset(profile, 0, sizeof *profile);
 }
 
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile)
 {
-    struct ntk_profile profile = { .ntff_path = ntff_path };
+    struct ntk_profile profile = { 0 };
     struct ntk_err err = { 0 };
     int ret = ntk_ntff_open(ntff_path, &profile.ntff, &err);
 
+    if (ret == 0) {
+        profile.ntff_path = strdup(ntff_path);
+        if (!profile.ntff_path) {
+            ntk_err_no_memory(&err);
+            ret = -ENOMEM;
+        }
+    }
     if (ret == 0 && neff_path) {
         ret = ntk_neff_open(neff_path, &profile.neff, &err);
         if (ret < 0 && !strstr(err.text, neff_path)) {

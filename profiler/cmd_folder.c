@@ -45,8 +45,12 @@ static int capture_load(struct loaded *loaded, const char *path)
     }
     if (ntk_vec_push(&loaded->captures, &capture) < 0) {
         code = 1;
-    } else if (loaded->keeps_profiles && ntk_vec_push(&loaded->profiles, &profile) == 0) {
-        return profile.is_incomplete;
+    } else if (loaded->keeps_profiles) {
+        if (ntk_vec_push(&loaded->profiles, &profile) == 0) {
+            return profile.is_incomplete;
+        }
+        loaded->captures.count--; /* profiles stand beside their captures */
+        code = 1;
     }
     return ntk_profile_close(&profile, code);
 }
