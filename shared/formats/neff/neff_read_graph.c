@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-
 #define SUBGRAPHS_MAX 256
 
 /* ---- kelf-N.json ---- */
