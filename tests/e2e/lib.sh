@@ -74,6 +74,9 @@ wait_for() {
 # tmux with a server of this script's own.
 tmx() { env -u TMUX tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
 
+# has_reports FILE: what ran before an agent first looked is in none of its reports, so who counts waits for one.
+has_reports() { [ -s "$1" ] && echo yes; }
+
 # The executions that completed, summed over files of JSON lines.
 completed_in_reports() {
     jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.completed] | add // 0' "$@"

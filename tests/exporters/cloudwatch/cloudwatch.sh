@@ -12,6 +12,7 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 200ms >base.jsonl 2>/dev/null &
 agent=$!
 pids+=("$agent")
+wait_for has_reports base.jsonl
 NEURON_PROCESS_TAG=mine neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 600 >/dev/null
 seen() { [ "$(completed_in_reports base.jsonl)" = 300 ] && echo yes; }
 wait_for seen

@@ -26,6 +26,7 @@ push="--remote-write http://127.0.0.1:$port/api/v1/write --remote-write-spool sp
 neuron-monitor --period 200ms $push >first.jsonl 2>first.log &
 agent=$!
 pids+=("$agent")
+wait_for has_reports first.jsonl
 NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count 500 --rate 500 >/dev/null
 wait_for answers 'neuron_executions_total{job="neuron-monitor",status_type="completed"}' 500
 wait_for answers 'count({runtime_tag="pushed"})' none # it ended, and its series say so
