@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "profiler/timeline/timeline_build.h"
 #include "profiler/timeline/timeline_pyramid.h"
@@ -76,14 +74,8 @@ uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
 static void give_back_list(bool is_mapped, const char *list, size_t item_bytes, size_t first,
                            size_t end)
 {
-    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = (uintptr_t)(list + first * item_bytes) + page_bytes - 1;
-    uintptr_t to = (uintptr_t)(list + end * item_bytes);
-
-    from -= from % page_bytes;
-    to -= to % page_bytes;
-    if (is_mapped && from < to) {
-        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    if (is_mapped) {
+        ntk_trace_pages_give_back(list + first * item_bytes, list + end * item_bytes);
     }
 }
 

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* scan - the memory of lists that are read from one end to the other, or here and there. */
+#include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "profiler/trace/trace.h"
+
+void ntk_trace_pages_give_back(const void *first, const void *end)
+{
+    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (uintptr_t)first + page_bytes - 1;
+    uintptr_t to = (uintptr_t)end;
+
+    from -= from % page_bytes;
+    to -= to % page_bytes;
+    if (from < to) {
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    }
+}
 
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes)
 {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "profiler/trace/long_list.h"
+#include "profiler/trace/trace.h"
 #include "shared/base/fs.h"
 
 #define EXTENT_BYTES ((size_t)16 << 20)
@@ -130,25 +131,13 @@ void *ntk_spill_take(struct ntk_spill *spill, size_t count, size_t item_bytes)
     return first;
 }
 
-/* Page by page from the first one that begins inside. */
-static void give_back(const struct piece *piece, const char *first, const char *end)
-{
-    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    size_t from = ((size_t)(first - piece->first) + page_bytes - 1) / page_bytes * page_bytes;
-    size_t to = (size_t)(end - piece->first) / page_bytes * page_bytes;
-
-    if (from < to) {
-        (void)madvise(piece->first + from, to - from, MADV_DONTNEED);
-    }
-}
-
 void ntk_spill_give_back(const struct ntk_spill *spill, const void *first, size_t bytes_count)
 {
     ntk_vec_each(const struct piece, piece, &spill->pieces) {
         uintptr_t at = (uintptr_t)first - (uintptr_t)piece->first;
         if (piece->is_mapped && (uintptr_t)first >= (uintptr_t)piece->first &&
             at < piece->bytes_count) {
-            give_back(piece, first, (const char *)first + bytes_count);
+            ntk_trace_pages_give_back(first, (const char *)first + bytes_count);
             return;
         }
     }
@@ -158,7 +147,7 @@ void ntk_spill_give_back_all(const struct ntk_spill *spill)
 {
     ntk_vec_each(const struct piece, piece, &spill->pieces) {
         if (piece->is_mapped) {
-            give_back(piece, piece->first, piece->first + piece->bytes_count);
+            ntk_trace_pages_give_back(piece->first, piece->first + piece->bytes_count);
         }
     }
 }

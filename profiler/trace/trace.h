@@ -168,6 +168,10 @@ static_assert(NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_instruction) == 0 &
                   NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_event) == 0,
               "a scan gives back whole elements");
 
+/* The memory of the whole pages between two addresses of a mapped file: the content stays in the file, a later look maps
+ * it again. */
+void ntk_trace_pages_give_back(const void *first, const void *end);
+
 /* Memory of the last whole piece but one that a scan has passed; not for the heap. */
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes);
 
