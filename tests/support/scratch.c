@@ -30,6 +30,23 @@ void test_scratch_destroy(char *folder)
     }
 }
 
+char *test_scratch_folder;
+
+int test_scratch_set_up(void **state)
+{
+    (void)state;
+    test_scratch_folder = test_scratch_create();
+    return 0;
+}
+
+int test_scratch_tear_down(void **state)
+{
+    (void)state;
+    test_scratch_destroy(test_scratch_folder);
+    test_scratch_folder = NULL;
+    return 0;
+}
+
 char *test_scratch_path(const char *folder, const char *name)
 {
     char *path = NULL;

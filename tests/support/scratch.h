@@ -8,6 +8,10 @@
 /* A new folder below $TMPDIR or /tmp; free with test_scratch_destroy(). Aborts when it cannot. */
 char *test_scratch_create(void);
 void test_scratch_destroy(char *folder);
+/* One for all tests of a group: set-up and tear-down of cmocka_run_group_tests(). */
+extern char *test_scratch_folder;
+int test_scratch_set_up(void **state);
+int test_scratch_tear_down(void **state);
 /* Scratch folders of this process lie in memory where there is some to spare: for device trees of tens of
  * thousands of small files, which disks make slowly. */
 void test_scratch_in_memory(void);

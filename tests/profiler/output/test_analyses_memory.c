@@ -30,8 +30,6 @@
 #define HAS_SHADOWS 0
 #endif
 
-static char *folder;
-
 struct opened {
     char *path;
     struct ntk_ntff *ntff;
@@ -44,14 +42,14 @@ static char *write_big(struct ntff_big *big)
     char *path = NULL;
 
     big->has_waits = true;
-    assert_true(asprintf(&path, "%s/big.ntff", folder) > 0);
+    assert_true(asprintf(&path, "%s/big.ntff", test_scratch_folder) > 0);
     assert_int_equal(ntff_big_write(path, big), 0);
     return path;
 }
 
 static void open_trace(const char *path, size_t list_bytes, struct opened *o)
 {
-    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = folder };
+    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = test_scratch_folder };
 
     assert_int_equal(ntk_ntff_open(path, &o->ntff, NULL), 0);
     assert_int_equal(ntk_trace_create(o->ntff, NULL, &options, &o->trace, NULL), 0);
@@ -246,7 +244,7 @@ static void the_program_gives_away_what_it_writes(void **state)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        (void)setenv("TMPDIR", folder, 1);
+        (void)setenv("TMPDIR", test_scratch_folder, 1);
         (void)!freopen("/dev/null", "w", stdout);
         (void)execl(program, program, "analyze", "--json", "-s", path, (char *)NULL);
         _exit(127);
@@ -285,21 +283,6 @@ static void a_full_disk_is_a_failure_of_the_analyses(void **state)
     free(path);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    signal(SIGXFSZ, SIG_IGN);
-    folder = test_scratch_create();
-    return folder ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    test_scratch_destroy(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,5 +294,6 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_a_failure_of_the_analyses),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    signal(SIGXFSZ, SIG_IGN);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }

@@ -20,8 +20,6 @@
 #define KIB ((uint64_t)1 << 10)
 #define UNPACKED_BYTES_MAX ((size_t)8 << 20)
 
-static char *folder;
-
 /* The page of so many sources of the same trace, as text. */
 static char *page_of(size_t source_count, size_t count, uint64_t bytes_max,
                      struct ntk_timeline_html_extent *out_extent)
@@ -33,7 +31,7 @@ static char *page_of(size_t source_count, size_t count, uint64_t bytes_max,
     size_t bytes = 0;
     uint8_t *text = NULL;
 
-    assert_true(asprintf(&path, "%s/page.html", folder) > 0);
+    assert_true(asprintf(&path, "%s/page.html", test_scratch_folder) > 0);
     assert_int_equal(
         ntk_timeline_create(
             &(struct ntk_timeline_options){ .sources = &source, .source_count = source_count },
@@ -166,20 +164,6 @@ static void levels_end_where_the_file_would_be_too_large(void **state)
     free(all);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    folder = test_scratch_create();
-    return folder ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    test_scratch_destroy(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,5 +172,5 @@ int main(void)
         cmocka_unit_test(levels_end_where_the_file_would_be_too_large),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }

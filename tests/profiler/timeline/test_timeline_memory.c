@@ -38,13 +38,11 @@
 #define HAS_SHADOWS 0
 #endif
 
-static char *folder;
-
 static char *write_big(struct ntff_big *big)
 {
     char *path = NULL;
 
-    assert_true(asprintf(&path, "%s/big.ntff", folder) > 0);
+    assert_true(asprintf(&path, "%s/big.ntff", test_scratch_folder) > 0);
     assert_int_equal(ntff_big_write(path, big), 0);
     return path;
 }
@@ -58,18 +56,19 @@ struct opened {
 static void open_timeline(const char *path, size_t list_bytes, size_t heap_bytes,
                           struct opened *out)
 {
-    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = folder };
+    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = test_scratch_folder };
     struct ntk_timeline_source source = { .name = "one" };
 
     assert_int_equal(ntk_ntff_open(path, &out->ntff, NULL), 0);
     assert_int_equal(ntk_trace_create(out->ntff, NULL, &options, &out->trace, NULL), 0);
     source.trace = out->trace;
-    assert_int_equal(ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source,
-                                                                         .source_count = 1,
-                                                                         .heap_bytes = heap_bytes,
-                                                                         .folder = folder },
-                                         &out->timeline, NULL),
-                     0);
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source,
+                                                            .source_count = 1,
+                                                            .heap_bytes = heap_bytes,
+                                                            .folder = test_scratch_folder },
+                            &out->timeline, NULL),
+        0);
 }
 
 static void close_timeline(struct opened *opened)
@@ -224,7 +223,7 @@ static void write_page(const struct ntk_timeline *timeline)
     struct ntk_timeline_html_extent extent = { 0 };
     char *path = NULL;
 
-    assert_true(asprintf(&path, "%s/page.html", folder) > 0);
+    assert_true(asprintf(&path, "%s/page.html", test_scratch_folder) > 0);
     assert_int_equal(ntk_timeline_html_write(timeline, "one", path, 2 * MIB, &extent, NULL), 0);
     assert_int_equal(unlink(path), 0);
     free(path);
@@ -322,20 +321,6 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
     free(path);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    folder = test_scratch_create();
-    return folder ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    test_scratch_destroy(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,5 +329,5 @@ int main(void)
         cmocka_unit_test(a_folder_that_holds_nothing_is_an_error_that_says_so),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }

@@ -17,8 +17,6 @@
 
 #define ITEMS 100000
 
-static char *folder;
-
 static void fill(struct ntk_long_list *list, uint64_t count)
 {
     int failed = 0;
@@ -43,7 +41,7 @@ static void check(const struct ntk_long_list *list, uint64_t count)
 
 static void a_list_moves_to_a_file_and_keeps_what_it_has(void **state)
 {
-    struct ntk_trace trace = { .list_bytes = 4096, .folder = folder };
+    struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
 
     (void)state;
@@ -64,7 +62,7 @@ static void a_list_moves_to_a_file_and_keeps_what_it_has(void **state)
 
 static void a_file_grows_where_it_lies(void **state)
 {
-    struct ntk_trace trace = { .list_bytes = 1, .folder = folder };
+    struct ntk_trace trace = { .list_bytes = 1, .folder = test_scratch_folder };
     struct ntk_long_list list;
     size_t count = ((size_t)72 << 20) / sizeof(uint64_t); /* more than one step of the file */
 
@@ -80,7 +78,7 @@ static void a_file_grows_where_it_lies(void **state)
 
 static void lists_at_once_share_the_heap(void **state)
 {
-    struct ntk_trace trace = { .list_bytes = 4096, .folder = folder };
+    struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
 
     (void)state;
@@ -97,7 +95,7 @@ static void lists_at_once_share_the_heap(void **state)
 static void what_was_not_written_is_zero(void **state)
 {
     static const uint64_t zeros[600];
-    struct ntk_trace trace = { .folder = folder };
+    struct ntk_trace trace = { .folder = test_scratch_folder };
     struct ntk_long_list list;
 
     (void)state;
@@ -116,7 +114,7 @@ static void what_was_not_written_is_zero(void **state)
 
 static void no_room_is_an_error_with_a_sentence(void **state)
 {
-    struct ntk_trace trace = { .list_bytes = 4096, .folder = folder };
+    struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
     struct ntk_err err = { 0 };
     struct rlimit before;
@@ -145,21 +143,6 @@ static void no_room_is_an_error_with_a_sentence(void **state)
     ntk_long_list_fini(&list);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    signal(SIGXFSZ, SIG_IGN);
-    folder = test_scratch_create();
-    return folder ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    test_scratch_destroy(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,5 +153,6 @@ int main(void)
         cmocka_unit_test(no_room_is_an_error_with_a_sentence),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    signal(SIGXFSZ, SIG_IGN);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }

@@ -28,8 +28,6 @@ struct large {
 };
 
 static uint32_t seed = 3;
-static char *folder;
-
 static uint32_t draw(uint32_t below)
 {
     seed = seed * 1664525 + 1013904223;
@@ -76,7 +74,7 @@ static void check(enum order order, uint32_t count, size_t item_bytes, size_t me
     struct ntk_err err = { 0 };
     unsigned char *seen = calloc(count + 1, 1);
 
-    ntk_sorter_init(&sorter, item_bytes, compare_ranks, memory_bytes, folder);
+    ntk_sorter_init(&sorter, item_bytes, compare_ranks, memory_bytes, test_scratch_folder);
     for (uint32_t i = 0; i < count; i++) {
         struct large item = { { time_of(order, i, count), i, draw(3) }, { i, ~(uint64_t)i } };
         void *to = ntk_sorter_add(&sorter);
@@ -153,20 +151,6 @@ static void a_failure_is_kept_until_the_end(void **state)
     assert_null(sorted.items);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    folder = test_scratch_create();
-    return folder ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    test_scratch_destroy(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,5 +158,5 @@ int main(void)
         cmocka_unit_test(a_failure_is_kept_until_the_end),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }

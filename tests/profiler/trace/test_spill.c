@@ -19,8 +19,6 @@
 
 #define COUNT 300000 /* larger than a page many times, and no multiple of one */
 
-static char *folder;
-
 static uint32_t *filled(struct ntk_spill *spill, uint32_t seed)
 {
     uint32_t *items = ntk_spill_take(spill, COUNT, sizeof *items);
@@ -81,7 +79,7 @@ static void what_is_given_back_leaves_memory_and_stays(void **state)
     struct ntk_spill spill;
 
     (void)state;
-    ntk_spill_init(&spill, 1, folder);
+    ntk_spill_init(&spill, 1, test_scratch_folder);
     uint32_t *a = filled(&spill, 5);
     uint32_t *b = filled(&spill, 7);
     assert_true(spill.fd >= 0);
@@ -102,7 +100,7 @@ static void many_small_arrays_share_extents(void **state)
     uint64_t *items[100];
 
     (void)state;
-    ntk_spill_init(&spill, 1, folder);
+    ntk_spill_init(&spill, 1, test_scratch_folder);
     for (size_t i = 0; i < 100; i++) {
         items[i] = ntk_spill_take(&spill, 0, sizeof **items); /* room for one all the same */
         assert_non_null(items[i]);
@@ -140,7 +138,7 @@ static void a_full_disk_is_an_error_before_anything_is_written(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     less = (struct rlimit){ (rlim_t)20 << 20, before.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
-    ntk_spill_init(&spill, 1, folder);
+    ntk_spill_init(&spill, 1, test_scratch_folder);
     uint32_t *a = filled(&spill, 5);
     void *b = ntk_spill_take(&spill, (size_t)32 << 20, 1);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -155,25 +153,10 @@ static void a_size_that_is_no_size_is_refused(void **state)
     struct ntk_spill spill;
 
     (void)state;
-    ntk_spill_init(&spill, 0, folder);
+    ntk_spill_init(&spill, 0, test_scratch_folder);
     assert_null(ntk_spill_take(&spill, SIZE_MAX / 4, 24));
     assert_int_equal(spill.failed, -ENOMEM);
     ntk_spill_fini(&spill);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    signal(SIGXFSZ, SIG_IGN);
-    folder = test_scratch_create();
-    return folder ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    test_scratch_destroy(folder);
-    return 0;
 }
 
 int main(void)
@@ -187,5 +170,6 @@ int main(void)
         cmocka_unit_test(a_size_that_is_no_size_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    signal(SIGXFSZ, SIG_IGN);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }

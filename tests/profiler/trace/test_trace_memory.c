@@ -31,20 +31,18 @@
 #define HAS_SHADOWS 0
 #endif
 
-static char *folder;
-
 static char *write_big(struct ntff_big *big)
 {
     char *path = NULL;
 
-    assert_true(asprintf(&path, "%s/big.ntff", folder) > 0);
+    assert_true(asprintf(&path, "%s/big.ntff", test_scratch_folder) > 0);
     assert_int_equal(ntff_big_write(path, big), 0);
     return path;
 }
 
 static struct ntk_trace *open_trace(const char *path, size_t list_bytes, struct ntk_ntff **out_ntff)
 {
-    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = folder };
+    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = test_scratch_folder };
     struct ntk_trace *trace = NULL;
     struct ntk_err err = { 0 };
 
@@ -254,7 +252,7 @@ static void a_full_disk_is_an_error_that_says_so(void **state)
 {
     struct rlimit before;
     struct ntff_big big = { .steps = 20000, .cores = 1 };
-    struct ntk_trace_options options = { .list_bytes = 65536, .folder = folder };
+    struct ntk_trace_options options = { .list_bytes = 65536, .folder = test_scratch_folder };
     struct ntk_trace *trace = NULL;
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
@@ -268,7 +266,7 @@ static void a_full_disk_is_an_error_that_says_so(void **state)
     int ret = ntk_trace_create(ntff, NULL, &options, &trace, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(ret, -EFBIG);
-    assert_non_null(strstr(err.text, folder));
+    assert_non_null(strstr(err.text, test_scratch_folder));
     assert_non_null(strstr(err.text, "TMPDIR"));
     ntk_ntff_close(ntff);
     free(path);
@@ -290,7 +288,7 @@ static void a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so(void
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
     char *path = write_big(&big);
-    struct ntk_trace_options options = { .folder = folder,
+    struct ntk_trace_options options = { .folder = test_scratch_folder,
                                          .progress = cut_once,
                                          .progress_ctx = path };
 
@@ -306,21 +304,6 @@ static void a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so(void
     free(path);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    signal(SIGXFSZ, SIG_IGN);
-    folder = test_scratch_create();
-    return folder ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    test_scratch_destroy(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,5 +315,6 @@ int main(void)
         cmocka_unit_test(a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    signal(SIGXFSZ, SIG_IGN);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }
