@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/str.h"
+
 void ntk_json_init(struct ntk_json *json, struct ntk_buf *buf, bool pretty)
 {
     *json = (struct ntk_json){ .buf = buf, .pretty = pretty, .indent = 2 };
@@ -78,40 +80,47 @@ void ntk_json_array_end(struct ntk_json *json)
     end(json, ']');
 }
 
+/* What stands for the character at text: "" for itself, else an escape. Its bytes in the text. */
+static size_t escape(const char *text, size_t bytes, char out[8])
+{
+    static const char special[] = "\"\\\n\t\r";
+    static const char letters[] = "\"\\ntr";
+    const char *found = strchr(special, *text);
+    uint32_t code;
+    size_t length = ntk_str_utf8_read(text, bytes, &code);
+
+    out[0] = '\0';
+    if (found) {
+        (void)snprintf(out, 8, "\\%c", letters[found - special]);
+    } else if (length == 0 || ntk_str_is_unsafe(code)) {
+        (void)snprintf(out, 8, "\\u%04x", length ? (unsigned int)code & 0xffff : 0xfffd);
+    }
+    return length ? length : 1;
+}
+
 void ntk_json_add_quoted(struct ntk_buf *buf, const char *text)
 {
+    const char *end = text + strlen(text);
     const char *start = text;
-    const char *at;
 
     ntk_buf_add_char(buf, '"');
-    for (at = text; *at; at++) {
-        unsigned char c = (unsigned char)*at;
-        if (c >= 0x20 && c != '"' && c != '\\') {
+    while (text < end) {
+        char escaped[8];
+        unsigned char c = (unsigned char)*text;
+
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+            text++;
             continue;
         }
-        ntk_buf_add(buf, start, (size_t)(at - start));
-        start = at + 1;
-        switch (c) {
-        case '"':
-        case '\\':
-            ntk_buf_add_char(buf, '\\');
-            ntk_buf_add_char(buf, (char)c);
-            break;
-        case '\n':
-            ntk_buf_add_text(buf, "\\n");
-            break;
-        case '\t':
-            ntk_buf_add_text(buf, "\\t");
-            break;
-        case '\r':
-            ntk_buf_add_text(buf, "\\r");
-            break;
-        default:
-            ntk_buf_add_format(buf, "\\u%04x", c);
-            break;
+        size_t length = escape(text, (size_t)(end - text), escaped);
+        if (escaped[0]) {
+            ntk_buf_add(buf, start, (size_t)(text - start));
+            ntk_buf_add_text(buf, escaped);
+            start = text + length;
         }
+        text += length;
     }
-    ntk_buf_add(buf, start, (size_t)(at - start));
+    ntk_buf_add(buf, start, (size_t)(end - start));
     ntk_buf_add_char(buf, '"');
 }
 

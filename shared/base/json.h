@@ -9,6 +9,7 @@
  * Commas and, when pretty, line breaks are the writer's business. Numbers follow the rules of Go's
  * encoder, which the vendor's tools use: shortest text that reads back to the same double, integral
  * values without a point, an exponent only below 1e-6 and from 1e21. Not finite is written as null.
+ * Texts are written as valid UTF-8 whatever they hold: what could harm a terminal or a reader (str.h) stands as \uXXXX.
  * Parsing is jansson's job.
  *
  * Owner:   borrows the buffer. Threads: one writer, one thread.
@@ -46,7 +47,7 @@ void ntk_json_object_end(struct ntk_json *json);
 void ntk_json_array_begin(struct ntk_json *json);
 void ntk_json_array_end(struct ntk_json *json);
 void ntk_json_key(struct ntk_json *json, const char *key);
-void ntk_json_text(struct ntk_json *json, const char *text); /* NULL is null; UTF-8 is kept */
+void ntk_json_text(struct ntk_json *json, const char *text); /* NULL is null */
 void ntk_json_u64(struct ntk_json *json, uint64_t value);
 void ntk_json_i64(struct ntk_json *json, int64_t value);
 void ntk_json_double(struct ntk_json *json, double value);

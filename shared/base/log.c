@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/err.h"
+#include "shared/base/str.h"
 
 #define LINE_BYTES 1024
 
@@ -76,9 +77,7 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
         size_t room = sizeof line - at - 2;
         at += (size_t)more < room ? (size_t)more : room;
     }
-    for (size_t i = 0; i < at; i++) { /* a peer's words stay within their line and the terminal */
-        line[i] = (unsigned char)line[i] < ' ' || line[i] == '\x7f' ? '?' : line[i];
-    }
+    at = ntk_str_clean(line, at); /* a peer's words stay within their line and the terminal */
     line[at++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, at);
     (void)written; /* nowhere left to say it */

@@ -275,9 +275,36 @@ size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code)
     return length;
 }
 
-bool ntk_str_is_control(uint32_t code)
+bool ntk_str_is_unsafe(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0);
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+/* Bytes of the character at text, which has at least one byte. */
+static size_t next_character(const char *text, size_t bytes, bool *out_is_clean)
+{
+    uint32_t code;
+    size_t length = ntk_str_utf8_read(text, bytes, &code);
+
+    *out_is_clean = length > 0 && !ntk_str_is_unsafe(code);
+    return length ? length : 1;
+}
+
+size_t ntk_str_clean(char *text, size_t bytes)
+{
+    size_t end = strnlen(text, bytes);
+
+    for (size_t at = 0; at < end;) {
+        bool is_clean;
+        size_t length = next_character(text + at, end - at, &is_clean);
+
+        if (!is_clean) {
+            memset(text + at, '?', length);
+        }
+        at += length;
+    }
+    return end;
 }
 
 void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from_bytes)
@@ -289,15 +316,11 @@ void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from
         return;
     }
     while (at < from_bytes && from[at] != '\0') {
-        uint32_t code;
-        size_t length = ntk_str_utf8_read(from + at, from_bytes - at, &code);
-        const char *source = from + at;
-        size_t source_bytes = length;
-        if (length == 0 || ntk_str_is_control(code)) {
-            source = "\xef\xbf\xbd";
-            source_bytes = 3;
-            length = length ? length : 1;
-        }
+        bool is_clean;
+        size_t length = next_character(from + at, from_bytes - at, &is_clean);
+        const char *source = is_clean ? from + at : "\xef\xbf\xbd";
+        size_t source_bytes = is_clean ? length : 3;
+
         if (used + source_bytes > to_bytes - 1) {
             break;
         }

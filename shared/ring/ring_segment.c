@@ -46,19 +46,8 @@ static const struct {
 
 size_t ntk_ring_segment_make_printable(char *buf, size_t bytes)
 {
-    size_t length = strnlen(buf, bytes);
-    size_t i = 0;
+    size_t length = ntk_str_clean(buf, bytes);
 
-    while (i < length) {
-        uint32_t code;
-        size_t sequence = ntk_str_utf8_read(buf + i, length - i, &code);
-
-        if (sequence == 0 || ntk_str_is_control(code)) {
-            buf[i] = '?';
-            sequence = 1;
-        }
-        i += sequence;
-    }
     buf[length] = '\0';
     return length;
 }

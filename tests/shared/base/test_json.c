@@ -195,10 +195,25 @@ static void floats_are_the_shortest_text_of_24_bits(void **state)
     }
 }
 
+static void texts_are_utf8_that_no_terminal_obeys(void **state)
+{
+    struct ntk_buf buf = { 0 };
+
+    (void)state;
+    ntk_json_add_quoted(&buf, "\x1b[2J\x7f\xc2\x9b\xe2\x80\xae\xe2\x81\xa9\xff\xe2\x80");
+    assert_string_equal(ntk_buf_text_get(&buf),
+                        "\"\\u001b[2J\\u007f\\u009b\\u202e\\u2069\\ufffd\\ufffd\\ufffd\"");
+    ntk_buf_reset(&buf);
+    ntk_json_add_quoted(&buf, "\t\xc3\xa4\xf0\x9f\x98\x80\xe2\x82\xac");
+    assert_string_equal(ntk_buf_text_get(&buf), "\"\\t\xc3\xa4\xf0\x9f\x98\x80\xe2\x82\xac\"");
+    ntk_buf_fini(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_nested_values_with_commas_and_escapes),
+        cmocka_unit_test(texts_are_utf8_that_no_terminal_obeys),
         cmocka_unit_test(pretty_breaks_lines),
         cmocka_unit_test(what_has_ended_can_be_given_away),
         cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),

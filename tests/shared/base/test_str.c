@@ -121,6 +121,48 @@ static void clean_copies_replace_what_is_not_text(void **state)
     assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
     ntk_str_copy_clean(to, sizeof to, "\x7f\xc2\x9b", 3); /* DEL and CSI would reach a terminal */
     assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
+    ntk_str_copy_clean(to, sizeof to,
+                       "a\xe2\x80\xae"
+                       "b",
+                       5); /* what follows would stand backwards */
+    assert_string_equal(to, "a\xef\xbf\xbd"
+                            "b");
+}
+
+/* Every code point: Unicode's categories Cc, Zl, Zp and the ten explicit controls of direction, nothing else. */
+static void unsafe_is_what_moves_the_cursor_or_turns_the_line(void **state)
+{
+    static const struct {
+        uint32_t first;
+        uint32_t last;
+    } ranges[] = {
+        { 0, 0x1f }, { 0x7f, 0x9f }, { 0x2028, 0x2029 }, { 0x202a, 0x202e }, { 0x2066, 0x2069 }
+    };
+
+    (void)state;
+    for (uint32_t code = 0; code <= 0x10ffff; code++) {
+        bool expected = false;
+
+        for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+            expected = expected || (code >= ranges[i].first && code <= ranges[i].last);
+        }
+        assert_int_equal(ntk_str_is_unsafe(code), expected);
+    }
+}
+
+static void cleaning_in_place_keeps_the_length(void **state)
+{
+    char text[] = "a\x1b[2J\n\xc2\x9b\xe2\x80\xaez\xff\xc3\xa4\xe2\x80";
+    char field[4] = { 'a', '\t', 'b', 'c' }; /* without a NUL */
+    char ended[4] = { 'a', '\0', '\t', 'c' };
+    (void)state;
+
+    assert_int_equal(ntk_str_clean(text, sizeof text), sizeof text - 1);
+    assert_string_equal(text, "a?[2J??\?\?\?\?z?\xc3\xa4\?\?");
+    assert_int_equal(ntk_str_clean(field, sizeof field), 4);
+    assert_memory_equal(field, "a?bc", 4);
+    assert_int_equal(ntk_str_clean(ended, sizeof ended), 1);
+    assert_int_equal(ended[2], '\t');
 }
 
 static void the_base_of_a_path_is_behind_its_last_slash(void **state)
@@ -196,6 +238,8 @@ int main(void)
         cmocka_unit_test(numbers_take_the_whole_text_or_nothing),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
         cmocka_unit_test(clean_copies_replace_what_is_not_text),
+        cmocka_unit_test(unsafe_is_what_moves_the_cursor_or_turns_the_line),
+        cmocka_unit_test(cleaning_in_place_keeps_the_length),
         cmocka_unit_test(the_base_of_a_path_is_behind_its_last_slash),
         cmocka_unit_test(utf8_is_read_as_it_is_written),
         cmocka_unit_test(code_points_are_written_as_utf8),
