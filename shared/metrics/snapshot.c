@@ -234,6 +234,21 @@ struct ntk_histogram ntk_snapshot_histogram(struct ntk_snapshot *snapshot,
     return histogram;
 }
 
+struct ntk_runtime_sample ntk_snapshot_no_runtime(void)
+{
+    return (struct ntk_runtime_sample){ .tag = "",
+                                        .error = "",
+                                        .cpu_error = "",
+                                        .command = "",
+                                        .user = "",
+                                        .container = "",
+                                        .pod = { "", "", "" },
+                                        .runtime_version = "",
+                                        .framework_version = "",
+                                        .instance_type = "",
+                                        .lnc = 1 };
+}
+
 struct ntk_runtime_sample *ntk_snapshot_alloc_runtimes(struct ntk_snapshot *snapshot, size_t count)
 {
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc(snapshot, count, sizeof *runtimes);
@@ -241,12 +256,7 @@ struct ntk_runtime_sample *ntk_snapshot_alloc_runtimes(struct ntk_snapshot *snap
     snapshot->runtimes = runtimes;
     snapshot->runtime_count = runtimes ? count : 0;
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        struct ntk_runtime_sample *r = &runtimes[i];
-
-        r->tag = r->error = r->cpu_error = r->command = r->user = r->container = "";
-        r->runtime_version = r->framework_version = r->instance_type = "";
-        r->pod = (struct ntk_pod){ "", "", "" };
-        r->lnc = 1;
+        runtimes[i] = ntk_snapshot_no_runtime();
     }
     return runtimes;
 }

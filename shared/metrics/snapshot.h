@@ -469,6 +469,8 @@ struct ntk_histogram ntk_snapshot_histogram(struct ntk_snapshot *snapshot,
 bool ntk_snapshot_ok(const struct ntk_snapshot *snapshot);
 /* Arrays whose texts are "" instead of NULL; they set pointer and count of the owner. NULL on failure. */
 struct ntk_runtime_sample *ntk_snapshot_alloc_runtimes(struct ntk_snapshot *snapshot, size_t count);
+/* What _alloc_runtimes gives: nothing is known. For who cannot say yet how many there are. */
+struct ntk_runtime_sample ntk_snapshot_no_runtime(void);
 struct ntk_device_sample *ntk_snapshot_alloc_devices(struct ntk_snapshot *snapshot, size_t count);
 struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot, size_t count);
 struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot,

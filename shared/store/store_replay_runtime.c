@@ -21,8 +21,7 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
 {
     uint64_t start_ns = replay->time_ns - replay->snapshot->period_ns;
 
-    runtime->error = "";
-    runtime->cpu_error = "";
+    *runtime = ntk_snapshot_no_runtime();
     runtime->pid = (uint32_t)ntk_replay_number(statement, 1);
     runtime->header_pid = (uint32_t)ntk_replay_number(statement, 2);
     runtime->start_time = ntk_replay_number(statement, 3);

@@ -125,7 +125,14 @@ static void assert_same_runtime(const struct ntk_runtime_sample *a,
     assert_string_equal(a->command, b->command);
     assert_string_equal(a->user, b->user);
     assert_string_equal(a->container, b->container);
+    assert_string_equal(b->pod.name, ""); /* not stored: nothing is known */
+    assert_string_equal(b->pod.namespace_name, "");
+    assert_string_equal(b->pod.container, "");
     assert_string_equal(a->runtime_version, b->runtime_version);
+    assert_string_equal(a->framework_version, b->framework_version);
+    assert_string_equal(a->instance_type, b->instance_type);
+    assert_string_equal(b->error, "");
+    assert_string_equal(b->cpu_error, "");
     assert_int_equal(a->lnc, b->lnc);
     assert_int_equal(a->has & NTK_RUNTIME_HAS_CPU, b->has & NTK_RUNTIME_HAS_CPU);
     assert_true(fabs(a->cpu_user - b->cpu_user) < 1e-6);
