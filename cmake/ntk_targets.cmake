@@ -37,15 +37,20 @@ function(ntk_link name uses packages)
 endfunction()
 
 # A static library out of one folder, named by its path: ntk_module(shared_base SOURCES err.c ...).
+# HEADERS: packages whose library is loaded at run time, so that only their headers are needed here.
 function(ntk_module name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;USES;PACKAGES" ${ARGN})
-    ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES}")
+    cmake_parse_arguments(ARG "" "" "SOURCES;USES;PACKAGES;HEADERS" ${ARGN})
+    ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES};${ARG_HEADERS}")
     if(missing)
         ntk_leave_out(${name} "${missing}")
         return()
     endif()
     add_library(${name} STATIC ${ARG_SOURCES})
     ntk_link(${name} "${ARG_USES}" "${ARG_PACKAGES}")
+    foreach(package IN LISTS ARG_HEADERS)
+        target_include_directories(${name} PRIVATE
+            $<TARGET_PROPERTY:PkgConfig::${package},INTERFACE_INCLUDE_DIRECTORIES>)
+    endforeach()
     target_link_libraries(${name} PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
 endfunction()
 

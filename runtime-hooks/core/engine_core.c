@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/core/engine_core.h"
 
-#include <cblas.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "runtime-hooks/core/engine_program.h"
-
-static pthread_once_t blas_once = PTHREAD_ONCE_INIT;
-
-/* Cores bring their own threads; a matrix product inside one stays on it (docs/decisions/0027). */
-static void blas_single_threaded(void)
-{
-    openblas_set_num_threads(1);
-}
+#include "runtime-hooks/core/kernel_blas.h"
 
 static size_t round_up(size_t value, size_t unit)
 {
@@ -32,9 +23,14 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
     struct ntk_engine_core *core;
     size_t sbuf_bytes;
     size_t psum_bytes;
+    int ret;
 
     if (!spec) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "no core generation %u", generation);
+    }
+    ret = ntk_kernel_blas_open(err);
+    if (ret < 0) {
+        return ret;
     }
     core = calloc(1, sizeof *core);
     if (!core) {
@@ -64,7 +60,6 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
                            "no memory for the state buffer of a core");
     }
-    pthread_once(&blas_once, blas_single_threaded);
     *out_core = core;
     return 0;
 }

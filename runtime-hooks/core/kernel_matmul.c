@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/core/kernel_matmul.h"
 
-#include <cblas.h>
 #include <string.h>
 
+#include "runtime-hooks/core/kernel_blas.h"
 #include "runtime-hooks/core/kernel_dtype.h"
 #include "runtime-hooks/core/kernel_tile_private.h"
 
@@ -52,8 +52,8 @@ bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationar
             ntk_tile_read_f32(to, (uint32_t)r, out + (size_t)r * (size_t)columns);
         }
     }
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, depth, 1.0F, a,
-                stationary_step, b, moving_step, accumulate ? 1.0F : 0.0F, out, out_step);
+    ntk_kernel_blas_product(rows, columns, depth, a, stationary_step, b, moving_step, accumulate,
+                            out, out_step);
     if (in_place && chain & NTK_TILE_CHAIN_GOES_ON) {
         return false;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Products and quantisation of microscaling formats: blocks of 32 elements with one power of two. */
-#include <cblas.h>
 #include <math.h>
 
+#include "runtime-hooks/core/kernel_blas.h"
 #include "runtime-hooks/core/kernel_dtype.h"
 #include "runtime-hooks/core/kernel_matmul.h"
 
@@ -93,10 +93,9 @@ bool ntk_tile_matmul_mx(const struct ntk_tile *to, const struct ntk_tile *statio
     for (unsigned lane = 0; lane < NTK_MX_PACK; lane++) {
         unpack_lane(stationary, stationary_scales, lane, rows, scratch->stationary, scratch);
         unpack_lane(moving, moving_scales, lane, columns, scratch->moving, scratch);
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)rows, (int)columns,
-                    (int)stationary->partitions, 1.0F, scratch->stationary, (int)rows,
-                    scratch->moving, (int)columns, accumulate || lane > 0 ? 1.0F : 0.0F,
-                    scratch->product, (int)columns);
+        ntk_kernel_blas_product((int)rows, (int)columns, (int)stationary->partitions,
+                                scratch->stationary, (int)rows, scratch->moving, (int)columns,
+                                accumulate || lane > 0, scratch->product, (int)columns);
     }
     for (uint32_t r = 0; r < rows; r++) {
         nan |= ntk_tile_write_f32(to, r, scratch->product + (size_t)r * columns);
