@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that opens libnrt.so.1 with dlopen() and closes it when and as often as it likes.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/scratch.h"
+
+#define CYCLES 8
+#define ADDRESS_SPACE_MB 8 /* by which a cycle may not grow, all cycles together */
+
+typedef int call_init(int framework, const char *framework_version, const char *fal_version);
+typedef int call_close(void);
+
+struct library {
+    void *handle;
+    call_init *init;
+    call_close *close;
+};
+
+static int set_up(void **state)
+{
+    char *folder = test_scratch_create();
+
+    setenv("NEURON_HOOKS_DIR", folder, 1);
+    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    setenv("NEURON_RT_LOG_LEVEL", "QUIET", 1);
+    unsetenv("OPENBLAS_NUM_THREADS"); /* which users do not set */
+    *state = folder;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    test_scratch_destroy(*state);
+    return 0;
+}
+
+/* Of the symbols of the library; in a child process. */
+static struct library library_open(void)
+{
+    struct library library = { 0 };
+    char *path = test_scratch_path(getenv("NTK_LIB_DIR"), "libnrt.so.1");
+
+    library.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library.handle) {
+        fprintf(stderr, "%s\n", dlerror());
+        _exit(99);
+    }
+    *(void **)&library.init = dlsym(library.handle, "nrt_init");
+    *(void **)&library.close = dlsym(library.handle, "nrt_close");
+    free(path);
+    return library;
+}
+
+static size_t thread_count(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    size_t count = 0;
+
+    for (const struct dirent *entry; tasks && (entry = readdir(tasks)) != NULL;) {
+        count += entry->d_name[0] != '.';
+    }
+    if (tasks) {
+        closedir(tasks);
+    }
+    return count;
+}
+
+static long address_space_mb(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    long pages = 0;
+
+    if (!file || fscanf(file, "%ld", &pages) != 1) {
+        _exit(98);
+    }
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE) >> 20;
+}
+
+static int in_child(int (*body)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(60);
+        _exit(body());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static int close_without_end(void)
+{
+    struct library library = library_open();
+
+    if (library.init(1, "", "") != 0) {
+        return 2;
+    }
+    dlclose(library.handle);
+    usleep(1500000); /* the next round of the thread that publishes the tree */
+    return 0;
+}
+
+static void dlclose_without_nrt_close_takes_no_code_from_running_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(close_without_end), 0);
+}
+
+static int go_round(void)
+{
+    long before = 0;
+
+    for (int i = 0; i < CYCLES; i++) {
+        struct library library = library_open();
+
+        if (library.init(1, "", "") != 0 || library.close() != 0) {
+            return 2;
+        }
+        dlclose(library.handle);
+        if (i == 1) { /* what the first ones load once stays */
+            before = address_space_mb();
+        }
+    }
+    return address_space_mb() - before <= ADDRESS_SPACE_MB ? 0 : 3;
+}
+
+static void opening_and_closing_again_and_again_takes_no_address_space(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(go_round), 0);
+}
+
+static int count_threads(void)
+{
+    struct library library = library_open();
+
+    if (thread_count() != 1) {
+        return 2;
+    }
+    if (library.init(1, "", "") != 0) {
+        return 3;
+    }
+    if (thread_count() != 2) { /* the one that publishes the tree */
+        return 4;
+    }
+    if (library.close() != 0) {
+        return 5;
+    }
+    return thread_count() == 1 ? 0 : 6;
+}
+
+static void only_an_open_runtime_has_a_thread_and_only_one(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(count_threads), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(dlclose_without_nrt_close_takes_no_code_from_running_threads),
+        TEST(opening_and_closing_again_and_again_takes_no_address_space),
+        TEST(only_an_open_runtime_has_a_thread_and_only_one),
+    };
+
+    if (getenv("NTK_SANITIZE") && getenv("NTK_SANITIZE")[0]) {
+        return 77; /* whose runtime must be the program's first library */
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
