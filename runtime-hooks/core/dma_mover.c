@@ -402,7 +402,7 @@ void ntk_dma_transpose(const struct ntk_dma_walk *to_walk, uint8_t *to,
 {
     size_t width = ntk_dtype_bytes(from_walk->dtype);
     struct ntk_dma_walk dense = { .dtype = from_walk->dtype, .dim_count = 1 };
-    struct ntk_dma_walk permuted = { .dtype = from_walk->dtype, .dim_count = 4 };
+    struct ntk_dma_walk permuted = { .dtype = from_walk->dtype, .dim_count = 5 };
     int64_t stride[4]; /* of each dimension in the dense copy */
 
     ntk_dma_walk_elements(from_walk, &dense.count[0]);
@@ -416,6 +416,8 @@ void ntk_dma_transpose(const struct ntk_dma_walk *to_walk, uint8_t *to,
         permuted.count[d] = shape[order[3 - d]];
         permuted.step[d] = stride[order[3 - d]];
     }
+    permuted.step[4] = stride[0] * shape[0]; /* from tile to tile */
+    permuted.count[4] = dense.count[0] * width / (uint64_t)permuted.step[4];
     ntk_dma_walk_normalise(&permuted);
     ntk_dma_copy(to_walk, to, &permuted, scratch);
 }

@@ -71,9 +71,9 @@ void ntk_dma_compute(enum ntk_dma_fold fold, const struct ntk_dma_walk *to_walk,
                      const struct ntk_dma_source *sources, size_t source_count, bool accumulates,
                      const double *start);
 
-/* The elements of from, read as an array of shape[0] x shape[1] x shape[2] x shape[3] (the last is
- * innermost), leave in the order of dimensions order[0] .. order[3], outermost first. from and to
- * must not overlap. */
+/* The elements of from, read as arrays of shape[0] x shape[1] x shape[2] x shape[3] (the last is innermost)
+ * one after the other, leave array by array in the order of dimensions order[0] .. order[3], outermost first.
+ * from and to must not overlap. */
 void ntk_dma_transpose(const struct ntk_dma_walk *to_walk, uint8_t *to,
                        const struct ntk_dma_walk *from_walk, const uint8_t *from,
                        const uint32_t shape[4], const uint8_t order[4], uint8_t *scratch);

@@ -411,8 +411,8 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
     if (seen != 15 || from->transpose_order[4] != 0) {
         return BAD("transpose_op \"%.8s\" is no order of W, Z, Y, X", from->transpose_order);
     }
-    if (product != elements) {
-        return BAD("transpose_shape has %llu elements, the transfer %llu",
+    if (elements % product != 0) {
+        return BAD("a tile of transpose_shape has %llu elements, the transfer %llu",
                    (unsigned long long)product, (unsigned long long)elements);
     }
     return 0;

@@ -312,8 +312,9 @@ static int check_transfer_sizes(const struct group_reader *g,
         for (int i = 0; i < 4; i++) {
             bytes *= transfer->transpose_shape[i];
         }
-        if (bytes != to_bytes) {
-            return bad_transfer(g, "transpose_shape is not what is moved");
+        /* The shape is one tile; what is moved may be several of them, one after the other. */
+        if (to_bytes % bytes != 0) {
+            return bad_transfer(g, "what is moved is no number of tiles of transpose_shape");
         }
     }
     return 0;

@@ -267,6 +267,7 @@ static void folding_sources_equals_the_naive_sum(void **state)
     }
 }
 
+/* Tiles one after the other, each by itself. */
 static void a_transpose_puts_every_element_where_its_indices_say(void **state)
 {
     static uint8_t scratch[MEMORY_BYTES];
@@ -280,7 +281,7 @@ static void a_transpose_puts_every_element_where_its_indices_say(void **state)
         size_t width = ntk_dtype_bytes(dtype);
         uint32_t shape[4];
         uint8_t order[4] = { 0, 1, 2, 3 };
-        uint64_t elements = 1;
+        uint64_t tile = 1;
         struct ntk_dma_walk a;
         struct ntk_dma_walk b;
 
@@ -289,10 +290,11 @@ static void a_transpose_puts_every_element_where_its_indices_say(void **state)
             uint8_t keep = order[d];
 
             shape[d] = 1 + (uint32_t)random_below(7);
-            elements *= shape[d];
+            tile *= shape[d];
             order[d] = order[other];
             order[other] = keep;
         }
+        uint64_t elements = tile * (1 + random_below(3));
         a = random_walk(dtype, elements, true);
         b = random_walk(dtype, elements, false);
         if (!fits(&a) || !fits(&b)) {
@@ -305,7 +307,7 @@ static void a_transpose_puts_every_element_where_its_indices_say(void **state)
         for (uint64_t n = 0; n < elements; n++) {
             uint32_t index[4];
             uint64_t rest = n;
-            uint64_t out = 0;
+            uint64_t out = n / tile;
 
             for (int d = 3; d >= 0; d--) {
                 index[d] = (uint32_t)(rest % shape[d]);

@@ -1158,6 +1158,16 @@ static void a_transfer_casts_and_transposes(void **state)
             assert_true(((const float *)d)[x * 4 + y] == a[y * 16 + x]);
         }
     }
+    t = transfer_begin(s, NTK_NEFF_TRANSFER_TRANSPOSE, 256);
+    t->transpose_shape[0] = t->transpose_shape[1] = 1;
+    t->transpose_shape[2] = 4;
+    t->transpose_shape[3] = 8; /* two tiles */
+    t->transpose_element_bytes = 4;
+    memcpy(t->transpose_order, "WZXY", 5);
+    assert_int_equal(engine_fixture_run(&s->f, NULL, 0), NTK_RUN_OK);
+    for (int n = 0; n < 64; n++) {
+        assert_true(((const float *)d)[n] == a[n / 32 * 32 + n % 4 * 8 + n % 32 / 4]);
+    }
 }
 
 /* Method: a rotation of a row inside one variable, as two overlapping dimensions no memmove can do. */

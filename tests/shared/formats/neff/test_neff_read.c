@@ -327,7 +327,7 @@ static void a_lie_in_a_member_is_named(void **state)
         { "sg00/sp.json", "WZXY", "WZXX", -EBADMSG,
           "sg00/sp.json: group 2: transpose_op is no order of W, X, Y, Z" },
         { "sg00/sp.json", "[1,1,4,8]", "[1,1,4,9]", -EBADMSG,
-          "sg00/sp.json: group 2: transpose_shape is not what is moved" },
+          "sg00/sp.json: group 2: what is moved is no number of tiles of transpose_shape" },
         { "sg00/sp.json", "\"instr\":\"sp.bin\"", "\"nsx\":{\"version\":2}", -ENOTSUP,
           "sg00/sp.json: instruction encoding 2 is not supported, 1 is" },
         { "sg00/sp.json", "\"instr\":\"sp.bin\"", "\"nsx\":{}", -EBADMSG,
@@ -392,6 +392,22 @@ static void programs_of_zero_bytes_are_empty_and_nobodys(void **state)
     ntk_neff_close(neff);
     make(a);
     a->members[4].bytes_count = 63;
+    assert_int_equal(open_archive(a, &neff, NULL), -EBADMSG);
+    free(a);
+}
+
+static void a_transpose_may_move_several_tiles(void **state)
+{
+    struct archive *a = calloc(1, sizeof *a);
+    struct ntk_neff *neff = NULL;
+
+    (void)state;
+    make(a);
+    replace(a, "sg00/sp.json", "[1,1,4,8]", "[1,1,4,4]");
+    assert_int_equal(open_archive(a, &neff, NULL), 0);
+    ntk_neff_close(neff);
+    make(a);
+    replace(a, "sg00/sp.json", "[1,1,4,8]", "[1,1,8,8]"); /* half a tile */
     assert_int_equal(open_archive(a, &neff, NULL), -EBADMSG);
     free(a);
 }
@@ -633,6 +649,7 @@ int main(void)
         cmocka_unit_test(a_lie_in_a_member_is_named),
         cmocka_unit_test(a_missing_member_is_refused_unless_it_is_optional),
         cmocka_unit_test(programs_of_zero_bytes_are_empty_and_nobodys),
+        cmocka_unit_test(a_transpose_may_move_several_tiles),
         cmocka_unit_test(fp8_keys_that_are_left_out_have_their_usual_values),
         cmocka_unit_test(other_readers_find_the_header_fields),
         cmocka_unit_test(header_lies_are_told_apart),
