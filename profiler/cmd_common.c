@@ -58,6 +58,10 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
             if (ret < 0) {
                 ntk_err_prefix(&err, "%s", ntff_path);
             }
+            if (ret == -ENODATA) { /* a warning: nothing contradicts the NEFF */
+                fprintf(stderr, "neuron-profile: %s\n", err.text);
+                ret = 0;
+            }
         }
     }
     if (ret < 0) {

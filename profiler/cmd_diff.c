@@ -41,8 +41,8 @@ static const struct ntk_opt_program program_options = {
 struct side {
     struct ntk_vec measures; /* struct ntk_measures */
     bool is_incomplete;
-    bool has_uuid;
-    uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* of the first capture */
+    unsigned uuid_known_bytes; /* of the capture that tells most, as far as it does */
+    uint8_t uuid[NTK_NTFF_UUID_BYTES];
 };
 
 /* The measures of an open capture. */
@@ -59,6 +59,15 @@ static int measure(const struct ntk_trace *trace, struct ntk_measures *out)
     return ret;
 }
 
+static bool is_of_another(const struct side *side, const struct ntk_ntff *ntff)
+{
+    unsigned known = side->uuid_known_bytes < ntff->neff_uuid_known_bytes
+                         ? side->uuid_known_bytes
+                         : ntff->neff_uuid_known_bytes;
+
+    return memcmp(side->uuid, ntff->neff_uuid, known) != 0;
+}
+
 /* 0, or 1 with the sentence printed. */
 static int side_add(struct side *side, const char *path, const char *neff)
 {
@@ -72,8 +81,7 @@ static int side_add(struct side *side, const char *path, const char *neff)
         return code;
     }
     side->is_incomplete = side->is_incomplete || profile.is_incomplete;
-    if (side->measures.count && side->has_uuid && profile.ntff->has_neff_uuid &&
-        memcmp(side->uuid, profile.ntff->neff_uuid, sizeof side->uuid) != 0) {
+    if (is_of_another(side, profile.ntff)) {
         ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
                     "%s: of another program than the captures before it: executions of one "
                     "program are compared with executions of one program",
@@ -84,8 +92,8 @@ static int side_add(struct side *side, const char *path, const char *neff)
         ntk_measures_fini(&measures);
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
         code = ntk_profile_fail(&err);
-    } else if (!side->has_uuid && profile.ntff->has_neff_uuid) {
-        side->has_uuid = true;
+    } else if (side->uuid_known_bytes < profile.ntff->neff_uuid_known_bytes) {
+        side->uuid_known_bytes = profile.ntff->neff_uuid_known_bytes;
         memcpy(side->uuid, profile.ntff->neff_uuid, sizeof side->uuid);
     }
     profile.is_incomplete = false; /* told of the side as a whole */

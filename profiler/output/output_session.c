@@ -19,15 +19,6 @@ static void version_text(const struct ntk_ntff_version *version, char *buf, size
              (unsigned long long)version->minor, (unsigned long long)version->patch);
 }
 
-static void uuid_text(const struct ntk_ntff *ntff, char buf[2 * NTK_NTFF_UUID_BYTES + 1])
-{
-    if (ntff->has_neff_uuid) {
-        ntk_str_hex(buf, ntff->neff_uuid, NTK_NTFF_UUID_BYTES);
-    } else {
-        ntk_str_copy(buf, 2, "-");
-    }
-}
-
 static uint64_t core_execution_ps(const struct ntk_trace *trace, const struct ntk_trace_core *core)
 {
     return core->ntff->execution_ps ? core->ntff->execution_ps
@@ -101,11 +92,11 @@ void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opc
                              struct ntk_buf *out)
 {
     const struct ntk_ntff *ntff = trace->ntff;
-    char uuid[2 * NTK_NTFF_UUID_BYTES + 1];
+    char uuid[NTK_NTFF_UUID_TEXT_BYTES];
     char runtime[64];
     char driver[64];
 
-    uuid_text(ntff, uuid);
+    ntk_ntff_uuid_text(ntff, uuid);
     version_text(&ntff->runtime, runtime, sizeof runtime);
     version_text(&ntff->driver, driver, sizeof driver);
     ntk_buf_add_format(out, "NTFF version   %u\n", ntff->version);
@@ -183,9 +174,9 @@ void ntk_output_session_json(const struct ntk_trace *trace, const struct ntk_opc
     ntk_json_object_begin(&json);
     ntk_json_key_u64(&json, "NtffVersion", ntff->version);
     ntk_json_key_text(&json, "NeffName", ntff->neff_name);
-    uuid_text(ntff, text);
+    ntk_ntff_uuid_text(ntff, text);
     ntk_json_key(&json, "NeffUuid");
-    ntk_json_text(&json, ntff->has_neff_uuid ? text : NULL);
+    ntk_json_text(&json, ntff->neff_uuid_known_bytes == NTK_NTFF_UUID_BYTES ? text : NULL);
     ntk_json_key_u64(&json, "ModelId", ntff->model_id);
     ntk_json_key_text(&json, "InstanceType", ntff->instance_type);
     version_text(&ntff->runtime, text, sizeof text);

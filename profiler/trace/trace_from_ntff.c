@@ -87,9 +87,10 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     struct ntk_trace_build build = { .err = err };
     int ret = neff ? ntk_ntff_check_neff(ntff, neff->header.uuid, err) : 0;
 
-    if (ret < 0) {
+    if (ret < 0 && ret != -ENODATA) { /* that is a warning, of whoever opened the files */
         return ret;
     }
+    ret = 0;
     if (options) {
         build.options = *options;
     }

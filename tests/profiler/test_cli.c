@@ -158,6 +158,29 @@ static void a_cut_capture_is_shown_with_a_warning(void **state)
     test_run_fini(&run);
 }
 
+static void a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning(void **state)
+{
+    static const uint8_t uuid[16] = { 0 }; /* nothing of it is written */
+    struct fixture *f = *state;
+    struct ntff_sample sample = { .version = 6, .uuid = uuid, .is_uuid_once = true };
+    struct ntk_buf file = { 0 };
+    char *path = test_scratch_path(f->folder, "nameless.ntff");
+
+    ntff_sample_build(&sample, &file);
+    assert_int_equal(ntk_fs_write(path, file.bytes, file.bytes_count, NULL), 0);
+    struct test_run run = RUN(f, "show-session", "-s", path, "-n", f->neff);
+    if (run.exit_code != 0) {
+        fail_msg("show-session: %s", run.err);
+    }
+    assert_non_null(strstr(run.out, "MATMUL"));
+    char *warning = strstr(run.err, "does not say of which NEFF it is");
+    assert_non_null(warning);
+    assert_string_equal(strchr(warning, '\n'), "\n");
+    test_run_fini(&run);
+    free(path);
+    ntk_buf_fini(&file);
+}
+
 static void single_instructions_and_records_are_listed(void **state)
 {
     struct fixture *f = *state;
@@ -398,6 +421,7 @@ int main(void)
         TEST(help_is_on_stdout),
         TEST(bad_files_are_one_sentence_and_exit_code_1),
         TEST(a_cut_capture_is_shown_with_a_warning),
+        TEST(a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning),
         TEST(single_instructions_and_records_are_listed),
         TEST(output_goes_to_the_file_that_is_named),
         TEST(a_neff_is_captured_and_read_back),

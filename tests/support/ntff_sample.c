@@ -288,8 +288,10 @@ void ntff_sample_build(struct ntff_sample *sample, struct ntk_buf *out)
     static const struct {
         unsigned type, block;
     } kinds[] = { { 0, 0 }, { 1, 0 }, { 2, 0 }, { 4, 1 }, { 5, 0 } };
-    static const uint8_t uuid[18] = { 0, 1,  2,  3,  4,  5,  6,  7,    8,
-                                      9, 10, 11, 12, 13, 14, 15, 0x24, 0x1b };
+    static const uint8_t whole[18] = { 0, 1,  2,  3,  4,  5,  6,  7,    8,
+                                       9, 10, 11, 12, 13, 14, 15, 0x24, 0x1b };
+    const uint8_t *uuid = sample->uuid ? sample->uuid : whole;
+    size_t uuid_bytes = sample->uuid ? strnlen((const char *)uuid, 16) : sizeof whole;
     uint8_t tensor[TENSOR_SLOTS * SLOT];
     uint8_t gpsimd[GPSIMD_SLOTS * SLOT];
     struct ntk_buf sections[5] = { 0 };
@@ -334,7 +336,9 @@ void ntff_sample_build(struct ntff_sample *sample, struct ntk_buf *out)
     put_message(&graph, 1, &subgraph);
     put_message(&node, 4, &graph);
     put_text(&header, 1, "sample.neff");
-    ntff_sample_bytes(&header, 2, uuid, sizeof uuid);
+    if (uuid_bytes) {
+        ntff_sample_bytes(&header, 2, uuid, uuid_bytes);
+    }
     ntff_sample_varint(&header, 3, 10001);
     put_message(&header, 4, &node);
     ntff_sample_varint(&header, 5, 1);
@@ -343,7 +347,9 @@ void ntff_sample_build(struct ntff_sample *sample, struct ntk_buf *out)
     put_version(&header, 11, 2, 26, 0, "");
     if (is_new) {
         struct ntk_buf execution = { 0 };
-        ntff_sample_bytes(&execution, 1, uuid, 16);
+        if (!sample->is_uuid_once) {
+            ntff_sample_bytes(&execution, 1, uuid, 16);
+        }
         ntff_sample_varint(&execution, 2, WINDOW_PS);
         ntff_sample_varint(&execution, 3, WINDOW_PS + TOTAL_PS);
         put_message(&header, 15, &execution);

@@ -186,12 +186,14 @@ struct ntk_ntff_subgraph {
 struct ntk_ntff {
     unsigned version;
     uint64_t file_bytes, header_bytes;
-    bool has_neff_uuid;
+    /* Of the NEFF. Before version 6 a uuid with a zero byte is known up to that byte only: 0 nothing, else
+     * from 2 to all. */
+    unsigned neff_uuid_known_bytes;
     uint8_t neff_uuid[NTK_NTFF_UUID_BYTES];
     char neff_name[NTK_NTFF_NAME_BYTES];
     uint64_t model_id;
-    size_t graph_uuid_count; /* of further programs in one capture */
-    uint8_t graph_uuids[NTK_NTFF_SUBGRAPHS_MAX][NTK_NTFF_UUID_BYTES];
+    size_t program_uuid_count; /* version 6: of all programs in the capture */
+    uint8_t program_uuids[NTK_NTFF_SUBGRAPHS_MAX][NTK_NTFF_UUID_BYTES];
     uint64_t unix_time; /* 0: absent */
     struct ntk_ntff_version runtime, driver, collectives;
     char instance_type[64];
@@ -221,8 +223,12 @@ void ntk_ntff_give_back(const struct ntk_ntff *ntff, const void *bytes, size_t b
  * zeros behind the cut. Only large files, which are mapped, are read that late. */
 int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err);
 
-/* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another,
- * -ENODATA when the capture names none. */
+/* Hex digits, with "..." behind those of a part, "-" when nothing is known. */
+#define NTK_NTFF_UUID_TEXT_BYTES (2 * NTK_NTFF_UUID_BYTES + 4)
+void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEXT_BYTES]);
+
+/* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another; -ENODATA
+ * with a sentence that is a warning when the capture tells nothing. */
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
                         struct ntk_err *err);
 

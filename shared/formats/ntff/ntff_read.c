@@ -420,6 +420,30 @@ static void tell_missing(struct reader *r)
     }
 }
 
+/* Runtimes write the uuid into field 2 as if it were a C string: too long when none of its bytes is zero,
+ * else cut at the first that is, which is then known too. The execution of version 6 has it whole. */
+static void read_neff_uuid(struct ntk_ntff *ntff, const NtkNtffPb__Header *h)
+{
+    const ProtobufCBinaryData *uuid = &h->neff_uuid;
+
+    if (h->execution && h->execution->uuid.len >= NTK_NTFF_UUID_BYTES) {
+        uuid = &h->execution->uuid;
+    }
+    size_t bytes = uuid->len < NTK_NTFF_UUID_BYTES ? uuid->len : NTK_NTFF_UUID_BYTES;
+    if (bytes) {
+        memcpy(ntff->neff_uuid, uuid->data, bytes);
+        ntff->neff_uuid_known_bytes =
+            (unsigned)(bytes < NTK_NTFF_UUID_BYTES ? bytes + 1 : NTK_NTFF_UUID_BYTES);
+    }
+}
+
+static void add_program_uuid(struct ntk_ntff *ntff, const ProtobufCBinaryData *uuid)
+{
+    if (uuid->len >= NTK_NTFF_UUID_BYTES && ntff->program_uuid_count < NTK_NTFF_SUBGRAPHS_MAX) {
+        memcpy(ntff->program_uuids[ntff->program_uuid_count++], uuid->data, NTK_NTFF_UUID_BYTES);
+    }
+}
+
 static int read_message(struct reader *r)
 {
     struct ntk_ntff *ntff = &r->ntff;
@@ -427,10 +451,7 @@ static int read_message(struct reader *r)
     int ret = 0;
 
     copy_text(ntff->neff_name, sizeof ntff->neff_name, h->neff_name);
-    if (h->neff_uuid.len >= NTK_NTFF_UUID_BYTES) {
-        memcpy(ntff->neff_uuid, h->neff_uuid.data, NTK_NTFF_UUID_BYTES);
-        ntff->has_neff_uuid = true;
-    }
+    read_neff_uuid(ntff, h);
     ntff->model_id = h->model_id;
     ntff->unix_time = h->unix_time;
     copy_version(&ntff->runtime, h->runtime);
@@ -449,13 +470,10 @@ static int read_message(struct reader *r)
         }
     }
     for (size_t n = 0; n < h->n_nodes && ret == 0; n++) {
+        add_program_uuid(ntff, &h->nodes[n]->uuid);
         for (size_t g = 0; g < h->nodes[n]->n_graphs && ret == 0; g++) {
             const NtkNtffPb__Graph *graph = h->nodes[n]->graphs[g];
-            if (graph->uuid.len >= NTK_NTFF_UUID_BYTES &&
-                ntff->graph_uuid_count < NTK_NTFF_SUBGRAPHS_MAX) {
-                memcpy(ntff->graph_uuids[ntff->graph_uuid_count++], graph->uuid.data,
-                       NTK_NTFF_UUID_BYTES);
-            }
+            add_program_uuid(ntff, &graph->uuid);
             for (size_t i = 0; i < graph->n_subgraphs && ret == 0; i++) {
                 ret = read_subgraph(r, graph->subgraphs[i]);
             }
@@ -690,25 +708,37 @@ int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err)
                        r->mapped_bytes);
 }
 
+void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEXT_BYTES])
+{
+    unsigned known = ntff->neff_uuid_known_bytes;
+
+    ntk_str_hex(text, ntff->neff_uuid, known);
+    if (known < NTK_NTFF_UUID_BYTES) {
+        memcpy(text + 2 * known, known ? "..." : "-", known ? 4 : 2);
+    }
+}
+
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
                         struct ntk_err *err)
 {
     char has[2 * NTK_NTFF_UUID_BYTES + 1];
-    char wants[2 * NTK_NTFF_UUID_BYTES + 1];
+    char wants[NTK_NTFF_UUID_TEXT_BYTES];
 
-    if (!ntff->has_neff_uuid) {
-        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "the capture does not say of which NEFF it is");
-    }
-    if (memcmp(ntff->neff_uuid, uuid, NTK_NTFF_UUID_BYTES) == 0) {
+    if (ntff->neff_uuid_known_bytes &&
+        memcmp(ntff->neff_uuid, uuid, ntff->neff_uuid_known_bytes) == 0) {
         return 0;
     }
-    for (size_t i = 0; i < ntff->graph_uuid_count; i++) {
-        if (memcmp(ntff->graph_uuids[i], uuid, NTK_NTFF_UUID_BYTES) == 0) {
+    for (size_t i = 0; i < ntff->program_uuid_count; i++) {
+        if (memcmp(ntff->program_uuids[i], uuid, NTK_NTFF_UUID_BYTES) == 0) {
             return 0;
         }
     }
-    ntk_str_hex(wants, ntff->neff_uuid, NTK_NTFF_UUID_BYTES);
+    if (!ntff->neff_uuid_known_bytes && !ntff->program_uuid_count) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                           "the capture does not say of which NEFF it is; what is shown is right "
+                           "only if it is of the one given");
+    }
+    ntk_ntff_uuid_text(ntff, wants);
     ntk_str_hex(has, uuid, NTK_NTFF_UUID_BYTES);
     return ntk_err_set(
         err, -ENOEXEC, NTK_ERR_NO_OFFSET,

@@ -30,7 +30,7 @@ struct message {
     NtkNtffPb__Header header;
     NtkNtffPb__Version runtime, driver, collectives;
     NtkNtffPb__Execution execution;
-    NtkNtffPb__Node node, *node_list;
+    NtkNtffPb__Node *nodes, **node_list;
     NtkNtffPb__Graph *graphs, **graph_list;
     NtkNtffPb__Subgraph *subgraphs, **subgraph_list;
     NtkNtffPb__Section *sections, **section_list;
@@ -130,21 +130,28 @@ static uint64_t kept_bytes(const struct ntff_spool *spool, unsigned shrink)
     return shrink == 0 ? spool->bytes_count : (spool->bytes_count >> shrink) / pair * pair;
 }
 
-/* Subgraphs of one NEFF that follow one another are one graph. */
-static void add_to_graph(struct message *m, struct ntk_ntff_writer *w, size_t subgraph)
+static ProtobufCBinaryData uuid_of(uint8_t uuid[NTK_NTFF_UUID_BYTES])
+{
+    return (ProtobufCBinaryData){ NTK_NTFF_UUID_BYTES, uuid };
+}
+
+/* Subgraphs of one NEFF that follow one another are one node with one graph. */
+static void add_to_node(struct message *m, struct ntk_ntff_writer *w, size_t subgraph)
 {
     if (subgraph == 0 ||
         memcmp(w->subgraphs[subgraph].uuid, w->subgraphs[subgraph - 1].uuid, NTK_NTFF_UUID_BYTES)) {
-        NtkNtffPb__Graph *graph = &m->graphs[m->node.n_graphs];
+        size_t n = m->header.n_nodes++;
 
-        ntk_ntff_pb__graph__init(graph);
-        graph->uuid.data = w->subgraphs[subgraph].uuid;
-        graph->uuid.len = NTK_NTFF_UUID_BYTES;
-        graph->subgraphs = &m->subgraph_list[subgraph];
-        m->graph_list[m->node.n_graphs++] = graph;
-        m->node.graphs = m->graph_list;
+        ntk_ntff_pb__graph__init(&m->graphs[n]);
+        m->graphs[n].subgraphs = &m->subgraph_list[subgraph];
+        m->graph_list[n] = &m->graphs[n];
+        ntk_ntff_pb__node__init(&m->nodes[n]);
+        m->nodes[n].uuid = uuid_of(w->subgraphs[subgraph].uuid);
+        m->nodes[n].graphs = &m->graph_list[n];
+        m->nodes[n].n_graphs = 1;
+        m->node_list[n] = &m->nodes[n];
     }
-    m->graphs[m->node.n_graphs - 1].n_subgraphs++;
+    m->graphs[m->header.n_nodes - 1].n_subgraphs++;
 }
 
 static struct message *make_message(struct ntk_ntff_writer *w, unsigned shrink,
@@ -158,8 +165,7 @@ static struct message *make_message(struct ntk_ntff_writer *w, unsigned shrink,
     }
     ntk_ntff_pb__header__init(&m->header);
     m->header.neff_name = w->neff_name;
-    m->header.neff_uuid.data = w->capture.neff_uuid;
-    m->header.neff_uuid.len = NTK_NTFF_UUID_BYTES;
+    m->header.neff_uuid = uuid_of(w->capture.neff_uuid);
     m->header.model_id = w->capture.model_id;
     m->header.runtime = make_version(&m->runtime, &w->capture.runtime);
     m->header.driver = make_version(&m->driver, &w->capture.driver);
@@ -169,13 +175,12 @@ static struct message *make_message(struct ntk_ntff_writer *w, unsigned shrink,
     m->header.process_id = w->capture.process_id;
     m->header.subgraph_count = w->subgraph_count;
     ntk_ntff_pb__execution__init(&m->execution);
+    m->execution.uuid = m->header.neff_uuid;
     m->execution.start_ps = w->start_ps;
     m->execution.end_ps = w->end_ps;
     m->header.execution = &m->execution;
-    ntk_ntff_pb__node__init(&m->node);
-    m->node_list = &m->node;
-    m->header.n_nodes = 1;
-    m->header.nodes = &m->node_list;
+    m->nodes = message_alloc(m, w->subgraph_count, sizeof *m->nodes);
+    m->header.nodes = m->node_list = message_alloc(m, w->subgraph_count, sizeof(void *));
     m->graphs = message_alloc(m, w->subgraph_count, sizeof *m->graphs);
     m->graph_list = message_alloc(m, w->subgraph_count, sizeof(void *));
     m->subgraphs = message_alloc(m, w->subgraph_count, sizeof *m->subgraphs);
@@ -185,7 +190,7 @@ static struct message *make_message(struct ntk_ntff_writer *w, unsigned shrink,
     for (size_t g = 0; g < w->subgraph_count && !m->failed; g++) {
         make_subgraph(m, &m->subgraphs[g], &w->subgraphs[g], w->end_ps - w->start_ps);
         m->subgraph_list[g] = &m->subgraphs[g];
-        add_to_graph(m, w, g);
+        add_to_node(m, w, g);
         for (size_t s = 0; s < SECTION_COUNT; s++) {
             NtkNtffPb__Section *section = &m->sections[g * SECTION_COUNT + s];
             ntk_ntff_pb__section__init(section);

@@ -63,7 +63,7 @@ static struct content content_of(const char *path)
     assert_true(ntff->has_window);
     content.duration_ps = ntff->window_end_ps - ntff->window_start_ps;
     content.subgraph_count = ntff->subgraph_count;
-    content.graph_count = ntff->graph_uuid_count;
+    content.graph_count = ntff->program_uuid_count;
     for (size_t g = 0; g < ntff->subgraph_count; g++) {
         for (size_t s = 0; s < ntff->subgraphs[g].section_count; s++) {
             const struct ntk_ntff_section *section = &ntff->subgraphs[g].sections[s];

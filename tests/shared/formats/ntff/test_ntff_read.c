@@ -56,7 +56,7 @@ static void every_version_gives_what_the_header_says(void **state)
         assert_int_equal(ntff->version, version);
         assert_int_equal(ntff->warning_count, 0);
         assert_string_equal(ntff->neff_name, "sample.neff");
-        assert_true(ntff->has_neff_uuid);
+        assert_int_equal(ntff->neff_uuid_known_bytes, 16);
         ntk_str_hex(uuid, ntff->neff_uuid, 16);
         assert_string_equal(uuid, NTFF_SAMPLE_UUID_TEXT);
         assert_int_equal(ntff->model_id, 10001);
@@ -460,6 +460,72 @@ static void another_neff_is_refused(void **state)
     ntk_buf_fini(&file);
 }
 
+/* Method: the uuid as runtimes write it, up to its first zero byte; then the capture against NEFFs that differ from its
+ * own before, at and behind that byte. */
+static void a_cut_uuid_tells_neffs_apart_as_far_as_it_goes(void **state)
+{
+    static const struct {
+        uint8_t uuid[16];
+        unsigned known; /* bytes */
+        const char *text;
+    } rows[] = {
+        { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
+          16,
+          "0102030405060708090a0b0c0d0e0f10" },
+        { { 0xab, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, 2, "ab00..." },
+        { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 15, 16 },
+          14,
+          "0102030405060708090a0b0c0d00..." },
+        { { 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, 0, "-" },
+    };
+
+    (void)state;
+    for (unsigned version = 4; version <= 6; version++) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            struct ntff_sample sample = { .version = version,
+                                          .uuid = rows[i].uuid,
+                                          .is_uuid_once = true };
+            struct ntk_buf file = { 0 };
+            struct ntk_ntff *ntff = NULL;
+            char text[NTK_NTFF_UUID_TEXT_BYTES];
+
+            ntff_sample_build(&sample, &file);
+            assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+            assert_int_equal(ntff->neff_uuid_known_bytes, rows[i].known);
+            ntk_ntff_uuid_text(ntff, text);
+            assert_string_equal(text, rows[i].text);
+            int same = rows[i].known ? 0 : -ENODATA;
+            assert_int_equal(ntk_ntff_check_neff(ntff, rows[i].uuid, NULL), same);
+            for (unsigned byte = 0; byte < 16; byte++) {
+                uint8_t other[16];
+
+                memcpy(other, rows[i].uuid, sizeof other);
+                other[byte] ^= 0x80;
+                assert_int_equal(ntk_ntff_check_neff(ntff, other, NULL),
+                                 byte < rows[i].known ? -ENOEXEC : same);
+            }
+            ntk_ntff_close(ntff);
+            ntk_buf_fini(&file);
+        }
+    }
+}
+
+static void the_uuid_of_the_execution_is_whole(void **state)
+{
+    static const uint8_t uuid[16] = { 0, 2, 3, 4, 0, 6 };
+    struct ntff_sample sample = { .version = 6, .uuid = uuid };
+    struct ntk_buf file = { 0 };
+    struct ntk_ntff *ntff = NULL;
+
+    (void)state;
+    ntff_sample_build(&sample, &file);
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+    assert_int_equal(ntff->neff_uuid_known_bytes, 16);
+    assert_int_equal(ntk_ntff_check_neff(ntff, uuid, NULL), 0);
+    ntk_ntff_close(ntff);
+    ntk_buf_fini(&file);
+}
+
 static void names_are_those_that_are_shown(void **state)
 {
     char text[64];
@@ -494,6 +560,8 @@ int main(void)
         cmocka_unit_test(a_message_of_many_small_parts_cannot_take_all_memory),
         cmocka_unit_test(open_names_the_file_in_its_sentence),
         cmocka_unit_test(another_neff_is_refused),
+        cmocka_unit_test(a_cut_uuid_tells_neffs_apart_as_far_as_it_goes),
+        cmocka_unit_test(the_uuid_of_the_execution_is_whole),
         cmocka_unit_test(names_are_those_that_are_shown),
     };
 
