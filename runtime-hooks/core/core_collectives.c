@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_comm_private.h"
-#include "runtime-hooks/core/kernel_dtype.h"
+#include "runtime-hooks/engine/kernel_dtype.h"
 #include "shared/base/clock.h"
 #include "shared/formats/neff/neff.h"
 

@@ -27,7 +27,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_vec queues = NTK_VEC_INIT(struct queue);
 /* How many there are; a look without the lock. */
 static _Atomic uint32_t queue_count;
-static _Thread_local uint32_t thread_nc;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
 
 static void fork_prepare(void)
@@ -91,19 +90,15 @@ static struct queue *queue_of_fd(int fd)
     return NULL;
 }
 
-void ntk_core_debug_core_set(uint32_t nc)
-{
-    thread_nc = nc;
-}
-
-static struct ntk_core_debug_record *record_make(const struct ntk_core_debug_event *event)
+static struct ntk_core_debug_record *record_make(uint32_t nc,
+                                                 const struct ntk_engine_print_event *event)
 {
     if (event->data_bytes > SIZE_MAX / 2) {
         return NULL;
     }
     struct ntk_core_debug_record *record = calloc(1, sizeof *record + event->data_bytes);
     if (record) {
-        record->nc = thread_nc;
+        record->nc = nc;
         record->pipe = event->pipe;
         (void)snprintf(record->prefix, sizeof record->prefix, "%s",
                        event->prefix ? event->prefix : "");
@@ -117,7 +112,7 @@ static struct ntk_core_debug_record *record_make(const struct ntk_core_debug_eve
     return record;
 }
 
-int ntk_core_debug_push(const struct ntk_core_debug_event *event)
+int ntk_core_debug_push(uint32_t nc, const struct ntk_engine_print_event *event)
 {
     static const uint64_t one = 1;
     int ret = 0;
@@ -125,12 +120,12 @@ int ntk_core_debug_push(const struct ntk_core_debug_event *event)
     if (atomic_load_explicit(&queue_count, memory_order_relaxed) == 0) {
         return -ENOTCONN;
     }
-    struct ntk_core_debug_record *record = record_make(event);
+    struct ntk_core_debug_record *record = record_make(nc, event);
     if (!record) {
         return -ENOMEM;
     }
     pthread_mutex_lock(&lock);
-    struct queue *queue = queue_of_core(thread_nc);
+    struct queue *queue = queue_of_core(nc);
     if (!queue) {
         ret = -ENOTCONN;
     } else if (queue->count == queue->capacity) {

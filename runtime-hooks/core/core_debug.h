@@ -14,31 +14,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime-hooks/engine/engine.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define NTK_CORE_DEBUG_DIMENSIONS 8
 #define NTK_CORE_DEBUG_PREFIX_BYTES 512
 #define NTK_CORE_DEBUG_DTYPE_BYTES 16
 #define NTK_CORE_DEBUG_EVENTS_MAX (UINT32_C(1) << 22) /* of one queue */
 
-/* What a program hands over. */
-struct ntk_core_debug_event {
-    uint32_t pipe;      /* the program's number for the stream it prints to */
-    const char *prefix; /* text before the tensor; NULL is "", cut off at the size above */
-    const char *dtype;  /* name such as "float32"; the same */
-    uint64_t shape[NTK_CORE_DEBUG_DIMENSIONS]; /* 0 behind the last dimension */
-    const void *data;                          /* copied */
-    uint64_t data_bytes;
-};
-
-/* The process's logical core on which the calling thread runs a program: says whose queue gets what it
- * pushes from now on. */
-void ntk_core_debug_core_set(uint32_t nc);
-/* 0 when the event was queued. -ENOTCONN: nobody listens to this core; -ENOSPC: the queue is full;
- * -ENOMEM. In all three the event is dropped and the program goes on. */
-int ntk_core_debug_push(const struct ntk_core_debug_event *event);
+/* Queues what a program on that logical core of the process prints. 0 when it was queued. -ENOTCONN: nobody
+ * listens to this core; -ENOSPC: the queue is full; -ENOMEM. In all three the event is dropped and the
+ * program goes on. */
+int ntk_core_debug_push(uint32_t nc, const struct ntk_engine_print_event *event);
 
 /* An event in a queue. */
 struct ntk_core_debug_record {
@@ -46,7 +35,7 @@ struct ntk_core_debug_record {
     uint32_t pipe;
     char prefix[NTK_CORE_DEBUG_PREFIX_BYTES]; /* NUL-ended */
     char dtype[NTK_CORE_DEBUG_DTYPE_BYTES];
-    uint64_t shape[NTK_CORE_DEBUG_DIMENSIONS];
+    uint64_t shape[NTK_ENGINE_PRINT_DIMENSIONS];
     uint64_t data_bytes;
     uint8_t data[];
 };

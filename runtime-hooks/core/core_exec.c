@@ -376,6 +376,14 @@ static void trace_running_end(const struct execution *execution, const struct co
     }
 }
 
+/* What nobody listens to, or has no room, is dropped. */
+static void printed(const struct ntk_engine_print_event *event, void *ctx)
+{
+    const struct core_step *step = ctx;
+
+    (void)ntk_core_debug_push(step->nc, event);
+}
+
 /* The core is held. All physical cores of the logical one run side by side in device time. */
 static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t step_index,
                                            const struct core_step_record *record,
@@ -386,6 +394,7 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
     struct core_nc *nc = &model->core->ncs[step->nc];
     struct ntk_engine_run_options options[NTK_CORE_LNC_MAX];
     struct ntk_engine_member members[NTK_CORE_LNC_MAX];
+    const struct ntk_engine_printer printer = { printed, step };
     enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
 
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
@@ -398,6 +407,7 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
             .timeout_ns = model->timeout_ns,
             .zero_outputs = step->is_empty,
             .trace = core_step_record_trace(record, i),
+            .printer = &printer,
         };
         members[i] = (struct ntk_engine_member){ nc->engines[i], subgraph->program, &options[i] };
     }
@@ -449,7 +459,6 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     };
     exec.core_start_ticks =
         ntk_hooks_exec_begin(model->hook, exec.core, (uint16_t)step->subgraph_count);
-    ntk_core_debug_core_set(step->nc);
     if (ntk_core_trace_is_on()) {
         trace_running_begin(execution, step, running);
     }

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "runtime-hooks/core/core.h"
-#include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/engine/engine.h"
 #include "runtime-hooks/core/core_fault.h"
 #include "runtime-hooks/core/core_heap.h"
 #include "runtime-hooks/core/core_machine.h"

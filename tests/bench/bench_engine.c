@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/engine/engine.h"
 #include "shared/formats/neff/neff.h"
 #include "tests/bench/rounds.h"
 

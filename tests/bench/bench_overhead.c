@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "runtime-hooks/bench/nrt_loader.h"
-#include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/engine/engine.h"
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff.h"
 #include "tests/bench/rounds.h"

@@ -67,6 +67,13 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
     }
     (void)ntk_neff_kernel_store(kernel, queue, y, 0, row, TEST_MODEL_ROWS, row * 2, row,
                                 NTK_AFTER(sum));
+    if (options->prints) {
+        struct ntk_isa_instr print = ntk_isa_instr_make(NTK_ISA_OP_DEVICE_PRINT);
+
+        print.imm[0] = TEST_MODEL_PIPE;
+        print.operand[NTK_ISA_SRC0] = add.operand[NTK_ISA_DST];
+        (void)ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &print, NTK_AFTER_NONE);
+    }
     if (options->deadlock) {
         struct ntk_isa_instr wait = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
 

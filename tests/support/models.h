@@ -13,6 +13,8 @@
 #define TEST_MODEL_ELEMENTS (TEST_MODEL_ROWS * TEST_MODEL_COLUMNS)
 #define TEST_MODEL_BYTES (TEST_MODEL_ELEMENTS * sizeof(float))
 
+#define TEST_MODEL_PIPE 7
+
 struct test_model_options {
     const char *name;         /* NULL: "adder" */
     const char *target;       /* NULL: any */
@@ -21,6 +23,7 @@ struct test_model_options {
     uint64_t tmp_bytes;       /* a private one, 0 none */
     uint32_t rounds;          /* how often the sum is computed; 0: once */
     int deadlock;             /* an engine waits for what never comes */
+    int prints;               /* y is printed to TEST_MODEL_PIPE, without a prefix */
     int cpu_after;            /* y goes through a CPU node of member cpu.so to z */
     const char *cpu_function; /* its function; NULL: "test_negate" */
     const void *cpu_library;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the operations of runtime-hooks/core/kernel_select.c ask of their operands. */
+/* What the operations of runtime-hooks/engine/kernel_select.c ask of their operands. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"

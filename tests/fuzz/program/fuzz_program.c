@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime-hooks/core/core_engine.h"
+#include "runtime-hooks/engine/engine.h"
 #include "shared/formats/neff/neff.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The debug stream: what is pushed by the core comes out of the public calls.
- *
- * Method: events are pushed as the engine does; the library and this test each hold a copy of the core,
- * so the queue is tested in the core's copy and the public calls for what they answer by themselves.
+ * The debug stream: what a model prints comes out of the public calls.
  */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +13,6 @@
 #include <cmocka.h>
 
 #include "nrt/ndebug_stream.h"
-#include "runtime-hooks/core/core_debug.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 
 static int is_readable(int fd)
@@ -25,122 +20,6 @@ static int is_readable(int fd)
     struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 
     return poll(&poll_fd, 1, 0) == 1;
-}
-
-static int push(uint32_t pipe, const char *text)
-{
-    struct ntk_core_debug_event event = { .pipe = pipe,
-                                          .prefix = text,
-                                          .dtype = "uint8",
-                                          .shape = { strlen(text) },
-                                          .data = text,
-                                          .data_bytes = strlen(text) };
-
-    return ntk_core_debug_push(&event);
-}
-
-static void events_come_out_in_order_on_the_core_that_pushed_them(void **state)
-{
-    struct ntk_core_debug_record *record = NULL;
-    int fd = -1;
-    int other = -1;
-
-    (void)state;
-    ntk_core_debug_core_set(3);
-    assert_int_equal(push(1, "nobody listens"), -ENOTCONN);
-    assert_int_equal(ntk_core_debug_connect(3, 4, &fd), 0);
-    assert_int_equal(ntk_core_debug_connect(3, 4, &other), -EBUSY);
-    assert_int_equal(ntk_core_debug_connect(4, 4, &other), 0);
-    assert_false(is_readable(fd));
-    assert_int_equal(push(1, "first"), 0);
-    assert_int_equal(push(2, "second"), 0);
-    assert_true(is_readable(fd));
-    assert_false(is_readable(other));
-
-    assert_int_equal(ntk_core_debug_take(fd, &record), 0);
-    assert_int_equal(record->nc, 3);
-    assert_int_equal(record->pipe, 1);
-    assert_string_equal(record->prefix, "first");
-    assert_string_equal(record->dtype, "uint8");
-    assert_int_equal(record->shape[0], 5);
-    assert_int_equal(record->data_bytes, 5);
-    assert_memory_equal(record->data, "first", 5);
-    free(record);
-    assert_int_equal(ntk_core_debug_take(fd, &record), 0);
-    assert_string_equal(record->prefix, "second");
-    free(record);
-    assert_false(is_readable(fd));
-    assert_int_equal(ntk_core_debug_take(fd, &record), -EAGAIN);
-    assert_int_equal(ntk_core_debug_close(fd), 0);
-    assert_int_equal(ntk_core_debug_close(fd), -EBADF);
-    assert_int_equal(ntk_core_debug_take(fd, &record), -EBADF);
-    ntk_core_debug_close_all();
-    assert_int_equal(ntk_core_debug_take(other, &record), -EBADF);
-}
-
-static void a_full_queue_drops_what_is_new_and_counts_it(void **state)
-{
-    struct ntk_core_debug_record *record = NULL;
-    uint64_t lost = 0;
-    int fd = -1;
-
-    (void)state;
-    ntk_core_debug_core_set(0);
-    assert_int_equal(ntk_core_debug_connect(0, 2, &fd), 0);
-    assert_int_equal(push(0, "a"), 0);
-    assert_int_equal(push(0, "b"), 0);
-    assert_int_equal(push(0, "c"), -ENOSPC);
-    assert_int_equal(ntk_core_debug_lost(fd, &lost), 0);
-    assert_int_equal(lost, 1);
-    assert_int_equal(ntk_core_debug_take(fd, &record), 0);
-    assert_string_equal(record->prefix, "a");
-    free(record);
-    assert_int_equal(push(0, "d"), 0); /* room again, over the end of the ring */
-    assert_int_equal(ntk_core_debug_take(fd, &record), 0);
-    assert_string_equal(record->prefix, "b");
-    free(record);
-    assert_int_equal(ntk_core_debug_take(fd, &record), 0);
-    assert_string_equal(record->prefix, "d");
-    free(record);
-    assert_int_equal(push(0, "left behind"), 0);
-    assert_int_equal(ntk_core_debug_close(fd), 0); /* frees it: the leak check of asan sees */
-}
-
-static void *pushes(void *ctx)
-{
-    (void)ctx;
-    ntk_core_debug_core_set(1);
-    for (int i = 0; i < 500; i++) {
-        assert_true(push(0, "tensor") == 0);
-    }
-    return NULL;
-}
-
-static void threads_push_while_one_takes(void **state)
-{
-    pthread_t threads[3];
-    int taken = 0;
-    int fd = -1;
-
-    (void)state;
-    assert_int_equal(ntk_core_debug_connect(1, 2048, &fd), 0);
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, pushes, NULL), 0);
-    }
-    while (taken < 1500) {
-        struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-        struct ntk_core_debug_record *record = NULL;
-
-        assert_int_equal(poll(&poll_fd, 1, 60000), 1);
-        if (ntk_core_debug_take(fd, &record) == 0) {
-            taken++;
-            free(record);
-        }
-    }
-    for (size_t i = 0; i < 3; i++) {
-        pthread_join(threads[i], NULL);
-    }
-    assert_int_equal(ntk_core_debug_close(fd), 0);
 }
 
 static void public_calls_answer_by_the_table(void **state)
@@ -176,14 +55,59 @@ static void public_calls_answer_by_the_table(void **state)
     assert_null(payload);
 }
 
+static void what_a_model_prints_reaches_the_client_of_its_core(void **state)
+{
+    struct test_model_options options = { .prints = 1 };
+    ndebug_stream_payload_debug_tensor_read_t *payload = NULL;
+    ndebug_stream_event_header_t header;
+    struct loaded loaded;
+    size_t bytes = 0;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+    int fd[2] = { -1, -1 };
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 1);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    for (int core = 0; core < 2; core++) {
+        assert_int_equal(nrt_debug_client_connect(core, &fd[core]), NRT_SUCCESS);
+    }
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+    assert_false(is_readable(fd[0]));
+    assert_true(is_readable(fd[1]));
+    assert_int_equal(nrt_debug_client_read_one_event(fd[1], &header, (void **)&payload),
+                     NRT_SUCCESS);
+    assert_int_equal(header.type, NDEBUG_STREAM_EVENT_TYPE_DEBUG_TENSOR_READ);
+    assert_int_equal(payload->logical_nc_id, 1);
+    assert_int_equal(payload->pipe, TEST_MODEL_PIPE);
+    assert_string_equal(payload->tensor_dtype, "float32");
+    assert_int_equal(payload->tensor_shape[0], TEST_MODEL_ROWS);
+    assert_int_equal(payload->tensor_shape[1], TEST_MODEL_COLUMNS);
+    assert_int_equal(payload->tensor_shape[2], 0);
+    assert_int_equal(payload->tensor_data_size, TEST_MODEL_BYTES);
+    for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i++) { /* the inputs are zero */
+        float value = 0;
+
+        memcpy(&value, payload->tensor_data + i * sizeof value, sizeof value);
+        assert_true(value == (float)i);
+    }
+    free(payload);
+    assert_int_equal(nrt_debug_client_read_one_event(fd[1], &header, (void **)&payload),
+                     NRT_QUEUE_EMPTY);
+    nrt_debug_client_connect_close(fd[0]);
+    nrt_debug_client_connect_close(fd[1]);
+    loaded_fini(&loaded);
+    nrt_close();
+    free(neff);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_come_out_in_order_on_the_core_that_pushed_them),
-        cmocka_unit_test(a_full_queue_drops_what_is_new_and_counts_it),
-        cmocka_unit_test(threads_push_while_one_takes),
         cmocka_unit_test_setup_teardown(public_calls_answer_by_the_table, runtime_setup,
                                         runtime_teardown),
+        cmocka_unit_test_setup_teardown(what_a_model_prints_reaches_the_client_of_its_core,
+                                        runtime_setup, runtime_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine - one software NeuronCore: what it is, what a program for it is, and running one on the other.
+ *
+ * A program is decoded and checked as a whole when it is created, so that a run can neither meet an
+ * unknown operation nor leave the memory it was given. A run is a discrete-event loop in device time:
+ * an instruction starts when its engine is free and its semaphores allow, lasts what docs/cost-model.md
+ * says, and its data is computed for real at that moment. The timeline depends on the program and on
+ * the values that steer it, never on the host, its load or its threads.
+ *
+ * This module knows no machine, no tensor and no model: the caller gives it host memory for every
+ * variable and adds up what comes out.
+ *
+ * Owner:   *_create() allocates, *_destroy() frees (NULL is fine). A program may be destroyed when no
+ *          run uses it; a core when it runs nothing. Bound memory stays the caller's.
+ * Threads: a program is immutable after its creation: any number of cores may run it at once. One core
+ *          is used by one thread at a time. There is no global mutable state.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_H
+#define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/abi/event_abi.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_neff_subgraph; /* shared/formats/neff/neff.h */
+
+/* Core generations: NC-v1 (Inferentia) .. NC-v4 (Trainium3). */
+#define NTK_ENGINE_GENERATION_MIN 1
+#define NTK_ENGINE_GENERATION_MAX 4
+
+/* Engines are enum ntk_engine of the event ABI, the same ids everywhere: tensor, activation, pool, vector,
+ * sync and, last, the DMA queues. All but DMA execute instructions. */
+#define NTK_ENGINE_SEQUENCER_COUNT 5
+
+/* --- hardware state of one physical core ------------------------------------------------------- */
+
+struct ntk_engine_core;
+
+/* What a core generation is; static storage, NULL for a generation that does not exist. */
+struct ntk_engine_core_spec {
+    unsigned generation;
+    const char *name; /* "NC-v2" */
+    uint32_t pe_rows, pe_columns;
+    uint32_t clock_mhz[NTK_ENGINE_SEQUENCER_COUNT]; /* of each engine; SP is the base clock */
+    uint32_t partition_count;
+    uint32_t sbuf_partition_bytes, psum_partition_bytes;
+    uint32_t dma_engine_count;
+    uint32_t dma_bytes_per_us; /* of one DMA engine */
+    double tensor_peak_flops;  /* 2 x rows x columns x PE clock */
+    double hbm_bytes_per_second;
+};
+const struct ntk_engine_core_spec *ntk_engine_core_spec_get(unsigned generation);
+
+/* State buffer and PSUM cost host memory only where a program has touched them. -ENOMEM, -EINVAL. */
+int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_core,
+                           struct ntk_err *err);
+void ntk_engine_core_destroy(struct ntk_engine_core *core);
+/* Zeroes state buffer and PSUM and gives their host memory back. 0 or -ENOMEM. */
+int ntk_engine_core_reset(struct ntk_engine_core *core);
+
+/* --- program ------------------------------------------------------------------------------------ */
+
+struct ntk_engine_program;
+
+/* Decodes and checks the five engine binaries, the DMA descriptors and the variables of one subgraph
+ * for one core generation. Keeps nothing of the subgraph. -EBADMSG with a sentence that names engine
+ * and slot (err->offset: byte in the engine binary) for a program that is wrong in itself, -ENOTSUP
+ * for binaries in another encoding than ours (a vendor's), -ENOMEM. */
+int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
+                              struct ntk_engine_program **out_program, struct ntk_err *err);
+/* The same for binaries that cannot be decoded: a run computes nothing, fills the outputs with zero and
+ * lasts what docs/cost-model.md estimates from their sizes and descriptors. */
+int ntk_engine_program_create_opaque(unsigned generation, const struct ntk_neff_subgraph *subgraph,
+                                     struct ntk_engine_program **out_program, struct ntk_err *err);
+void ntk_engine_program_destroy(struct ntk_engine_program *program);
+
+struct ntk_engine_program_info {
+    uint32_t variable_count; /* bindings a run needs: one per var_id, dense from 0 */
+    uint32_t queue_count;    /* queue sets, in the order of def.json */
+    uint32_t slot_count[NTK_ENGINE_SEQUENCER_COUNT];        /* 64-byte slots of the binary */
+    uint32_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT]; /* decoded instructions */
+    uint64_t descriptor_count;                              /* DMA descriptors of all groups */
+    uint64_t host_bytes;                                    /* what the decoded program takes */
+    bool needs_partner; /* exchanges with or signals the other core: runs on a pair only */
+    bool is_empty;      /* no engine has an instruction */
+    bool is_opaque;     /* not decoded; is_empty too */
+};
+void ntk_engine_program_info_get(const struct ntk_engine_program *program,
+                                 struct ntk_engine_program_info *out_info);
+
+/* --- run ---------------------------------------------------------------------------------------- */
+
+/* Memory of one variable for one run, indexed by var_id. The entry of the state buffer, of pointers and
+ * tables is ignored. A variable that the program uses and that is shorter than def.json says, or
+ * NULL, ends the run with NTK_RUN_BAD_INPUT before anything is computed. */
+struct ntk_engine_binding {
+    void *bytes;
+    uint64_t size;
+    uint64_t device_address; /* shown in traces only */
+};
+
+enum ntk_engine_outcome {
+    NTK_RUN_OK = 0,
+    NTK_RUN_NUMERICAL_ERROR, /* ran to its end, outputs valid, some engine wrote a NaN */
+    NTK_RUN_OUT_OF_BOUNDS,   /* an indirect access left its variable and had no skip mode */
+    NTK_RUN_DEADLOCK,        /* nothing can ever go on: reported at once */
+    NTK_RUN_TIMEOUT,         /* longer in device time than the caller allowed */
+    NTK_RUN_BAD_INPUT,       /* bindings do not fit the program */
+    NTK_RUN_NO_MEMORY,       /* of the host */
+};
+const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome);
+
+/* Plain sums of one run; all times in device time. */
+struct ntk_engine_result {
+    enum ntk_engine_outcome outcome;
+    uint64_t duration_ns;               /* first start to last end (rounded up to a whole ns) */
+    uint64_t busy_ns[NTK_ENGINE_COUNT]; /* instructions executing, waits excluded; DMA: union */
+    uint64_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT];
+    uint64_t dma_transfer_count;
+    uint64_t dma_bytes; /* written by DMA */
+    uint64_t hbm_read_bytes, hbm_write_bytes;
+    uint64_t flops;           /* 2 x MACs of the tensor engine, transposes included */
+    uint64_t effective_flops; /* without transposes */
+    /* Where it went wrong, for log and error event; engine NTK_ENGINE_COUNT when nowhere. */
+    uint32_t fault_engine;
+    uint32_t fault_slot;
+    uint32_t engines_not_done; /* bit per engine: who had not reached its end */
+};
+
+/* What a capture sees. Every callback may be NULL. Times are ps of device time from the start of the
+ * run. Calls come in the order of the event loop: times of one kind and engine never go back, times
+ * across engines may. */
+struct ntk_engine_instruction_event {
+    uint32_t engine;
+    uint32_t slot; /* pc: index of the 64-byte slot in the engine's binary */
+    uint8_t opcode;
+    uint64_t wait_ps; /* how long it was held back by semaphores after its engine was free */
+    uint64_t start_ps, end_ps;
+};
+
+struct ntk_engine_dma_event {
+    uint32_t queue_set;  /* index into def.json's queue sets */
+    uint32_t queue;      /* within the set */
+    uint32_t dma_engine; /* 0 .. dma_engine_count - 1 */
+    uint32_t group;      /* id of the descriptor group; dma_copy: counts those of its queue set */
+    uint64_t read_bytes, write_bytes;
+    uint32_t from_variable, to_variable; /* var_id */
+    uint64_t from_address, to_address;   /* device addresses; state buffer: its own address */
+    uint64_t start_ps, end_ps;
+};
+
+struct ntk_engine_semaphore_event {
+    uint32_t engine; /* who changed it; NTK_ENGINE_DMA: a queue */
+    uint32_t number; /* of the semaphore or event */
+    uint32_t value;  /* after the change */
+    bool is_event;   /* an event: value 1 set, 0 clear */
+    uint64_t time_ps;
+};
+
+/* An instruction wrote a NaN, or the run ended here: out of bounds, deadlock, timeout. */
+struct ntk_engine_error_event {
+    enum ntk_engine_outcome outcome;
+    uint32_t engine; /* NTK_ENGINE_DMA: a transfer */
+    uint32_t slot;   /* pc; of DMA 0 */
+    uint64_t time_ps;
+};
+
+struct ntk_engine_trace {
+    void (*instruction)(const struct ntk_engine_instruction_event *event, void *ctx);
+    void (*dma)(const struct ntk_engine_dma_event *event, void *ctx);
+    void (*semaphore)(const struct ntk_engine_semaphore_event *event, void *ctx);
+    void (*error)(const struct ntk_engine_error_event *event, void *ctx);
+    void *ctx;
+};
+
+#define NTK_ENGINE_PRINT_DIMENSIONS 8
+
+/* A tensor that a program prints; all of it lives as long as the call that tells it. */
+struct ntk_engine_print_event {
+    uint32_t pipe;      /* the program's number for the stream it prints to */
+    const char *prefix; /* text before the tensor, NULL is "" */
+    const char *dtype;  /* name such as "float32" */
+    uint64_t shape[NTK_ENGINE_PRINT_DIMENSIONS]; /* 0 behind the last dimension */
+    const void *data;
+    uint64_t data_bytes;
+};
+
+struct ntk_engine_printer {
+    void (*print)(const struct ntk_engine_print_event *event, void *ctx);
+    void *ctx;
+};
+
+struct ntk_engine_run_options {
+    const struct ntk_engine_binding *bindings;
+    size_t binding_count;
+    uint64_t timeout_ns; /* device time; 0 = none */
+    bool zero_outputs;   /* variables of type output are zeroed first: nothing writes them */
+    const struct ntk_engine_trace *trace;     /* NULL = none */
+    const struct ntk_engine_printer *printer; /* NULL: what programs print is dropped */
+};
+
+/* Cores that run together at most: those of one logical core. */
+#define NTK_ENGINE_PAIR_MAX 2
+
+struct ntk_engine_member {
+    struct ntk_engine_core *core;
+    const struct ntk_engine_program *program;
+    const struct ntk_engine_run_options *options;
+};
+
+/* Runs the programs of one logical core side by side in one device time, each on its core, semaphores from
+ * zero; the timeout is that of the first. They meet in barriers, exchanges and semaphores of the other core.
+ * A fault of one ends all: the others then have outcome NTK_RUN_OK and engines_not_done. 0 whenever
+ * out_results (one per member) tell what happened; -EINVAL when a program and its core are of different
+ * generations, or a program needs another core and is alone. */
+int ntk_engine_run_together(const struct ntk_engine_member *members, size_t count,
+                            struct ntk_engine_result *out_results, struct ntk_err *err);
+/* The same for one. */
+int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program *program,
+                   const struct ntk_engine_run_options *options,
+                   struct ntk_engine_result *out_result, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_builder - what the files that make a program out of a subgraph share.
+ *
+ * Private to engine_program.c (variables, instructions), engine_compute.c (compute operands), engine_dma.c
+ * (transfers) and engine_program_flow.c (registers, jumps, functions).
+ */
+#ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_BUILDER_H
+#define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_BUILDER_H
+
+#include <errno.h>
+
+#include "runtime-hooks/engine/engine_program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
+#define NO_MEMORY() ntk_err_no_memory(err)
+
+struct ntk_engine_builder {
+    struct ntk_engine_program *program;
+    const struct ntk_neff_subgraph *subgraph;
+    const struct ntk_engine_core_spec *spec;
+    enum ntk_isa_engine engine;
+    uint8_t fp8; /* enum ntk_kernel_fp8: of all its tiles and walks */
+    /* Group of the engine -> index into dmas + 1, filled as triggers ask. */
+    uint32_t *group_dma;
+    size_t first_function; /* of this engine, in program->functions */
+    const char *function;  /* where the instruction stands; "": in none */
+};
+
+static inline ptrdiff_t ntk_engine_sbuf_pitch(const struct ntk_engine_core_spec *spec)
+{
+    return (ptrdiff_t)spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
+}
+
+static inline ptrdiff_t ntk_engine_psum_pitch(const struct ntk_engine_core_spec *spec)
+{
+    return (ptrdiff_t)spec->psum_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
+}
+
+/* An operand in SBUF or PSUM, checked against the generation's partitions. -EBADMSG. */
+int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what,
+                            const struct ntk_isa_operand *operand, struct ntk_engine_tile *out,
+                            struct ntk_err *err);
+
+/* A checked compute instruction. -EBADMSG, -ENOMEM. */
+int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                               struct ntk_engine_instr *out, struct ntk_err *err);
+
+/* A checked DMA operation: what it starts is added to the program and to out. -EBADMSG, -ENOTSUP,
+ * -ENOMEM. */
+int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                           struct ntk_engine_instr *out, struct ntk_err *err);
+
+/* Registers, jumps, functions, barriers. Targets are slots until ntk_engine_flow_close(). -EBADMSG,
+ * -ENOMEM. */
+int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
+                            struct ntk_engine_instr *out, struct ntk_err *err);
+/* All instructions of the engine are there: targets become instructions. On failure *out_slot is the slot
+ * that is wrong, or UINT32_MAX. -EBADMSG. */
+int ntk_engine_flow_close(struct ntk_engine_builder *b, uint32_t *out_slot, struct ntk_err *err);
+/* Whether a trigger that stands where the builder is may start this group. */
+bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index);
+/* Refuses what cores before a generation have not. -EBADMSG. */
+int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generation, const char *what,
+                          struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_core - the hardware state of one software core, and the buffers its runs reuse.
+ *
+ * Private to the engine: engine.h is what others see.
+ *
+ * Threads: one core, one thread at a time.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_CORE_H
+#define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_CORE_H
+
+#include "runtime-hooks/engine/engine.h"
+#include "runtime-hooks/engine/kernel_pack.h"
+#include "runtime-hooks/engine/kernel_select.h"
+#include "runtime-hooks/engine/kernel_tile.h"
+#include "shared/formats/neff/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_engine_compute;
+struct ntk_engine_program;
+
+enum ntk_engine_pending_kind {
+    NTK_ENGINE_PENDING_INSTR,
+    NTK_ENGINE_PENDING_DMA,
+    NTK_ENGINE_PENDING_EXCHANGE, /* of both cores, on the heap of the first */
+};
+
+/* Something that ends at a time; order breaks ties, so the timeline is the same in every run. */
+struct ntk_engine_pending {
+    uint64_t time_ps;
+    uint64_t order;
+    uint32_t kind;
+    uint32_t index; /* engine, index into the program's dmas or the group's exchanges */
+};
+
+struct ntk_engine_interval {
+    uint64_t start_ps, end_ps;
+};
+
+#define NTK_ENGINE_CALLS_MAX 16 /* calls inside one another */
+
+/* Where a call goes on when it has returned: indices of instructions. */
+struct ntk_engine_frame {
+    uint32_t next, count;
+};
+
+struct ntk_engine_core {
+    unsigned generation;
+    const struct ntk_engine_core_spec *spec;
+    uint8_t *memory; /* state buffer, then PSUM, between pages that cannot be touched */
+    size_t memory_bytes;
+    uint8_t *sbuf, *psum;
+    uint32_t semaphores[NTK_ISA_SEMAPHORES];
+    bool events[NTK_ISA_EVENTS];
+    /* Of the sequencers; set to 0 only for programs that have registers or calls. */
+    int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
+    struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
+    struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
+    struct ntk_latches latches;
+    /* Buffers of a run, grown before it starts and kept for the next. */
+    struct ntk_tile_scratch scratch;
+    struct ntk_tile_packs *packs; /* NULL before the first program with a matmul */
+    void *row_memory;
+    float *matmul_memory;
+    uint8_t *bounce;
+    uint64_t bounce_bytes;
+    struct ntk_engine_pending *pending; /* a binary heap */
+    struct ntk_engine_interval *intervals;
+    uint64_t *queue_done_ps; /* by queue set */
+    uint64_t *queue_starts;  /* by queue set: how many dma_copy it has had */
+    uint64_t *queue_rings;   /* by queue set: 1 + instance whose ring it holds; 0: none yet */
+    uint64_t *cells;         /* what the pointer variables hold */
+    uint64_t cell_capacity;
+    uint64_t pending_capacity, interval_capacity, queue_capacity;
+};
+
+/* Computes one instruction; true when it wrote a NaN. */
+bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
+                        const struct ntk_engine_compute *work,
+                        const struct ntk_engine_printer *printer);
+
+/* Grows the buffers to what the program needs. 0 or -ENOMEM. */
+int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engine_program *program);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_clones - NTK_KERNEL_CLONES before a function of row loops: where the compiler and the loader can,
+ * it is compiled for AVX2 too and the better one is chosen when the library is loaded.
+ *
+ * Results are the same bits in both: there is no fused multiply-add (cmake/ntk_flags.cmake), and no loop
+ * whose order of operations matters is reordered. Sanitizers see the plain function, since theirs
+ * are not ready when the loader chooses.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_CLONES_H
+#define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_CLONES_H
+
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define NTK_KERNEL_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define NTK_KERNEL_CLONES
+#endif
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_matmul - products of matrices and transposes.
+ *
+ * docs/isa.md says what each computes. Products go through OpenBLAS in float32, MX products too: their
+ * elements times their scales are float32 numbers.
+ *
+ * Threads: pure functions over the memory of the caller; scratch belongs to one call at a time.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_MATMUL_H
+#define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_MATMUL_H
+
+#include <stdbool.h>
+
+#include "runtime-hooks/engine/kernel_tile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_tile_chain {
+    NTK_TILE_CHAIN_ADDS = 1, /* to what the destination holds */
+    NTK_TILE_CHAIN_GOES_ON =
+        2, /* the next product adds to this one and looks for NaN too: a NaN stays */
+};
+
+/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: the tiles as dense matrices where the caller has them, else NULL. */
+bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
+                     const float *stationary_packed, const struct ntk_tile *moving,
+                     const float *moving_packed, unsigned chain,
+                     const struct ntk_tile_scratch *scratch);
+bool ntk_tile_transpose(const struct ntk_tile *to, const struct ntk_tile *from,
+                        const struct ntk_tile_scratch *scratch);
+
+/* The tile as the first rows and columns of a 128 x 128 matrix of which the rest is zero. */
+void ntk_tile_load_stationary(const struct ntk_tile *from, float *to);
+
+/* --- microscaling formats (OCP MX 1.0) ------------------------------------------------------------ */
+
+#define NTK_MX_PACK 4   /* elements of a column side by side in a partition */
+#define NTK_MX_ROWS 8   /* partitions of a block: 8 x 4 = 32 elements share a scale */
+#define NTK_MX_NAN 0xff /* the scale that makes its block not a number */
+
+/* Tiles of float8e4 or float8e5, or of uint16 with four e2m1 in each; scales uint8. */
+bool ntk_tile_matmul_mx(const struct ntk_tile *to, const struct ntk_tile *stationary,
+                        const struct ntk_tile *stationary_scales, const struct ntk_tile *moving,
+                        const struct ntk_tile *moving_scales, bool accumulate,
+                        const struct ntk_tile_scratch *scratch);
+bool ntk_tile_quantize_mx(const struct ntk_tile *to, const struct ntk_tile *scales,
+                          const struct ntk_tile *from, const struct ntk_tile_scratch *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
