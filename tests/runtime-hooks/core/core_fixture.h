@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_fixture - a small software machine of its own, and the adder of tests/support/models.h on a core of it, asked
+ * through core.h alone.
+ */
+#ifndef NTK_TESTS_RUNTIME_HOOKS_CORE_CORE_FIXTURE_H
+#define NTK_TESTS_RUNTIME_HOOKS_CORE_CORE_FIXTURE_H
+
+#include "runtime-hooks/core/core.h"
+#include "tests/support/models.h"
+
+struct core_fixture {
+    char *folder;          /* NEURON_HOOKS_DIR */
+    struct ntk_core *core; /* a trn1.2xlarge: two cores of one device */
+    struct ntk_err err;
+};
+
+/* Set-up and tear-down of a test: no variable of a caller's is seen. The first leaves the core closed. */
+int core_fixture_prepare(void **state);
+int core_fixture_setup(void **state);
+int core_fixture_teardown(void **state);
+void core_fixture_open(struct core_fixture *f, const struct ntk_core_options *options);
+void core_fixture_close(struct core_fixture *f);
+
+/* A model with tensors "x" and "y" on the core where it is. */
+struct core_adder {
+    struct ntk_core_model *model;
+    struct ntk_core_tensor *tensors[2];
+};
+
+/* Builds and loads it with all features accepted; NULL: the plain adder, options of zeros. Asserts that it works. */
+void core_adder_init(struct core_fixture *f, struct core_adder *adder,
+                     const struct test_model_options *model,
+                     const struct ntk_core_load_options *options);
+void core_adder_fini(struct core_adder *adder);
+/* x[i] = value for all i, then one execution. */
+enum ntk_core_outcome core_adder_run(struct core_fixture *f, struct core_adder *adder, float value);
+/* How many of y[i] are value + i. */
+size_t core_adder_right(struct core_fixture *f, struct core_adder *adder, float value);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executions asked through core.h: what they compute, how they end, and what they leave behind.
+ */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/runtime-hooks/core/core_fixture.h"
+
+#define THREADS 4
+#define ROUNDS 25
+
+static void an_execution_computes_what_the_program_says(void **state)
+{
+    struct core_fixture *f = *state;
+    struct core_adder adder;
+
+    core_adder_init(f, &adder, NULL, NULL);
+    uint64_t before = ntk_core_device_clock_ns(f->core, 0);
+    assert_int_equal(core_adder_run(f, &adder, 3.5F), NTK_CORE_COMPLETED);
+    assert_int_equal(core_adder_right(f, &adder, 3.5F), TEST_MODEL_ELEMENTS);
+    uint64_t first = ntk_core_device_clock_ns(f->core, 0) - before;
+    assert_true(first > 0);
+    assert_int_equal(core_adder_run(f, &adder, -1), NTK_CORE_COMPLETED);
+    assert_int_equal(core_adder_right(f, &adder, -1), TEST_MODEL_ELEMENTS);
+    /* Device time depends on the program, never on the host. */
+    assert_int_equal(ntk_core_device_clock_ns(f->core, 0) - before, 2 * first);
+    assert_int_equal(ntk_core_device_clock_ns(f->core, 1), 0);
+    core_adder_fini(&adder);
+}
+
+static void a_tensor_counts_the_executions_that_wrote_it(void **state)
+{
+    struct core_fixture *f = *state;
+    struct ntk_core_tensor_info info;
+    struct core_adder adder;
+
+    core_adder_init(f, &adder, NULL, NULL);
+    for (uint64_t i = 1; i <= 3; i++) {
+        assert_int_equal(core_adder_run(f, &adder, 0), NTK_CORE_COMPLETED);
+        ntk_core_tensor_info_get(adder.tensors[1], &info);
+        assert_int_equal(info.completed_writes, i);
+    }
+    ntk_core_tensor_info_get(adder.tensors[0], &info);
+    assert_int_equal(info.completed_writes, 0);
+    assert_int_equal(ntk_core_tensor_wait(adder.tensors[1], 3, 0), 0);
+    assert_int_equal(ntk_core_tensor_wait(adder.tensors[1], 4, 1000), -ETIMEDOUT);
+    ntk_core_tensor_reset_writes(adder.tensors[1]);
+    ntk_core_tensor_info_get(adder.tensors[1], &info);
+    assert_int_equal(info.completed_writes, 0);
+    core_adder_fini(&adder);
+}
+
+static void wrong_tensors_are_refused_and_write_nothing(void **state)
+{
+    struct core_fixture *f = *state;
+    struct ntk_core_tensor *missing[2], *elsewhere[2], *small[2];
+    enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
+    struct core_adder adder;
+
+    core_adder_init(f, &adder, NULL, NULL);
+    for (int i = 0; i < 2; i++) {
+        missing[i] = elsewhere[i] = small[i] = adder.tensors[i];
+    }
+    missing[1] = NULL;
+    assert_int_equal(ntk_core_tensor_create(f->core, NTK_CORE_DEVICE, 1, TEST_MODEL_BYTES, "y",
+                                            &elsewhere[1], &f->err),
+                     0);
+    assert_int_equal(ntk_core_tensor_create_slice(adder.tensors[1], 0, TEST_MODEL_BYTES - 1, "y",
+                                                  &small[1], &f->err),
+                     0);
+    assert_int_equal(ntk_core_execute(adder.model, missing, 2, &outcome, &f->err), -EINVAL);
+    assert_int_equal(ntk_core_execute(adder.model, elsewhere, 2, &outcome, &f->err), -EINVAL);
+    assert_int_equal(ntk_core_execute(adder.model, small, 2, &outcome, &f->err), -EINVAL);
+    assert_int_equal(ntk_core_execute(adder.model, adder.tensors, 1, &outcome, &f->err), -EINVAL);
+    assert_true(f->err.text[0] != '\0');
+    assert_int_equal(core_adder_right(f, &adder, 0), 1); /* y is zero: only y[0] is 0 + 0 */
+    assert_int_equal(ntk_core_device_clock_ns(f->core, 0), 0);
+    ntk_core_tensor_destroy(elsewhere[1]);
+    ntk_core_tensor_destroy(small[1]);
+    core_adder_fini(&adder);
+}
+
+static void a_nan_ends_an_execution_only_where_that_was_asked_for(void **state)
+{
+    struct core_fixture *f = *state;
+
+    for (int report = 0; report < 2; report++) {
+        const struct ntk_core_options options = { .lnc = 1,
+                                                  .report_numerical_errors = report == 1 };
+        struct core_adder adder;
+
+        core_fixture_open(f, &options);
+        core_adder_init(f, &adder, NULL, NULL);
+        assert_int_equal(core_adder_run(f, &adder, NAN),
+                         report ? NTK_CORE_NUMERICAL_ERROR : NTK_CORE_COMPLETED);
+        assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
+        core_adder_fini(&adder);
+        core_fixture_close(f);
+    }
+}
+
+static void a_program_that_can_never_go_on_is_a_timeout_found_at_once(void **state)
+{
+    const struct test_model_options model = { .deadlock = 1 };
+    const struct ntk_core_load_options options = { .execution_timeout_ns = UINT64_C(600000000000) };
+    struct core_fixture *f = *state;
+    struct core_adder adder;
+
+    core_adder_init(f, &adder, &model, &options);
+    assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_TIMED_OUT);
+    assert_true(f->err.text[0] != '\0');
+    core_adder_fini(&adder);
+    core_adder_init(f, &adder, NULL, NULL); /* the core goes on */
+    assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
+    core_adder_fini(&adder);
+}
+
+struct job {
+    struct core_fixture *f;
+    struct core_adder adder;
+    struct core_fixture own; /* its error is the thread's */
+    size_t right;
+};
+
+static void *job_run(void *ctx)
+{
+    struct job *job = ctx;
+
+    job->own.core = job->f->core;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (core_adder_run(&job->own, &job->adder, (float)i) == NTK_CORE_COMPLETED) {
+            job->right += core_adder_right(&job->own, &job->adder, (float)i);
+        }
+    }
+    return NULL;
+}
+
+static void threads_share_a_core_and_each_gets_its_own_results(void **state)
+{
+    struct core_fixture *f = *state;
+    struct job jobs[THREADS];
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        const struct ntk_core_load_options options = { .nc = (uint32_t)i % 2 };
+
+        jobs[i] = (struct job){ .f = f };
+        core_adder_init(f, &jobs[i].adder, NULL, &options);
+        assert_int_equal(ntk_core_model_nc(jobs[i].adder.model), i % 2);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, job_run, &jobs[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(jobs[i].right, ROUNDS * TEST_MODEL_ELEMENTS);
+        core_adder_fini(&jobs[i].adder);
+    }
+    assert_int_equal(ntk_core_device_clock_ns(f->core, 0), ntk_core_device_clock_ns(f->core, 1));
+}
+
+/* What each fault of the table does, in the terms of core.h. */
+static void every_fault_ends_its_execution_as_the_table_says(void **state)
+{
+    static const struct {
+        const char *name;
+        enum ntk_core_outcome outcome;
+        bool is_fatal;
+    } faults[] = {
+#define NTK_FAULT(symbol, name, outcome, counter, unhealthy, code, fatal) { name, outcome, fatal },
+#include "runtime-hooks/core/core_fault.def"
+#undef NTK_FAULT
+    };
+    const struct ntk_core_options options = { .lnc = 1 };
+    struct core_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        const struct ntk_core_load_options second = { .nc = 1 };
+        struct core_adder adder, other;
+        char text[64];
+
+        (void)snprintf(text, sizeof text, "%s:at=2,core=0", faults[i].name);
+        setenv("NEURON_SOFT_FAULT", text, 1);
+        core_fixture_open(f, &options);
+        core_adder_init(f, &adder, NULL, NULL);
+        core_adder_init(f, &other, NULL, &second);
+        assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
+        assert_int_equal(core_adder_run(f, &adder, 2), faults[i].outcome);
+        /* What a fault ends leaves the outputs as they were. */
+        assert_int_equal(
+            core_adder_right(f, &adder, faults[i].outcome == NTK_CORE_COMPLETED ? 2 : 1),
+            TEST_MODEL_ELEMENTS);
+        assert_int_equal(core_adder_run(f, &adder, 3),
+                         faults[i].is_fatal ? NTK_CORE_DEAD : NTK_CORE_COMPLETED);
+        assert_int_equal(core_adder_run(f, &other, 4), NTK_CORE_COMPLETED);
+        core_adder_fini(&other);
+        core_adder_fini(&adder);
+        core_fixture_close(f);
+    }
+    unsetenv("NEURON_SOFT_FAULT");
+    core_fixture_open(f, &options); /* a machine opened anew runs again */
+    struct core_adder adder;
+    core_adder_init(f, &adder, NULL, NULL);
+    assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
+    core_adder_fini(&adder);
+}
+
+static void a_fault_that_cannot_be_read_opens_nothing(void **state)
+{
+    const struct ntk_core_options options = { .lnc = 1 };
+    struct core_fixture *f = *state;
+
+    setenv("NEURON_SOFT_FAULT", "hbm-ue:at=0", 1);
+    assert_int_equal(ntk_core_open(&options, &f->core, &f->err), -EINVAL);
+    assert_non_null(strstr(f->err.text, "NEURON_SOFT_FAULT: "));
+    assert_null(f->core);
+    unsetenv("NEURON_SOFT_FAULT");
+}
+
+#define OPEN(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, core_fixture_teardown)
+#define SHUT(name) \
+    cmocka_unit_test_setup_teardown(name, core_fixture_prepare, core_fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OPEN(an_execution_computes_what_the_program_says),
+        OPEN(a_tensor_counts_the_executions_that_wrote_it),
+        OPEN(wrong_tensors_are_refused_and_write_nothing),
+        SHUT(a_nan_ends_an_execution_only_where_that_was_asked_for),
+        OPEN(a_program_that_can_never_go_on_is_a_timeout_found_at_once),
+        OPEN(threads_share_a_core_and_each_gets_its_own_results),
+        SHUT(every_fault_ends_its_execution_as_the_table_says),
+        SHUT(a_fault_that_cannot_be_read_opens_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

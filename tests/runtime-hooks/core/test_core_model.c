@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Models loaded through core.h: where they lie, what they need, what is refused and what remains of them.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/runtime-hooks/core/core_fixture.h"
+
+static int load(struct core_fixture *f, const struct test_model_options *model, uint32_t nc,
+                struct ntk_core_model **out_model)
+{
+    const struct ntk_core_load_options options = { .nc = nc, .features_mask = UINT64_MAX };
+    size_t bytes = 0;
+    uint8_t *neff = test_model_adder(model, &bytes);
+    int ret = ntk_core_model_load(f->core, neff, bytes, &options, out_model, &f->err);
+
+    free(neff);
+    return ret;
+}
+
+static uint64_t used(struct core_fixture *f)
+{
+    struct ntk_core_memory memory = { 0 };
+
+    assert_int_equal(ntk_core_memory_get(f->core, 0, &memory), 0);
+    return memory.used_bytes;
+}
+
+static void a_model_tells_what_the_file_says(void **state)
+{
+    const struct test_model_options model = { .name = "second adder" };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *loaded = NULL, *again = NULL;
+    size_t count = 0;
+
+    assert_int_equal(load(f, &model, 1, &loaded), 0);
+    const struct ntk_core_io *io = ntk_core_model_io_get(loaded, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(io[0].name, "x");
+    assert_false(io[0].is_output);
+    assert_string_equal(io[1].name, "y");
+    assert_true(io[1].is_output);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(io[i].dimension_count, 2);
+        assert_int_equal(io[i].shape[0], TEST_MODEL_ROWS);
+        assert_int_equal(io[i].shape[1], TEST_MODEL_COLUMNS);
+        assert_int_equal(io[i].bytes, TEST_MODEL_BYTES);
+    }
+    assert_string_equal(ntk_core_model_name(loaded), "second adder");
+    assert_int_equal(ntk_core_model_nc(loaded), 1);
+    assert_int_equal(ntk_core_model_nc_count(loaded), 1);
+    assert_int_equal(load(f, &model, 1, &again), 0);
+    assert_int_equal(ntk_core_model_id(again), ntk_core_model_id(loaded) + 1);
+    assert_memory_equal(ntk_core_model_uuid(again), ntk_core_model_uuid(loaded), 16);
+    ntk_core_model_unload(again);
+    ntk_core_model_unload(loaded);
+}
+
+static void models_without_a_core_go_where_fewest_are(void **state)
+{
+    static const uint32_t expected[] = { 0, 1, 0, 1 };
+    const struct test_model_options model = { .name = NULL };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *models[4];
+
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(load(f, &model, NTK_CORE_ANY, &models[i]), 0);
+        assert_int_equal(ntk_core_model_nc(models[i]), expected[i]);
+    }
+    ntk_core_model_unload(models[1]);
+    ntk_core_model_unload(models[3]);
+    assert_int_equal(load(f, &model, NTK_CORE_ANY, &models[1]), 0);
+    assert_int_equal(ntk_core_model_nc(models[1]), 1);
+    for (int i = 0; i < 3; i++) {
+        ntk_core_model_unload(models[i]);
+    }
+}
+
+static void memory_of_a_model_comes_back_when_it_goes(void **state)
+{
+    const struct test_model_options model = { .tmp_bytes = UINT64_C(8) << 20 };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *loaded = NULL;
+
+    /* What the first of a process brings and keeps does not count. */
+    assert_int_equal(load(f, &model, 0, &loaded), 0);
+    ntk_core_model_unload(loaded);
+    uint64_t before = used(f);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(load(f, &model, 0, &loaded), 0);
+        assert_true(used(f) >= before + model.tmp_bytes + TEST_MODEL_BYTES);
+        ntk_core_model_unload(loaded);
+        assert_int_equal(used(f), before);
+    }
+}
+
+static int shortages;
+
+static void shortage_keep(const char *cause, const char *cores, const char *table)
+{
+    assert_true(cause[0] != '\0' && cores[0] != '\0' && table[0] != '\0');
+    shortages++;
+}
+
+static void a_model_that_does_not_fit_is_refused_and_leaves_nothing(void **state)
+{
+    const struct ntk_core_options options = { .lnc = 1, .shortage = shortage_keep };
+    const struct test_model_options large = { .tmp_bytes = UINT64_C(1) << 40 };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *loaded = NULL;
+
+    shortages = 0;
+    core_fixture_open(f, &options);
+    uint64_t before = used(f);
+    assert_int_equal(load(f, &large, 0, &loaded), -ENOMEM);
+    assert_null(loaded);
+    assert_int_equal(shortages, 1);
+    assert_true(f->err.text[0] != '\0');
+    assert_int_equal(used(f), before);
+}
+
+static void a_file_cut_at_any_length_is_refused(void **state)
+{
+    const struct ntk_core_load_options options = { .features_mask = UINT64_MAX };
+    const struct test_model_options model = { .name = NULL };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *loaded = NULL;
+    size_t bytes = 0;
+    uint8_t *neff = test_model_adder(&model, &bytes);
+
+    uint64_t before = used(f);
+    for (size_t cut = 0; cut < bytes; cut = cut < 2048 ? cut + 64 : cut + 997) {
+        uint8_t *part = malloc(cut > 0 ? cut : 1); /* exactly: asan sees a read behind it */
+
+        memcpy(part, neff, cut);
+        int ret = ntk_core_model_load(f->core, part, cut, &options, &loaded, &f->err);
+        assert_true(ret == -EBADMSG || ret == -EINVAL || ret == -ENOTSUP);
+        assert_null(loaded);
+        assert_true(f->err.text[0] != '\0');
+        free(part);
+    }
+    assert_int_equal(used(f), before);
+    free(neff);
+}
+
+static void a_core_that_is_not_there_is_refused(void **state)
+{
+    const struct test_model_options model = { .name = NULL };
+    const struct ntk_core_load_options three = { .core_count = 3, .features_mask = UINT64_MAX };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *loaded = NULL;
+    size_t bytes = 0;
+
+    assert_true(load(f, &model, 2, &loaded) < 0);
+    assert_null(loaded);
+    uint8_t *neff = test_model_adder(&model, &bytes);
+    assert_true(ntk_core_model_load(f->core, neff, bytes, &three, &loaded, &f->err) < 0);
+    assert_null(loaded);
+    free(neff);
+}
+
+static void copies_of_a_model_take_turns(void **state)
+{
+    const struct ntk_core_load_options two = { .core_count = 2 };
+    struct core_fixture *f = *state;
+    struct core_adder adder;
+
+    core_adder_init(f, &adder, NULL, &two);
+    assert_int_equal(ntk_core_model_nc_count(adder.model), 2);
+    assert_int_equal(ntk_core_model_instance_count(adder.model), 2);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(core_adder_run(f, &adder, (float)i), NTK_CORE_COMPLETED);
+        assert_int_equal(core_adder_right(f, &adder, (float)i), TEST_MODEL_ELEMENTS);
+    }
+    assert_true(ntk_core_device_clock_ns(f->core, 0) > 0);
+    assert_int_equal(ntk_core_device_clock_ns(f->core, 0), ntk_core_device_clock_ns(f->core, 1));
+    core_adder_fini(&adder);
+}
+
+static void a_machine_opens_once_and_what_is_left_goes_with_it(void **state)
+{
+    const struct ntk_core_options options = { .lnc = 1 };
+    const struct test_model_options model = { .name = NULL };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *loaded = NULL;
+    struct ntk_core *second = NULL;
+
+    assert_int_equal(ntk_core_open(&options, &second, &f->err), -EALREADY);
+    assert_null(second);
+    assert_int_equal(load(f, &model, 0, &loaded), 0);
+    core_fixture_close(f); /* with a model: the leak check of asan sees whether it goes */
+    core_fixture_open(f, &options);
+    assert_int_equal(ntk_core_count(f->core), 2);
+}
+
+#define OPEN(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, core_fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OPEN(a_model_tells_what_the_file_says),
+        OPEN(models_without_a_core_go_where_fewest_are),
+        OPEN(memory_of_a_model_comes_back_when_it_goes),
+        cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused_and_leaves_nothing,
+                                        core_fixture_prepare, core_fixture_teardown),
+        OPEN(a_file_cut_at_any_length_is_refused),
+        OPEN(a_core_that_is_not_there_is_refused),
+        OPEN(copies_of_a_model_take_turns),
+        OPEN(a_machine_opens_once_and_what_is_left_goes_with_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
