@@ -3,6 +3,7 @@
 #include "agent/http/api.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct question_route {
 
 struct ntk_api {
     const char *db_path;
+    atomic_bool stop;
     struct question_route questions[QUESTIONS_MAX];
     struct ntk_http_route routes[QUESTIONS_MAX + 2];
 };
@@ -90,14 +92,14 @@ static void answer_error(int error, const struct ntk_err *err,
     answer_json(&buf, status_of(error), request, response);
 }
 
-static int open_reader(const struct ntk_api *api, struct ntk_store_reader **out_reader,
+static int open_reader(struct ntk_api *api, struct ntk_store_reader **out_reader,
                        struct ntk_err *err)
 {
     if (!api->db_path) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
                            "there is no database: history needs neuron-monitor --db FILE");
     }
-    return ntk_store_reader_open(api->db_path, out_reader, err);
+    return ntk_store_reader_open_until(api->db_path, &api->stop, out_reader, err);
 }
 
 /* -- questions ---------------------------------------------------------------------------------- */
@@ -160,7 +162,7 @@ static int ask(const struct question_route *route, struct ntk_api_parameters *pa
     if (ret >= 0 && table->failed) {
         ret = ntk_err_no_memory(err);
     }
-    if (ret >= 0 && ntk_query_table_row_count(table) > NTK_API_ROWS_MAX) {
+    if (ret >= 0 && table->left_out > 0) {
         ret = ntk_err_set(err, -E2BIG, NTK_ERR_NO_OFFSET,
                           "the answer has more than %d rows: ask for less time", NTK_API_ROWS_MAX);
     }
@@ -178,6 +180,7 @@ static void answer_question(const struct ntk_http_request *request,
     int ret = ntk_api_parameters_read(request, &parameters, &err);
 
     ntk_query_table_init(&table);
+    table.row_max = NTK_API_ROWS_MAX;
     if (ret == 0 && strcmp(route->question->name, "series") == 0 && !parameters.has_metric) {
         ret = ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
                           "metric: it is missing; /api/v1/machine lists what there is");
@@ -197,7 +200,7 @@ static void answer_question(const struct ntk_http_request *request,
 
 /* -- what there is ------------------------------------------------------------------------------ */
 
-static void add_spans(struct ntk_json *json, const struct ntk_api *api)
+static void add_spans(struct ntk_json *json, struct ntk_api *api)
 {
     static const char *const names[NTK_STORE_TIER_COUNT] = { "seconds", "minutes", "hours" };
     struct ntk_store_reader *reader = NULL;
@@ -227,7 +230,7 @@ static void add_spans(struct ntk_json *json, const struct ntk_api *api)
 static void answer_machine(const struct ntk_http_request *request,
                            struct ntk_http_response *response, void *ctx)
 {
-    const struct ntk_api *api = ctx;
+    struct ntk_api *api = ctx;
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
 
@@ -281,6 +284,11 @@ struct ntk_api *ntk_api_create(const char *db_path)
     }
     api->routes[count] = (struct ntk_http_route){ BASE "machine", answer_machine, api };
     return api;
+}
+
+void ntk_api_stop(struct ntk_api *api)
+{
+    atomic_store(&api->stop, true);
 }
 
 void ntk_api_destroy(struct ntk_api *api)

@@ -30,6 +30,8 @@ struct ntk_api;
 
 /* db_path: NULL without a database. NULL without memory. */
 struct ntk_api *ntk_api_create(const char *db_path);
+/* Answers that are being made give up: for whoever is about to stop the server. */
+void ntk_api_stop(struct ntk_api *api);
 void ntk_api_destroy(struct ntk_api *api);
 /* For ntk_http_options.slow_routes; ended by a NULL path. Lives as long as the api. */
 const struct ntk_http_route *ntk_api_routes_get(const struct ntk_api *api);

@@ -183,6 +183,9 @@ void ntk_routes_destroy(struct ntk_routes *routes)
     if (!routes) {
         return;
     }
+    if (routes->api) {
+        ntk_api_stop(routes->api);
+    }
     ntk_http_server_destroy(routes->server);
     ntk_api_destroy(routes->api);
     ntk_http_files_destroy(routes->page);

@@ -48,6 +48,14 @@ void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_ki
     ntk_str_copy(column->name, sizeof column->name, name);
 }
 
+static bool is_full(struct ntk_query_table *table)
+{
+    bool full = table->row_max && table->cells.count >= table->row_max * table->column_count;
+
+    table->left_out += full;
+    return full;
+}
+
 static void add(struct ntk_query_table *table, struct cell cell)
 {
     if (ntk_vec_push(&table->cells, &cell) < 0) {
@@ -57,19 +65,25 @@ static void add(struct ntk_query_table *table, struct cell cell)
 
 void ntk_query_table_add_number(struct ntk_query_table *table, bool known, double value)
 {
-    add(table, (struct cell){ .known = known, .number = value });
+    if (!is_full(table)) {
+        add(table, (struct cell){ .known = known, .number = value });
+    }
 }
 
 void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64_t value)
 {
-    add(table,
-        (struct cell){ .known = known, .is_count = true, .count = value, .number = (double)value });
+    if (!is_full(table)) {
+        add(table, (struct cell){
+                       .known = known, .is_count = true, .count = value, .number = (double)value });
+    }
 }
 
 void ntk_query_table_add_text(struct ntk_query_table *table, const char *text)
 {
+    if (is_full(table)) {
+        return;
+    }
     char *copy = text ? strdup(text) : NULL;
-
     if (text && (!copy || ntk_vec_push(&table->texts, &copy) < 0)) {
         free(copy);
         table->failed = true;

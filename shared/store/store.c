@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
 #include "shared/store/retention.h"
 #include "shared/store/rollup.h"
+#include "shared/store/store_file.h"
 #include "shared/store/store_rows.h"
 #include "shared/store/store_schema.h"
 #include "shared/store/store_sql.h"
@@ -26,7 +28,6 @@
 #define DEFAULT_RETRY_NS (5 * NTK_NS_PER_SECOND)
 #define RETENTION_EVERY_NS (60 * NTK_NS_PER_SECOND)
 #define BUSY_TIMEOUT_MS 10000
-#define HEADER_BYTES 100
 /* How long merging may keep the writer from committing. */
 #define ROLLUP_BUDGET_NS (100 * NTK_NS_PER_MS)
 /* The write-ahead log shrinks to this when a long reader let it grow. */
@@ -42,6 +43,7 @@ struct ntk_store {
     int lock_fd; /* holds the writer's lock; closed after the database: see open_and_lock() */
     char *path;
     sqlite3 *db; /* NULL while a damaged file could not be replaced */
+    struct ntk_store_file file;
     struct ntk_store_rows *rows;
     struct ntk_rollup *rollup;
 
@@ -68,14 +70,18 @@ struct ntk_store {
 static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
 {
     const char *path = store->path;
+    struct stat info;
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = WRITER_LOCK_OFFSET, .l_len = 1
     };
 
-    store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
     if (store->lock_fd < 0) {
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open the database %s: %s", path,
                            strerror(errno));
+    }
+    if (fstat(store->lock_fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s: no database", path);
     }
     if (fcntl(store->lock_fd, F_OFD_SETLK, &lock) < 0) {
         int code = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
@@ -96,7 +102,10 @@ static int open_database(struct ntk_store *store, struct ntk_err *err)
     }
     sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
-    int ret = ntk_store_sql_check(store->db, &version, err);
+    int ret = ntk_store_file_guard(&store->file, store->db, err);
+    if (ret == 0) {
+        ret = ntk_store_sql_check(store->db, &version, err);
+    }
     if (ret == 0) {
         ret = ntk_store_schema_update(store->db, version, err);
     }
@@ -180,20 +189,6 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
     return 0;
 }
 
-/* A file whose blocks never reached the disk: SQLite would call it no database. */
-static bool is_wiped(int fd)
-{
-    char head[HEADER_BYTES];
-    ssize_t count = pread(fd, head, sizeof head, 0);
-
-    for (ssize_t i = 0; i < count; i++) {
-        if (head[i] != 0) {
-            return false;
-        }
-    }
-    return count > 0;
-}
-
 /* A damaged database makes room for a new one, a few times. */
 static int open_or_replace(struct ntk_store *store, struct ntk_err *err)
 {
@@ -202,9 +197,7 @@ static int open_or_replace(struct ntk_store *store, struct ntk_err *err)
         if (ret < 0) {
             return ret;
         }
-        ret = is_wiped(store->lock_fd)
-                  ? ntk_err_set(err, -EBADMSG, 0, "its first bytes are all zero")
-                  : open_database(store, err);
+        ret = open_database(store, err);
         if (ret != -EBADMSG) {
             if (ret < 0) {
                 ntk_err_prefix(err, "%s", store->path);
@@ -440,9 +433,11 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     set_defaults(&store->options);
     pthread_mutex_init(&store->mutex, NULL);
     store->lock_fd = -1;
+    store->file.heeds_signals = true; /* until there is a thread to tell */
     store->path = strdup(path);
     int ret = store->path ? open_or_replace(store, &first_err) : ntk_err_no_memory(&first_err);
     if (ret == 0) {
+        store->file.heeds_signals = false;
         ret = start_thread(store, &first_err);
     }
     if (ret < 0) {
@@ -493,6 +488,7 @@ int ntk_store_close(struct ntk_store *store, struct ntk_err *err)
     if (!store) {
         return 0;
     }
+    ntk_store_file_hurry(&store->file);
     if (store->thread_runs) {
         pthread_mutex_lock(&store->mutex);
         store->stop = true;

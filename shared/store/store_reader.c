@@ -55,7 +55,8 @@ static int open_file(struct ntk_store_reader *reader, const char *name, int flag
     }
     sqlite3_extended_result_codes(reader->db, 1);
     sqlite3_busy_timeout(reader->db, BUSY_TIMEOUT_MS);
-    return ntk_store_sql_check(reader->db, out_version, err);
+    int ret = ntk_store_file_guard(&reader->file, reader->db, err);
+    return ret < 0 ? ret : ntk_store_sql_check(reader->db, out_version, err);
 }
 
 /* Whether the file is all there is: no log of an agent at work beside it. */
@@ -92,15 +93,26 @@ static int open_somehow(struct ntk_store_reader *reader, const char *path, int64
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err)
 {
+    return ntk_store_reader_open_until(path, NULL, out_reader, err);
+}
+
+int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
+                                struct ntk_store_reader **out_reader, struct ntk_err *err)
+{
     int64_t version = 0;
 
     if (access(path, F_OK) < 0) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no database %s", path);
     }
+    if (!ntk_store_file_is_plain(path)) {
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s: no database", path);
+    }
     struct ntk_store_reader *reader = calloc(1, sizeof *reader);
     if (!reader) {
         return ntk_err_no_memory(err);
     }
+    reader->file.stop = stop;
+    reader->file.heeds_signals = true;
     int ret = open_somehow(reader, path, &version, err);
     if (ret == 0 && version == 0) {
         ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "an empty database");
@@ -205,8 +217,8 @@ int ntk_store_reader_query(struct ntk_store_reader *reader, const char *sql, ntk
                            void *ctx, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
-    int ret = ntk_store_sql_prepare(reader->db, sql, &statement, err);
 
+    int ret = ntk_store_sql_prepare(reader->db, sql, &statement, err);
     if (ret < 0) {
         return ret;
     }

@@ -5,7 +5,8 @@
  *
  * Readers never block the writer, and each call sees one moment of the file. A file that no agent
  * writes can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes
- * bytes; cores are global physical ones. Errors: a sentence without the file's name (but of open).
+ * bytes; cores are global physical ones. A file may be anyone's: a call that it keeps busy for minutes gives up, as does
+ * one whose program has SIGINT or SIGTERM blocked and waiting (-ECANCELED). Errors: a sentence without the file's name (but of open).
  *
  * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their reader.
  * Threads: one reader, one thread at a time.
@@ -13,6 +14,7 @@
 #ifndef NTK_SHARED_STORE_STORE_READER_H
 #define NTK_SHARED_STORE_STORE_READER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +32,10 @@ struct ntk_store_reader;
 /* Read-only, files of older versions too (what they lack is not known, or none); -ENOENT when there is no file, -EPROTO when it is no database of ours. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
+/* The same for a program of several threads: every call gives up (-ECANCELED) soon after *stop is true. Borrowed for
+ * life. */
+int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
+                                struct ntk_store_reader **out_reader, struct ntk_err *err);
 void ntk_store_reader_close(struct ntk_store_reader *reader);
 
 /*

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "shared/base/vec.h"
+#include "shared/store/store_file.h"
 #include "shared/store/store_reader.h"
 #include "shared/store/tier.h"
 
@@ -16,6 +17,7 @@ struct core_entries;
 
 struct ntk_store_reader {
     sqlite3 *db;
+    struct ntk_store_file file;
     sqlite3_stmt *totals;
     struct core_entries *entries; /* one for each core of the last answer */
     size_t entries_count;

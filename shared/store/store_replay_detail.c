@@ -26,7 +26,7 @@ static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *run
         sqlite3_bind_int64(statement, 3, process_id);
     }
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
-        struct ntk_model_sample *model = ntk_vec_add(&models);
+        struct ntk_model_sample *model = ntk_replay_add(&models);
         if (!model) {
             ret = ntk_err_no_memory(err);
             break;
@@ -113,7 +113,7 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
         sqlite3_bind_int64(statement, 3, process_id);
     }
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
-        struct ntk_memory_sample *row = ntk_vec_add(&rows);
+        struct ntk_memory_sample *row = ntk_replay_add(&rows);
         int64_t core = sqlite3_column_int64(statement, 0);
         uint64_t category = ntk_replay_number(statement, 1);
         if (!row || category >= NTK_MEMORY_CATEGORY_COUNT) {
@@ -208,7 +208,7 @@ static int load_events(sqlite3 *db, struct ntk_snapshot *snapshot, uint64_t from
         sqlite3_bind_int64(statement, 3, (sqlite3_int64)most);
     }
     while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-        struct ntk_event_sample *event = ntk_vec_add(&events);
+        struct ntk_event_sample *event = ntk_replay_add(&events);
         ret = event ? 0 : ntk_err_no_memory(err);
         if (event) {
             take_event(snapshot, statement, event);

@@ -82,7 +82,7 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
     int ret = ntk_replay_prepare_plain(replay, devices_sql, &statement, err);
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
-        struct ntk_device_sample *device = ntk_vec_add(&devices);
+        struct ntk_device_sample *device = ntk_replay_add(&devices);
         if (!device) {
             ret = ntk_err_no_memory(err);
             break;

@@ -61,7 +61,7 @@ static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
                                  &statement, err);
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
-        struct ntk_runtime_sample *runtime = ntk_vec_add(&runtimes);
+        struct ntk_runtime_sample *runtime = ntk_replay_add(&runtimes);
         int64_t id = sqlite3_column_int64(statement, 0);
         if (!runtime || ntk_vec_push(&ids, &id) < 0) {
             ret = ntk_err_no_memory(err);
@@ -154,7 +154,7 @@ static int load_cores(struct ntk_replay *replay, struct ntk_err *err)
             give_cores(replay, process_id, &cores);
             process_id = id;
         }
-        struct ntk_core_sample *core = ntk_vec_add(&cores);
+        struct ntk_core_sample *core = ntk_replay_add(&cores);
         ret = core ? 0 : ntk_err_no_memory(err);
         if (core) {
             take_core(replay, statement, core);

@@ -37,6 +37,11 @@ int ntk_replay_prepare_plain(const struct ntk_replay *replay, const char *sql,
 /* 1 for a row, 0 at the end, negative. */
 int ntk_replay_next(const struct ntk_replay *replay, sqlite3_stmt *statement, struct ntk_err *err);
 
+/* A zeroed row more of a list that becomes part of the snapshot; NULL without memory, or when a file claims more rows
+ * of one kind in one moment than a machine can have. */
+#define NTK_REPLAY_ROWS_MAX 32768
+void *ntk_replay_add(struct ntk_vec *rows);
+
 /* NULL when the process has no sample at this moment. */
 struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *replay,
                                                    int64_t process_id);

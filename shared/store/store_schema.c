@@ -156,6 +156,86 @@ int ntk_store_schema_update(sqlite3 *db, int64_t version, struct ntk_err *err)
     return ret;
 }
 
+/* ---- what a file may bring ---- */
+
+/* What people add for themselves changes nothing for us: the figures of ANALYZE, and views. */
+static const char known_sql[] =
+    "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema"
+    " WHERE NOT (type = 'view' AND sql LIKE 'CREATE VIEW %')"
+    " AND (name, coalesce(sql, '')) NOT IN (VALUES"
+    " ('sqlite_stat1', 'CREATE TABLE sqlite_stat1(tbl,idx,stat)'),"
+    " ('sqlite_stat4', 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)'))"
+    " ORDER BY name, type";
+
+static const char *text_of(sqlite3_stmt *statement, int step, int column)
+{
+    const unsigned char *text = step == SQLITE_ROW ? sqlite3_column_text(statement, column) : NULL;
+
+    return text ? (const char *)text : "";
+}
+
+static int compare(sqlite3 *db, sqlite3_stmt *theirs, sqlite3_stmt *ours, struct ntk_err *err)
+{
+    for (;;) {
+        int their_step = sqlite3_step(theirs);
+        int our_step = sqlite3_step(ours);
+
+        if (their_step != SQLITE_ROW && their_step != SQLITE_DONE) {
+            return ntk_store_sql_error(db, "database", err);
+        }
+        for (int column = 0; column < 4; column++) {
+            const char *text = text_of(theirs, their_step, column);
+            if (strcmp(text, text_of(ours, our_step, column)) != 0) {
+                bool is_missing =
+                    their_step == SQLITE_DONE ||
+                    (our_step == SQLITE_ROW &&
+                     strcmp(text_of(theirs, their_step, 1), text_of(ours, our_step, 1)) > 0);
+                const char *name =
+                    is_missing ? text_of(ours, our_step, 1) : text_of(theirs, their_step, 1);
+                return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                                   is_missing ? "not as neuron-monitor made it: '%.64s' is missing"
+                                              : "not as neuron-monitor made it: '%.64s' is strange",
+                                   name);
+            }
+        }
+        if (their_step == SQLITE_DONE || our_step != SQLITE_ROW) {
+            return 0;
+        }
+    }
+}
+
+/* A file of that version with nothing in it. */
+static int make_model(int64_t version, sqlite3 **out_db, struct ntk_err *err)
+{
+    int ret = 0;
+
+    if (sqlite3_open_v2(":memory:", out_db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK) {
+        return ntk_err_no_memory(err);
+    }
+    for (int64_t step = 0; ret == 0 && step < version; step++) {
+        ret = steps[step](*out_db, err);
+    }
+    return ret;
+}
+
+int ntk_store_schema_check(sqlite3 *db, int64_t version, struct ntk_err *err)
+{
+    sqlite3 *model = NULL;
+    sqlite3_stmt *theirs = NULL;
+    sqlite3_stmt *ours = NULL;
+    int ret = make_model(version, &model, err);
+
+    ret = ret < 0 ? ret : ntk_store_sql_prepare(db, known_sql, &theirs, err);
+    ret = ret < 0 ? ret : ntk_store_sql_prepare(model, known_sql, &ours, err);
+    ret = ret < 0 ? ret : compare(db, theirs, ours, err);
+    sqlite3_finalize(theirs);
+    sqlite3_finalize(ours);
+    sqlite3_close(model);
+    return ret;
+}
+
 /* ---- older files as they lie ---- */
 
 /* What schema_2.sql adds to tables, as columns that are not known. */

@@ -5,6 +5,8 @@
 #include <errno.h>
 
 #include "shared/store/store.h"
+#include "shared/store/store_file.h"
+#include "shared/store/store_schema.h"
 
 /* A negative errno for an SQLite result code. */
 static int sql_errno(int sqlite_code)
@@ -29,9 +31,10 @@ static int sql_errno(int sqlite_code)
     case SQLITE_AUTH:
         return -EACCES;
     case SQLITE_NOTADB:
-        return -EPROTO;
     case SQLITE_CORRUPT:
         return -EBADMSG;
+    case SQLITE_INTERRUPT:
+        return -ECANCELED;
     default:
         return -EIO;
     }
@@ -41,6 +44,12 @@ int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
 {
     int code = sql_errno(sqlite3_extended_errcode(db));
 
+    if (code == -ECANCELED) {
+        return ntk_err_set(err, code, NTK_ERR_NO_OFFSET,
+                           "%s: given up: the program ends, or it takes more time or memory than a "
+                           "sound file would",
+                           what);
+    }
     return ntk_err_set(err, code ? code : -EIO, NTK_ERR_NO_OFFSET, "%s: %s", what,
                        sqlite3_errmsg(db));
 }
@@ -83,27 +92,30 @@ int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, stru
     return ret;
 }
 
-int ntk_store_sql_check(sqlite3 *db, int64_t *out_version, struct ntk_err *err)
+/* In one moment of the file. */
+static int check_layout(sqlite3 *db, bool is_ours, int64_t *out_version, struct ntk_err *err)
 {
     int64_t application = 0;
     int64_t version = 0;
-    int64_t tables = 0;
+    int64_t objects = 0;
     int ret = ntk_store_sql_number(db, "PRAGMA application_id", &application, err);
 
     if (ret == 0) {
         ret = ntk_store_sql_number(db, "PRAGMA user_version", &version, err);
     }
     if (ret == 0) {
-        ret = ntk_store_sql_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+        ret =
+            ntk_store_sql_number(db, "SELECT EXISTS (SELECT 1 FROM sqlite_schema)", &objects, err);
     }
-    if (ret == -EBADMSG && application != NTK_STORE_APPLICATION_ID) {
+    if (ret == -EBADMSG && !is_ours && application != NTK_STORE_APPLICATION_ID) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                            "a damaged database, and not one of neuron-monitor");
     }
-    if (ret < 0) {
+    if (ret < 0 || objects == 0) {
+        *out_version = 0;
         return ret;
     }
-    if (tables > 0 && application != NTK_STORE_APPLICATION_ID) {
+    if (application != NTK_STORE_APPLICATION_ID) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                            "a database of something else, not of neuron-monitor");
     }
@@ -112,6 +124,28 @@ int ntk_store_sql_check(sqlite3 *db, int64_t *out_version, struct ntk_err *err)
                            "schema version %lld of a newer neuron-monitor; this one knows up to %d",
                            (long long)version, NTK_STORE_SCHEMA_VERSION);
     }
-    *out_version = tables > 0 ? version : 0;
-    return 0;
+    if (version < 1) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                           "schema version %lld, which no neuron-monitor writes",
+                           (long long)version);
+    }
+    *out_version = version;
+    return ntk_store_schema_check(db, version, err);
+}
+
+int ntk_store_sql_check(sqlite3 *db, int64_t *out_version, struct ntk_err *err)
+{
+    bool is_ours;
+    int64_t version = 0;
+    int ret = ntk_store_file_check(db, &is_ours, err);
+
+    ret = ret < 0 ? ret : ntk_store_sql_exec(db, "BEGIN", err);
+    ret = ret < 0 ? ret : check_layout(db, is_ours, &version, err);
+    if (!sqlite3_get_autocommit(db)) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    if (ret == 0) {
+        *out_version = version;
+    }
+    return ret;
 }

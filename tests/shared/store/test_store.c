@@ -83,6 +83,25 @@ static const char *ask(const char *path, const char *sql)
     return text;
 }
 
+/* The same as people ask: our reader looks at no view of a file. */
+static const char *ask_sqlite(const char *path, const char *sql)
+{
+    static char text[256];
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    const char *value = (const char *)sqlite3_column_text(statement, 0);
+    snprintf(text, sizeof text, "%s", value ? value : "NULL");
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return text;
+}
+
 static void put(struct ntk_store *store, struct test_period *period)
 {
     struct ntk_snapshot *snapshot = test_make_snapshot(period);
@@ -133,31 +152,33 @@ static void what_was_put_in_is_found(void **state)
     put(store, &period);
     assert_int_equal(ntk_store_close(store, NULL), 0);
 
-    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM execution_sample"), "120");
-    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM core_total"), "120");
-    assert_string_equal(ask(f->path, "SELECT completed FROM process_overview"), "120");
-    assert_string_equal(ask(f->path, "SELECT busy_percent FROM core_overview LIMIT 1"), "50.0");
-    assert_string_equal(ask(f->path, "SELECT executions_total FROM model"), "50");
-    assert_string_equal(ask(f->path, "SELECT ended_ns IS NOT NULL FROM process"), "1");
-    assert_string_equal(ask(f->path, "SELECT abs(latency_p99_ns - 5000000) < 40000"
-                                     " FROM execution_sample LIMIT 1"),
+    assert_string_equal(ask_sqlite(f->path, "SELECT sum(completed) FROM execution_sample"), "120");
+    assert_string_equal(ask_sqlite(f->path, "SELECT sum(completed) FROM core_total"), "120");
+    assert_string_equal(ask_sqlite(f->path, "SELECT completed FROM process_overview"), "120");
+    assert_string_equal(ask_sqlite(f->path, "SELECT busy_percent FROM core_overview LIMIT 1"),
+                        "50.0");
+    assert_string_equal(ask_sqlite(f->path, "SELECT executions_total FROM model"), "50");
+    assert_string_equal(ask_sqlite(f->path, "SELECT ended_ns IS NOT NULL FROM process"), "1");
+    assert_string_equal(ask_sqlite(f->path, "SELECT abs(latency_p99_ns - 5000000) < 40000"
+                                            " FROM execution_sample LIMIT 1"),
                         "1");
     /* A row when it changed only: once as it appears, once as it goes. */
-    assert_string_equal(ask(f->path, "SELECT group_concat(current_bytes) FROM memory_sample"),
-                        "4096,0");
-    assert_string_equal(ask(f->path, "SELECT current_bytes || ' ' || peak_bytes FROM memory_now"),
-                        "0 4096");
-    assert_string_equal(ask(f->path, "SELECT operation || ' ' || category || ' ' || tensor"
-                                     " FROM memory_events"),
+    assert_string_equal(
+        ask_sqlite(f->path, "SELECT group_concat(current_bytes) FROM memory_sample"), "4096,0");
+    assert_string_equal(
+        ask_sqlite(f->path, "SELECT current_bytes || ' ' || peak_bytes FROM memory_now"), "0 4096");
+    assert_string_equal(ask_sqlite(f->path, "SELECT operation || ' ' || category || ' ' || tensor"
+                                            " FROM memory_events"),
                         "alloc tensors weights");
-    assert_string_equal(ask(f->path, "SELECT error_class || ' ' || nrt_status FROM errors"),
+    assert_string_equal(ask_sqlite(f->path, "SELECT error_class || ' ' || nrt_status FROM errors"),
                         "model 1006");
-    assert_string_equal(ask(f->path, "SELECT operation || ' ' || name FROM model_log"),
+    assert_string_equal(ask_sqlite(f->path, "SELECT operation || ' ' || name FROM model_log"),
                         "load weights");
-    assert_string_equal(ask(f->path, "SELECT per_second FROM execution_rate LIMIT 1"), "20.0");
+    assert_string_equal(ask_sqlite(f->path, "SELECT per_second FROM execution_rate LIMIT 1"),
+                        "20.0");
     /* What is not known is NULL, not 0. */
-    assert_string_equal(ask(f->path, "SELECT pe_busy_ns FROM core_sample LIMIT 1"), "NULL");
-    assert_string_equal(ask(f->path, "PRAGMA integrity_check"), "ok");
+    assert_string_equal(ask_sqlite(f->path, "SELECT pe_busy_ns FROM core_sample LIMIT 1"), "NULL");
+    assert_string_equal(ask_sqlite(f->path, "PRAGMA integrity_check"), "ok");
 }
 
 static void a_writer_that_starts_again_goes_on_where_the_last_one_stopped(void **state)

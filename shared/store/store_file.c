@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* store_file - a database that may come from anyone. */
+#include "shared/store/store_file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "shared/base/clock.h"
+#include "shared/store/store_sql.h"
+
+/*
+ * The header of SQLite's file format:
+ *   offset size field
+ *        0   16 magic
+ *       68    4 application_id, big-endian
+ *      100      the first page goes on
+ */
+#define MAGIC "SQLite format 3"
+#define APPLICATION_AT 68
+#define HEADER_BYTES 100
+
+/* Instructions of SQLite between two looks at the clock: about a millisecond. */
+#define STEPS_PER_LOOK 20000
+/* No value of ours is nearly as long. */
+#define VALUE_BYTES_MAX (4 << 20)
+#define MEMORY_BYTES (32 << 20)
+
+bool ntk_store_file_is_plain(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool ends_by_signal(void)
+{
+    sigset_t waiting;
+
+    return sigpending(&waiting) == 0 &&
+           (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1);
+}
+
+/* Called by SQLite at work; not 0: it gives up. */
+static int look(void *ctx)
+{
+    struct ntk_store_file *file = ctx;
+
+    return (file->stop && atomic_load(file->stop)) || (file->heeds_signals && ends_by_signal()) ||
+           ntk_clock_monotonic_ns() > atomic_load(&file->until_ns) ||
+           sqlite3_memory_used() > file->memory_max;
+}
+
+/* A statement begins: its time runs from now. */
+static int begin(unsigned int what, void *ctx, void *statement, void *text)
+{
+    struct ntk_store_file *file = ctx;
+    uint64_t span_ns =
+        atomic_load(&file->hurries) ? NTK_STORE_FILE_HURRY_NS : NTK_STORE_FILE_STATEMENT_NS;
+
+    (void)what;
+    (void)statement;
+    (void)text;
+    atomic_store(&file->until_ns, ntk_clock_monotonic_ns() + span_ns);
+    return 0;
+}
+
+static sqlite3_int64 size_of(sqlite3 *db, sqlite3_file **out_file)
+{
+    sqlite3_int64 size = 0;
+
+    *out_file = NULL;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, (void *)out_file);
+    if (!*out_file || !(*out_file)->pMethods ||
+        (*out_file)->pMethods->xFileSize(*out_file, &size) != SQLITE_OK) {
+        *out_file = NULL;
+    }
+    return size;
+}
+
+int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_err *err)
+{
+    static const int settings[][2] = {
+        { SQLITE_DBCONFIG_DEFENSIVE, 1 },
+        { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+        { SQLITE_DBCONFIG_ENABLE_TRIGGER,
+          0 }, /* of the file; those of the connection's own are allowed, */
+        { SQLITE_DBCONFIG_ENABLE_VIEW, 0 }, /* as are its views */
+    };
+    sqlite3_file *handle;
+    sqlite3_int64 size = size_of(db, &handle);
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        if (sqlite3_db_config(db, settings[i][0], settings[i][1], NULL) != SQLITE_OK) {
+            return ntk_store_sql_error(db, "cannot open", err);
+        }
+    }
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
+    file->db = db;
+    file->memory_max = sqlite3_memory_used() + MEMORY_BYTES + 2 * size;
+    begin(0, file, NULL, NULL); /* the first thing SQLite does is no statement of ours */
+    sqlite3_trace_v2(db, SQLITE_TRACE_STMT, begin, file);
+    sqlite3_progress_handler(db, STEPS_PER_LOOK, look, file);
+    return 0;
+}
+
+void ntk_store_file_hurry(struct ntk_store_file *file)
+{
+    atomic_store(&file->hurries, true);
+    atomic_store(&file->until_ns, ntk_clock_monotonic_ns() + NTK_STORE_FILE_HURRY_NS);
+}
+
+static bool is_zero(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
+{
+    unsigned char head[HEADER_BYTES];
+    sqlite3_file *file;
+    sqlite3_int64 size = size_of(db, &file);
+    size_t count = size < HEADER_BYTES ? (size_t)size : HEADER_BYTES;
+
+    *out_is_ours = false;
+    if (!file || count == 0) {
+        return 0;
+    }
+    if (file->pMethods->xRead(file, head, (int)count, 0) != SQLITE_OK) {
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read the header");
+    }
+    if (is_zero(head, count)) { /* blocks that never reached the disk */
+        return ntk_err_set(err, -EBADMSG, 0, "its first bytes are all zero");
+    }
+    if (memcmp(head, MAGIC, count < sizeof MAGIC ? count : sizeof MAGIC) != 0) {
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "no database");
+    }
+    if (count < HEADER_BYTES) {
+        return ntk_err_set(err, -EBADMSG, count, "it ends inside the header");
+    }
+    const unsigned char *id = head + APPLICATION_AT;
+    uint32_t application =
+        (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3];
+    if (application != 0 && application != NTK_STORE_APPLICATION_ID) {
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                           "a database of something else, not of neuron-monitor");
+    }
+    *out_is_ours = application == NTK_STORE_APPLICATION_ID;
+    return 0;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of files that someone made, or that were cut: they are read, set aside or refused, and nothing in them is run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/store/store.h"
+#include "shared/store/store_reader.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/shared/store/tier_check.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define SECOND UINT64_C(1000000000)
+#define T0 UINT64_C(1700000000000000000)
+#define PAGE 4096
+
+struct fixture {
+    char *folder;
+    char *path;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->path = test_scratch_path(f->folder, "store.db");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    test_scratch_destroy(f->folder);
+    free(f->path);
+    free(f);
+    return 0;
+}
+
+static int has_stored_all(void *ctx)
+{
+    struct ntk_store_status status;
+
+    ntk_store_status_get(ctx, &status);
+    return !status.failing && status.snapshots_waiting == 0;
+}
+
+/* Opens the file as an agent does, stores one period, closes; the number of files it set aside. */
+static uint64_t run_agent(const char *path)
+{
+    struct ntk_store_options options = { .commit_ns = 1000000, .retry_ns = 10000000 };
+    struct test_period period = { .time_ns = T0 + 5000 * SECOND, .completed = 3, .latency_ns = 7 };
+    struct ntk_store *store = NULL;
+    struct ntk_store_status status;
+    struct ntk_err err = { 0 };
+
+    if (ntk_store_open(path, &options, &store, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    assert_true(test_wait_until(has_stored_all, store, 20));
+    ntk_store_status_get(store, &status);
+    ntk_store_close(store, NULL);
+    return status.set_aside_count;
+}
+
+static void execute(const char *path, const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+}
+
+static int64_t number(const char *path, const char *sql)
+{
+    sqlite3 *db = test_tier_open(path);
+    int64_t value = test_tier_number(db, sql);
+
+    sqlite3_close(db);
+    return value;
+}
+
+static void expect_refused(const char *path, int code, const char *words)
+{
+    struct ntk_store_reader *reader = NULL;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_store_reader_open(path, &reader, &err), code);
+    assert_null(reader);
+    if (!strstr(err.text, words)) {
+        fail_msg("'%s' is not in: %s", words, err.text);
+    }
+}
+
+static void a_version_that_nobody_writes_is_damage(void **state)
+{
+    static const char *const versions[] = { "-1", "-2147483648", "0" };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        char sql[64];
+
+        assert_int_equal(run_agent(f->path), 0);
+        snprintf(sql, sizeof sql, "PRAGMA user_version = %s", versions[i]);
+        execute(f->path, sql);
+        expect_refused(f->path, -EBADMSG, "no neuron-monitor writes");
+        assert_int_equal(run_agent(f->path), 1);
+    }
+}
+
+static void what_the_file_brings_along_is_refused_and_not_run(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *name;
+    } rows[] = {
+        { "CREATE TABLE proof (a); CREATE TRIGGER t AFTER INSERT ON machine_sample BEGIN"
+          " INSERT INTO proof VALUES (1); END",
+          "proof" },
+        { "CREATE TRIGGER t AFTER INSERT ON machine_sample BEGIN DELETE FROM process; END", "'t'" },
+        { "ALTER TABLE machine_sample RENAME TO hidden; CREATE VIEW machine_sample AS WITH "
+          "RECURSIVE"
+          " n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS time_ns FROM n",
+          "hidden" },
+        { "CREATE INDEX i ON process (hex(zeroblob(1000)))", "'i'" },
+        { "DROP TABLE error_log", "error_log" },
+        { "CREATE VIRTUAL TABLE v USING dbstat", "'v'" },
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_store *store = NULL;
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(run_agent(f->path), 0);
+        execute(f->path, rows[i].sql);
+        expect_refused(f->path, -EPROTO, rows[i].name);
+        assert_int_equal(ntk_store_open(f->path, NULL, &store, &err), -EPROTO);
+        assert_non_null(strstr(err.text, rows[i].name));
+        unlink(f->path);
+    }
+}
+
+/* A row of the schema that says it is a view and is not. */
+static void a_trigger_in_disguise_is_damage(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(run_agent(f->path), 0);
+    execute(f->path,
+            "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('view', 'x', 'x', 0,"
+            " 'CREATE TRIGGER x AFTER INSERT ON machine_sample BEGIN DELETE FROM process; END')");
+    expect_refused(f->path, -EBADMSG, "malformed");
+    assert_int_equal(run_agent(f->path), 1);
+}
+
+/* ... and an agent that meets a trigger while it runs does not run it either. */
+static void a_trigger_that_comes_later_is_not_run(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_options options = { .commit_ns = 1000000, .retry_ns = 10000000 };
+    struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 7 };
+    struct ntk_store *store = NULL;
+
+    assert_int_equal(ntk_store_open(f->path, &options, &store, NULL), 0);
+    execute(f->path, "CREATE TRIGGER t AFTER INSERT ON machine_sample BEGIN"
+                     " DELETE FROM memory_category; END");
+    struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    assert_true(test_wait_until(has_stored_all, store, 20));
+    ntk_store_close(store, NULL);
+    assert_int_equal(number(f->path, "SELECT count(*) FROM machine_sample"), 1);
+    assert_true(number(f->path, "SELECT count(*) FROM memory_category") > 0);
+}
+
+static void views_and_statistics_of_people_do_no_harm(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_reader *reader = NULL;
+
+    assert_int_equal(run_agent(f->path), 0);
+    execute(f->path, "ANALYZE; CREATE VIEW mine AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL"
+                     " SELECT i FROM n) SELECT i FROM n");
+    assert_int_equal(run_agent(f->path), 0);
+    assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
+    ntk_store_reader_close(reader);
+}
+
+/* ---- cut ---- */
+
+static void remove_set_aside(const struct fixture *f)
+{
+    DIR *folder = opendir(f->folder);
+    struct dirent *entry;
+
+    while ((entry = readdir(folder))) {
+        if (strstr(entry->d_name, ".damaged-")) {
+            char *path = test_scratch_path(f->folder, entry->d_name);
+            unlink(path);
+            free(path);
+        }
+    }
+    closedir(folder);
+}
+
+/* An agent goes on from a file that ends anywhere: what is no sound file of ours is set aside. */
+static void a_file_that_was_cut_stops_no_agent(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t *bytes;
+    size_t count;
+    uint64_t aside = 0;
+
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(run_agent(f->path), 0);
+    }
+    assert_int_equal(ntk_fs_read(f->path, 1 << 22, &bytes, &count, NULL), 0);
+    assert_true(count > 20 * PAGE);
+    for (size_t length = 1; length < count; length += length < 128    ? 9
+                                                      : length < PAGE ? 509
+                                                                      : 9973) {
+        struct ntk_store_reader *reader = NULL;
+
+        unlink(f->path);
+        assert_int_equal(ntk_fs_write(f->path, bytes, length, NULL), 0);
+        if (ntk_store_reader_open(f->path, &reader, NULL) == 0) {
+            ntk_store_reader_close(reader);
+        }
+        aside += run_agent(f->path);
+        assert_int_equal(number(f->path, "PRAGMA user_version"), NTK_STORE_SCHEMA_VERSION);
+        remove_set_aside(f);
+    }
+    assert_true(aside > 20);
+    free(bytes);
+}
+
+static void what_is_no_plain_file_is_refused_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = NULL;
+
+    assert_int_equal(mkfifo(f->path, 0600), 0);
+    expect_refused(f->path, -EPROTO, "no database");
+    assert_int_equal(ntk_store_open(f->path, NULL, &store, NULL), -EPROTO);
+}
+
+/* ---- without end ---- */
+
+static void put_be(uint8_t *to, uint32_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        to[i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
+    }
+}
+
+/* A tree of machine_sample in which every page of a level is the same page of the next: more rows than anyone can
+ * read. `levels` times the fan-out of a page of children that are all one. */
+static void make_endless(const char *path, uint32_t levels)
+{
+    enum { CELLS = 600, CELL_AT = PAGE - 8 };
+    uint8_t *bytes;
+    size_t count;
+
+    assert_int_equal(run_agent(path), 0);
+    uint32_t root =
+        (uint32_t)number(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'machine_sample'");
+    assert_int_equal(ntk_fs_read(path, 1 << 22, &bytes, &count, NULL), 0);
+    uint32_t first_new = (uint32_t)(count / PAGE) + 1;
+    uint8_t *file = calloc(first_new + levels, PAGE);
+    memcpy(file, bytes, count);
+    for (uint32_t level = 0; level < levels; level++) {
+        uint32_t page = level == 0 ? root : first_new + level - 1;
+        uint32_t child = first_new + level;
+        uint8_t *to = file + (size_t)(page - 1) * PAGE;
+
+        memset(to, 0, PAGE);
+        to[0] = 5; /* a page of a table with children */
+        put_be(to + 3, CELLS, 2);
+        put_be(to + 5, CELL_AT, 2);
+        put_be(to + 8, child, 4);
+        for (uint32_t cell = 0; cell < CELLS; cell++) {
+            put_be(to + 12 + 2 * cell, CELL_AT, 2);
+        }
+        put_be(to + CELL_AT, child, 4);
+        to[CELL_AT + 4] = 1; /* its key */
+    }
+    uint32_t pages = first_new + levels - 1; /* the last of them is the old root, with its row */
+    memcpy(file + (size_t)(pages - 1) * PAGE, bytes + (size_t)(root - 1) * PAGE, PAGE);
+    put_be(file + 28, pages, 4);
+    assert_int_equal(ntk_fs_write(path, file, (size_t)pages * PAGE, NULL), 0);
+    free(file);
+    free(bytes);
+}
+
+struct asking {
+    struct ntk_store_reader *reader;
+    int ret;
+    atomic_bool is_done;
+};
+
+static int take_nothing(size_t count, const char *const *names, const char *const *values,
+                        void *ctx)
+{
+    (void)count;
+    (void)names;
+    (void)values;
+    (void)ctx;
+    return 0;
+}
+
+static void *ask_without_end(void *ctx)
+{
+    struct asking *asking = ctx;
+    asking->ret = ntk_store_reader_query(asking->reader,
+                                         "SELECT sum(period_ns) FROM machine_sample NOT INDEXED",
+                                         take_nothing, NULL, NULL);
+    atomic_store(&asking->is_done, true);
+    return NULL;
+}
+
+static int is_done(void *ctx)
+{
+    return atomic_load(&((struct asking *)ctx)->is_done);
+}
+
+static void a_reader_of_a_file_without_end_stops_when_it_is_told(void **state)
+{
+    static atomic_bool stop;
+    struct fixture *f = *state;
+    struct asking asking = { 0 };
+    pthread_t thread;
+    struct ntk_err err = { 0 };
+
+    atomic_store(&stop, false);
+    make_endless(f->path, 6);
+    if (ntk_store_reader_open_until(f->path, &stop, &asking.reader, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, ask_without_end, &asking), 0);
+    assert_false(test_wait_until(is_done, &asking, 0.3));
+    atomic_store(&stop, true);
+    assert_true(test_wait_until(is_done, &asking, 1));
+    pthread_join(thread, NULL);
+    assert_int_equal(asking.ret, -ECANCELED);
+    ntk_store_reader_close(asking.reader);
+}
+
+/* neuron-top and the agent block the signals that end them; a call must not keep them from being seen. */
+static void a_reader_of_a_file_without_end_obeys_sigterm(void **state)
+{
+    struct fixture *f = *state;
+    struct asking asking = { 0 };
+    sigset_t set;
+    sigset_t before;
+    int taken;
+
+    make_endless(f->path, 6);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    assert_int_equal(ntk_store_reader_open(f->path, &asking.reader, NULL), 0);
+    kill(getpid(), SIGTERM);
+    uint64_t began_ns = ntk_clock_monotonic_ns();
+    ask_without_end(&asking);
+    assert_true(ntk_clock_monotonic_ns() - began_ns < SECOND);
+    assert_int_equal(asking.ret, -ECANCELED);
+    assert_int_equal(sigwait(&set, &taken), 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ntk_store_reader_close(asking.reader);
+}
+
+/* What the writer does with it of its own accord ends with the agent. */
+static void an_agent_with_a_file_without_end_ends_within_a_second(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_options options = { .commit_ns = 1000000, .retry_ns = 10000000 };
+    struct test_period period = { .time_ns = T0 + 9000 * SECOND, .completed = 3, .latency_ns = 7 };
+    struct ntk_store *store = NULL;
+
+    make_endless(f->path, 6);
+    assert_int_equal(ntk_store_open(f->path, &options, &store, NULL), 0);
+    struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    (void)test_wait_until(has_stored_all, store, 0.3);
+    uint64_t began_ns = ntk_clock_monotonic_ns();
+    ntk_store_close(store, NULL);
+    assert_true(ntk_clock_monotonic_ns() - began_ns < SECOND + SECOND / 4);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_version_that_nobody_writes_is_damage),
+        TEST(what_the_file_brings_along_is_refused_and_not_run),
+        TEST(a_trigger_in_disguise_is_damage),
+        TEST(a_trigger_that_comes_later_is_not_run),
+        TEST(views_and_statistics_of_people_do_no_harm),
+        TEST(a_file_that_was_cut_stops_no_agent),
+        TEST(what_is_no_plain_file_is_refused_at_once),
+        TEST(a_reader_of_a_file_without_end_stops_when_it_is_told),
+        TEST(a_reader_of_a_file_without_end_obeys_sigterm),
+        TEST(an_agent_with_a_file_without_end_ends_within_a_second),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
