@@ -94,9 +94,16 @@ static int fill_from_member(struct ntk_session *session, struct ntk_session_tens
 int ntk_session_set_inputs_from_neff(struct ntk_session *session, const char *neff_path,
                                      struct ntk_err *err)
 {
+    struct ntk_neff_open_options options = { .leave_constants = true, .keep_inputs = true };
     struct ntk_neff *neff = NULL;
-    int ret = ntk_neff_open(neff_path, &neff, err);
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    int ret = ntk_fs_read(neff_path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, err);
 
+    if (ret == 0 && (ret = ntk_neff_open_with(bytes, count, &options, &neff, err)) < 0) {
+        ntk_err_prefix(err, "%s", neff_path);
+    }
+    free(bytes);
     for (size_t i = 0; i < session->tensor_count && ret == 0; i++) {
         struct ntk_session_tensor *tensor = &session->tensors[i];
         if (tensor->info->usage == NRT_TENSOR_USAGE_INPUT && !tensor->is_filled) {

@@ -10,7 +10,9 @@
 
 #include "shared/base/err.h"
 #include "shared/base/opt.h"
+#include "shared/formats/common/tar.h"
 #include "shared/formats/neff/isa.h"
+#include "shared/formats/neff/neff.h"
 
 int packager_info(int argc, char **argv);
 int packager_unpack(int argc, char **argv);
@@ -23,6 +25,11 @@ int packager_asm(int argc, char **argv);
 /* The one operand of a subcommand that takes a file; NULL: *out_code is the exit code, all is said. */
 const char *packager_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
                                 int *out_code);
+/* All members of any sound archive, also of one whose contents this program does not understand, as far as
+ * the memory takes them; with hooks as they say. *out_bytes, the whole file, is freed with free(). */
+int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
+                          struct ntk_neff_header *out_header, uint8_t **out_bytes,
+                          struct ntk_tar *out_tar, struct ntk_err *err);
 /* As listings call an engine. */
 const char *packager_engine_name(enum ntk_isa_engine engine);
 

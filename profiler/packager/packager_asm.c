@@ -228,8 +228,6 @@ static int replace_members(const struct ntk_tar *tar, const struct ntk_vec *bina
 
 static int write_neff(const struct ntk_vec *binaries, struct ntk_err *err)
 {
-    static const struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
-                                                  NTK_NEFF_MEMBER_NAME_MAX };
     struct ntk_neff_pack_member *members = NULL;
     struct ntk_neff_header header;
     struct ntk_tar tar = { 0 };
@@ -237,19 +235,10 @@ static int write_neff(const struct ntk_vec *binaries, struct ntk_err *err)
     uint8_t *bytes = NULL;
     uint8_t *made = NULL;
     size_t count = 0;
-    int ret = ntk_fs_read(into, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, err);
+    int ret = packager_members_read(into, NULL, &header, &bytes, &tar, err);
 
     if (ret < 0) {
         return ret;
-    }
-    ret = ntk_neff_read_header(bytes, count, &header, err);
-    if (ret == 0) {
-        ret =
-            ntk_tar_read(bytes + header.header_size, (size_t)header.data_size, &limits, &tar, err);
-    }
-    if (ret < 0) {
-        ntk_err_prefix(err, "%s", into);
-        goto out;
     }
     members = calloc(tar.member_count + 1, sizeof *members);
     if (!members) {

@@ -43,7 +43,7 @@ static bool is_debug(const char *member)
 }
 
 /* def.json lists its debug files: the lists become empty. *out_text is NULL when there is nothing to change. */
-static int clear_debug_lists(const struct ntk_neff_member *member, char **out_text,
+static int clear_debug_lists(const struct ntk_tar_member *member, char **out_text,
                              struct ntk_err *err)
 {
     json_error_t error;
@@ -72,7 +72,7 @@ static int clear_debug_lists(const struct ntk_neff_member *member, char **out_te
 }
 
 /* The member as it goes into the result; texts that had to be made are added to made. */
-static int take(const struct ntk_neff_member *member, struct ntk_vec *members, struct ntk_vec *made,
+static int take(const struct ntk_tar_member *member, struct ntk_vec *members, struct ntk_vec *made,
                 struct ntk_err *err)
 {
     struct ntk_neff_pack_member packed = { member->name, member->bytes, member->bytes_count };
@@ -100,7 +100,8 @@ int packager_optimize(int argc, char **argv)
 {
     struct ntk_vec members = NTK_VEC_INIT(struct ntk_neff_pack_member);
     struct ntk_vec made = NTK_VEC_INIT(char *);
-    struct ntk_neff *neff = NULL;
+    struct ntk_neff_header header;
+    struct ntk_tar tar = { 0 };
     struct ntk_neff *check = NULL;
     struct ntk_err err = { 0 };
     uint8_t *bytes = NULL;
@@ -118,25 +119,18 @@ int packager_optimize(int argc, char **argv)
     if (!output) {
         return ntk_opt_usage_error(&program, "--output is missing");
     }
-    ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
+    ret = packager_members_read(path, NULL, &header, &bytes, &tar, &err);
     if (ret < 0) {
         return packager_fail(&err);
     }
-    ret = ntk_neff_open_bytes(bytes, count, &neff, &err);
-    if (ret < 0) {
-        ntk_err_prefix(&err, "%s", path);
-        goto out;
-    }
-    for (uint32_t i = 0; i < neff->member_count && ret == 0; i++) {
-        if (!keep_debug && is_debug(neff->members[i].name)) {
+    for (size_t i = 0; i < tar.member_count && ret == 0; i++) {
+        if (!keep_debug && is_debug(tar.members[i].name)) {
             left_out++;
         } else {
-            ret = take(&neff->members[i], &members, &made, &err);
+            ret = take(&tar.members[i], &members, &made, &err);
         }
     }
     if (ret == 0) {
-        struct ntk_neff_header header = neff->header;
-
         ret = ntk_neff_pack(&header, members.items, members.count, false, &packed, &packed_count,
                             &err);
     }
@@ -151,9 +145,8 @@ int packager_optimize(int argc, char **argv)
                count, left_out);
     }
 
-out:
     ntk_neff_close(check);
-    ntk_neff_close(neff);
+    ntk_tar_fini(&tar);
     ntk_vec_each(char *, text, &made) {
         free(*text);
     }

@@ -28,14 +28,19 @@ static const struct ntk_opt_program program = {
     .options = options,
 };
 
-static int write_member(const char *to, const char *name, const void *bytes, size_t bytes_count,
-                        struct ntk_err *err)
+/* The member that is being written. */
+struct unpacking {
+    struct ntk_fs_replace file;
+    bool is_open;
+};
+
+static int member_begin(struct unpacking *unpacking, const char *name, struct ntk_err *err)
 {
     char path[4096];
     char *slash;
     int ret;
 
-    if (snprintf(path, sizeof path, "%s/%s", to, name) >= (int)sizeof path) {
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) {
         return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
                            "the path of member %s is too long", name);
     }
@@ -43,19 +48,54 @@ static int write_member(const char *to, const char *name, const void *bytes, siz
     *slash = '\0';
     ret = ntk_fs_make_folders(path, 0777, err);
     *slash = '/';
-    return ret < 0 ? ret : ntk_fs_write(path, bytes, bytes_count, err);
+    if (ret == 0) {
+        ret = ntk_fs_replace_begin(&unpacking->file, path, err);
+    }
+    unpacking->is_open = ret == 0;
+    return ret;
+}
+
+static int member_pass(void *ctx, const char *name, const uint8_t *block, size_t bytes_count,
+                       bool is_last, struct ntk_err *err)
+{
+    struct unpacking *unpacking = ctx;
+
+    if (!unpacking->is_open) {
+        int ret = member_begin(unpacking, name, err);
+
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    if (fwrite(block, 1, bytes_count, unpacking->file.file) != bytes_count) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write %s: %s",
+                           unpacking->file.path, strerror(errno));
+    }
+    if (!is_last) {
+        return 0;
+    }
+    unpacking->is_open = false;
+    return ntk_fs_replace_commit(&unpacking->file, err);
+}
+
+static bool member_keep(void *ctx, size_t index, const char *name, uint64_t bytes_count)
+{
+    (void)ctx;
+    (void)index;
+    (void)name;
+    (void)bytes_count;
+    return false;
 }
 
 int packager_unpack(int argc, char **argv)
 {
-    static const struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
-                                                  NTK_NEFF_MEMBER_NAME_MAX };
+    struct unpacking unpacking = { .is_open = false };
+    struct ntk_tar_hooks hooks = { .keep = member_keep, .pass = member_pass, .ctx = &unpacking };
     struct ntk_neff_header header;
     struct ntk_tar tar = { 0 };
     struct ntk_err err = { 0 };
     char default_folder[1024];
     uint8_t *bytes = NULL;
-    size_t count = 0;
     int code;
     const char *path = packager_parse_file(&program, argc, argv, &code);
     int ret;
@@ -78,30 +118,12 @@ int packager_unpack(int argc, char **argv)
         snprintf(default_folder, sizeof default_folder, "%.*s", (int)length, name);
         folder = default_folder;
     }
-    /* Any sound archive can be taken apart, also one whose contents this program does not understand. */
-    ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, &err);
-    if (ret < 0) {
-        return packager_fail(&err);
-    }
-    ret = ntk_neff_read_header(bytes, count, &header, &err);
+    ret = packager_members_read(path, &hooks, &header, &bytes, &tar, &err);
     if (ret == 0) {
-        ret =
-            ntk_tar_read(bytes + header.header_size, (size_t)header.data_size, &limits, &tar, &err);
+        ret = member_pass(&unpacking, "neff.tgz", bytes + header.header_size,
+                          (size_t)header.data_size, true, &err);
     }
-    if (ret < 0) {
-        ntk_err_prefix(&err, "%s", path);
-        goto out;
-    }
-    for (size_t i = 0; i < tar.member_count && ret == 0; i++) {
-        ret = write_member(folder, tar.members[i].name, tar.members[i].bytes,
-                           tar.members[i].bytes_count, &err);
-    }
-    if (ret == 0) {
-        ret = write_member(folder, "neff.tgz", bytes + header.header_size, (size_t)header.data_size,
-                           &err);
-    }
-
-out:
+    ntk_fs_replace_abort(&unpacking.file);
     ntk_tar_fini(&tar);
     free(bytes);
     return ret < 0 ? packager_fail(&err) : 0;

@@ -21,7 +21,8 @@ static int read_open_file(int fd, const char *path, size_t limit_bytes, uint8_t 
         return ntk_err_set(err, -errno, NO_OFFSET, "cannot read %s: %s", path, strerror(errno));
     }
     if (!S_ISREG(info.st_mode)) {
-        return ntk_err_set(err, -EINVAL, NO_OFFSET, "cannot read %s: not a regular file", path);
+        return ntk_err_set(err, S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL, NO_OFFSET,
+                           "cannot read %s: not a regular file", path);
     }
     if ((uint64_t)info.st_size > limit_bytes) {
         return ntk_err_set(err, -EFBIG, NO_OFFSET, "cannot read %s: %lld bytes, the limit is %zu",

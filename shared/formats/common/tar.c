@@ -17,6 +17,13 @@
 /* What is inflated, hashed and handed to libarchive at a time: it stays in the cache. */
 #define BLOCK_BYTES (64U << 10)
 
+/* Of all members together. */
+#define NAMES_BYTES_MAX (16U << 20)
+
+/* Input for one header with all that belongs to it. libarchive keeps what it reads there (a map of a sparse
+ * file takes eight times its text), and a good header has some kilobytes. */
+#define HEADER_BYTES_MAX (4U << 20)
+
 bool ntk_tar_name_is_inside(const char *name)
 {
     const char *part = name;
@@ -79,6 +86,9 @@ struct tar_reader {
     size_t bytes_count;
     size_t given; /* of them, to libarchive or zlib */
     uint64_t left;
+    bool is_limited; /* left began as the caller's limit */
+    size_t names_left;
+    uint64_t header_left; /* bytes that libarchive may ask for now */
     /* Of a compressed archive; libarchive's own filter does not look at the sums of a stream. */
     z_stream gzip;
     bool is_gzip_begun, is_gzip_ended;
@@ -109,6 +119,12 @@ static int read_exactly(struct tar_reader *r, const char *name, uint64_t size, u
     return 0;
 }
 
+static int skip_data(struct tar_reader *r)
+{
+    return archive_read_data_skip(r->archive) == ARCHIVE_OK ? 0
+                                                            : archive_failed(r->archive, r->err);
+}
+
 /* A member that the caller wants in memory of its own. */
 static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
                        const struct ntk_tar_landing *landing)
@@ -125,19 +141,42 @@ static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
     }
     memcpy(member->head, landing->start, landing->head_bytes);
     if (landing->is_there) {
-        return archive_read_data_skip(r->archive) == ARCHIVE_OK
-                   ? 0
-                   : archive_failed(r->archive, r->err);
+        return skip_data(r);
     }
     memcpy(member->bytes, landing->start + landing->head_bytes, ready);
     return read_exactly(r, member->name, landing->bytes_count, landing->start_bytes,
                         member->bytes + ready, member->bytes_count - ready);
 }
 
+/* A member that nobody wants in memory; who wants to see it sees it pass by. */
+static int read_left_out(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
+{
+    uint8_t block[NTK_TAR_START_BYTES * 4];
+    uint64_t done = 0;
+    int ret = 0;
+
+    member->bytes_count = (size_t)size;
+    member->is_left_out = true;
+    if (!r->hooks->pass) {
+        return skip_data(r);
+    }
+    do {
+        size_t count = size - done < sizeof block ? (size_t)(size - done) : sizeof block;
+
+        ret = read_exactly(r, member->name, size, done, block, count);
+        done += count;
+        if (ret == 0) {
+            ret = r->hooks->pass(r->hooks->ctx, member->name, block, count, done == size, r->err);
+        }
+    } while (ret == 0 && done < size);
+    return ret;
+}
+
 static int read_data(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
 {
     uint8_t start[NTK_TAR_START_BYTES];
     struct ntk_tar_landing landing = { .name = member->name, .bytes_count = size, .start = start };
+    size_t index = r->members.count - 1;
     int ret;
 
     if (r->hooks && r->hooks->land && size >= r->hooks->land_bytes_min) {
@@ -147,10 +186,13 @@ static int read_data(struct tar_reader *r, struct ntk_tar_member *member, uint64
             return ret;
         }
         /* The member itself is not of those before it. */
-        r->hooks->land(r->hooks->ctx, r->members.items, r->members.count - 1, &landing);
+        r->hooks->land(r->hooks->ctx, r->members.items, index, &landing);
         if (landing.bytes) {
             return read_landed(r, member, &landing);
         }
+    }
+    if (r->hooks && r->hooks->keep && !r->hooks->keep(r->hooks->ctx, index, member->name, size)) {
+        return read_left_out(r, member, size);
     }
     member->bytes = malloc((size_t)size + 1);
     if (!member->bytes) {
@@ -186,11 +228,12 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
         name += 2;
     }
     if (archive_entry_filetype(entry) == AE_IFDIR) {
-        return 0;
+        return skip_data(r);
     }
-    if (strlen(name) > limits->name_bytes) {
+    if (strlen(name) > limits->name_bytes || strlen(name) > r->names_left) {
         return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "the name of a member is too long");
     }
+    r->names_left -= strlen(name);
     if (!ntk_tar_name_is_inside(name)) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
                            "member \"%s\" lies outside the archive", name);
@@ -203,9 +246,10 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
                            limits->member_count);
     }
     if (size < 0 || (uint64_t)size > r->left) {
-        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
-                           "member \"%s\" claims %lld bytes, more than the archive can hold", name,
-                           (long long)size);
+        return ntk_err_set(
+            err, -EFBIG, NTK_ERR_NO_OFFSET, "member \"%s\" claims %lld bytes, more than the %s",
+            name, (long long)size,
+            r->is_limited ? "members of one file may have together" : "archive can hold");
     }
     r->left -= (uint64_t)size;
 
@@ -235,6 +279,18 @@ static size_t next_block(struct tar_reader *r, const uint8_t **out_block)
     return count;
 }
 
+/* Counts what libarchive gets while it reads a header. */
+static la_ssize_t give(struct tar_reader *r, size_t count)
+{
+    if (count > r->header_left) {
+        archive_set_error(r->archive, EINVAL, "the header of a member has more than %u bytes",
+                          HEADER_BYTES_MAX);
+        return -1;
+    }
+    r->header_left -= count;
+    return (la_ssize_t)count;
+}
+
 static la_ssize_t give_block(struct archive *archive, void *ctx, const void **out_block)
 {
     const uint8_t *block;
@@ -242,7 +298,7 @@ static la_ssize_t give_block(struct archive *archive, void *ctx, const void **ou
 
     (void)archive;
     *out_block = block;
-    return (la_ssize_t)count;
+    return give(ctx, count);
 }
 
 /* A stream has ended: another one may follow at once, everything else is not ours. */
@@ -283,7 +339,7 @@ static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void *
             return -1;
         }
     }
-    return (la_ssize_t)(BLOCK_BYTES - gzip->avail_out);
+    return give(r, BLOCK_BYTES - gzip->avail_out);
 }
 
 /* What libarchive did not ask for, behind the last member: the sums stand at the very end. */
@@ -318,10 +374,8 @@ static int open_input(struct tar_reader *r, bool is_compressed)
         }
         r->is_gzip_begun = true;
         ret = archive_read_open(r->archive, r, NULL, inflate_block, NULL);
-    } else if (r->hooks && r->hooks->consume) {
-        ret = archive_read_open(r->archive, r, NULL, give_block, NULL);
     } else {
-        ret = archive_read_open_memory(r->archive, r->bytes, r->bytes_count);
+        ret = archive_read_open(r->archive, r, NULL, give_block, NULL);
     }
     return ret == ARCHIVE_OK ? 0 : archive_failed(r->archive, r->err);
 }
@@ -338,6 +392,8 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
                             .bytes = bytes,
                             .bytes_count = bytes_count,
                             .left = bytes_count,
+                            .names_left = NAMES_BYTES_MAX,
+                            .header_left = UINT64_MAX,
                             .members = NTK_VEC_INIT(struct ntk_tar_member),
                             .err = err };
     struct archive_entry *entry;
@@ -351,6 +407,7 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
     }
     if (r.left > limits->total_bytes) {
         r.left = limits->total_bytes;
+        r.is_limited = true;
     }
     ret = open_input(&r, is_compressed);
     if (ret < 0) {
@@ -358,7 +415,9 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
     }
 
     for (;;) {
+        r.header_left = HEADER_BYTES_MAX;
         ret = archive_read_next_header(r.archive, &entry);
+        r.header_left = UINT64_MAX;
         if (ret == ARCHIVE_EOF) {
             break;
         }

@@ -3,8 +3,9 @@
  * tar - members of a tar archive in memory, and archives made from members.
  *
  * Reading takes ustar, GNU and PAX archives, plain or as gzip; what follows the gzip stream, or the end of a
- * plain archive, is ignored. Checksum and length of the gzip stream are compared, so no flipped bit goes unseen. Only regular files and folders are accepted, and only names
- * that stay inside the archive. Writing is deterministic: equal members give equal bytes.
+ * plain archive, is ignored. Checksum and length of the gzip stream are compared, so no flipped bit goes
+ * unseen. Only regular files and folders are accepted, and only names that stay inside the archive. A caller that names what it wants gets no more than that in memory, however
+ * much the others inflate to. Writing is deterministic: equal members give equal bytes.
  *
  * Owner:   ntk_tar_read() fills caller's storage, ntk_tar_fini() frees it.
  * Threads: any.
@@ -30,6 +31,8 @@ struct ntk_tar_member {
     uint8_t *head;
     size_t head_bytes;
     bool is_landed; /* bytes lie in the caller's memory */
+    bool
+        is_left_out; /* bytes is NULL, since nobody wanted them; bytes_count is what they would be */
 };
 
 struct ntk_tar {
@@ -63,6 +66,11 @@ struct ntk_tar_hooks {
     void (*land)(void *ctx, const struct ntk_tar_member *members, size_t member_count,
                  struct ntk_tar_landing *landing);
     uint64_t land_bytes_min;
+    /* Whether a member that did not land is to be in memory; index is its place in members. */
+    bool (*keep)(void *ctx, size_t index, const char *name, uint64_t bytes_count);
+    /* A block of a member that was left out; the first negative answer ends the reading with it. */
+    int (*pass)(void *ctx, const char *name, const uint8_t *block, size_t bytes_count, bool is_last,
+                struct ntk_err *err);
     /* Every byte of the input up to bytes[count) is needed next: the time to hash them. */
     void (*consume)(void *ctx, size_t count);
     void *ctx;

@@ -39,7 +39,6 @@ extern "C" {
 /* Bounds of a file: payload on disk, all members inflated, one JSON member, members, one name. */
 #define NTK_NEFF_FILE_BYTES_MAX (UINT64_C(64) << 30)
 #define NTK_NEFF_INFLATED_BYTES_MAX (UINT64_C(256) << 30)
-#define NTK_NEFF_INFLATION_MAX 1100 /* inflated bytes per payload byte: deflate cannot do more */
 #define NTK_NEFF_JSON_BYTES_MAX UINT64_C(4294967295)
 #define NTK_NEFF_MEMBERS_MAX 65536
 #define NTK_NEFF_MEMBER_NAME_MAX 1024
@@ -74,7 +73,8 @@ struct ntk_neff_member {
     size_t bytes_count;
     uint8_t *head; /* of a constant that landed: its NumPy header, which is not in bytes */
     size_t head_bytes;
-    bool is_landed; /* bytes lie where struct ntk_neff_landing said */
+    bool is_landed;   /* bytes lie where struct ntk_neff_landing said */
+    bool is_left_out; /* bytes is NULL: nothing that was asked for names it, and it is large */
 };
 
 struct ntk_neff_info { /* info.json; "" and zeros when absent */
@@ -152,7 +152,8 @@ struct ntk_neff_var {
     bool alt_fabric;            /* fabric_path "alt" */
     const char *file_name;      /* FILE */
     const char *member;         /* FILE: its name in the archive */
-    const uint8_t *data;        /* FILE: array bytes of a .npy, all bytes of any other member */
+    const uint8_t *data;        /* FILE: array bytes of a .npy, all bytes of any other member; NULL
+                                 * with options.leave_constants */
     uint64_t data_bytes;        /* FILE: equal to bytes_count */
     uint64_t backing_offset;    /* VIRTUAL */
     uint32_t referenced_var_id; /* POINTER, else NTK_NEFF_NONE */
@@ -351,6 +352,7 @@ struct ntk_neff {
     void *private_data;
 };
 
+/* For programs that look at a file: without the bytes of constants. */
 int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *err);
 int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff **out_neff,
                         struct ntk_err *err);
@@ -374,6 +376,8 @@ struct ntk_neff_landing {
 struct ntk_neff_open_options {
     const struct ntk_neff_landing *landing; /* NULL: all bytes are the reader's */
     bool check_hash;                        /* in the same pass; the result is neff->hash */
+    bool leave_constants;                   /* their bytes are not needed */
+    bool keep_inputs;                       /* members below inputs/ are needed */
 };
 
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,

@@ -2,14 +2,12 @@
 /* Opening a NEFF: header, archive, info.json; neff_read_graph.c reads the rest. */
 #include "shared/formats/neff/neff_read_private.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "shared/base/buf.h"
 #include "shared/base/cursor.h"
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
 
@@ -18,8 +16,8 @@ static_assert(sizeof(struct ntk_neff_member) == sizeof(struct ntk_tar_member), "
 static_assert(offsetof(struct ntk_neff_member, bytes_count) ==
                   offsetof(struct ntk_tar_member, bytes_count),
               "same struct");
-static_assert(offsetof(struct ntk_neff_member, is_landed) ==
-                  offsetof(struct ntk_tar_member, is_landed),
+static_assert(offsetof(struct ntk_neff_member, is_left_out) ==
+                  offsetof(struct ntk_tar_member, is_left_out),
               "same struct");
 
 /* ---- header ---- */
@@ -189,58 +187,11 @@ void ntk_neff_close(struct ntk_neff *neff)
     free(neff);
 }
 
-/* What the hooks of the archive work with. */
-struct archive_hooks {
-    struct neff_hasher *hasher;
-    struct neff_lander *lander;
-};
-
-static void hash_consumed(void *ctx, size_t count)
-{
-    neff_hasher_continue(((struct archive_hooks *)ctx)->hasher, count);
-}
-
-static void archive_land(void *ctx, const struct ntk_tar_member *members, size_t member_count,
-                         struct ntk_tar_landing *landing)
-{
-    neff_lander_land(((struct archive_hooks *)ctx)->lander, members, member_count, landing);
-}
-
-/* The members, hashed and landed on the way as the options say. */
-static int read_archive(struct reader *r, const uint8_t *payload,
-                        const struct ntk_neff_open_options *options)
-{
-    static const struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
-                                                  NTK_NEFF_MEMBER_NAME_MAX };
-    struct neff_lander lander = { .r = r, .landing = options->landing };
-    struct neff_hasher hasher = { 0 };
-    struct archive_hooks ctx = { &hasher, &lander };
-    struct ntk_tar_hooks hooks = { .land = options->landing ? archive_land : NULL,
-                                   .land_bytes_min =
-                                       options->landing ? options->landing->bytes_min : 0,
-                                   .consume = options->check_hash ? hash_consumed : NULL,
-                                   .ctx = &ctx };
-    int ret =
-        options->check_hash ? neff_hasher_init(&hasher, &r->neff->header, payload, r->err) : 0;
-
-    if (ret < 0) {
-        return ret;
-    }
-    ret = ntk_tar_read_with(payload, (size_t)r->neff->header.data_size, &limits, &hooks,
-                            &r->data->tar, r->err);
-    if (ret == 0 && options->check_hash) {
-        ret = neff_hasher_finish(&hasher, &r->neff->hash, r->err);
-    }
-    neff_lander_fini(&lander);
-    neff_hasher_fini(&hasher);
-    return ret;
-}
-
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,
                        const struct ntk_neff_open_options *options, struct ntk_neff **out_neff,
                        struct ntk_err *err)
 {
-    struct reader r = { .err = err };
+    struct reader r = { .err = err, .leave_constants = options->leave_constants };
     struct ntk_neff_header header = { 0 };
     struct ntk_neff *neff;
     int ret = ntk_neff_read_header(bytes, bytes_count, &header, err);
@@ -260,20 +211,8 @@ int ntk_neff_open_with(const void *bytes, size_t bytes_count,
     r.neff = neff;
     neff->header = header;
 
-    ret = read_archive(&r, (const uint8_t *)bytes + header.header_size, options);
-    if (ret < 0) {
-        goto out;
-    }
-    neff->is_compressed = r.data->tar.is_compressed;
-    neff->members = (struct ntk_neff_member *)r.data->tar.members;
-    neff->member_count = (uint32_t)r.data->tar.member_count;
-    for (uint32_t i = 0; i < neff->member_count; i++) {
-        if (ntk_map_put(&r.data->members, neff->members[i].name, &neff->members[i]) < 0) {
-            ret = NO_MEMORY(&r);
-            goto out;
-        }
-    }
-    if ((ret = read_info(&r)) < 0 || (ret = neff_read_graph(&r)) < 0) {
+    if ((ret = neff_read_members(&r, (const uint8_t *)bytes + header.header_size, options)) < 0 ||
+        (ret = read_info(&r)) < 0 || (ret = neff_read_graph(&r)) < 0) {
         goto out;
     }
     parsed_drop(r.data);
@@ -296,58 +235,19 @@ int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff *
 
 int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    uint8_t *bytes = NULL;
-    size_t done = 0;
-    int ret;
-
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s: cannot open: %s", path,
-                          strerror(errno));
-        goto out;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        ret = ntk_err_set(err, S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL, NTK_ERR_NO_OFFSET,
-                          "%s: not a regular file", path);
-        goto out;
-    }
-    if ((uint64_t)status.st_size > NTK_NEFF_FILE_BYTES_MAX) {
-        ret = ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "%s: too large for a NEFF", path);
-        goto out;
-    }
+    struct ntk_neff_open_options options = { .leave_constants = true };
+    uint8_t *bytes;
+    size_t count;
     /* Read, not mapped: a file that shrinks while it is read must not end the process. */
-    bytes = malloc((size_t)status.st_size + 1);
-    if (!bytes) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "%s: no memory for %lld bytes", path,
-                          (long long)status.st_size);
-        goto out;
-    }
-    while (done < (size_t)status.st_size) {
-        ssize_t got = read(fd, bytes + done, (size_t)status.st_size - done);
+    int ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, err);
 
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s: cannot read: %s", path,
-                              strerror(errno));
-            goto out;
-        }
-        if (got == 0) {
-            break;
-        }
-        done += (size_t)got;
+    if (ret < 0) {
+        return ret;
     }
-    ret = ntk_neff_open_bytes(bytes, done, out_neff, err);
+    ret = ntk_neff_open_with(bytes, count, &options, out_neff, err);
     if (ret < 0) {
         ntk_err_prefix(err, "%s", path);
     }
-
-out:
     free(bytes);
-    if (fd >= 0) {
-        close(fd);
-    }
     return ret;
 }

@@ -187,22 +187,32 @@ int neff_get_texts(struct reader *r, const json_t *object, const char *what, con
     return 0;
 }
 
-/* Parses a member; the caller gives the result back with json_decref. */
-int neff_load_json(struct reader *r, const char *name, json_t **out)
+/* What a tree of jansson takes at most, by the characters that begin its values. Those in texts count too. */
+static uint64_t tree_bytes(const uint8_t *text, size_t bytes_count)
 {
-    const struct ntk_neff_member *member = ntk_neff_member_get(r->neff, name);
+    static const uint8_t costs[256] = { [','] = 80, [':'] = 96, ['['] = 136, ['{'] = 232 };
+    uint64_t sum = bytes_count + 256;
+
+    for (size_t i = 0; i < bytes_count; i++) {
+        sum += costs[text[i]];
+    }
+    return sum;
+}
+
+int neff_parse(struct reader *r, const struct ntk_neff_member *member, json_t **out)
+{
     json_error_t error;
 
-    if (!member) {
-        return BAD(r, "the archive has no %s", name);
-    }
-    *out = ntk_map_remove_number(&r->data->parsed, (uintptr_t)member->bytes);
-    if (*out) {
-        return 0;
-    }
     if (member->bytes_count > NTK_NEFF_JSON_BYTES_MAX) {
-        (void)ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is too large for JSON", name);
+        (void)ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is too large for JSON",
+                          member->name);
         return -EFBIG;
+    }
+    if (!neff_memory_has(r, tree_bytes(member->bytes, member->bytes_count))) {
+        (void)ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                          "%s of %zu bytes takes more memory than is free", member->name,
+                          member->bytes_count);
+        return -ENOMEM;
     }
     *out = json_loadb((const char *)member->bytes, member->bytes_count, 0, &error);
     if (!*out) {
@@ -210,15 +220,40 @@ int neff_load_json(struct reader *r, const char *name, json_t **out)
             return NO_MEMORY(r);
         }
         (void)ntk_err_set(r->err, -EBADMSG, error.position > 0 ? (uint64_t)error.position : 0,
-                          "%s: %s", name, error.text);
+                          "%s: %s", member->name, error.text);
         return -EBADMSG;
     }
     if (!json_is_object(*out)) {
         json_decref(*out);
         *out = NULL;
-        return BAD(r, "%s: not a JSON object", name);
+        return BAD(r, "%s: not a JSON object", member->name);
     }
     return 0;
+}
+
+int neff_load_json(struct reader *r, const char *name, json_t **out)
+{
+    const struct ntk_neff_member *member = ntk_neff_member_get(r->neff, name);
+
+    if (!member) {
+        return BAD(r, "the archive has no %s", name);
+    }
+    if (!member->bytes) {
+        return BAD(r, "%s: %zu bytes that no other member names", name, member->bytes_count);
+    }
+    *out = ntk_map_remove_number(&r->data->parsed, (uintptr_t)member->bytes);
+    return *out ? 0 : neff_parse(r, member, out);
+}
+
+const char *neff_folder_of(struct reader *r, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = neff_keep(r, slash ? (size_t)(slash - path) + 1 : 1, 1);
+
+    if (folder && slash) {
+        memcpy(folder, path, (size_t)(slash - path));
+    }
+    return folder;
 }
 
 /* "folder/name", kept. */

@@ -14,35 +14,25 @@ struct neff_lander_constant {
     uint64_t alignment;
 };
 
-/* "sg00" of "sg00/def.json", kept; "" of "def.json". */
-static const char *folder_of(struct reader *r, const char *path)
+/* What is wrong with it is said by whoever reads it in earnest, and without memory the constants are
+ * copied later. */
+void neff_lander_note(struct neff_lander *lander, const struct ntk_neff_member *member)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = neff_keep(r, slash ? (size_t)(slash - path) + 1 : 1, 1);
-
-    if (folder && slash) {
-        memcpy(folder, path, (size_t)(slash - path));
-    }
-    return folder;
-}
-
-/* Notes the constants of a definition. What is wrong with it is said by whoever reads it in earnest,
- * and without memory the constants are copied later. */
-static void definition_note(struct neff_lander *lander, const struct ntk_tar_member *member)
-{
+    struct ntk_err *err = lander->r->err;
     struct reader *r = lander->r;
-    const char *folder = folder_of(r, member->name);
-    json_error_t error;
-    json_t *def;
+    const char *folder = neff_folder_of(r, member->name);
+    json_t *def = NULL;
     json_t *var;
     const char *name;
 
-    if (!folder || member->bytes_count > NTK_NEFF_JSON_BYTES_MAX) {
+    if (!folder || !lander->landing || !member->bytes ||
+        ntk_map_get_number(&r->data->parsed, (uintptr_t)member->bytes)) {
         return;
     }
-    def = json_loadb((const char *)member->bytes, member->bytes_count, 0, &error);
-    if (!json_is_object(def) ||
-        ntk_map_put_number(&r->data->parsed, (uintptr_t)member->bytes, def) < 0) {
+    r->err = NULL;
+    (void)neff_parse(r, member, &def);
+    r->err = err;
+    if (!def || ntk_map_put_number(&r->data->parsed, (uintptr_t)member->bytes, def) < 0) {
         json_decref(def);
         return;
     }
@@ -72,10 +62,9 @@ static void definition_note(struct neff_lander *lander, const struct ntk_tar_mem
     (void)ntk_map_put(&lander->folders, folder, lander);
 }
 
-void neff_lander_land(void *ctx, const struct ntk_tar_member *members, size_t member_count,
-                      struct ntk_tar_landing *landing)
+void neff_lander_land(struct neff_lander *lander, const struct ntk_tar_member *members,
+                      size_t member_count, struct ntk_tar_landing *landing)
 {
-    struct neff_lander *lander = ctx;
     bool is_array = ntk_str_ends_with(landing->name, ".npy");
     const struct neff_lander_constant *constant;
     struct ntk_neff_npy npy = { 0 };
@@ -87,14 +76,14 @@ void neff_lander_land(void *ctx, const struct ntk_tar_member *members, size_t me
         const char *name = members[lander->looked].name;
 
         if (strcmp(name, "def.json") == 0 || ntk_str_ends_with(name, "/def.json")) {
-            definition_note(lander, &members[lander->looked]);
+            neff_lander_note(lander, (const struct ntk_neff_member *)&members[lander->looked]);
         }
     }
     if (ntk_str_ends_with(landing->name, ".json")) {
         return;
     }
     constant = ntk_map_get(&lander->constants, landing->name);
-    folder = folder_of(lander->r, landing->name);
+    folder = neff_folder_of(lander->r, landing->name);
     if (!constant && (!is_array || !folder || ntk_map_get(&lander->folders, folder))) {
         return;
     }
@@ -110,9 +99,15 @@ void neff_lander_land(void *ctx, const struct ntk_tar_member *members, size_t me
         (constant && bytes_count != constant->bytes_count) || bytes_count == 0) {
         return;
     }
+    if (!neff_memory_has(lander->r, bytes_count)) {
+        return;
+    }
     landing->head_bytes = head_bytes;
     landing->bytes = lander->landing->take(lander->landing->ctx, landing->name, bytes_count,
                                            constant ? constant->alignment : 0, &landing->is_there);
+    if (landing->bytes && !landing->is_there) {
+        (void)neff_memory_take(lander->r, bytes_count);
+    }
 }
 
 void neff_lander_fini(struct neff_lander *lander)

@@ -35,6 +35,9 @@ struct reader {
     struct ntk_neff *neff;
     struct neff_private *data;
     struct ntk_err *err;
+    bool leave_constants;
+    uint64_t memory_taken; /* by members */
+    uint64_t memory_limit; /* of it; 0: not asked for yet */
 };
 
 /* The code is spelt out, so that whoever reads the code (a tool too) sees that it is negative. */
@@ -69,10 +72,15 @@ int neff_get_array(struct reader *r, const json_t *object, const char *what, con
                    bool required, size_t max, const json_t **out, uint32_t *out_count);
 int neff_get_texts(struct reader *r, const json_t *object, const char *what, const char *key,
                    const char ***out, uint32_t *out_count);
-/* Parses a member; the caller gives the result back with json_decref. */
+/* Parses a member, unless the tree would not fit into the memory; the caller gives it back with
+ * json_decref. */
+int neff_parse(struct reader *r, const struct ntk_neff_member *member, json_t **out);
+/* The same, by name. */
 int neff_load_json(struct reader *r, const char *name, json_t **out);
 /* "folder/name", kept. */
 const char *neff_join(struct reader *r, const char *folder, const char *name);
+/* "sg00" of "sg00/def.json", kept; "" of "def.json". */
+const char *neff_folder_of(struct reader *r, const char *path);
 /* Position of text in names, -1 when it is not there. */
 int neff_lookup(const char *text, const char *const *names, size_t count);
 /* Dimensions of a shape; 0 and not ok when they are none or too many. */
@@ -97,6 +105,14 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
                        struct ntk_err *err);
 void neff_hasher_fini(struct neff_hasher *hasher);
 
+/* neff_read_members.c: the members of the archive, as far as they are needed, hashed and landed on the way
+ * as the options say. */
+int neff_read_members(struct reader *r, const uint8_t *payload,
+                      const struct ntk_neff_open_options *options);
+/* Whether so many bytes more fit into the memory that is free; _take counts them. */
+bool neff_memory_has(struct reader *r, uint64_t bytes);
+bool neff_memory_take(struct reader *r, uint64_t bytes);
+
 /* neff_read_landing.c: members that go straight to where they are needed. */
 struct neff_lander {
     struct reader *r;
@@ -106,8 +122,10 @@ struct neff_lander {
     struct ntk_map constants; /* path to struct neff_lander_constant * */
 };
 
-void neff_lander_land(void *ctx, const struct ntk_tar_member *members, size_t member_count,
-                      struct ntk_tar_landing *landing);
+/* Notes the constants of a def.json. */
+void neff_lander_note(struct neff_lander *lander, const struct ntk_neff_member *member);
+void neff_lander_land(struct neff_lander *lander, const struct ntk_tar_member *members,
+                      size_t member_count, struct ntk_tar_landing *landing);
 void neff_lander_fini(struct neff_lander *lander);
 
 /* neff_read_graph.c: nodes, entries, inputs and outputs, and the subgraphs of each kernel. */

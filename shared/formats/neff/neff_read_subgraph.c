@@ -57,6 +57,10 @@ static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgr
         return BAD(r, "%s: the archive has no %s for constant %s", subgraph->name, path, var->name);
     }
     var->member = path;
+    if (!member->bytes) {
+        var->data_bytes = var->bytes_count;
+        return 0;
+    }
     var->data = member->bytes;
     var->data_bytes = member->bytes_count;
     /* The header of one that landed was read when it did. */
@@ -72,6 +76,9 @@ static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgr
     if (var->data_bytes != var->bytes_count) {
         return BAD(r, "%s: constant %s has %llu bytes, its file %llu", subgraph->name, var->name,
                    (unsigned long long)var->bytes_count, (unsigned long long)var->data_bytes);
+    }
+    if (r->leave_constants) {
+        var->data = NULL;
     }
     return 0;
 }
@@ -440,6 +447,9 @@ static int read_engine(struct reader *r, struct ntk_neff_subgraph *subgraph, con
     member = ntk_neff_member_get(r->neff, path);
     if (!member) {
         return BAD(r, "the archive has no %s", path);
+    }
+    if (!member->bytes) {
+        return BAD(r, "%s: %zu bytes that no other member names", path, member->bytes_count);
     }
     if (member->bytes_count % NTK_ISA_SLOT_BYTES != 0) {
         return BAD(r, "%s: %zu bytes are no whole number of instructions", path,

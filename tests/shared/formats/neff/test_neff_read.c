@@ -592,25 +592,6 @@ static void random_damage_never_crashes(void **state)
     free(a);
 }
 
-static void a_bomb_is_bounded(void **state)
-{
-    struct archive *a = calloc(1, sizeof *a);
-    struct ntk_neff *neff = NULL;
-    struct ntk_err err = { 0 };
-    size_t bytes_count = (size_t)64 << 20;
-    char *zeros = calloc(1, bytes_count);
-
-    (void)state;
-    /* 64 MiB of zeros are 64 KiB of gzip: allowed, and no more memory than that is used. */
-    make(a);
-    a->members[a->count++] = (struct ntk_neff_pack_member){ "sg00/zeros.bin", zeros, bytes_count };
-    assert_int_equal(open_archive(a, &neff, &err), 0);
-    assert_int_equal(ntk_neff_member_get(neff, "sg00/zeros.bin")->bytes_count, bytes_count);
-    ntk_neff_close(neff);
-    free(zeros);
-    free(a);
-}
-
 static void deep_json_is_refused(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
@@ -655,7 +636,6 @@ int main(void)
         cmocka_unit_test(header_lies_are_told_apart),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
         cmocka_unit_test(random_damage_never_crashes),
-        cmocka_unit_test(a_bomb_is_bounded),
         cmocka_unit_test(deep_json_is_refused),
         cmocka_unit_test(files_that_cannot_be_read_say_why),
     };

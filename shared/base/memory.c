@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* memory - how much more of it this process can take. */
+#include "shared/base/memory.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+
+#define GROUP_ROOT "/sys/fs/cgroup"
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The number behind a key at the start of a line; 0 when there is none. */
+static uint64_t value_of(const char *text, const char *key)
+{
+    const char *line = text;
+    unsigned long long value;
+
+    while (line) {
+        if (ntk_str_starts_with(line, key)) {
+            return sscanf(line + strlen(key), "%llu", &value) == 1 ? value : 0;
+        }
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return 0;
+}
+
+static uint64_t machine_available(void)
+{
+    char text[4096];
+
+    if (ntk_fs_read_text("/proc/meminfo", text, sizeof text) < 0) {
+        return UINT64_MAX;
+    }
+    return (value_of(text, "MemAvailable:") + value_of(text, "SwapFree:")) * 1024;
+}
+
+static bool read_number(const char *folder, const char *name, uint64_t *out)
+{
+    char path[1200];
+    char text[64];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return ntk_fs_read_text(path, text, sizeof text) > 0 && ntk_str_parse_u64(text, out) == 0;
+}
+
+/* Pages of files that nobody works with count to the group and are given up first. */
+static uint64_t group_left(const char *folder, const char *limit_name, const char *usage_name,
+                           const char *cache_key)
+{
+    char path[1200];
+    char text[8192];
+    uint64_t limit;
+    uint64_t usage;
+    uint64_t cache = 0;
+
+    if (!read_number(folder, limit_name, &limit) || !read_number(folder, usage_name, &usage)) {
+        return UINT64_MAX;
+    }
+    (void)snprintf(path, sizeof path, "%s/memory.stat", folder);
+    if (ntk_fs_read_text(path, text, sizeof text) > 0) {
+        cache = value_of(text, cache_key);
+    }
+    usage -= less(usage, cache);
+    return limit - less(limit, usage);
+}
+
+/* Of the group that a line of /proc/self/cgroup names, and of those above it. */
+static uint64_t groups_left(void)
+{
+    uint64_t left = group_left(GROUP_ROOT "/memory", "memory.limit_in_bytes",
+                               "memory.usage_in_bytes", "total_inactive_file ");
+    char text[4096];
+    char folder[1024];
+    const char *path;
+    char *slash;
+
+    if (ntk_fs_read_text("/proc/self/cgroup", text, sizeof text) < 0) {
+        return left;
+    }
+    path = strstr(text, "0::/");
+    if (!path) {
+        return left;
+    }
+    path += strlen("0::");
+    (void)snprintf(folder, sizeof folder, GROUP_ROOT "%.*s", (int)strcspn(path, "\n"), path);
+    while (strlen(folder) >= strlen(GROUP_ROOT)) {
+        left = less(left, group_left(folder, "memory.max", "memory.current", "inactive_file "));
+        slash = strrchr(folder, '/');
+        *slash = '\0';
+    }
+    return left;
+}
+
+static uint64_t address_space_left(void)
+{
+    struct rlimit limit;
+    char text[128];
+    unsigned long long pages;
+    uint64_t used;
+
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+        ntk_fs_read_text("/proc/self/statm", text, sizeof text) < 0 ||
+        sscanf(text, "%llu", &pages) != 1) {
+        return UINT64_MAX;
+    }
+    used = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return limit.rlim_cur - less(limit.rlim_cur, used);
+}
+
+uint64_t ntk_memory_available(void)
+{
+    return less(machine_available(), less(groups_left(), address_space_left()));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory - how much more of it this process can take.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_BASE_MEMORY_H
+#define NTK_SHARED_BASE_MEMORY_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The least of what the machine has free, what the control groups of this process leave and what
+ * RLIMIT_AS leaves; what cannot be read limits nothing. */
+uint64_t ntk_memory_available(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

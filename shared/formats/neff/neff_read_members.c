@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which members of the archive are in memory.
+ *
+ * A payload can inflate to a thousand times its size, and what names a member may come after it. So the first
+ * pass keeps what fits into a room that goes by the size of the payload. Where that was not all, the
+ * members that are named, from neff.json downwards, are fetched by further passes, one for each step of
+ * the way; what nobody names never is in memory. All of it must fit into what the machine has free.
+ */
+#include "shared/formats/neff/neff_read_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/memory.h"
+#include "shared/base/str.h"
+
+/* Of members that are kept before it is known who names them. */
+#define ROOM_PER_PAYLOAD 2
+#define ROOM_BYTES (UINT64_C(24) << 20)
+/* Taken without asking how much is free. */
+#define MEMORY_UNASKED (UINT64_C(16) << 20)
+/* neff.json, kelf, def.json, engine JSON, and the tables that this one names */
+#define STEPS_MAX 8
+
+/* One look at the archive. */
+struct look {
+    struct reader *r;
+    const struct ntk_neff_open_options *options;
+    const uint8_t *payload;
+    struct neff_lander lander;
+    struct neff_hasher hasher;
+    uint64_t room;     /* left for members that nobody named yet */
+    bool has_left_out; /* something did not find room */
+    bool *wanted;      /* by index; NULL in the first pass */
+    bool *walked;
+    const char *refused; /* kept; a member that is wanted and larger than the memory */
+};
+
+static const struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
+                                              NTK_NEFF_MEMBER_NAME_MAX };
+
+bool neff_memory_has(struct reader *r, uint64_t bytes)
+{
+    if (r->memory_limit == 0 && r->memory_taken + bytes > MEMORY_UNASKED) {
+        r->memory_limit = r->memory_taken + ntk_memory_available() / 4 * 3;
+    }
+    return r->memory_limit == 0
+               ? true
+               : r->memory_taken <= r->memory_limit && bytes <= r->memory_limit - r->memory_taken;
+}
+
+bool neff_memory_take(struct reader *r, uint64_t bytes)
+{
+    bool has = neff_memory_has(r, bytes);
+
+    r->memory_taken += has ? bytes : 0;
+    return has;
+}
+
+static void look_consume(void *ctx, size_t count)
+{
+    neff_hasher_continue(&((struct look *)ctx)->hasher, count);
+}
+
+static void look_land(void *ctx, const struct ntk_tar_member *members, size_t member_count,
+                      struct ntk_tar_landing *landing)
+{
+    struct look *look = ctx;
+
+    if (!look->wanted || look->wanted[member_count]) {
+        neff_lander_land(&look->lander, members, member_count, landing);
+    }
+}
+
+static bool look_keep(void *ctx, size_t index, const char *name, uint64_t bytes_count)
+{
+    struct look *look = ctx;
+
+    if (look->wanted) {
+        if (look->wanted[index] && !neff_memory_take(look->r, bytes_count)) {
+            look->refused = look->refused ? look->refused : neff_keep_text(look->r, name);
+            return false;
+        }
+        return look->wanted[index];
+    }
+    if (bytes_count > look->room || !neff_memory_take(look->r, bytes_count)) {
+        look->has_left_out = true;
+        return false;
+    }
+    look->room -= bytes_count;
+    return true;
+}
+
+/* Reads the archive; the first time all of it goes through the hash. */
+static int look_read(struct look *look, struct ntk_tar *out_tar)
+{
+    const struct ntk_neff_open_options *options = look->options;
+    bool check_hash = options->check_hash && !look->wanted;
+    struct ntk_tar_hooks hooks = { .land = options->landing ? look_land : NULL,
+                                   .land_bytes_min =
+                                       options->landing ? options->landing->bytes_min : 0,
+                                   .keep = look_keep,
+                                   .consume = check_hash ? look_consume : NULL,
+                                   .ctx = look };
+    size_t payload_bytes = (size_t)look->r->neff->header.data_size;
+
+    return ntk_tar_read_with(look->payload, payload_bytes, &limits, &hooks, out_tar, look->r->err);
+}
+
+/* ---- members that are named ---- */
+
+static void want(struct look *look, const char *name)
+{
+    const struct ntk_neff_member *member = ntk_neff_member_get(look->r->neff, name);
+
+    if (member) {
+        look->wanted[member - look->r->neff->members] = true;
+    }
+}
+
+static int want_below(struct look *look, const char *folder, const char *name)
+{
+    const char *path = neff_join(look->r, folder, name);
+
+    if (!path) {
+        return NO_MEMORY(look->r);
+    }
+    want(look, path);
+    return 0;
+}
+
+/* Every text that is the name of a member, seen from the folder of the JSON or from the root. */
+static int walk(struct look *look, const char *folder, const json_t *value)
+{
+    const char *text = json_string_value(value);
+    const char *key;
+    json_t *below;
+    size_t index;
+    int ret = 0;
+
+    if (text) {
+        want(look, text);
+        return folder[0] ? want_below(look, folder, text) : 0;
+    }
+    json_array_foreach(value, index, below)
+    {
+        if (ret == 0) {
+            ret = walk(look, folder, below);
+        }
+    }
+    json_object_foreach((json_t *)(uintptr_t)value, key, below)
+    {
+        /* Constants of a definition, code of a CPU node: for who runs it. */
+        if (ret == 0 && !(look->options->leave_constants &&
+                          (strcmp(key, "var") == 0 || strcmp(key, "library") == 0))) {
+            ret = walk(look, folder, below);
+        }
+    }
+    return ret;
+}
+
+static int walk_member(struct look *look, const struct ntk_neff_member *member)
+{
+    struct reader *r = look->r;
+    const char *folder = neff_folder_of(r, member->name);
+    json_t *json = NULL;
+    int ret = folder ? neff_parse(r, member, &json) : NO_MEMORY(r);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = walk(look, folder, json);
+    json_decref(json);
+    if (ret == 0 && strcmp(ntk_str_base_name(member->name), "def.json") == 0) {
+        neff_lander_note(&look->lander, member);
+        ret = want_below(look, folder, "tensor_map.json"); /* its name stands nowhere */
+    }
+    return ret;
+}
+
+/* Walks the JSON that is wanted and there. True: there was some. */
+static int walk_wanted(struct look *look, bool *out_any)
+{
+    const struct ntk_neff *neff = look->r->neff;
+
+    for (uint32_t i = 0; i < neff->member_count; i++) {
+        const struct ntk_neff_member *member = &neff->members[i];
+
+        if (!look->wanted[i] || look->walked[i] || !member->bytes || member->is_landed ||
+            !ntk_str_ends_with(member->name, ".json")) {
+            continue;
+        }
+        look->walked[i] = true;
+        *out_any = true;
+        int ret = walk_member(look, member);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+/* Reads the archive again for what is wanted and not there. */
+static int fetch(struct look *look)
+{
+    struct ntk_tar *tar = &look->r->data->tar;
+    struct ntk_tar again = { 0 };
+    bool *wanted = look->wanted;
+    bool *missing = neff_keep(look->r, tar->member_count, sizeof *missing);
+    bool is_any = false;
+    int ret;
+
+    if (!missing) {
+        return NO_MEMORY(look->r);
+    }
+    for (size_t i = 0; i < tar->member_count; i++) {
+        missing[i] = wanted[i] && tar->members[i].is_left_out;
+        is_any |= missing[i];
+    }
+    if (!is_any) {
+        return 0;
+    }
+    look->wanted = missing;
+    ret = look_read(look, &again);
+    look->wanted = wanted;
+    if (ret == 0 && look->refused) {
+        (void)ntk_err_set(look->r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                          "%s does not fit into the memory that is free", look->refused);
+        ret = -ENOMEM;
+    }
+    for (size_t i = 0; ret == 0 && i < tar->member_count; i++) {
+        if (missing[i]) {
+            char *name = tar->members[i].name;
+
+            tar->members[i] = again.members[i];
+            tar->members[i].name = name;
+            again.members[i] = (struct ntk_tar_member){ .name = again.members[i].name };
+        }
+    }
+    ntk_tar_fini(&again);
+    return ret;
+}
+
+static int fetch_named(struct look *look)
+{
+    struct ntk_neff *neff = look->r->neff;
+    bool is_any = true;
+    int ret = 0;
+
+    look->wanted = neff_keep(look->r, neff->member_count, sizeof *look->wanted);
+    look->walked = neff_keep(look->r, neff->member_count, sizeof *look->walked);
+    if (!look->wanted || !look->walked) {
+        return NO_MEMORY(look->r);
+    }
+    want(look, "neff.json");
+    want(look, "info.json");
+    if (look->options->keep_inputs) {
+        for (uint32_t i = 0; i < neff->member_count; i++) {
+            look->wanted[i] |= ntk_str_starts_with(neff->members[i].name, "inputs/");
+        }
+    }
+    for (int step = 0; step < STEPS_MAX && is_any && ret == 0; step++) {
+        is_any = false;
+        ret = fetch(look);
+        if (ret == 0) {
+            ret = walk_wanted(look, &is_any);
+        }
+    }
+    return ret;
+}
+
+/* ---- all of it ---- */
+
+static int first_pass(struct look *look)
+{
+    struct reader *r = look->r;
+    struct ntk_neff *neff = r->neff;
+    struct ntk_tar *tar = &r->data->tar;
+    int ret = look_read(look, tar);
+
+    if (ret == 0 && look->options->check_hash) {
+        ret = neff_hasher_finish(&look->hasher, &neff->hash, r->err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    neff->is_compressed = tar->is_compressed;
+    neff->members = (struct ntk_neff_member *)tar->members;
+    neff->member_count = (uint32_t)tar->member_count;
+    for (uint32_t i = 0; i < neff->member_count; i++) {
+        if (ntk_map_put(&r->data->members, neff->members[i].name, &neff->members[i]) < 0) {
+            return NO_MEMORY(r);
+        }
+    }
+    return 0;
+}
+
+int neff_read_members(struct reader *r, const uint8_t *payload,
+                      const struct ntk_neff_open_options *options)
+{
+    struct look look = { .r = r,
+                         .options = options,
+                         .payload = payload,
+                         .lander = { .r = r, .landing = options->landing },
+                         .room = r->neff->header.data_size * ROOM_PER_PAYLOAD + ROOM_BYTES };
+    int ret =
+        options->check_hash ? neff_hasher_init(&look.hasher, &r->neff->header, payload, r->err) : 0;
+
+    if (ret == 0) {
+        ret = first_pass(&look);
+    }
+    if (ret == 0 && look.has_left_out) {
+        ret = fetch_named(&look);
+    }
+    neff_lander_fini(&look.lander);
+    neff_hasher_fini(&look.hasher);
+    return ret;
+}
