@@ -34,10 +34,8 @@ static bool arg_k8s_info;
 static struct ntk_pods_options pod_options;
 /* Those of --k8s-resource behind the known ones. */
 static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
-static struct ntk_monitor_options options = {
-    .report = { .line_bytes_max = NTK_REPORT_LINE_BYTES_DEFAULT },
-};
-static uint64_t arg_max_line = NTK_REPORT_LINE_BYTES_DEFAULT;
+static struct ntk_monitor_options options;
+static uint64_t arg_max_line; /* 0: whole reports, whoever reads them */
 
 static int set_verbose(const char *value, struct ntk_err *err)
 {
@@ -126,8 +124,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
       "list every core of the machine for each application, zero where it has none" },
     { 0, "max-line", "BYTES", NTK_OPT_BYTES, &arg_max_line,
-      "write longer reports without neuron_ext; 0 for no bound; default 65536, where some readers "
-      "stop" },
+      "for a reader with a limit, often 65536: write longer reports without neuron_ext; default 0, "
+      "no bound" },
     { 0, "vendor-keys-only", 0, NTK_OPT_FLAG, &options.report.vendor_only,
       "leave out every key that the vendor's reports do not have" },
     { 0, "omit", "KEYS", NTK_OPT_CALL, CALL(call_omit),

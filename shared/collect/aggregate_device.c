@@ -380,9 +380,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
             out->has = core->has_segment | core->has_tree;
             out->has &= ~(uint32_t)LATENCIES;
             if (snapshot->hardware.software) {
-                /* Nobody runs on it: it is idle, which is known. */
-                out->has |= NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | CORE_HAS_SOFTWARE;
-                out->has &= ~(uint32_t)NTK_CORE_HAS_DEVICE_LATENCY;
+                out->has |= NTK_CORE_HAS_IDLE;
             }
             out->in_flight = core->in_flight;
             out->utilization =

@@ -158,6 +158,9 @@ enum ntk_core_has {
     NTK_CORE_HAS_LATENCY = 1u << 6, /* total_latency: first physical core of a logical one */
     NTK_CORE_HAS_DEVICE_LATENCY = 1u << 7,
     NTK_CORE_HAS_TRANSFERS = 1u << 8,
+    /* Of a software core that nobody runs on: it is idle, which is known. */
+    NTK_CORE_HAS_IDLE = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
+                        NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS,
 };
 
 /* One physical core: of one runtime, or of the machine (sum over all runtimes). With LNC 2 execution

@@ -62,6 +62,7 @@ static const struct report_field device_fields[] = {
 
 #define AT(member) .offset = offsetof(struct ntk_snapshot, member)
 static const struct report_field machine_fields[] = {
+    REPORT_ROW("time_ns", REPORT_U64, AT(realtime_ns), .sparse = true),
     REPORT_ROW("period_ns", REPORT_U64, AT(period_ns)),
     REPORT_ROW("host_name", REPORT_TEXT, AT(host_name), .sparse = true),
     REPORT_ROW("boot_id", REPORT_TEXT, AT(boot_id), .sparse = true),

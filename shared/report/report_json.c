@@ -137,12 +137,24 @@ static void add_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *to,
     }
 }
 
+/* Whether the line says what the cores did: the group may not be due. */
+static bool tells_cores(const struct ntk_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        if (snapshot->runtimes[i].has & NTK_RUNTIME_HAS_CORES) {
+            return true;
+        }
+    }
+    return snapshot->runtime_count == 0;
+}
+
 /* Machine cores by number and machine outcomes, as sums over the runtimes. */
 static void sum_runtimes(struct ntk_snapshot *snapshot, const json_t *ext)
 {
     const struct ntk_hardware *hardware = &snapshot->hardware;
     size_t machine = report_bounded((size_t)hardware->device_count * hardware->cores_per_device,
                                     REPORT_CORES_MAX);
+    uint32_t has = hardware->software && tells_cores(snapshot) ? NTK_CORE_HAS_IDLE : 0u;
     struct ntk_core_sample *given = NULL;
     size_t given_count = 0;
 
@@ -150,6 +162,7 @@ static void sum_runtimes(struct ntk_snapshot *snapshot, const json_t *ext)
     snapshot->core_count = snapshot->cores ? machine : 0;
     for (size_t i = 0; i < snapshot->core_count; i++) {
         snapshot->cores[i].core = (uint32_t)i;
+        snapshot->cores[i].has = has;
     }
     if (report_get_object(ext, "neuroncores")) {
         given_count =

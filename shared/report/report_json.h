@@ -29,8 +29,6 @@ extern "C" {
 
 struct ntk_snapshot;
 
-/* Some readers of the stream stop at a line of this size. */
-#define NTK_REPORT_LINE_BYTES_DEFAULT 65536
 /* A line to be read may not be longer; nothing real comes near it. */
 #define NTK_REPORT_READ_BYTES_MAX (16 * 1024 * 1024)
 

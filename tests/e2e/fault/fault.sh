@@ -24,7 +24,7 @@ cat >config.json <<'END'
                                                               {"type": "neuroncore_counters"}]}],
  "system_metrics": [{"type": "neuron_hw_counters"}]}
 END
-neuron-monitor -c config.json --max-line 0 --prometheus 127.0.0.1:0 --verbose 1 >out.jsonl 2>out.log &
+neuron-monitor -c config.json --prometheus 127.0.0.1:0 --verbose 1 >out.jsonl 2>out.log &
 pids+=($!)
 wait_for is_up
 

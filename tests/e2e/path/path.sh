@@ -25,7 +25,7 @@ rate=1000
 run() {
     local name=$1 count=$2
     shift 2
-    neuron-monitor "$@" --max-line 0 --prometheus 127.0.0.1:0 --verbose 1 >"$name.jsonl" 2>"$name.log" &
+    neuron-monitor "$@" --prometheus 127.0.0.1:0 --verbose 1 >"$name.jsonl" 2>"$name.log" &
     local agent=$!
     pids+=("$agent")
     wait_for is_up "$name"

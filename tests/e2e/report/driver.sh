@@ -30,7 +30,7 @@ drive() {
     # What a driver counted before the agent came is no event of a report.
     echo 40 >"$device/mem_ecc_uncorrected"
     rm -f out.jsonl # those of the last machine
-    neuron-monitor --sysfs-root "$tree" --period 200ms --max-line 0 --omit usage_data >out.jsonl &
+    neuron-monitor --sysfs-root "$tree" --period 200ms --omit usage_data >out.jsonl &
     local agent=$!
     pids+=("$agent")
     wait_for is_up

@@ -32,7 +32,7 @@ on() {
     mkdir "$machine.out"
     cd "$machine.out"
     wait_for both_run
-    report --timestamps --max-line 0 --all-cores >all.jsonl
+    report --timestamps --all-cores >all.jsonl
     report --vendor-keys-only >vendor.jsonl
     report --omit loaded_models,usage_data,usage_breakdown,v3d,neuron_ext >omit.jsonl
     report --command-lines >commands.jsonl

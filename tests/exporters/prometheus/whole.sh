@@ -1,0 +1,46 @@
+# whole.sh - the pipe and the agent's own page show the same series with the same values, on the largest machines with every
+# core busy: what stands on stdout by itself is all that the agent knows.
+. "$(dirname "$0")/../../e2e/lib.sh"
+needs neuron-monitor neuron-monitor-prometheus curl
+
+fail() {
+    echo "whole: $*: $(diff own piped | head -4)" >&2
+    exit 1
+}
+is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
+port_of() { sed -n 's/.* at port //p' "$1"; }
+# The series of a page without what tells of the process that serves it; shares of CPUs as exactly as reports have them.
+series() {
+    curl -sf --max-time 20 "http://127.0.0.1:$(port_of "$1")/metrics" |
+        sed -E '/^#/d; /^(process_|neuron_monitor_output_)/d' |
+        awk '/_vcpu_usage_ratio/ { $NF = sprintf("%.4f", $NF) } 1' | sort
+}
+# Reports come each two seconds: both pages show one report when no value of either differs, and then all of them agree.
+are_same() {
+    series agent.log >own && series pipe.out >piped
+    [ "$(grep -c '^neuroncore_total_utilization_ratio' own)" = "$cores" ] && grep -q 'runtime_tag="busy"' own &&
+        [ "$(sed -n 's/^neuron_executions_total{.*="completed".* //p' own)" -gt "$cores" ] && cmp -s own piped && echo yes
+}
+# All cores of a machine: TYPE CORES LNC
+compare() {
+    cores=$2
+    neuron-packager example memcpy --lnc "$3" -o memcpy.neff
+    export NEURON_SOFT_INSTANCE=$1 NEURON_HOOKS_DIR=$memory/hooks/$1
+    mkdir -m 700 "$NEURON_HOOKS_DIR"
+    rm -f agent.log pipe.out
+    NEURON_PROCESS_TAG=busy neuron-bench exec memcpy.neff --cores "0-$((cores - 1))" --rate 5 --duration 600s >bench.log 2>&1 &
+    local bench=$!
+    neuron-monitor --period 2s --no-imds --prometheus 127.0.0.1:0 --verbose 1 2>agent.log \
+        > >(neuron-monitor-prometheus --port 0 --address 127.0.0.1 >pipe.out 2>pipe.err) &
+    local agent=$!
+    wait_for is_listening agent.log
+    wait_for is_listening pipe.out
+    wait_for are_same || fail "$1: the pages differ"
+    echo "$1: $(wc -l <own) series on both sides"
+    [ "$(wc -l <own)" -gt $((cores * 30)) ] || fail "$1: only $(wc -l <own) series with $cores cores busy"
+    ! grep -q max-line agent.log || fail "$1: $(cat agent.log)"
+    kill "$bench" "$agent"
+    wait "$bench" "$agent" || fail "$1: $(cat agent.log bench.log)"
+}
+compare trn1.32xlarge 32 1
+compare trn2.48xlarge 64 2
