@@ -254,7 +254,7 @@ int main(int argc, char **argv)
     if (ret < 0) {
         goto out;
     }
-    ntk_top_run_ask_for_events(&run);
+    ntk_top_run_ask_for_more(&run);
     ret = first_sample(&run, &err);
     if (ret < 0) {
         goto out;

@@ -217,6 +217,8 @@ void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id vi
 /* Whether it is known that no application runs: then what they use is a true zero. Not where some cannot be read, and
  * not beside a driver, whose applications need not have our hooks. */
 bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model);
+/* Whether what is open shows how long executions take. */
+bool ntk_top_model_shows_latency(const struct ntk_top_model *model);
 bool ntk_top_model_has_settings_open(const struct ntk_top_model *model);
 /* Writes the list of the open view anew: what it shows was changed. */
 void ntk_top_model_project_view(struct ntk_top_model *model);

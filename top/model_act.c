@@ -171,6 +171,13 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
     }
 }
 
+bool ntk_top_model_shows_latency(const struct ntk_top_model *model)
+{
+    const struct ntk_top_view *view = ntk_top_views_get(model->view);
+
+    return view && view->shows_latency;
+}
+
 bool ntk_top_model_has_settings_open(const struct ntk_top_model *model)
 {
     return model->settings && model->settings->is_open;

@@ -41,8 +41,14 @@ static bool signals_say_end(int signal_fd)
     return false;
 }
 
-void ntk_top_run_ask_for_events(struct ntk_top_run *run)
+void ntk_top_run_ask_for_more(struct ntk_top_run *run)
 {
+    bool wants_latency = run->json || run->csv || ntk_top_model_shows_latency(run->model);
+
+    if (run->reads_latency != wants_latency) {
+        run->reads_latency = wants_latency;
+        ntk_top_source_read_latency(run->source, wants_latency);
+    }
     if (run->model->wants_events && !run->reads_events) {
         run->reads_events = true;
         run->next_ns = 0; /* now */

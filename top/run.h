@@ -26,6 +26,7 @@ struct ntk_top_run {
     struct ntk_top_settings settings;
     char message[NTK_ERR_TEXT_BYTES]; /* of this program, until a key is typed */
     bool reads_events;
+    bool reads_latency;
     bool has_more_past; /* the next wait is none */
 
     /* of the screen */
@@ -44,8 +45,9 @@ struct ntk_top_run {
 
 /* Blocks the signals that end or resize us, so that they arrive between two frames; a descriptor for them, or -1. */
 int ntk_top_run_signals_take(void);
-/* Events cost more than counters: they are read from when somebody wants to see them. */
-void ntk_top_run_ask_for_events(struct ntk_top_run *run);
+/* Events and latencies cost more than counters: events are read from when somebody wants to see them, latencies while
+ * somebody does. */
+void ntk_top_run_ask_for_more(struct ntk_top_run *run);
 /* The most urgent line below the title. */
 void ntk_top_run_set_note(struct ntk_top_run *run);
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */

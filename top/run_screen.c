@@ -216,7 +216,7 @@ static bool handle_keys(struct ntk_top_run *run)
             ntk_top_run_save_settings(run);
         }
     }
-    ntk_top_run_ask_for_events(run);
+    ntk_top_run_ask_for_more(run);
     ntk_top_run_set_note(run);
     return true;
 }

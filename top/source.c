@@ -28,6 +28,13 @@ void ntk_top_source_read_events(struct ntk_top_source *source)
     }
 }
 
+void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted)
+{
+    if (source->ops->read_latency) {
+        source->ops->read_latency(source, wanted);
+    }
+}
+
 int ntk_top_source_before_shown(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot)
 {
     return source->ops->before_shown ? source->ops->before_shown(source, out_snapshot) : 0;

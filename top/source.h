@@ -41,6 +41,8 @@ struct ntk_top_source_ops {
     void (*control)(struct ntk_top_source *source, enum ntk_top_control control);
     /* Snapshots list events from now on, beginning with those that are still known. NULL: it has none, or always does. */
     void (*read_events)(struct ntk_top_source *source);
+    /* Whether snapshots shall have latencies, which cost much on a busy machine. NULL: they have what they have. */
+    void (*read_latency)(struct ntk_top_source *source, bool wanted);
     /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the newest first; 0 when there is
      * no more. NULL: nobody knows it. */
     int (*before_shown)(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot);
@@ -57,6 +59,7 @@ const char *ntk_top_source_note(const struct ntk_top_source *source);
 /* False when the source cannot be steered. */
 bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control control);
 void ntk_top_source_read_events(struct ntk_top_source *source);
+void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted);
 /* 1, or 0 when nothing is known. */
 int ntk_top_source_before_shown(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot);
 void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */

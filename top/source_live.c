@@ -88,16 +88,26 @@ static void live_read_events(struct ntk_top_source *base)
     ntk_collector_read_events(((struct live_source *)base)->collector);
 }
 
-static const struct ntk_top_source_ops live_ops = { live_take, live_close, live_note, NULL,
-                                                    live_read_events };
+static void live_read_latency(struct ntk_top_source *base, bool wanted)
+{
+    ntk_collector_read_latency(((struct live_source *)base)->collector, wanted);
+}
+
+static const struct ntk_top_source_ops live_ops = {
+    .take = live_take,
+    .close = live_close,
+    .note = live_note,
+    .read_events = live_read_events,
+    .read_latency = live_read_latency,
+};
 
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)
 {
-    /* Events explain why; most views show how much, which the counters know and which costs less. */
-    struct ntk_collector_options options = { .sysfs_root = sysfs_root,
-                                             .no_events = true,
-                                             .command_lines = true };
+    /* Events explain why; most views show how much, which the counters know and which costs less. Latency is in few views. */
+    struct ntk_collector_options options = {
+        .sysfs_root = sysfs_root, .no_events = true, .no_latency = true, .command_lines = true
+    };
     struct live_source *source = calloc(1, sizeof *source);
     int ret;
 

@@ -251,9 +251,13 @@ static void replay_close(struct ntk_top_source *base)
     free(source);
 }
 
-static const struct ntk_top_source_ops replay_ops = { replay_take, replay_close,
-                                                      replay_note, replay_control,
-                                                      NULL,        replay_before_shown };
+static const struct ntk_top_source_ops replay_ops = {
+    .take = replay_take,
+    .close = replay_close,
+    .note = replay_note,
+    .control = replay_control,
+    .before_shown = replay_before_shown,
+};
 
 /* The first moment at or after at_ns, else the last one before it. */
 static int find_start(struct replay_source *source, uint64_t at_ns, struct ntk_err *err)

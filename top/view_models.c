@@ -47,6 +47,7 @@ static const struct ntk_top_columns columns = { items, sizeof items / sizeof *it
 
 const struct ntk_top_view ntk_top_view_models = {
     .columns = &columns,
+    .shows_latency = true,
     .empty = "no model is loaded",
     .project = ntk_top_model_models,
 };

@@ -28,6 +28,7 @@ struct ntk_top_model;
 /* Every function may be NULL. */
 struct ntk_top_view {
     const struct ntk_top_columns *columns; /* NULL: no list */
+    bool shows_latency;
     const char *empty; /* said where rows would be; NULL: why there are no applications */
     /* Sees every new snapshot of the model, shown or not: for what has a history. 0 or -ENOMEM. */
     int (*observe)(struct ntk_top_model *model);

@@ -168,8 +168,8 @@ uint64_t nds_live_core_counter(struct nds_store *store, uint32_t core, uint32_t 
     case FROM_DEVICE_LATENCY:
     case FROM_TOTAL_LATENCY:
         if (ntk_ring_segment_core_histogram(store->segment, (uint16_t)global, &histogram) == 0) {
-            value = core_counters[counter].source == FROM_TOTAL_LATENCY ? histogram.total_sum_ns
-                                                                        : histogram.device_sum_ns;
+            value = core_counters[counter].source == FROM_TOTAL_LATENCY ? histogram.total.sum_ns
+                                                                        : histogram.device.sum_ns;
         }
         break;
     case FROM_DEVICE_MEMORY:

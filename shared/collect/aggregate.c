@@ -93,6 +93,11 @@ void ntk_aggregate_set_lists_events(struct ntk_aggregate *aggregate, bool lists_
     aggregate->lists_events = lists_events;
 }
 
+void ntk_aggregate_set_reads_latency(struct ntk_aggregate *aggregate, bool reads_latency)
+{
+    aggregate->no_latency = !reads_latency;
+}
+
 struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate)
 {
     struct ntk_event_sample *event = NULL;

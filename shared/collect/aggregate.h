@@ -40,6 +40,8 @@ void ntk_aggregate_start_period(struct ntk_aggregate *aggregate, uint64_t monoto
 /* Facts that hold for all snapshots. */
 /* Whether somebody looks for events: a snapshot without any says so. */
 void ntk_aggregate_set_lists_events(struct ntk_aggregate *aggregate, bool lists_events);
+/* Whether histograms are read: at first they are. */
+void ntk_aggregate_set_reads_latency(struct ntk_aggregate *aggregate, bool reads_latency);
 void ntk_aggregate_set_host(struct ntk_aggregate *aggregate, const char *boot_id,
                             const char *host_name);
 
@@ -107,6 +109,9 @@ void ntk_aggregate_runtime_forgive(struct ntk_aggregate *aggregate, const char *
 /* Where its counters start counting. Not a sample. */
 int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
                                 const struct ntk_runtime_reading *reading);
+/* From where the latency of a known process counts. */
+void ntk_aggregate_runtime_begin_latency(struct ntk_aggregate *aggregate,
+                                         const struct ntk_runtime_reading *reading);
 /* One per period and process; after one with `ended` no more. */
 int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
                           const struct ntk_runtime_reading *reading);

@@ -3,6 +3,7 @@
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[COUNTER_COUNT])
@@ -142,7 +143,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         out->in_flight = core->in_flight;
         machine->in_flight += core->in_flight;
     }
-    if (!core->has_histogram) {
+    if (!core->has_histogram || aggregate->no_latency) {
         out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);
         return;
     }
@@ -150,10 +151,12 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         moved = moved || period[COUNTER_OUTCOME + i] > 0;
     }
     if ((moved || state->moved || reading->ended) &&
-        reading->core_histogram(reading->ctx, core->core, &aggregate->histogram) == 0) {
-        out->total_latency = ntk_aggregate_take_total(aggregate, &state->total);
+        ntk_aggregate_read_core_histogram(aggregate, reading, core)) {
+        out->total_latency =
+            ntk_aggregate_take_histogram(aggregate, &state->total, &aggregate->histogram.total);
         if (software) {
-            out->device_latency = ntk_aggregate_take_device(aggregate, &state->device);
+            out->device_latency = ntk_aggregate_take_histogram(aggregate, &state->device,
+                                                               &aggregate->histogram.device);
         }
     }
     /* A count may be seen before its histogram: look once more after the last change. */
@@ -167,14 +170,41 @@ static bool core_moved(const struct ntk_core_sample *core)
            core->device_to_host_bytes.period > 0;
 }
 
+/* One latency of all cores, which share the entries when only one has any. */
+static struct ntk_histogram merge_cores(struct ntk_aggregate *aggregate,
+                                        const struct ntk_runtime_sample *runtime, size_t offset)
+{
+    struct ntk_histogram_dense *merged = &aggregate->merged;
+    const struct ntk_histogram *only = NULL;
+    size_t used = 0;
+
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        const struct ntk_histogram *one = (const void *)((const char *)&runtime->cores[i] + offset);
+
+        if (one->entry_count == 0) {
+            continue;
+        }
+        if (used++ == 0) {
+            only = one;
+            continue;
+        }
+        if (used == 2) {
+            ntk_histogram_dense_reset(merged);
+            ntk_histogram_dense_merge(merged, only);
+        }
+        ntk_histogram_dense_merge(merged, one);
+    }
+    return used == 0   ? (struct ntk_histogram){ 0 }
+           : used == 1 ? *only
+                       : ntk_snapshot_histogram(aggregate->pending, merged);
+}
+
 int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                              const struct ntk_runtime_reading *reading,
                              struct ntk_runtime_sample *out)
 {
     size_t listed = 0;
 
-    ntk_histogram_dense_reset(&aggregate->merged_total);
-    ntk_histogram_dense_reset(&aggregate->merged_device);
     out->cores = ntk_snapshot_alloc(aggregate->pending, reading->core_count, sizeof *out->cores);
     if (reading->core_count > 0 && !out->cores) {
         return -ENOMEM;
@@ -197,16 +227,17 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
             add_count(&out->error_class[k], sample.error_class[k]);
         }
         out->in_flight += sample.in_flight;
-        ntk_histogram_dense_merge(&aggregate->merged_total, &sample.total_latency);
-        ntk_histogram_dense_merge(&aggregate->merged_device, &sample.device_latency);
         if (reading->cores[i].owned || core_moved(&sample)) {
             out->cores[listed++] = sample;
         }
     }
     out->core_count = listed;
-    out->total_latency = ntk_snapshot_histogram(aggregate->pending, &aggregate->merged_total);
-    out->has_device_latency = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
-    out->device_latency = ntk_snapshot_histogram(aggregate->pending, &aggregate->merged_device);
+    out->total_latency =
+        merge_cores(aggregate, out, offsetof(struct ntk_core_sample, total_latency));
+    out->has_device_latency =
+        !aggregate->no_latency && (reading->process->flags & NTK_PROCESS_SOFTWARE_CORE);
+    out->device_latency =
+        merge_cores(aggregate, out, offsetof(struct ntk_core_sample, device_latency));
     out->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_TOTALS |
                 NTK_RUNTIME_HAS_IN_FLIGHT;
     return 0;

@@ -47,14 +47,11 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
     if (core->busy_ns < state->base[COUNTER_BUSY]) {
         unwatched->counts[COUNTER_BUSY] = 0; /* as a sample has it: busy time only waits */
     }
-    if (any && core->has_histogram &&
-        reading->core_histogram(reading->ctx, core->core, histogram) == 0) {
-        ntk_aggregate_load_dense(&aggregate->dense, histogram->total, histogram->total_sum_ns);
-        ntk_aggregate_subtract_baseline(&aggregate->dense, &state->total);
-        ntk_aggregate_set_baseline(&unwatched->total, &aggregate->dense);
-        ntk_aggregate_load_dense(&aggregate->dense, histogram->device, histogram->device_sum_ns);
-        ntk_aggregate_subtract_baseline(&aggregate->dense, &state->device);
-        ntk_aggregate_set_baseline(&unwatched->device, &aggregate->dense);
+    if (any && ntk_aggregate_read_core_histogram(aggregate, reading, core)) {
+        ntk_aggregate_difference_baseline(aggregate, &unwatched->total, &state->total,
+                                          &histogram->total);
+        ntk_aggregate_difference_baseline(aggregate, &unwatched->device, &state->device,
+                                          &histogram->device);
     }
     if (any) {
         state->unwatched = unwatched;
@@ -91,8 +88,8 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
         counters_of_sample(&stored[i], core->base);
         core->known = true;
         core->moved = true;
-        ntk_aggregate_stored_baseline(aggregate, &core->total, &stored[i].total_latency);
-        ntk_aggregate_stored_baseline(aggregate, &core->device, &stored[i].device_latency);
+        ntk_aggregate_stored_baseline(&core->total, &stored[i].total_latency);
+        ntk_aggregate_stored_baseline(&core->device, &stored[i].device_latency);
     }
     /* What it did since then is counted, but a share of the first period is of what was watched. */
     for (size_t i = 0; found && i < reading->core_count; i++) {
@@ -107,11 +104,50 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
     return found;
 }
 
+static void begin_core_latency(struct ntk_aggregate *aggregate,
+                               const struct ntk_runtime_reading *reading,
+                               const struct ntk_ring_core *core, struct core_state *state)
+{
+    if (ntk_aggregate_read_core_histogram(aggregate, reading, core)) {
+        ntk_aggregate_start_baseline(aggregate, &state->total, &aggregate->histogram.total);
+        ntk_aggregate_start_baseline(aggregate, &state->device, &aggregate->histogram.device);
+    }
+}
+
+static void begin_model_latency(struct ntk_aggregate *aggregate,
+                                const struct ntk_runtime_reading *reading,
+                                const struct ntk_ring_model *model, struct model_state *state)
+{
+    if (ntk_aggregate_read_model_histogram(aggregate, reading, model)) {
+        ntk_aggregate_start_baseline(aggregate, &state->total, &aggregate->histogram.total);
+        ntk_aggregate_start_baseline(aggregate, &state->device, &aggregate->histogram.device);
+    }
+}
+
+void ntk_aggregate_runtime_begin_latency(struct ntk_aggregate *aggregate,
+                                         const struct ntk_runtime_reading *reading)
+{
+    struct runtime_state *runtime = ntk_map_get(&aggregate->by_key, reading->key);
+
+    for (size_t i = 0; runtime && i < reading->core_count; i++) {
+        struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
+
+        if (core) {
+            begin_core_latency(aggregate, reading, &reading->cores[i], core);
+        }
+    }
+    for (size_t i = 0; runtime && i < reading->model_count; i++) {
+        struct model_state *model = ntk_aggregate_model_state(runtime, reading->models[i].id);
+
+        if (model) {
+            begin_model_latency(aggregate, reading, &reading->models[i], model);
+        }
+    }
+}
+
 static int start_from_now(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                           const struct ntk_runtime_reading *reading)
 {
-    struct ntk_ring_histogram *histogram = &aggregate->histogram;
-
     for (size_t i = 0; i < reading->core_count; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 
@@ -124,13 +160,7 @@ static int start_from_now(struct ntk_aggregate *aggregate, struct runtime_state 
         ntk_aggregate_core_counters(&reading->cores[i], core->base);
         core->read_ns = reading->cores[i].read_monotonic_ns;
         core->known = true;
-        if (reading->cores[i].has_histogram &&
-            reading->core_histogram(reading->ctx, reading->cores[i].core, histogram) == 0) {
-            ntk_aggregate_start_baseline(aggregate, &core->total, histogram->total,
-                                         histogram->total_sum_ns);
-            ntk_aggregate_start_baseline(aggregate, &core->device, histogram->device,
-                                         histogram->device_sum_ns);
-        }
+        begin_core_latency(aggregate, reading, &reading->cores[i], core);
     }
     return 0;
 }
@@ -138,8 +168,6 @@ static int start_from_now(struct ntk_aggregate *aggregate, struct runtime_state 
 static int start_models_from_now(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                                  const struct ntk_runtime_reading *reading)
 {
-    struct ntk_ring_histogram *histogram = &aggregate->histogram;
-
     for (size_t i = 0; i < reading->model_count; i++) {
         struct model_state *model = ntk_vec_add(&runtime->models);
 
@@ -151,13 +179,7 @@ static int start_models_from_now(struct ntk_aggregate *aggregate, struct runtime
         model->errors = reading->models[i].errors;
         model->effective_flops = reading->models[i].effective_flops;
         model->listed = reading->models[i].state != NTK_MODEL_UNLOADED;
-        if (reading->models[i].has_histogram &&
-            reading->model_histogram(reading->ctx, &reading->models[i], histogram) == 0) {
-            ntk_aggregate_start_baseline(aggregate, &model->total, histogram->total,
-                                         histogram->total_sum_ns);
-            ntk_aggregate_start_baseline(aggregate, &model->device, histogram->device,
-                                         histogram->device_sum_ns);
-        }
+        begin_model_latency(aggregate, reading, &reading->models[i], model);
     }
     return 0;
 }

@@ -4,113 +4,127 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-int ntk_aggregate_set_baseline(struct baseline *base, const struct ntk_histogram_dense *dense)
+bool ntk_aggregate_read_core_histogram(struct ntk_aggregate *aggregate,
+                                       const struct ntk_runtime_reading *reading,
+                                       const struct ntk_ring_core *core)
 {
-    size_t used = ntk_histogram_dense_entries(dense, base->entries, base->capacity);
+    return !aggregate->no_latency && core->has_histogram &&
+           reading->core_histogram(reading->ctx, core->core, &aggregate->histogram) == 0;
+}
 
-    if (used > base->capacity) {
-        size_t capacity = used + used / 2 + 8;
-        struct ntk_histogram_entry *entries = realloc(base->entries, capacity * sizeof *entries);
+bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
+                                        const struct ntk_runtime_reading *reading,
+                                        const struct ntk_ring_model *model)
+{
+    return !aggregate->no_latency && model->has_histogram &&
+           reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0;
+}
 
-        if (!entries) {
+static int set_baseline(struct baseline *base, const struct ntk_histogram_entry *entries,
+                        size_t count, uint64_t sum_ns)
+{
+    if (count > base->capacity) {
+        size_t capacity = count + count / 2 + 8;
+        struct ntk_histogram_entry *more = realloc(base->entries, capacity * sizeof *more);
+
+        if (!more) {
             return -ENOMEM;
         }
-        base->entries = entries;
+        base->entries = more;
         base->capacity = capacity;
-        used = ntk_histogram_dense_entries(dense, base->entries, base->capacity);
     }
-    base->count = used;
-    base->sum_ns = dense->sum_ns;
+    if (count > 0) {
+        memcpy(base->entries, entries, count * sizeof *entries);
+    }
+    base->count = count;
+    base->sum_ns = sum_ns;
     return 0;
 }
 
-void ntk_aggregate_load_dense(struct ntk_histogram_dense *dense, const uint64_t *buckets,
-                              uint64_t sum_ns)
+/*
+ * What was read, and what of it is not in the baseline, both as used buckets in scratch memory. One walk over the
+ * occupied part of the reading beside the baseline, which is sorted too.
+ */
+static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
+                    const struct ntk_ring_buckets *read)
 {
-    uint64_t count = 0;
+    const struct ntk_histogram_entry *old = base->entries;
+    const struct ntk_histogram_entry *old_end = base->entries + base->count;
+    struct histogram_scratch *now = &aggregate->now;
+    struct histogram_scratch *period = &aggregate->period;
 
-    for (size_t i = 0; i < NTK_HISTOGRAM_BUCKETS; i++) {
-        dense->bucket[i] = buckets[i];
-        count += buckets[i];
+    now->count = period->count = 0;
+    now->sum_ns = read->sum_ns;
+    period->sum_ns = ntk_aggregate_difference(read->sum_ns, base->sum_ns);
+    for (uint32_t i = read->first; i < read->end; i++) {
+        uint64_t before = 0;
+        uint64_t more;
+
+        if (read->bucket[i] == 0) {
+            continue;
+        }
+        while (old < old_end && old->bucket < i) {
+            old++;
+        }
+        if (old < old_end && old->bucket == i) {
+            before = old->count;
+        }
+        now->entries[now->count++] =
+            (struct ntk_histogram_entry){ .bucket = i, .count = read->bucket[i] };
+        more = ntk_aggregate_difference(read->bucket[i], before);
+        if (more > 0) {
+            period->entries[period->count++] =
+                (struct ntk_histogram_entry){ .bucket = i, .count = more };
+        }
     }
-    dense->count = count;
-    dense->sum_ns = sum_ns;
 }
 
-void ntk_aggregate_subtract_baseline(struct ntk_histogram_dense *dense, const struct baseline *base)
+static int keep(struct baseline *base, const struct histogram_scratch *from)
 {
-    for (size_t i = 0; i < base->count; i++) {
-        uint64_t *bucket = &dense->bucket[base->entries[i].bucket];
-
-        *bucket = ntk_aggregate_difference(*bucket, base->entries[i].count);
-    }
-    dense->sum_ns = ntk_aggregate_difference(dense->sum_ns, base->sum_ns);
+    return set_baseline(base, from->entries, from->count, from->sum_ns);
 }
 
-/* The difference to the baseline, which becomes the reading. */
-static struct ntk_histogram take_histogram(struct ntk_aggregate *aggregate, struct baseline *base,
-                                           const uint64_t *buckets, uint64_t sum_ns)
+struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregate,
+                                                  struct baseline *base,
+                                                  const struct ntk_ring_buckets *read)
 {
-    struct ntk_histogram_dense *dense = &aggregate->dense;
-    struct baseline old = *base;
-    struct ntk_histogram out;
+    struct histogram_scratch *period = &aggregate->period;
 
-    ntk_aggregate_load_dense(dense, buckets, sum_ns);
-    *base = (struct baseline){ 0 };
-    if (ntk_aggregate_set_baseline(base, dense) < 0) {
-        *base = old;
+    compare(aggregate, base, read);
+    if (period->count == 0 && read->sum_ns >= base->sum_ns) {
+        aggregate->now.sum_ns = base->sum_ns; /* what came after its count goes with the next one */
+    }
+    if (keep(base, &aggregate->now) < 0 || period->count == 0) {
         return (struct ntk_histogram){ 0 };
     }
-    ntk_aggregate_subtract_baseline(dense, &old);
-    free(old.entries);
-    out = ntk_snapshot_histogram(aggregate->pending, dense);
-    if (out.count == 0) {
-        out.sum_ns = 0;
-    }
-    return out;
-}
-
-struct ntk_histogram ntk_aggregate_take_total(struct ntk_aggregate *aggregate,
-                                              struct baseline *base)
-{
-    return take_histogram(aggregate, base, aggregate->histogram.total,
-                          aggregate->histogram.total_sum_ns);
-}
-
-struct ntk_histogram ntk_aggregate_take_device(struct ntk_aggregate *aggregate,
-                                               struct baseline *base)
-{
-    return take_histogram(aggregate, base, aggregate->histogram.device,
-                          aggregate->histogram.device_sum_ns);
+    return ntk_snapshot_histogram_of(aggregate->pending, period->entries, period->count,
+                                     period->sum_ns);
 }
 
 int ntk_aggregate_start_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
-                                 const uint64_t *buckets, uint64_t sum_ns)
+                                 const struct ntk_ring_buckets *read)
 {
-    ntk_aggregate_load_dense(&aggregate->dense, buckets, sum_ns);
-    return ntk_aggregate_set_baseline(base, &aggregate->dense);
+    compare(aggregate, base, read);
+    return keep(base, &aggregate->now);
 }
 
-int ntk_aggregate_stored_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
-                                  const struct ntk_histogram *stored)
+int ntk_aggregate_difference_baseline(struct ntk_aggregate *aggregate, struct baseline *out,
+                                      const struct baseline *base,
+                                      const struct ntk_ring_buckets *read)
 {
-    ntk_histogram_dense_reset(&aggregate->dense);
-    ntk_histogram_dense_merge(&aggregate->dense, stored);
-    return ntk_aggregate_set_baseline(base, &aggregate->dense);
+    compare(aggregate, base, read);
+    return keep(out, &aggregate->period);
+}
+
+int ntk_aggregate_stored_baseline(struct baseline *base, const struct ntk_histogram *stored)
+{
+    return set_baseline(base, stored->entries, stored->entry_count, stored->sum_ns);
 }
 
 struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
                                                 const struct baseline *base)
 {
-    struct ntk_histogram all = { .sum_ns = base->sum_ns,
-                                 .entries = base->entries,
-                                 .entry_count = base->count };
-
-    for (size_t i = 0; i < base->count; i++) {
-        all.count += base->entries[i].count;
-    }
-    ntk_histogram_dense_reset(&aggregate->dense);
-    ntk_histogram_dense_merge(&aggregate->dense, &all);
-    return ntk_snapshot_histogram(aggregate->pending, &aggregate->dense);
+    return ntk_snapshot_histogram_of(aggregate->pending, base->entries, base->count, base->sum_ns);
 }

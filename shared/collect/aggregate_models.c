@@ -8,7 +8,7 @@
 
 #include "shared/base/str.h"
 
-static struct model_state *model_state(struct runtime_state *runtime, uint32_t id)
+struct model_state *ntk_aggregate_model_state(struct runtime_state *runtime, uint32_t id)
 {
     struct model_state *model;
 
@@ -90,16 +90,18 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
             ntk_aggregate_difference(model->effective_flops, state->effective_flops);
         state->effective_flops = model->effective_flops;
     }
-    if (!model->has_histogram) {
+    if (!model->has_histogram || aggregate->no_latency) {
         state->moved = moved;
         return;
     }
     out->has |= NTK_MODEL_HAS_LATENCY | (software ? NTK_MODEL_HAS_DEVICE_LATENCY : 0u);
     if ((moved || state->moved || reading->ended) &&
-        reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0) {
-        out->total_latency = ntk_aggregate_take_total(aggregate, &state->total);
+        ntk_aggregate_read_model_histogram(aggregate, reading, model)) {
+        out->total_latency =
+            ntk_aggregate_take_histogram(aggregate, &state->total, &aggregate->histogram.total);
         if (software) {
-            out->device_latency = ntk_aggregate_take_device(aggregate, &state->device);
+            out->device_latency = ntk_aggregate_take_histogram(aggregate, &state->device,
+                                                               &aggregate->histogram.device);
         }
         name = name_state(runtime, model->name);
         if (name) {
@@ -136,7 +138,7 @@ int ntk_aggregate_take_models(struct ntk_aggregate *aggregate, struct runtime_st
     for (size_t i = 0; i < reading->model_count; i++) {
         const struct ntk_ring_model *model = &reading->models[i];
         struct ntk_model_sample sample = { .name = "", .neff_path = "" };
-        struct model_state *state = model_state(runtime, model->id);
+        struct model_state *state = ntk_aggregate_model_state(runtime, model->id);
 
         if (!state) {
             return -ENOMEM;

@@ -45,6 +45,12 @@ struct baseline {
     uint64_t sum_ns;
 };
 
+struct histogram_scratch {
+    size_t count;
+    uint64_t sum_ns;
+    struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
+};
+
 /* What a core did between the stored totals and first sight: in the differences of its first period. */
 struct unwatched {
     uint64_t counts[COUNTER_COUNT];
@@ -149,6 +155,7 @@ struct ntk_aggregate {
 
     struct ntk_vec events; /* struct ntk_event_sample */
     bool lists_events;
+    bool no_latency;
     uint64_t events_unlisted;
     uint64_t events_read_total;
     uint64_t events_lost_total;
@@ -175,9 +182,9 @@ struct ntk_aggregate {
 
     /* scratch */
     struct ntk_ring_histogram histogram;
-    struct ntk_histogram_dense dense;
-    struct ntk_histogram_dense merged_total;
-    struct ntk_histogram_dense merged_device;
+    struct histogram_scratch now;
+    struct histogram_scratch period;
+    struct ntk_histogram_dense merged;
     uint64_t sums[NTK_SEGMENT_CORES + 1][NTK_MEMORY_CATEGORY_COUNT]; /* 0 between processes */
 };
 
@@ -210,21 +217,25 @@ void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_
 
 /* ---- aggregate_histogram ---- */
 
+/* Reads the histograms of a core or model; false: there are none, or nobody wants them. */
+bool ntk_aggregate_read_core_histogram(struct ntk_aggregate *aggregate,
+                                       const struct ntk_runtime_reading *reading,
+                                       const struct ntk_ring_core *core);
+bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
+                                        const struct ntk_runtime_reading *reading,
+                                        const struct ntk_ring_model *model);
+/* What was read less the baseline, which becomes the reading. */
+struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregate,
+                                                  struct baseline *base,
+                                                  const struct ntk_ring_buckets *read);
 /* 0 or -ENOMEM, then the baseline is as it was. */
-int ntk_aggregate_set_baseline(struct baseline *base, const struct ntk_histogram_dense *dense);
-void ntk_aggregate_load_dense(struct ntk_histogram_dense *dense, const uint64_t *buckets,
-                              uint64_t sum_ns);
-void ntk_aggregate_subtract_baseline(struct ntk_histogram_dense *dense,
-                                     const struct baseline *base);
-/* The difference of what was read into aggregate->histogram to the baseline, which becomes the reading. */
-struct ntk_histogram ntk_aggregate_take_total(struct ntk_aggregate *aggregate,
-                                              struct baseline *base);
-struct ntk_histogram ntk_aggregate_take_device(struct ntk_aggregate *aggregate,
-                                               struct baseline *base);
 int ntk_aggregate_start_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
-                                 const uint64_t *buckets, uint64_t sum_ns);
-int ntk_aggregate_stored_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
-                                  const struct ntk_histogram *stored);
+                                 const struct ntk_ring_buckets *read);
+int ntk_aggregate_stored_baseline(struct baseline *base, const struct ntk_histogram *stored);
+/* What was read less `base`, which stays, as another one. */
+int ntk_aggregate_difference_baseline(struct ntk_aggregate *aggregate, struct baseline *out,
+                                      const struct baseline *base,
+                                      const struct ntk_ring_buckets *read);
 /* A baseline as a histogram of the pending snapshot. */
 struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
                                                 const struct baseline *base);
@@ -240,6 +251,8 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
 
 /* ---- aggregate_models ---- */
 
+/* Made when it is first asked for; NULL without memory. */
+struct model_state *ntk_aggregate_model_state(struct runtime_state *runtime, uint32_t id);
 int ntk_aggregate_take_models(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading,
                               struct ntk_runtime_sample *out);

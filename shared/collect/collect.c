@@ -113,6 +113,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
         goto out;
     }
     ntk_aggregate_set_lists_events(collector->aggregate, !options->no_events);
+    ntk_aggregate_set_reads_latency(collector->aggregate, !options->no_latency);
     set_host(collector);
     ret = open_sources(collector, err);
     if (ret < 0) {
@@ -232,6 +233,18 @@ void ntk_collector_read_events(struct ntk_collector *collector)
 {
     ntk_source_ring_read_events(&collector->sources[SOURCE_RING], collector->aggregate);
     ntk_aggregate_set_lists_events(collector->aggregate, true);
+}
+
+void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted)
+{
+    if (collector->options.no_latency == !wanted) {
+        return;
+    }
+    collector->options.no_latency = !wanted;
+    ntk_aggregate_set_reads_latency(collector->aggregate, wanted);
+    if (wanted) {
+        ntk_source_ring_begin_latency(&collector->sources[SOURCE_RING], collector->aggregate);
+    }
 }
 
 const char *ntk_collector_note(const struct ntk_collector *collector)

@@ -54,6 +54,7 @@ struct ntk_collector_options {
     const char *hooks_dir;         /* NULL: as shared/abi/paths.h says */
     bool reap; /* drain and remove the files of dead processes: the agent does, neuron-top not */
     bool no_events;     /* do not read the rings at all */
+    bool no_latency;    /* nor the histograms, most of what a busy machine has to read */
     bool command_lines; /* what a process is called with its arguments, which may hold secrets */
     size_t events_max;  /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /*
@@ -93,6 +94,10 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
 
 /* Undoes no_events: from now on the rings are read, beginning with what they still hold, whenever that was. */
 void ntk_collector_read_events(struct ntk_collector *collector);
+
+/* Whether histograms are read from now on: without, samples have no latency. Beginning to, their first period begins
+ * now. */
+void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted);
 
 /* Why something that looks like a process of ours is not shown (permissions, a broken file), or not in all
  * detail, or "".

@@ -23,6 +23,9 @@ int ntk_source_ring_open(const struct ntk_collector_options *options,
 /* Reads events from now on, and those of the past that are still there. */
 void ntk_source_ring_read_events(struct ntk_collect_source *source,
                                  struct ntk_aggregate *aggregate);
+/* The latency of known processes counts from now on. */
+void ntk_source_ring_begin_latency(struct ntk_collect_source *source,
+                                   struct ntk_aggregate *aggregate);
 /* The device tree. */
 int ntk_source_device_open(const struct ntk_collector_options *options,
                            struct ntk_collect_source *out_source, struct ntk_err *err);

@@ -413,6 +413,22 @@ void ntk_source_ring_read_events(struct ntk_collect_source *collect_source,
     }
 }
 
+void ntk_source_ring_begin_latency(struct ntk_collect_source *collect_source,
+                                   struct ntk_aggregate *aggregate)
+{
+    struct source_ring *source = collect_source->state;
+
+    for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
+        struct ntk_runtime_reading reading;
+
+        if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
+            read_segment(source, segment, false, &reading);
+            ntk_aggregate_runtime_begin_latency(aggregate, &reading);
+        }
+    }
+}
+
 int ntk_source_ring_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, const char **out_note,
                          struct ntk_err *err)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared/metrics/percentile.h"
 
+#include <assert.h>
 #include <string.h>
+
+/* Most buckets are not used: they are looked at by lines of the cache. */
+#define LINE_BUCKETS 8u
 
 const double ntk_percentile_list[NTK_PERCENTILE_COUNT] = { 0, 1, 25, 50, 75, 99, 100 };
 const char *const ntk_percentile_names[NTK_PERCENTILE_COUNT] = { "p0",  "p1",  "p25", "p50",
@@ -39,14 +43,23 @@ size_t ntk_histogram_dense_entries(const struct ntk_histogram_dense *dense,
 {
     size_t used = 0;
 
-    for (uint32_t i = 0; i < NTK_HISTOGRAM_BUCKETS; i++) {
-        if (dense->bucket[i] == 0) {
-            continue;
+    static_assert(NTK_HISTOGRAM_BUCKETS % LINE_BUCKETS == 0, "whole lines");
+    for (uint32_t line = 0; line < NTK_HISTOGRAM_BUCKETS; line += LINE_BUCKETS) {
+        uint64_t any = 0;
+
+        for (uint32_t i = line; i < line + LINE_BUCKETS; i++) {
+            any |= dense->bucket[i];
         }
-        if (used < capacity) {
-            entries[used] = (struct ntk_histogram_entry){ .bucket = i, .count = dense->bucket[i] };
+        for (uint32_t i = line; any != 0 && i < line + LINE_BUCKETS; i++) {
+            if (dense->bucket[i] == 0) {
+                continue;
+            }
+            if (used < capacity) {
+                entries[used] =
+                    (struct ntk_histogram_entry){ .bucket = i, .count = dense->bucket[i] };
+            }
+            used++;
         }
-        used++;
     }
     return used;
 }

@@ -212,26 +212,33 @@ const char *ntk_snapshot_format(struct ntk_snapshot *snapshot, const char *forma
     return length > 0 ? ntk_snapshot_text(snapshot, text) : "";
 }
 
-struct ntk_histogram ntk_snapshot_histogram(struct ntk_snapshot *snapshot,
-                                            const struct ntk_histogram_dense *dense)
+struct ntk_histogram ntk_snapshot_histogram_of(struct ntk_snapshot *snapshot,
+                                               const struct ntk_histogram_entry *entries,
+                                               size_t count, uint64_t sum_ns)
 {
     struct ntk_histogram histogram = { 0 };
-    struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
-    struct ntk_histogram_entry *copy;
-    size_t used = ntk_histogram_dense_entries(dense, entries, NTK_HISTOGRAM_BUCKETS);
+    struct ntk_histogram_entry *copy = ntk_snapshot_alloc(snapshot, count, sizeof *entries);
 
-    copy = ntk_snapshot_alloc(snapshot, used, sizeof *entries);
     if (!copy) {
         return histogram;
     }
-    memcpy(copy, entries, used * sizeof *entries);
-    for (size_t i = 0; i < used; i++) {
+    memcpy(copy, entries, count * sizeof *entries);
+    for (size_t i = 0; i < count; i++) {
         histogram.count += copy[i].count;
     }
-    histogram.sum_ns = dense->sum_ns;
+    histogram.sum_ns = sum_ns;
     histogram.entries = copy;
-    histogram.entry_count = used;
+    histogram.entry_count = count;
     return histogram;
+}
+
+struct ntk_histogram ntk_snapshot_histogram(struct ntk_snapshot *snapshot,
+                                            const struct ntk_histogram_dense *dense)
+{
+    struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
+    size_t used = ntk_histogram_dense_entries(dense, entries, NTK_HISTOGRAM_BUCKETS);
+
+    return ntk_snapshot_histogram_of(snapshot, entries, used, dense->sum_ns);
 }
 
 struct ntk_runtime_sample ntk_snapshot_no_runtime(void)

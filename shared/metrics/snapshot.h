@@ -468,6 +468,10 @@ const char *ntk_snapshot_format(struct ntk_snapshot *snapshot, const char *forma
 /* A copy of the dense histogram's used buckets. */
 struct ntk_histogram ntk_snapshot_histogram(struct ntk_snapshot *snapshot,
                                             const struct ntk_histogram_dense *dense);
+/* A copy of the entries. */
+struct ntk_histogram ntk_snapshot_histogram_of(struct ntk_snapshot *snapshot,
+                                               const struct ntk_histogram_entry *entries,
+                                               size_t count, uint64_t sum_ns);
 /* False once an allocation failed: throw the snapshot away. */
 bool ntk_snapshot_ok(const struct ntk_snapshot *snapshot);
 /* Arrays whose texts are "" instead of NULL; they set pointer and count of the owner. NULL on failure. */

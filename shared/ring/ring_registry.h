@@ -141,11 +141,16 @@ struct ntk_ring_core {
 size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
                               size_t out_count);
 
+/* All buckets of one kind; those before `first` and from `end` on are 0, so that few have to be looked at. */
+struct ntk_ring_buckets {
+    uint64_t sum_ns;
+    uint32_t first;
+    uint32_t end;
+    uint64_t bucket[NTK_HISTOGRAM_BUCKETS];
+};
 struct ntk_ring_histogram {
-    uint64_t total_sum_ns;
-    uint64_t device_sum_ns;
-    uint64_t total[NTK_HISTOGRAM_BUCKETS];
-    uint64_t device[NTK_HISTOGRAM_BUCKETS];
+    struct ntk_ring_buckets total;
+    struct ntk_ring_buckets device;
 };
 /* 0, or -ENOENT when there is none (not reserved, or another model's by now). */
 int ntk_ring_segment_core_histogram(const struct ntk_ring_segment *segment, uint16_t core,

@@ -86,6 +86,35 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
 
 /* ---- histograms ---- */
 
+static inline uint64_t copy_bucket(uint64_t *out, const uint64_t *bucket)
+{
+    *out = ntk_abi_load(bucket);
+    return *out;
+}
+
+/* A copy, and in the same pass where it is not 0. */
+static void read_buckets(struct ntk_ring_buckets *out, const uint64_t *buckets, const uint64_t *sum)
+{
+    uint32_t i;
+
+    static_assert(NTK_HISTOGRAM_BUCKETS % 8 == 0, "whole lines of the cache");
+    out->sum_ns = ntk_abi_load(sum);
+    out->first = out->end = 0;
+    for (i = 0; i < NTK_HISTOGRAM_BUCKETS; i += 8) {
+        uint64_t *to = &out->bucket[i];
+        const uint64_t *from = &buckets[i];
+        uint64_t any = copy_bucket(to, from) | copy_bucket(to + 1, from + 1) |
+                       copy_bucket(to + 2, from + 2) | copy_bucket(to + 3, from + 3) |
+                       copy_bucket(to + 4, from + 4) | copy_bucket(to + 5, from + 5) |
+                       copy_bucket(to + 6, from + 6) | copy_bucket(to + 7, from + 7);
+
+        if (any != 0) {
+            out->first = out->end == 0 ? i : out->first;
+            out->end = i + 8;
+        }
+    }
+}
+
 static int read_histogram(const struct ntk_ring_segment *segment, uint32_t pair, uint64_t owner,
                           struct ntk_ring_histogram *out)
 {
@@ -99,10 +128,8 @@ static int read_histogram(const struct ntk_ring_segment *segment, uint32_t pair,
     if (ntk_abi_load_acquire(&source->owner) != owner) {
         return -ENOENT;
     }
-    out->total_sum_ns = ntk_abi_load(&source->total_sum_ns);
-    out->device_sum_ns = ntk_abi_load(&source->device_sum_ns);
-    segment_copy_words(out->total, source->total, sizeof out->total);
-    segment_copy_words(out->device, source->device, sizeof out->device);
+    read_buckets(&out->total, source->total, &source->total_sum_ns);
+    read_buckets(&out->device, source->device, &source->device_sum_ns);
     ntk_abi_fence_acquire();
     return ntk_abi_load(&source->owner) == owner ? 0 : -ENOENT;
 }

@@ -94,7 +94,7 @@ uint64_t exercise_segment(struct ntk_ring_segment *segment)
         REQUIRE(cores[i].core < NTK_SEGMENT_CORES && cores[i].logical < NTK_SEGMENT_CORES);
         REQUIRE(i == 0 || cores[i].core > cores[i - 1].core);
         if (ntk_ring_segment_core_histogram(segment, cores[i].core, &histogram) == 0) {
-            digest += histogram.total[7];
+            digest += histogram.total.bucket[7];
         }
     }
     count = ntk_ring_segment_models(segment, models, NTK_SEGMENT_MODELS);
@@ -107,7 +107,7 @@ uint64_t exercise_segment(struct ntk_ring_segment *segment)
         require_text(models[i].name, sizeof models[i].name);
         require_text(models[i].neff_path, sizeof models[i].neff_path);
         if (ntk_ring_segment_model_histogram(segment, &models[i], &histogram) == 0) {
-            digest += histogram.device[9];
+            digest += histogram.device.bucket[9];
         }
     }
     count = ntk_ring_segment_memory(segment, rows, NTK_SEGMENT_MEMORY_ROWS);

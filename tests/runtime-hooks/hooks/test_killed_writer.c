@@ -137,7 +137,7 @@ static uint64_t look(struct ntk_ring_segment *segment, struct totals *last, stru
         back += cores[i].counters.flops > 3 * (cores[i].counters.outcome[0] + 1) + 3 * 1000000u;
         if (ntk_ring_segment_core_histogram(segment, core, &histogram) == 0) {
             for (b = 0; b < NTK_HISTOGRAM_BUCKETS; b++) {
-                all += histogram.total[b];
+                all += histogram.total.bucket[b];
             }
             back += fell(&last->histogram[core], all);
         }

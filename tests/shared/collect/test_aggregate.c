@@ -31,6 +31,7 @@ struct fake {
     uint64_t events_read;
     uint64_t events_lost;
     bool ended;
+    unsigned int histograms_read;
     char key[32];
 };
 
@@ -49,9 +50,11 @@ static int fake_core_histogram(void *ctx, uint16_t core, struct ntk_ring_histogr
 {
     struct fake *fake = ctx;
 
+    fake->histograms_read++;
     for (size_t i = 0; i < fake->core_count; i++) {
         if (fake->cores[i].core == core) {
             *out = fake->histograms[i];
+            out->total.end = out->device.end = NTK_HISTOGRAM_BUCKETS;
             return 0;
         }
     }
@@ -63,7 +66,9 @@ static int fake_model_histogram(void *ctx, const struct ntk_ring_model *model,
 {
     struct fake *fake = ctx;
 
+    fake->histograms_read++;
     *out = fake->model_histograms[model->slot];
+    out->total.end = out->device.end = NTK_HISTOGRAM_BUCKETS;
     return 0;
 }
 
@@ -123,16 +128,16 @@ static void execute(struct fake *fake, uint64_t n, uint64_t ns)
     c->engine_busy_ns[NTK_ENGINE_PE] += n * ns / 2;
     c->flops += n * 100;
     c->effective_flops += n * 80;
-    fake->histograms[0].total[bucket] += n;
-    fake->histograms[0].device[bucket] += n;
-    fake->histograms[0].total_sum_ns += n * ns;
-    fake->histograms[0].device_sum_ns += n * ns;
+    fake->histograms[0].total.bucket[bucket] += n;
+    fake->histograms[0].device.bucket[bucket] += n;
+    fake->histograms[0].total.sum_ns += n * ns;
+    fake->histograms[0].device.sum_ns += n * ns;
     fake->models[0].executions += n;
     fake->models[0].effective_flops += n * 80;
-    fake->model_histograms[0].total[bucket] += n;
-    fake->model_histograms[0].device[bucket] += n;
-    fake->model_histograms[0].total_sum_ns += n * ns;
-    fake->model_histograms[0].device_sum_ns += n * ns;
+    fake->model_histograms[0].total.bucket[bucket] += n;
+    fake->model_histograms[0].device.bucket[bucket] += n;
+    fake->model_histograms[0].total.sum_ns += n * ns;
+    fake->model_histograms[0].device.sum_ns += n * ns;
 }
 
 static void see(struct fixture *f, struct fake *fake)
@@ -398,6 +403,98 @@ static void a_histogram_that_comes_late_is_not_lost(void **state)
     assert_int_equal(finish(f)->runtimes[0].total_latency.count, 1);
     sample(f, fake);
     assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
+}
+
+/* Method: a process that works in every period; nobody wants latency, then somebody, then nobody again. */
+static void latency_is_read_while_somebody_wants_it(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+    struct ntk_runtime_reading reading = reading_of(fake);
+
+    ntk_aggregate_set_reads_latency(f->aggregate, false);
+    see(f, fake);
+    execute(fake, 5, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(fake->histograms_read, 0);
+    assert_int_equal(ntk_snapshot_outcome_sum(runtime->outcome), 5);
+    assert_int_equal(runtime->cores[0].has & NTK_CORE_HAS_LATENCY, 0);
+    assert_int_equal(runtime->models[0].has & NTK_MODEL_HAS_LATENCY, 0);
+    assert_int_equal(runtime->total_latency.count, 0);
+    assert_false(runtime->has_device_latency);
+
+    /* What was before is not of the first period that has it. */
+    execute(fake, 3, 1000);
+    ntk_aggregate_set_reads_latency(f->aggregate, true);
+    ntk_aggregate_runtime_begin_latency(f->aggregate, &reading);
+    execute(fake, 2, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(ntk_snapshot_outcome_sum(runtime->outcome), 5);
+    assert_int_equal(runtime->total_latency.count, 2);
+    assert_int_equal(runtime->total_latency.sum_ns, 2000);
+    assert_int_equal(runtime->models[0].total_latency.count, 2);
+    assert_true(runtime->cores[0].has & NTK_CORE_HAS_LATENCY);
+
+    ntk_aggregate_set_reads_latency(f->aggregate, false);
+    fake->histograms_read = 0;
+    execute(fake, 7, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(fake->histograms_read, 0);
+    assert_int_equal(runtime->total_latency.count, 0);
+}
+
+static void a_core_whose_process_has_others_shares_its_latency_with_nobody(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+
+    fake->core_count = 3;
+    for (uint16_t i = 1; i < 3; i++) {
+        fake->cores[i] = fake->cores[0];
+        fake->cores[i].core = (uint16_t)(3 + i);
+    }
+    see(f, fake);
+    execute(fake, 4, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->total_latency.count, 4);
+    assert_int_equal(runtime->total_latency.sum_ns, 4000);
+
+    execute(fake, 4, 1000);
+    fake->cores[2].counters.outcome[NTK_OUTCOME_COMPLETED] = 2;
+    fake->histograms[2].total.bucket[ntk_histogram_bucket(9000)] = 2;
+    fake->histograms[2].total.sum_ns = 18000;
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->total_latency.count, 6);
+    assert_int_equal(runtime->total_latency.sum_ns, 22000);
+    assert_int_equal(runtime->total_latency.entry_count, 2);
+    assert_int_equal(runtime->cores[0].total_latency.count, 4);
+    assert_int_equal(runtime->cores[2].total_latency.count, 2);
+}
+
+/* Method: a sum is written behind its count, between the two a period ends. */
+static void a_sum_that_comes_late_is_not_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    execute(fake, 1, 1000);
+    fake->histograms[0].total.sum_ns = 0;
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.sum_ns, 0);
+    fake->histograms[0].total.sum_ns = 1000;
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
+    execute(fake, 1, 500);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.sum_ns, 1500);
 }
 
 static void a_counter_seen_smaller_starts_anew_from_its_value(void **state)
@@ -998,7 +1095,7 @@ static void nonsense_readings_give_bounded_snapshots(void **state)
             fake->cores[i].has_histogram = i % 2;
         }
         for (size_t i = 0; i < NTK_HISTOGRAM_BUCKETS; i++) {
-            fake->histograms[1].total[i] = seed ^ (seed << (i % 60));
+            fake->histograms[1].total.bucket[i] = seed ^ (seed << (i % 60));
         }
         fake->memory_count = 8;
         for (size_t i = 0; i < 8; i++) {
@@ -1057,6 +1154,9 @@ int main(void)
         TEST(what_was_done_before_the_watch_is_in_no_share),
         TEST(differences_of_periods_add_up_to_the_total),
         TEST(a_histogram_that_comes_late_is_not_lost),
+        TEST(a_sum_that_comes_late_is_not_lost),
+        TEST(latency_is_read_while_somebody_wants_it),
+        TEST(a_core_whose_process_has_others_shares_its_latency_with_nobody),
         TEST(a_counter_seen_smaller_starts_anew_from_its_value),
         TEST(busy_time_seen_smaller_waits_and_utilization_is_at_most_one),
         TEST(a_core_that_never_rests_is_wholly_busy_whenever_it_is_read),
