@@ -10,6 +10,11 @@
 #include "profiler/trace/trace.h"
 #include "shared/formats/neff/neff.h"
 
+/* Whether the instruction starts prepared transfers: a dma_trigger of the open encoding, or the runtime's WRITE in place of the
+ * compiler's trigger in a vendor's program; as a dma_trigger. Needs the NEFF for the latter. */
+bool ntk_dma_trigger_get(const struct ntk_trace_core *core,
+                         const struct ntk_trace_instruction *instruction,
+                         struct ntk_isa_instr *out_trigger);
 /* The next group that the instruction starts, *index and after it; NULL: no more. Begin with *index 0. */
 const struct ntk_neff_dma_group *ntk_dma_group_next(const struct ntk_trace_core *core,
                                                     unsigned engine,
@@ -26,6 +31,8 @@ const struct ntk_neff_transfer *ntk_dma_transfer_next(const struct ntk_trace_cor
                                                       unsigned engine,
                                                       const struct ntk_isa_instr *instr,
                                                       struct ntk_dma_cursor *cursor);
+/* How many rows of an operand move: of the sides of an indexed copy, one for each index. */
+uint64_t ntk_dma_rows_of(const struct ntk_isa_instr *instr, unsigned role);
 /* Bytes of one side of a transfer. */
 uint64_t ntk_dma_pattern_bytes(const struct ntk_neff_pattern *pattern);
 /* Whether a transfer folds its one source with what the destination holds, unless a start value stands

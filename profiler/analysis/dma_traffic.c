@@ -15,6 +15,16 @@ static void add(struct ntk_dma_share *share, struct ntk_cover *cover,
     ntk_cover_add(cover, packet->start_ps, packet->end_ps);
 }
 
+uint64_t ntk_dma_prepared_packets(const struct ntk_dma_traffic *traffic)
+{
+    uint64_t count = 0;
+
+    for (unsigned k = 0; k < NTK_TRACE_DMA_CLASS_COUNT; k++) {
+        count += ntk_trace_is_prepared(k) ? traffic->classes[k].packet_count : 0;
+    }
+    return count;
+}
+
 void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traffic *out_traffic)
 {
     struct ntk_dma_traffic traffic = { 0 };

@@ -24,6 +24,9 @@ struct ntk_dma_traffic {
     uint64_t queue_count;        /* (engine, queue) pairs that the file names */
 };
 
+/* Packets of queues whose descriptors were made before the run. */
+uint64_t ntk_dma_prepared_packets(const struct ntk_dma_traffic *traffic);
+
 void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traffic *out_traffic);
 
 #endif

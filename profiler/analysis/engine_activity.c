@@ -39,7 +39,7 @@ void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_acti
         }
     }
     for (size_t c = 0; c < trace->core_count; c++) {
-        activity.event_count += trace->cores[c].event_count;
+        activity.event_count += trace->cores[c].event_count + trace->cores[c].more_event_count;
         activity.packet_count += trace->cores[c].packet_count;
     }
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {

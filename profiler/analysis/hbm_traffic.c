@@ -10,7 +10,7 @@
 
 struct sums {
     bool is_known;
-    bool has_vendor, has_open;
+    bool has_vendor, has_open, has_trigger;
     bool is_one_sided; /* every vendor transfer has exactly one end in HBM */
     uint64_t times;    /* that the instruction ran */
     uint64_t read_bytes, write_bytes;
@@ -95,21 +95,14 @@ static void add_open(struct sums *sums, const struct ntk_trace_core *core,
                      const struct ntk_isa_instr *instr)
 {
     const struct ntk_isa_operand *to = &instr->operand[NTK_ISA_DST];
-    uint64_t from_rows = 1;
-    uint64_t to_rows = 1;
 
     sums->has_open = true;
     switch (instr->op) {
-    case NTK_ISA_OP_DMA_INDIRECT_COPY: {
-        /* The operand of an indexed side is one row; one row moves for each index. */
-        struct ntk_isa_indexing by = ntk_isa_indexing_get(instr);
-
-        from_rows = by.of_source ? ntk_isa_operand_elements(by.of_source) : 1;
-        to_rows = by.of_destination ? ntk_isa_operand_elements(by.of_destination) : 1;
+    case NTK_ISA_OP_DMA_INDIRECT_COPY:
+        /* The operand of an indexed side is one row. */
         add_read(sums, operand_var(core, &instr->operand[NTK_ISA_SRC0]),
-                 hbm_bytes(&instr->operand[NTK_ISA_SRC0], from_rows));
+                 hbm_bytes(&instr->operand[NTK_ISA_SRC0], ntk_dma_rows_of(instr, NTK_ISA_SRC0)));
         break;
-    }
     case NTK_ISA_OP_DMA_COPY:
     case NTK_ISA_OP_DMA_TRANSPOSE:
     case NTK_ISA_OP_DMA_COMPUTE:
@@ -124,7 +117,7 @@ static void add_open(struct sums *sums, const struct ntk_trace_core *core,
     default:
         return;
     }
-    uint64_t written = hbm_bytes(to, to_rows);
+    uint64_t written = hbm_bytes(to, ntk_dma_rows_of(instr, NTK_ISA_DST));
     add_read(sums, operand_var(core, to), instr->op_flags & NTK_ISA_OPF_ACCUMULATE ? written : 0);
     add_write(sums, operand_var(core, to), written);
 }
@@ -184,21 +177,25 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
                               struct ntk_hbm_traffic *out_hbm)
 {
     struct sums sums = { .is_known = true, .is_one_sided = true };
+    struct sums groups = { .is_known = true }; /* of a vendor's triggers */
 
     for (size_t c = 0; c < trace->core_count && sums.is_known; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
         struct ntk_executed executed = { .core = core };
         while (sums.is_known && ntk_executed_next(&executed)) {
+            struct ntk_isa_instr trigger;
             if (is_dma_opcode(executed.instruction.opcode)) {
                 sums.times = executed.times;
                 add_instruction(&sums, trace, core, &executed.instruction);
+            } else if (ntk_dma_trigger_get(core, &executed.instruction, &trigger)) {
+                groups.times = executed.times;
+                groups.has_trigger = true;
+                add_group(&groups, core, executed.instruction.engine, &trigger);
             }
         }
     }
-    /* A vendor's prepared queues move data that no instruction describes. */
-    uint64_t prepared = traffic->classes[NTK_TRACE_DMA_IO].packet_count +
-                        traffic->classes[NTK_TRACE_DMA_DATA].packet_count;
-    if (prepared && !sums.has_open) {
+    /* A vendor's prepared queues move data that only the NEFF describes. */
+    if (ntk_dma_prepared_packets(traffic) && !sums.has_open && !groups.has_trigger) {
         sums.is_known = false;
     }
     /* A transfer that casts has fewer bytes on one side than its instruction says: reads are the
@@ -210,5 +207,7 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
             sums.is_known = false;
         }
     }
-    *out_hbm = (struct ntk_hbm_traffic){ sums.is_known, sums.read_bytes, sums.write_bytes };
+    *out_hbm = (struct ntk_hbm_traffic){ sums.is_known && groups.is_known,
+                                         sums.read_bytes + groups.read_bytes,
+                                         sums.write_bytes + groups.write_bytes };
 }

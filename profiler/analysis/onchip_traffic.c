@@ -16,18 +16,6 @@ static void add(struct ntk_onchip_traffic *traffic, enum ntk_isa_space space, bo
     }
 }
 
-/* How many rows of an operand move: of the sides of an indexed copy, one for each index. */
-static uint64_t rows_of(const struct ntk_isa_instr *instr, unsigned role)
-{
-    if (instr->op != NTK_ISA_OP_DMA_INDIRECT_COPY ||
-        (role != NTK_ISA_DST && role != NTK_ISA_SRC0)) {
-        return 1;
-    }
-    struct ntk_isa_indexing by = ntk_isa_indexing_get(instr);
-    const struct ntk_isa_operand *indices = role == NTK_ISA_DST ? by.of_destination : by.of_source;
-    return indices ? ntk_isa_operand_elements(indices) : 1;
-}
-
 static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_isa_instr *instr,
                          uint64_t times)
 {
@@ -37,8 +25,8 @@ static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_is
     for (unsigned role = 0; role < NTK_ISA_OPERAND_COUNT; role++) {
         const struct ntk_isa_operand *operand = &instr->operand[role];
         bool is_write = role == NTK_ISA_DST || role == NTK_ISA_DST2;
-        uint64_t bytes_count = times * rows_of(instr, role) * ntk_isa_operand_elements(operand) *
-                               ntk_dtype_bytes(operand->dtype);
+        uint64_t bytes_count = times * ntk_dma_rows_of(instr, role) *
+                               ntk_isa_operand_elements(operand) * ntk_dtype_bytes(operand->dtype);
         if (operand->space == NTK_ISA_SPACE_NONE) {
             continue;
         }
@@ -48,7 +36,7 @@ static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_is
     /* A DMA that folds with what the state buffer holds reads it. */
     if (ntk_isa_ends_later(instr->op) && (instr->op_flags & NTK_ISA_OPF_ACCUMULATE)) {
         add(traffic, to->space, false,
-            times * rows_of(instr, NTK_ISA_DST) * ntk_isa_operand_elements(to) *
+            times * ntk_dma_rows_of(instr, NTK_ISA_DST) * ntk_isa_operand_elements(to) *
                 ntk_dtype_bytes(to->dtype));
     }
     if (from_psum && to->space == NTK_ISA_SPACE_SBUF) {

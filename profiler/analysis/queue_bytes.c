@@ -1,94 +1,76 @@
 /* SPDX-License-Identifier: MIT */
-/* queue_bytes - packets against what the NEFF says of their queue. */
+/* queue_bytes - what instructions that ran moved over queues whose type the NEFF tells. */
 #include "profiler/analysis/queue_bytes.h"
 
-#include <string.h>
+#include "profiler/analysis/dma_group.h"
+#include "profiler/analysis/open_slot.h"
+#include "profiler/trace/executed.h"
 
-#include "shared/formats/neff/neff.h"
-
-#define TOUCHES_INPUT 1u
-#define TOUCHES_OUTPUT 2u
-#define TOUCHES_WEIGHT 4u
-
-static unsigned touch_of(const struct ntk_neff_subgraph *neff,
-                         const struct ntk_neff_pattern *pattern)
+static uint64_t transfers_bytes(const struct ntk_trace_core *core, unsigned engine,
+                                const struct ntk_isa_instr *trigger)
 {
-    if (pattern->var >= neff->var_count) {
-        return 0;
+    const struct ntk_neff_transfer *transfer;
+    struct ntk_dma_cursor cursor = { 0 };
+    uint64_t bytes_count = 0;
+
+    while ((transfer = ntk_dma_transfer_next(core, engine, trigger, &cursor)) != NULL) {
+        bytes_count += ntk_dma_pattern_bytes(&transfer->to);
     }
-    switch (neff->vars[pattern->var].type) {
-    case NTK_NEFF_VAR_INPUT:
-        return TOUCHES_INPUT;
-    case NTK_NEFF_VAR_OUTPUT:
-        return TOUCHES_OUTPUT;
-    case NTK_NEFF_VAR_FILE:
-        return TOUCHES_WEIGHT;
-    default:
-        return 0;
+    return bytes_count;
+}
+
+static void add(const struct ntk_neff_subgraph *neff, uint32_t queue, uint64_t bytes_count,
+                struct ntk_queue_bytes *bytes)
+{
+    if (queue >= neff->queue_set_count) {
+        return;
+    }
+    switch (neff->queue_sets[queue].type) {
+    case NTK_NEFF_QUEUE_IN:
+        bytes->input_bytes += bytes_count;
+        break;
+    case NTK_NEFF_QUEUE_OUT:
+        bytes->output_bytes += bytes_count;
+        break;
+    case NTK_NEFF_QUEUE_DATA:
+    case NTK_NEFF_QUEUE_EMBEDDING_UPDATE:
+        bytes->weight_bytes += bytes_count;
+        break;
+    case NTK_NEFF_QUEUE_DYNAMIC:
+        break;
     }
 }
 
-/* What the transfers of a queue set touch. */
-static unsigned touches(const struct ntk_neff_subgraph *neff, const char *queue_name)
+/* Whether it is known what all prepared packets belong to. */
+static bool add_core(const struct ntk_trace_core *core, struct ntk_queue_bytes *bytes)
 {
-    unsigned mask = 0;
+    struct ntk_executed executed = { .core = core };
+    bool has_transfer = false;
 
-    for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
-        for (uint32_t g = 0; g < neff->engines[e].group_count; g++) {
-            const struct ntk_neff_dma_group *group = &neff->engines[e].groups[g];
-            if (strcmp(neff->queue_sets[group->queue_set].name, queue_name) != 0) {
-                continue;
-            }
-            for (uint32_t t = 0; t < group->transfer_count; t++) {
-                const struct ntk_neff_transfer *transfer = &group->transfers[t];
-                mask |= touch_of(neff, &transfer->to);
-                for (uint32_t s = 0; s < transfer->source_count; s++) {
-                    mask |= touch_of(neff, &transfer->from[s]);
-                }
-            }
-        }
-    }
-    return mask;
-}
+    while (core->neff && ntk_executed_next(&executed)) {
+        const struct ntk_trace_instruction *instruction = &executed.instruction;
+        struct ntk_isa_instr instr;
 
-static void add_core(const struct ntk_trace_core *core, struct ntk_queue_bytes *bytes)
-{
-    uint8_t masks[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES] = { 0 };
-
-    for (size_t q = 0; core->neff && q < core->ntff->queue_count; q++) {
-        const struct ntk_ntff_queue *queue = &core->ntff->queues[q];
-        /* Queues of one name stand together: one for each DMA engine. */
-        const struct ntk_ntff_queue *before = q ? &core->ntff->queues[q - 1] : NULL;
-        uint8_t mask;
-        if (queue->queue >= NTK_NTFF_DMA_QUEUES) {
-            continue;
+        if (ntk_dma_trigger_get(core, instruction, &instr)) {
+            add(core->neff, instr.queue,
+                executed.times * transfers_bytes(core, instruction->engine, &instr), bytes);
+            has_transfer = true;
+        } else if (ntk_open_slot_decode(core, instruction, &instr) &&
+                   ntk_isa_ends_later(instr.op)) {
+            const struct ntk_isa_operand *to = &instr.operand[NTK_ISA_DST];
+            add(core->neff, instr.queue,
+                executed.times * ntk_dma_rows_of(&instr, NTK_ISA_DST) *
+                    ntk_isa_operand_elements(to) * ntk_dtype_bytes(to->dtype),
+                bytes);
+            has_transfer = true;
         }
-        if (before && before->queue == queue->queue && strcmp(before->name, queue->name) == 0) {
-            mask = masks[before->engine % NTK_NTFF_DMA_ENGINES][queue->queue];
-        } else {
-            mask = (uint8_t)touches(core->neff, queue->name);
-        }
-        masks[queue->engine % NTK_NTFF_DMA_ENGINES][queue->queue] = mask;
     }
     ntk_trace_each_packet(core, packet) {
-        if (packet->dma_class != NTK_TRACE_DMA_IO) {
-            continue;
-        }
-        switch (masks[packet->engine % NTK_NTFF_DMA_ENGINES][packet->queue]) {
-        case TOUCHES_INPUT:
-            bytes->input_bytes += packet->bytes_count;
-            break;
-        case TOUCHES_OUTPUT:
-            bytes->output_bytes += packet->bytes_count;
-            break;
-        case TOUCHES_WEIGHT:
-            bytes->weight_bytes += packet->bytes_count;
-            break;
-        default:
-            bytes->is_known = false;
-            return;
+        if (ntk_trace_is_prepared(packet->dma_class) && !has_transfer) {
+            return false;
         }
     }
+    return true;
 }
 
 void ntk_analysis_queue_bytes(const struct ntk_trace *trace, struct ntk_queue_bytes *out_bytes)
@@ -96,7 +78,7 @@ void ntk_analysis_queue_bytes(const struct ntk_trace *trace, struct ntk_queue_by
     struct ntk_queue_bytes bytes = { .is_known = true };
 
     for (size_t c = 0; c < trace->core_count && bytes.is_known; c++) {
-        add_core(&trace->cores[c], &bytes);
+        bytes.is_known = add_core(&trace->cores[c], &bytes);
     }
     *out_bytes = bytes;
 }

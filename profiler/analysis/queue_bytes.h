@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_bytes - bytes of the packets of input, output and weight queues.
+ * queue_bytes - bytes that were moved over queues of the types in, out and data.
  *
- * Of a queue with IO in its name the NEFF says what its transfers touch: inputs, outputs, or constants. Not
- * known without the NEFF, or when packets came over a queue that holds several of these.
+ * Written bytes of the transfers of the NEFF that ran, without the semaphore writes of their packets. Compilers use
+ * "in" for loads of inputs and stores of outputs alike. Not known where prepared packets moved and no NEFF says
+ * what for.
  *
  * Pure: trace to result. Memory does not grow with the trace.
  */

@@ -231,8 +231,7 @@ static void fill_dma(struct filler *f, const struct ntk_dma_traffic *traffic)
     set_share(f, NTK_SUMMARY_dynamic_dma_size_percent,
               (double)(soft->bytes_count + hard->bytes_count), (double)traffic->all.bytes_count);
     /* Which packets make one prepared transfer is not in the capture. */
-    if (traffic->classes[NTK_TRACE_DMA_IO].packet_count == 0 &&
-        traffic->classes[NTK_TRACE_DMA_DATA].packet_count == 0) {
+    if (ntk_dma_prepared_packets(traffic) == 0) {
         set_number(f, NTK_SUMMARY_dma_transfer_time, 0);
         set_number(f, NTK_SUMMARY_dma_transfer_average_bytes, 0);
     }

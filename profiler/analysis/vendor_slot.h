@@ -38,6 +38,13 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
 #define NTK_VENDOR_SIGNAL_WRITE 0x19
 #define NTK_VENDOR_SLOT_DMA_SEMAPHORE 13 /* DMA_DIRECT2D: incremented when the data is there */
 
+/* What compilers write where the loaded program has the WRITE that starts prepared transfers: the name of a queue of
+ * def.json and the id of a descriptor group of its engine. */
+#define NTK_VENDOR_OPCODE_TRIGGER 0xc1
+#define NTK_VENDOR_TRIGGER_NAME 12
+#define NTK_VENDOR_TRIGGER_NAME_BYTES 36
+#define NTK_VENDOR_TRIGGER_GROUP 48
+
 /* Trainium1 writes them the same way: in the one capture that is at hand every wait of the program ends with a
  * change of the semaphore that it names, by the queue or engine that the NEFF names for it. */
 static inline bool ntk_vendor_slot_has_sync(unsigned generation)

@@ -137,9 +137,9 @@ int ntk_rows_cores(const struct ntk_export *export, ntk_row_put *put, void *ctx)
             .subgraph = core->ntff->name,
             .core = core->ntff->core,
             .cycles = trace->has_chip ? cycles(core->end_ps, trace->chip.base_mhz) : NTK_ABSENT_I64,
-            .trace_count =
-                (int64_t)(core->instruction_count + core->event_count + core->packet_count),
-            .event_count = (int64_t)core->event_count,
+            .trace_count = (int64_t)(core->instruction_count + core->event_count +
+                                     core->more_event_count + core->packet_count),
+            .event_count = (int64_t)(core->event_count + core->more_event_count),
             .queue_count = (int64_t)core->ntff->queue_count,
         };
         for (size_t i = 0; i < export->layers.layer_count; i++) {

@@ -6,8 +6,7 @@
 
 #include "profiler/analysis/dma_rate.h"
 
-/* What the schema calls a kind of queue; an IO queue holds inputs and outputs, which only the
- * descriptors of the NEFF tell apart. */
+/* What the schema calls a kind of queue; of an IO queue only the NEFF tells which. */
 static const char *queue_type(unsigned dma_class)
 {
     return dma_class == NTK_TRACE_DMA_IO ? "unknown" : ntk_trace_dma_class_name(dma_class);

@@ -34,7 +34,7 @@ static const struct ntk_column dma_packet[] = {
     MAYBE(ntk_packet_row, bytes_per_second, "throughput", F64, "B/s",
           "bytes over length; none without a length"),
     ALWAYS(ntk_packet_row, queue_type, "queue_type", TEXT, "",
-           "instruction, data, software_dynamic, hardware_dynamic, unknown"),
+           "instruction, input, output, data, software_dynamic, hardware_dynamic, unknown"),
     NEVER("variable", TEXT, "", "tensor"),
     MAYBE(ntk_packet_row, queue_name, "queue_name", TEXT, "", "name of the queue"),
     ALWAYS(ntk_packet_row, queue, "queue_idx", I64, "", "queue of the engine"),

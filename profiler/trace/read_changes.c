@@ -7,6 +7,7 @@
 struct reader {
     struct ntk_trace_core *core;
     const struct ntk_trace_window *window;
+    bool counts_all;
     struct ntk_sorter events;
     struct ntk_sorter throttles;
 };
@@ -33,6 +34,7 @@ static int read_record(struct reader *r, const struct ntk_ntff_record *record)
         return 0;
     }
     if (!ntk_trace_is_inside(r->core, r->window, record->time_ps)) {
+        r->core->more_event_count += r->counts_all && record->kind == NTK_NTFF_RECORD_EVENT;
         r->core->outside_window++;
         return 0;
     }
@@ -64,7 +66,9 @@ static int read_record(struct reader *r, const struct ntk_ntff_record *record)
 int ntk_trace_read_changes(struct ntk_trace_build *build, struct ntk_trace_core *core,
                            const struct ntk_trace_window *window)
 {
-    struct reader r = { .core = core, .window = window };
+    struct reader r = { .core = core,
+                        .window = window,
+                        .counts_all = build->trace->ntff->version < 6 };
     struct ntk_sorted sorted;
     int ret = 0;
 

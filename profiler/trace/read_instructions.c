@@ -88,8 +88,7 @@ struct found {
 
 static void see(struct found *found, const struct ntk_trace_instruction *instruction)
 {
-    if (instruction->engine == NTK_NTFF_ENGINE_TENSOR &&
-        instruction->opcode == NTK_NTFF_OPCODE_NOTIFY &&
+    if (instruction->opcode == NTK_NTFF_OPCODE_NOTIFY &&
         (!found->has_notify || instruction->end_ps > found->notify_end_ps)) {
         found->has_notify = true;
         found->notify_end_ps = instruction->end_ps;
@@ -163,11 +162,11 @@ static int pass(struct ntk_trace_build *build, const struct ntk_ntff_subgraph *n
     return ret;
 }
 
-/* Before version 6 the execution ends with the tensor engine's last NOTIFY and its length stands in the
- * header. Without any of that the window is everything there is. */
-int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_core *core,
-                          struct ntk_trace_window *out_window)
+/* Before version 6 the execution ends with the last NOTIFY of any engine and its length stands in the header.
+ * Without any of that the window is everything there is. */
+int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window)
 {
+    const struct ntk_ntff_subgraph *first = build->trace->cores[0].ntff;
     const struct ntk_ntff *ntff = build->trace->ntff;
     struct found found = { .start_ps = INT64_MAX, .end_ps = INT64_MIN };
     struct sink sink = { .found = &found };
@@ -178,15 +177,15 @@ int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_core *
                                                  (int64_t)ntff->window_end_ps };
         return 0;
     }
-    int ret = pass(build, core->ntff, &sink, &pairing);
+    int ret = pass(build, first, &sink, &pairing);
     if (ret < 0) {
         return ntk_err_no_memory(build->err);
     }
-    if (found.has_notify && core->ntff->execution_ps && core->ntff->execution_ps < INT64_MAX / 2 &&
+    if (found.has_notify && first->execution_ps && first->execution_ps < INT64_MAX / 2 &&
         found.notify_end_ps > INT64_MIN / 2) {
-        *out_window = (struct ntk_trace_window){
-            true, found.notify_end_ps - (int64_t)core->ntff->execution_ps, found.notify_end_ps
-        };
+        *out_window =
+            (struct ntk_trace_window){ true, found.notify_end_ps - (int64_t)first->execution_ps,
+                                       found.notify_end_ps };
     } else if (found.start_ps > found.end_ps) { /* no instructions */
         *out_window = (struct ntk_trace_window){ false, INT64_MIN, INT64_MAX };
     } else {

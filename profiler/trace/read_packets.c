@@ -6,6 +6,7 @@
 #include "profiler/trace/trace_build.h"
 #include "profiler/trace/waiting.h"
 #include "shared/base/str.h"
+#include "shared/formats/neff/neff.h"
 
 struct ring { /* starts without an end, or ends without a start: never both */
     uint32_t queue;
@@ -35,6 +36,22 @@ static enum ntk_trace_dma_class class_by_name(const char *name)
     return strstr(name, "IO") ? NTK_TRACE_DMA_IO : NTK_TRACE_DMA_DATA;
 }
 
+/* The NEFF says what kind a prepared queue is. */
+static uint8_t class_of(const struct ntk_trace_core *core, const char *name)
+{
+    enum ntk_trace_dma_class by_name = class_by_name(name);
+
+    for (uint32_t i = 0; core->neff && i < core->neff->queue_set_count; i++) {
+        const struct ntk_neff_queue_set *set = &core->neff->queue_sets[i];
+        if (ntk_trace_is_prepared(by_name) && strcmp(set->name, name) == 0) {
+            return set->type == NTK_NEFF_QUEUE_IN    ? NTK_TRACE_DMA_INPUT
+                   : set->type == NTK_NEFF_QUEUE_OUT ? NTK_TRACE_DMA_OUTPUT
+                                                     : NTK_TRACE_DMA_DATA;
+        }
+    }
+    return (uint8_t)by_name;
+}
+
 static void classify_rings(struct reader *r)
 {
     const struct ntk_ntff_subgraph *ntff = r->core->ntff;
@@ -48,7 +65,7 @@ static void classify_rings(struct reader *r)
         const struct ntk_ntff_queue *queue = &ntff->queues[q];
         if (queue->queue < NTK_NTFF_DMA_QUEUES) {
             r->rings[queue->engine % NTK_NTFF_DMA_ENGINES][queue->queue].dma_class =
-                (uint8_t)class_by_name(queue->name);
+                class_of(r->core, queue->name);
         }
     }
 }

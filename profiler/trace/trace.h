@@ -43,8 +43,10 @@ struct ntk_trace_instruction {
 
 enum ntk_trace_dma_class {
     NTK_TRACE_DMA_INSTRUCTION, /* fetches programs and tables */
-    NTK_TRACE_DMA_IO,          /* inputs, outputs, weights: prepared before the run */
-    NTK_TRACE_DMA_DATA,        /* made by the compiler, spills and reloads too */
+    NTK_TRACE_DMA_IO, /* inputs, outputs, weights, by the queue's name; what the NEFF calls it: */
+    NTK_TRACE_DMA_INPUT,  /* type "in", which compilers use for stores to outputs too */
+    NTK_TRACE_DMA_OUTPUT, /* type "out" */
+    NTK_TRACE_DMA_DATA,   /* made by the compiler, constants, spills and reloads too */
     NTK_TRACE_DMA_SOFTWARE_DYNAMIC,
     NTK_TRACE_DMA_HARDWARE_DYNAMIC,
     NTK_TRACE_DMA_CLASS_COUNT
@@ -83,6 +85,8 @@ struct ntk_trace_core {
     struct ntk_trace_packet *packets;
     size_t event_count;
     struct ntk_trace_event *events;
+    uint64_t
+        more_event_count; /* before and after the execution, where summaries count these too: before version 6 */
     size_t throttle_count;
     struct ntk_trace_throttle *throttles;
     int64_t end_ps; /* of the last instruction; 0 without any */
@@ -201,5 +205,11 @@ void ntk_trace_give_back(const struct ntk_trace_core *core);
 
 /* "instruction", "io" ... */
 const char *ntk_trace_dma_class_name(unsigned dma_class);
+
+/* Its transfers stand in the NEFF: their descriptors were made before the run. */
+static inline bool ntk_trace_is_prepared(unsigned dma_class)
+{
+    return dma_class >= NTK_TRACE_DMA_IO && dma_class <= NTK_TRACE_DMA_DATA;
+}
 
 #endif

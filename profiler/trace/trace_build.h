@@ -74,8 +74,7 @@ static inline bool ntk_trace_is_inside(const struct ntk_trace_core *core,
 }
 
 /* When the execution was, by its instructions where the header does not say it. */
-int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_core *core,
-                          struct ntk_trace_window *out_window);
+int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window);
 /* Fill the lists of the core, whose t0_ps is known. 0 or -errno, told in build->err. */
 int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_core *core,
                                 const struct ntk_trace_window *window);

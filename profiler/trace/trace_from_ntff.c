@@ -33,27 +33,29 @@ static const struct ntk_neff_subgraph *find_neff_subgraph(const struct ntk_neff 
     return NULL;
 }
 
-static int read_core(struct ntk_trace_build *build, struct ntk_trace_core *core)
+static int read_core(struct ntk_trace_build *build, struct ntk_trace_core *core,
+                     const struct ntk_trace_window *window)
+{
+    core->t0_ps = window->start_ps == INT64_MIN ? 0 : window->start_ps;
+    int ret = ntk_trace_read_instructions(build, core, window);
+    if (ret == 0) {
+        ret = ntk_trace_read_packets(build, core, window);
+    }
+    return ret == 0 ? ntk_trace_read_changes(build, core, window) : ret;
+}
+
+/* One for all cores. Where the header has none it is that of the first core: the others begin and end with it. */
+static int find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window)
 {
     struct ntk_trace *trace = build->trace;
-    struct ntk_trace_window window;
-    int ret = ntk_trace_find_window(build, core, &window);
+    int ret = ntk_trace_find_window(build, out_window);
 
-    if (ret < 0) {
-        return ret;
-    }
-    core->t0_ps = window.start_ps == INT64_MIN ? 0 : window.start_ps;
-    int64_t length_ps = ntk_trace_since(window.end_ps, window.start_ps);
-    if (!window.is_known || length_ps < 0 || !ntk_trace_is_time(length_ps)) {
-        trace->has_total = false;
-    } else if (length_ps > trace->total_ps) {
-        trace->total_ps = length_ps;
-    }
-    ret = ntk_trace_read_instructions(build, core, &window);
     if (ret == 0) {
-        ret = ntk_trace_read_packets(build, core, &window);
+        int64_t length_ps = ntk_trace_since(out_window->end_ps, out_window->start_ps);
+        trace->has_total = out_window->is_known && length_ps >= 0 && ntk_trace_is_time(length_ps);
+        trace->total_ps = trace->has_total ? length_ps : 0;
     }
-    return ret == 0 ? ntk_trace_read_changes(build, core, &window) : ret;
+    return ret;
 }
 
 static void count_records(struct ntk_trace_build *build)
@@ -67,7 +69,7 @@ static void count_records(struct ntk_trace_build *build)
             bool is_core = section->block == NTK_NTFF_BLOCK_CORE;
             build->records_total += section->record_count;
             if (is_core && section->type == NTK_NTFF_SECTION_INSTRUCTION &&
-                !trace->ntff->has_window) {
+                !trace->ntff->has_window && c == 0) {
                 build->records_total += section->record_count; /* they are read twice */
             }
             if (section->block == NTK_NTFF_BLOCK_CC && section->record_count) {
@@ -115,24 +117,22 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     trace->folder = build.options.folder;
     trace->neff = neff;
     trace->has_chip = ntk_chip_find(ntff->instance_type, &trace->chip);
-    trace->has_total = ntff->subgraph_count > 0;
     trace->core_count = ntff->subgraph_count;
     for (size_t c = 0; c < trace->core_count; c++) {
         trace->cores[c].ntff = &ntff->subgraphs[c];
         trace->cores[c].neff = find_neff_subgraph(neff, ntff, c);
     }
     count_records(&build);
+    struct ntk_trace_window window = { 0 };
+    ret = trace->core_count ? find_window(&build, &window) : 0;
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
-        ret = read_core(&build, &trace->cores[c]);
+        ret = read_core(&build, &trace->cores[c], &window);
     }
     /* What a cut brought about may have failed above already, with a sentence that misleads. */
     ret = ntk_ntff_check_whole(ntff, err) < 0 ? -ESTALE : ret;
     if (ret < 0) {
         ntk_trace_destroy(trace);
         return ret;
-    }
-    if (!trace->has_total) {
-        trace->total_ps = 0;
     }
     *out_trace = trace;
     return 0;
@@ -186,9 +186,9 @@ void ntk_trace_destroy(struct ntk_trace *trace)
 
 const char *ntk_trace_dma_class_name(unsigned dma_class)
 {
-    static const char *const names[NTK_TRACE_DMA_CLASS_COUNT] = { "instruction", "io", "data",
-                                                                  "software_dynamic",
-                                                                  "hardware_dynamic" };
+    static const char *const names[NTK_TRACE_DMA_CLASS_COUNT] = {
+        "instruction", "io", "input", "output", "data", "software_dynamic", "hardware_dynamic"
+    };
 
     return dma_class < NTK_TRACE_DMA_CLASS_COUNT ? names[dma_class] : "unknown";
 }

@@ -170,69 +170,59 @@ static void what_a_vendor_wrote_is_not_known(void **state)
     free(m);
 }
 
-/* One queue for inputs, one for weights, one for outputs, one for both of these. */
-static void packets_belong_to_what_their_queue_holds(void **state)
+/* A group of 300 and 200 bytes that runs four times, by the type of its queue; then the same from a vendor: the WRITE of
+ * the runtime where the compiler wrote the queue's name and the group. */
+static void bytes_go_by_the_type_of_their_queue(void **state)
 {
-    struct ntk_neff_var vars[] = { { .type = NTK_NEFF_VAR_STATE_BUFFER },
-                                   { .type = NTK_NEFF_VAR_INPUT },
-                                   { .type = NTK_NEFF_VAR_OUTPUT },
-                                   { .type = NTK_NEFF_VAR_FILE } };
-    struct ntk_neff_pattern from[] = { { .var = 0 }, { .var = 1 }, { .var = 2 }, { .var = 3 } };
+    struct machine *m = machine_create();
+    struct ntk_neff_pattern from = { 0 };
     struct ntk_neff_transfer transfers[] = {
-        { .source_count = 1, .from = &from[1], .to = { .var = 0 } },
-        { .source_count = 1, .from = &from[3], .to = { .var = 0 } },
-        { .source_count = 1, .from = &from[0], .to = { .var = 2 } },
+        { .source_count = 1, .from = &from, .to = { .dim_count = 1, .sizes = { 300 } } },
+        { .source_count = 1, .from = &from, .to = { .dim_count = 2, .sizes = { 20, 10 } } },
     };
-    struct ntk_neff_dma_group groups[] = {
-        { .queue_set = 0, .transfer_count = 1, .transfers = &transfers[0] },
-        { .queue_set = 1, .transfer_count = 1, .transfers = &transfers[1] },
-        { .queue_set = 2, .transfer_count = 1, .transfers = &transfers[2] },
-        { .queue_set = 3, .transfer_count = 2, .transfers = &transfers[1] },
+    struct ntk_neff_dma_group group = {
+        .id = 7, .queue_set = 1, .transfer_count = 2, .transfers = transfers
     };
-    struct ntk_neff_queue_set sets[] = { { .name = "qSPIO0" },
-                                         { .name = "qSPIOParam0" },
-                                         { .name = "qPoolIO0" },
-                                         { .name = "qPoolIO1" } };
-    struct ntk_neff_subgraph neff = {
-        .var_count = 4, .vars = vars, .queue_set_count = 4, .queue_sets = sets
-    };
-    struct ntk_ntff_queue queues[] = {
-        { .engine = 16, .queue = 0, .name = "qSPIO0" },
-        { .engine = 17, .queue = 0, .name = "qSPIO0" },
-        { .engine = 17, .queue = 1, .name = "qSPIOParam0" },
-        { .engine = 16, .queue = 2, .name = "qPoolIO0" },
-        { .engine = 16, .queue = 3, .name = "qPoolIO1" },
-    };
-    struct ntk_ntff_subgraph ntff = { .queue_count = 5, .queues = queues };
-    struct ntk_trace_packet packets[] = {
-        { .engine = 16, .queue = 0, .bytes_count = 1, .dma_class = NTK_TRACE_DMA_IO },
-        { .engine = 17, .queue = 0, .bytes_count = 20, .dma_class = NTK_TRACE_DMA_IO },
-        { .engine = 17, .queue = 1, .bytes_count = 300, .dma_class = NTK_TRACE_DMA_IO },
-        { .engine = 16, .queue = 2, .bytes_count = 4000, .dma_class = NTK_TRACE_DMA_IO },
-        { .engine = 16, .queue = 9, .bytes_count = 5, .dma_class = NTK_TRACE_DMA_DATA },
-        { .engine = 16, .queue = 3, .bytes_count = 6, .dma_class = NTK_TRACE_DMA_IO },
-    };
-    struct ntk_trace_core core = {
-        .ntff = &ntff, .neff = &neff, .packets = packets, .packet_count = 5
-    };
-    struct ntk_trace trace = { .core_count = 1, .cores = &core };
+    struct ntk_neff_queue_set sets[] = { { .name = "qSPIO0" }, { .name = "qSPIO1" } };
+    struct ntk_neff_subgraph neff = { .queue_set_count = 2, .queue_sets = sets };
+    struct ntk_trace_packet packet = { .bytes_count = 34, .dma_class = NTK_TRACE_DMA_IO };
+    struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
+    uint8_t compiled[NTK_NTFF_SLOT_BYTES] = { 0xc1, 0x10 };
     struct ntk_queue_bytes bytes;
 
     (void)state;
-    neff.engines[NTK_NTFF_ENGINE_GPSIMD].group_count = 4;
-    neff.engines[NTK_NTFF_ENGINE_GPSIMD].groups = groups;
-    ntk_analysis_queue_bytes(&trace, &bytes);
-    assert_true(bytes.is_known);
-    assert_int_equal(bytes.input_bytes, 21);
-    assert_int_equal(bytes.weight_bytes, 300);
-    assert_int_equal(bytes.output_bytes, 4000);
-    core.packet_count = 6; /* the last is of the queue for both */
-    ntk_analysis_queue_bytes(&trace, &bytes);
+    neff.engines[NTK_NTFF_ENGINE_SYNC].group_count = 1;
+    neff.engines[NTK_NTFF_ENGINE_SYNC].groups = &group;
+    trigger.queue = 1;
+    trigger.group_id = 7;
+    run(m, NTK_NTFF_ENGINE_SYNC, &trigger, 4);
+    m->core.packets = &packet;
+    m->core.packet_count = 1;
+    ntk_analysis_queue_bytes(&m->trace, &bytes);
+    assert_false(bytes.is_known); /* without the NEFF */
+    m->core.neff = &neff;
+    for (int is_vendor = 0; is_vendor < 2; is_vendor++) {
+        for (int type = NTK_NEFF_QUEUE_IN; type <= NTK_NEFF_QUEUE_DYNAMIC; type++) {
+            sets[1].type = (enum ntk_neff_queue_type)type;
+            ntk_analysis_queue_bytes(&m->trace, &bytes);
+            assert_true(bytes.is_known);
+            assert_int_equal(bytes.input_bytes, type == NTK_NEFF_QUEUE_IN ? 2000 : 0);
+            assert_int_equal(bytes.output_bytes, type == NTK_NEFF_QUEUE_OUT ? 2000 : 0);
+            bool is_data = type == NTK_NEFF_QUEUE_DATA || type == NTK_NEFF_QUEUE_EMBEDDING_UPDATE;
+            assert_int_equal(bytes.weight_bytes, is_data ? 2000 : 0);
+        }
+        memset(m->code, 0, NTK_NTFF_SLOT_BYTES);
+        m->code[0] = NTK_NTFF_OPCODE_WRITE;
+        m->code[1] = 0x10;
+        memcpy(compiled + 12, "qSPIO1", 7);
+        compiled[48] = 7;
+        neff.engines[NTK_NTFF_ENGINE_SYNC].code = compiled;
+        neff.engines[NTK_NTFF_ENGINE_SYNC].code_bytes = sizeof compiled;
+    }
+    compiled[0] = NTK_NTFF_OPCODE_WRITE; /* of the program itself: it moves nothing */
+    ntk_analysis_queue_bytes(&m->trace, &bytes);
     assert_false(bytes.is_known);
-    core.packet_count = 1;
-    core.neff = NULL;
-    ntk_analysis_queue_bytes(&trace, &bytes);
-    assert_false(bytes.is_known);
+    free(m);
 }
 
 int main(void)
@@ -242,7 +232,7 @@ int main(void)
         cmocka_unit_test(of_dma_only_the_side_on_the_chip_counts),
         cmocka_unit_test(prepared_transfers_are_those_of_the_neff),
         cmocka_unit_test(what_a_vendor_wrote_is_not_known),
-        cmocka_unit_test(packets_belong_to_what_their_queue_holds),
+        cmocka_unit_test(bytes_go_by_the_type_of_their_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

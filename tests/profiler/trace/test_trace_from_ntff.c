@@ -167,6 +167,32 @@ static void without_a_known_length_the_total_is_absent(void **state)
     ntk_buf_fini(&file);
 }
 
+/* Method: the same core once more, which says that it was at work for one ns. */
+static void the_first_core_tells_when_the_execution_was(void **state)
+{
+    (void)state;
+    for (unsigned version = 4; version <= 5; version++) {
+        struct opened o = open_sample(version);
+        struct ntk_trace *trace = NULL;
+
+        o.ntff->subgraphs[1] = o.ntff->subgraphs[0];
+        o.ntff->subgraphs[1].execution_ps = 1000;
+        o.ntff->subgraph_count = 2;
+        assert_int_equal(ntk_trace_create_from_ntff(o.ntff, NULL, NULL, NULL, &trace, NULL), 0);
+        assert_int_equal(trace->total_ps, 100000000);
+        for (size_t c = 0; c < 2; c++) {
+            assert_int_equal(trace->cores[c].instruction_count, 7);
+            assert_int_equal(trace->cores[c].packet_count, 4);
+            assert_int_equal(trace->cores[c].event_count, 3);
+            assert_int_equal(trace->cores[c].more_event_count, 1);
+        }
+        ntk_trace_destroy(trace);
+        o.ntff->subgraphs[1] = (struct ntk_ntff_subgraph){ 0 };
+        o.ntff->subgraph_count = 1;
+        close_sample(&o);
+    }
+}
+
 /* Differences and sums of times must not overflow, whatever a file says. */
 static void times_that_cannot_be_are_left_out(void **state)
 {
@@ -227,6 +253,7 @@ int main(void)
         cmocka_unit_test(packets_know_their_queue_and_a_ring_in_flight_loses_its_own),
         cmocka_unit_test(changes_and_throttling_are_those_of_the_execution),
         cmocka_unit_test(without_a_known_length_the_total_is_absent),
+        cmocka_unit_test(the_first_core_tells_when_the_execution_was),
         cmocka_unit_test(times_that_cannot_be_are_left_out),
         cmocka_unit_test(the_neff_of_another_capture_is_refused),
     };
