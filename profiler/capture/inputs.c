@@ -40,7 +40,7 @@ static int fill(struct ntk_session *session, struct ntk_session_tensor *tensor, 
     }
     NRT_STATUS status = session->nrt.nrt_tensor_write(tensor->tensor, bytes, 0, bytes_count);
     if (status != NRT_SUCCESS) {
-        return ntk_runtime_fail(&session->nrt, err, status, "nrt_tensor_write");
+        return ntk_nrt_fail(&session->nrt, err, status, "nrt_tensor_write");
     }
     tensor->is_filled = true;
     return 0;

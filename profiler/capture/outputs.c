@@ -22,7 +22,7 @@ static int read_output(struct ntk_session *s, const struct ntk_session_tensor *t
     NRT_STATUS status = s->nrt.nrt_tensor_read(tensor->tensor, bytes, 0, tensor->info->size);
     if (status != NRT_SUCCESS) {
         free(bytes);
-        ntk_runtime_fail(&s->nrt, err, status, "nrt_tensor_read");
+        ntk_nrt_fail(&s->nrt, err, status, "nrt_tensor_read");
         return -EIO;
     }
     *out_bytes = bytes;

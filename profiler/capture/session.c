@@ -73,18 +73,18 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
         ret = ntk_err_no_memory(err);
         goto out;
     }
-    ret = ntk_runtime_open(&s->nrt, err);
+    ret = ntk_nrt_open(&s->nrt, err);
     if (ret < 0) {
         goto out;
     }
     s->options = *options;
     if (options->rank_count > 0 && (!s->nrt.nrt_load_collectives || !s->nrt.nrt_barrier)) {
-        ret = ntk_runtime_lacks(err, "nrt_load_collectives");
+        ret = ntk_nrt_lacks(err, "nrt_load_collectives");
         goto out;
     }
     if (options->is_async) {
         if (!s->nrt.nrt_register_async_exec_callback) {
-            ret = ntk_runtime_lacks(err, "nrt_register_async_exec_callback");
+            ret = ntk_nrt_lacks(err, "nrt_register_async_exec_callback");
             goto out;
         }
         setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", ASYNC_DEPTH, 0);
@@ -95,22 +95,22 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
     }
     status = s->nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
     if (status != NRT_SUCCESS) {
-        ret = ntk_runtime_fail(&s->nrt, err, status, "nrt_init");
+        ret = ntk_nrt_fail(&s->nrt, err, status, "nrt_init");
         goto out;
     }
     s->is_initialised = true;
     if (options->is_async) {
         status = s->nrt.nrt_register_async_exec_callback(execution_done, &queue);
         if (status != NRT_SUCCESS) {
-            ret = ntk_runtime_fail(&s->nrt, err, status, "nrt_register_async_exec_callback");
+            ret = ntk_nrt_fail(&s->nrt, err, status, "nrt_register_async_exec_callback");
             goto out;
         }
     }
     status = load(s, neff, neff_bytes);
     if (status != NRT_SUCCESS) {
         s->model = NULL;
-        ret = ntk_runtime_fail(&s->nrt, err, status,
-                               options->rank_count > 0 ? "nrt_load_collectives" : "nrt_load");
+        ret = ntk_nrt_fail(&s->nrt, err, status,
+                           options->rank_count > 0 ? "nrt_load_collectives" : "nrt_load");
         ntk_err_prefix(err, "%s", neff_path);
         goto out;
     }
@@ -153,7 +153,7 @@ int ntk_session_meet(struct ntk_session *session, struct ntk_err *err)
     }
     NRT_STATUS status =
         session->nrt.nrt_barrier(0, session->options.rank, session->options.rank_count);
-    return status == NRT_SUCCESS ? 0 : ntk_runtime_fail(&session->nrt, err, status, "nrt_barrier");
+    return status == NRT_SUCCESS ? 0 : ntk_nrt_fail(&session->nrt, err, status, "nrt_barrier");
 }
 
 static int executed(struct ntk_session *session, NRT_STATUS status, struct ntk_err *err)
@@ -161,7 +161,7 @@ static int executed(struct ntk_session *session, NRT_STATUS status, struct ntk_e
     if (status == NRT_SUCCESS) {
         return 0;
     }
-    int ret = ntk_runtime_fail(&session->nrt, err, status, "nrt_execute");
+    int ret = ntk_nrt_fail(&session->nrt, err, status, "nrt_execute");
     return status == NRT_EXEC_COMPLETED_WITH_NUM_ERR ? 1 : ret;
 }
 
@@ -213,7 +213,7 @@ int ntk_session_record_start(struct ntk_session *session, const char *ntff_path,
     NRT_STATUS status = session->nrt.nrt_profile_start(session->model, path);
     if (status != NRT_SUCCESS) {
         free(path);
-        int ret = ntk_runtime_fail(&session->nrt, err, status, "nrt_profile_start");
+        int ret = ntk_nrt_fail(&session->nrt, err, status, "nrt_profile_start");
         ntk_err_prefix(err, "%s", ntff_path);
         return ret;
     }
@@ -235,8 +235,8 @@ int ntk_session_record_stop(struct ntk_session *session, struct ntk_err *err)
         ret = status == NRT_RESOURCE && access(path, F_OK) == 0
                   ? ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET,
                                 "not all records are in the file, there was no room for them (%s)",
-                                session->nrt.nrt_get_status_as_str(status))
-                  : ntk_runtime_fail(&session->nrt, err, status, "nrt_profile_stop");
+                                ntk_nrt_status_name(&session->nrt, status))
+                  : ntk_nrt_fail(&session->nrt, err, status, "nrt_profile_stop");
         ntk_err_prefix(err, "%s", path);
     }
     free(path);

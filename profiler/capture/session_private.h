@@ -3,7 +3,7 @@
 #ifndef NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
 #define NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
 
-#include "profiler/capture/runtime.h"
+#include "runtime-hooks/nrt/nrt_library.h"
 #include "profiler/capture/session.h"
 
 struct ntk_session_tensor {
@@ -13,7 +13,7 @@ struct ntk_session_tensor {
 };
 
 struct ntk_session {
-    struct ntk_runtime nrt;
+    struct ntk_nrt nrt;
     struct ntk_session_options options;
     nrt_tensor_t *shared; /* what all large tensors are slices of */
     bool is_initialised;

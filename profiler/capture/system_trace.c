@@ -43,18 +43,18 @@ int ntk_session_trace_start(struct ntk_session *session, const char *const *type
     if (!session->nrt.nrt_sys_trace_config_allocate || !session->nrt.nrt_sys_trace_start ||
         !session->nrt.nrt_sys_trace_fetch_events || !session->nrt.nrt_sys_trace_buffer_free ||
         !session->nrt.nrt_sys_trace_config_set_capture_enabled_for_event_type) {
-        return ntk_runtime_lacks(err, "nrt_sys_trace_start");
+        return ntk_nrt_lacks(err, "nrt_sys_trace_start");
     }
     NRT_STATUS status = session->nrt.nrt_sys_trace_config_allocate(&config);
     if (status != NRT_SUCCESS) {
-        return ntk_runtime_fail(&session->nrt, err, status, "nrt_sys_trace_config_allocate");
+        return ntk_nrt_fail(&session->nrt, err, status, "nrt_sys_trace_config_allocate");
     }
     int ret = trace_types_set(session, config, types, err);
     if (ret == 0) {
         status = session->nrt.nrt_sys_trace_start(config);
         ret = status == NRT_SUCCESS
                   ? 0
-                  : ntk_runtime_fail(&session->nrt, err, status, "nrt_sys_trace_start");
+                  : ntk_nrt_fail(&session->nrt, err, status, "nrt_sys_trace_start");
     }
     session->nrt.nrt_sys_trace_config_free(config);
     return ret;
@@ -67,7 +67,7 @@ int ntk_session_trace_stop(struct ntk_session *session, const char *path, struct
     NRT_STATUS status = session->nrt.nrt_sys_trace_fetch_events(&json, &bytes, NULL);
 
     if (status != NRT_SUCCESS) {
-        return ntk_runtime_fail(&session->nrt, err, status, "nrt_sys_trace_fetch_events");
+        return ntk_nrt_fail(&session->nrt, err, status, "nrt_sys_trace_fetch_events");
     }
     /* The text ends where it ends, whatever the runtime counts. */
     int ret = ntk_fs_write(path, json, strlen(json), err);
@@ -78,20 +78,20 @@ int ntk_session_trace_stop(struct ntk_session *session, const char *path, struct
 
 int ntk_session_trace_types(struct ntk_buf *out, struct ntk_err *err)
 {
-    struct ntk_runtime nrt;
+    struct ntk_nrt nrt;
     const char **types = NULL;
     size_t count = 0;
-    int ret = ntk_runtime_open(&nrt, err);
+    int ret = ntk_nrt_open(&nrt, err);
 
     if (ret < 0) {
         return ret;
     }
     if (!nrt.nrt_sys_trace_get_event_types || !nrt.nrt_sys_trace_free_event_types) {
-        return ntk_runtime_lacks(err, "nrt_sys_trace_get_event_types");
+        return ntk_nrt_lacks(err, "nrt_sys_trace_get_event_types");
     }
     NRT_STATUS status = nrt.nrt_sys_trace_get_event_types(&types, &count);
     if (status != NRT_SUCCESS) {
-        return ntk_runtime_fail(&nrt, err, status, "nrt_sys_trace_get_event_types");
+        return ntk_nrt_fail(&nrt, err, status, "nrt_sys_trace_get_event_types");
     }
     for (size_t i = 0; i < count; i++) {
         ntk_buf_add_format(out, "%s\n", types[i]);

@@ -26,12 +26,11 @@ static int make_shared(struct ntk_session *s, struct ntk_err *err)
         return 0;
     }
     if (!s->nrt.nrt_tensor_allocate_slice) {
-        return ntk_runtime_lacks(err, "nrt_tensor_allocate_slice");
+        return ntk_nrt_lacks(err, "nrt_tensor_allocate_slice");
     }
     NRT_STATUS status = s->nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, largest,
                                                    "single_io", &s->shared);
-    return status == NRT_SUCCESS ? 0
-                                 : ntk_runtime_fail(&s->nrt, err, status, "nrt_tensor_allocate");
+    return status == NRT_SUCCESS ? 0 : ntk_nrt_fail(&s->nrt, err, status, "nrt_tensor_allocate");
 }
 
 int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
@@ -39,7 +38,7 @@ int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
     NRT_STATUS status = s->nrt.nrt_get_model_tensor_info(s->model, &s->infos);
 
     if (status != NRT_SUCCESS) {
-        return ntk_runtime_fail(&s->nrt, err, status, "nrt_get_model_tensor_info");
+        return ntk_nrt_fail(&s->nrt, err, status, "nrt_get_model_tensor_info");
     }
     s->tensors = calloc(s->infos->tensor_count + 1, sizeof *s->tensors);
     if (!s->tensors) {
@@ -54,7 +53,7 @@ int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
         status = s->nrt.nrt_allocate_tensor_set(&s->outputs);
     }
     if (status != NRT_SUCCESS) {
-        return ntk_runtime_fail(&s->nrt, err, status, "nrt_allocate_tensor_set");
+        return ntk_nrt_fail(&s->nrt, err, status, "nrt_allocate_tensor_set");
     }
     for (size_t i = 0; i < s->infos->tensor_count; i++) {
         const nrt_tensor_info_t *info = &s->infos->tensor_array[i];
@@ -66,7 +65,7 @@ int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
                                                   info->name, &tensor->tensor);
         if (status != NRT_SUCCESS) {
             ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot allocate %zu bytes for %s: %s",
-                        info->size, info->name, s->nrt.nrt_get_status_as_str(status));
+                        info->size, info->name, ntk_nrt_status_name(&s->nrt, status));
             return -EIO;
         }
         tensor->info = info;
@@ -75,7 +74,7 @@ int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
             info->usage == NRT_TENSOR_USAGE_INPUT ? s->inputs : s->outputs, info->name,
             tensor->tensor);
         if (status != NRT_SUCCESS) {
-            return ntk_runtime_fail(&s->nrt, err, status, "nrt_add_tensor_to_tensor_set");
+            return ntk_nrt_fail(&s->nrt, err, status, "nrt_add_tensor_to_tensor_set");
         }
         if (info->usage == NRT_TENSOR_USAGE_INPUT) {
             void *zeros = calloc(1, info->size ? info->size : 1);
@@ -85,7 +84,7 @@ int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
             status = s->nrt.nrt_tensor_write(tensor->tensor, zeros, 0, info->size);
             free(zeros);
             if (status != NRT_SUCCESS) {
-                return ntk_runtime_fail(&s->nrt, err, status, "nrt_tensor_write");
+                return ntk_nrt_fail(&s->nrt, err, status, "nrt_tensor_write");
             }
         }
     }

@@ -17,7 +17,7 @@
 
 /* What one thread runs and measured. */
 struct worker {
-    const struct nrt_loader *nrt;
+    const struct ntk_nrt *nrt;
     const struct bench_exec *bench;
     struct shared *shared;
     nrt_model_t *model;
@@ -38,15 +38,15 @@ struct shared {
 
 static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
 {
-    const struct nrt_loader *nrt = worker->nrt;
+    const struct ntk_nrt *nrt = worker->nrt;
     nrt_tensor_info_array_t *info = NULL;
-    NRT_STATUS status = nrt->get_model_tensor_info(worker->model, &info);
+    NRT_STATUS status = nrt->nrt_get_model_tensor_info(worker->model, &info);
 
     if (status == NRT_SUCCESS) {
-        status = nrt->allocate_tensor_set(&worker->inputs);
+        status = nrt->nrt_allocate_tensor_set(&worker->inputs);
     }
     if (status == NRT_SUCCESS) {
-        status = nrt->allocate_tensor_set(&worker->outputs);
+        status = nrt->nrt_allocate_tensor_set(&worker->outputs);
     }
     if (status == NRT_SUCCESS) {
         worker->tensors = calloc(info->tensor_count + 1, sizeof(nrt_tensor_t *));
@@ -55,21 +55,21 @@ static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
     for (uint64_t i = 0; status == NRT_SUCCESS && i < info->tensor_count; i++) {
         const nrt_tensor_info_t *tensor = &info->tensor_array[i];
 
-        status = nrt->tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, core, tensor->size, tensor->name,
-                                      &worker->tensors[i]);
+        status = nrt->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, core, tensor->size,
+                                          tensor->name, &worker->tensors[i]);
         if (status == NRT_SUCCESS) {
             worker->tensor_count++;
-            status = nrt->add_tensor_to_tensor_set(
+            status = nrt->nrt_add_tensor_to_tensor_set(
                 tensor->usage == NRT_TENSOR_USAGE_INPUT ? worker->inputs : worker->outputs,
                 tensor->name, worker->tensors[i]);
         }
     }
     if (info) {
-        (void)nrt->free_model_tensor_info(info);
+        (void)nrt->nrt_free_model_tensor_info(info);
     }
     if (status != NRT_SUCCESS) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot make the tensors of %s: %s",
-                           worker->bench->path, nrt->status_name(status));
+                           worker->bench->path, ntk_nrt_status_name(nrt, status));
     }
     return 0;
 }
@@ -77,11 +77,11 @@ static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
 static void tensors_free(struct worker *worker)
 {
     for (size_t i = 0; i < worker->tensor_count; i++) {
-        worker->nrt->tensor_free(&worker->tensors[i]);
+        worker->nrt->nrt_tensor_free(&worker->tensors[i]);
     }
     free(worker->tensors);
-    worker->nrt->destroy_tensor_set(&worker->inputs);
-    worker->nrt->destroy_tensor_set(&worker->outputs);
+    worker->nrt->nrt_destroy_tensor_set(&worker->inputs);
+    worker->nrt->nrt_destroy_tensor_set(&worker->outputs);
 }
 
 /* Sleeps until the time; false when the run was stopped meanwhile. */
@@ -151,7 +151,8 @@ static void *worker_run(void *argument)
         if (bench->duration_ns > 0 && start_ns - shared->begin_ns >= bench->duration_ns) {
             break;
         }
-        NRT_STATUS status = worker->nrt->execute(worker->model, worker->inputs, worker->outputs);
+        NRT_STATUS status =
+            worker->nrt->nrt_execute(worker->model, worker->inputs, worker->outputs);
         execution_count(worker, status, ntk_clock_monotonic_ns() - start_ns);
         if (is_the_end(status)) {
             break;
@@ -207,7 +208,7 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
     result->p999_ns = percentile(buckets, calls, 99.9);
 }
 
-static int models_load(const struct nrt_loader *nrt, const struct bench_exec *bench,
+static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                        nrt_model_t **models, struct ntk_err *err)
 {
     uint8_t *neff = NULL;
@@ -218,12 +219,12 @@ static int models_load(const struct nrt_loader *nrt, const struct bench_exec *be
     int ret = ntk_fs_read(bench->path, NEFF_BYTES_MAX, &neff, &bytes, err);
 
     for (uint32_t i = 0; ret == 0 && i < bench->core_count; i++) {
-        NRT_STATUS status = nrt->load(neff, bytes, (int32_t)i, -1, &models[i]);
+        NRT_STATUS status = nrt->nrt_load(neff, bytes, (int32_t)i, -1, &models[i]);
 
         if (status != NRT_SUCCESS) {
             models[i] = NULL;
             ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot load %s on core %u: %s",
-                              bench->path, i, nrt->status_name(status));
+                              bench->path, i, ntk_nrt_status_name(nrt, status));
         }
     }
     free(neff);
@@ -253,7 +254,7 @@ static int workers_run(const struct bench_exec *bench, struct worker *workers,
     return ret;
 }
 
-int bench_exec_run(const struct nrt_loader *nrt, const struct bench_exec *bench,
+int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                    struct bench_result *out_result, struct ntk_err *err)
 {
     struct worker *workers = calloc(bench->thread_count, sizeof *workers);
@@ -293,7 +294,7 @@ int bench_exec_run(const struct nrt_loader *nrt, const struct bench_exec *bench,
     }
     for (uint32_t i = 0; i < bench->core_count; i++) {
         if (models[i]) {
-            (void)nrt->unload(models[i]);
+            (void)nrt->nrt_unload(models[i]);
         }
     }
     free(models);

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "runtime-hooks/bench/nrt_loader.h"
+#include "runtime-hooks/nrt/nrt_library.h"
 
 #define BENCH_CORES_MAX 256
 
@@ -34,7 +34,7 @@ struct bench_result {
 };
 
 /* -errno with a sentence when nothing could run. */
-int bench_exec_run(const struct nrt_loader *nrt, const struct bench_exec *bench,
+int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                    struct bench_result *out_result, struct ntk_err *err);
 
 #endif

@@ -84,7 +84,7 @@ static const struct ntk_opt_program main_program = {
     .options = main_options,
     .stop_at_operand = true,
     .epilogue = "The library is $NEURON_LIBNRT, else ../lib/libnrt.so.1 beside this program, else\n"
-                "the loader's.",
+                "the loader's, else the one below /opt/aws/neuron/lib.",
     .subcommands = subcommands,
 };
 
@@ -130,7 +130,7 @@ static double per_second(const struct bench_result *result)
                                   : 0.0;
 }
 
-static void print_json(const struct nrt_loader *nrt, const struct bench_exec *bench,
+static void print_json(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                        const struct bench_result *result)
 {
     struct ntk_buf buf = { 0 };
@@ -147,7 +147,7 @@ static void print_json(const struct nrt_loader *nrt, const struct bench_exec *be
     ntk_json_key_u64(&json, "numerical_errors", result->numerical_errors);
     ntk_json_key_u64(&json, "errors", result->errors);
     if (result->errors > 0) {
-        ntk_json_key_text(&json, "last_error", nrt->status_name(result->last_error));
+        ntk_json_key_text(&json, "last_error", ntk_nrt_status_name(nrt, result->last_error));
     }
     ntk_json_key_double(&json, "executions_per_second", per_second(result));
     ntk_json_key_object_begin(&json, "latency_ns");
@@ -164,7 +164,7 @@ static void print_json(const struct nrt_loader *nrt, const struct bench_exec *be
     ntk_buf_fini(&buf);
 }
 
-static void print_text(const struct nrt_loader *nrt, const struct bench_exec *bench,
+static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                        const struct bench_result *result)
 {
     const struct {
@@ -189,7 +189,7 @@ static void print_text(const struct nrt_loader *nrt, const struct bench_exec *be
     }
     (void)printf("\nerrors      %llu", (unsigned long long)result->errors);
     if (result->errors > 0) {
-        (void)printf(", the last %s", nrt->status_name(result->last_error));
+        (void)printf(", the last %s", ntk_nrt_status_name(nrt, result->last_error));
     }
     (void)printf("\nlatency    ");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
@@ -204,7 +204,7 @@ static int command_exec(int argc, char **argv)
     struct sigaction action = { .sa_handler = on_signal };
     struct bench_exec bench = { .stop = &stop };
     struct bench_result result = { 0 };
-    struct nrt_loader nrt = { 0 };
+    struct ntk_nrt nrt = { 0 };
     struct ntk_err err = { 0 };
     int first = ntk_opt_parse(&exec_program, argc, argv);
 
@@ -229,19 +229,19 @@ static int command_exec(int argc, char **argv)
         duration_ns == 0 && execution_count == 0 ? DEFAULT_DURATION_NS : duration_ns;
     bench.rate = rate;
 
-    if (nrt_loader_open(&nrt, &err) < 0) {
+    if (ntk_nrt_open(&nrt, &err) < 0) {
         return ntk_log_failure("exec", &err);
     }
-    NRT_STATUS status = nrt.init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+    NRT_STATUS status = nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
     if (status != NRT_SUCCESS) {
-        ntk_log_error("exec", "nrt_init failed: %s", nrt.status_name(status));
+        ntk_log_error("exec", "nrt_init failed: %s", ntk_nrt_status_name(&nrt, status));
         return 1;
     }
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     int ret = bench_exec_run(&nrt, &bench, &result, &err);
-    nrt.close();
+    nrt.nrt_close();
     if (ret < 0) {
         return ntk_log_failure("exec", &err);
     }

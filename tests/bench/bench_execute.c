@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime-hooks/bench/nrt_loader.h"
+#include "runtime-hooks/nrt/nrt_library.h"
 #include "shared/abi/raw_clock.h"
 #include "shared/base/fs.h"
 #include "tests/bench/hooks_so.h"
@@ -48,31 +48,31 @@ static int child_executes(struct observed *child, void *ctx)
     nrt_tensor_set_t *outputs = NULL;
     nrt_tensor_set_t *inputs = NULL;
     nrt_model_t *model = NULL;
-    struct nrt_loader nrt;
+    struct ntk_nrt nrt;
     struct ntk_err err = { 0 };
     uint8_t *bytes = NULL;
     size_t count = 0;
     uint64_t i;
 
     setenv("NEURON_HOOKS", ctx, 1);
-    require(nrt_loader_open(&nrt, &err) == 0, err.text);
+    require(ntk_nrt_open(&nrt, &err) == 0, err.text);
     require(ntk_fs_read(neff_path, NEFF_BYTES_MAX, &bytes, &count, &err) == 0, err.text);
-    require(nrt.init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
-    require(nrt.load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
-    require(nrt.get_model_tensor_info(model, &info) == NRT_SUCCESS, "tensor info");
-    require(nrt.allocate_tensor_set(&inputs) == NRT_SUCCESS, "tensor set");
-    require(nrt.allocate_tensor_set(&outputs) == NRT_SUCCESS, "tensor set");
+    require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    require(nrt.nrt_load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
+    require(nrt.nrt_get_model_tensor_info(model, &info) == NRT_SUCCESS, "tensor info");
+    require(nrt.nrt_allocate_tensor_set(&inputs) == NRT_SUCCESS, "tensor set");
+    require(nrt.nrt_allocate_tensor_set(&outputs) == NRT_SUCCESS, "tensor set");
     for (i = 0; i < info->tensor_count; i++) {
         const nrt_tensor_info_t *tensor = &info->tensor_array[i];
         nrt_tensor_t *made = NULL;
 
-        require(nrt.tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size, tensor->name,
-                                    &made) == NRT_SUCCESS,
+        require(nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size, tensor->name,
+                                        &made) == NRT_SUCCESS,
                 "tensor");
-        require(
-            nrt.add_tensor_to_tensor_set(tensor->usage == NRT_TENSOR_USAGE_INPUT ? inputs : outputs,
-                                         tensor->name, made) == NRT_SUCCESS,
-            "tensor set");
+        require(nrt.nrt_add_tensor_to_tensor_set(tensor->usage == NRT_TENSOR_USAGE_INPUT ? inputs
+                                                                                         : outputs,
+                                                 tensor->name, made) == NRT_SUCCESS,
+                "tensor set");
     }
     (void)rounds_pin(0);
     observed_send(child, 0);
@@ -80,11 +80,11 @@ static int child_executes(struct observed *child, void *ctx)
         uint64_t begin = rounds_cpu_ns();
 
         for (i = 0; i < EXECUTIONS; i++) {
-            require(nrt.execute(model, inputs, outputs) == NRT_SUCCESS, "nrt_execute");
+            require(nrt.nrt_execute(model, inputs, outputs) == NRT_SUCCESS, "nrt_execute");
         }
         observed_send(child, rounds_cpu_ns() - begin);
     }
-    nrt.close();
+    nrt.nrt_close();
     return 0;
 }
 

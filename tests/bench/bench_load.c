@@ -19,7 +19,7 @@
 #include <openssl/evp.h>
 #include <zlib.h>
 
-#include "runtime-hooks/bench/nrt_loader.h"
+#include "runtime-hooks/nrt/nrt_library.h"
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/formats/common/tar.h"
@@ -403,26 +403,26 @@ static void peak_reset(void)
 /* Read and loaded; *out_grown is the peak of resident memory above what it was before nrt_load. */
 static uint64_t load_run(bool with_hash, uint64_t *out_grown)
 {
-    struct nrt_loader nrt;
+    struct ntk_nrt nrt;
     nrt_model_t *model = NULL;
     uint8_t *bytes = NULL;
     size_t count = 0;
     struct ntk_err err = { 0 };
 
     setenv("NEURON_RT_VALIDATE_HASH", with_hash ? "1" : "0", 1);
-    require(nrt_loader_open(&nrt, &err) == 0, err.text);
-    require(nrt.init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    require(ntk_nrt_open(&nrt, &err) == 0, err.text);
+    require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
     uint64_t begin = rounds_cpu_ns();
     require(ntk_fs_read(neff_path, SIZE_MAX / 2, &bytes, &count, &err) == 0, err.text);
     uint64_t elapsed = rounds_cpu_ns() - begin;
     peak_reset();
     uint64_t before = status_bytes("VmRSS:");
     begin = rounds_cpu_ns();
-    require(nrt.load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
+    require(nrt.nrt_load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
     elapsed += rounds_cpu_ns() - begin;
     *out_grown = status_bytes("VmHWM:") - before;
     free(bytes);
-    nrt.close();
+    nrt.nrt_close();
     return elapsed;
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime-hooks/bench/nrt_loader.h"
+#include "runtime-hooks/nrt/nrt_library.h"
 #include "runtime-hooks/engine/engine.h"
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff.h"
@@ -27,7 +27,7 @@
 
 struct subject {
     /* Through libnrt. */
-    const struct nrt_loader *nrt;
+    const struct ntk_nrt *nrt;
     nrt_model_t *model;
     nrt_tensor_set_t *inputs, *outputs;
     /* On a bare core. */
@@ -64,7 +64,7 @@ static double run_nrt(void *ctx)
     uint64_t start = rounds_cpu_ns();
 
     for (int i = 0; i < s->repeat; i++) {
-        require(s->nrt->execute(s->model, s->inputs, s->outputs) == NRT_SUCCESS, "nrt_execute");
+        require(s->nrt->nrt_execute(s->model, s->inputs, s->outputs) == NRT_SUCCESS, "nrt_execute");
     }
     return (double)(rounds_cpu_ns() - start) / s->repeat;
 }
@@ -108,18 +108,18 @@ static void load(struct subject *s, const uint8_t *bytes, size_t count)
 {
     nrt_tensor_info_array_t *info = NULL;
 
-    require(s->nrt->load(bytes, count, 0, 1, &s->model) == NRT_SUCCESS, "nrt_load");
-    require(s->nrt->get_model_tensor_info(s->model, &info) == NRT_SUCCESS, "tensor info");
-    require(s->nrt->allocate_tensor_set(&s->inputs) == NRT_SUCCESS &&
-                s->nrt->allocate_tensor_set(&s->outputs) == NRT_SUCCESS,
+    require(s->nrt->nrt_load(bytes, count, 0, 1, &s->model) == NRT_SUCCESS, "nrt_load");
+    require(s->nrt->nrt_get_model_tensor_info(s->model, &info) == NRT_SUCCESS, "tensor info");
+    require(s->nrt->nrt_allocate_tensor_set(&s->inputs) == NRT_SUCCESS &&
+                s->nrt->nrt_allocate_tensor_set(&s->outputs) == NRT_SUCCESS,
             "tensor sets");
     for (uint64_t i = 0; i < info->tensor_count; i++) {
         const nrt_tensor_info_t *tensor = &info->tensor_array[i];
         nrt_tensor_t *made = NULL;
 
-        require(s->nrt->tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size, tensor->name,
-                                        &made) == NRT_SUCCESS &&
-                    s->nrt->add_tensor_to_tensor_set(
+        require(s->nrt->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size,
+                                            tensor->name, &made) == NRT_SUCCESS &&
+                    s->nrt->nrt_add_tensor_to_tensor_set(
                         tensor->usage == NRT_TENSOR_USAGE_INPUT ? s->inputs : s->outputs,
                         tensor->name, made) == NRT_SUCCESS,
                 "tensors");
@@ -154,7 +154,7 @@ static void bare(struct subject *s, const char *path)
     }
 }
 
-static void bench(const struct nrt_loader *nrt, const char *folder, const char *example)
+static void bench(const struct ntk_nrt *nrt, const char *folder, const char *example)
 {
     char *path = test_scratch_path(folder, "example.neff");
     const char *const make[] = { "neuron-packager", "example", example, "-o", path, NULL };
@@ -190,7 +190,7 @@ static void bench(const struct nrt_loader *nrt, const char *folder, const char *
     if (is_memcpy) {
         (void)rounds_print_ratio("   nrt_execute / memcpy", &subjects[0], &subjects[2], 0);
     }
-    require(nrt->unload(s.model) == NRT_SUCCESS, "nrt_unload");
+    require(nrt->nrt_unload(s.model) == NRT_SUCCESS, "nrt_unload");
     ntk_engine_program_destroy(s.program);
     ntk_engine_core_destroy(s.core);
     ntk_neff_close(s.neff);
@@ -208,20 +208,20 @@ int main(int argc, char **argv)
 {
     static const char *const examples[] = { "memcpy", "mlp", "attention", "conv" };
     char *folder = test_scratch_create();
-    struct nrt_loader nrt;
+    struct ntk_nrt nrt;
     struct ntk_err err = { 0 };
 
     rounds_options(argc, argv);
     setenv("NEURON_HOOKS_DIR", folder, 1);
     setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
     setenv("NEURON_RT_NUM_CORES", "1", 1);
-    require(nrt_loader_open(&nrt, &err) == 0, err.text);
-    require(nrt.init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    require(ntk_nrt_open(&nrt, &err) == 0, err.text);
+    require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
     (void)rounds_pin(0);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         bench(&nrt, folder, examples[i]);
     }
-    nrt.close();
+    nrt.nrt_close();
     test_scratch_destroy(folder);
     return 0;
 }

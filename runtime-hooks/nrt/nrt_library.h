@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime - libnrt.so.1 opened at run time, with the calls that a capture needs. Only for profiler/capture.
+ * nrt_library - libnrt.so.1 opened at run time, ours or the vendor's, with the calls that our programs use.
  *
- * $NEURON_LIBNRT names the library, else it is the one beside this program (../lib), else the system's.
+ * The library is $NEURON_LIBNRT when set, else the one beside the program (../lib), else the loader's, else the
+ * one where the vendor installs it.
  *
  * Owner:   caller's storage. The library stays open until the process ends: it may have threads that end on
  *          their own.
+ * Threads: what was opened is only read.
  */
-#ifndef NTK_PROFILER_CAPTURE_RUNTIME_H
-#define NTK_PROFILER_CAPTURE_RUNTIME_H
+#ifndef NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
+#define NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
 
 #include "nrt/nrt.h"
 #include "nrt/nrt_experimental.h"
@@ -17,7 +19,7 @@
 #include "shared/base/err.h"
 
 /* One row per call: the table is the struct and the list of symbols. */
-#define NTK_RUNTIME_CALLS(X)        \
+#define NTK_NRT_CALLS(X)            \
     X(nrt_init)                     \
     X(nrt_close)                    \
     X(nrt_load)                     \
@@ -33,11 +35,11 @@
     X(nrt_tensor_read)              \
     X(nrt_execute)                  \
     X(nrt_profile_start)            \
-    X(nrt_profile_stop)             \
-    X(nrt_get_status_as_str)
+    X(nrt_profile_stop)
 
-/* Not in every release; asked for when needed. */
-#define NTK_RUNTIME_OPTIONAL_CALLS(X)                          \
+/* Not in every release; who needs one looks whether it is there. */
+#define NTK_NRT_OPTIONAL_CALLS(X)                              \
+    X(nrt_get_status_as_str)                                   \
     X(nrt_load_collectives)                                    \
     X(nrt_barrier)                                             \
     X(nrt_register_async_exec_callback)                        \
@@ -52,18 +54,21 @@
     X(nrt_sys_trace_fetch_events)                              \
     X(nrt_sys_trace_buffer_free)
 
-struct ntk_runtime {
+struct ntk_nrt {
 #define MEMBER(name) __typeof__(name) *name;
-    NTK_RUNTIME_CALLS(MEMBER)
-    NTK_RUNTIME_OPTIONAL_CALLS(MEMBER)
+    NTK_NRT_CALLS(MEMBER)
+    NTK_NRT_OPTIONAL_CALLS(MEMBER)
 #undef MEMBER
 };
 
-int ntk_runtime_open(struct ntk_runtime *out_runtime, struct ntk_err *err);
+/* -ELIBACC when no library opens, with the loader's reason; -ENOSYS when it lacks a call. */
+int ntk_nrt_open(struct ntk_nrt *out_nrt, struct ntk_err *err);
+/* The name of a status, "NRT_STATUS 5" from a library that cannot tell; static or of the calling thread. */
+const char *ntk_nrt_status_name(const struct ntk_nrt *nrt, NRT_STATUS status);
 /* Fills err: "WHAT failed: STATUS (5)". -EIO. */
-int ntk_runtime_fail(const struct ntk_runtime *runtime, struct ntk_err *err, NRT_STATUS status,
-                     const char *what);
-/* Fills err: the runtime has no such call. -ENOSYS. */
-int ntk_runtime_lacks(struct ntk_err *err, const char *name);
+int ntk_nrt_fail(const struct ntk_nrt *nrt, struct ntk_err *err, NRT_STATUS status,
+                 const char *what);
+/* Fills err: the library has no such call. -ENOSYS. */
+int ntk_nrt_lacks(struct ntk_err *err, const char *name);
 
 #endif
