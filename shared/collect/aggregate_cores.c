@@ -139,9 +139,13 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     out->core = core->core;
     out->has = CORE_HAS_ALWAYS | (software ? CORE_HAS_SOFTWARE : 0u);
     machine->has_segment |= out->has;
-    if (!reading->ended) {
+    /* Each physical core has its own count of the same executions. */
+    if (!reading->ended && core->core % (reading->process->lnc == 2 ? 2 : 1) == 0) {
         out->in_flight = core->in_flight;
+        out->running_ns = core->in_flight > 0 ? core->running_ns : 0;
         machine->in_flight += core->in_flight;
+        machine->running_ns =
+            out->running_ns > machine->running_ns ? out->running_ns : machine->running_ns;
     }
     if (!core->has_histogram || aggregate->no_latency) {
         out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);

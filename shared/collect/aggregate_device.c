@@ -383,6 +383,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
                 out->has |= NTK_CORE_HAS_IDLE;
             }
             out->in_flight = core->in_flight;
+            out->running_ns = core->running_ns;
             out->utilization =
                 ntk_aggregate_share(core->period[COUNTER_BUSY] - core->unwatched[COUNTER_BUSY],
                                     core->window_known ? core->window_ns : snapshot->period_ns);
@@ -395,6 +396,6 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
         }
         core->busy = core->window_known = false;
         core->window_ns = 0;
-        core->in_flight = 0;
+        core->in_flight = core->running_ns = 0;
     }
 }

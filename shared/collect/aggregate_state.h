@@ -134,6 +134,7 @@ struct machine_core {
     bool tree_is_cleared; /* some value of the tree was seen smaller in this period, ... */
     uint64_t tree_cleared[COUNTER_COUNT]; /* ... and in period[] is what it began anew with */
     uint64_t in_flight;
+    uint64_t running_ns;
     bool busy;             /* in this period, as segments tell ... */
     bool window_known;     /* ... all of which were read at both its ends, */
     uint64_t window_ns;    /* ... so far apart */

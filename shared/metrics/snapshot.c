@@ -330,6 +330,7 @@ void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_s
     into->utilization += from->utilization;
     add_count(&into->busy_ns, from->busy_ns);
     into->in_flight += from->in_flight;
+    into->running_ns = from->running_ns > into->running_ns ? from->running_ns : into->running_ns;
     for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
         add_count(&into->engine_busy_ns[i], from->engine_busy_ns[i]);
     }

@@ -171,6 +171,7 @@ struct ntk_core_sample {
     double utilization;       /* ratio 0..1, never above 1 */
     struct ntk_count busy_ns; /* running executions included up to now */
     uint64_t in_flight;       /* now */
+    uint64_t running_ns;      /* since the last execution began or ended, while one is in flight */
     struct ntk_count engine_busy_ns[NTK_ENGINE_COUNT];
     struct ntk_count flops;
     struct ntk_count effective_flops;

@@ -15,6 +15,7 @@
 static const struct report_field ext_state[] = {
     REPORT_ROW("utilization", REPORT_RATIO, AT(utilization)),
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
+    REPORT_ROW("running_ns", REPORT_U64, AT(running_ns), .sparse = true),
     REPORT_END,
 };
 /* Of the period. */

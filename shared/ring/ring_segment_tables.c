@@ -63,13 +63,14 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
         }
         out->in_flight = segment->state == NTK_SEGMENT_ALIVE ? seen->in_flight : 0;
         out->current_model = seen->current_model;
+        out->running_ns = 0;
         out->busy_ns = seen->busy_ns;
         out->read_monotonic_ns = now_ns;
         if (out->in_flight > 0 && now > seen->since_ticks) {
-            uint64_t running = ntk_ring_segment_ticks_to_ns(segment, now - seen->since_ticks);
-
-            out->busy_ns =
-                running > UINT64_MAX - out->busy_ns ? UINT64_MAX : out->busy_ns + running;
+            out->running_ns = ntk_ring_segment_ticks_to_ns(segment, now - seen->since_ticks);
+            out->busy_ns = out->running_ns > UINT64_MAX - out->busy_ns
+                               ? UINT64_MAX
+                               : out->busy_ns + out->running_ns;
         }
         /* The writer's and the reader's idea of a tick differ a little; busy time never shrinks. */
         if (out->busy_ns < seen->reported_ns && seen->reported_ns - out->busy_ns < 1000000000u) {

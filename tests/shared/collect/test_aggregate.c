@@ -700,6 +700,10 @@ static void logical_cores_of_a_pair_show_each_physical_core(void **state)
     execute(fake, 2, SECOND / 10);
     fake->cores[1].busy_ns = SECOND * 4 / 10;
     fake->cores[1].counters.flops = 50;
+    for (int i = 0; i < 2; i++) { /* three executions on both */
+        fake->cores[i].in_flight = 3;
+        fake->cores[i].running_ns = 7000;
+    }
     sample(f, fake);
     finish(f);
     assert_int_equal(f->snapshot->hardware.lnc, 2);
@@ -711,6 +715,12 @@ static void logical_cores_of_a_pair_show_each_physical_core(void **state)
     assert_int_equal(logical.outcome[NTK_OUTCOME_COMPLETED].period, 2);
     assert_int_equal(logical.flops.period, 250);
     assert_int_equal(logical.total_latency.count, 2);
+    assert_int_equal(logical.in_flight, 3);
+    assert_int_equal(logical.running_ns, 7000);
+    assert_int_equal(f->snapshot->runtimes[0].in_flight, 3);
+    assert_true(
+        ntk_snapshot_logical_core(f->snapshot->cores, f->snapshot->core_count, 2, 4, &logical));
+    assert_int_equal(logical.in_flight, 3);
 }
 
 static void a_released_core_is_listed_while_it_has_something_to_tell(void **state)

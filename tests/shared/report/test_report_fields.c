@@ -125,7 +125,7 @@ static const struct member {
     M(RUNTIME, U64, ntk_runtime_sample, group_period_ns[NTK_RUNTIME_GROUP_CORES]),
 #define CORE_MEMBERS(place)                                                                        \
     M(place, RATIO, ntk_core_sample, utilization), M(place, COUNT, ntk_core_sample, busy_ns),      \
-        M(place, U64, ntk_core_sample, in_flight),                                                 \
+        M(place, U64, ntk_core_sample, in_flight), M(place, U64, ntk_core_sample, running_ns),     \
         M(place, COUNT, ntk_core_sample, engine_busy_ns[0]),                                       \
         M(place, COUNT, ntk_core_sample, engine_busy_ns[NTK_ENGINE_COUNT - 1]),                    \
         M(place, COUNT, ntk_core_sample, flops),                                                   \
