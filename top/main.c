@@ -158,7 +158,7 @@ static void start_model(struct ntk_top_run *run)
     }
     ntk_top_model_set_view(run->model, view);
     run->model->settings = arg_batch ? NULL : &run->settings;
-    run->model->is_report = arg_stdin || arg_remote.url;
+    run->model->is_report = arg_stdin || arg_remote.url || arg_from;
 }
 
 static int check_arguments(void)

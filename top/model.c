@@ -141,9 +141,9 @@ static int project_machine(struct ntk_top_model *model)
     return 0;
 }
 
-/* What is known of a logical core: of the selected application, or of all. */
-static bool find_core(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
-                      uint32_t logical, struct ntk_core_sample *out)
+/* What the snapshot lists of a logical core: of the application, or of all. */
+static bool find_listed(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
+                        uint32_t logical, struct ntk_core_sample *out)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
 
@@ -156,11 +156,22 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
                                                  logical, out);
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        if (find_core(model, &snapshot->runtimes[i], logical, out)) {
+        if (find_listed(model, &snapshot->runtimes[i], logical, out)) {
             return true;
         }
     }
     return false;
+}
+
+/* The same; a core that is known to be idle because it is not listed is one that did nothing. */
+static bool find_core(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
+                      uint32_t logical, struct ntk_core_sample *out)
+{
+    if (find_listed(model, runtime, logical, out) && out->has != 0) {
+        return true;
+    }
+    *out = (struct ntk_core_sample){ .core = logical, .has = runtime ? 0 : model->idle_has };
+    return out->has != 0;
 }
 
 /* Cores that are not the application's are known to do nothing for it, as far as its own cores are measured. */
@@ -174,13 +185,13 @@ static uint32_t told_of_cores(const struct ntk_runtime_sample *runtime)
     return told;
 }
 
-/* When every application of a report tells of its cores, the others do nothing. */
-static uint32_t told_of_idle_cores(const struct ntk_top_model *model)
+/* Where only cores in use are listed, and every application tells of its own, the others do nothing. */
+static uint32_t told_of_idle_cores(const struct ntk_top_model *model,
+                                   const struct ntk_snapshot *snapshot)
 {
-    const struct ntk_snapshot *snapshot = model->snapshot;
     uint32_t told = NTK_CORE_HAS_BUSY;
 
-    if (!model->is_report || !(snapshot->hardware.has & NTK_HARDWARE_HAS_DEVICES)) {
+    if (!snapshot || !model->is_report || !(snapshot->hardware.has & NTK_HARDWARE_HAS_DEVICES)) {
         return 0;
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
@@ -195,6 +206,16 @@ static uint32_t told_of_idle_cores(const struct ntk_top_model *model)
     return told;
 }
 
+const struct ntk_snapshot *ntk_top_model_look_at(struct ntk_top_model *model,
+                                                 const struct ntk_snapshot *snapshot)
+{
+    const struct ntk_snapshot *before = model->snapshot;
+
+    model->snapshot = snapshot;
+    model->idle_has = told_of_idle_cores(model, snapshot);
+    return before;
+}
+
 static void project_cores(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -204,14 +225,13 @@ static void project_cores(struct ntk_top_model *model)
     double teraflops = 0;
     size_t busy_count = 0;
     size_t teraflops_count = 0;
-    uint32_t known =
-        ntk_top_model_tab_get(model)->is_all ? told_of_idle_cores(model) : told_of_cores(runtime);
+    uint32_t known = runtime ? told_of_cores(runtime) : 0;
 
     for (size_t i = 0; i < count; i++) {
         struct ntk_top_core *core = &model->cores[i];
         struct ntk_core_sample sample;
 
-        if (!find_core(model, runtime, (uint32_t)i, &sample) || sample.has == 0) {
+        if (!find_core(model, runtime, (uint32_t)i, &sample)) {
             sample = (struct ntk_core_sample){ .has = known };
         }
         core->busy_percent.present = (sample.has & NTK_CORE_HAS_BUSY) != 0;
@@ -444,12 +464,10 @@ static int observe(struct ntk_top_model *model)
 int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                           struct ntk_err *err)
 {
-    const struct ntk_snapshot *shown = model->snapshot;
-    int ret;
+    const struct ntk_snapshot *shown = ntk_top_model_look_at(model, snapshot);
+    int ret = observe(model);
 
-    model->snapshot = snapshot;
-    ret = observe(model);
-    model->snapshot = shown;
+    (void)ntk_top_model_look_at(model, shown);
     ntk_snapshot_destroy(snapshot);
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : 0;
 }
@@ -457,7 +475,6 @@ int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot
 int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                          struct ntk_err *err)
 {
-    const struct ntk_snapshot *old = model->snapshot;
     int ret;
 
     /* Leaves and rows borrow names from the snapshot they were made of. */
@@ -465,8 +482,7 @@ int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot 
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
         ntk_top_table_begin(&model->tables[i]);
     }
-    model->snapshot = snapshot;
-    ntk_snapshot_destroy(old);
+    ntk_snapshot_destroy(ntk_top_model_look_at(model, snapshot));
     ret = update_tabs(model);
     if (ret == 0) {
         ret = project_machine(model);

@@ -139,7 +139,7 @@ struct ntk_top_model {
     uint32_t lnc;                      /* physical cores of a logical one */
     uint32_t cores_per_device;         /* logical */
     char note[NTK_TOP_NOTICE_BYTES];   /* of the source */
-    bool is_report;                    /* the snapshot lists the cores that are in use */
+    bool is_report;                    /* snapshots list only the cores that are in use */
     bool is_partial;                   /* there may be applications that the source cannot read */
     char notice[NTK_TOP_NOTICE_BYTES]; /* why something is missing, "" when nothing is */
     char status[32];                   /* a word at the end of the title bar, "" for nothing */
@@ -180,6 +180,7 @@ struct ntk_top_model {
 
     /* kept for the next update */
     const struct ntk_snapshot *snapshot;
+    uint32_t idle_has; /* what is known to be 0 of cores that it does not list, enum ntk_core_has */
     struct ntk_vec items; /* model_tree.c: the leaves that nodes are made of */
     bool expanded_by_default;
     struct ntk_map exceptions; /* node key -> not as the default */
@@ -231,6 +232,9 @@ const struct ntk_top_node *ntk_top_model_cursor_get(const struct ntk_top_model *
 const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *model);
 
 /* ---- for projections ---- */
+/* Makes the snapshot the one that is looked at; gives the one before it. */
+const struct ntk_snapshot *ntk_top_model_look_at(struct ntk_top_model *model,
+                                                 const struct ntk_snapshot *snapshot);
 /* What the snapshot has on a logical core, of the selected tab; false when that is nothing. */
 bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical,
                              struct ntk_core_sample *out);

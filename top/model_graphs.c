@@ -209,9 +209,9 @@ int ntk_top_model_graphs_take_past(struct ntk_top_model *model, const struct ntk
     float *values = calloc(model->graphs.history.series_count + 1, sizeof *values);
 
     if (values && shown) {
-        model->snapshot = snapshot;
+        (void)ntk_top_model_look_at(model, snapshot);
         measure(model, values);
-        model->snapshot = shown;
+        (void)ntk_top_model_look_at(model, shown);
         ntk_top_history_add_past(&model->graphs.history, snapshot->realtime_ns, snapshot->period_ns,
                                  shown->realtime_ns, values);
     }

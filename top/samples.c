@@ -504,9 +504,7 @@ int ntk_top_samples_table_find(const char *name)
 
 static void set_time(struct row *row, const struct ntk_snapshot *snapshot)
 {
-    if (snapshot->realtime_ns > 0) { /* a report need not say when it was made */
-        ntk_timestamp_format(snapshot->realtime_ns, row->time, sizeof row->time);
-    }
+    ntk_timestamp_format(snapshot->realtime_ns, row->time, sizeof row->time);
 }
 
 static void emit_json(struct row *row, enum table table)

@@ -32,6 +32,7 @@ struct replay_source {
         past_tier;          /* of what before_shown reads next; NTK_STORE_TIER_COUNT: it has all */
     uint64_t past_ns;       /* ... before that moment */
     uint64_t past_shown_ns; /* what was shown when it began */
+    uint64_t past_until_ns; /* from there back everything was told */
     int speed_shift;        /* 2^n times as fast; negative: slower */
     bool is_paused;
     bool is_new;   /* time_ns was not given out yet */
@@ -80,13 +81,17 @@ static void write_note(struct replay_source *source)
 /* Shows the moment; the note says what it is. */
 static void go_to(struct replay_source *source, uint64_t time_ns)
 {
+    /* What was played on to is told; who jumps on leaves a stretch that is not. */
+    if (time_ns > source->time_ns && source->past_tier == NTK_STORE_TIER_COUNT) {
+        source->past_until_ns = source->time_ns;
+    } else if (time_ns < source->past_shown_ns) {
+        source->past_until_ns = 0;
+    }
     source->time_ns = time_ns;
     source->is_new = true;
     source->is_ended = false;
-    if (source->past_shown_ns == 0 || time_ns < source->past_shown_ns) {
-        source->past_tier = NTK_STORE_SECOND;
-        source->past_ns = source->past_shown_ns = time_ns;
-    }
+    source->past_tier = NTK_STORE_SECOND;
+    source->past_ns = source->past_shown_ns = time_ns;
     write_note(source);
     set_timer(source, 1);
 }
@@ -128,6 +133,11 @@ static int replay_before_shown(struct ntk_top_source *base, struct ntk_snapshot 
         if (ntk_store_reader_snapshot_before(source->reader, source->past_tier, source->past_ns,
                                              &snapshot, NULL) == 0) {
             source->past_ns = snapshot->realtime_ns;
+            if (snapshot->realtime_ns <= source->past_until_ns) {
+                ntk_snapshot_destroy(snapshot);
+                source->past_tier = NTK_STORE_TIER_COUNT;
+                return 0;
+            }
             if (snapshot->realtime_ns + reach_ns > source->past_shown_ns) {
                 *out_snapshot = snapshot;
                 return 1;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "shared/base/clock.h"
 #include "shared/report/report_stream.h"
 #include "top/source.h"
 
@@ -32,6 +33,9 @@ static void take_newest(struct stream_source *source, struct ntk_snapshot **newe
             ntk_snapshot_join_events(snapshot, (*newest)->events, (*newest)->event_count,
                                      snapshot->events, snapshot->event_count);
             ntk_snapshot_destroy(*newest);
+        }
+        if (snapshot->realtime_ns == 0) { /* a report need not say when it was made */
+            snapshot->realtime_ns = ntk_clock_realtime_ns();
         }
         *newest = snapshot;
         source->note[0] = '\0';

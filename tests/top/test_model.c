@@ -8,9 +8,14 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "shared/base/buf.h"
 #include "tests/top/scene.h"
+#include "top/model_graphs.h"
+#include "top/model_topology.h"
+#include "top/samples.h"
 #include "top/screen.h"
 
 static const struct ntk_top_node *node_at(const struct ntk_top_model *model, size_t index)
@@ -307,6 +312,30 @@ static void absent_is_not_zero(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* The core did nothing and counts in the mean, wherever cores are shown. */
+static void assert_idle_in_all_views(struct ntk_top_model *model, uint32_t core, double mean)
+{
+    struct ntk_buf csv = { 0 };
+    struct ntk_core_sample sample;
+    char line[64];
+    size_t length = (size_t)snprintf(line, sizeof line, ",%u,%u,%u,0,0,", core, core / 2, core % 2);
+    struct ntk_top_number graph;
+
+    assert_true(ntk_top_model_core_find(model, core, &sample));
+    assert_true(sample.has & NTK_CORE_HAS_BUSY && sample.busy_ns.period == 0);
+    ntk_top_model_set_view(model, NTK_TOP_VIEW_ENGINES);
+    assert_true(ntk_top_table_row_get(&model->tables[NTK_TOP_VIEW_ENGINES], core));
+    ntk_top_model_set_view(model, NTK_TOP_VIEW_GRAPHS);
+    graph = ntk_top_model_graphs_now(model, NTK_TOP_QUANTITY_BUSY, core);
+    assert_true(graph.present && graph.value == 0);
+    graph = ntk_top_model_graphs_now(model, NTK_TOP_QUANTITY_BUSY, NTK_TOP_GRAPHS_TOTAL);
+    assert_true(fabs(graph.value - mean) < 1e-3);
+    assert_true(ntk_top_model_topology_heat(model, NTK_TOP_HEAT_BUSY, core / 2).value == 0);
+    ntk_top_samples_csv(model, ntk_top_samples_table_find("cores"), false, &csv);
+    assert_non_null(memmem(csv.bytes, csv.bytes_count, line, length));
+    ntk_buf_fini(&csv);
+}
+
 /* A report of another machine: cores in use only. */
 static void cores_that_a_report_does_not_list_are_idle(void **state)
 {
@@ -325,6 +354,7 @@ static void cores_that_a_report_does_not_list_are_idle(void **state)
         sum += model->cores[i].busy_percent.value;
     }
     assert_true(fabs(model->busy_percent_mean.value - sum / 32) < 1e-9);
+    assert_idle_in_all_views(model, 31, sum / 32);
 
     /* One that does not tell may use any of them. */
     report = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);

@@ -18,6 +18,11 @@ expected=$(jq -rs '.[1].neuron_runtime_data[0].report.neuroncore_counters.neuron
 shown=$(printf '[%5.2f%%]' "$expected")
 grep -qF "${shown/'[100.00%]'/'[  100%]'}" frame || fail "utilization is not $expected: $(cat frame)"
 (cat reports; sleep 0.2; cat reports) | neuron-top --stdin --batch >frames || fail "the end of the input is no failure"
+# A report that does not say when it was made is of the moment it came.
+neuron-top --stdin --once --view graphs <reports >frame
+grep -q 'Executions/s .* to [1-9]' frame || fail "no graphs of reports without a time: $(cat frame)"
+neuron-top --stdin --once --view errors <reports >frame
+! grep -q '00:00:00' frame || fail "looks since 1970: $(cat frame)"
 code=0
 echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a report' err || fail "code $code: $(cat err)"

@@ -100,10 +100,52 @@ static void the_past_is_told_without_gaps_in_ever_longer_steps(void **state)
     test_scratch_destroy(folder);
 }
 
+/* The past of what is shown, taken to its end: where it begins and how many seconds it has. */
+static size_t take_past(struct ntk_top_source *source, uint64_t *out_first_ns)
+{
+    struct ntk_snapshot *snapshot;
+    size_t seconds = 0;
+
+    while (ntk_top_source_before_shown(source, &snapshot) > 0) {
+        *out_first_ns = snapshot->realtime_ns;
+        seconds += snapshot->period_ns == SECOND;
+        ntk_snapshot_destroy(snapshot);
+    }
+    return seconds;
+}
+
+static void a_stretch_that_is_skipped_is_told_as_the_past(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "store.db");
+    struct ntk_top_source *source = NULL;
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+    uint64_t first_ns = 0;
+
+    (void)state;
+    record(path);
+    assert_int_equal(ntk_top_source_replay_open(path, SHOWN - 10 * MINUTE, &source, &err), 0);
+    assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
+    ntk_snapshot_destroy(snapshot);
+    (void)take_past(source, &first_ns);
+    assert_true(ntk_top_source_control(source, NTK_TOP_CONTROL_JUMP_FORWARD));
+    assert_true(ntk_top_source_control(source, NTK_TOP_CONTROL_JUMP_FORWARD));
+    assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
+    assert_int_equal(snapshot->realtime_ns, SHOWN - 8 * MINUTE);
+    ntk_snapshot_destroy(snapshot);
+    assert_int_equal(take_past(source, &first_ns), 119); /* two minutes, and nothing twice */
+    assert_int_equal(first_ns, SHOWN - 10 * MINUTE + SECOND);
+    ntk_top_source_close(source);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_past_is_told_without_gaps_in_ever_longer_steps),
+        cmocka_unit_test(a_stretch_that_is_skipped_is_told_as_the_past),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,10 @@ neuron-monitor --period 500ms --db history.db --http 127.0.0.1:0 --verbose 1 >re
 pids+=($!)
 works() { tail -1 reports | jq -e '.neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0' >/dev/null && echo yes; }
 wait_for works
-port=$(sed -n 's/.*serving at port //p' agent.log)
-[ -n "$port" ] || fail "no port: $(cat agent.log)"
+port_of() { sed -n 's/.*serving at port //p' agent.log; }
+serves() { [ -n "$(port_of)" ] && echo yes; }
+wait_for serves
+port=$(port_of)
 recorded() { neuron-top --from history.db --at "$(date +%s)" --csv=applications --once | greps ',everywhere,' && echo yes; }
 wait_for recorded
 tail -1 reports >report
