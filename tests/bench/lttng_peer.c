@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     rounds_run(subjects, 2, 9);
     rounds_print(&subjects[0], "ns");
     rounds_print(&subjects[1], "ns");
-    (void)rounds_print_ratio("E1 ours / LTTng-UST", &subjects[0], &subjects[1], 0.125);
+    int good = rounds_print_ratio("E1 ours / LTTng-UST", &subjects[0], &subjects[1], 0.125);
     bench_so_detach();
-    return 0;
+    return good ? 0 : 1;
 }

@@ -142,21 +142,32 @@ int rounds_print_ratio(const char *name, const struct rounds_subject *a,
     return good;
 }
 
+static void print_value(const char *name, double value, const char *unit, double target,
+                        int at_least, const char *word)
+{
+    if (rounds_json) {
+        (void)printf(
+            "{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\",\"target\":%.3f,\"verdict\":\"%s\"}\n",
+            name, value, unit, target, word);
+    } else if (target > 0) {
+        (void)printf("%-52s %13.2f %s  target %s %.2f  %s\n", name, value, unit,
+                     at_least ? ">=" : "<=", target, word);
+    } else {
+        (void)printf("%-52s %13.2f %s\n", name, value, unit);
+    }
+}
+
 int rounds_print_value(const char *name, double value, const char *unit, double target,
                        int at_least)
 {
     double share = target <= 0 ? 0 : at_least ? target / value : value / target;
-    int good = share <= NOISE;
 
-    if (rounds_json) {
-        (void)printf(
-            "{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\",\"target\":%.3f,\"verdict\":\"%s\"}\n",
-            name, value, unit, target, verdict(share));
-    } else if (target > 0) {
-        (void)printf("%-52s %13.2f %s  target %s %.2f  %s\n", name, value, unit,
-                     at_least ? ">=" : "<=", target, verdict(share));
-    } else {
-        (void)printf("%-52s %13.2f %s\n", name, value, unit);
-    }
-    return good;
+    print_value(name, value, unit, target, at_least, verdict(share));
+    return share <= NOISE;
+}
+
+int rounds_print_exact(const char *name, double value, const char *unit, double target)
+{
+    print_value(name, value, unit, target, 0, value <= target ? "good" : "MISSED");
+    return value <= target;
 }

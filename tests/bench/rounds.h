@@ -34,6 +34,8 @@ int rounds_print_ratio(const char *name, const struct rounds_subject *a,
 /* A figure that stands for itself; target 0 none, at_least: it is to be above. */
 int rounds_print_value(const char *name, double value, const char *unit, double target,
                        int at_least);
+/* One to be below that noise does not excuse, since it comes out the same every time: "good" or "MISSED". */
+int rounds_print_exact(const char *name, double value, const char *unit, double target);
 
 /* --json: one object per line instead of a table. */
 extern int rounds_json;
