@@ -284,10 +284,12 @@ static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_
     tag->has_memory = true;
     tag->host_bytes += host;
     tag->device_bytes += device;
-    for (size_t i = 0; i < runtime->core_count; i++) {
+    /* An owned core without memory shows zeros. */
+    size_t owned = runtime->has & NTK_RUNTIME_HAS_LISTED_MEMORY ? 0 : runtime->core_count;
+    for (size_t i = 0; i < owned; i++) {
         struct ntk_prometheus_core *core = tag_core(tag, runtime->cores[i].core / lnc);
         if (core) {
-            core->has_memory = true; /* an owned core without memory shows zeros */
+            core->has_memory = true;
         }
     }
     for (size_t i = 0; i < runtime->memory_count; i++) {
@@ -456,8 +458,10 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
             continue;
         }
         device->has |= sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED);
-        if (ecc_due && sample->has & NTK_DEVICE_HAS_ECC) {
-            device->has |= NTK_DEVICE_HAS_ECC;
+        if (ecc_due) {
+            device->has |=
+                NTK_DEVICE_HAS_ECC; /* as in reports: what a driver does not count is 0 */
+            device->ecc_has |= sample->has & NTK_DEVICE_HAS_ECC ? sample->ecc_has : 0u;
             for (int k = 0; k < NTK_ECC_COUNT; k++) {
                 device->ecc[k] += sample->ecc[k].period;
             }
@@ -592,6 +596,8 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     if (hardware->device_count > 0 && hardware->cores_per_device > 0) {
         page->device_count = hardware->device_count;
         page->cores_per_device = hardware->cores_per_device / (hardware->lnc ? hardware->lnc : 1);
+        page->device_memory_bytes =
+            hardware->has & NTK_HARDWARE_HAS_MEMORY ? hardware->device_memory_bytes : 0;
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         int added = update_runtime(page, &snapshot->runtimes[i], &moment);

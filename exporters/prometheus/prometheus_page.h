@@ -115,7 +115,8 @@ struct ntk_prometheus_machine_core { /* logical */
 struct ntk_prometheus_device {
     uint32_t index;
     struct ntk_prometheus_owner owner;
-    uint32_t has; /* enum ntk_device_has */
+    uint32_t has;     /* enum ntk_device_has */
+    uint32_t ecc_has; /* bit i: ecc[i] is counted */
     uint64_t ecc[NTK_ECC_COUNT];
     uint32_t stack_count;
     uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
@@ -152,8 +153,9 @@ struct ntk_prometheus_page {
     char subnet_id[NTK_PROMETHEUS_LABEL_BYTES];
     char ultraserver_id[NTK_PROMETHEUS_LABEL_BYTES];
 
-    uint32_t device_count;     /* 0 until a snapshot knows the hardware */
-    uint32_t cores_per_device; /* logical */
+    uint32_t device_count;        /* 0 until a snapshot knows the hardware */
+    uint32_t cores_per_device;    /* logical */
+    uint64_t device_memory_bytes; /* 0: not known */
 
     uint64_t outcome[NTK_OUTCOME_COUNT]; /* all runtimes */
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];

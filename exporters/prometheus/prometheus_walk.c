@@ -2,6 +2,7 @@
 /* prometheus_walk - the page as points. */
 #include "exporters/prometheus/prometheus_walk.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -278,10 +279,13 @@ static void ecc_events(struct walk *e)
         struct number number = number_text(device->index);
         e->owner = &device->owner;
         for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
-            counter(
-                e,
-                LABELS({ "event_type", ntk_ecc_names[k] }, { "neuron_device_index", number.text }),
-                device->ecc[k], e->page->created_seconds, e->page->began_ns);
+            /* Readers make a metric of each type they know; this one they do not. */
+            if (k != NTK_ECC_MEM_REPAIRABLE) {
+                counter(e,
+                        LABELS({ "event_type", ntk_ecc_names[k] },
+                               { "neuron_device_index", number.text }),
+                        device->ecc[k], e->page->created_seconds, e->page->began_ns);
+            }
         }
     }
 }
@@ -339,10 +343,20 @@ static void hardware_info(struct walk *e)
     if (e->page->device_count > 0) {
         struct number devices = number_text(e->page->device_count);
         struct number cores = number_text(e->page->cores_per_device);
-        sample_u64(e,
-                   LABELS({ "neuron_device_count", devices.text },
-                          { "neuroncore_per_device_count", cores.text }),
-                   1);
+        char bytes[24];
+        snprintf(bytes, sizeof bytes, "%" PRIu64, e->page->device_memory_bytes);
+        if (e->page->device_memory_bytes > 0) {
+            sample_u64(e,
+                       LABELS({ "neuron_device_count", devices.text },
+                              { "neuron_device_memory_size", bytes },
+                              { "neuroncore_per_device_count", cores.text }),
+                       1);
+        } else { /* a report from before the size was told */
+            sample_u64(e,
+                       LABELS({ "neuron_device_count", devices.text },
+                              { "neuroncore_per_device_count", cores.text }),
+                       1);
+        }
     }
 }
 
@@ -465,6 +479,19 @@ static void memory_used(struct walk *e)
 static void memory_peak(struct walk *e)
 {
     fine_memory(e, true);
+}
+
+static void ecc_repairable(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        struct number number = number_text(device->index);
+        e->owner = &device->owner;
+        if (device->ecc_has & 1u << NTK_ECC_MEM_REPAIRABLE) {
+            sample_u64(e, LABELS({ "neuron_device_index", number.text }),
+                       device->ecc[NTK_ECC_MEM_REPAIRABLE]);
+        }
+    }
 }
 
 static void device_memory(struct walk *e, uint32_t has)
@@ -626,6 +653,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_MEMORY_PEAK] = memory_peak,
     [NTK_METRIC_DEVICE_MEMORY_USED] = device_memory_used,
     [NTK_METRIC_DEVICE_MEMORY_CAPACITY] = device_memory_capacity,
+    [NTK_METRIC_DEVICE_ECC_REPAIRABLE] = ecc_repairable,
     [NTK_METRIC_MODEL_LOADED] = model_loaded,
     [NTK_METRIC_EVENTS_LOST] = events_lost,
     [NTK_METRIC_EVENTS_READ] = events_read,

@@ -285,6 +285,8 @@ enum ntk_runtime_has {
     NTK_RUNTIME_HAS_DEVICE_PERCENTILES = 1u << 7, /* device_percentile_ns */
     NTK_RUNTIME_HAS_TOTALS = 1u << 8,             /* the totals of its counts, as of models */
     NTK_RUNTIME_HAS_IN_FLIGHT = 1u << 9,
+    NTK_RUNTIME_HAS_LISTED_MEMORY =
+        1u << 10, /* memory names its cores, at zero too: of others nothing is known */
 };
 
 struct ntk_runtime_sample {

@@ -211,10 +211,11 @@ static void read_neighbours(struct ntk_device_sample *device, const json_t *neig
 /* Behind the vendor's counts, which have a key for each kind, counted or not. */
 static void read_ecc_totals(struct ntk_device_sample *device, const json_t *totals)
 {
-    device->has |= NTK_DEVICE_HAS_ECC;
+    device->has &= ~(uint32_t)NTK_DEVICE_HAS_ECC;
     device->ecc_has = 0;
     for (int i = 0; i < NTK_ECC_COUNT; i++) {
         if (report_has(totals, ntk_ecc_names[i])) {
+            device->has |= NTK_DEVICE_HAS_ECC;
             device->ecc_has |= 1u << i;
             device->ecc[i].total = report_get_u64(totals, ntk_ecc_names[i]);
         }
@@ -241,9 +242,7 @@ void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sam
         device->has |= NTK_DEVICE_HAS_MEMORY_USED;
         device->stack_count = read_bytes(used, device->stack_used_bytes);
     }
-    if (totals) {
-        read_ecc_totals(device, totals);
-    }
+    read_ecc_totals(device, totals);
 }
 
 /* -- our part: the machine ---------------------------------------------------------------------- */

@@ -222,8 +222,8 @@ static void read_report(struct ntk_snapshot *snapshot, const json_t *root)
     const json_t *runtimes = report_get_array(root, "neuron_runtime_data");
     const json_t *ext = report_get_object(root, "neuron_ext");
 
-    report_read_fields(snapshot, root, time_fields, snapshot);
     report_read_machine_ext(snapshot, ext);
+    report_read_fields(snapshot, root, time_fields, snapshot);
     if (!report_has(ext, "period_ns")) {
         snapshot->period_ns = longest_period(root);
     }

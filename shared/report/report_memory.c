@@ -146,6 +146,7 @@ static void read_vendor_memory(struct ntk_snapshot *snapshot, struct ntk_runtime
                                 (uint16_t)(logical * runtime->lnc));
         }
     }
+    runtime->has |= NTK_RUNTIME_HAS_LISTED_MEMORY;
     runtime->memory = runtime->memory_by_category = rows;
     runtime->memory_count = runtime->memory_by_category_count = count;
 }

@@ -9,15 +9,20 @@ unset "${!AWS_@}" http_proxy https_proxy all_proxy
 export HOME=$scratch AWS_EC2_METADATA_DISABLED=true
 
 neuron-packager example memcpy -o memcpy.neff
-neuron-monitor --period 200ms >base.jsonl 2>/dev/null &
+neuron-monitor --period 400ms >all.jsonl 2>/dev/null &
 agent=$!
 pids+=("$agent")
-wait_for has_reports base.jsonl
+wait_for has_reports all.jsonl
 NEURON_PROCESS_TAG=mine neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 600 >/dev/null
-seen() { [ "$(completed_in_reports base.jsonl)" = 300 ] && echo yes; }
-wait_for seen
+# Ten reports from the application's first: its whole life. A single report may have an execution whose latency is in the
+# next, so only all of them fit together, and only when each is repeated as often as the others.
+take_ten() {
+    sed -n '/"neuron_runtime_tag":"mine"/,$p' all.jsonl | head -10 >base.jsonl
+    [ "$(wc -l <base.jsonl)" = 10 ] && echo yes
+}
+wait_for take_ten
 kill "$agent" && wait "$agent"
-tail -n 10 base.jsonl >last.jsonl && mv last.jsonl base.jsonl # the busy ones
+[ "$(completed_in_reports base.jsonl)" = 300 ] || fail "ten reports have $(completed_in_reports base.jsonl) of 300 executions"
 
 start_fake() { # NAME [PORT]: its folder; the port is in $port
     mkdir -p "$1"

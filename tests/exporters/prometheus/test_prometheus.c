@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shared/base/map.h"
+#include "shared/report/report_json.h"
 #include "tests/support/sample_snapshot.h"
 
 #define I_HEAD "instance_id=\"\",instance_name=\"\",instance_type=\"trn2.3xlarge\","
@@ -121,7 +122,8 @@ static void every_family_of_the_vendor_has_its_exact_series(void **state)
         "system_swap_used_bytes{availability_zone=\"\"," I_HEAD "region=\"\",subnet_id=\"\"} 512",
         "instance_info{availability_zone=\"\"," I_HEAD "region=\"\",subnet_id=\"\"} 1",
         "neuron_hardware_info{availability_zone=\"\"," I_HEAD
-        "neuron_device_count=\"1\",neuroncore_per_device_count=\"4\",region=\"\",subnet_id=\"\"} 1",
+        "neuron_device_count=\"1\",neuron_device_memory_size=\"51539607552\",neuroncore_per_device_"
+        "count=\"4\",region=\"\",subnet_id=\"\"} 1",
     };
 
     (void)state;
@@ -239,9 +241,93 @@ static void counters_add_up_over_snapshots(void **state)
                       "\",status_type=\"completed\",subnet_id=\"\"} 210");
     assert_line(text, "neuron_executions_total{availability_zone=\"\"," I_HEAD
                       "region=\"\",status_type=\"completed\",subnet_id=\"\"} 231");
-    assert_line(text, "hardware_ecc_events_total{availability_zone=\"\",event_type="
-                      "\"mem_ecc_repairable_uncorrected\"," I_HEAD
-                      "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 15");
+    assert_line(text,
+                "neurondevice_mem_ecc_repairable_uncorrected_total{availability_zone=\"\"," I_HEAD
+                "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 15");
+    free(text);
+    text = encode(true);
+    assert_no(text, "repairable"); /* readers of the vendor's page have no name for it */
+    free(text);
+}
+
+/* The snapshot as a program behind a pipe has it. */
+static struct ntk_snapshot *through_a_pipe(struct ntk_snapshot *snapshot)
+{
+    const struct ntk_report_options options = { 0 };
+    struct ntk_snapshot *read = NULL;
+    struct ntk_buf line = { 0 };
+
+    assert_int_equal(ntk_report_write(snapshot, &options, &line, NULL), 0);
+    assert_int_equal(ntk_report_read(ntk_buf_text_get(&line), line.bytes_count, &read, NULL), 0);
+    ntk_buf_fini(&line);
+    ntk_snapshot_destroy(snapshot);
+    return read;
+}
+
+/* As on the first generation. */
+static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
+{
+    (void)state;
+    for (int piped = 0; piped < 2; piped++) {
+        struct ntk_snapshot *snapshot = sample(1);
+        struct ntk_device_sample *device = snapshot->devices;
+        device->has &= ~(uint32_t)NTK_DEVICE_HAS_ECC;
+        device->ecc_has = 0;
+        memset(device->ecc, 0, sizeof device->ecc);
+        update(piped ? through_a_pipe(snapshot) : snapshot);
+        char *text = encode(false);
+        for (int k = 0; k < NTK_ECC_COUNT; k++) {
+            char line[512];
+            snprintf(line, sizeof line,
+                     "hardware_ecc_events_total{availability_zone=\"\",event_type=\"%s\"," I_HEAD
+                     "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 0",
+                     ntk_ecc_names[k]);
+            if (k != NTK_ECC_MEM_REPAIRABLE) {
+                assert_line(text, line);
+            }
+        }
+        assert_no(text, "repairable");
+        free(text);
+        ntk_prometheus_page_fini(&page);
+    }
+}
+
+/* The vendor's tool lists every core of the machine as in use, and memory of those that the process has. */
+static void a_report_that_lists_memory_by_core_has_memory_of_these_cores_only(void **state)
+{
+    static const char line[] =
+        "{\"neuron_runtime_data\":[{\"pid\":7,\"neuron_runtime_tag\":\"7\",\"error\":\"\","
+        "\"report\":{"
+        "\"memory_used\":{\"period\":5,\"neuron_runtime_used_bytes\":{\"host\":4096,\"neuron_"
+        "device\":30,"
+        "\"usage_breakdown\":{\"host\":{\"application_memory\":4096,\"constants\":0,\"dma_"
+        "buffers\":0,"
+        "\"tensors\":0},\"neuroncore_memory_usage\":{\"1\":{\"constants\":10,\"model_code\":20,"
+        "\"model_shared_scratchpad\":0,\"runtime_memory\":0,\"tensors\":0}}}},\"loaded_models\":[],"
+        "\"error\":\"\"},\"neuroncore_counters\":{\"period\":5,\"neuroncores_in_use\":{"
+        "\"0\":{\"neuroncore_utilization\":0},\"1\":{\"neuroncore_utilization\":50}},\"error\":"
+        "\"\"}}}],"
+        "\"system_data\":{},\"instance_info\":{},\"neuron_hardware_info\":{\"neuron_device_count\":"
+        "1,"
+        "\"neuroncore_per_device_count\":2,\"error\":\"\"}}";
+    struct ntk_snapshot *snapshot = NULL;
+    unsigned utilization = 0;
+    unsigned memory = 0;
+
+    (void)state;
+    assert_int_equal(ntk_report_read(line, sizeof line - 1, &snapshot, NULL), 0);
+    update(snapshot);
+    char *text = encode(true);
+    for (const char *at = text; (at = strstr(at, "\nneuroncore_")); at++) {
+        memory += strncmp(at + 1, "neuroncore_memory", 17) == 0;
+        utilization += strncmp(at + 1, "neuroncore_utilization", 22) == 0;
+        if (strncmp(at + 1, "neuroncore_memory", 17) == 0) {
+            assert_memory_equal(strstr(at, "neuroncore=\""), "neuroncore=\"1\"", 14);
+        }
+    }
+    assert_int_equal(utilization, 2);
+    assert_int_equal(memory, 5);
+    assert_no(text, "neuron_device_memory_size"); /* which this report does not tell */
     free(text);
 }
 
@@ -679,6 +765,8 @@ int main(void)
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
         CASE(labels_of_the_instance_come_late_and_stay),
         CASE(series_before_the_machine_end_when_it_comes),
+        CASE(ecc_that_a_driver_does_not_count_is_zero_as_in_reports),
+        CASE(a_report_that_lists_memory_by_core_has_memory_of_these_cores_only),
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
         CASE(runtimes_of_one_tag_share_its_series),
         CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),
