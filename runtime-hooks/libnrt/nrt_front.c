@@ -6,6 +6,7 @@
 
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_trace.h"
+#include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_env_names.h"
 #include "runtime-hooks/libnrt/nrt_infodump.h"
@@ -34,7 +35,7 @@ static void model_release(struct ntk_core_handle *handle)
 {
     struct nrt_model *model = (struct nrt_model *)handle;
 
-    nrt_inspect_model_unloading(model->core);
+    ntk_inspect_model_unloading(nrt_front_core_get(), model->core);
     ntk_core_model_unload(model->core);
     model->core = NULL;
 }
@@ -72,7 +73,7 @@ static void child_after_fork(void)
 
     gate = fresh;
     lifecycle = fresh_lifecycle;
-    nrt_inspect_forget();
+    ntk_inspect_forget();
     nrt_profile_forget();
     nrt_sys_trace_forget();
     if (state == STATE_OPEN) {
@@ -138,7 +139,7 @@ void nrt_front_execution_failed(const char *function, const struct nrt_model *mo
     nrt_log_write(NRT_LOG_NRT, NRT_LOG_ERROR, function,
                   "Failed to execute model %s with status %d (%s)",
                   ntk_core_model_name(model->core), (int)status, nrt_get_status_as_str(status));
-    nrt_inspect_execution_failed(model->core);
+    ntk_inspect_execution_failed(nrt_front_core_get(), model->core);
     if (status != NRT_EXEC_COMPLETED_WITH_NUM_ERR) { /* whose outputs are there */
         nrt_infodump(NRT_INFODUMP_EXECUTE, status, core);
     }
@@ -249,7 +250,7 @@ NRT_STATUS nrt_close(void)
         pthread_rwlock_wrlock(&gate);
         nrt_request_close();
         nrt_sendrecv_close_all();
-        nrt_inspect_closing(core);
+        ntk_inspect_closing(core);
         nrt_profile_closing();
         ntk_core_debug_close_all();
         for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {

@@ -31,7 +31,7 @@ NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config)
                                            .folder = folder,
                                            .events_per_nc = NRT_TRACE_EVENTS_PER_NC,
                                            .types = nrt_trace_types_all(),
-                                           .activities = NRT_INSPECT_ALL_ACTIVITIES,
+                                           .activities = NTK_INSPECT_ALL_ACTIVITIES,
                                            .device_mode = NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL };
     memset(config->core_enabled, true, sizeof config->core_enabled);
     return NRT_SUCCESS;
@@ -104,7 +104,7 @@ nrt_inspect_config_set_sys_trace_max_events_per_nc(nrt_inspect_config_t *options
 NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *options,
                                                          uint32_t nc_idx, bool enabled)
 {
-    if (!options || nc_idx >= NRT_TRACE_CORES) {
+    if (!options || nc_idx >= NTK_INSPECT_CORES) {
         return NRT_INVALID;
     }
     options->core_enabled[nc_idx] = enabled;
@@ -149,9 +149,9 @@ nrt_inspect_config_set_inspect_device_profile_mode(nrt_inspect_config_t *options
         return NRT_INVALID;
     }
     if (mode == NRT_INSPECT_DEVICE_PROFILE_MODE_OFF) {
-        options->activities &= ~(uint32_t)NRT_INSPECT_DEVICE_PROFILE;
+        options->activities &= ~(uint32_t)NTK_INSPECT_DEVICE_PROFILE;
     } else {
-        options->activities |= NRT_INSPECT_DEVICE_PROFILE;
+        options->activities |= NTK_INSPECT_DEVICE_PROFILE;
         options->device_mode = mode;
     }
     return NRT_SUCCESS;
@@ -196,7 +196,7 @@ static NRT_STATUS activities_list(uint32_t activities, const char ***names, size
 
 NRT_STATUS nrt_inspect_config_get_all_activity_types(const char ***activity_types, size_t *count)
 {
-    return activities_list(NRT_INSPECT_ALL_ACTIVITIES, activity_types, count);
+    return activities_list(NTK_INSPECT_ALL_ACTIVITIES, activity_types, count);
 }
 
 NRT_STATUS nrt_inspect_config_get_enabled_activity_types(nrt_inspect_config_t *options,
@@ -250,15 +250,15 @@ int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struc
     const char *types = variable_get(types_name);
     const char *events = variable_get(events_name);
     const char *device = variable_get(device_name);
-    uint32_t numbers[NRT_TRACE_CORES];
-    size_t count = NRT_TRACE_CORES;
+    uint32_t numbers[NTK_INSPECT_CORES];
+    size_t count = NTK_INSPECT_CORES;
     char word[64];
 
     if (folder && nrt_inspect_config_set_output_dir(config, folder) != NRT_SUCCESS) {
         return ntk_err_no_memory(err);
     }
     if (cores && strcmp(cores, "all") != 0) {
-        if (ntk_str_parse_list(cores, NRT_TRACE_CORES - 1, numbers, &count) < 0) {
+        if (ntk_str_parse_list(cores, NTK_INSPECT_CORES - 1, numbers, &count) < 0) {
             return environment_bad(cores_name, err);
         }
         memset(config->core_enabled, false, sizeof config->core_enabled);
@@ -284,10 +284,10 @@ int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struc
     config->enable_inspect = variable_is_on("NEURON_RT_INSPECT_ENABLE", false);
     config->enable_on_fail = variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false);
     config->activities =
-        (variable_is_on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true) ? NRT_INSPECT_SYSTEM_PROFILE
+        (variable_is_on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true) ? NTK_INSPECT_SYSTEM_PROFILE
                                                                   : 0U) |
-        (device && strcmp(device, "0") != 0 ? NRT_INSPECT_DEVICE_PROFILE : 0U) |
-        (variable_is_on("NEURON_RT_INSPECT_HOST_MEMORY", false) ? NRT_INSPECT_HOST_MEMORY : 0U) |
-        (variable_is_on("NEURON_RT_INSPECT_CPU_UTIL", false) ? NRT_INSPECT_CPU_UTIL : 0U);
+        (device && strcmp(device, "0") != 0 ? NTK_INSPECT_DEVICE_PROFILE : 0U) |
+        (variable_is_on("NEURON_RT_INSPECT_HOST_MEMORY", false) ? NTK_INSPECT_HOST_MEMORY : 0U) |
+        (variable_is_on("NEURON_RT_INSPECT_CPU_UTIL", false) ? NTK_INSPECT_CPU_UTIL : 0U);
     return 0;
 }

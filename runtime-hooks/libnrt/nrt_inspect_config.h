@@ -6,25 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime-hooks/libnrt/nrt_inspect.h"
+#include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/libnrt/nrt_trace_types.h"
-
-enum nrt_inspect_activity {
-    NRT_INSPECT_SYSTEM_PROFILE = 1,
-    NRT_INSPECT_DEVICE_PROFILE = 2,
-    NRT_INSPECT_HOST_MEMORY = 4,
-    NRT_INSPECT_CPU_UTIL = 8,
-    NRT_INSPECT_ALL_ACTIVITIES = 15,
-};
 
 struct nrt_inspect_config {
     uint64_t session_id;
     char *folder;
     uint64_t events_per_nc;
     uint64_t types;
-    bool core_enabled[NRT_TRACE_CORES];
-    uint32_t activities;
-    nrt_inspect_device_profile_mode_t device_mode; /* with NRT_INSPECT_DEVICE_PROFILE; never off */
+    bool core_enabled[NTK_INSPECT_CORES];
+    uint32_t activities;                           /* bits of enum ntk_inspect_activity */
+    nrt_inspect_device_profile_mode_t device_mode; /* with NTK_INSPECT_DEVICE_PROFILE; never off */
     bool enable_inspect, enable_on_fail;
 };
 

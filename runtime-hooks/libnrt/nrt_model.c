@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_infodump.h"
-#include "runtime-hooks/libnrt/nrt_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_neff_source.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
@@ -62,7 +62,7 @@ static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, i
         return NRT_RESOURCE;
     }
     handle->core = loaded;
-    nrt_inspect_model_loaded(loaded, neff_bytes, size);
+    ntk_inspect_model_loaded(loaded, neff_bytes, size);
     *model = handle;
     nrt_log_info("nrt_load", "model %s has id %u on core %u", ntk_core_model_name(loaded),
                  ntk_core_model_id(loaded), ntk_core_model_nc(loaded));

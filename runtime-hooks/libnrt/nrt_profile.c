@@ -13,7 +13,7 @@
 
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_front.h"
-#include "runtime-hooks/libnrt/nrt_inspect.h"
+#include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -123,7 +123,7 @@ static int continuous_start(struct ntk_core *core, struct ntk_err *err)
     if (ret == 0) {
         ret = nrt_env_async_get(&async, err);
     }
-    if (ret == 0 && (is_continuous || nrt_inspect_records_device() || async.implicit_depth > 0)) {
+    if (ret == 0 && (is_continuous || ntk_inspect_records_device() || async.implicit_depth > 0)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            is_continuous ? "continuous profiling is on already"
                            : async.implicit_depth > 0
@@ -198,7 +198,7 @@ static int continuous_save(struct ntk_core *core, uint32_t nc, const char *folde
     if (!is_continuous) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "continuous profiling is off");
     }
-    if (nrt_inspect_get_instance_output_dir(folder, instance, sizeof instance) != NRT_SUCCESS) {
+    if (ntk_inspect_instance_folder(folder, instance, sizeof instance) < 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is too long a path", folder);
     }
     int ret = ntk_fs_make_folders(instance, 0755, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system trace for clients in the process: configuration, start, fetch as JSON, stop.
+ * The system trace for clients in the process: configuration, start, fetch as JSON, stop. And the older trace of
+ * all cores into one file.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/core/core_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_trace_types.h"
 
@@ -279,4 +281,58 @@ NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
 void nrt_sys_trace_buffer_free(char *buffer)
 {
     free(buffer);
+}
+
+/* --- the older trace ------------------------------------------------------------------------------ */
+
+NRT_STATUS nrt_trace_start(bool trace_mem)
+{
+    uint64_t memory =
+        (UINT64_C(1) << NTK_CORE_TRACE_MEMORY_ALLOC) | (UINT64_C(1) << NTK_CORE_TRACE_MEMORY_FREE);
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    struct ntk_core_trace_options trace = {
+        .core_count = ntk_core_count(nrt_front_core_get()),
+        .kinds = nrt_trace_types_kinds(nrt_trace_types_all()) & ~(trace_mem ? 0 : memory),
+        .events_per_core = NRT_TRACE_EVENTS_PER_NC,
+    };
+    int ret = ntk_core_trace_start(NTK_CORE_TRACE_WHOLE, &trace, &err);
+    if (ret < 0) {
+        (void)nrt_front_fail("nrt_trace_start", ret, &err);
+        status = ret == -ENOMEM ? NRT_RESOURCE : NRT_INVALID;
+    }
+    nrt_front_leave();
+    return status;
+}
+
+NRT_STATUS nrt_trace_stop(const char *filename)
+{
+    struct ntk_err err = { 0 };
+    NRT_STATUS status = nrt_front_enter();
+
+    if (status != NRT_SUCCESS) {
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    if (!filename || !*filename || ntk_core_trace_core_count(NTK_CORE_TRACE_WHOLE) == 0) {
+        status = NRT_INVALID;
+    } else {
+        int ret = ntk_core_trace_save(nrt_front_core_get(), NTK_CORE_TRACE_WHOLE,
+                                      nrt_trace_kind_names(), filename, &err);
+        if (ret < 0) {
+            (void)nrt_front_fail("nrt_trace_stop", ret, &err);
+            status = NRT_FAILURE;
+        } else if (ret > 0) { /* a shorter, readable trace */
+            nrt_log_error("nrt_trace_stop", "%s", err.text);
+            status = NRT_RESOURCE;
+        }
+        (void)ntk_core_trace_stop(NTK_CORE_TRACE_WHOLE);
+    }
+    pthread_mutex_unlock(&lock);
+    nrt_front_leave();
+    return status;
 }

@@ -110,14 +110,27 @@ uint64_t nrt_trace_types_kinds(uint64_t set)
     return kinds;
 }
 
-const char *nrt_trace_kind_name(enum ntk_core_trace_kind kind)
+static const char *kind_names[NTK_CORE_TRACE_KINDS];
+
+/* The first row of a kind names it. */
+static void kind_names_fill(void)
 {
-    for (size_t i = 0; i < TYPE_COUNT; i++) {
-        if (types[i].kind == (int)kind) {
-            return types[i].name;
+    for (int kind = 0; kind < NTK_CORE_TRACE_KINDS; kind++) {
+        kind_names[kind] = "";
+        for (size_t i = TYPE_COUNT; i-- > 0;) {
+            if (types[i].kind == kind) {
+                kind_names[kind] = types[i].name;
+            }
         }
     }
-    return "";
+}
+
+const char *const *nrt_trace_kind_names(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, kind_names_fill);
+    return kind_names;
 }
 
 void nrt_trace_names_free(const char **names, size_t count)
@@ -250,8 +263,7 @@ void nrt_trace_event_write(struct ntk_json *json, const struct ntk_core_trace_ev
     static const char *const phases[] = { "start", "stop", "instant" };
 
     ntk_json_object_begin(json);
-    ntk_json_key_text(json, "event_type",
-                      nrt_trace_kind_name((enum ntk_core_trace_kind)event->kind));
+    ntk_json_key_text(json, "event_type", nrt_trace_kind_names()[event->kind]);
     ntk_json_key_text(json, "phase", phases[event->phase]);
     ntk_json_key_u64(json, "tracking_id", event->tracking_id);
     ntk_json_key_u64(json, "nc_idx", nc);

@@ -29,7 +29,8 @@ bool nrt_trace_types_parse(const char *list, uint64_t *out_types, char *out_word
                            size_t word_bytes);
 /* What the core shall record. */
 uint64_t nrt_trace_types_kinds(uint64_t types);
-const char *nrt_trace_kind_name(enum ntk_core_trace_kind kind);
+/* NTK_CORE_TRACE_KINDS of them, by kind; "" for one without a public name. */
+const char *const *nrt_trace_kind_names(void);
 /* malloc'ed array of malloc'ed names, as the public calls give it. */
 NRT_STATUS nrt_trace_types_list(uint64_t types, const char ***out_names, size_t *out_count);
 NRT_STATUS nrt_trace_names_dup(const char *const *names, size_t count, const char ***out_names);

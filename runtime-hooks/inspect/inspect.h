@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspect - an inspection: system trace, device profiles and the host over a span of time, as files of one folder.
+ *
+ * docs/formats/system-trace.md says what the files hold. At most one inspection is on in a process. What goes wrong while
+ * it records is told in a sentence and the job goes on without.
+ *
+ * Owner:   what is passed is copied, but for kind_names and runtime_version, which live for ever.
+ * Threads: any, between ntk_core_open() and ntk_core_close(); ntk_inspect_forget() in the child of a fork.
+ */
+#ifndef NTK_RUNTIME_HOOKS_INSPECT_INSPECT_H
+#define NTK_RUNTIME_HOOKS_INSPECT_INSPECT_H
+
+#include "runtime-hooks/core/core_trace.h"
+#include "runtime-hooks/core/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_INSPECT_CORES 1024U /* those beyond are recorded always */
+
+enum ntk_inspect_activity {
+    NTK_INSPECT_SYSTEM_PROFILE = 1,
+    NTK_INSPECT_DEVICE_PROFILE = 2,
+    NTK_INSPECT_HOST_MEMORY = 4,
+    NTK_INSPECT_CPU_UTIL = 8,
+    NTK_INSPECT_ALL_ACTIVITIES = 15,
+};
+
+enum ntk_inspect_device {
+    NTK_INSPECT_BY_MODEL,   /* a capture of every model, one execution each */
+    NTK_INSPECT_BY_SESSION, /* a recording of every core from begin to end */
+};
+
+/* What was under way when something failed. */
+enum ntk_inspect_step {
+    NTK_INSPECT_STEP_BEGIN,
+    NTK_INSPECT_STEP_LOAD,
+    NTK_INSPECT_STEP_EXECUTE,
+    NTK_INSPECT_STEP_STOP,
+    NTK_INSPECT_STEPS,
+};
+
+struct ntk_inspect_options {
+    uint64_t session_id;
+    const char *folder; /* the inspection makes its own below */
+    uint32_t activities;
+    enum ntk_inspect_device device;
+    bool records; /* false: nothing is written until an execution fails */
+    bool on_fail; /* a failed execution is written */
+    bool core_enabled[NTK_INSPECT_CORES];
+    uint64_t trace_kinds; /* bits of enum ntk_core_trace_kind */
+    uint64_t events_per_core;
+    struct ntk_core_recorder_options
+        bounds; /* of recordings; their kind and folder are chosen here */
+
+    const char *const *kind_names; /* what the trace calls its kinds, by number */
+    const char *runtime_version;
+    /* error: -errno, or 0 for what is only worth knowing. */
+    void (*tell)(enum ntk_inspect_step step, int error, const char *sentence);
+};
+
+/* -EINVAL: one is on already, or the folder's path is too long. */
+int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *options,
+                      struct ntk_err *err);
+/* Writes its files. -ENOENT: none is on; else the first failure, which was told. */
+int ntk_inspect_stop(struct ntk_core *core);
+/* Before the core is closed: ends one that is on, and forgets all models. */
+void ntk_inspect_closing(struct ntk_core *core);
+void ntk_inspect_forget(void);
+
+/* Models are told as they come and go, also while no inspection is on. neff: for a copy in the folder. */
+void ntk_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes);
+void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *model);
+/* Its execution did not end well. */
+void ntk_inspect_execution_failed(struct ntk_core *core, struct ntk_core_model *model);
+
+/* Whether the device is recorded now. */
+bool ntk_inspect_records_device(void);
+/* The folder of this process's inspections below `folder`; -ENAMETOOLONG when it does not fit. */
+int ntk_inspect_instance_folder(const char *folder, char *out_path, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
