@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* output_csv - tables as comma-separated values (RFC 4180): a line of names, then a line per row. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "profiler/output/folder.h"
 #include "shared/base/json.h"
@@ -11,29 +10,15 @@ struct writer {
     struct ntk_buf *buf;
 };
 
-/* Empty text is "", so that it is not taken for an absent one. */
-static void put_text(struct ntk_buf *buf, const char *text)
-{
-    if (text[0] && !strpbrk(text, ",\"\r\n")) {
-        ntk_buf_add_text(buf, text);
-        return;
-    }
-    ntk_buf_add_char(buf, '"');
-    for (const char *quote; (quote = strchr(text, '"')) != NULL; text = quote + 1) {
-        ntk_buf_add(buf, text, (size_t)(quote - text));
-        ntk_buf_add_text(buf, "\"\"");
-    }
-    ntk_buf_add_text(buf, text);
-    ntk_buf_add_char(buf, '"');
-}
-
 static void put_cell(struct ntk_buf *buf, const struct ntk_column *column, union ntk_cell cell)
 {
     char number[32];
 
     switch (column->kind) {
     case NTK_COLUMN_TEXT:
-        put_text(buf, cell.text);
+        /* So that it is not taken for an absent one. */
+        ntk_buf_add_csv(buf, cell.text);
+        ntk_buf_add_text(buf, cell.text[0] ? "" : "\"\"");
         break;
     case NTK_COLUMN_F64:
         ntk_buf_add(buf, number, ntk_json_format_double(number, sizeof number, cell.f64));

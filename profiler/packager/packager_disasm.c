@@ -8,6 +8,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/base/opt.h"
+#include "shared/base/str.h"
 #include "shared/formats/neff/isa_text.h"
 #include "shared/formats/neff/neff.h"
 
@@ -25,14 +26,6 @@ static const struct ntk_opt_program program = {
     .summary = "Prints the programs of a NEFF's engines, for people and for neuron-packager asm.",
     .options = options,
 };
-
-/* Names come from the file: what could end a comment or a line is shown as '?'. */
-static void add_clean(struct ntk_buf *out, const char *text)
-{
-    for (; *text; text++) {
-        ntk_buf_add_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
-    }
-}
 
 static const char *transfer_op_name(enum ntk_neff_transfer_op op)
 {
@@ -54,7 +47,7 @@ static void add_pattern(struct ntk_buf *out, const struct ntk_neff_subgraph *sub
 {
     const struct ntk_neff_var *var = &subgraph->vars[pattern->var];
 
-    add_clean(out, var->name);
+    ntk_buf_add_clean(out, var->name);
     if (var->type == NTK_NEFF_VAR_STATE_BUFFER) {
         ntk_buf_add_format(out, "(%llu)+%llu",
                            (unsigned long long)(pattern->offset / NTK_NEFF_SBUF_PARTITION_STEP),
@@ -74,7 +67,7 @@ static void add_group(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
                       const struct ntk_neff_dma_group *group)
 {
     ntk_buf_add_format(out, "; group %u of queue %u ", group->id, group->queue_set);
-    add_clean(out, subgraph->queue_sets[group->queue_set].name);
+    ntk_buf_add_clean(out, subgraph->queue_sets[group->queue_set].name);
     if (group->semaphore != NTK_NEFF_NONE) {
         ntk_buf_add_format(out, ", adds to s%u", group->semaphore);
     }
@@ -83,11 +76,11 @@ static void add_group(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
     }
     if (group->function_start[0]) {
         ntk_buf_add_text(out, ", function ");
-        add_clean(out, group->function_start);
+        ntk_buf_add_clean(out, group->function_start);
     }
     if (group->comment[0]) {
         ntk_buf_add_text(out, ": ");
-        add_clean(out, group->comment);
+        ntk_buf_add_clean(out, group->comment);
     }
     ntk_buf_add_char(out, '\n');
     for (uint32_t t = 0; t < group->transfer_count; t++) {
@@ -117,7 +110,7 @@ static void add_var_name(struct ntk_buf *out, const struct ntk_neff_subgraph *su
     if (operand->space == NTK_ISA_SPACE_VAR &&
         (var = ntk_neff_var_by_id(subgraph, operand->var_id))) {
         ntk_buf_add_format(out, " var%u=", operand->var_id);
-        add_clean(out, var->name);
+        ntk_buf_add_clean(out, var->name);
     }
 }
 
@@ -127,11 +120,28 @@ static void note(const struct ntk_isa_instr *instr, struct ntk_buf *out, void *c
 
     if (instr->name_id > 0 && instr->name_id <= notes->engine->name_count) {
         ntk_buf_add_char(out, ' ');
-        add_clean(out, notes->engine->names[instr->name_id - 1]);
+        ntk_buf_add_clean(out, notes->engine->names[instr->name_id - 1]);
     }
     for (int role = 0; role < NTK_ISA_OPERAND_COUNT; role++) {
         add_var_name(out, notes->subgraph, &instr->operand[role]);
     }
+}
+
+/* What asm would read back as one word, and what a terminal may see. */
+static bool is_word(const char *name)
+{
+    size_t bytes = strlen(name);
+
+    for (size_t at = 0; at < bytes;) {
+        uint32_t code;
+        size_t length = ntk_str_utf8_read(name + at, bytes - at, &code);
+
+        if (length == 0 || ntk_str_is_unsafe(code) || code == ' ' || code == ';') {
+            return false;
+        }
+        at += length;
+    }
+    return true;
 }
 
 static int add_engine(struct ntk_buf *out, const struct ntk_neff_subgraph *subgraph,
@@ -144,11 +154,13 @@ static int add_engine(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
     if (!engine->binary_name) {
         return 0;
     }
-    ntk_buf_add_format(out, "\n.engine %s ", packager_engine_name(which));
-    if (subgraph->folder[0]) {
-        ntk_buf_add_format(out, "%s/", subgraph->folder);
+    if (!is_word(subgraph->folder) || !is_word(engine->binary_name)) {
+        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                           "a listing cannot hold the name of member \"%s/%s\"", subgraph->folder,
+                           engine->binary_name);
     }
-    ntk_buf_add_format(out, "%s\n", engine->binary_name);
+    ntk_buf_add_format(out, "\n.engine %s %s%s%s\n", packager_engine_name(which), subgraph->folder,
+                       subgraph->folder[0] ? "/" : "", engine->binary_name);
     if (engine->is_empty) {
         ntk_buf_add_format(out, ".zero %zu\n", engine->code_bytes);
         return 0;
@@ -185,8 +197,10 @@ static int add_neff(struct ntk_buf *out, const struct ntk_neff *neff, struct ntk
             if (is_again) {
                 continue; /* both cores of a pair run the same definition */
             }
-            ntk_buf_add_format(out, "\n; %s: ", kelf->file_name);
-            add_clean(out, subgraph->name);
+            ntk_buf_add_text(out, "\n; ");
+            ntk_buf_add_clean(out, kelf->file_name);
+            ntk_buf_add_text(out, ": ");
+            ntk_buf_add_clean(out, subgraph->name);
             ntk_buf_add_char(out, '\n');
             for (int e = 0; e < NTK_ISA_ENGINE_COUNT && ret == 0; e++) {
                 ret = add_engine(out, subgraph, (enum ntk_isa_engine)e, err);
@@ -211,7 +225,7 @@ int packager_disasm(int argc, char **argv)
     ret = ntk_neff_open(path, &neff, &err);
     if (ret == 0) {
         ntk_buf_add_text(&out, "; ");
-        add_clean(&out, neff->header.name);
+        ntk_buf_add_clean(&out, neff->header.name);
         ntk_buf_add_char(&out, '\n');
         ret = add_neff(&out, neff, &err);
     }

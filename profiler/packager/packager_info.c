@@ -180,10 +180,15 @@ static void visit_rows(const struct ntk_neff *neff, void (*visit)(const struct r
 
 static void print_row(const struct row *row, void *ctx)
 {
+    char name[256];
+    char format[64];
+
     (void)ctx;
+    ntk_str_copy_clean(name, sizeof name, row->name, strlen(row->name));
+    ntk_str_copy_clean(format, sizeof format, row->format, strlen(row->format));
     printf("%-4u  %-11s  %-8s  %-20s  %10" PRIu64 "  %-6s  %-6s  %-16s  %-8s  %s\n", row->node,
-           row->executor, row->name, row->variable, row->bytes_count, row->type,
-           row->format[0] ? row->format : "-", row->shape, row->dtype, "-");
+           row->executor, name, row->variable, row->bytes_count, row->type,
+           format[0] ? format : "-", row->shape, row->dtype, "-");
 }
 
 static void add_sizes(const struct ntk_neff *neff, struct ntk_neff_sizes *sum)
@@ -205,31 +210,38 @@ static void add_sizes(const struct ntk_neff *neff, struct ntk_neff_sizes *sum)
     }
 }
 
+static void print_line(const char *title, const char *text)
+{
+    char clean[600];
+
+    ntk_str_copy_clean(clean, sizeof clean, text, strlen(text));
+    printf("%-18s %s\n", title, clean);
+}
+
 static void print_text(const struct facts *facts)
 {
     const struct ntk_neff *neff = facts->neff;
     const struct ntk_neff_header *header = &neff->header;
     struct ntk_buf features = { 0 };
-    char name[600];
 
     ntk_neff_features_show(&neff->header, &features);
-    ntk_str_copy_clean(name, sizeof name, header->name, strlen(header->name));
     printf("Package Version:   %" PRIu64 "\n", header->pkg_version);
     printf("Header Size:       %" PRIu64 "\n", header->header_size);
     printf("Data Size:         %" PRIu64 "\n", header->data_size);
     printf("Major version:     %" PRIu64 "\n", header->version_major);
     printf("Minor version:     %" PRIu64 "\n", header->version_minor);
-    printf("Build version:     %s\n",
-           header->build_version[0] ? header->build_version : neff->info.tool_version);
-    printf("Hash:              %s\n", facts->hash);
-    printf("Hash matches:      %s\n", facts->hash_matches ? "yes" : "no");
-    printf("UUID:              %s\n", facts->uuid);
-    printf("Network Name:      %s\n", name);
-    printf("Enabled Features:  %s\n", ntk_buf_text_get(&features));
+    print_line("Build version:",
+               header->build_version[0] ? header->build_version : neff->info.tool_version);
+    print_line("Hash:", facts->hash);
+    print_line("Hash matches:", facts->hash_matches ? "yes" : "no");
+    print_line("UUID:", facts->uuid);
+    print_line("Network Name:", header->name);
+    print_line("Enabled Features:", ntk_buf_text_get(&features));
     printf("LNC size:          %u\n", ntk_neff_lnc(header));
-    printf("Target:            %s\n",
-           neff->kelf_count > 0 && neff->kelfs[0].target[0] ? neff->kelfs[0].target : "N/A");
-    printf("Encoding:          %s\n\n", encoding_text(neff));
+    print_line("Target:",
+               neff->kelf_count > 0 && neff->kelfs[0].target[0] ? neff->kelfs[0].target : "N/A");
+    print_line("Encoding:", encoding_text(neff));
+    printf("\n");
     printf("%-4s  %-11s  %-8s  %-20s  %10s  %-6s  %-6s  %-16s  %-8s  %s\n", "NODE", "Executor",
            "Name", "Variable", "Size", "Type", "Format", "Shape", "DataType", "TimeSeries");
     visit_rows(neff, print_row, NULL);

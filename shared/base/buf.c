@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/str.h"
+
 void ntk_buf_fini(struct ntk_buf *buf)
 {
     free(buf->bytes);
@@ -136,20 +138,49 @@ void ntk_buf_add_i64(struct ntk_buf *buf, int64_t value)
     }
 }
 
+/* The character at text; how many bytes it has. */
+static size_t add_clean_character(struct ntk_buf *buf, const char *text, const char *end)
+{
+    uint32_t code;
+    size_t length = ntk_str_utf8_read(text, (size_t)(end - text), &code);
+
+    if (length == 0 || ntk_str_is_unsafe(code)) {
+        ntk_buf_add_text(buf, "\xef\xbf\xbd");
+        return length ? length : 1;
+    }
+    ntk_buf_add(buf, text, length);
+    return length;
+}
+
+void ntk_buf_add_clean(struct ntk_buf *buf, const char *text)
+{
+    const char *end = text + strlen(text);
+
+    while (text < end) {
+        text += add_clean_character(buf, text, end);
+    }
+}
+
+/* What spreadsheets run when a cell begins with it. */
+static bool is_formula(const char *text)
+{
+    double number;
+
+    return text[0] && strchr("=+-@", text[0]) && text[1] && ntk_str_parse_double(text, &number) < 0;
+}
+
 void ntk_buf_add_csv(struct ntk_buf *buf, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        ntk_buf_add_text(buf, text);
-        return;
+    const char *end = text + strlen(text);
+    bool is_quoted = strpbrk(text, ",\"") != NULL;
+
+    ntk_buf_add_text(buf, is_quoted ? "\"" : "");
+    ntk_buf_add_text(buf, is_formula(text) ? "'" : "");
+    while (text < end) {
+        ntk_buf_add_text(buf, *text == '"' ? "\"" : "");
+        text += add_clean_character(buf, text, end);
     }
-    ntk_buf_add_char(buf, '"');
-    for (; *text; text++) {
-        if (*text == '"') {
-            ntk_buf_add_char(buf, '"');
-        }
-        ntk_buf_add_char(buf, *text);
-    }
-    ntk_buf_add_char(buf, '"');
+    ntk_buf_add_text(buf, is_quoted ? "\"" : "");
 }
 
 void ntk_buf_add_vformat(struct ntk_buf *buf, const char *format, va_list args)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/base/str.h"
+
 int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *format, ...)
 {
     if (err) {
@@ -18,6 +20,7 @@ int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *form
         va_start(args, format);
         vsnprintf(err->text, sizeof err->text, format, args);
         va_end(args);
+        (void)ntk_str_clean(err->text, sizeof err->text);
     }
     return code;
 }
@@ -53,6 +56,7 @@ void ntk_err_prefix(struct ntk_err *err, const char *format, ...)
     }
     memcpy(err->text + prefix_bytes + 2, text, text_bytes);
     err->text[prefix_bytes + 2 + text_bytes] = '\0';
+    (void)ntk_str_clean(err->text, sizeof err->text);
 }
 
 const char *ntk_err_format(const struct ntk_err *err, char *buf, size_t buf_bytes)

@@ -6,6 +6,8 @@
  * little to act on, fills the caller's struct ntk_err with one sentence and, if a byte position
  * helps, the offset. Libraries never print; a program prints the sentence once (ntk_err_format).
  *
+ * What it quotes from outside is made clean on the way in, so the sentence may be printed as it is.
+ *
  * Owner:   the caller; a zeroed struct is "no error". Every function here accepts err == NULL.
  * Threads: one struct belongs to one thread at a time.
  */

@@ -45,7 +45,7 @@ size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code);
  * are no UTF-8. Whoever takes such text in (readers of files, segments, /proc, sysfs and answers) or gives it out
  * passes it through one of these; nobody has a rule of his own. Those who give out, and so are the last
  * chance: log (does it for every line), json (escapes instead, for every text), labels and attributes of exporters,
- * cells of tables and of terminals, lines printed to stdout. ntk_err texts may hold anything, for log shows them.
+ * cells of tables and of terminals, lines printed to stdout. ntk_err cleans what it is given.
  */
 /* C0, DEL, C1, the separators of lines and paragraphs, and what overrides the direction of writing (U+202A to
  * U+202E, U+2066 to U+2069). */

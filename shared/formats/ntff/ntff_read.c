@@ -76,6 +76,7 @@ static void warn(struct ntk_ntff *ntff, const char *format, ...)
     }
     va_end(args);
     if (text) {
+        (void)ntk_str_clean(text, strlen(text)); /* names of the file */
         ntff->warnings[ntff->warning_count++] = text;
     }
 }

@@ -72,8 +72,38 @@ static void a_field_of_csv_is_quoted_when_it_must_be(void **state)
     ntk_buf_add_csv(&buf, "a,b");
     ntk_buf_add_char(&buf, ' ');
     ntk_buf_add_csv(&buf, "say \"no\"\n");
-    assert_string_equal(ntk_buf_text_get(&buf), "plain text; \"a,b\" \"say \"\"no\"\"\n\"");
+    assert_string_equal(ntk_buf_text_get(&buf),
+                        "plain text; \"a,b\" \"say \"\"no\"\"\xef\xbf\xbd\"");
     ntk_buf_fini(&buf);
+}
+
+static void a_field_of_csv_is_no_formula_and_a_number_stays_one(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *field;
+    } rows[] = {
+        { "=1+1", "'=1+1" },
+        { "=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\"" },
+        { "@sum", "'@sum" },
+        { "+1-2", "'+1-2" },
+        { "-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0" },
+        { "-1.5e3", "-1.5e3" },
+        { "+7", "+7" },
+        { "-", "-" },
+        { "a=b", "a=b" },
+        { "\x1b[2J\xc2\x9b\xe2\x80\xae\xff",
+          "\xef\xbf\xbd[2J\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ntk_buf buf = { 0 };
+
+        ntk_buf_add_csv(&buf, rows[i].text);
+        assert_string_equal(ntk_buf_text_get(&buf), rows[i].field);
+        ntk_buf_fini(&buf);
+    }
 }
 
 int main(void)
@@ -83,6 +113,7 @@ int main(void)
         cmocka_unit_test(an_impossible_size_sticks_as_failure),
         cmocka_unit_test(binary_is_little_endian),
         cmocka_unit_test(a_field_of_csv_is_quoted_when_it_must_be),
+        cmocka_unit_test(a_field_of_csv_is_no_formula_and_a_number_stays_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
