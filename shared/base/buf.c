@@ -164,9 +164,13 @@ void ntk_buf_add_clean(struct ntk_buf *buf, const char *text)
 /* What spreadsheets run when a cell begins with it. */
 static bool is_formula(const char *text)
 {
-    double number;
+    char *end;
 
-    return text[0] && strchr("=+-@", text[0]) && text[1] && ntk_str_parse_double(text, &number) < 0;
+    if (text[0] == '\0' || text[1] == '\0' || !strchr("=+-@", text[0])) {
+        return false;
+    }
+    (void)strtod(text, &end);
+    return *end != '\0';
 }
 
 void ntk_buf_add_csv(struct ntk_buf *buf, const char *text)

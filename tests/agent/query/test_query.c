@@ -258,7 +258,8 @@ static void texts_of_strangers_stay_texts(void **state)
     ntk_query_table_add_number(&table, false, 0);
     ntk_query_table_write(&table, NTK_QUERY_FORM_CSV, &out);
     assert_string_equal(ntk_buf_text_get(&out),
-                        "tag,size_bytes\r\n\"a\x1b[2J,\"\"b\"\"\n\",18446744073709551615\r\n,\r\n");
+                        "tag,size_bytes\r\n\"a\xef\xbf\xbd[2J,\"\"b\"\"\xef\xbf\xbd\","
+                        "18446744073709551615\r\n,\r\n");
     ntk_buf_reset(&out);
     ntk_query_table_write(&table, NTK_QUERY_FORM_JSON, &out);
     json_t *rows = json_loads(ntk_buf_text_get(&out), JSON_DECODE_INT_AS_REAL, NULL);

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""hostile_files - what any file may do to the programs that open it: nothing.
+
+Each file is cut at lengths all over it and changed in fields all over it. A program then reads it or refuses it with one
+sentence; it takes at most 4 times the size of what it is given and 64 MB of memory above what a sound little file
+takes, and ends within a second of SIGTERM. Usage: hostile_files.py FOLDER [FILE.ntff|FILE.neff]..., programs in the PATH.
+NTK_HOSTILE_CHANGES is how many ways each pair of a file and a program is tried (default 30)."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+CHANGES = int(os.environ.get("NTK_HOSTILE_CHANGES", "30"))
+MEMORY = 64 << 20
+SECONDS = 20  # for a little file, on a machine that others use too
+failures = 0
+runs = 0
+worst = {}
+
+
+def fail(what, why):
+    global failures
+    failures += 1
+    if failures <= 20:
+        print(f"FAILED: {what}: {why}", flush=True)
+
+
+def run(command, sigterm_after=None):
+    """Exit code, stderr, greatest resident memory, seconds from SIGTERM (or the start) to the end."""
+    with open("err", "w+b") as err:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+        begin = time.monotonic()
+        if sigterm_after is not None:
+            time.sleep(sigterm_after)
+            begin = time.monotonic()
+            os.kill(process.pid, signal.SIGTERM)  # not reaped yet, so it is no other's
+        end = begin + (SECONDS if sigterm_after is None else 10)
+        usage = None
+        while usage is None:
+            pid, status, found = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                usage = found
+            elif time.monotonic() > end:
+                process.kill()
+                _, status, usage = os.wait4(process.pid, 0)
+            else:
+                time.sleep(0.002)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        err.seek(0)
+        return process.returncode, err.read().decode("utf-8", "replace"), usage.ru_maxrss * 1024, time.monotonic() - begin
+
+
+def size_of(paths):
+    total = 0
+    for path in paths:
+        for folder, _, names in os.walk(path):
+            total += sum(os.path.getsize(os.path.join(folder, name)) for name in names)
+        total += os.path.getsize(path) if os.path.isfile(path) else 0
+    return total
+
+
+def changes(data, seed):
+    """Names and contents: cut at each of the first lengths and at a stride, fields of 1, 4 and 8 bytes set to extremes."""
+    rand = random.Random(seed)
+    cuts = sorted({0, 1, len(data) - 1, *(len(data) * i // (CHANGES // 2) for i in range(CHANGES // 2))})
+    for cut in cuts:
+        yield f"cut at {cut}", data[:max(cut, 0)]
+    for i in range(CHANGES - CHANGES // 2):
+        at = rand.randrange(min(len(data), 1024)) if i % 2 else rand.randrange(len(data))
+        width = rand.choice((1, 1, 4, 8))
+        value = rand.choice((b"\0", b"\xff", b"\x7f", b"\x80"))[:1] * width
+        if rand.random() < 0.5 and at < len(data):
+            value = bytes([data[at] ^ 1 << rand.randrange(8)])
+        yield f"{value.hex()} at {at}", data[:at] + value + data[at + len(value):]
+
+
+def check(what, command, files, memory_base, allow_partial=True):
+    global runs
+    runs += 1
+    code, err, memory, seconds = run(command)
+    bound = memory_base + 4 * size_of(files) + MEMORY
+    name = " ".join(command[:2])
+    worst[name] = max(worst.get(name, 0), memory - memory_base)
+    said = [line for line in err.splitlines() if line.startswith("neuron-")]
+    if code not in (0, 1):
+        fail(what, f"exit code {code}: {err[:300]}")
+    elif code == 1 and not said:
+        fail(what, f"no sentence: {err[:300]!r}")
+    elif code == 1 and len([line for line in said if not allow_partial or "warning" not in line]) > 12:
+        fail(what, f"{len(said)} sentences: {err[:600]!r}")
+    if memory > bound:
+        fail(what, f"{memory >> 20} MB of memory, {bound >> 20} are allowed")
+    if seconds >= SECONDS:
+        fail(what, "did not end")
+    return seconds
+
+
+def check_sigterm(what, command, after):
+    """Three tries: others use the machine too."""
+    for _ in range(3):
+        code, err, _, seconds = run(command, after)
+        if seconds <= 1:
+            return
+    fail(what, f"{seconds:.1f} s after SIGTERM: {code} {err[:200]}")
+
+
+def attack(path, commands, related=()):
+    """commands: with @ for the changed file; related files are given along and count."""
+    with open(path, "rb") as file:
+        data = file.read()
+    suffix = os.path.splitext(path)[1]
+    bases = {}
+    for command in commands:
+        code, err, memory, _ = run([word.replace("@", path) for word in command])
+        if code != 0 and not err:
+            fail(path, f"{command}: sound file: {code}")
+        bases[tuple(command)] = memory
+    for number, (how, content) in enumerate(changes(data, os.path.basename(path))):
+        changed = "changed" + suffix
+        with open(changed, "wb") as file:
+            file.write(content)
+        command = commands[number % len(commands)]
+        words = [word.replace("@", changed) for word in command]
+        what = f"{os.path.basename(path)} {how}: {' '.join(words)}"
+        seconds = check(what, words, [changed, *related], bases[tuple(command)])
+        if number % 25 == 0 or seconds > 2:
+            check_sigterm(what, words, min(0.01 * (number % 4), seconds / 2))
+
+
+def attack_within(folder, name, command, container):
+    """A file of a folder that is opened as a whole."""
+    path = os.path.join(folder, name)
+    with open(path, "rb") as file:
+        data = file.read()
+    base = run(command)[2]
+    for number, (how, content) in enumerate(changes(data, name)):
+        with open(path, "wb") as file:
+            file.write(content)
+        what = f"{path} {how}: {' '.join(command)}"
+        seconds = check(what, command, container, base)
+        if number % 25 == 0:
+            check_sigterm(what, command, seconds / 2)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def ntff_commands(neff):
+    program = ["neuron-profile"]
+    named = ["-n", neff] if neff else []
+    return [
+        [*program, "view", "-s", "@", *named, "--output-format", "summary-json", "--output-file", "out.json"],
+        [*program, "analyze", "-s", "@", *named],
+        [*program, "view", "-s", "@", *named, "--output-format", "html", "--output-file", "out.html"],
+        [*program, "show-session", "-s", "@"],
+        [*program, "view", "-s", "@", *named, "--output-format", "sqlite", "--output-file", "out.sqlite"],
+    ]
+
+
+def neff_commands():
+    return [["neuron-packager", "info", "--json", "@"], ["neuron-packager", "disasm", "-o", "out.asm", "@"],
+            ["neuron-packager", "unpack", "-o", "out.members", "@"], ["neuron-packager", "optimize", "-o", "out.neff", "@"],
+            ["neuron-bench", "exec", "-n", "1", "@"]]
+
+
+def make_samples():
+    def do(*command):
+        code, err, _, _ = run(command)
+        if code != 0:
+            print("cannot make samples:", command, err)
+            sys.exit(1)
+
+    do("neuron-packager", "example", "mlp", "-o", "mlp.neff")
+    do("neuron-packager", "optimize", "-o", "plain.neff", "mlp.neff")
+    do("neuron-packager", "example", "conv", "-o", "conv.neff", "--size", "8")
+    do("neuron-packager", "unpack", "-o", "members", "mlp.neff")
+    os.remove("members/neff.tgz")
+    do("neuron-profile", "capture", "-n", "conv.neff", "-s", "conv.ntff")
+    do("neuron-profile", "inspect", "-o", "inspected", "--capture-system-profiles", "--capture-device-profiles", "--cpu-util", "--", "neuron-bench", "exec", "-n", "2", "conv.neff")
+
+
+def main():
+    os.chdir(sys.argv[1])
+    make_samples()
+    for neff in ("mlp.neff", "plain.neff", "conv.neff"):
+        attack(neff, neff_commands())
+    attack("conv.ntff", ntff_commands("conv.neff"), ["conv.neff"])
+    constants = sorted(os.path.join(f, n) for f, _, names in os.walk("members") for n in names
+                       if n.endswith((".npy", ".bin", ".json")))
+    for path in constants:
+        with open(path, "rb") as file:
+            data = file.read()
+        for number, (how, content) in enumerate(changes(data, path)):
+            if number % max(1, len(constants)) != constants.index(path) % max(1, len(constants)):
+                continue
+            with open(path, "wb") as file:
+                file.write(content)
+            check(f"{path} {how}: create", ["neuron-packager", "create", "-i", "members", "-o", "made.neff"], ["members"],
+                  16 << 20)
+        with open(path, "wb") as file:
+            file.write(data)
+    inspected = sorted(os.path.join(f, n) for f, _, names in os.walk("inspected") for n in names)
+    for path in inspected:
+        folder, name = os.path.split(path)
+        if name.endswith((".pb", ".ntff", ".json")):
+            attack_within(folder, name, ["neuron-profile", "view", "-d", "inspected", "--output-format", "json",
+                                         "--output-file", "out.json"], ["inspected"])
+    for path in sys.argv[2:]:
+        copy = os.path.basename(path)
+        shutil.copy(path, copy)
+        os.chmod(copy, 0o600)
+        neff = os.path.splitext(path)[0] + ".neff"
+        if copy.endswith(".ntff"):
+            attack(copy, ntff_commands(neff if os.path.exists(neff) else None), [neff] if os.path.exists(neff) else [])
+        else:
+            attack(copy, neff_commands())
+    print(f"{runs} changed files; most memory above a sound file's: "
+          + json.dumps({name: f"{bytes_ >> 20} MB" for name, bytes_ in worst.items()}))
+    return 1 if failures else 0
+
+
+sys.exit(main())

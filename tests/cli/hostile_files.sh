@@ -1,0 +1,17 @@
+#!/bin/bash
+# hostile_files - files that are cut or changed anywhere, in the programs that open them: see hostile_files.py. The captures
+# of NTK_VENDOR_CAPTURES are changed too where that is set.
+set -u
+if ! command -v python3 >/dev/null; then
+    echo "skipped: python3 is missing"
+    exit 77
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-hostile-XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+mkdir -m 700 "$scratch/hooks"
+export PATH=$NTK_BIN_DIR:$PATH NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_RT_LOG_LEVEL=NONE
+unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+files=("$here"/../corpus/ntff/*.ntff)
+[ -z "${NTK_VENDOR_CAPTURES:-}" ] || files+=("$NTK_VENDOR_CAPTURES"/*.ne[f]f "$NTK_VENDOR_CAPTURES"/*.ntff)
+python3 "$here/hostile_files.py" "$scratch" "${files[@]}"
