@@ -95,6 +95,13 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
         drop(&profile);
         return ntk_profile_fail(&err);
     }
+    if (profile.ntff->has_window && !profile.trace->has_total) {
+        fprintf(stderr,
+                "neuron-profile: %s: no engine did anything that was recorded: a program that a "
+                "software core "
+                "cannot execute, whose time is an estimate and is left out\n",
+                ntff_path);
+    }
     *out_profile = profile;
     return 0;
 }

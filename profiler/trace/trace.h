@@ -105,7 +105,7 @@ struct ntk_trace_core {
 struct ntk_trace {
     const struct ntk_ntff *ntff;
     const struct ntk_neff *neff; /* NULL: none given */
-    bool has_total;              /* the file says how long the execution took */
+    bool has_total; /* the file says how long the execution took, and has records of it */
     int64_t total_ps;
     bool has_chip;
     struct ntk_chip chip;

@@ -128,6 +128,10 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
         ret = read_core(&build, &trace->cores[c], &window);
     }
+    if (ret == 0 && ntff->has_window && build.records_total == 0) {
+        trace->has_total = false; /* nobody saw it run: an estimate */
+        trace->total_ps = 0;
+    }
     /* What a cut brought about may have failed above already, with a sentence that misleads. */
     ret = ntk_ntff_check_whole(ntff, err) < 0 ? -ESTALE : ret;
     if (ret < 0) {

@@ -11,6 +11,7 @@
 #include "shared/abi/segment_abi.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
+#include "shared/formats/neff/neff.h"
 
 #define NEFF_BYTES_MAX (SIZE_MAX / 4)
 #define SLEEP_NS_MAX (100 * NTK_NS_PER_MS) /* a stop is seen within this time */
@@ -208,8 +209,23 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
     result->p999_ns = percentile(buckets, calls, 99.9);
 }
 
+/* Only our runtime loads a program that it cannot execute, and only when asked to. */
+static bool is_opaque(const uint8_t *bytes, size_t bytes_count)
+{
+    const char *asked = getenv("NEURON_SOFT_OPAQUE");
+    struct ntk_neff *neff = NULL;
+
+    if (!asked || strcmp(asked, "1") != 0 ||
+        ntk_neff_open_bytes(bytes, bytes_count, &neff, NULL) < 0) {
+        return false;
+    }
+    bool is_vendor = neff->is_vendor;
+    ntk_neff_close(neff);
+    return is_vendor;
+}
+
 static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench,
-                       nrt_model_t **models, struct ntk_err *err)
+                       nrt_model_t **models, struct bench_result *result, struct ntk_err *err)
 {
     uint8_t *neff = NULL;
     size_t bytes = 0;
@@ -227,6 +243,7 @@ static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench
                               bench->path, i, ntk_nrt_status_name(nrt, status));
         }
     }
+    result->is_estimated = ret == 0 && is_opaque(neff, bytes);
     free(neff);
     return ret;
 }
@@ -268,7 +285,7 @@ int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
         free(workers);
         return ntk_err_no_memory(err);
     }
-    ret = models_load(nrt, bench, models, err);
+    ret = models_load(nrt, bench, models, &result, err);
     for (uint32_t i = 0; ret == 0 && i < bench->thread_count; i++) {
         uint32_t core = i % bench->core_count;
 

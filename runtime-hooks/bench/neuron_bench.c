@@ -149,16 +149,19 @@ static void print_json(const struct ntk_nrt *nrt, const struct bench_exec *bench
     if (result->errors > 0) {
         ntk_json_key_text(&json, "last_error", ntk_nrt_status_name(nrt, result->last_error));
     }
-    ntk_json_key_double(&json, "executions_per_second", per_second(result));
-    ntk_json_key_object_begin(&json, "latency_ns");
-    ntk_json_key_u64(&json, "min", result->min_ns);
-    ntk_json_key_double(&json, "mean", result->mean_ns);
-    ntk_json_key_double(&json, "p50", result->p50_ns);
-    ntk_json_key_double(&json, "p90", result->p90_ns);
-    ntk_json_key_double(&json, "p99", result->p99_ns);
-    ntk_json_key_double(&json, "p99.9", result->p999_ns);
-    ntk_json_key_u64(&json, "max", result->max_ns);
-    ntk_json_object_end(&json);
+    ntk_json_key_bool(&json, "estimated", result->is_estimated);
+    if (!result->is_estimated) {
+        ntk_json_key_double(&json, "executions_per_second", per_second(result));
+        ntk_json_key_object_begin(&json, "latency_ns");
+        ntk_json_key_u64(&json, "min", result->min_ns);
+        ntk_json_key_double(&json, "mean", result->mean_ns);
+        ntk_json_key_double(&json, "p50", result->p50_ns);
+        ntk_json_key_double(&json, "p90", result->p90_ns);
+        ntk_json_key_double(&json, "p99", result->p99_ns);
+        ntk_json_key_double(&json, "p99.9", result->p999_ns);
+        ntk_json_key_u64(&json, "max", result->max_ns);
+        ntk_json_object_end(&json);
+    }
     ntk_json_object_end(&json);
     (void)puts(ntk_buf_text_get(&buf));
     ntk_buf_fini(&buf);
@@ -182,14 +185,21 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
                  bench->core_count == 1 ? "" : "s", cores_text ? " " : "",
                  cores_text ? cores_text : "", bench->thread_count,
                  bench->thread_count == 1 ? "" : "s", (double)result->elapsed_ns / 1e9);
-    (void)printf("executions  %llu (%.1f/s)", (unsigned long long)result->executions,
-                 per_second(result));
+    (void)printf("executions  %llu", (unsigned long long)result->executions);
+    if (!result->is_estimated) {
+        (void)printf(" (%.1f/s)", per_second(result));
+    }
     if (result->numerical_errors > 0) {
         (void)printf(", %llu with NaN", (unsigned long long)result->numerical_errors);
     }
     (void)printf("\nerrors      %llu", (unsigned long long)result->errors);
     if (result->errors > 0) {
         (void)printf(", the last %s", ntk_nrt_status_name(nrt, result->last_error));
+    }
+    if (result->is_estimated) {
+        (void)puts("\nlatency     none: a vendor's program is not computed on a software core "
+                   "(NEURON_SOFT_OPAQUE), so its times say nothing");
+        return;
     }
     (void)printf("\nlatency    ");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {

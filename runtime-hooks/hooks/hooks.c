@@ -346,7 +346,8 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
     store_text(entry->neff_path, sizeof entry->neff_path, model->neff_path);
     hooks.model_owned[slot] = !hooks.cores_shared && model->core_count <= process->lnc;
     ntk_abi_store(&entry->state, (uint32_t)NTK_MODEL_LOADING);
-    if (hooks_histogram_prepare(NTK_SEGMENT_CORES + slot, NTK_HISTOGRAM_OWNER_MODEL(model->id))) {
+    if (!(model->flags & NTK_PROCESS_ESTIMATED) &&
+        hooks_histogram_prepare(NTK_SEGMENT_CORES + slot, NTK_HISTOGRAM_OWNER_MODEL(model->id))) {
         ntk_abi_store(&entry->histogram, 1u);
     }
     ntk_abi_store_release(&entry->seq, entry->seq + 1);
@@ -625,10 +626,11 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     }
     block = &hooks.segment.cores[exec->core];
     count_outcome(block, exec->nrt_status);
-    if (likely(ntk_abi_load(&block->histogram) != 0)) {
+    entry = model_entry(exec->model);
+    if (likely(ntk_abi_load(&block->histogram) != 0) &&
+        !(entry != NULL && unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
         histogram_add(&hooks.segment.histograms[exec->core], total_ns, core_ns, hooks.cores_shared);
     }
-    entry = model_entry(exec->model);
     if (likely(entry != NULL)) {
         uint32_t is_shared = !hooks.model_owned[model_slot(exec->model)];
 

@@ -197,7 +197,7 @@ static_assert(offsetof(struct ntk_segment_process, command) == 616, "segment ABI
 
 enum ntk_process_flags {
     NTK_PROCESS_SOFTWARE_CORE = 1, /* our core; else hooks around another runtime */
-    NTK_PROCESS_ESTIMATED = 2,     /* durations of opaque programs are estimates */
+    NTK_PROCESS_ESTIMATED = 2,     /* durations of opaque programs are estimates: no histograms */
     NTK_PROCESS_MODEL_FLOPS = 4    /* of a model: its effective_flops are counted */
 };
 

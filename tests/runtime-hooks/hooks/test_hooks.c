@@ -299,6 +299,54 @@ static uint64_t sum(const uint64_t *values, size_t count)
     return all;
 }
 
+static int child_executes_an_estimated_model(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_model model = { .id = 10001,
+                                     .name = "opaque",
+                                     .neff_path = "",
+                                     .core = 1,
+                                     .core_count = 1,
+                                     .flags = NTK_PROCESS_ESTIMATED };
+    struct ntk_hooks_model_ref ref;
+
+    (void)ctx;
+    attach(0);
+    ntk_hooks_core_claim(1, 1, 1);
+    ntk_hooks_model_begin(&model, &ref);
+    ntk_hooks_model_loaded(ref, ntk_hooks_now(), 0, 1000);
+    execute(ref, 1, 0, 1);
+    execute(load(10002, 1), 1, 0, 2);
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    return 0;
+}
+
+static void what_is_estimated_enters_no_histogram(void **state)
+{
+    struct fixture *f = *state;
+    struct observed child = observed_start(f->folder, child_executes_an_estimated_model, NULL);
+    static struct ntk_ring_histogram histogram;
+    struct ntk_ring_model models[2];
+    struct ntk_ring_core core;
+
+    (void)observed_receive(&child);
+    struct ntk_ring_segment *segment = only_segment(f);
+    assert_int_equal(ntk_ring_segment_cores(segment, &core, 1), 1);
+    assert_int_equal(core.counters.outcome[NTK_OUTCOME_COMPLETED], 2);
+    assert_int_equal(ntk_ring_segment_core_histogram(segment, 1, &histogram), 0);
+    assert_int_equal(sum(histogram.total.bucket, NTK_HISTOGRAM_BUCKETS), 1);
+    assert_int_equal(sum(histogram.device.bucket, NTK_HISTOGRAM_BUCKETS), 1);
+    assert_int_equal(ntk_ring_segment_models(segment, models, 2), 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool is_estimated = models[i].id == 10001;
+        assert_int_equal(models[i].executions, 1);
+        assert_int_equal(ntk_ring_segment_model_histogram(segment, &models[i], &histogram),
+                         is_estimated ? -ENOENT : 0);
+    }
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
 static void every_execution_has_one_outcome_and_at_most_one_error_class(void **state)
 {
     struct fixture *f = *state;
@@ -1410,6 +1458,7 @@ int main(void)
         TEST(a_process_says_what_it_is_and_a_clean_end_removes_its_file),
         TEST(a_file_that_a_reader_holds_waits_for_it_after_a_clean_end),
         TEST(every_execution_has_one_outcome_and_at_most_one_error_class),
+        TEST(what_is_estimated_enters_no_histogram),
         TEST(a_core_is_busy_while_its_execution_runs),
         TEST(memory_has_current_and_peak_and_goes_back_to_nothing),
         TEST(memory_behind_the_rows_of_a_model_that_went_is_found),

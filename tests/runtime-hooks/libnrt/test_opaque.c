@@ -13,11 +13,13 @@
 
 #include <cmocka.h>
 
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/formats/common/tar.h"
 #include "shared/formats/neff/neff_build.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/process.h"
+#include "tests/support/scratch.h"
 
 enum change { WIPE_BINARIES, LOOK_LIKE_A_VENDOR };
 
@@ -127,6 +129,40 @@ static void opaque_programs_give_zeros_and_every_tool_says_estimated(void **stat
     unsetenv("NEURON_SOFT_OPAQUE");
 }
 
+static void no_program_shows_how_long_an_opaque_one_took(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "vendor.neff");
+    char *capture = test_scratch_path(folder, "vendor.ntff");
+    const char *const programs[][8] = {
+        { "neuron-bench", "exec", path, "--cores", "0", "--count", "5", NULL },
+        { "neuron-profile", "capture", "-n", path, "-s", capture, NULL },
+        { "neuron-profile", "view", "-s", capture, "--output-format", "summary-text", NULL },
+    };
+    static const char *const said[] = { "latency     none: a vendor's program", "",
+                                        "an estimate and is left out" };
+    size_t bytes;
+    uint8_t *neff = changed_model(LOOK_LIKE_A_VENDOR, &bytes);
+
+    (void)state;
+    assert_int_equal(ntk_fs_write(path, neff, bytes, NULL), 0);
+    setenv("NEURON_SOFT_OPAQUE", "1", 1);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct test_run run = test_run_program(programs[i], NULL);
+        if (run.exit_code != 0 || !(strstr(run.out, said[i]) || strstr(run.err, said[i]))) {
+            fail_msg("%s %s: %s%s", programs[i][0], programs[i][1], run.out, run.err);
+        }
+        assert_null(strstr(run.out, "total_time "));
+        assert_null(strstr(run.out, "/s)"));
+        test_run_fini(&run);
+    }
+    unsetenv("NEURON_SOFT_OPAQUE");
+    free(neff);
+    free(path);
+    free(capture);
+    test_scratch_destroy(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +170,7 @@ int main(void)
         TEST(binaries_of_zeros_run_and_give_zeros),
         TEST(a_vendors_binaries_are_refused_unless_asked_for),
         TEST(opaque_programs_give_zeros_and_every_tool_says_estimated),
+        TEST(no_program_shows_how_long_an_opaque_one_took),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
