@@ -123,6 +123,12 @@ static const char *instance_type(const struct ntk_snapshot *snapshot)
     return snapshot->instance.type[0] ? snapshot->instance.type : snapshot->hardware.instance_type;
 }
 
+/* Off EC2 hosts have no id: their name keeps their metrics apart. */
+static const char *host_of(const struct ntk_snapshot *snapshot)
+{
+    return snapshot->instance.id[0] ? snapshot->instance.id : snapshot->host_name;
+}
+
 /* The labels as text; a number needs room. */
 static const char *value_of(const struct label *label, char room[16])
 {
@@ -146,7 +152,8 @@ static struct ntk_cloudwatch_series *series_create(struct adder *adder,
     series->metric = metric;
     series->compact_at = COMPACT_ENTRIES;
     ntk_vec_init(&series->values, sizeof(struct ntk_cloudwatch_value));
-    int ret = add_dimension(series, "InstanceId", adder->snapshot->instance.id);
+    int ret = add_dimension(series, adder->snapshot->instance.id[0] ? "InstanceId" : "HostName",
+                            host_of(adder->snapshot));
     ret = ret < 0 ? ret : add_dimension(series, "InstanceType", instance_type(adder->snapshot));
     ret = ret < 0 || !adder->tag ? ret : add_dimension(series, "RuntimeTag", adder->tag);
     for (size_t i = 0; i < label_count && ret >= 0; i++) {
@@ -170,7 +177,7 @@ static struct ntk_cloudwatch_series *find(struct adder *adder, enum ntk_cloudwat
     }
     ntk_buf_reset(&adder->key);
     ntk_buf_add_i64(&adder->key, metric);
-    const char *const common[] = { adder->snapshot->instance.id, instance_type(adder->snapshot),
+    const char *const common[] = { host_of(adder->snapshot), instance_type(adder->snapshot),
                                    adder->tag ? adder->tag : "" };
     for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
         ntk_buf_add_char(&adder->key, '\n');
@@ -411,6 +418,7 @@ static void add_runtime(struct adder *adder, const struct ntk_runtime_sample *ru
     adder->tag = NULL;
 }
 
+/* Each kind over all devices, and of a device what happened there: series of zeros would be most of what is paid for. */
 static void add_devices(struct adder *adder)
 {
     const struct ntk_snapshot *snapshot = adder->snapshot;
@@ -418,7 +426,12 @@ static void add_devices(struct adder *adder)
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
         for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
-            if (device->ecc_has & 1u << k) {
+            if (!(device->ecc_has & 1u << k)) {
+                continue;
+            }
+            add(adder, NTK_CLOUDWATCH_HARDWARE_ECC_EVENTS,
+                LABELS({ "EventType", ntk_ecc_names[k], 0 }), (double)device->ecc[k].period);
+            if (device->ecc[k].period > 0) {
                 add(adder, NTK_CLOUDWATCH_HARDWARE_ECC_EVENTS,
                     LABELS({ "NeuronDevice", NULL, device->index },
                            { "EventType", ntk_ecc_names[k], 0 }),

@@ -9,6 +9,7 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/http/http_security.h"
+#include "shared/metrics/snapshot.h"
 
 #define ADDRESS_BYTES 300
 
@@ -38,7 +39,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "zero-fill", 0, NTK_OPT_FLAG, &arg_zero_fill,
       "show utilization and memory of cores that nobody uses, at zero" },
     { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
-      "accepted for old command lines: pod labels are there whenever the reports have them" },
+      "say so when the reports tell no pods; labels of pods are there whenever they do, as with "
+      "neuron-monitor --k8s-info" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,
     { 0 },
@@ -52,15 +54,34 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
 };
 
+/* The kubelet may answer after the first report. */
+#define REPORTS_WITHOUT_PODS_MAX 3
+
 struct server {
     const struct ntk_exporter *exporter;
     void *state;
+    unsigned reports_without_pods; /* in a row from the first on */
+    bool has_pods;
 };
+
+/* In the vendor's pipe a third program asks for pods; in ours the first one does, if told to. */
+static void watch_pods(struct server *server, const struct ntk_snapshot *snapshot)
+{
+    server->has_pods = server->has_pods || snapshot->k8s.period_ns != NTK_GROUP_ABSENT;
+    if (!server->has_pods && ++server->reports_without_pods == REPORTS_WITHOUT_PODS_MAX) {
+        ntk_log_warn(NULL,
+                     "the reports tell no pods, so metrics have no labels of pods: start it as "
+                     "neuron-monitor --k8s-info, which asks the kubelet itself");
+    }
+}
 
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
-    const struct server *server = ctx;
+    struct server *server = ctx;
 
+    if (arg_k8s) {
+        watch_pods(server, snapshot);
+    }
     return server->exporter->put(server->state, snapshot, err);
 }
 

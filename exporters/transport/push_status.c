@@ -15,6 +15,7 @@ static const struct {
     enum ntk_outbox_result result[2]; /* by protocol */
 } rows[] = {
     { 200, 299, { NTK_OUTBOX_SENT, NTK_OUTBOX_SENT } },
+    { 300, 399, { NTK_OUTBOX_RETRY, NTK_OUTBOX_RETRY } },
     { 429, 429, { NTK_OUTBOX_RETRY, NTK_OUTBOX_RETRY } },
     { 502, 504, { NTK_OUTBOX_RETRY, NTK_OUTBOX_RETRY } },
     { 500, 599, { NTK_OUTBOX_RETRY, NTK_OUTBOX_REFUSED } },
@@ -37,6 +38,7 @@ void ntk_push_status_judge(enum ntk_push_protocol protocol, const struct ntk_htt
     }
     out_answer->retry_after_ns = answer->retry_after_ns;
     ntk_str_copy_clean(shown, sizeof shown, said, strcspn(said, "\r\n"));
-    (void)snprintf(out_answer->text, sizeof out_answer->text, "status %ld%s%s", answer->status,
+    (void)snprintf(out_answer->text, sizeof out_answer->text, "status %ld%s%s%s", answer->status,
+                   answer->status / 100 == 3 ? ", a redirect, which is not followed" : "",
                    shown[0] ? ": " : "", shown);
 }

@@ -4,12 +4,14 @@
  *
  *   status            remote write 1.0   OTLP/HTTP 1
  *   200-299           sent               sent
+ *   300-399           again              again
  *   429               again              again
  *   502, 503, 504     again              again
  *   other 500-599     again              refused
  *   any other         refused            refused
  *
- * A redirect is not followed (credentials stay where they were sent), so it is no success. CloudWatch
+ * A redirect is not followed (credentials stay where they were sent), so it is no success; it tells of who stands
+ * before the receiver, not of the message, which waits until somebody mends the address. CloudWatch
  * judges by names of errors and has a table of its own.
  * Source: "Retries & Backoff" of the Prometheus remote write specification; "Failures" of OTLP/HTTP.
  */

@@ -65,21 +65,17 @@ static void write_counters(struct report_writer *w)
 
     ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_ECC]);
     report_write_period(w, snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC]);
-    ntk_json_key(&w->json, "neuron_devices");
-    if (snapshot->device_count == 0) {
-        ntk_json_null(&w->json);
-    } else {
-        ntk_json_array_begin(&w->json);
-        for (size_t i = 0; i < snapshot->device_count; i++) {
-            ntk_json_object_begin(&w->json);
-            report_write_fields(w, device_fields, &snapshot->devices[i]);
-            for (int k = 0; k < NTK_ECC_COUNT; k++) {
-                report_key_u64(w, ntk_ecc_names[k], snapshot->devices[i].ecc[k].period);
-            }
-            ntk_json_object_end(&w->json);
+    /* Without devices the vendor's tool writes null, over which its own exporter stumbles. */
+    ntk_json_key_array_begin(&w->json, "neuron_devices");
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        ntk_json_object_begin(&w->json);
+        report_write_fields(w, device_fields, &snapshot->devices[i]);
+        for (int k = 0; k < NTK_ECC_COUNT; k++) {
+            report_key_u64(w, ntk_ecc_names[k], snapshot->devices[i].ecc[k].period);
         }
-        ntk_json_array_end(&w->json);
+        ntk_json_object_end(&w->json);
     }
+    ntk_json_array_end(&w->json);
     report_key_text(w, "error", "");
     ntk_json_object_end(&w->json);
 }

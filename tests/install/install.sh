@@ -24,6 +24,9 @@ has() {
     [ -s "$1/share/neuron-toolkit/neuron-monitor-report.schema.json" ] || fail "$1 has no schema of reports"
     grep -qx "ExecStart=$2/bin/neuron-monitor .*" "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 does not start $2/bin/neuron-monitor"
+    grep -qx 'EnvironmentFile=-/etc/default/neuron-monitor' "$1/lib/systemd/system/neuron-monitor.service" &&
+        grep -q '^ExecStart=.* \$NEURON_MONITOR_OPTIONS$' "$1/lib/systemd/system/neuron-monitor.service" ||
+        fail "the unit of $1 reads no file of options"
 }
 
 # runs ROOT: a report and a model, with nothing but what is installed below ROOT.

@@ -194,6 +194,60 @@ static void every_group_has_its_metrics(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+/* Sixteen devices of which one has an event. */
+static void errors_of_memory_are_five_metrics_and_those_that_happened(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+    struct ntk_device_sample devices[16];
+    unsigned metric_count = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 16; i++) {
+        devices[i] = snapshot->devices[0];
+        devices[i].index = i;
+        memset(devices[i].ecc, 0, sizeof devices[i].ecc);
+    }
+    devices[7].ecc[NTK_ECC_SRAM_UNCORRECTED].period = 2;
+    snapshot->devices = devices;
+    snapshot->device_count = 16;
+    encode(&data, snapshot);
+    struct sent sent = request(&data);
+    for (size_t i = 0; i < json_array_size(sent.metrics); i++) {
+        const json_t *name = json_object_get(json_array_get(sent.metrics, i), "MetricName");
+        metric_count += strcmp(json_string_value(name), "HardwareEccEvents") == 0;
+    }
+    assert_int_equal(metric_count, NTK_ECC_COUNT + 1);
+#define BASE "InstanceId=i-1;InstanceType=trn2.3xlarge;"
+    assert_sum(&sent, "HardwareEccEvents", BASE "EventType=sram_ecc_uncorrected;", 2, 1);
+    assert_sum(&sent, "HardwareEccEvents", BASE "NeuronDevice=7;EventType=sram_ecc_uncorrected;", 2,
+               1);
+    assert_sum(&sent, "HardwareEccEvents", BASE "EventType=mem_ecc_corrected;", 0, 1);
+#undef BASE
+    json_decref(sent.metrics);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void hosts_away_from_ec2_stay_apart_by_their_names(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+
+    (void)state;
+    snapshot->instance.id = "";
+    encode(&data, snapshot);
+    snapshot->host_name = "other";
+    encode(&data, snapshot);
+    struct sent sent = request(&data);
+    double bytes = (double)snapshot->system.memory_total_bytes;
+    assert_sum(&sent, "SystemMemoryTotal", "HostName=box;InstanceType=trn2.3xlarge;", bytes, 1);
+    assert_sum(&sent, "SystemMemoryTotal", "HostName=other;InstanceType=trn2.3xlarge;", bytes, 1);
+    json_decref(sent.metrics);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void runtimes_of_one_tag_are_one_series(void **state)
 {
     struct ntk_cloudwatch_data one = { 0 };
@@ -234,7 +288,7 @@ static void what_the_service_does_not_take_is_left_out(void **state)
     double count;
 
     (void)state;
-    snapshot->instance.id = "";
+    snapshot->instance.id = snapshot->host_name = "";
     snapshot->instance.type = "  ";
     snapshot->runtimes[0].tag = "t\xc3\xa4g\n";
     snapshot->runtimes[0].cpu_user = (double)NAN;
@@ -548,6 +602,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_group_has_its_metrics),
+        cmocka_unit_test(errors_of_memory_are_five_metrics_and_those_that_happened),
+        cmocka_unit_test(hosts_away_from_ec2_stay_apart_by_their_names),
         cmocka_unit_test(runtimes_of_one_tag_are_one_series),
         cmocka_unit_test(what_the_service_does_not_take_is_left_out),
         cmocka_unit_test(requests_stay_within_the_limits_and_lose_nothing),

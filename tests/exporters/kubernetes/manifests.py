@@ -86,7 +86,7 @@ def check_container(container, volumes, options):
         check(argument.split("=")[0] in options, f"{name}: neuron-monitor has no option {argument}")
 
 
-def check_folder(folder, options, validator):
+def check_folder(folder, options, machines, validator):
     found = {}
     for path in sorted(folder.glob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
@@ -107,6 +107,10 @@ def check_folder(folder, options, validator):
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
     for container in pod["initContainers"] + pod["containers"]:
         check_container(container, volumes, options)
+
+    terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    types = [v for e in terms[0]["matchExpressions"] if e["key"] == "node.kubernetes.io/instance-type" for v in e["values"]]
+    check(types == machines, f"nodes without it: {sorted(set(machines) ^ set(types))}")
 
     agent = pod["containers"][0]
     port = agent["ports"][0]
@@ -144,6 +148,9 @@ def check_folder(folder, options, validator):
 def main():
     options = set(re.findall(r"--[a-z0-9.-]+", pathlib.Path(sys.argv[1]).read_text()))
     check("--quiet" in options, "the help text has no options")
+    table = pathlib.Path(__file__).resolve().parents[3] / "shared/abi/machine.def"
+    machines = re.findall(r'(?m)^NTK_MACHINE\("([^"]+)"', table.read_text())
+    check(machines, "the table of machines is empty")
     validator = None
     if jsonschema:
         schema = json.loads(pathlib.Path(__file__).with_name("manifest.schema.json").read_text())
@@ -153,7 +160,7 @@ def main():
         print("no jsonschema, so no schema is looked at")
     for folder in sys.argv[2:]:
         try:
-            check_folder(pathlib.Path(folder), options, validator)
+            check_folder(pathlib.Path(folder), options, machines, validator)
             print(f"{folder}: good")
         except Complaint as complaint:
             print(f"{folder}: {complaint}")

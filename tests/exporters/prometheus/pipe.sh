@@ -44,6 +44,17 @@ exec 7>&-
 wait "$last" || fail "the end of the input is no failure: $(cat plain.err)"
 grep -q 'line 2 is skipped' plain.err || fail "the bad line is not told: $(cat plain.err)"
 
+# The vendor's pipe of three: without --k8s-info at its beginning nobody asks for pods, which is said once.
+for count in 2 3 5; do
+    for _ in $(seq $count); do cat reports; done |
+        neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err | neuron-monitor-k8s-info --period 15
+    [ "$(grep -c 'start it as neuron-monitor --k8s-info' pods.err || true)" = $((count > 2)) ] || fail "$count: $(cat pods.err)"
+done
+told='{"period":15,"neuroncores_k8s_info":{},"neurondevices_k8s_info":{},"error":""}'
+for _ in 1 2 3 4; do sed "s/}$/,\"neuron_k8s_info\":$told}/" reports; done |
+    neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err >/dev/null
+[ ! -s pods.err ] || fail "the reports tell pods: $(cat pods.err)"
+
 # HTTPS: two authorities, a server certificate of each, a client certificate of the first.
 authority() { # NAME
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>/dev/null

@@ -22,7 +22,8 @@ static void each_status_has_one_meaning(void **state)
     (void)state;
     for (long status = 100; status < 700; status++) {
         bool is_sent = status / 100 == 2;
-        bool is_busy = status == 429 || status == 502 || status == 503 || status == 504;
+        bool is_busy =
+            status / 100 == 3 || status == 429 || status == 502 || status == 503 || status == 504;
         enum ntk_outbox_result otlp = is_sent   ? NTK_OUTBOX_SENT
                                       : is_busy ? NTK_OUTBOX_RETRY
                                                 : NTK_OUTBOX_REFUSED;
@@ -48,6 +49,9 @@ static void what_the_peer_says_is_told(void **state)
     assert_null(strstr(answer.text, "more"));
     ntk_push_status_judge(NTK_PUSH_OTLP, &away, "", &answer);
     assert_string_equal(answer.text, "status 503");
+    const struct ntk_http_answer elsewhere = { .status = 308 };
+    ntk_push_status_judge(NTK_PUSH_REMOTE_WRITE, &elsewhere, "", &answer);
+    assert_string_equal(answer.text, "status 308, a redirect, which is not followed");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     ntk_push_status_judge(NTK_PUSH_REMOTE_WRITE, &away, longer, &answer);
