@@ -1,4 +1,4 @@
-# The packages of docs/decisions/0001-libraries.md, each found once through pkg-config.
+# The packages of docs/decisions/libraries.md, each found once through pkg-config.
 # PACKAGES <name> of a target below means: link PkgConfig::<name>; a target whose package is
 # missing is left out and named in the summary.
 

@@ -4,7 +4,7 @@
  *
  * Source: "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The path
  * is encoded twice there; so only paths of unreserved characters and '/' are taken, and no query.
- * decision: docs/decisions/0145-requests-are-signed-here.md
+ * decision: docs/decisions/libraries.md
  *
  * Threads: any.
  */

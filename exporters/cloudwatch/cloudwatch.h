@@ -5,7 +5,7 @@
  *
  * A request that the service refuses for its content is dropped and counted; everything else is
  * sent until it is taken. It may be counted twice only when the connection broke after the whole
- * request was written: decision 0147.
+ * request was written: docs/decisions/exporters.md.
  *
  * Owner:   create / destroy. Threads: one; a second one of its own sends.
  */

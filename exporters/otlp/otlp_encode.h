@@ -7,7 +7,7 @@
  * have the page's edges, or exponential buckets of at most scale NTK_OTLP_SCALE_MAX, fewer per
  * octave while more than NTK_OTLP_BUCKETS_MAX were needed. A series that was there and is not any
  * more gets one last point without a value. Names and units are such that the translation to
- * Prometheus gives the names of the Prometheus exporter (docs/decisions/0150).
+ * Prometheus gives the names of the Prometheus exporter (docs/decisions/exporters.md).
  *
  * Source: opentelemetry-proto 1.x, metrics.proto.
  * Owner:   create / destroy.

@@ -4,7 +4,7 @@
  *
  * A core is a process, an engine or queue a thread. Spans of one line must not overlap, so those that do
  * get lines of their own below it. Descriptions of tracks and names go through protobuf-c; slices and
- * counters, which are the file, are written field by field (decision 0216).
+ * counters, which are the file, are written field by field (docs/decisions/libraries.md).
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * perfetto_writer - descriptions of tracks go through protobuf-c; slices and counters, which are the file,
- * are written field by field (decision 0216).
+ * are written field by field (docs/decisions/libraries.md).
  */
 #include "profiler/output/perfetto_writer.h"
 

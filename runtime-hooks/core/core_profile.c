@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Captures: what the engines did in the first execution after a start, written as NTFF
- * (docs/decisions/0031: executions of a software core are alike, one says all).
+ * (docs/decisions/captures.md: executions of a software core are alike, one says all).
  */
 #include "runtime-hooks/core/core_record.h"
 

@@ -3,7 +3,7 @@
  * kernel_dtype - element types of a NeuronCore and exact conversions between them.
  *
  * Arithmetic happens in fp32 (integers in 64 bits where an operation is about bits), so every kernel
- * is: rows of elements to float, work, rows of float to elements. Rules (docs/decisions/0025):
+ * is: rows of elements to float, work, rows of float to elements. Rules (docs/decisions/instruction-set.md):
  *   float to narrower float  round to nearest, ties to even; bf16 and fp16 overflow to infinity, the
  *                            fp8 kinds saturate at their largest finite value; NaN stays NaN (quiet)
  *   float to integer         round to nearest, ties to even; saturates; NaN gives 0
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* What a program may change about its fp8 elements (docs/decisions/0108); bits of a tile or a walk. */
+/* What a program may change about its fp8 elements (docs/decisions/instruction-set.md); bits of a tile or a walk. */
 enum ntk_kernel_fp8 {
     NTK_KERNEL_FP8_OVERFLOWS = 1, /* too large: infinity, or NaN where the format has none */
     NTK_KERNEL_FP8_E4_IEEE = 2,   /* float8e4 ends at 240, then come infinity and NaN */

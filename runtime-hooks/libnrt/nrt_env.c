@@ -159,7 +159,7 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
-    /* On unless it is switched off: docs/decisions/0030. */
+    /* On unless it is switched off: docs/decisions/execution.md. */
     options.report_numerical_errors =
         !(verbosity && (strcasecmp(verbosity, "none") == 0 || strcasecmp(verbosity, "off") == 0 ||
                         strcmp(verbosity, "0") == 0));
@@ -207,7 +207,7 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
         timeout_s = UINT64_MAX / NTK_NS_PER_SECOND;
     }
     options.execution_timeout_ns = timeout_s * NTK_NS_PER_SECOND;
-    /* Nobody waits ten minutes for a limit that nobody has set: docs/decisions/0102. */
+    /* Nobody waits ten minutes for a limit that nobody has set: docs/decisions/execution.md. */
     options.hangs_last = variable_get("NEURON_RT_EXEC_TIMEOUT") != NULL;
     ret = variable_get_bool("NEURON_RT_VALIDATE_HASH", &options.validate_hash, err);
     if (ret < 0) {

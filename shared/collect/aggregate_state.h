@@ -190,7 +190,7 @@ struct ntk_aggregate {
 };
 
 /* Of a counter that somebody can begin anew (a segment, a driver's file that was cleared): seen smaller, it did, and
- * its value is what happened since. docs/decisions/0265. */
+ * its value is what happened since. docs/decisions/collecting.md. */
 static inline uint64_t ntk_aggregate_difference(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : now;

@@ -79,7 +79,7 @@ NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options,
  * nothing is written unless one fails. */
 NRT_STATUS nrt_inspect_config_set_enable_inspect_on_fail(nrt_inspect_config_t *options,
                                                          bool enable_inspect_on_fail);
-/* The vendor's numbers are not public: decision 0121. */
+/* The vendor's numbers are not public: docs/decisions/captures.md. */
 typedef enum nrt_inspect_device_profile_mode {
     NRT_INSPECT_DEVICE_PROFILE_MODE_OFF = 0,
     NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL = 1,   /* the first execution of each NEFF on each core */

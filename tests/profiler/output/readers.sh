@@ -1,5 +1,5 @@
 #!/bin/bash
-# readers - exported profiles in the programs that people read them with (docs/decisions/0215).
+# readers - exported profiles in the programs that people read them with (docs/decisions/testing.md).
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 here=$NTK_SOURCE_DIR/tests/profiler/output
 tools=$NTK_SOURCE_DIR/build/tools/npm

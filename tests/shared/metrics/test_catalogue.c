@@ -55,7 +55,7 @@ static void render(struct ntk_buf *page)
         "names of more. Ratios are 0 to 1 in Prometheus and percent in the report.\n\n"
         "OTLP has the same metrics under these names without the unit and `_total` at their end, "
         "and\nthe labels of the instance as attributes of the resource\n"
-        "([decision 0150](decisions/0150-otlp-names-and-histograms.md)).\n\n"
+        "([decisions/exporters.md](decisions/exporters.md)).\n\n"
         "## Metrics with the vendor's names\n");
     add_table(page, NTK_METRIC_ORIGIN_VENDOR);
     ntk_buf_add_text(page, "\n## Our additions\n");
