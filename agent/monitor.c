@@ -57,6 +57,7 @@ struct ntk_monitor {
     struct ntk_buf full_line; /* of the page, where line leaves something out */
     uint64_t reports;
     bool said_dropped; /* once per spell of a slow reader */
+    bool said_stdout;  /* once per spell of writes that fail */
     bool said_cut;
     bool said_long;
     bool said_store;
@@ -74,20 +75,48 @@ static void finish(struct ntk_monitor *monitor, int code)
 
 /* -- stdout ------------------------------------------------------------------------------------- */
 
-/* ret of a write: ends the loop when the reader is gone or stdout is broken. */
+/* Whether anybody is told of a period when stdout is not. */
+static bool has_other_outputs(const struct ntk_monitor *monitor)
+{
+    const struct ntk_monitor_options *options = monitor->options;
+
+    return options->db_path || options->http || options->prometheus || options->remote_write ||
+           options->otlp;
+}
+
+/* A full disk ends an agent that has nothing else to do; the others go on. */
+static void say_stdout(struct ntk_monitor *monitor, int ret)
+{
+    bool is_failing = ret < 0;
+
+    if (is_failing && !has_other_outputs(monitor)) {
+        finish(monitor, ntk_err_set(&monitor->err, ret, NTK_ERR_NO_OFFSET,
+                                    "cannot write to stdout: %s", strerror(-ret)));
+    } else if (is_failing && !monitor->said_stdout) {
+        ntk_log_warn(MODULE,
+                     "cannot write to stdout: %s; reports wait there or are dropped, the other "
+                     "outputs go on",
+                     strerror(-ret));
+    } else if (!is_failing && monitor->said_stdout) {
+        ntk_log_warn(MODULE, "stdout takes reports again; %llu were dropped so far",
+                     (unsigned long long)ntk_monitor_stream_dropped_count(monitor->stream));
+    }
+    monitor->said_stdout = is_failing;
+}
+
+/* ret of a write: ends the loop when the reader is gone, and when stdout is broken and all there is. */
 static void check_stdout(struct ntk_monitor *monitor, int ret)
 {
     if (ret == -EPIPE) {
         finish(monitor, 0); /* the consumer has had enough */
-    } else if (ret < 0) {
-        finish(monitor, ntk_err_set(&monitor->err, ret, NTK_ERR_NO_OFFSET,
-                                    "cannot write to stdout: %s", strerror(-ret)));
+    } else {
+        say_stdout(monitor, ret);
     }
     if (monitor->stdout_watch) {
-        /* Errors are always told; being writable only while something waits. */
+        /* Errors are always told; being writable only while that is waited for. */
         ntk_loop_watch_set_events(
             monitor->stdout_watch,
-            ntk_monitor_stream_is_empty(monitor->stream) ? 0 : (uint32_t)EPOLLOUT);
+            ntk_monitor_stream_waits_for_out(monitor->stream) ? (uint32_t)EPOLLOUT : 0);
     }
 }
 
@@ -147,24 +176,30 @@ static void say_cut_count(const struct ntk_monitor *monitor)
     }
 }
 
-/* Waits a bounded time for the reader to take what is queued. */
-static void flush_stdout(struct ntk_monitor *monitor)
+/* Waits a bounded time for the reader to take what is queued; fails when it took a part of a line. */
+static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + NTK_MONITOR_FLUSH_NS;
-    int ret = 0;
+    int ret = ntk_monitor_stream_flush(monitor->stream);
 
-    while (ret == 0 && !ntk_monitor_stream_is_empty(monitor->stream)) {
-        uint64_t now_ns = ntk_clock_monotonic_ns();
+    while (ret == 0 && !ntk_monitor_stream_is_empty(monitor->stream) &&
+           ntk_clock_monotonic_ns() < until_ns && !is_in_haste(monitor)) {
         struct pollfd ready = { .fd = ntk_monitor_stream_fd_get(monitor->stream),
                                 .events = POLLOUT };
-        if (now_ns >= until_ns || is_in_haste(monitor)) {
-            ntk_log_warn(MODULE, "the reader of stdout is too slow: the last reports are lost");
-            return;
-        }
-        if (poll(&ready, 1, FLUSH_STEP_MS) > 0) {
-            ret = ntk_monitor_stream_flush(monitor->stream);
-        }
+        bool waits = ntk_monitor_stream_waits_for_out(monitor->stream);
+        (void)poll(&ready, waits, FLUSH_STEP_MS);
+        ret = ntk_monitor_stream_flush(monitor->stream);
     }
+    if (ntk_monitor_stream_is_torn(monitor->stream)) {
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                           ret < 0 ? "stdout took a part of the last report only"
+                                   : "the reader of stdout is too slow: it took a part of the last "
+                                     "report only");
+    }
+    if (ret == 0 && !ntk_monitor_stream_is_empty(monitor->stream)) {
+        ntk_log_warn(MODULE, "the reader of stdout is too slow: the last reports are lost");
+    }
+    return 0;
 }
 
 /* -- a period ----------------------------------------------------------------------------------- */
@@ -356,6 +391,10 @@ static void on_drain(uint32_t times, void *ctx)
 
     (void)times;
     int64_t read = ntk_collector_drain(monitor->collector);
+    if (monitor->stream && !ntk_monitor_stream_is_empty(monitor->stream) &&
+        !ntk_monitor_stream_waits_for_out(monitor->stream)) {
+        check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
+    }
     /* Twice as long while nothing comes: an idle machine costs ten wakeups a second. */
     uint64_t next_ns = read > 0 ? NTK_MONITOR_DRAIN_MIN_NS : monitor->drain_ns * 2;
     monitor->drain_ns = next_ns < NTK_MONITOR_DRAIN_MAX_NS ? next_ns : NTK_MONITOR_DRAIN_MAX_NS;
@@ -561,11 +600,19 @@ int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
         *err = monitor->err;
         return ret;
     }
+    struct ntk_err drain_err = { 0 };
+    int flushed = 0;
     if (monitor->stream) {
-        flush_stdout(monitor);
+        flushed = flush_stdout(monitor, err);
         say_cut_count(monitor);
     }
-    return ntk_outputs_drain(&monitor->outputs, is_in_haste, monitor, err);
+    ret = ntk_outputs_drain(&monitor->outputs, is_in_haste, monitor, &drain_err);
+    if (flushed < 0 && ret < 0) {
+        ntk_log_warn(MODULE, "%s", drain_err.text);
+    } else if (ret < 0) {
+        *err = drain_err;
+    }
+    return flushed < 0 ? flushed : ret;
 }
 
 int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)

@@ -10,11 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporters/transport/output_counts.h"
+
+#define PAGE_BYTES 4096
 
 struct line {
     char *bytes;
@@ -23,9 +26,11 @@ struct line {
 
 struct ntk_monitor_stream {
     int fd;
-    bool is_own;                                     /* opened by us, without waiting */
-    bool is_socket;                                  /* send() can be told not to wait */
-    bool is_file;                                    /* never waits */
+    bool is_own;    /* opened by us, without waiting */
+    bool is_socket; /* send() can be told not to wait */
+    bool is_file;   /* never waits */
+    bool is_pipe;   /* its room is known */
+    bool waits_for_out;
     struct line lines[NTK_MONITOR_STREAM_LINES_MAX]; /* a ring: first, count */
     size_t first;
     size_t count;
@@ -73,6 +78,7 @@ int ntk_monitor_stream_create(int fd, struct ntk_monitor_stream **out_stream, st
         if (own >= 0) {
             stream->fd = own;
             stream->is_own = true;
+            stream->is_pipe = S_ISFIFO(info.st_mode);
         }
     }
     stream->source =
@@ -110,6 +116,31 @@ void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream)
     free(stream);
 }
 
+/*
+ * Whether a pipe takes that many bytes at once. Up to PIPE_BUF the kernel promises all or nothing. A pipe holds pages,
+ * and what a write begins or ends on is a page that may be nearly empty; lines beyond PIPE_BUF use at most twice the
+ * pages of their bytes. A pipe that is too small for the line is made larger; where that is forbidden nothing helps.
+ */
+static bool has_room(const struct ntk_monitor_stream *stream, size_t bytes_count)
+{
+    int capacity = fcntl(stream->fd, F_GETPIPE_SZ);
+    int unread = 0;
+
+    if (bytes_count <= PIPE_BUF || capacity < 0 || ioctl(stream->fd, FIONREAD, &unread) < 0) {
+        return true;
+    }
+    if (bytes_count > (size_t)capacity) {
+        capacity = bytes_count > NTK_MONITOR_STREAM_BYTES_MAX - PAGE_BYTES
+                       ? -1
+                       : fcntl(stream->fd, F_SETPIPE_SZ, (int)bytes_count + PAGE_BYTES);
+        if (capacity < 0) {
+            return true;
+        }
+    }
+    return unread == 0 ||
+           2 * (size_t)unread + bytes_count + (size_t)2 * PAGE_BYTES <= (size_t)capacity;
+}
+
 /* Without waiting: the bytes written, or -1 with errno EAGAIN when none can be. */
 static ssize_t write_some(const struct ntk_monitor_stream *stream, const char *bytes,
                           size_t bytes_count)
@@ -131,15 +162,20 @@ static ssize_t write_some(const struct ntk_monitor_stream *stream, const char *b
 
 int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream)
 {
+    stream->waits_for_out = false;
     while (stream->count > 0) {
         const struct line *line = &stream->lines[stream->first];
+        if (stream->is_pipe && stream->written_bytes == 0 && !has_room(stream, line->bytes_count)) {
+            return 0;
+        }
         ssize_t count = write_some(stream, line->bytes + stream->written_bytes,
                                    line->bytes_count - stream->written_bytes);
         if (count < 0 && errno == EINTR) {
             continue;
         }
         if (count < 0) {
-            return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
+            stream->waits_for_out = errno == EAGAIN || errno == EWOULDBLOCK;
+            return stream->waits_for_out ? 0 : -errno;
         }
         stream->written_bytes += (size_t)count;
         if (stream->written_bytes == line->bytes_count) {
@@ -175,6 +211,16 @@ int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, 
 bool ntk_monitor_stream_is_empty(const struct ntk_monitor_stream *stream)
 {
     return stream->count == 0;
+}
+
+bool ntk_monitor_stream_waits_for_out(const struct ntk_monitor_stream *stream)
+{
+    return stream->waits_for_out;
+}
+
+bool ntk_monitor_stream_is_torn(const struct ntk_monitor_stream *stream)
+{
+    return stream->written_bytes > 0;
 }
 
 uint64_t ntk_monitor_stream_dropped_count(const struct ntk_monitor_stream *stream)

@@ -4,7 +4,13 @@
  *
  * Lines wait in a bounded queue. When it is full the newest line is dropped whole and counted: the
  * reader is slower than the reports come, and neither the store nor the HTTP side may suffer for
- * it. A line of which a byte was written is always finished.
+ * it.
+ *
+ * A pipe gets a line when the line fits into it whole, so that an end at any moment leaves no half of one; a pipe
+ * that is too small is made larger, as far as the system allows. Where the room cannot be known or had (sockets,
+ * terminals, lines beyond it) lines go by pieces: ntk_monitor_stream_is_torn() tells of one that was begun.
+ *
+ * Errors of a write (a full disk) keep the line for another try; only a reader that is gone is the end.
  *
  * stdout is often shared (a terminal, the pipe of a script), so its file status flags are not
  * touched: pipes and terminals are opened once more for writing without waiting, sockets are
@@ -43,9 +49,13 @@ int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, 
 /* Writes what goes without waiting. 0, -EPIPE when the reader is gone, or -errno. */
 int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream);
 bool ntk_monitor_stream_is_empty(const struct ntk_monitor_stream *stream);
+/* Whether being writable is what the stream waits for; else it wants _flush() now and then. */
+bool ntk_monitor_stream_waits_for_out(const struct ntk_monitor_stream *stream);
+/* Some bytes of a line are written and some are not. */
+bool ntk_monitor_stream_is_torn(const struct ntk_monitor_stream *stream);
 uint64_t ntk_monitor_stream_dropped_count(const struct ntk_monitor_stream *stream);
 uint64_t ntk_monitor_stream_cut_count(const struct ntk_monitor_stream *stream);
-/* The descriptor to watch for EPOLLOUT while the stream is not empty. */
+/* The descriptor to watch for EPOLLOUT while the stream waits for it. */
 int ntk_monitor_stream_fd_get(const struct ntk_monitor_stream *stream);
 
 #ifdef __cplusplus

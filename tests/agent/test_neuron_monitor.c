@@ -323,6 +323,44 @@ static void a_second_signal_ends_it_at_once_and_what_is_lost_is_said(void **stat
     free(log);
 }
 
+static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
+{
+    static const char said[] = "cannot write to stdout: No space left on device; ";
+    struct fixture *f = *state;
+    char *log = test_scratch_path(f->folder, "log");
+    char *db = test_scratch_path(f->folder, "full.db");
+    char command[2048];
+    uint8_t *bytes;
+    size_t count;
+
+    if (access("/dev/full", W_OK) < 0) {
+        skip();
+    }
+    snprintf(command, sizeof command,
+             "exec %s/neuron-monitor --period 100ms --no-imds --db %s >/dev/full 2>%s",
+             getenv("NTK_BIN_DIR"), db, log);
+    const char *const argv[] = { "/bin/bash", "-c", command, NULL };
+    pid_t pid = test_start_program(argv, f->environment, NULL);
+    assert_true(test_wait_until(holds, &(struct holding){ log, said }, 30));
+    assert_true(test_wait_until(has_bytes, &(struct growing){ db, 4096 }, 30));
+    assert_false(test_wait_until(holds, &(struct holding){ log, "\nneuron" }, 0.5)); /* once */
+    assert_int_equal(test_stop_program(pid, SIGTERM), 0);
+    assert_int_equal(ntk_fs_read(log, 1 << 20, &bytes, &count, NULL), 0);
+    assert_ptr_equal(memchr(bytes, '\n', count), bytes + count - 1);
+    free(bytes);
+
+    /* With nothing else to do it is the end. */
+    snprintf(command, sizeof command, "exec %s/neuron-monitor --period 100ms --no-imds >/dev/full",
+             getenv("NTK_BIN_DIR"));
+    struct test_run run = test_run_program(argv, f->environment);
+    assert_int_equal(run.exit_code, 1);
+    assert_string_equal(run.err,
+                        "neuron-monitor: cannot write to stdout: No space left on device\n");
+    test_run_fini(&run);
+    free(db);
+    free(log);
+}
+
 static void put_config(const char *path, const char *text)
 {
     assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
@@ -441,6 +479,7 @@ int main(void)
         CASE(a_configuration_decides_the_groups),
         CASE(a_signal_is_a_good_end),
         CASE(a_second_signal_ends_it_at_once_and_what_is_lost_is_said),
+        CASE(a_full_disk_for_stdout_does_not_end_the_other_outputs),
         CASE(a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing),
         CASE(a_reader_that_goes_ends_it_at_once),
         CASE(help_names_every_option_of_the_man_page),

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,80 @@ static void a_slow_reader_of_a_socket_loses_whole_lines_only(void **state)
     close(fds[1]);
 }
 
+/* Method: nobody reads; what lies in the pipe when the writer goes is whole lines, whatever their length. */
+static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
+{
+    static const size_t lengths[] = { 100, 4095, 4096, 4097, 5000, 30000, 65536, 65537, 200000 };
+    static char line[200000];
+    static char got[1 << 20];
+
+    (void)state;
+    memset(line, 'x', sizeof line);
+    for (size_t first = 0; first < sizeof lengths / sizeof *lengths; first++) {
+        for (size_t second = 0; second < sizeof lengths / sizeof *lengths; second++) {
+            int fds[2];
+            bool torn = false;
+
+            assert_int_equal(pipe(fds), 0);
+            struct ntk_monitor_stream *stream = open_stream(fds[1]);
+            for (int i = 0; i < 40; i++) {
+                size_t length = lengths[i % 2 ? second : first];
+                line[length - 1] = '\n';
+                assert_true(ntk_monitor_stream_put(stream, line, length, false) >= 0);
+                line[length - 1] = 'x';
+                torn = torn || ntk_monitor_stream_is_torn(stream);
+            }
+            assert_false(torn);
+            ntk_monitor_stream_destroy(stream);
+            close(fds[1]);
+            ssize_t count = read(fds[0], got, sizeof got);
+            assert_true(count > 0);
+            assert_int_equal(got[count - 1], '\n');
+            close(fds[0]);
+        }
+    }
+}
+
+/* A socket tells nothing of its room: a line that was begun is known. */
+static void a_line_that_was_begun_is_known(void **state)
+{
+    int fds[2];
+    char *line = malloc(LINE_BYTES);
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    struct ntk_monitor_stream *stream = open_stream(fds[1]);
+    assert_false(ntk_monitor_stream_is_torn(stream));
+    (void)fill(stream, line);
+    assert_true(ntk_monitor_stream_is_torn(stream) || ntk_monitor_stream_waits_for_out(stream));
+    (void)drain(stream, fds[0]);
+    assert_false(ntk_monitor_stream_is_torn(stream));
+    ntk_monitor_stream_destroy(stream);
+    free(line);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void a_full_disk_keeps_the_line(void **state)
+{
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+    (void)state;
+    if (fd < 0) {
+        skip();
+    }
+    struct ntk_monitor_stream *stream = open_stream(fd);
+    assert_int_equal(ntk_monitor_stream_put(stream, "a\n", 2, false), -ENOSPC);
+    assert_false(ntk_monitor_stream_is_empty(stream));
+    assert_int_equal(ntk_monitor_stream_flush(stream), -ENOSPC);
+    for (int i = 0; i < 2 * NTK_MONITOR_STREAM_LINES_MAX; i++) {
+        assert_int_equal(ntk_monitor_stream_put(stream, "b\n", 2, false), -ENOSPC);
+    }
+    assert_int_equal(ntk_monitor_stream_dropped_count(stream), NTK_MONITOR_STREAM_LINES_MAX + 1);
+    ntk_monitor_stream_destroy(stream);
+    close(fd);
+}
+
 static void a_reader_that_is_gone_is_told(void **state)
 {
     int fds[2];
@@ -201,6 +276,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_reader_of_a_pipe_loses_whole_lines_only),
         cmocka_unit_test(a_slow_reader_of_a_socket_loses_whole_lines_only),
+        cmocka_unit_test(a_pipe_holds_whole_lines_when_the_writer_ends),
+        cmocka_unit_test(a_line_that_was_begun_is_known),
+        cmocka_unit_test(a_full_disk_keeps_the_line),
         cmocka_unit_test(a_reader_that_is_gone_is_told),
         cmocka_unit_test(a_line_larger_than_the_queue_goes_through_an_empty_one),
         cmocka_unit_test(a_file_gets_every_line_behind_what_it_holds),
