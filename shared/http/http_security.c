@@ -401,35 +401,58 @@ static bool is_hash_of(const char *password, const char *hash)
     return ret;
 }
 
-static bool is_right(struct ntk_http_security *security, const char *user, const char *password)
+static const char *find_hash(const struct ntk_http_security *security, const char *user)
 {
-    const struct ntk_http_security_user *found = NULL;
-    char line[REMEMBERED_BYTES];
-
     for (size_t i = 0; i < security->config.user_count; i++) {
         if (!strcmp(security->config.users[i].name, user)) {
-            found = &security->config.users[i];
+            return security->config.users[i].hash;
         }
     }
-    if (!found) {
-        (void)is_hash_of(password, DUMMY_HASH);
-        return false;
-    }
-    bool fits =
-        snprintf(line, sizeof line, "%s\n%s\n%s", user, found->hash, password) < (int)sizeof line;
-    for (size_t i = 0; fits && i < REMEMBERED_MAX; i++) {
-        if (security->remembered[i][0] && is_equal(security->remembered[i], line)) {
-            explicit_bzero(line, sizeof line);
-            return true;
+    return NULL;
+}
+
+/* "user\nhash\npassword"; false when it is longer than what is remembered. */
+static bool make_line(char *line, const char *user, const char *hash, const char *password)
+{
+    return snprintf(line, REMEMBERED_BYTES, "%s\n%s\n%s", user, hash, password) < REMEMBERED_BYTES;
+}
+
+/* The lock is held. */
+static bool is_remembered(const struct ntk_http_security *security, const char *user,
+                          const char *password)
+{
+    const char *hash = find_hash(security, user);
+    char line[REMEMBERED_BYTES];
+    bool found = false;
+
+    if (hash && make_line(line, user, hash, password)) {
+        for (size_t i = 0; i < REMEMBERED_MAX; i++) {
+            found |= security->remembered[i][0] && is_equal(security->remembered[i], line);
         }
-    }
-    bool ret = is_hash_of(password, found->hash);
-    if (ret && fits) {
-        memcpy(security->remembered[security->remembered_next++ % REMEMBERED_MAX], line,
-               sizeof line);
     }
     explicit_bzero(line, sizeof line);
-    return ret;
+    return found;
+}
+
+int ntk_http_security_compute(struct ntk_http_security *security, const char *user,
+                              const char *password)
+{
+    char line[REMEMBERED_BYTES];
+
+    pthread_mutex_lock(&security->lock);
+    const char *found = find_hash(security, user);
+    char *hash = strdup(found ? found : DUMMY_HASH);
+    pthread_mutex_unlock(&security->lock);
+    bool is_right = hash && is_hash_of(password, hash) && found;
+    if (is_right && make_line(line, user, hash, password)) {
+        pthread_mutex_lock(&security->lock);
+        memcpy(security->remembered[security->remembered_next++ % REMEMBERED_MAX], line,
+               sizeof line);
+        pthread_mutex_unlock(&security->lock);
+        explicit_bzero(line, sizeof line);
+    }
+    free(hash);
+    return is_right ? 0 : 401;
 }
 
 /* Takes one request out of the bucket; false when it is empty. */
@@ -468,9 +491,10 @@ int ntk_http_security_check(struct ntk_http_security *security, const char *user
         ret = 500;
     } else if (!take_token(security)) {
         ret = 429;
-    } else if (security->config.user_count > 0 &&
-               (!user || !password || !is_right(security, user, password))) {
+    } else if (security->config.user_count > 0 && (!user || !password)) {
         ret = 401;
+    } else if (security->config.user_count > 0) {
+        ret = is_remembered(security, user, password) ? 0 : 1;
     }
     pthread_mutex_unlock(&security->lock);
     return ret;

@@ -9,7 +9,7 @@
  * every request with 500 until it can.
  *
  * Owner:   open / close; outlives the server that uses it.
- * Threads: any; one bcrypt at a time.
+ * Threads: any.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_SECURITY_H
 #define NTK_SHARED_HTTP_HTTP_SECURITY_H
@@ -46,10 +46,13 @@ const char *ntk_http_security_client_ca_get(const struct ntk_http_security *secu
 enum ntk_http_client_auth
 ntk_http_security_client_auth_get(const struct ntk_http_security *security);
 
-/* 0: let it in; else the status that it is answered with: 401, 429, 500. The name and password are
- * NULL when none came. */
+/* 0: let it in; 1: the password must be computed; else the status that it is answered with: 401, 429, 500. The name
+ * and password are NULL when none came. */
 int ntk_http_security_check(struct ntk_http_security *security, const char *user,
                             const char *password);
+/* What a check that returned 1 asks for, with the same name and password: 0 or 401. Takes a bcrypt's time. */
+int ntk_http_security_compute(struct ntk_http_security *security, const char *user,
+                              const char *password);
 /* Calls back for each header that goes with every answer. */
 void ntk_http_security_headers_each(struct ntk_http_security *security,
                                     void (*call)(const char *name, const char *value, void *ctx),

@@ -6,7 +6,7 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
-#include <pthread.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +19,23 @@
 #include "shared/http/http_listen.h"
 #include "shared/http/http_security.h"
 #include "shared/http/http_tls.h"
+#include "shared/http/http_worker.h"
 
 struct ntk_http_request {
     struct MHD_Connection *connection;
     const char *path;
 };
 
-/* A question that the second thread answers; its connection is suspended until then. */
-struct slow_job {
+/* What another thread does for a request, whose connection is suspended until then. */
+struct job {
+    struct ntk_http_job base;
+    struct ntk_http_server *server;
     struct ntk_http_request request;
-    const struct ntk_http_route *route;
+    const struct ntk_http_route *route; /* the question it answers; NULL: it computes a password */
     struct ntk_http_response answer;
-    struct slow_job *next;
+    char *user;
+    char *password;
+    int refusal; /* of the password; 0 none */
 };
 
 struct ntk_http_server {
@@ -42,12 +47,8 @@ struct ntk_http_server {
     struct ntk_http_feed *feeds;
     struct ntk_http_crowd crowd;
     uint16_t port;
-    pthread_t slow_thread;
-    pthread_mutex_t slow_lock; /* jobs, count, stopping */
-    pthread_cond_t slow_changed;
-    struct slow_job *jobs; /* the oldest first */
-    size_t job_count;
-    bool stopping;
+    struct ntk_http_worker slow; /* answers the slow routes */
+    struct ntk_http_worker gate; /* computes passwords */
 };
 
 const char *ntk_http_request_path_get(const struct ntk_http_request *request)
@@ -243,25 +244,6 @@ static bool has_valid_certificate(struct MHD_Connection *connection, enum ntk_ht
     return gnutls_certificate_verify_peers2(session, &status) >= 0 && status == 0;
 }
 
-/* 0, or the status that a question is turned away with. */
-static int check_client(struct ntk_http_server *server, struct MHD_Connection *connection)
-{
-    enum ntk_http_client_auth auth = ntk_http_security_client_auth_get(server->security);
-    char *password = NULL;
-
-    if (auth != NTK_HTTP_CLIENT_AUTH_NONE && !has_valid_certificate(connection, auth)) {
-        return MHD_HTTP_FORBIDDEN;
-    }
-    char *user = MHD_basic_auth_get_username_password(connection, &password);
-    int ret = ntk_http_security_check(server->security, user, password);
-    MHD_free(user);
-    if (password) {
-        explicit_bzero(password, strlen(password));
-    }
-    MHD_free(password);
-    return ret;
-}
-
 static const struct {
     int status;
     const char *text;
@@ -294,63 +276,115 @@ static void add_security_header(const char *name, const char *value, void *ctx)
     MHD_add_response_header(ctx, name, value);
 }
 
-/* -- slow answers ------------------------------------------------------------------------------- */
+/* -- what other threads do ---------------------------------------------------------------------- */
 
-/* The second thread: one job after the other; what still waits at the end is turned away. */
-static void *answer_slowly(void *ctx)
+static void forget(char *text)
 {
-    struct ntk_http_server *server = ctx;
-
-    pthread_mutex_lock(&server->slow_lock);
-    while (!server->stopping || server->jobs) {
-        struct slow_job *job = server->jobs;
-        if (!job) {
-            pthread_cond_wait(&server->slow_changed, &server->slow_lock);
-            continue;
-        }
-        bool stopping = server->stopping;
-        server->jobs = job->next;
-        server->job_count--;
-        pthread_mutex_unlock(&server->slow_lock);
-        if (stopping) {
-            refuse(&job->answer, MHD_HTTP_SERVICE_UNAVAILABLE);
-        } else {
-            job->route->handler(&job->request, &job->answer, job->route->ctx);
-        }
-        MHD_resume_connection(job->request.connection); /* the job is the server's thread's again */
-        pthread_mutex_lock(&server->slow_lock);
+    if (text) {
+        explicit_bzero(text, strlen(text));
     }
-    pthread_mutex_unlock(&server->slow_lock);
-    return NULL;
+    MHD_free(text);
 }
 
-/* Hands the question over; false when it cannot be, and the answer says why. */
-static bool begin_slow(struct ntk_http_server *server, const struct ntk_http_request *request,
-                       const struct ntk_http_route *route, struct ntk_http_response *answer,
-                       void **state)
+static void free_job(struct job *job)
 {
-    struct slow_job *job = calloc(1, sizeof *job);
+    ntk_http_body_unref(job->answer.body); /* nobody is left to read it */
+    MHD_free(job->user);
+    forget(job->password);
+    free(job);
+}
 
-    pthread_mutex_lock(&server->slow_lock);
-    if (!job || server->stopping || server->job_count == NTK_HTTP_SLOW_MAX) {
-        pthread_mutex_unlock(&server->slow_lock);
-        free(job);
-        refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE);
+static bool answer_slowly(struct ntk_http_job *base, bool is_late)
+{
+    struct job *job = (struct job *)base;
+
+    if (is_late) {
+        refuse(&job->answer, MHD_HTTP_SERVICE_UNAVAILABLE);
+    } else {
+        job->route->handler(&job->request, &job->answer, job->route->ctx);
+    }
+    return false;
+}
+
+static bool compute_password(struct ntk_http_job *base, bool is_late)
+{
+    struct job *job = (struct job *)base;
+
+    job->refusal = is_late
+                       ? MHD_HTTP_SERVICE_UNAVAILABLE
+                       : ntk_http_security_compute(job->server->security, job->user, job->password);
+    return job->refusal == MHD_HTTP_UNAUTHORIZED;
+}
+
+/* The peer as a number: its address without its port. */
+static uint64_t peer_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const unsigned char *bytes = NULL;
+    size_t count = 0;
+    uint64_t peer = 0;
+
+    if (info && info->client_addr && info->client_addr->sa_family == AF_INET) {
+        bytes = (const void *)&((const struct sockaddr_in *)info->client_addr)->sin_addr;
+        count = sizeof(struct in_addr);
+    } else if (info && info->client_addr && info->client_addr->sa_family == AF_INET6) {
+        bytes = (const void *)&((const struct sockaddr_in6 *)info->client_addr)->sin6_addr;
+        count = sizeof(struct in6_addr) / 2; /* one machine has a /64 to choose from */
+    }
+    for (size_t i = 0; i < count; i++) {
+        peer = peer << 8 | bytes[i];
+    }
+    return peer;
+}
+
+/* Hands the request over, name and password too, which are gone afterwards. True: *state is the job. */
+static bool hand_over(struct ntk_http_server *server, const struct ntk_http_request *request,
+                      struct ntk_http_worker *worker, struct job content, void **state)
+{
+    struct job *job = calloc(1, sizeof *job);
+
+    if (job) {
+        *job = content;
+        job->server = server;
+        job->request = *request;
+        job->base.connection = request->connection;
+        job->base.who = peer_of(request->connection);
+        job->base.run = job->route ? answer_slowly : compute_password;
+        *state = job;
+        if (ntk_http_worker_submit(worker, &job->base)) {
+            return true;
+        }
+        *state = NULL;
+        free_job(job);
         return false;
     }
-    job->request = *request;
-    job->route = route;
-    struct slow_job **end = &server->jobs;
-    while (*end) {
-        end = &(*end)->next;
+    MHD_free(content.user);
+    forget(content.password);
+    return false;
+}
+
+/* 0, or the status that a request is turned away with. 1: another thread computes its password. */
+static int check_client(struct ntk_http_server *server, const struct ntk_http_request *request,
+                        void **state)
+{
+    enum ntk_http_client_auth auth = ntk_http_security_client_auth_get(server->security);
+    char *password = NULL;
+
+    if (auth != NTK_HTTP_CLIENT_AUTH_NONE && !has_valid_certificate(request->connection, auth)) {
+        return MHD_HTTP_FORBIDDEN;
     }
-    *end = job;
-    server->job_count++;
-    *state = job;
-    MHD_suspend_connection(request->connection); /* before the other thread can see the job */
-    pthread_cond_signal(&server->slow_changed);
-    pthread_mutex_unlock(&server->slow_lock);
-    return true;
+    char *user = MHD_basic_auth_get_username_password(request->connection, &password);
+    int ret = ntk_http_security_check(server->security, user, password);
+    if (ret == 1) {
+        return hand_over(server, request, &server->gate,
+                         (struct job){ .user = user, .password = password }, state)
+                   ? 1
+                   : MHD_HTTP_TOO_MANY_REQUESTS;
+    }
+    MHD_free(user);
+    forget(password);
+    return ret;
 }
 
 /* -- a request ---------------------------------------------------------------------------------- */
@@ -365,9 +399,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
     (void)code;
     ntk_http_crowd_answered(&server->crowd, crowd_row_of(connection));
     if (*state && *state != &head_seen) {
-        struct slow_job *job = *state;
-        ntk_http_body_unref(job->answer.body); /* nobody is left to read it */
-        free(job);
+        free_job(*state);
         *state = NULL;
     }
 }
@@ -413,17 +445,12 @@ static enum MHD_Result send_answer(struct ntk_http_server *server,
     return ret;
 }
 
-/* Whether the request may be answered; else the answer says why not. */
+/* What a server asks of everybody besides a password; false: the answer says why not. */
 static bool let_in(struct ntk_http_server *server, const struct ntk_http_request *request,
                    const char *method, struct ntk_http_response *answer)
 {
-    int refusal = server->security ? check_client(server, request->connection) : 0;
-
-    if (refusal) {
-        refuse(answer, refusal);
-        return false;
-    }
     bool secure = server->security && ntk_http_security_has_tls(server->security);
+
     if (server->guard &&
         !ntk_http_guard_check(server->guard, request, server->port, secure, answer)) {
         return false;
@@ -435,6 +462,25 @@ static bool let_in(struct ntk_http_server *server, const struct ntk_http_request
     return true;
 }
 
+/* False: another thread answers. */
+static bool make_answer(struct ntk_http_server *server, const struct ntk_http_request *request,
+                        struct ntk_http_response *answer, void **state)
+{
+    const struct ntk_http_route *slow =
+        server->slow_routes ? find_route(server->slow_routes, request->path) : NULL;
+    const struct ntk_http_route *route = slow ? NULL : find_route(server->routes, request->path);
+
+    if (slow && hand_over(server, request, &server->slow, (struct job){ .route = slow }, state)) {
+        return false;
+    }
+    if (route) {
+        route->handler(request, answer, route->ctx);
+    } else {
+        refuse(answer, slow ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_NOT_FOUND);
+    }
+    return true;
+}
+
 static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *upload, size_t *upload_bytes, void **state)
@@ -442,6 +488,8 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     struct ntk_http_server *server = ctx;
     struct ntk_http_request request = { connection, path };
     struct ntk_http_response answer = { 0 };
+    struct job *job = *state && *state != &head_seen ? *state : NULL; /* it is done */
+    int refusal = 0;
 
     (void)version;
     (void)upload;
@@ -454,24 +502,29 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         *upload_bytes = 0; /* a body is read and thrown away */
         return MHD_YES;
     }
-    if (*state != &head_seen) { /* the second thread is done */
-        struct slow_job *job = *state;
+    if (job && job->route) {
         answer = job->answer;
         job->answer.body = NULL;
         return send_answer(server, connection, &answer);
     }
-    if (let_in(server, &request, method, &answer)) {
-        const struct ntk_http_route *slow =
-            server->slow_routes ? find_route(server->slow_routes, path) : NULL;
-        const struct ntk_http_route *route = slow ? NULL : find_route(server->routes, path);
-        if (slow && begin_slow(server, &request, slow, &answer, state)) {
+    if (job) {
+        refusal = job->refusal;
+        free_job(job);
+        *state = &head_seen;
+    } else if (server->security) {
+        refusal = check_client(server, &request, state);
+        if (refusal == 1) {
             return MHD_YES;
         }
-        if (route) {
-            route->handler(&request, &answer, route->ctx);
-        } else if (!slow) {
-            refuse(&answer, MHD_HTTP_NOT_FOUND);
-        }
+    }
+    if (refusal) {
+        refuse(&answer, refusal);
+    } else if (let_in(server, &request, method, &answer) &&
+               !make_answer(server, &request, &answer, state)) {
+        return MHD_YES;
+    }
+    if (!*state) {
+        *state = &head_seen;
     }
     return send_answer(server, connection, &answer);
 }
@@ -508,23 +561,21 @@ static struct MHD_Daemon *start_daemon(struct ntk_http_server *server, int fd)
                             MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 }
 
-/* Ends the second thread; every connection that waited for it goes on. */
-static void stop_slow(struct ntk_http_server *server)
+static void stop_workers(struct ntk_http_server *server)
 {
-    pthread_mutex_lock(&server->slow_lock);
-    server->stopping = true;
-    pthread_cond_signal(&server->slow_changed);
-    pthread_mutex_unlock(&server->slow_lock);
-    if (server->slow_routes) {
-        pthread_join(server->slow_thread, NULL);
-    }
+    ntk_http_worker_stop(&server->gate);
+    ntk_http_worker_stop(&server->slow);
 }
 
-/* After the daemon, which may still take the lock. */
-static void free_slow(struct ntk_http_server *server)
+static bool start_workers(struct ntk_http_server *server, const struct ntk_http_options *options)
 {
-    pthread_cond_destroy(&server->slow_changed);
-    pthread_mutex_destroy(&server->slow_lock);
+    server->slow = (struct ntk_http_worker){ .waiting_max = NTK_HTTP_SLOW_MAX };
+    server->gate = (struct ntk_http_worker){ .waiting_max = NTK_HTTP_PASSWORDS_MAX,
+                                             .waiting_of_one = NTK_HTTP_PASSWORDS_OF_ONE,
+                                             .rest_factor = NTK_HTTP_PASSWORD_REST };
+    server->slow_routes = options->slow_routes;
+    return (!options->slow_routes || ntk_http_worker_start(&server->slow) == 0) &&
+           (!options->security || ntk_http_worker_start(&server->gate) == 0);
 }
 
 int ntk_http_server_create(const struct ntk_http_options *options,
@@ -544,19 +595,12 @@ int ntk_http_server_create(const struct ntk_http_options *options,
     server->security = options->security;
     server->guard = options->guard;
     server->port = ntk_http_listen_port_get(fd);
-    pthread_mutex_init(&server->slow_lock, NULL);
-    pthread_cond_init(&server->slow_changed, NULL);
-    if (options->slow_routes &&
-        pthread_create(&server->slow_thread, NULL, answer_slowly, server) == 0) {
-        server->slow_routes = options->slow_routes;
-    }
-    if (options->slow_routes == server->slow_routes) {
+    if (start_workers(server, options)) {
         server->daemon = start_daemon(server, fd);
     }
     if (!server->daemon) {
         close(fd);
-        stop_slow(server);
-        free_slow(server);
+        stop_workers(server);
         free(server);
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the HTTP server does not start");
     }
@@ -572,14 +616,13 @@ void ntk_http_server_destroy(struct ntk_http_server *server)
     for (struct ntk_http_feed *feed = server->feeds; feed; feed = feed->next) {
         ntk_http_feed_close(feed);
     }
-    stop_slow(server);
+    stop_workers(server);            /* every connection that waited goes on */
     MHD_stop_daemon(server->daemon); /* closes the socket, joins the thread, frees the readers */
     while (server->feeds) {
         struct ntk_http_feed *feed = server->feeds;
         server->feeds = feed->next;
         ntk_http_feed_destroy(feed);
     }
-    free_slow(server);
     free(server);
 }
 

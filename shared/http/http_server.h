@@ -8,7 +8,8 @@
  * goes to every client that reads it; a client that is too slow loses whole lines, never half ones.
  *
  * A handler that takes long (it asks a database) is one of slow_routes: a second thread runs them, one
- * after the other, and nobody else waits.
+ * after the other, and nobody else waits. A third computes passwords that are not known to be right; wrong ones cost
+ * it a quarter of a core at most.
  *
  * What the server does by itself: 404 and 405, HEAD, limits on connections, request size and idle
  * time, `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, `Referrer-Policy: no-referrer`
@@ -39,6 +40,9 @@ extern "C" {
 #define NTK_HTTP_CONNECTION_BYTES (32 * 1024) /* a larger request head is answered 431 */
 #define NTK_HTTP_FEED_LINES 16                /* waiting per reader of a feed; more are dropped */
 #define NTK_HTTP_SLOW_MAX 32                  /* slow answers that wait; more are answered 503 */
+#define NTK_HTTP_PASSWORDS_MAX 16             /* passwords that wait to be computed; more: 429 */
+#define NTK_HTTP_PASSWORDS_OF_ONE 2           /* ... and of one peer */
+#define NTK_HTTP_PASSWORD_REST 3              /* after a wrong one, times as long as it took */
 
 struct ntk_http_guard;
 struct ntk_http_security;

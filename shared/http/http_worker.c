@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* http_worker - a thread that does what a server's own thread must not wait for. */
+#include "shared/http/http_worker.h"
+
+#include <microhttpd.h>
+#include <time.h>
+
+#include "shared/base/clock.h"
+
+/* Until then or the end of the server; the lock is held. */
+static void rest(struct ntk_http_worker *worker, uint64_t until_ns)
+{
+    struct timespec until = { (time_t)(until_ns / NTK_NS_PER_SECOND),
+                              (long)(until_ns % NTK_NS_PER_SECOND) };
+
+    while (!worker->stops && ntk_clock_monotonic_ns() < until_ns) {
+        pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
+    }
+}
+
+static void *work(void *ctx)
+{
+    struct ntk_http_worker *worker = ctx;
+
+    pthread_mutex_lock(&worker->lock);
+    while (!worker->stops || worker->first) {
+        struct ntk_http_job *job = worker->first;
+        if (!job) {
+            pthread_cond_wait(&worker->changed, &worker->lock);
+            continue;
+        }
+        struct MHD_Connection *connection = job->connection;
+        bool is_late = worker->stops;
+        worker->first = job->next;
+        worker->count--;
+        pthread_mutex_unlock(&worker->lock);
+        uint64_t began_ns = ntk_clock_monotonic_ns();
+        bool was_in_vain = job->run(job, is_late);
+        uint64_t now_ns = ntk_clock_monotonic_ns();
+        MHD_resume_connection(connection); /* the job is the server's thread's again */
+        pthread_mutex_lock(&worker->lock);
+        if (was_in_vain) {
+            rest(worker, now_ns + (now_ns - began_ns) * worker->rest_factor);
+        }
+    }
+    pthread_mutex_unlock(&worker->lock);
+    return NULL;
+}
+
+int ntk_http_worker_start(struct ntk_http_worker *worker)
+{
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&worker->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&worker->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    int code = pthread_create(&worker->thread, NULL, work, worker);
+    worker->runs = code == 0;
+    if (code != 0) {
+        pthread_cond_destroy(&worker->changed);
+        pthread_mutex_destroy(&worker->lock);
+    }
+    return -code;
+}
+
+bool ntk_http_worker_submit(struct ntk_http_worker *worker, struct ntk_http_job *job)
+{
+    struct ntk_http_job **end;
+    size_t of_one = 0;
+
+    pthread_mutex_lock(&worker->lock);
+    for (end = &worker->first; *end; end = &(*end)->next) {
+        of_one += (*end)->who == job->who;
+    }
+    bool is_taken = !worker->stops && worker->count < worker->waiting_max &&
+                    (!worker->waiting_of_one || of_one < worker->waiting_of_one);
+    if (is_taken) {
+        job->next = NULL;
+        *end = job;
+        worker->count++;
+        MHD_suspend_connection(job->connection); /* before the other thread can see the job */
+        pthread_cond_signal(&worker->changed);
+    }
+    pthread_mutex_unlock(&worker->lock);
+    return is_taken;
+}
+
+void ntk_http_worker_stop(struct ntk_http_worker *worker)
+{
+    if (!worker->runs) {
+        return;
+    }
+    pthread_mutex_lock(&worker->lock);
+    worker->stops = true;
+    pthread_cond_signal(&worker->changed);
+    pthread_mutex_unlock(&worker->lock);
+    pthread_join(worker->thread, NULL);
+    worker->runs = false;
+}
