@@ -532,6 +532,25 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     return options->quiet ? 0 : ntk_monitor_stream_create(STDOUT_FILENO, &monitor->stream, err);
 }
 
+/* Counters of the page go on from what is stored, as reports and rows do. */
+static void resume_outputs(struct ntk_monitor *monitor)
+{
+    struct ntk_snapshot *totals = NULL;
+    struct ntk_err err = { 0 };
+
+    if (!monitor->totals || monitor->outputs.count == 0) {
+        return;
+    }
+    int ret = ntk_store_reader_totals_snapshot(monitor->totals, monitor->options->pid_label,
+                                               &totals, &err);
+    if (ret == 0) {
+        ntk_outputs_resume(&monitor->outputs, totals);
+    } else if (ret != -ENODATA) {
+        ntk_log_warn("store", "%s; counters of metrics begin anew", err.text);
+    }
+    ntk_snapshot_destroy(totals);
+}
+
 static int open_watches(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     monitor->report_timer = ntk_loop_watch_timer(monitor->loop, on_report, monitor);
@@ -577,6 +596,7 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
     ret = ret < 0 ? ret : open_collector(monitor, err);
     ret = ret < 0 ? ret : open_watches(monitor, err);
     if (ret >= 0) {
+        resume_outputs(monitor);
         monitor->schedule = ntk_monitor_schedule_create(
             options->config, monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : 0,
             ntk_clock_monotonic_ns(), options->skip_first);

@@ -47,6 +47,17 @@ void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *sna
     }
 }
 
+void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *totals)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        struct ntk_output *output = &outputs->rows[i];
+        struct ntk_err err = { 0 };
+        if (output->exporter->resume(output->state, totals, &err) < 0) {
+            ntk_log_warn(output->exporter->name, "counters begin anew: %s", err.text);
+        }
+    }
+}
+
 int ntk_outputs_drain(struct ntk_outputs *outputs, bool (*is_in_haste)(void *ctx), void *ctx,
                       struct ntk_err *err)
 {

@@ -35,6 +35,8 @@ struct ntk_outputs {
 int ntk_outputs_add(struct ntk_outputs *outputs, const char *name,
                     const struct ntk_exporter_options *options,
                     const struct ntk_output **out_output, struct ntk_err *err);
+/* What an earlier agent counted, before the first put. */
+void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *totals);
 /* A failure is logged once and hides nothing from the others. */
 void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot);
 /* Waits, within what each exporter allows itself, until nothing is left to send. Once is_in_haste(ctx)

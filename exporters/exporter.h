@@ -42,6 +42,8 @@ struct ntk_exporter {
     int (*create)(const struct ntk_exporter_options *options, void **out_state,
                   struct ntk_err *err);
     int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);
+    /* Before the first put: what an earlier agent counted, as one period. Counters go on from it; nothing is sent. */
+    int (*resume)(void *state, const struct ntk_snapshot *totals, struct ntk_err *err);
     /* Its text as an answer of another server (the agent's page); called on the server's thread.
      * NULL when there is nothing to fetch. */
     void (*answer)(void *state, const struct ntk_http_request *request,

@@ -211,6 +211,13 @@ static int push(struct otlp *state, struct ntk_err *err)
                            state, err);
 }
 
+static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *err)
+{
+    struct otlp *state = ctx;
+
+    return ntk_prometheus_page_update(&state->page, totals) < 0 ? ntk_err_no_memory(err) : 0;
+}
+
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct otlp *state = ctx;
@@ -252,6 +259,7 @@ const struct ntk_exporter ntk_exporter_otlp = {
     .name = "otlp",
     .create = create,
     .put = put,
+    .resume = resume,
     .drain = drain,
     .destroy = destroy,
 };

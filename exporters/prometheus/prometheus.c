@@ -15,6 +15,9 @@
 #include "shared/base/log.h"
 #include "shared/http/http_server.h"
 
+/* Scrapes that still have the last counts of an application: the one that may be under way, and the next. */
+#define LAST_SCRAPES 2
+
 struct prometheus {
     bool vendor_only;
     struct ntk_http_server *server; /* NULL without a port of its own */
@@ -67,6 +70,9 @@ static void answer_metrics(void *state, const struct ntk_http_request *request,
     pthread_mutex_lock(&prometheus->lock);
     bool has_snapshot = prometheus->has_snapshot;
     response->body = has_snapshot ? text_get(prometheus, format, gzip) : NULL;
+    if (response->body && ntk_prometheus_page_told(&prometheus->page)) {
+        text_forget(prometheus); /* the answer is another holder of its own */
+    }
     pthread_mutex_unlock(&prometheus->lock);
     response->vary = "Accept, Accept-Encoding";
     if (response->body) {
@@ -132,6 +138,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->vendor_only = options->vendor_only;
     prometheus->page.has_pid_label = options->pid_label;
     prometheus->page.fills_zeros = options->zero_fill;
+    prometheus->page.last_looks = LAST_SCRAPES;
     if (options->target) {
         const struct ntk_http_route routes[] = {
             { "/-/healthy", route_healthy, prometheus },
@@ -162,6 +169,16 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     return 0;
 }
 
+static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *err)
+{
+    struct prometheus *state = ctx;
+
+    pthread_mutex_lock(&state->lock);
+    int ret = ntk_prometheus_page_update(&state->page, totals);
+    pthread_mutex_unlock(&state->lock);
+    return ret < 0 ? ntk_err_no_memory(err) : 0;
+}
+
 static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct prometheus *prometheus = state;
@@ -187,6 +204,7 @@ const struct ntk_exporter ntk_exporter_prometheus = {
     .name = "prometheus",
     .create = create,
     .put = put,
+    .resume = resume,
     .answer = answer_metrics,
     .port_get = port_get,
     .destroy = destroy,

@@ -43,6 +43,18 @@ static uint64_t began_ns(const struct moment *moment, uint64_t group_period_ns)
 
 /* -- tags --------------------------------------------------------------------------------------- */
 
+/* All but counters and what is counted. */
+static void tag_clear_gauges(struct ntk_prometheus_tag *tag)
+{
+    ntk_vec_fini(&tag->cores);
+    ntk_vec_fini(&tag->memory);
+    ntk_vec_fini(&tag->models);
+    ntk_vec_init(&tag->cores, sizeof(struct ntk_prometheus_core));
+    ntk_vec_init(&tag->memory, sizeof(struct ntk_prometheus_memory));
+    ntk_vec_init(&tag->models, sizeof(struct ntk_prometheus_model));
+    tag->has_cpu = tag->has_memory = tag->has_percentiles = false;
+}
+
 static void tag_clear(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag)
 {
     ntk_vec_each(struct ntk_prometheus_latency, latency, &tag->latencies) {
@@ -50,15 +62,9 @@ static void tag_clear(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
         free(latency->total.fine);
         free(latency->device.fine);
     }
-    ntk_vec_fini(&tag->cores);
-    ntk_vec_fini(&tag->memory);
-    ntk_vec_fini(&tag->models);
     ntk_vec_fini(&tag->latencies);
-    ntk_vec_init(&tag->cores, sizeof(struct ntk_prometheus_core));
-    ntk_vec_init(&tag->memory, sizeof(struct ntk_prometheus_memory));
-    ntk_vec_init(&tag->models, sizeof(struct ntk_prometheus_model));
     ntk_vec_init(&tag->latencies, sizeof(struct ntk_prometheus_latency));
-    tag->has_cpu = tag->has_memory = tag->has_percentiles = false;
+    tag_clear_gauges(tag);
 }
 
 static void tag_destroy(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag)
@@ -351,9 +357,11 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     bool cores = is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES);
 
     if (!tag->is_live) {
-        tag_clear(page, tag);
-        tag->is_live = true;
+        tag_clear(page,
+                  tag); /* its histograms begin anew, whether their last counts were told or not */
     }
+    tag->is_live = true;
+    tag->is_leaving = false;
     ntk_vec_each(struct ntk_prometheus_core, core, &tag->cores) {
         if (memory) {
             core->has_memory = false;
@@ -577,6 +585,23 @@ static void take_instance(struct ntk_prometheus_page *page, const struct ntk_sna
     fill(page->instance_type, snapshot->hardware.instance_type);
 }
 
+/* Last counts that were told often enough go; whether there were any. */
+static bool forget_told(struct ntk_prometheus_page *page, uint64_t now_ns)
+{
+    bool any = false;
+
+    ntk_map_each(entry, &page->tags) {
+        struct ntk_prometheus_tag *tag = entry->value;
+        if (tag->is_leaving && (page->told - tag->ended_told >= page->last_looks ||
+                                now_ns - tag->ended_ns > NTK_PROMETHEUS_LAST_NS)) {
+            tag_clear(page, tag);
+            tag->is_leaving = false;
+            any = true;
+        }
+    }
+    return any;
+}
+
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot)
 {
@@ -591,6 +616,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
         page->created_seconds = seconds_of(&moment);
         page->began_ns = began_ns(&moment, 0);
     }
+    page->now_ns = moment.now_ns;
     take_instance(page, snapshot);
     /* The last word counts: a machine that is just being set up may show a part of itself first. */
     if (hardware->device_count > 0 && hardware->cores_per_device > 0) {
@@ -606,10 +632,14 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     ntk_map_each(entry, &page->tags) {
         struct ntk_prometheus_tag *tag = entry->value;
         if (tag->is_live && tag->last_sequence != page->sequence) {
-            tag_clear(page, tag); /* its last runtime is gone; the totals stay */
+            tag_clear_gauges(tag); /* its last runtime is gone; the totals stay */
             tag->is_live = false;
+            tag->is_leaving = true;
+            tag->ended_told = page->told;
+            tag->ended_ns = moment.now_ns;
         }
     }
+    (void)forget_told(page, moment.now_ns);
     for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
         page->outcome[i] += snapshot->outcome[i].period;
     }
@@ -624,6 +654,12 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     update_owners(page, &snapshot->k8s);
     update_system(page, snapshot);
     return ret;
+}
+
+bool ntk_prometheus_page_told(struct ntk_prometheus_page *page)
+{
+    page->told++;
+    return forget_told(page, page->now_ns);
 }
 
 void ntk_prometheus_page_fini(struct ntk_prometheus_page *page)

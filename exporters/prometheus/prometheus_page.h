@@ -3,8 +3,9 @@
  * prometheus_page - everything a scrape shows, kept up to date from snapshots.
  *
  * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
- * What belongs to a runtime leaves the page with the snapshot after its last, but the counters of
- * its tag are remembered and go on when the tag comes back. Runtimes of one tag (and pod) share its
+ * What belongs to a runtime leaves the page with the snapshot after its last; the counters of its tag stay, where that
+ * is asked for, until they were told some times more, for a scrape is rarer than a snapshot and would miss the last of
+ * them. They are remembered and go on when the tag comes back. Runtimes of one tag (and pod) share its
  * series: sums, and the largest utilization and percentile.
  *
  * Owner:   caller's storage, zeroed or ntk_prometheus_page_fini()ed before first use.
@@ -32,6 +33,8 @@ extern "C" {
 #define NTK_PROMETHEUS_MODELS_MAX 256
 #define NTK_PROMETHEUS_FINE_MAX 4096 /* whole histograms; further series have none */
 #define NTK_PROMETHEUS_LABEL_BYTES 256
+/* Last counts of a tag stay so long where nobody looks. */
+#define NTK_PROMETHEUS_LAST_NS UINT64_C(600000000000)
 #define NTK_PROMETHEUS_CORES_MAX 1024
 #define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 24)
 
@@ -82,6 +85,9 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     char tag[NTK_PROMETHEUS_LABEL_BYTES];
     struct ntk_prometheus_owner owner;
     bool is_live;           /* on the page */
+    bool is_leaving;        /* its counters are on the page */
+    uint64_t ended_told;    /* page->told when it ended ... */
+    uint64_t ended_ns;      /* ... and when that was, Unix time */
     uint64_t last_sequence; /* of the update that had it */
     double created_seconds; /* Unix time of its first snapshot */
     uint64_t began_ns;      /* Unix time since when it counts: the begin of that period */
@@ -137,8 +143,11 @@ struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
     bool has_pid_label;        /* set before the first update: applications of a tag stand apart */
     bool fills_zeros;          /* cores that nobody has get the series of cores too, at zero */
-    size_t fine_count;         /* of these */
-    uint64_t sequence;         /* updates so far */
+    uint64_t last_looks; /* set before the first update: how often last counts are told still */
+    size_t fine_count;   /* of these */
+    uint64_t now_ns;     /* of the last update, Unix time */
+    uint64_t told;       /* how often it was scraped or pushed */
+    uint64_t sequence;   /* updates so far */
     double created_seconds;
     uint64_t began_ns;   /* Unix time since when it counts */
     struct ntk_map tags; /* by tag, pod and (with has_pid_label) pid: struct ntk_prometheus_tag */
@@ -186,6 +195,8 @@ struct ntk_prometheus_page {
 /* 0 or -ENOMEM (some series may then be missing until the next update). */
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot);
+/* Somebody was given the page; true when something left it by that. */
+bool ntk_prometheus_page_told(struct ntk_prometheus_page *page);
 /* Fills what tells of this process: page->process from /proc/self, page->outputs. */
 void ntk_prometheus_page_update_process(struct ntk_prometheus_page *page);
 void ntk_prometheus_page_fini(struct ntk_prometheus_page *page);

@@ -114,6 +114,12 @@ static struct number number_text(uint32_t value)
         for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
             if (e->owner = &name->owner, name->is_live)
 
+/* With those that ended and whose last counts are still told. */
+#define each_counted_tag(name)                                                               \
+    ntk_map_each(name##_entry, &e->page->tags)                                               \
+        for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
+            if (e->owner = &name->owner, name->is_live || name->is_leaving)
+
 /* Since when counters of this process count; 0 where that is not known. */
 static uint64_t process_began_ns(const struct walk *e)
 {
@@ -239,7 +245,7 @@ static void core_memory_tensors(struct walk *e)
 
 static void execution_errors(struct walk *e)
 {
-    each_live_tag(tag)
+    each_counted_tag(tag)
     {
         for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions; i++) {
             counter(e,
@@ -251,7 +257,7 @@ static void execution_errors(struct walk *e)
 
 static void execution_status(struct walk *e)
 {
-    each_live_tag(tag)
+    each_counted_tag(tag)
     {
         for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions; i++) {
             counter(e, LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
@@ -378,7 +384,7 @@ static void latency_series(struct walk *e, const struct ntk_prometheus_tag *tag,
 
 static void latency_histogram(struct walk *e)
 {
-    each_live_tag(tag)
+    each_counted_tag(tag)
     {
         ntk_vec_each(const struct ntk_prometheus_latency, latency, &tag->latencies) {
             latency_series(e, tag, latency->model_name, "total", &latency->total);

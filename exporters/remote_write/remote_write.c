@@ -148,6 +148,13 @@ static int emit(struct ntk_buf *request, uint64_t sample_count, void *ctx, struc
     return 0;
 }
 
+static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *err)
+{
+    struct remote_write *state = ctx;
+
+    return ntk_prometheus_page_update(&state->page, totals) < 0 ? ntk_err_no_memory(err) : 0;
+}
+
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct remote_write *state = ctx;
@@ -182,6 +189,7 @@ const struct ntk_exporter ntk_exporter_remote_write = {
     .name = "remote-write",
     .create = create,
     .put = put,
+    .resume = resume,
     .drain = drain,
     .destroy = destroy,
 };

@@ -46,6 +46,14 @@ bool ntk_store_reader_totals_get(const char *boot_id, uint32_t header_pid, uint6
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx);
 
+/*
+ * Everything that was ever counted of executions and cores as one period: a runtime per tag (by_process: per
+ * process), the cores of the machine, the sums. For counters that shall go on where they were. -ENODATA when nothing
+ * was. The caller destroys it.
+ */
+int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_process,
+                                     struct ntk_snapshot **out_snapshot, struct ntk_err *err);
+
 /* ---- windows ----
  *
  * A window is (from_ns, to_ns], cut into steps of step_ns (0: one step). Where there is a step, the

@@ -3,7 +3,7 @@
 # goes on from what is stored. Reports and database add up to what neuron-bench ran. It runs until the last
 # agent has seen it: a process that ends while nobody watches takes its counts with it.
 . "$(dirname "$0")/../lib.sh"
-needs jq sqlite3
+needs jq sqlite3 curl
 
 # What was watched, and what the next agent found.
 stored() {
@@ -12,6 +12,11 @@ stored() {
 }
 more_than() { [ "$(stored "$1")" -gt "$2" ] && echo yes; }
 has_written() { [ -s "$1" ] && echo yes; }
+# The counters of the last agent's page are those of all three.
+page_says() {
+    [ "$(curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log)/metrics" |
+        sed -n 's/^neuron_executions_total{.*status_type="completed".* //p')" = "$1" ] && echo yes
+}
 has_ended() { [ "$(sqlite3 -readonly "$1" 'SELECT count(*) FROM process WHERE ended_ns IS NOT NULL')" = 1 ] && echo yes; }
 
 neuron-packager example memcpy -o memcpy.neff
@@ -20,7 +25,7 @@ neuron-packager example memcpy -o memcpy.neff
 run() {
     local signal=$1 db=$1.db round before=0
     for round in 1 2 3; do
-        neuron-monitor --period 200ms --db "$db" >"$signal-$round.jsonl" &
+        neuron-monitor --period 200ms --db "$db" --prometheus 127.0.0.1:0 --verbose 1 >"$signal-$round.jsonl" 2>agent.log &
         agent=$!
         pids+=("$agent")
         if [ $round = 1 ]; then # a process older than the first agent counts from when it is seen
@@ -39,6 +44,7 @@ run() {
     wait "$bench" || fail "neuron-bench ended with $?"
     count=$(jq .executions bench.json)
     wait_for has_ended "$db"
+    wait_for page_says "$count"
     kill -TERM "$agent"
     wait "$agent" || fail "neuron-monitor ended with $?"
     [ "$(stored "$db")" = "$count" ] || fail "$signal: $count executions ran, $(stored "$db") are stored"

@@ -45,12 +45,17 @@ serve_page() { # REPORTS FILE: the input stays open while the page is fetched
     exec 7>&-
     wait $server || fail "no page: $(cat prometheus.err)"
 }
-page_has() { # The last report is on it when its time of collection is.
+page_has() { # The last report is on it, and no last counts, when four answers are one.
     local at
     at=$(sed -n 's/.* at port //p' prometheus.out)
     curl -sf "http://127.0.0.1:$at/metrics" >"$2" || return 0
-    [ "$(grep -c . "$2")" -gt 0 ] && cmp -s "$2.before" <(grep -v ^process_ "$2") && echo yes
+    if [ "$(grep -c . "$2")" -gt 0 ] && cmp -s "$2.before" <(grep -v ^process_ "$2"); then
+        echo >>"$2.same"
+    else
+        : >"$2.same"
+    fi
     grep -v ^process_ "$2" >"$2.before"
+    [ "$(wc -l <"$2.same")" -lt 3 ] || echo yes
 }
 serve_page reports page.end
 serve_page busy page.busy

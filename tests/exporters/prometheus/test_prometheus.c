@@ -422,16 +422,39 @@ static void series_before_the_machine_end_when_it_comes(void **state)
     free(text);
 }
 
+static struct ntk_snapshot *sample_without_runtimes(void)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    snapshot->runtime_count = 0;
+    memset(snapshot->outcome, 0, sizeof snapshot->outcome);
+    return snapshot;
+}
+
 static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
 {
-    struct ntk_snapshot *gone = sample(1);
-
     (void)state;
-    gone->runtime_count = 0;
-    memset(gone->outcome, 0, sizeof gone->outcome);
+    page.last_looks = 2;
     update(sample(1));
-    update(gone);
+    update(sample_without_runtimes());
     char *text = encode(false);
+    /* Gauges are gone; the last counts are there until two scrapes had them. */
+    assert_no(text, "neuroncore_utilization_ratio{");
+    assert_no(text, "neuron_runtime_memory_used_bytes{");
+    assert_line(text,
+                "execution_status_total{availability_zone=\"\"," I_HEAD
+                "region=\"\",runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 70");
+    assert_non_null(strstr(text, "neuron_execution_latency_seconds_count{"));
+    free(text);
+    for (int scrape = 0; scrape < 2; scrape++) {
+        update(sample_without_runtimes());
+        text = encode(false);
+        assert_non_null(strstr(text, "runtime_tag"));
+        free(text);
+        assert_int_equal(ntk_prometheus_page_told(&page), scrape == 1);
+    }
+    update(sample_without_runtimes());
+    text = encode(false);
     assert_no(text, "runtime_tag");
     assert_line(text, "neuron_executions_total{availability_zone=\"\"," I_HEAD
                       "region=\"\",status_type=\"completed\",subnet_id=\"\"} 77");
