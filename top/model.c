@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "top/model_alerts.h"
 #include "top/model_errors.h"
 #include "top/model_graphs.h"
 #include "top/model_tree.h"
@@ -52,6 +53,7 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
     ntk_top_event_log_fini(&model->events);
     ntk_top_model_graphs_fini(&model->graphs);
     ntk_top_model_errors_fini(&model->errors);
+    ntk_top_model_alerts_fini(&model->alerts);
     ntk_vec_fini(&model->tabs);
     ntk_vec_fini(&model->nodes);
     ntk_vec_fini(&model->items);
@@ -234,6 +236,7 @@ static void project_cores(struct ntk_top_model *model)
         if (!find_core(model, runtime, (uint32_t)i, &sample)) {
             sample = (struct ntk_core_sample){ .has = known };
         }
+        core->state = ntk_top_model_alerts_core(model, (uint32_t)i);
         core->busy_percent.present = (sample.has & NTK_CORE_HAS_BUSY) != 0;
         core->busy_percent.value = 100 * sample.utilization;
         core->teraflops.present = (sample.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) != 0;
@@ -402,6 +405,7 @@ static int project(struct ntk_top_model *model)
     project_vcpu(model);
     project_memory(model);
     project_notice(model);
+    ntk_top_model_alerts_project(model);
     ret = ntk_top_model_tree_collect(model);
     if (ret == 0) {
         ret = ntk_top_model_tree_build(model);
@@ -451,7 +455,7 @@ void ntk_top_model_set_note(struct ntk_top_model *model, const char *note)
 /* The views see the snapshot that the model has now. */
 static int observe(struct ntk_top_model *model)
 {
-    int ret = 0;
+    int ret = ntk_top_model_alerts_observe(model);
 
     for (int i = 0; ret == 0 && i < NTK_TOP_VIEW_COUNT; i++) {
         const struct ntk_top_view *view = ntk_top_views_get((enum ntk_top_view_id)i);

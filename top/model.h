@@ -40,10 +40,18 @@ struct ntk_top_bytes {
     bool present;
 };
 
+/* What model_alerts.h found out. */
+enum ntk_top_core_state {
+    NTK_TOP_CORE_GOOD,
+    NTK_TOP_CORE_STUCK,
+    NTK_TOP_CORE_DEAD,
+};
+
 /* One logical core, the share of the selected tab. */
 struct ntk_top_core {
     struct ntk_top_number busy_percent;
     struct ntk_top_number teraflops; /* per second, without transposes */
+    enum ntk_top_core_state state;   /* whatever the tab */
 };
 
 struct ntk_top_vcpu {
@@ -98,6 +106,14 @@ struct ntk_top_errors {
     uint64_t last_ns;  /* the last snapshot */
 };
 
+/* What model_alerts.h remembers of each logical core. */
+struct ntk_top_alerts {
+    struct ntk_top_alerts_core *cores;
+    uint32_t core_count;
+    uint32_t lnc;
+    uint64_t last_ns; /* the last snapshot */
+};
+
 #define NTK_TOP_DEPTH_MAX 4 /* device, core, model, group */
 
 enum ntk_top_node_kind {
@@ -142,6 +158,7 @@ struct ntk_top_model {
     bool is_report;                    /* snapshots list only the cores that are in use */
     bool is_partial;                   /* there may be applications that the source cannot read */
     char notice[NTK_TOP_NOTICE_BYTES]; /* why something is missing, "" when nothing is */
+    char alert[NTK_TOP_NOTICE_BYTES];  /* what goes wrong, "" when nothing does */
     char status[32];                   /* a word at the end of the title bar, "" for nothing */
 
     /* the selected tab */
@@ -172,6 +189,7 @@ struct ntk_top_model {
     bool hbm_by_core; /* rows are cores, else devices */
     struct ntk_top_graphs graphs;
     struct ntk_top_errors errors;
+    struct ntk_top_alerts alerts;
     int heat; /* enum ntk_top_heat: what the map of the devices shows */
     struct ntk_top_bytes hbm_peak[NTK_SNAPSHOT_DEVICES_MAX]; /* the most each device held so far */
     uint64_t hbm_peak_ns;                                    /* of the last snapshot of these */

@@ -163,6 +163,7 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
     case NTK_TOP_ACTION_TAB_PREVIOUS:
     case NTK_TOP_ACTION_TAB_NEXT:
     case NTK_TOP_ACTION_VIEW:
+    case NTK_TOP_ACTION_ALERT:
     case NTK_TOP_ACTION_HELP:
     case NTK_TOP_ACTION_FLOPS:
         return false;
@@ -250,6 +251,9 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         ntk_top_model_set_view(model, (int)model->view == argument
                                           ? NTK_TOP_VIEW_MAIN
                                           : (enum ntk_top_view_id)argument);
+        break;
+    case NTK_TOP_ACTION_ALERT:
+        ntk_top_model_set_view(model, NTK_TOP_VIEW_ERRORS);
         break;
     case NTK_TOP_ACTION_VIEW_NEXT:
         ntk_top_model_set_view(model, (enum ntk_top_view_id)1);

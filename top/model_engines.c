@@ -42,6 +42,7 @@ int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *tab
     for (uint32_t i = 0; i < count; i++) {
         struct ntk_core_sample core;
         bool is_known = ntk_top_model_core_find(model, i, &core);
+        enum ntk_top_core_state state = model->cores[i].state;
         struct ntk_top_cell *cells;
         double flops;
 
@@ -51,13 +52,19 @@ int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *tab
         if (!is_known) {
             core = (struct ntk_core_sample){ 0 };
         }
-        cells = ntk_top_table_add(
-            table, i, is_known && core.busy_ns.period == 0 ? NTK_TOP_ROW_DIM : NTK_TOP_ROW_NORMAL);
+        cells = ntk_top_table_add(table, i,
+                                  state == NTK_TOP_CORE_DEAD             ? NTK_TOP_ROW_ERROR
+                                  : state == NTK_TOP_CORE_STUCK          ? NTK_TOP_ROW_WARNING
+                                  : is_known && core.busy_ns.period == 0 ? NTK_TOP_ROW_DIM
+                                                                         : NTK_TOP_ROW_NORMAL);
         if (!cells) {
             return -ENOMEM;
         }
         cells[NTK_TOP_ENGINES_CORE] = ntk_top_cell_text(ntk_top_table_text(
-            table, "ND%u NC%u", i / model->cores_per_device, i % model->cores_per_device));
+            table, "ND%u NC%u%s", i / model->cores_per_device, i % model->cores_per_device,
+            state == NTK_TOP_CORE_DEAD    ? "x"
+            : state == NTK_TOP_CORE_STUCK ? "!"
+                                          : ""));
         cells[NTK_TOP_ENGINES_CORE].value = i;
         cells[NTK_TOP_ENGINES_BUSY] =
             ntk_top_cell_if(core.has & NTK_CORE_HAS_BUSY, 100 * core.utilization);

@@ -12,14 +12,16 @@
 
 #include "shared/base/str.h"
 #include "top/cells.h"
+#include "top/model_alerts.h"
 
 #define TEXT_BYTES 64
 
 enum kind {
     KIND_CORRECTED, /* ECC that cost nothing */
     KIND_UNCORRECTED,
+    KIND_REPAIRABLE, /* the same, and a reset mends it */
     KIND_OUTCOME,
-    KIND_CLASS, /* the same executions, told by cause: in no sum */
+    KIND_CLASS, /* the same executions, told by cause: a word behind the outcomes, in no row and no sum */
 };
 
 struct counter {
@@ -43,7 +45,7 @@ static const struct {
 } ecc_texts[NTK_ECC_COUNT] = {
     [NTK_ECC_MEM_CORRECTED] = { "HBM ECC corrected", KIND_CORRECTED },
     [NTK_ECC_MEM_UNCORRECTED] = { "HBM ECC uncorrected", KIND_UNCORRECTED },
-    [NTK_ECC_MEM_REPAIRABLE] = { "HBM ECC repairable", KIND_UNCORRECTED },
+    [NTK_ECC_MEM_REPAIRABLE] = { "HBM ECC repairable", KIND_REPAIRABLE },
     [NTK_ECC_SRAM_CORRECTED] = { "SRAM ECC corrected", KIND_CORRECTED },
     [NTK_ECC_SRAM_UNCORRECTED] = { "SRAM ECC uncorrected", KIND_UNCORRECTED },
 };
@@ -57,8 +59,7 @@ static const char *const outcome_texts[NTK_OUTCOME_COUNT] = {
 };
 
 static const char *const class_texts[NTK_ERROR_CLASS_COUNT] = {
-    "class generic", "class numerical", "class transient",
-    "class model",   "class runtime",   "class hardware",
+    "generic", "numerical", "transient", "model", "runtime", "hardware",
 };
 
 void ntk_top_model_errors_fini(struct ntk_top_errors *errors)
@@ -207,6 +208,24 @@ static enum ntk_top_row_kind row_kind(const struct counter *counter, uint64_t no
     return has_counted(counter) ? NTK_TOP_ROW_NORMAL : NTK_TOP_ROW_DIM;
 }
 
+/* "7 transient, 1 hardware": the causes of the failed executions of an application. */
+static const char *causes_of(const struct ntk_top_model *model, struct ntk_top_table *table,
+                             uint64_t runtime_key)
+{
+    const char *text = "";
+
+    ntk_map_each(entry, &model->errors.counters) {
+        const struct counter *counter = entry->value;
+        uint64_t count = counter->has_total ? counter->total : counter->seen;
+
+        if (counter->kind == KIND_CLASS && counter->runtime_key == runtime_key && count > 0) {
+            text = ntk_top_table_text(table, "%s%s%llu %s", text, text[0] ? ", " : "",
+                                      (unsigned long long)count, counter->what);
+        }
+    }
+    return text;
+}
+
 static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
                    const struct counter *counter, size_t tab)
 {
@@ -225,6 +244,10 @@ static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_ERRORS_WHERE].value =
         counter->runtime_key ? NTK_SNAPSHOT_DEVICES_MAX : counter->device_index;
     cells[NTK_TOP_ERRORS_WHAT] = ntk_top_cell_text(counter->what);
+    if (counter->runtime_key) {
+        cells[NTK_TOP_ERRORS_CAUSES] =
+            ntk_top_cell_text(causes_of(model, table, counter->runtime_key));
+    }
     cells[NTK_TOP_ERRORS_NEW] = ntk_top_cell_if(counter->at_ns == now_ns, (double)counter->period);
     cells[NTK_TOP_ERRORS_SEEN] = ntk_top_cell_number((double)counter->seen);
     cells[NTK_TOP_ERRORS_TOTAL] = ntk_top_cell_if(counter->has_total, (double)counter->total);
@@ -233,21 +256,54 @@ static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
     return 0;
 }
 
+/* A core that is dead or stuck. */
+static int add_core_row(struct ntk_top_model *model, struct ntk_top_table *table, uint32_t core)
+{
+    uint64_t now_ns = model->snapshot->realtime_ns;
+    uint64_t since_ns = ntk_top_model_alerts_since(model, core);
+    bool is_dead = ntk_top_model_alerts_core(model, core) == NTK_TOP_CORE_DEAD;
+    uint32_t device = core / model->cores_per_device;
+    struct ntk_top_cell *cells = ntk_top_table_add(
+        table, UINT64_MAX - core, is_dead ? NTK_TOP_ROW_ERROR : NTK_TOP_ROW_WARNING);
+
+    if (!cells) {
+        return -ENOMEM;
+    }
+    cells[NTK_TOP_ERRORS_WHERE] = ntk_top_cell_text(
+        ntk_top_table_text(table, "ND%u NC%u", device, core % model->cores_per_device));
+    cells[NTK_TOP_ERRORS_WHERE].value = device;
+    cells[NTK_TOP_ERRORS_WHAT] = ntk_top_cell_text(is_dead ? "core is dead" : "core is stuck");
+    cells[NTK_TOP_ERRORS_CAUSES] =
+        ntk_top_cell_text(is_dead ? "nothing completes there" : "one execution since then");
+    cells[NTK_TOP_ERRORS_LAST] = ntk_top_cell_number((double)since_ns);
+    cells[NTK_TOP_ERRORS_AGO] =
+        ntk_top_cell_number(since_ns < now_ns ? (double)(now_ns - since_ns) : 0);
+    return 0;
+}
+
 int ntk_top_model_errors(struct ntk_top_model *model, struct ntk_top_table *table)
 {
-    /* What counted something first, so that it is before true zeros where it grew at no known time. */
-    for (int pass = 0; pass < 2; pass++) {
-        ntk_map_each(entry, &model->errors.counters) {
-            const struct counter *counter = entry->value;
-            size_t tab = tab_of(model, counter);
+    for (uint32_t i = 0; i < model->alerts.core_count; i++) {
+        if (ntk_top_model_alerts_since(model, i) > 0 && add_core_row(model, table, i) < 0) {
+            return -ENOMEM;
+        }
+    }
+    /* Zeros are not listed: the line above says that there are none. */
+    ntk_map_each(entry, &model->errors.counters) {
+        const struct counter *counter = entry->value;
+        size_t tab = tab_of(model, counter);
 
-            if ((model->tab_index == 0 || tab == model->tab_index) &&
-                has_counted(counter) == (pass == 0) && add_row(model, table, counter, tab) < 0) {
-                return -ENOMEM;
-            }
+        if ((model->tab_index == 0 || tab == model->tab_index) && has_counted(counter) &&
+            counter->kind != KIND_CLASS && add_row(model, table, counter, tab) < 0) {
+            return -ENOMEM;
         }
     }
     return 0;
+}
+
+static bool is_uncorrected(const struct counter *counter)
+{
+    return counter->kind == KIND_UNCORRECTED || counter->kind == KIND_REPAIRABLE;
 }
 
 void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_errors_sum *out)
@@ -262,6 +318,51 @@ void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_
         out->has_ecc = out->has_ecc || !counter->runtime_key;
         out->executions += counter->kind == KIND_OUTCOME ? counter->seen : 0;
         out->corrected += counter->kind == KIND_CORRECTED ? counter->seen : 0;
-        out->uncorrected += counter->kind == KIND_UNCORRECTED ? counter->seen : 0;
+        out->uncorrected += is_uncorrected(counter) ? counter->seen : 0;
     }
+}
+
+/* What was not corrected stays true of a device until its driver is loaded anew; what can be repaired is news only while
+ * somebody sees it happen. */
+static uint64_t not_corrected(const struct counter *counter)
+{
+    bool is_lasting = counter->kind == KIND_UNCORRECTED && counter->has_total;
+
+    return !is_uncorrected(counter)                       ? 0
+           : is_lasting && counter->total > counter->seen ? counter->total
+                                                          : counter->seen;
+}
+
+void ntk_top_model_errors_news(const struct ntk_top_model *model, uint64_t recent_ns,
+                               struct ntk_top_errors_news *out)
+{
+    uint64_t now_ns = model->errors.last_ns;
+    uint64_t devices = 0; /* a bit each */
+    uint64_t last_ns = 0;
+    struct ntk_map tags = { 0 };
+
+    *out = (struct ntk_top_errors_news){ .tag = "" };
+    ntk_map_each(entry, &model->errors.counters) {
+        const struct counter *counter = entry->value;
+
+        if (not_corrected(counter) > 0) {
+            out->device_index = out->uncorrected == 0 || counter->device_index < out->device_index
+                                    ? counter->device_index
+                                    : out->device_index;
+            out->uncorrected += not_corrected(counter);
+            devices |= UINT64_C(1) << counter->device_index % 64;
+        } else if (counter->kind == KIND_OUTCOME && counter->last_ns > 0 &&
+                   counter->last_ns + recent_ns > now_ns) {
+            out->executions += counter->seen;
+            (void)ntk_map_put_number(&tags, counter->runtime_key, &tags);
+            if (counter->last_ns > last_ns) {
+                last_ns = counter->last_ns;
+                out->tag = counter->where;
+            }
+        }
+    }
+    out->ago_ns = now_ns - last_ns;
+    out->device_count = (uint32_t)__builtin_popcountll(devices);
+    out->tag_count = (uint32_t)tags.count;
+    ntk_map_fini(&tags);
 }

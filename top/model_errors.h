@@ -16,6 +16,7 @@ enum ntk_top_errors_column {
     NTK_TOP_ERRORS_TOTAL, /* of the driver since it was loaded, of an application since it began */
     NTK_TOP_ERRORS_LAST,
     NTK_TOP_ERRORS_AGO,
+    NTK_TOP_ERRORS_CAUSES,
     NTK_TOP_ERRORS_COUNT,
 };
 
@@ -31,11 +32,25 @@ struct ntk_top_errors_sum {
     bool has_ecc; /* somebody counts */
 };
 
+/* What somebody should know, of all applications. */
+struct ntk_top_errors_news {
+    uint64_t executions; /* that failed, of applications where one did in the time asked for */
+    const char *tag;     /* of the last of these */
+    uint64_t ago_ns;
+    uint32_t tag_count;
+    uint64_t uncorrected; /* ECC */
+    uint32_t device_index;
+    uint32_t device_count;
+};
+
 void ntk_top_model_errors_fini(struct ntk_top_errors *errors);
 /* 0 or -ENOMEM. */
 int ntk_top_model_errors_observe(struct ntk_top_model *model);
 int ntk_top_model_errors(struct ntk_top_model *model, struct ntk_top_table *table);
 /* Of the selected tab. */
 void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_errors_sum *out);
+/* The tag is borrowed until the next snapshot. */
+void ntk_top_model_errors_news(const struct ntk_top_model *model, uint64_t recent_ns,
+                               struct ntk_top_errors_news *out);
 
 #endif

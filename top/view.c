@@ -39,7 +39,8 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
     int blanks;
     int row = 1;
 
-    *out_layout = (struct ntk_top_layout){ .notice_row = -1,
+    *out_layout = (struct ntk_top_layout){ .alert_row = -1,
+                                           .notice_row = -1,
                                            .vcpu_row = -1,
                                            .summary_row = -1,
                                            .keys_row = -1,
@@ -49,6 +50,9 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
     if (rest < 0 || columns < NTK_TOP_COLUMNS_MIN) {
         out_layout->is_too_small = true;
         return;
+    }
+    if (model->alert[0] && take(&rest, 1)) {
+        out_layout->alert_row = row++;
     }
     if (model->notice[0] && take(&rest, 1)) {
         out_layout->notice_row = row++;
@@ -74,11 +78,11 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
     }
     rest -= out_layout->core_rows - 1;
     out_layout->tree_has_titles = out_layout->tree_rows + rest >= TREE_ROWS_GOOD && take(&rest, 1);
-    blanks = BLANK_ROWS - (out_layout->notice_row >= 0 ? 1 : 0);
+    blanks = BLANK_ROWS - (row > 1 ? 1 : 0);
     has_blanks = has_vcpu && has_summary && take(&rest, blanks);
     out_layout->tree_rows += rest;
 
-    if (has_blanks && out_layout->notice_row < 0) {
+    if (has_blanks && row == 1) {
         row++;
     }
     out_layout->cores_row = row;
@@ -105,7 +109,8 @@ int ntk_top_view_natural_rows(const struct ntk_top_model *model, int columns, bo
         return ntk_top_view_full_rows(model, columns);
     }
     return 1 + BLANK_ROWS + 2 + device_count + 2 * SECTION_ROWS + 2 +
-           (node_count < TREE_ROWS_GOOD ? TREE_ROWS_GOOD : node_count) + 1 + (with_keys ? 1 : 0);
+           (node_count < TREE_ROWS_GOOD ? TREE_ROWS_GOOD : node_count) + 1 + (with_keys ? 1 : 0) +
+           (model->alert[0] && model->notice[0] ? 1 : 0);
 }
 
 static int bar_cells(struct ntk_top_number percent, int width)
@@ -163,6 +168,39 @@ void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *sc
     }
 }
 
+void ntk_top_view_alert(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
+                        bool with_keys)
+{
+    int column = 0;
+    int end = screen->columns;
+
+    if (with_keys) {
+        static const char key[] = " !: errors";
+
+        end -= (int)sizeof key - 1;
+        ntk_screen_put(screen, row, end, screen->columns - end, NTK_STYLE_KEY, key);
+    }
+    column = ntk_screen_put(screen, row, 0, end, NTK_STYLE_ERROR, model->alert);
+    if (column == end && ntk_screen_width(screen, model->alert) > end) {
+        ntk_screen_put(screen, row, end - 1, 1, NTK_STYLE_ERROR,
+                       screen->is_utf8 ? "\xe2\x80\xa6" : "~");
+    }
+    ntk_screen_spot_add(screen, row, 0, screen->columns, NTK_TOP_ACTION_ALERT, 0);
+}
+
+const char *ntk_top_view_core_mark(enum ntk_top_core_state state, bool is_short, int *out_style)
+{
+    *out_style = state == NTK_TOP_CORE_STUCK ? NTK_STYLE_WARNING : NTK_STYLE_ERROR;
+    switch (state) {
+    case NTK_TOP_CORE_STUCK:
+        return is_short ? "!" : "stuck";
+    case NTK_TOP_CORE_DEAD:
+        return is_short ? "x" : "dead";
+    default:
+        return "";
+    }
+}
+
 static void draw_too_small(struct ntk_screen *screen, bool with_keys)
 {
     ntk_screen_format(screen, 0, 0, screen->columns, NTK_STYLE_WARNING,
@@ -189,6 +227,9 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
     } else {
         ntk_top_model_set_page(model, (size_t)layout.tree_rows);
         ntk_top_view_title(model, screen);
+        if (layout.alert_row >= 0) {
+            ntk_top_view_alert(model, screen, layout.alert_row, with_keys);
+        }
         if (layout.notice_row >= 0) {
             ntk_screen_put(screen, layout.notice_row, 0, screen->columns, NTK_STYLE_WARNING,
                            model->notice);

@@ -22,6 +22,7 @@
 /* A row of -1 is not shown. */
 struct ntk_top_layout {
     bool is_too_small;
+    int alert_row;
     int notice_row;
     int cores_row; /* heading; the names of the cores and core_rows bars follow */
     int core_rows;
@@ -35,6 +36,11 @@ struct ntk_top_layout {
     int keys_row;
 };
 
+/* What goes wrong, over the whole row. */
+void ntk_top_view_alert(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
+                        bool with_keys);
+/* What stands for the value of a core that is dead or stuck, "" for others, and its style. */
+const char *ntk_top_view_core_mark(enum ntk_top_core_state state, bool is_short, int *out_style);
 /* One frame. with_keys: a person is at the keyboard, the bottom bar shows the keys. */
 void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
 /* The rows in which nothing has to be left out. */

@@ -76,7 +76,15 @@ static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *scre
     struct ntk_top_number value = model->with_flops ? core->teraflops : core->busy_percent;
     char text[NTK_TOP_FORMAT_BYTES];
     const struct ntk_top_number none = { 0, false };
+    int mark_style;
+    const char *mark = ntk_top_view_core_mark(core->state, grid->cell_width - 1 < 5, &mark_style);
 
+    if (mark[0] && grid->value_width == 0) {
+        ntk_screen_put_right(screen, row, column,
+                             grid->cell_width - 1 < 6 ? grid->cell_width - 1 : 6,
+                             mark_style | selected, mark);
+        return;
+    }
     if (grid->value_width == 0) {
         int style = value.present && value.value > 0 ? NTK_STYLE_VALUE : NTK_STYLE_DIM;
         int width = grid->cell_width - 1;
@@ -91,6 +99,11 @@ static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *scre
         return;
     }
     ntk_top_view_bar(screen, row, column, grid->bar_width, core->busy_percent, none, selected);
+    if (mark[0]) {
+        ntk_screen_format(screen, row, column + grid->bar_width, grid->value_width,
+                          mark_style | selected, "[%*s]", grid->value_width - 2, mark);
+        return;
+    }
     if (model->with_flops) {
         ntk_top_format_teraflops(text, value);
     } else {

@@ -19,6 +19,8 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_ERRORS_TOTAL] = { "TOTAL", "since the driver was loaded, or the application began",
                                NTK_TOP_AS_COUNT, 6, 0, 0 },
     [NTK_TOP_ERRORS_LAST] = { "LAST", "when it last grew, local time", NTK_TOP_AS_TIME, 12, 0, 0 },
+    [NTK_TOP_ERRORS_CAUSES] = { "CAUSES", "what the application's failed executions died of",
+                                NTK_TOP_AS_TEXT, 16, 24, 0 },
     [NTK_TOP_ERRORS_AGO] = { "AGO", "how long ago that is", NTK_TOP_AS_DURATION, 7, 0,
                              NTK_TOP_COLUMN_ASCENDING },
 };

@@ -145,6 +145,9 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
     if (with_keys) {
         row++;
     }
+    if (model->alert[0]) {
+        ntk_top_view_alert(model, screen, row++, with_keys);
+    }
     if (model->notice[0]) {
         ntk_screen_put(screen, row++, 0, screen->columns, NTK_STYLE_WARNING, model->notice);
     }
@@ -172,7 +175,7 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
 int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns)
 {
     const struct ntk_top_view *view = ntk_top_views_get(model->view);
-    int rows = 2 + (model->notice[0] ? 1 : 0);
+    int rows = 2 + (model->notice[0] ? 1 : 0) + (model->alert[0] ? 1 : 0);
     int head = view->head_rows ? view->head_rows(model, NTK_SCREEN_ROWS_MAX, columns) : 0;
 
     rows += head;

@@ -276,6 +276,9 @@ static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *scre
     uint32_t local = core % model->cores_per_device;
     bool is_long = area->columns >= LONG_LABEL_COLUMNS;
     int label = is_long ? 9 : 5;
+    int label_style = NTK_STYLE_NORMAL;
+    int mark_style;
+    const char *mark;
     struct ntk_top_graph graph = { .row = area->row,
                                    .column = area->column + label,
                                    .rows = area->rows,
@@ -285,12 +288,16 @@ static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *scre
                                    .style = texts[quantity].style };
     char text[NTK_TOP_FORMAT_BYTES];
 
-    ntk_screen_format(screen, area->row, area->column, label, NTK_STYLE_NORMAL,
+    mark = ntk_top_view_core_mark(model->cores[core].state, false, &mark_style);
+    label_style = mark[0] ? mark_style : label_style;
+    ntk_screen_format(screen, area->row, area->column, label, label_style,
                       is_long ? "ND%u NC%u" : "%u.%u", (unsigned int)device, (unsigned int)local);
     ntk_top_graph_draw(screen, &graph, values);
     ntk_screen_put_right(screen, area->row, area->column + area->columns - 8, 7,
-                         now.present ? NTK_STYLE_VALUE : NTK_STYLE_DIM,
-                         format_value(text, quantity, now));
+                         label_style != NTK_STYLE_NORMAL ? label_style
+                         : now.present                   ? NTK_STYLE_VALUE
+                                                         : NTK_STYLE_DIM,
+                         mark[0] ? mark : format_value(text, quantity, now));
 }
 
 static int graph_columns(const struct grid *grid, int columns)

@@ -153,22 +153,28 @@ static int style_of(struct ntk_top_number percent)
                            : NTK_STYLE_DIM;
 }
 
-/* One row: the cores side by side, each in its colour, with its tenths as a digit. */
+/* One row: the cores side by side, each in its colour, with its tenths as a digit, # for all of the time. */
 static void draw_cores(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                        int column, int width, uint32_t device, bool with_digits)
 {
     uint32_t count = model->cores_per_device;
 
     for (uint32_t c = 0; c < count; c++) {
-        struct ntk_top_number busy = model->cores[device * count + c].busy_percent;
+        const struct ntk_top_core *core = &model->cores[device * count + c];
+        struct ntk_top_number busy = core->busy_percent;
         int from = width * (int)c / (int)count;
         int to = width * (int)(c + 1) / (int)count;
-        int tenths = busy.value >= 100 ? 9 : busy.value > 0 ? (int)(busy.value / 10) : 0;
-        char digit[2] = { busy.present ? (char)('0' + tenths) : '-', '\0' };
+        int tenths = busy.value > 0 ? (int)(busy.value / 10) : 0;
+        int style = style_of(busy);
+        int mark_style;
+        const char *mark = ntk_top_view_core_mark(core->state, true, &mark_style);
+        char digit[2] = { !busy.present ? '-' : tenths > 9 ? '#' : (char)('0' + tenths), '\0' };
 
-        ntk_screen_fill(screen, row, column + from, to - from, style_of(busy), ' ');
+        style = mark[0] ? mark_style | NTK_STYLE_REVERSED : style;
+        ntk_screen_fill(screen, row, column + from, to - from, style, ' ');
         if (with_digits) {
-            ntk_screen_put(screen, row, column + (from + to - 1) / 2, 1, style_of(busy), digit);
+            ntk_screen_put(screen, row, column + (from + to - 1) / 2, 1, style,
+                           mark[0] ? mark : digit);
         }
     }
 }

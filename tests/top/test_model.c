@@ -9,9 +9,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "shared/base/buf.h"
+#include "shared/base/clock.h"
 #include "tests/top/scene.h"
 #include "top/model_graphs.h"
 #include "top/model_topology.h"
@@ -366,6 +369,80 @@ static void cores_that_a_report_does_not_list_are_idle(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Method: 16 cores of two applications, on two of which something is done to the snapshot. */
+static struct ntk_snapshot *snapshot_at(uint64_t second)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_snapshot *snapshot;
+
+    scene.realtime_ns = UINT64_C(1700000000000000000) + second * NTK_NS_PER_SECOND;
+    snapshot = (struct ntk_snapshot *)scene_snapshot(&scene);
+    snapshot->runtimes[1].outcome[NTK_OUTCOME_TIMED_OUT].period = 0; /* else good */
+    snapshot->period_ns = NTK_NS_PER_SECOND;
+    return snapshot;
+}
+
+static void nothing_ended(struct ntk_core_sample *core, uint64_t in_flight)
+{
+    memset(core->outcome, 0, sizeof core->outcome);
+    core->in_flight = in_flight;
+}
+
+static void a_core_that_is_dead_or_stuck_is_told_until_it_works_again(void **state)
+{
+    struct ntk_top_model *model = NULL;
+    struct ntk_snapshot *snapshot;
+
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+    model->version = "1.2.3";
+    assert_int_equal(ntk_top_model_update(model, snapshot_at(0), NULL), 0);
+    assert_string_equal(model->alert, "");
+    for (uint64_t second = 1; second <= 12; second++) {
+        snapshot = snapshot_at(second);
+        nothing_ended(&snapshot->cores[3], 1);
+        nothing_ended(&snapshot->cores[5], 0);
+        snapshot->cores[5].error_class[NTK_ERROR_HARDWARE].period = second == 2;
+        assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+        assert_int_equal(model->cores[3].state,
+                         second < 10 ? NTK_TOP_CORE_GOOD : NTK_TOP_CORE_STUCK);
+        assert_int_equal(model->cores[5].state, second < 2 ? NTK_TOP_CORE_GOOD : NTK_TOP_CORE_DEAD);
+    }
+    assert_string_equal(model->alert,
+                        "ND2 NC1 dead since 22:13:22; ND1 NC1 in one execution since 22:13:20");
+    scene_assert_screen(model, 24, 80, true, "alert_80x24");
+    assert_int_equal(press(model, 'e'), NTK_TOP_REDRAW);
+    scene_assert_screen(model, 24, 120, true, "alert_engines_120x24");
+    assert_int_equal(press(model, '!'), NTK_TOP_REDRAW);
+    assert_int_equal(model->view, NTK_TOP_VIEW_ERRORS);
+    assert_int_equal(model->tables[NTK_TOP_VIEW_ERRORS].cursor_index, 0);
+    scene_assert_screen(model, 24, 120, true, "alert_errors_120x24");
+    assert_int_equal(press(model, 't'), NTK_TOP_REDRAW);
+    scene_assert_screen(model, 24, 120, true, "alert_topology_120x24");
+
+    assert_int_equal(ntk_top_model_update(model, snapshot_at(13), NULL), 0);
+    assert_string_equal(model->alert, "");
+    /* An application says how long it has been so before anybody looked. */
+    snapshot = snapshot_at(14);
+    nothing_ended(&snapshot->cores[3], 2);
+    snapshot->cores[3].running_ns = 60 * NTK_NS_PER_SECOND;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert, "ND1 NC1 in one execution since 22:12:34");
+    /* Who would know that it is dead is gone. */
+    snapshot = snapshot_at(15);
+    snapshot->cores[5].outcome[NTK_OUTCOME_TIMED_OUT].period = 1;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert, "ND2 NC1 dead since 22:13:35");
+    snapshot = snapshot_at(16);
+    nothing_ended(&snapshot->cores[5], 0);
+    snapshot->runtimes[0].ended = true;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert, "");
+    ntk_top_model_destroy(model);
+}
+
 /* Without an application, zero is true only where none can be there unseen. */
 static void what_may_run_unseen_is_no_zero(void **state)
 {
@@ -467,6 +544,7 @@ int main(void)
         cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
         cmocka_unit_test(absent_is_not_zero),
         cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
+        cmocka_unit_test(a_core_that_is_dead_or_stuck_is_told_until_it_works_again),
         cmocka_unit_test(what_may_run_unseen_is_no_zero),
         cmocka_unit_test(the_help_page_hides_everything_else),
         cmocka_unit_test(the_page_follows_the_cursor),

@@ -15,7 +15,7 @@ sees "an opened model" '\[-\] mlp.neff'
 key x
 sees "the opened tree" 'of 138)'
 key x
-sees "the closed tree" '(1-4 of 9)'
+sees "the closed tree" '(1-3 of 9)'
 key d
 sees "the next tab" '>\[2\]:7286<'
 key a a

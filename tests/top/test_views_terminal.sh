@@ -50,7 +50,7 @@ sees "the filter without its last letter" 'filter nd1\[45\].* 4 of 32'
 key Enter s
 sees "a key behind the box" 'BUSY▼'
 key Escape
-sees "all rows" '1-25 of 32'
+sees "all rows" '1-24 of 32'
 key F3
 key -l 'nd9 nc1'
 key Enter

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* model_alerts - the state of each core over the snapshots, and the line. */
+#include "top/model_alerts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/str.h"
+#include "top/format.h"
+#include "top/model_errors.h"
+
+#define NAMED_MAX 3 /* cores that the line names */
+
+struct ntk_top_alerts_core {
+    uint64_t dead_since_ns;
+    uint64_t still_since_ns; /* work is in flight, and nothing began or ended */
+};
+
+void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts)
+{
+    free(alerts->cores);
+    *alerts = (struct ntk_top_alerts){ 0 };
+}
+
+/* Another machine has other cores; a time that goes back is a recording that was rewound. */
+static int fit(struct ntk_top_model *model)
+{
+    struct ntk_top_alerts *alerts = &model->alerts;
+    uint32_t core_count = model->device_count * model->cores_per_device;
+
+    if (alerts->core_count != core_count || alerts->lnc != model->lnc ||
+        model->snapshot->realtime_ns < alerts->last_ns) {
+        ntk_top_model_alerts_fini(alerts);
+        alerts->cores = calloc(core_count + 1, sizeof *alerts->cores);
+        if (!alerts->cores) {
+            return -ENOMEM;
+        }
+        alerts->core_count = core_count;
+        alerts->lnc = model->lnc;
+    }
+    alerts->last_ns = model->snapshot->realtime_ns;
+    return 0;
+}
+
+/* Somebody runs there who would notice. */
+static bool is_owned(const struct ntk_top_model *model, uint32_t logical)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        for (size_t c = 0; !runtime->ended && c < runtime->core_count; c++) {
+            if (runtime->cores[c].core / model->lnc == logical) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void observe_core(const struct ntk_snapshot *snapshot, const struct ntk_core_sample *sample,
+                         struct ntk_top_alerts_core *core)
+{
+    uint64_t now_ns = snapshot->realtime_ns;
+    uint64_t since_ns = now_ns - (snapshot->period_ns < now_ns ? snapshot->period_ns : now_ns);
+    uint64_t running_ns = sample->running_ns < now_ns ? sample->running_ns : 0;
+
+    if (sample->error_class[NTK_ERROR_HARDWARE].period > 0 ||
+        sample->outcome[NTK_OUTCOME_TIMED_OUT].period > 0) {
+        core->dead_since_ns = core->dead_since_ns > 0 ? core->dead_since_ns : now_ns;
+    } else if (sample->outcome[NTK_OUTCOME_COMPLETED].period > 0) {
+        core->dead_since_ns = 0;
+    }
+    if (sample->in_flight == 0 || ntk_snapshot_outcome_sum(sample->outcome) > 0) {
+        core->still_since_ns = 0;
+    } else if (core->still_since_ns == 0) {
+        core->still_since_ns = since_ns;
+    }
+    if (sample->in_flight > 0 && running_ns > 0) { /* the application says it */
+        core->still_since_ns = now_ns - running_ns;
+    }
+}
+
+int ntk_top_model_alerts_observe(struct ntk_top_model *model)
+{
+    struct ntk_top_alerts *alerts = &model->alerts;
+
+    if (fit(model) < 0) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < alerts->core_count; i++) {
+        struct ntk_core_sample sample;
+
+        if (ntk_top_model_core_find_of_all(model, i, &sample) &&
+            sample.has & NTK_CORE_HAS_EXECUTIONS) {
+            observe_core(model->snapshot, &sample, &alerts->cores[i]);
+        }
+        if (alerts->cores[i].dead_since_ns > 0 && !is_owned(model, i)) {
+            alerts->cores[i].dead_since_ns = 0;
+        }
+    }
+    return 0;
+}
+
+enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *model,
+                                                  uint32_t logical)
+{
+    const struct ntk_top_alerts *alerts = &model->alerts;
+    const struct ntk_top_alerts_core *core =
+        logical < alerts->core_count ? &alerts->cores[logical] : NULL;
+
+    return !core                     ? NTK_TOP_CORE_GOOD
+           : core->dead_since_ns > 0 ? NTK_TOP_CORE_DEAD
+           : core->still_since_ns > 0 &&
+                   core->still_since_ns + NTK_TOP_ALERTS_STUCK_NS <= alerts->last_ns
+               ? NTK_TOP_CORE_STUCK
+               : NTK_TOP_CORE_GOOD;
+}
+
+uint64_t ntk_top_model_alerts_since(const struct ntk_top_model *model, uint32_t logical)
+{
+    switch (ntk_top_model_alerts_core(model, logical)) {
+    case NTK_TOP_CORE_DEAD:
+        return model->alerts.cores[logical].dead_since_ns;
+    case NTK_TOP_CORE_STUCK:
+        return model->alerts.cores[logical].still_since_ns;
+    default:
+        return 0;
+    }
+}
+
+/* ---- the line ---- */
+
+static void begin_part(struct ntk_buf *line)
+{
+    ntk_buf_add_text(line, line->bytes_count > 0 ? "; " : "");
+}
+
+/* "since 18:02:11", local time. */
+static void add_since(struct ntk_buf *line, uint64_t since_ns)
+{
+    time_t seconds = (time_t)(since_ns / NTK_NS_PER_SECOND);
+    struct tm date;
+    char text[32];
+
+    if (localtime_r(&seconds, &date) && strftime(text, sizeof text, " since %H:%M:%S", &date) > 0) {
+        ntk_buf_add_text(line, text);
+    }
+}
+
+/* "ND0 NC1, ND3 NC0 dead since 18:02:11", the time is that of the first. */
+static void add_cores(const struct ntk_top_model *model, enum ntk_top_core_state state,
+                      const char *words, struct ntk_buf *line)
+{
+    uint64_t since_ns = UINT64_MAX;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < model->alerts.core_count; i++) {
+        uint64_t core_since_ns;
+
+        if (ntk_top_model_alerts_core(model, i) != state) {
+            continue;
+        }
+        if (count == 0) {
+            begin_part(line);
+        }
+        if (count++ < NAMED_MAX) {
+            ntk_buf_add_format(line, "%sND%u NC%u", count > 1 ? ", " : "",
+                               i / model->cores_per_device, i % model->cores_per_device);
+        }
+        core_since_ns = ntk_top_model_alerts_since(model, i);
+        since_ns = core_since_ns < since_ns ? core_since_ns : since_ns;
+    }
+    if (count > NAMED_MAX) {
+        ntk_buf_add_format(line, " and %u more", count - NAMED_MAX);
+    }
+    if (count > 0) {
+        ntk_buf_add_text(line, words);
+        add_since(line, since_ns);
+    }
+}
+
+void ntk_top_model_alerts_project(struct ntk_top_model *model)
+{
+    struct ntk_top_errors_news news;
+    struct ntk_buf line = { 0 };
+    char ago[NTK_TOP_FORMAT_BYTES];
+
+    model->alert[0] = '\0';
+    if (!model->snapshot) {
+        return;
+    }
+    ntk_top_model_errors_news(model, NTK_TOP_ALERTS_RECENT_NS, &news);
+    add_cores(model, NTK_TOP_CORE_DEAD, " dead", &line);
+    add_cores(model, NTK_TOP_CORE_STUCK, " in one execution", &line);
+    if (news.uncorrected > 0) {
+        begin_part(&line);
+        ntk_buf_add_format(&line, "%llu ECC error%s not corrected on ND%u",
+                           (unsigned long long)news.uncorrected, news.uncorrected > 1 ? "s" : "",
+                           news.device_index);
+        if (news.device_count > 1) {
+            ntk_buf_add_format(&line, " and %u more", news.device_count - 1);
+        }
+    }
+    if (news.executions > 0) {
+        begin_part(&line);
+        ntk_buf_add_format(&line, "%llu failed execution%s of %s",
+                           (unsigned long long)news.executions, news.executions > 1 ? "s" : "",
+                           news.tag);
+        if (news.tag_count > 1) {
+            ntk_buf_add_format(&line, " and %u more", news.tag_count - 1);
+        }
+        if (news.ago_ns >= NTK_NS_PER_SECOND) {
+            ntk_buf_add_format(&line, ", the last %s ago", ntk_top_format_delay(ago, news.ago_ns));
+        }
+    }
+    if (ntk_buf_ok(&line) && line.bytes_count > 0) {
+        ntk_str_copy(model->alert, sizeof model->alert, ntk_buf_text_get(&line));
+    }
+    ntk_buf_fini(&line);
+}
