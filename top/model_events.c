@@ -60,8 +60,13 @@ static const char *what(struct ntk_top_table *table, const struct ntk_event_samp
                    : "";
     case NTK_EVENT_ERROR:
         if (sample->error_code > 0 && sample->error_code < NTK_ERROR_CODE_COUNT) {
-            return ntk_top_table_text(table, "%s, %llu", error_code_names[sample->error_code],
-                                      (unsigned long long)sample->value);
+            return sample->value > 0 /* a recording does not tell it */
+                       ? ntk_top_table_text(table, "%s, %llu", error_code_names[sample->error_code],
+                                            (unsigned long long)sample->value)
+                       : error_code_names[sample->error_code];
+        }
+        if (sample->nrt_status == 0) {
+            return "of the hardware"; /* all that older recordings tell */
         }
         if (sample->error_class < NTK_ERROR_CLASS_COUNT) {
             return ntk_top_table_text(table, "%s: %s", ntk_error_class_names[sample->error_class],

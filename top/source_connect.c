@@ -33,6 +33,7 @@ struct connect_source {
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t changed;
     bool is_stopping;
+    uint64_t heard_ns;                /* when bytes came, monotonic; 0 never */
     char trouble[NTK_ERR_TEXT_BYTES]; /* why there is no connection, "" while there is one */
     char note[NTK_ERR_TEXT_BYTES];    /* as given out; the asking thread's */
 };
@@ -41,14 +42,18 @@ struct connect_source {
 
 static void set_trouble(struct connect_source *source, const char *text)
 {
+    size_t url = strlen(source->url);
+
+    /* Who looks knows the address. */
+    if (strncmp(text, source->url, url) == 0 && strncmp(text + url, ": ", 2) == 0) {
+        text += url + 2;
+    }
     pthread_mutex_lock(&source->lock);
-    bool is_new = strcmp(source->trouble, text) != 0;
     (void)snprintf(source->trouble, sizeof source->trouble, "%s", text);
     pthread_mutex_unlock(&source->lock);
-    if (is_new) { /* an empty line wakes the screen, and ends one that was cut off */
-        source->last_byte = '\n';
-        (void)!write(source->pipe_fd, "\n", 1);
-    }
+    /* An empty line wakes the screen, which tells how old it is, and ends one that was cut off. */
+    source->last_byte = '\n';
+    (void)!write(source->pipe_fd, "\n", 1);
 }
 
 static bool on_bytes(const void *bytes, size_t bytes_count, void *ctx)
@@ -58,6 +63,7 @@ static bool on_bytes(const void *bytes, size_t bytes_count, void *ctx)
     pthread_mutex_lock(&source->lock);
     bool was_away = source->trouble[0] != '\0';
     source->trouble[0] = '\0';
+    source->heard_ns = ntk_clock_monotonic_ns();
     bool is_stopping = source->is_stopping;
     pthread_mutex_unlock(&source->lock);
     if (was_away && source->last_byte != '\n') {
@@ -86,12 +92,10 @@ static int ask_once(struct connect_source *source, struct ntk_http_answer *answe
 
     int ret = ntk_http_client_ask(source->client, &question, answer, err);
     if (ret >= 0 && answer->status != 200) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s answers with status %ld",
-                           source->remote.url, answer->status);
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the answer has status %ld",
+                           answer->status);
     }
-    return ret < 0 ? ret
-                   : ntk_err_set(err, -EPIPE, NTK_ERR_NO_OFFSET, "%s closed the connection",
-                                 source->remote.url);
+    return ret < 0 ? ret : ntk_err_set(err, -EPIPE, NTK_ERR_NO_OFFSET, "the connection was closed");
 }
 
 static void *run(void *ctx)
@@ -135,7 +139,16 @@ static const char *connect_note(const struct ntk_top_source *base)
     struct connect_source *source = (struct connect_source *)(uintptr_t)base;
 
     pthread_mutex_lock(&source->lock);
-    memcpy(source->note, source->trouble, sizeof source->note);
+    if (source->trouble[0] && source->heard_ns > 0) {
+        uint64_t age_s = (ntk_clock_monotonic_ns() - source->heard_ns) / NTK_NS_PER_SECOND;
+
+        (void)snprintf(source->note, sizeof source->note, "no connection, this is %llus old: %s",
+                       (unsigned long long)age_s, source->trouble);
+    } else {
+        (void)snprintf(source->note, sizeof source->note, "%s%s%s",
+                       source->trouble[0] ? source->remote.url : "", source->trouble[0] ? ": " : "",
+                       source->trouble);
+    }
     pthread_mutex_unlock(&source->lock);
     return source->note;
 }

@@ -376,13 +376,15 @@ static void search_go(struct ntk_top_table *table, bool is_forward, bool is_same
 {
     size_t count = table->order.count;
 
-    if (!table->search.text[0] || count == 0) {
+    table->search_fails = table->search.text[0] != '\0';
+    if (!table->search.text[0]) {
         return;
     }
-    for (size_t step = is_same_fine ? 0 : 1; step <= count; step++) {
+    for (size_t step = is_same_fine ? 0 : 1; count > 0 && step <= count; step++) {
         size_t index = (table->cursor_index + (is_forward ? step : 2 * count - step)) % count;
 
         if (row_matches(table, &table->search, ntk_top_table_row_get(table, index))) {
+            table->search_fails = false;
             cursor_set(table, index);
             return;
         }

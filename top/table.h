@@ -120,6 +120,7 @@ struct ntk_top_table {
 
     enum ntk_top_input input;
     char input_before[NTK_TOP_TEXT_MAX]; /* what escape brings back */
+    bool search_fails;                   /* no row matches it */
     size_t input_cursor;                 /* where a search starts */
     size_t chooser_cursor;
 };

@@ -14,7 +14,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_EVENTS_CORE] = { "CORE", "device and core in it", NTK_TOP_AS_TEXT, 8, 0,
                               NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
     [NTK_TOP_EVENTS_WHAT] = { "WHAT", "use of the memory; kind and status of an error",
-                              NTK_TOP_AS_TEXT, 16, 20, NTK_TOP_COLUMN_FIRST },
+                              NTK_TOP_AS_TEXT, 16, 40, NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_EVENTS_BYTES] = { "BYTES", "allocated, freed, loaded, written", NTK_TOP_AS_BYTES, 8, 0,
                                0 },
     [NTK_TOP_EVENTS_DURATION] = { "TOOK", "how long it took", NTK_TOP_AS_DURATION, 7, 0, 0 },

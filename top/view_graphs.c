@@ -63,7 +63,13 @@ static const char *format_value(char buf[NTK_TOP_FORMAT_BYTES], enum ntk_top_qua
         }
         break;
     default:
-        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%.*fTF", decimals, value);
+        if (value > 0 && value < 0.1) {
+            value *= 1000;
+            decimals = value < 0.0995 ? 4 : value < 9.995 ? 2 : 1;
+            (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%.*fGF", decimals, value);
+        } else {
+            (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%.*fTF", decimals, value);
+        }
         break;
     }
     return buf;
@@ -246,13 +252,23 @@ struct grid {
 };
 
 /* The fewest cells side by side with which all cores have room, better two rows each than one. */
-static struct grid layout_grid(size_t count, int rows, int columns)
+/* A line ends where a device ends: it has some whole devices, or an even part of one. */
+static bool is_even(size_t count, int across, int cores_per_device)
+{
+    return across % cores_per_device == 0 || cores_per_device % across == 0 ||
+           (size_t)across >= count;
+}
+
+static struct grid layout_grid(size_t count, int rows, int columns, int cores_per_device)
 {
     struct grid grid = { .count = count };
     int across_max = columns / CELL_COLUMNS_MIN > 0 ? columns / CELL_COLUMNS_MIN : 1;
 
     for (int want = 2; want >= 1; want--) {
         for (grid.across = 1; grid.across <= across_max; grid.across++) {
+            if (!is_even(count, grid.across, cores_per_device)) {
+                continue;
+            }
             grid.lines = ((int)count + grid.across - 1) / grid.across;
             grid.cell_rows = grid.lines > 0 ? rows / grid.lines : rows;
             if (grid.cell_rows >= want) {
@@ -262,6 +278,9 @@ static struct grid layout_grid(size_t count, int rows, int columns)
         }
     }
     grid.across = across_max;
+    while (!is_even(count, grid.across, cores_per_device)) {
+        grid.across--;
+    }
     grid.lines = ((int)count + grid.across - 1) / grid.across;
     grid.cell_rows = 1;
     return grid;
@@ -372,7 +391,7 @@ static void draw(struct ntk_top_model *model, struct ntk_screen *screen, int row
 
     above = above < PANEL_ROWS_MIN ? PANEL_ROWS_MIN : above;
     if (count > 0 && rows - above >= 2) {
-        grid = layout_grid(count, rows - above - 1, screen->columns);
+        grid = layout_grid(count, rows - above - 1, screen->columns, (int)model->cores_per_device);
         cells.rows = 1 + grid.lines * grid.cell_rows;
         cells.rows = cells.rows < rows - above ? cells.rows : rows - above;
         cells.row = row + rows - cells.rows;

@@ -81,6 +81,7 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
     struct ntk_top_hbm_sum sum;
     uint64_t bytes[SERIES_COUNT] = { 0 };
     uint64_t total = 0;
+    uint64_t whole;
     uint64_t below = 0;
     char used[NTK_TOP_FORMAT_BYTES];
     char capacity[NTK_TOP_FORMAT_BYTES];
@@ -104,9 +105,14 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
                       (size_t)model->device_count, ntk_top_format_bytes(used, sum.used),
                       ntk_top_format_bytes(capacity, sum.capacity));
     bar = screen->columns - LABEL_CELLS;
+    whole = sum.capacity.present && sum.capacity.value > total ? sum.capacity.value : total;
+    if (sum.used.present && whole > 0) {
+        ntk_screen_fill(screen, row, LABEL_CELLS, bar, NTK_STYLE_BAR_EMPTY,
+                        screen->has_colour ? '|' : '.');
+    }
     for (int s = 0; s < SERIES_COUNT && total > 0; s++) {
-        int from = (int)((double)below / (double)total * bar + 0.5);
-        int to = (int)((double)(below + bytes[s]) / (double)total * bar + 0.5);
+        int from = (int)((double)below / (double)whole * bar + 0.5);
+        int to = (int)((double)(below + bytes[s]) / (double)whole * bar + 0.5);
 
         ntk_screen_fill(screen, row, LABEL_CELLS + from, to - from, NTK_STYLE_SERIES + s,
                         screen->has_colour ? '|' : series[s].letter);

@@ -195,7 +195,7 @@ static void draw_row(const struct ntk_top_table *table, struct ntk_screen *scree
                 filled = filled < bar ? filled : bar;
                 ntk_screen_fill(screen, at, slots[i].start, filled, NTK_STYLE_CURSOR, '|');
                 ntk_screen_fill(screen, at, slots[i].start + filled, bar - filled, NTK_STYLE_CURSOR,
-                                screen->has_colour || !cell->present ? ' ' : '.');
+                                cell->present ? '.' : ' ');
             } else {
                 ntk_top_view_bar(screen, at, slots[i].start, bar, percent, none, 0);
             }
@@ -220,6 +220,9 @@ static void draw_input(const struct ntk_top_table *table, struct ntk_screen *scr
     if (pattern->text[0] && !pattern->is_regex) {
         column += ntk_screen_put(screen, row, column, screen->columns, NTK_STYLE_DIM,
                                  " (no regular expression: as text)");
+    }
+    if (is_search && pattern->text[0] && table->search_fails) {
+        ntk_screen_put(screen, row, column + 1, screen->columns, NTK_STYLE_WARNING, "no match");
     }
     if (!is_search) {
         ntk_screen_format(screen, row, column + 1, screen->columns, NTK_STYLE_DIM, "%zu of %zu",

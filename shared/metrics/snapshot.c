@@ -30,6 +30,16 @@ const char *const ntk_ecc_names[NTK_ECC_COUNT] = {
     "mem_ecc_repairable_uncorrected",
 };
 
+const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT] = {
+    [NTK_ERROR_CODE_STATUS] = "",
+    [NTK_ERROR_CODE_ECC_MEM_CORRECTED] = "mem_ecc_corrected",
+    [NTK_ERROR_CODE_ECC_MEM_UNCORRECTED] = "mem_ecc_uncorrected",
+    [NTK_ERROR_CODE_ECC_MEM_REPAIRABLE] = "mem_ecc_repairable_uncorrected",
+    [NTK_ERROR_CODE_ECC_SRAM_CORRECTED] = "sram_ecc_corrected",
+    [NTK_ERROR_CODE_ECC_SRAM_UNCORRECTED] = "sram_ecc_uncorrected",
+    [NTK_ERROR_CODE_RESET] = "device_reset",
+};
+
 const char *const ntk_cpu_field_names[NTK_CPU_FIELD_COUNT] = {
     "user", "nice", "system", "idle", "io_wait", "irq", "soft_irq",
 };

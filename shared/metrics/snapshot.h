@@ -120,6 +120,9 @@ enum ntk_ecc {
 };
 extern const char *const ntk_ecc_names[NTK_ECC_COUNT]; /* "mem_ecc_corrected" ... */
 
+/* What an error event is of: ECC by the names above, "device_reset", "" an execution, whose status says it. */
+extern const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT];
+
 enum ntk_device_has {
     NTK_DEVICE_HAS_ECC = 1u << 0, /* bit i of ecc_has tells of ecc[i] */
     NTK_DEVICE_HAS_NEIGHBOURS = 1u << 1,

@@ -178,6 +178,10 @@ static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                 event->error_class = (uint16_t)i;
             }
         }
+        for (uint32_t i = 1; i < NTK_ERROR_CODE_COUNT; i++) {
+            event->error_code =
+                word && strcmp(word, ntk_error_code_names[i]) == 0 ? i : event->error_code;
+        }
     } else if (category == -2) {
         event->kind =
             word && strcmp(word, "load") == 0 ? NTK_EVENT_MODEL_LOAD : NTK_EVENT_MODEL_UNLOAD;

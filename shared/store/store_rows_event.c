@@ -2,6 +2,16 @@
 /* store_rows_event - errors, loads and allocations. */
 #include "shared/store/store_rows_state.h"
 
+/* What the hardware did, else the class of the execution. */
+static const char *error_name(const struct ntk_event_sample *event)
+{
+    if (event->error_code > 0 && event->error_code < NTK_ERROR_CODE_COUNT) {
+        return ntk_error_code_names[event->error_code];
+    }
+    return event->error_class < NTK_ERROR_CLASS_COUNT ? ntk_error_class_names[event->error_class]
+                                                      : "none";
+}
+
 int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          const struct ntk_event_sample *event, struct ntk_err *err)
 {
@@ -31,9 +41,7 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         binder = ntk_rows_bind_start(rows, ADD_ERROR_LOG);
         ntk_rows_bind_u64(&binder, event->realtime_ns);
         ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-        ntk_rows_bind_text(&binder, event->error_class < NTK_ERROR_CLASS_COUNT
-                                        ? ntk_error_class_names[event->error_class]
-                                        : "none");
+        ntk_rows_bind_text(&binder, error_name(event));
         ntk_rows_bind_u64(&binder, event->nrt_status);
         ntk_rows_bind_core(&binder, event->core);
         ntk_rows_bind_u64(&binder, event->model_id);

@@ -16,6 +16,17 @@ quiet() { [ "$(seconds)" -ge 2 ] && echo yes; }
 wait_for quiet
 kill "$agent" && wait "$agent" || fail "the agent fails"
 
+# Errors of the hardware are told by name.
+neuron-monitor --quiet --period 200ms --db hurt.db &
+agent=$!
+pids+=("$agent")
+knows() { [ "$(sqlite3 -readonly hurt.db 'select count(*) from machine_sample' 2>/dev/null)" -ge 1 ] && echo yes; }
+wait_for knows
+NEURON_PROCESS_TAG=hurt NEURON_SOFT_FAULT=mem-ecc-corrected:at=1 neuron-bench exec mlp.neff --cores 0 --duration 1s >/dev/null
+hurts() { neuron-top --from hurt.db --at "$(date +%s)" --once --view events | greps ' error  *hurt .* HBM ECC corrected' && echo yes; }
+wait_for hurts
+kill "$agent" && wait "$agent" || fail "the second agent fails"
+
 neuron-top --from history.db --batch --count 3 >frames || fail "--from fails"
 grep -q yesterday frames || fail "the application is not in the first frames: $(cat frames)"
 neuron-top --from history.db --at "$((ended_ns / 1000000000 + 2))" --once >frame || fail "--at fails"

@@ -147,7 +147,7 @@ sees "one of many" '^ *7501 '
 start trn1 100 30 NO_COLOR=1
 sees "a plain frame" 'vCPU Utilization'
 key b
-sees "letters for the parts" '^16 devices: .*  m*s*u*$'
+sees "letters for the parts" '^16 devices: .*  m*s*u*\.*$'
 ! tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' || fail "colours in spite of NO_COLOR"
 
 # a process dies under the cursor: the real program and real segments

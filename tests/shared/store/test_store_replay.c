@@ -189,6 +189,11 @@ static void a_moment_comes_back_as_it_was(void **state)
         for (size_t i = 0; i < was->event_count; i++) {
             was->events[i].realtime_ns = was->realtime_ns - 10 + i;
             was->events[i].start_time += lnc;
+            if (was->events[i].kind == NTK_EVENT_ERROR) { /* of the hardware, in the second round */
+                was->events[i].error_code = lnc == 2 ? NTK_ERROR_CODE_ECC_SRAM_CORRECTED : 0;
+                was->events[i].error_class =
+                    lnc == 2 ? NTK_ERROR_CLASS_NONE : was->events[i].error_class;
+            }
         }
         for (size_t i = 0; i < was->runtime_count; i++) {
             was->runtimes[i].start_time += lnc; /* other processes in the second round */
@@ -247,6 +252,7 @@ static void a_moment_comes_back_as_it_was(void **state)
             assert_int_equal(back->events[stored_events].kind, kind);
             assert_int_equal(back->events[stored_events].core, was->events[i].core);
             assert_int_equal(back->events[stored_events].error_class, was->events[i].error_class);
+            assert_int_equal(back->events[stored_events].error_code, was->events[i].error_code);
             assert_string_equal(back->events[stored_events].name,
                                 kind == NTK_EVENT_ERROR ? "" : was->events[i].name);
             stored_events++;
