@@ -216,7 +216,9 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
             ntk_buf_add_format(&line, " and %u more", news.tag_count - 1);
         }
         if (news.ago_ns >= NTK_NS_PER_SECOND) {
-            ntk_buf_add_format(&line, ", the last %s ago", ntk_top_format_delay(ago, news.ago_ns));
+            ntk_buf_add_format(
+                &line, ", the last %s ago",
+                ntk_top_format_delay(ago, news.ago_ns / NTK_NS_PER_SECOND * NTK_NS_PER_SECOND));
         }
     }
     if (ntk_buf_ok(&line) && line.bytes_count > 0) {
