@@ -95,11 +95,12 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
         drop(&profile);
         return ntk_profile_fail(&err);
     }
-    if (profile.ntff->has_window && !profile.trace->has_total) {
+    /* Of a file that is cut, the missing part has been told. */
+    if (profile.ntff->has_window && !profile.trace->has_total && !profile.is_incomplete) {
         fprintf(stderr,
-                "neuron-profile: %s: no engine did anything that was recorded: a program that a "
-                "software core "
-                "cannot execute, whose time is an estimate and is left out\n",
+                "neuron-profile: %s: nothing was recorded of any engine: a software core cannot "
+                "execute "
+                "this program, and its estimated time is left out\n",
                 ntff_path);
     }
     *out_profile = profile;
