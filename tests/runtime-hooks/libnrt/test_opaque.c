@@ -140,7 +140,7 @@ static void no_program_shows_how_long_an_opaque_one_took(void **state)
         { "neuron-profile", "view", "-s", capture, "--output-format", "summary-text", NULL },
     };
     static const char *const said[] = { "latency     none: a vendor's program", "",
-                                        "an estimate and is left out" };
+                                        "its estimated time is left out" };
     size_t bytes;
     uint8_t *neff = changed_model(LOOK_LIKE_A_VENDOR, &bytes);
 
