@@ -50,13 +50,14 @@ static bool rank_is_dead(const struct ntk_core *core, const struct core_comm_ran
     if (atomic_load(&rank->state) != CORE_COMM_RANK_JOINED || rank->slot >= NTK_SOFT_PROCESSES) {
         return false;
     }
-    process = &core->soft->state->process[rank->slot];
-    if (ntk_abi_load_acquire(&process->pid) != rank->pid ||
-        ntk_abi_load(&process->start_time) != rank->start_time) {
-        return true; /* the slot is somebody else's by now */
+    /* Before its memory is looked at: a slot that nobody holds may never have had any. */
+    if (rank->slot != core->soft->slot &&
+        ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_PROCESS + rank->slot) == 0) {
+        return true;
     }
-    return rank->slot != core->soft->slot &&
-           ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_PROCESS + rank->slot) == 0;
+    process = &core->soft->state->process[rank->slot];
+    return ntk_abi_load_acquire(&process->pid) != rank->pid ||
+           ntk_abi_load(&process->start_time) != rank->start_time; /* somebody else's by now */
 }
 
 /* Breaks the communicator when a rank is dead. */
@@ -147,17 +148,18 @@ static int file_fill(int fd, uint32_t count, struct ntk_err *err)
 
 /* Opens the file under its name and locks it: by that name it is known to all until it is unlinked, and
  * that happens only under this lock. */
-static int file_open_locked(const char *path, bool create, struct ntk_err *err)
+static int file_open_locked(const char *path, bool create, bool wait, struct ntk_err *err)
 {
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         struct stat status;
-        int fd = open(path, O_RDWR | (create ? O_CREAT : 0) | O_NOFOLLOW | O_CLOEXEC, 0600);
+        int fd =
+            open(path, O_RDWR | (create ? O_CREAT : 0) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
         if (fd < 0) {
             return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
                                strerror(errno));
         }
-        if (flock(fd, LOCK_EX) != 0 || fstat(fd, &status) != 0) {
+        if (flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 || fstat(fd, &status) != 0) {
             int code = -errno;
 
             close(fd);
@@ -249,7 +251,7 @@ static int comm_connect(struct ntk_core_comm *comm, struct ntk_err *err)
     int ret = -EAGAIN;
 
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX && ret == -EAGAIN; attempt++) {
-        int fd = file_open_locked(comm->path, true, err);
+        int fd = file_open_locked(comm->path, true, true, err);
 
         if (fd < 0) {
             return fd;
@@ -271,7 +273,7 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     if (atomic_load(&comm->shared->is_complete)) {
         return;
     }
-    int fd = file_open_locked(comm->path, false, NULL);
+    int fd = file_open_locked(comm->path, false, true, NULL);
     if (fd < 0) {
         return;
     }
@@ -335,7 +337,7 @@ void core_comms_sweep(const struct ntk_core *core)
                 sizeof path) {
             continue;
         }
-        int fd = file_open_locked(path, false, NULL);
+        int fd = file_open_locked(path, false, false, NULL) /* one in use is left */;
         if (fd >= 0) {
             if (!file_has_living(core, fd)) {
                 (void)unlink(path);

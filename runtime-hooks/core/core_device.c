@@ -102,18 +102,20 @@ int ntk_core_machine_remove(struct ntk_err *err)
     return ret;
 }
 
-/* Locks all physical cores of a logical one or none. */
-static bool logical_core_lock(struct ntk_core *core, uint32_t logical)
+/* Locks all physical cores of a logical one or none: 1, 0 when another process has one, -errno. */
+static int logical_core_lock(struct ntk_core *core, uint32_t logical)
 {
     for (uint32_t i = 0; i < core->lnc; i++) {
-        if (ntk_core_soft_lock(core->soft, logical * core->lnc + i) != 1) {
+        int ret = ntk_core_soft_lock(core->soft, logical * core->lnc + i);
+
+        if (ret != 1) {
             while (i-- > 0) {
                 ntk_core_soft_unlock(core->soft, logical * core->lnc + i);
             }
-            return false;
+            return ret;
         }
     }
-    return true;
+    return 1;
 }
 
 static void logical_cores_unlock(struct ntk_core *core, uint32_t first, uint32_t count)
@@ -170,7 +172,8 @@ static int cores_lock(struct ntk_core *core, struct ntk_err *err)
             break;
         }
         uint32_t locked = 0;
-        while (locked < best_count && logical_core_lock(core, best_first + locked)) {
+        int ret = 1;
+        while (locked < best_count && (ret = logical_core_lock(core, best_first + locked)) == 1) {
             locked++;
         }
         if (locked == best_count) {
@@ -178,8 +181,12 @@ static int cores_lock(struct ntk_core *core, struct ntk_err *err)
             core->core_count = best_count;
             return 0;
         }
-        /* Somebody was faster: look again. */
         logical_cores_unlock(core, best_first, locked);
+        if (ret < 0) {
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock NeuronCores: %s",
+                               strerror(-ret));
+        }
+        /* Somebody was faster: look again. */
     }
     uint32_t last = options->exact ? to - 1 : from + (wanted > 0 ? wanted : 1) - 1;
     return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
@@ -215,6 +222,7 @@ static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,
                            strerror(-code));
     }
     stack->bytes = bytes;
+    (void)madvise(bytes, stack->size, MADV_DONTDUMP); /* a core file of 32 GiB helps nobody */
     pthread_mutex_init(&stack->lock, NULL);
     if (ntk_core_heap_init(&stack->heap, stack->size) < 0 ||
         ntk_vec_push(&core->stacks, &stack) < 0) {
@@ -298,6 +306,18 @@ static void hooks_start(const struct ntk_core *core)
     }
 }
 
+static void aside_tell(const struct ntk_core *core)
+{
+    char note[NTK_PATH_BYTES + 128];
+
+    (void)snprintf(note, sizeof note,
+                   "the folder of the software machine is somebody else's; this machine is in %s",
+                   core->soft->folder);
+    if (core->options.warn) {
+        core->options.warn(note);
+    }
+}
+
 static bool variable_is_on(const char *name)
 {
     const char *value = getenv(name);
@@ -375,6 +395,9 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     ret = machine_open(true, &core->soft, &core->row, err);
     if (ret < 0) {
         goto out;
+    }
+    if (core->soft->is_aside) {
+        aside_tell(core);
     }
     core->lnc = options->lnc > 0 ? options->lnc : core->row->facts.default_lnc;
     if (core->lnc > core->row->facts.largest_lnc) {

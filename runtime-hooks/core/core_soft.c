@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_machine.h"
@@ -18,13 +19,16 @@
 
 /* What every process touches; a slot is reserved when it is taken. */
 #define COMMON_BYTES offsetof(struct ntk_soft_state, process)
+#define NEW_STATE_NAME NTK_SOFT_STATE_NAME ".new"
+#define SETUP_PAUSE_NS 500000
+#define SETUP_ATTEMPTS 100u
 
-static int lock_change(int fd, short type, uint32_t byte, bool wait)
+static int lock_change(int fd, short type, uint32_t byte)
 {
     struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
 
     for (;;) {
-        if (fcntl(fd, wait ? F_SETLKW : F_SETLK, &lock) == 0) {
+        if (fcntl(fd, F_SETLK, &lock) == 0) {
             return 1;
         }
         if (errno == EAGAIN || errno == EACCES) {
@@ -51,12 +55,12 @@ static int lock_holder(int fd, uint32_t first, uint32_t count)
 
 int ntk_core_soft_lock(struct ntk_core_soft *soft, uint32_t byte)
 {
-    return lock_change(soft->lock_fd, F_WRLCK, byte, false);
+    return lock_change(soft->lock_fd, F_WRLCK, byte);
 }
 
 void ntk_core_soft_unlock(struct ntk_core_soft *soft, uint32_t byte)
 {
-    (void)lock_change(soft->lock_fd, F_UNLCK, byte, false);
+    (void)lock_change(soft->lock_fd, F_UNLCK, byte);
 }
 
 int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte)
@@ -87,11 +91,11 @@ bool ntk_core_soft_peek(char *instance, size_t instance_bytes)
     struct stat status;
     bool found = false;
 
-    if (ntk_paths_writer_hooks_dir(folder, sizeof folder) < 0) {
+    if (ntk_paths_soft_dir(folder, sizeof folder) < 0) {
         return false;
     }
     (void)snprintf(path, sizeof path, "%s/%s", folder, NTK_SOFT_STATE_NAME);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
         return false;
     }
@@ -104,14 +108,16 @@ bool ntk_core_soft_peek(char *instance, size_t instance_bytes)
     return found;
 }
 
-/* A regular file of this user (or root, or everyone's folder), never a link. */
-static int file_open(const char *folder, const char *name, struct ntk_err *err)
+/* A regular file of this user or root, never a link; -ENOENT when there is none and create is not set. */
+static int file_open(const struct ntk_core_soft *soft, const char *name, bool create,
+                     struct ntk_err *err)
 {
     char path[NTK_PATH_BYTES + 32];
     struct stat status;
 
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    (void)snprintf(path, sizeof path, "%s/%s", soft->folder, name);
+    int fd =
+        open(path, O_RDWR | (create ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0) {
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
                            strerror(errno));
@@ -235,39 +241,66 @@ static uint64_t start_time_get(void)
                : 0;
 }
 
+static uint64_t slot_offset(uint32_t slot)
+{
+    return offsetof(struct ntk_soft_state, process) + slot * sizeof(struct ntk_soft_process);
+}
+
+static int space_reserve(const struct ntk_core_soft *soft, int fd, uint64_t offset, uint64_t bytes,
+                         struct ntk_err *err)
+{
+    int ret;
+
+    do {
+        ret = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+    } while (ret == EINTR);
+    return ret != 0 ? ntk_err_set(err, -ret, NTK_ERR_NO_OFFSET,
+                                  "no space in %s for " NTK_SOFT_STATE_NAME ": %s", soft->folder,
+                                  strerror(ret))
+                    : 0;
+}
+
 /* Gives back what dead processes held and takes a slot. SETUP is locked. */
 static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_err *err)
 {
     struct ntk_soft_state *state = soft->state;
+    uint32_t limit = state->header.process_limit;
     uint32_t chosen = NTK_SOFT_PROCESSES;
 
-    for (uint32_t i = 0; i < NTK_SOFT_PROCESSES; i++) {
+    for (uint32_t i = 0; i < limit && i < NTK_SOFT_PROCESSES; i++) {
+        uint64_t pid = 0;
+
         if (lock_holder(soft->lock_fd, NTK_SOFT_LOCK_PROCESS + i, 1) != 0) {
             continue;
         }
-        if (ntk_abi_load_acquire(&state->process[i].pid) != 0) {
+        /* Not through the mapping, whose pages may be missing. */
+        ssize_t got = pread(state_fd, &pid, sizeof pid, (off_t)slot_offset(i));
+        if (got == (ssize_t)sizeof pid && pid != 0) {
             process_reclaim(state, &state->process[i]);
         }
         if (chosen == NTK_SOFT_PROCESSES) {
             chosen = i;
         }
     }
+    if (chosen == NTK_SOFT_PROCESSES && limit < NTK_SOFT_PROCESSES) {
+        chosen = limit;
+    }
     if (chosen == NTK_SOFT_PROCESSES) {
         return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                            "%u processes use the software machine of %s already",
                            NTK_SOFT_PROCESSES, soft->folder);
     }
-    int ret = posix_fallocate(state_fd,
-                              (off_t)(offsetof(struct ntk_soft_state, process) +
-                                      chosen * sizeof(struct ntk_soft_process)),
-                              sizeof(struct ntk_soft_process));
-    if (ret != 0) {
-        return ntk_err_set(err, -ret, NTK_ERR_NO_OFFSET, "no space in %s for soft.state: %s",
-                           soft->folder, strerror(ret));
+    int ret =
+        space_reserve(soft, state_fd, slot_offset(chosen), sizeof(struct ntk_soft_process), err);
+    if (ret < 0) {
+        return ret;
     }
     if (ntk_core_soft_lock(soft, NTK_SOFT_LOCK_PROCESS + chosen) != 1) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot lock soft.lock in %s",
                            soft->folder);
+    }
+    if (chosen >= limit) {
+        state->header.process_limit = chosen + 1;
     }
     soft->slot = chosen;
     soft->process = &state->process[chosen];
@@ -276,56 +309,121 @@ static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_er
     return 0;
 }
 
-/* Maps soft.state, (re)building it when it is not what is asked for. SETUP is locked. */
-static int state_open(struct ntk_core_soft *soft, int fd, const char *instance,
-                      const char *default_instance, struct ntk_err *err)
+static int state_map(struct ntk_core_soft *soft, int fd, struct ntk_err *err)
 {
-    struct stat status;
+    int ret = space_reserve(soft, fd, 0, COMMON_BYTES, err);
 
-    if (fstat(fd, &status) < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot look at soft.state in %s: %s",
-                           soft->folder, strerror(errno));
-    }
-    bool is_whole = (size_t)status.st_size == sizeof(struct ntk_soft_state);
-    struct ntk_soft_header header = { 0 };
-    uint64_t generation = 1;
-    const char *wanted = instance;
-
-    if (is_whole && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
-        header_is_sound(&header)) {
-        generation = header.generation + 1;
-        if (!wanted || strcmp(wanted, header.instance_type) == 0) {
-            wanted = NULL; /* as it is */
-        } else if (is_used_by_others(soft->lock_fd)) {
-            return ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
-                               "the software machine of %s is a %s in use; it cannot become a %s",
-                               soft->folder, header.instance_type, wanted);
-        }
-    } else {
-        wanted = wanted ? wanted : default_instance;
-    }
-    if (wanted) {
-        if (ftruncate(fd, 0) < 0 || ftruncate(fd, sizeof(struct ntk_soft_state)) < 0) {
-            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make soft.state in %s: %s",
-                               soft->folder, strerror(errno));
-        }
-    }
-    int ret = posix_fallocate(fd, 0, COMMON_BYTES);
-    if (ret != 0) {
-        return ntk_err_set(err, -ret, NTK_ERR_NO_OFFSET, "no space in %s for soft.state: %s",
-                           soft->folder, strerror(ret));
+    if (ret < 0) {
+        return ret;
     }
     soft->state = mmap(NULL, sizeof *soft->state, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (soft->state == MAP_FAILED) {
         soft->state = NULL;
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map soft.state in %s: %s",
-                           soft->folder, strerror(errno));
-    }
-    if (wanted) {
-        state_build(soft->state, ntk_core_machine_row_find(wanted), generation);
-        soft->is_new = true;
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET,
+                           "cannot map " NTK_SOFT_STATE_NAME " in %s: %s", soft->folder,
+                           strerror(errno));
     }
     return 0;
+}
+
+/* A new file takes the name of the one that is there, if any: who has that mapped, and is seen by nobody,
+ * keeps it. The descriptor or -errno. */
+static int state_create(struct ntk_core_soft *soft, const char *instance, uint64_t generation,
+                        struct ntk_err *err)
+{
+    char path[NTK_PATH_BYTES + 32];
+    char new_path[sizeof path];
+    int ret = 0;
+
+    (void)snprintf(path, sizeof path, "%s/%s", soft->folder, NTK_SOFT_STATE_NAME);
+    (void)snprintf(new_path, sizeof new_path, "%s/%s", soft->folder, NEW_STATE_NAME);
+    (void)unlink(new_path); /* of one that was killed here */
+    int fd = open(new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || ftruncate(fd, sizeof(struct ntk_soft_state)) < 0) {
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s: %s", new_path,
+                          strerror(errno));
+    }
+    if (ret == 0) {
+        ret = state_map(soft, fd, err);
+    }
+    if (ret == 0) {
+        state_build(soft->state, ntk_core_machine_row_find(instance), generation);
+        if (rename(new_path, path) < 0) {
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s: %s", path,
+                              strerror(errno));
+        }
+    }
+    if (ret < 0 && fd >= 0) {
+        (void)unlink(new_path);
+        close(fd);
+    }
+    soft->is_new = ret == 0;
+    return ret < 0 ? ret : fd;
+}
+
+/* Maps the state, (re)building it when it is not what is asked for. SETUP is locked. The descriptor or
+ * -errno. */
+static int state_open(struct ntk_core_soft *soft, const char *instance,
+                      const char *default_instance, struct ntk_err *err)
+{
+    struct ntk_soft_header header = { 0 };
+    uint64_t generation = 1;
+    struct stat status;
+    int fd = file_open(soft, NTK_SOFT_STATE_NAME, false, err);
+    int ret = 0;
+
+    if (fd < 0 && fd != -ENOENT) {
+        return fd;
+    }
+    bool is_there = fd >= 0 && fstat(fd, &status) == 0 &&
+                    (size_t)status.st_size == sizeof(struct ntk_soft_state) &&
+                    pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                    header_is_sound(&header);
+    if (is_there && (!instance || strcmp(instance, header.instance_type) == 0)) {
+        ret = state_map(soft, fd, err);
+        if (ret < 0) {
+            close(fd);
+        }
+        return ret < 0 ? ret : fd;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (is_there) {
+        generation = header.generation + 1;
+    }
+    if (is_used_by_others(soft->lock_fd)) {
+        return is_there
+                   ? ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
+                                 "the software machine of %s is a %s in use; it cannot become a %s",
+                                 soft->folder, header.instance_type, instance)
+                   : ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                                 "processes of another version use the software machine of %s; "
+                                 "end them first, or set NEURON_HOOKS_DIR to another folder",
+                                 soft->folder);
+    }
+    return state_create(soft, instance ? instance : default_instance, generation, err);
+}
+
+/* Locks SETUP; whoever holds it does so for milliseconds, unless it was stopped or hangs. */
+static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
+{
+    uint64_t end_ns = ntk_clock_monotonic_ns() + NTK_CORE_SOFT_WAIT_NS;
+    struct timespec pause = { 0, SETUP_PAUSE_NS };
+    int ret;
+
+    while ((ret = lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP)) == 0) {
+        if (ntk_clock_monotonic_ns() >= end_ns) {
+            return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                               "process %d has been setting up the software machine of %s for %u s",
+                               lock_holder(soft->lock_fd, NTK_SOFT_LOCK_SETUP, 1), soft->folder,
+                               (unsigned)(NTK_CORE_SOFT_WAIT_NS / NTK_NS_PER_SECOND));
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock soft.lock in %s: %s",
+                                 soft->folder, strerror(-ret))
+                   : 0;
 }
 
 /* Opens soft.lock and locks SETUP; a lock file that was removed meanwhile is no lock. */
@@ -333,15 +431,14 @@ static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     struct stat status;
 
-    for (;;) {
-        soft->lock_fd = file_open(soft->folder, NTK_SOFT_LOCK_NAME, err);
+    for (unsigned attempt = 0; attempt < SETUP_ATTEMPTS; attempt++) {
+        soft->lock_fd = file_open(soft, NTK_SOFT_LOCK_NAME, true, err);
         if (soft->lock_fd < 0) {
             return soft->lock_fd;
         }
-        int ret = lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP, true);
+        int ret = setup_wait(soft, err);
         if (ret < 0) {
-            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock soft.lock in %s: %s",
-                               soft->folder, strerror(-ret));
+            return ret;
         }
         if (fstat(soft->lock_fd, &status) == 0 && status.st_nlink > 0) {
             return 0;
@@ -349,6 +446,49 @@ static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
         close(soft->lock_fd);
         soft->lock_fd = -1;
     }
+    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "soft.lock in %s comes and goes",
+                       soft->folder);
+}
+
+/* The folder, made when missing. One where anyone may make things must be the user's own. */
+static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
+{
+    char usual[NTK_PATH_BYTES];
+    int ret = ntk_paths_soft_dir(soft->folder, sizeof soft->folder);
+
+    if (ret < 0) {
+        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
+                           "the path of the hooks folder is too long");
+    }
+    (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
+                   (unsigned)geteuid());
+    soft->is_aside = !ntk_paths_hooks_dir_variable() && strcmp(soft->folder, usual) != 0;
+    ret = ntk_fs_make_folders(soft->folder, 0700, err);
+    if (ret == 0 && !ntk_paths_hooks_dir_variable() &&
+        !ntk_paths_is_own_folder(soft->folder, geteuid())) {
+        ret = ntk_err_set(
+            err, -EPERM, NTK_ERR_NO_OFFSET,
+            "%s belongs to someone else or others may write to it; set NEURON_HOOKS_DIR",
+            soft->folder);
+    }
+    return ret;
+}
+
+/* In a named folder whose machine is somebody else's: one of our own below it. */
+static int setup_aside(struct ntk_core_soft *soft, struct ntk_err *err)
+{
+    char folder[NTK_PATH_BYTES];
+    int length = snprintf(folder, sizeof folder, "%s/" NTK_HOOKS_USER_PREFIX "%u", soft->folder,
+                          (unsigned)geteuid());
+
+    if (length < 0 || (size_t)length >= sizeof folder ||
+        (mkdir(folder, 0700) < 0 && errno != EEXIST) ||
+        !ntk_paths_is_own_folder(folder, geteuid())) {
+        return -EPERM; /* the sentence of the first try stays */
+    }
+    (void)ntk_str_copy(soft->folder, sizeof soft->folder, folder);
+    soft->is_aside = true;
+    return setup_lock(soft, err);
 }
 
 int ntk_core_soft_open(const char *instance, const char *default_instance, bool as_process,
@@ -362,21 +502,19 @@ int ntk_core_soft_open(const char *instance, const char *default_instance, bool 
         return ntk_err_no_memory(err);
     }
     soft->lock_fd = -1;
-    if (ntk_paths_writer_hooks_dir(soft->folder, sizeof soft->folder) < 0) {
-        ret = ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                          "the path of the hooks folder is too long");
-        goto out;
-    }
-    ret = ntk_fs_make_folders(soft->folder, 0700, err);
+    ret = folder_prepare(soft, err);
     if (ret < 0) {
         goto out;
     }
     ret = setup_lock(soft, err);
+    if ((ret == -EACCES || ret == -EPERM) && ntk_paths_hooks_dir_variable()) {
+        ret = setup_aside(soft, err);
+    }
     if (ret < 0) {
         goto out;
     }
-    state_fd = file_open(soft->folder, NTK_SOFT_STATE_NAME, err);
-    ret = state_fd < 0 ? state_fd : state_open(soft, state_fd, instance, default_instance, err);
+    state_fd = state_open(soft, instance, default_instance, err);
+    ret = state_fd < 0 ? state_fd : 0;
     if (ret == 0 && as_process) {
         ret = process_claim(soft, state_fd, err);
     }
@@ -400,8 +538,8 @@ void ntk_core_soft_close(struct ntk_core_soft *soft)
     if (!soft) {
         return;
     }
-    if (soft->process) {
-        (void)lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP, true);
+    /* Without the lock the next process reclaims, as after a kill. */
+    if (soft->process && setup_wait(soft, NULL) == 0) {
         process_reclaim(soft->state, soft->process);
     }
     if (soft->lock_fd >= 0) {
@@ -424,12 +562,13 @@ void ntk_core_soft_forget(struct ntk_core_soft *soft)
 
 int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err)
 {
-    static const char *const names[] = { NTK_SOFT_STATE_NAME, NTK_SOFT_LOCK_NAME };
+    /* Those of earlier versions too. */
+    static const char *const names[] = { NTK_SOFT_STATE_NAME, NEW_STATE_NAME, "soft.state",
+                                         NTK_SOFT_LOCK_NAME };
     char path[NTK_PATH_BYTES + 32];
-    int ret = 0;
+    int ret = setup_wait(soft, err);
 
-    (void)lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP, true);
-    if (is_used_by_others(soft->lock_fd)) {
+    if (ret == 0 && is_used_by_others(soft->lock_fd)) {
         ret = ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                           "a process uses the software machine of %s; it stays", soft->folder);
     }

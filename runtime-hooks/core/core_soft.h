@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_soft - soft.state and soft.lock: what processes share of the software machine, as a driver would
+ * core_soft - soft.state.1 and soft.lock: what processes share of the software machine, as a driver would
  * hold it (shared/abi/soft_abi.h).
  *
  * A process opens soft.lock once: closing any descriptor of it would drop every lock of the process.
@@ -23,7 +23,8 @@ struct ntk_core_soft {
     struct ntk_soft_state *state;
     struct ntk_soft_process *process; /* the slot of this process, NULL without one */
     uint32_t slot;
-    bool is_new; /* the state was built by this open: an old tree is void */
+    bool is_new;   /* the state was built by this open: an old tree is void */
+    bool is_aside; /* somebody else's files keep this user out of the folder asked for */
     char folder[NTK_PATH_BYTES];
 };
 
@@ -31,8 +32,10 @@ struct ntk_core_soft {
 bool ntk_core_soft_peek(char *instance, size_t instance_bytes);
 
 /* Opens the machine, building or rebuilding its state: instance NULL takes what is there, else
- * default_instance. -EEXIST when another instance is asked for while processes use the machine. With
- * as_process a slot is taken. */
+ * default_instance. -EEXIST when another instance is asked for while processes use the machine, -EBUSY
+ * when processes use it with a state that this version does not know, or when one of them does not let go
+ * of the setup for NTK_CORE_SOFT_WAIT_NS. With as_process a slot is taken. */
+#define NTK_CORE_SOFT_WAIT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 int ntk_core_soft_open(const char *instance, const char *default_instance, bool as_process,
                        struct ntk_core_soft **out_soft, struct ntk_err *err);
 void ntk_core_soft_close(struct ntk_core_soft *soft);

@@ -3,8 +3,9 @@
  * paths - where segments and the software machine lie.
  *
  * One rule for writers and readers: $NEURON_HOOKS_DIR alone when set; else /dev/shm/neuron where an
- * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>. Readers look into
- * /dev/shm/neuron and their own, root into every /dev/shm/neuron-*.
+ * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>, or what stands in for
+ * it where somebody else took that name. Readers look into /dev/shm/neuron and their own, root into every
+ * /dev/shm/neuron-*.
  *
  * Uses the C library only. Functions return the number of bytes without the NUL, or -1 when the
  * buffer is too small; the text is complete or empty.
@@ -49,13 +50,50 @@ static inline const char *ntk_paths_hooks_dir_variable(void)
     return dir != NULL && dir[0] != '\0' ? dir : NULL;
 }
 
+/* Whether it is a folder of this user (no link) that no one else may write to. */
+static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == uid &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/*
+ * "<prefix><uid>", a folder where anyone may make one: what somebody else has put there first is not used.
+ * Then it is "<prefix><uid>.1" and so on, the same for every program of the user: the first that is the
+ * user's own, else the first that is not there yet.
+ */
+#define NTK_PATHS_FALLBACKS 16
+
+static inline int ntk_paths_own_folder(const char *prefix, uid_t uid, char *buf, size_t buf_bytes)
+{
+    struct stat status;
+    int want_own;
+    int i;
+
+    for (want_own = 1; want_own >= 0; want_own--) {
+        for (i = 0; i <= NTK_PATHS_FALLBACKS; i++) {
+            int length = i == 0 ? snprintf(buf, buf_bytes, "%s%u", prefix, (unsigned int)uid)
+                                : snprintf(buf, buf_bytes, "%s%u.%d", prefix, (unsigned int)uid, i);
+
+            if (ntk_paths_checked(length, buf, buf_bytes) < 0) {
+                return -1;
+            }
+            if (want_own ? ntk_paths_is_own_folder(buf, uid) : lstat(buf, &status) != 0) {
+                return length;
+            }
+        }
+    }
+    /* All taken: the first, whose use fails with its reason. */
+    return ntk_paths_checked(snprintf(buf, buf_bytes, "%s%u", prefix, (unsigned int)uid), buf,
+                             buf_bytes);
+}
+
 /* The folder of one user's segments: /dev/shm/neuron-<uid>. */
 static inline int ntk_paths_user_hooks_dir(uid_t uid, char *buf, size_t buf_bytes)
 {
-    return ntk_paths_checked(snprintf(buf, buf_bytes,
-                                      NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
-                                      (unsigned int)uid),
-                             buf, buf_bytes);
+    return ntk_paths_own_folder(NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX, uid, buf, buf_bytes);
 }
 
 /* The folder in which this process puts its segment; it need not exist yet. */
@@ -126,24 +164,56 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
  */
 #define NTK_READER_MARK_NAME ".reader.lock"
 
-/* The files of the software machine, one per hooks folder (soft_abi.h). */
-#define NTK_SOFT_STATE_NAME "soft.state"
+/*
+ * The files of the software machine (soft_abi.h). The state carries its version in its name, so that programs
+ * of two versions never map the same file; the locks are one file for all of them.
+ */
+#define NTK_SOFT_ABI_VERSION 1
+#define NTK_PATHS_TEXT_OF(number) #number
+#define NTK_PATHS_TEXT(number) NTK_PATHS_TEXT_OF(number)
+#define NTK_SOFT_STATE_NAME "soft.state." NTK_PATHS_TEXT(NTK_SOFT_ABI_VERSION)
 #define NTK_SOFT_LOCK_NAME "soft.lock"
 /* In soft.lock: bytes 0.. are the physical cores, this one the publisher of the tree. */
 #define NTK_SOFT_LOCK_PUBLISHER 1024
 
 /*
- * The folder that stands for /sys, of the software machine that belongs to this process's hooks
- * folder: $NEURON_HOOKS_DIR/soft/sys, else /tmp/neuron-soft-<uid>/sys.
+ * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder, since each user
+ * has a machine and a tree. In a folder of $NEURON_HOOKS_DIR that several users share the first one's
+ * files are nobody else's: the others have a machine below it, in neuron-<uid>, once a writer made that.
+ */
+static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
+{
+    const char *dir = ntk_paths_hooks_dir_variable();
+    int length;
+
+    if (dir == NULL) {
+        return ntk_paths_user_hooks_dir(geteuid(), buf, buf_bytes);
+    }
+    length =
+        snprintf(buf, buf_bytes, "%s/" NTK_HOOKS_USER_PREFIX "%u", dir, (unsigned int)geteuid());
+    if (ntk_paths_checked(length, buf, buf_bytes) < 0 || ntk_paths_is_own_folder(buf, geteuid())) {
+        return length;
+    }
+    return ntk_paths_checked(snprintf(buf, buf_bytes, "%s", dir), buf, buf_bytes);
+}
+
+/*
+ * The folder that stands for /sys, of the software machine of this process: $NEURON_HOOKS_DIR/soft/sys (or
+ * below the folder of above), else /tmp/neuron-soft-<uid>/sys.
  */
 static inline int ntk_paths_soft_sysfs_root(char *buf, size_t buf_bytes)
 {
-    const char *dir = ntk_paths_hooks_dir_variable();
-    int length = dir != NULL
-                     ? snprintf(buf, buf_bytes, "%s/soft/sys", dir)
-                     : snprintf(buf, buf_bytes, "/tmp/neuron-soft-%u/sys", (unsigned int)geteuid());
+    char dir[NTK_PATH_BYTES];
+    int has_variable = ntk_paths_hooks_dir_variable() != NULL;
+    int length = has_variable
+                     ? ntk_paths_soft_dir(dir, sizeof dir)
+                     : ntk_paths_own_folder("/tmp/neuron-soft-", geteuid(), dir, sizeof dir);
 
-    return ntk_paths_checked(length, buf, buf_bytes);
+    if (length < 0) {
+        return ntk_paths_checked(-1, buf, buf_bytes);
+    }
+    return ntk_paths_checked(snprintf(buf, buf_bytes, has_variable ? "%s/soft/sys" : "%s/sys", dir),
+                             buf, buf_bytes);
 }
 
 #ifdef __cplusplus

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soft_abi - `soft.state`: what a driver would hold, for the software machine of one hooks folder.
+ * soft_abi - `soft.state.1`: what a driver would hold, for the software machine of one hooks folder.
  *
  * A file of fixed size in the hooks folder, mapped read-write by every process that uses the machine
- * and by nobody else; it survives processes, as a driver's counters do. It is sparse: pages that are
- * never touched cost nothing. The device tree (paths.h) is published from it.
+ * and by nobody else; it survives processes, as a driver's counters do. It is sparse, and the hole of a
+ * process slot that was never taken is never touched through the mapping: where space is short that would
+ * be SIGBUS. A file that has been mapped is never cut: a new machine is a new file under the same name. The
+ * device tree (paths.h) is published from it.
  *
  * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process:
  *   byte p in 0..127          write lock of the process that owns physical core p
@@ -22,6 +24,7 @@
 #ifndef NTK_SHARED_ABI_SOFT_ABI_H
 #define NTK_SHARED_ABI_SOFT_ABI_H
 
+#include "shared/abi/paths.h" /* NTK_SOFT_ABI_VERSION */
 #include "shared/abi/segment_abi.h"
 
 #ifdef __cplusplus
@@ -29,7 +32,6 @@ extern "C" {
 #endif
 
 #define NTK_SOFT_MAGIC 0x314654534b544eull /* "NTKSTF1" and a NUL, little-endian */
-#define NTK_SOFT_ABI_VERSION 1u
 #define NTK_SOFT_DEVICES 16u
 #define NTK_SOFT_STACKS 4u
 #define NTK_SOFT_PROCESSES 256u
@@ -55,8 +57,8 @@ struct ntk_soft_memory {
 struct ntk_soft_header {
     uint64_t magic;
     uint32_t abi_version;
-    uint32_t reserved_0;
-    uint64_t state_bytes; /* sizeof(struct ntk_soft_state) */
+    uint32_t process_limit; /* slots from here on were never taken; under NTK_SOFT_LOCK_SETUP */
+    uint64_t state_bytes;   /* sizeof(struct ntk_soft_state) */
     uint64_t generation;
     char instance_type[64]; /* a name of machine.def */
     uint32_t device_count;

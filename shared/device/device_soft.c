@@ -53,7 +53,7 @@ void ntk_device_soft_machine_type(const char *hooks_dir, char *buf, size_t buf_b
     buf[0] = '\0';
     if (hooks_dir) {
         ntk_str_copy(folder, sizeof folder, hooks_dir);
-    } else if (ntk_paths_writer_hooks_dir(folder, sizeof folder) < 0) {
+    } else if (ntk_paths_soft_dir(folder, sizeof folder) < 0) {
         return;
     }
     snprintf(path, sizeof path, "%s/%s", folder, NTK_SOFT_STATE_NAME);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "runtime-hooks/core/core.h"
+#include "shared/abi/paths.h"
 #include "shared/base/fs.h"
 #include "tests/support/observed.h"
 #include "tests/support/process.h"
@@ -421,7 +422,7 @@ static void removal_is_refused_while_the_machine_is_used(void **state)
     assert_int_equal(observed_finish(&other, SIGKILL), 128 + SIGKILL);
     assert_int_equal(ntk_core_machine_remove(&err), 0);
     assert_string_equal(leaf(DEVICES "neuron0/core_count"), "");
-    (void)snprintf(path, sizeof path, "%s/soft.state", folder);
+    (void)snprintf(path, sizeof path, "%s/" NTK_SOFT_STATE_NAME, folder);
     assert_int_equal(access(path, F_OK), -1);
     (void)snprintf(path, sizeof path, "%s/soft", folder);
     assert_int_equal(access(path, F_OK), -1);

@@ -387,6 +387,30 @@ static void reports_on_request_say_what_is_allocated_now(void **state)
     free(log_path);
 }
 
+/* The memory of the stacks is what is larger than anything else. */
+static void the_memory_of_a_device_is_in_no_core_file(void **state)
+{
+    unsigned long long stacks = 0;
+    unsigned long long kib = 0;
+    char line[1024];
+
+    (void)state;
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        (void)sscanf(line, "Size: %llu kB", &kib);
+        if (strncmp(line, "VmFlags:", 8) == 0 && kib >= 8 << 20 && strstr(line, " rd wr")) {
+            assert_non_null(strstr(line, " dd"));
+            stacks++;
+        }
+    }
+    (void)fclose(maps);
+#ifndef __SANITIZE_ADDRESS__ /* which has large mappings of its own */
+    assert_int_equal(stacks, 2);
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +423,7 @@ int main(void)
         TEST(an_exhausted_stack_leaves_tables_and_logs),
         TEST(the_log_of_a_shortage_can_be_switched_off),
         TEST(reports_on_request_say_what_is_allocated_now),
+        TEST(the_memory_of_a_device_is_in_no_core_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

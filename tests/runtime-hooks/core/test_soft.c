@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * soft.state and soft.lock in the hands of others: of another version, of a process that does not let go, of
+ * another user, on a file system that is nearly full.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime-hooks/core/core_soft.h"
+#include "shared/base/clock.h"
+#include "tests/support/observed.h"
+#include "tests/support/scratch.h"
+
+#define SKIPPED 77
+#define OTHER_USER 4321
+
+static char *folder;
+
+static int setup(void **state)
+{
+    (void)state;
+    test_scratch_in_memory();
+    folder = test_scratch_create();
+    setenv("NEURON_HOOKS_DIR", folder, 1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_scratch_destroy(folder);
+    return 0;
+}
+
+static int machine_open(struct ntk_core_soft **out_soft)
+{
+    return ntk_core_soft_open("trn1.2xlarge", "trn1.2xlarge", true, out_soft, NULL);
+}
+
+/* Counts in the state it mapped, once when it came and once when it is told to. */
+static int job(struct observed *parent, void *ctx)
+{
+    struct ntk_core_soft *soft = NULL;
+    int ret = machine_open(&soft);
+
+    (void)ctx;
+    observed_send(parent, (uint64_t)-ret);
+    (void)observed_receive(parent);
+    ntk_abi_add_shared(&soft->state->core[1].inference_count.total, 1);
+    ntk_core_soft_memory_add(soft, 0, 0, 4096);
+    ntk_core_soft_memory_remove(soft, 0, 0, 4096);
+    ntk_core_soft_close(soft);
+    return 0;
+}
+
+static void state_spoil(void)
+{
+    char *path = test_scratch_path(folder, NTK_SOFT_STATE_NAME);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    uint32_t version = 99;
+
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, &version, sizeof version, 8), sizeof version);
+    close(fd);
+    free(path);
+}
+
+static void a_state_of_another_version_is_left_to_the_jobs_that_use_it(void **state)
+{
+    struct observed other = observed_start(folder, job, NULL);
+    struct ntk_core_soft *soft = NULL;
+
+    (void)state;
+    assert_int_equal(observed_receive(&other), 0);
+    state_spoil();
+    assert_int_equal(machine_open(&soft), -EBUSY);
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+    /* Nobody uses it now. */
+    assert_int_equal(machine_open(&soft), 0);
+    assert_true(soft->is_new);
+    ntk_core_soft_close(soft);
+}
+
+/* Its locks are gone, as in a program that closes all descriptors that it does not know. */
+static int job_without_locks(struct observed *parent, void *ctx)
+{
+    struct ntk_core_soft *soft = NULL;
+    int ret = machine_open(&soft);
+
+    (void)ctx;
+    close(soft->lock_fd);
+    observed_send(parent, (uint64_t)-ret);
+    (void)observed_receive(parent);
+    for (size_t i = 0; i < sizeof soft->process->bytes / sizeof soft->process->bytes[0]; i++) {
+        soft->process->bytes[i][0]++;
+    }
+    ntk_abi_add_shared(&soft->state->core[1].inference_count.total, 1);
+    return 0;
+}
+
+static void a_new_machine_takes_nothing_from_under_a_job_that_cannot_be_seen(void **state)
+{
+    struct observed other = observed_start(folder, job_without_locks, NULL);
+    struct ntk_core_soft *soft = NULL;
+
+    (void)state;
+    assert_int_equal(observed_receive(&other), 0);
+    assert_int_equal(ntk_core_soft_open("trn1.32xlarge", "trn1.2xlarge", true, &soft, NULL), 0);
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+    assert_int_equal(soft->state->core[1].inference_count.total, 0);
+    ntk_core_soft_close(soft);
+}
+
+static int holder_of_setup(struct observed *parent, void *ctx)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = NTK_SOFT_LOCK_SETUP, .l_len = 1
+    };
+    int fd = open(ctx, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    observed_send(parent, fd >= 0 && fcntl(fd, F_SETLK, &lock) == 0);
+    (void)observed_receive(parent);
+    return 0;
+}
+
+static void a_process_that_never_lets_go_of_the_setup_is_waited_for_so_long_only(void **state)
+{
+    char *path = test_scratch_path(folder, NTK_SOFT_LOCK_NAME);
+    struct observed other = observed_start(folder, holder_of_setup, path);
+    struct ntk_core_soft *soft = NULL;
+    struct ntk_err err = { 0 };
+    char pid[32];
+    uint64_t start_ns;
+
+    (void)state;
+    assert_int_equal(observed_receive(&other), 1);
+    start_ns = ntk_clock_monotonic_ns();
+    assert_int_equal(ntk_core_soft_open(NULL, "trn1.2xlarge", true, &soft, &err), -EBUSY);
+    assert_in_range(ntk_clock_monotonic_ns() - start_ns, NTK_CORE_SOFT_WAIT_NS,
+                    4 * NTK_CORE_SOFT_WAIT_NS);
+    (void)snprintf(pid, sizeof pid, "process %d ", (int)other.pid);
+    assert_non_null(strstr(err.text, pid));
+    observed_send(&other, 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+    free(path);
+}
+
+/* In a child with a mount namespace of its own: opens in every size of a small file system. */
+static int fill_up(const char *place)
+{
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+        return SKIPPED;
+    }
+    for (unsigned kib = 4; kib <= 1536; kib += 36) {
+        struct ntk_core_soft *soft = NULL;
+        char size[64];
+
+        (void)snprintf(size, sizeof size, "size=%uk", kib);
+        if (mount("tmpfs", place, "tmpfs", 0, size) != 0) {
+            return SKIPPED;
+        }
+        for (int round = 0; round < 2; round++) {
+            int ret = machine_open(&soft);
+
+            if (ret == 0) {
+                ntk_core_soft_memory_add(soft, 1, 0, 4096);
+                ntk_core_soft_memory_remove(soft, 1, 0, 4096);
+                ntk_core_soft_close(soft);
+            } else if (ret != -ENOSPC && ret != -ENOMEM) {
+                return 2;
+            }
+            if (kib > 512 && ret != 0) {
+                return 3; /* there is room for one process */
+            }
+        }
+        (void)umount2(place, MNT_DETACH);
+    }
+    return 0;
+}
+
+static void a_file_system_that_is_nearly_full_is_an_error_and_no_signal(void **state)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    (void)state;
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(fill_up(folder));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+static int as_other_user(void)
+{
+    struct ntk_core_soft *soft = NULL;
+    char expected[600];
+
+    if (setresuid(OTHER_USER, OTHER_USER, OTHER_USER) != 0) {
+        return SKIPPED;
+    }
+    (void)snprintf(expected, sizeof expected, "%s/neuron-%d", folder, OTHER_USER);
+    if (machine_open(&soft) != 0 || strcmp(soft->folder, expected) != 0 || !soft->is_aside) {
+        return 2;
+    }
+    ntk_core_soft_close(soft);
+    /* The next one finds it there. */
+    if (machine_open(&soft) != 0 || strcmp(soft->folder, expected) != 0) {
+        return 3;
+    }
+    ntk_core_soft_close(soft);
+    return 0;
+}
+
+static void the_second_user_of_a_shared_folder_has_a_machine_below_it(void **state)
+{
+    struct ntk_core_soft *soft = NULL;
+    int status = 0;
+
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(chmod(folder, 01777), 0);
+    assert_int_equal(machine_open(&soft), 0);
+    assert_false(soft->is_aside);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(as_other_user());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    ntk_core_soft_close(soft);
+}
+
+/* Method: the names of a user that nobody has, made by root. */
+static void names_that_somebody_else_took_are_not_used(void **state)
+{
+    char *prefix = test_scratch_path(folder, "neuron-");
+    char path[600];
+    char chosen[600];
+    char expected[600];
+
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_true(ntk_paths_own_folder(prefix, OTHER_USER, chosen, sizeof chosen) > 0);
+    (void)snprintf(expected, sizeof expected, "%s%d", prefix, OTHER_USER);
+    assert_string_equal(chosen, expected);
+
+    assert_int_equal(mkdir(expected, 0755), 0); /* root's */
+    (void)snprintf(path, sizeof path, "%s%d.1", prefix, OTHER_USER);
+    assert_int_equal(symlink(folder, path), 0);
+    (void)snprintf(path, sizeof path, "%s%d.2", prefix, OTHER_USER);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chown(path, OTHER_USER, OTHER_USER), 0);
+    assert_int_equal(chmod(path, 0777), 0); /* the user's own, where all may write */
+    (void)snprintf(path, sizeof path, "%s%d.3", prefix, OTHER_USER);
+    assert_true(ntk_paths_own_folder(prefix, OTHER_USER, chosen, sizeof chosen) > 0);
+    assert_string_equal(chosen, path);
+
+    /* Once the user has one, it stays the user's even when the usual name is free again. */
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chown(path, OTHER_USER, OTHER_USER), 0);
+    assert_int_equal(rmdir(expected), 0);
+    assert_true(ntk_paths_own_folder(prefix, OTHER_USER, chosen, sizeof chosen) > 0);
+    assert_string_equal(chosen, path);
+    free(prefix);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(a_state_of_another_version_is_left_to_the_jobs_that_use_it),
+        TEST(a_new_machine_takes_nothing_from_under_a_job_that_cannot_be_seen),
+        TEST(a_process_that_never_lets_go_of_the_setup_is_waited_for_so_long_only),
+        TEST(a_file_system_that_is_nearly_full_is_an_error_and_no_signal),
+        TEST(the_second_user_of_a_shared_folder_has_a_machine_below_it),
+        TEST(names_that_somebody_else_took_are_not_used),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
