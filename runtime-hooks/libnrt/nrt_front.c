@@ -16,6 +16,7 @@
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_sendrecv.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
+#include "shared/base/quiet.h"
 
 enum state {
     STATE_NEVER_OPENED,
@@ -30,6 +31,9 @@ static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static enum state state;
 static struct ntk_core *core;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
+/* A limit of file sizes held when the runtime was opened: calls that may write are made quiet. */
+static bool is_limited;
+static __thread struct ntk_quiet call_quiet __attribute__((tls_model("initial-exec")));
 
 static void model_release(struct ntk_core_handle *handle)
 {
@@ -97,6 +101,9 @@ NRT_STATUS nrt_front_enter(void)
 {
     pthread_rwlock_rdlock(&gate);
     if (state == STATE_OPEN) {
+        if (is_limited && !call_quiet.is_entered) {
+            ntk_quiet_enter(&call_quiet);
+        }
         return NRT_SUCCESS;
     }
     NRT_STATUS status = state == STATE_CLOSED ? NRT_CLOSED : NRT_UNINITIALIZED;
@@ -106,6 +113,9 @@ NRT_STATUS nrt_front_enter(void)
 
 void nrt_front_leave(void)
 {
+    if (call_quiet.is_entered) {
+        ntk_quiet_leave(&call_quiet);
+    }
     pthread_rwlock_unlock(&gate);
 }
 
@@ -224,7 +234,11 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
     pthread_mutex_lock(&lifecycle);
     /* Nobody waits for the gate of an open runtime: callbacks could not come in behind him. */
     if (state != STATE_OPEN) {
+        struct ntk_quiet quiet;
+
+        ntk_quiet_enter(&quiet);
         pthread_rwlock_wrlock(&gate);
+        is_limited = ntk_quiet_is_limited();
         nrt_log_open();
         nrt_env_tell();
         nrt_infodump_reset();
@@ -233,6 +247,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
             nrt_infodump(NRT_INFODUMP_INIT, status, NULL);
         }
         pthread_rwlock_unlock(&gate);
+        ntk_quiet_leave(&quiet);
     }
     pthread_mutex_unlock(&lifecycle);
     return status;
@@ -245,6 +260,9 @@ NRT_STATUS nrt_close(void)
     }
     pthread_mutex_lock(&lifecycle);
     if (state == STATE_OPEN) {
+        struct ntk_quiet quiet;
+
+        ntk_quiet_enter(&quiet);
         /* What is queued runs to its end, and its callbacks may call us. */
         nrt_request_stop();
         pthread_rwlock_wrlock(&gate);
@@ -265,6 +283,7 @@ NRT_STATUS nrt_close(void)
         nrt_log_info("nrt_close", "closed");
         nrt_log_close();
         pthread_rwlock_unlock(&gate);
+        ntk_quiet_leave(&quiet);
     }
     pthread_mutex_unlock(&lifecycle);
     return NRT_SUCCESS;

@@ -12,6 +12,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "shared/base/quiet.h"
+
 #define NRT_LOG_LINE_BYTES 2048
 
 enum place {
@@ -69,7 +71,9 @@ static void target_open(enum nrt_log_component component)
     if (location && strcasecmp(location, "syslog") == 0) {
         place = PLACE_SYSLOG;
     } else if (location && strcasecmp(location, "console") != 0) {
-        fd = open(location, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+        /* A pipe that nobody reads holds up neither the start nor, when it is full, a call. */
+        fd = open(location, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                  0644);
         /* A file that cannot be opened: the console is better than silence. */
         place = fd >= 0 ? PLACE_FILE : PLACE_CONSOLE;
     }
@@ -156,7 +160,11 @@ void nrt_log_write(enum nrt_log_component component, enum nrt_log_level level, c
     size_t bytes = strlen(line);
     line[bytes++] = '\n';
     int fd = place == PLACE_FILE ? atomic_load(&target->fd) : STDERR_FILENO;
-    /* Nothing useful can be done when a log line cannot be written. */
+    struct ntk_quiet quiet;
+
+    /* Nothing useful can be done when a log line cannot be written, and nobody may die of it. */
+    ntk_quiet_enter(&quiet);
     ssize_t written = write(fd >= 0 ? fd : STDERR_FILENO, line, bytes);
     (void)written;
+    ntk_quiet_leave(&quiet);
 }
