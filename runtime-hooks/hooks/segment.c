@@ -29,6 +29,7 @@
 #define CALIBRATION_NS 5000000u
 #define BRACKET_TRIES 32
 #define NAME_ATTEMPTS 100u
+#define FOLDER_ATTEMPTS 3u
 #define SWEEP_ENTRIES 10000u /* files that one start looks at */
 #define SWEEP_AGE_S 60
 #define SWEEP_FOREIGN_AGE_S 3600 /* when the writer's process cannot be judged from here */
@@ -198,7 +199,7 @@ static void sweep(int folder, unsigned int own_pid, unsigned long long own_start
 }
 
 /* Opens the folder for segments, made when missing; the descriptor or -errno. */
-static int open_folder(char *path, size_t path_bytes, char *note, size_t note_bytes)
+static int open_folder_once(char *path, size_t path_bytes, char *note, size_t note_bytes)
 {
     int is_own = ntk_paths_hooks_dir_variable() == NULL;
     struct stat status;
@@ -215,7 +216,9 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
 
         return note_set(note, note_bytes, code, "cannot make %.300s: %s", path, strerror(-code));
     }
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_own ? O_NOFOLLOW : 0));
+    /* Links are followed in a name that the user gave, nowhere else. */
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+                        (ntk_paths_hooks_dir_variable() == NULL ? O_NOFOLLOW : 0));
     if (fd >= 0 && path[0] != '/') {
         /* The program may go to another folder before the file is to be removed. */
         char *absolute = realpath(path, NULL);
@@ -238,6 +241,25 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
         close(fd);
         return note_set(note, note_bytes, -EPERM,
                         "%.300s belongs to someone else or others may write to it", path);
+    }
+    return fd;
+}
+
+/* The same; the user's folder has another name where somebody else took the usual one first, even
+ * meanwhile. */
+static int open_folder(char *path, size_t path_bytes, char *note, size_t note_bytes)
+{
+    char usual[NTK_PATH_BYTES];
+    unsigned int attempt = 0;
+    int fd;
+
+    do {
+        fd = open_folder_once(path, path_bytes, note, note_bytes);
+    } while (fd < 0 && ++attempt < FOLDER_ATTEMPTS);
+    (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
+                   (unsigned int)geteuid());
+    if (fd >= 0 && strncmp(path, usual, strlen(usual)) == 0 && path[strlen(usual)] == '.') {
+        note_set(note, note_bytes, 0, "%s belongs to someone else; using %.300s", usual, path);
     }
     return fd;
 }
