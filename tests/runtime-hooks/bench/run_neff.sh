@@ -1,7 +1,7 @@
 #!/bin/bash
 # The example client and neuron-bench on a built NEFF: outputs, statistics, errors, exit codes.
 set -u
-make_model=$1
+make_model=$1 cpu_node=$2
 scratch=$(mktemp -d) || exit 1
 export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LIBNRT
@@ -31,6 +31,16 @@ code 1 "$NTK_BIN_DIR/run_neff" ones
 grep -q NRT_INVALID err || bad "a foreign file: $(cat err)"
 code 2 "$NTK_BIN_DIR/run_neff"
 code 2 "$NTK_BIN_DIR/run_neff" adder.neff x
+
+# Code for the host runs from one's own file only, in both programs, unless it is asked for.
+"$make_model" cpu.neff "$cpu_node" || exit 1
+code 0 "$NTK_BIN_DIR/run_neff" cpu.neff
+if chown 65534 cpu.neff 2>/dev/null; then # root only
+    code 1 "$NTK_BIN_DIR/run_neff" cpu.neff
+    grep -q 'nrt_load failed' err || bad "code of a stranger: $(cat err)"
+    code 1 "$NTK_BIN_DIR/neuron-bench" exec cpu.neff -n 1
+    NEURON_SOFT_CPU_NODES=1 code 0 "$NTK_BIN_DIR/run_neff" cpu.neff
+fi
 
 bench=$NTK_BIN_DIR/neuron-bench
 code 0 "$bench" exec adder.neff --count 37 --threads 3 --cores 0-1 --json
