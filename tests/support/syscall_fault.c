@@ -95,7 +95,7 @@ static int error_of(long number, unsigned variant)
             while (count < ERRORS_MAX && plausible[i].errors[count] != 0) {
                 count++;
             }
-            return plausible[i].errors[variant % count];
+            return plausible[i].errors[count > 0 ? variant % count : 0];
         }
     }
     return 0;
