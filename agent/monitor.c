@@ -235,7 +235,7 @@ static bool write_report(struct ntk_monitor *monitor, const struct ntk_snapshot 
         ntk_log_warn(MODULE, "out of memory: a report is lost");
         return false;
     }
-    if (out_cut) {
+    if (out_cut && monitor->stream) {
         say_length(monitor, options, line->bytes_count, *out_cut);
     }
     return true;

@@ -10,9 +10,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "shared/base/log.h"
 #include "shared/base/str.h"
 
 #define HOST_BYTES 256
@@ -224,6 +226,17 @@ bool ntk_http_guard_check(struct ntk_http_guard *guard, const struct ntk_http_re
     return !guard->options.token_path || check_token(guard, request, port, secure, answer);
 }
 
+/* A secret that others of the machine can read is none. */
+static void say_mode(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) == 0 && info.st_mode & (S_IRWXG | S_IRWXO)) {
+        ntk_log_warn("http", "%s: others than its owner can read or change the token (mode %04o)",
+                     path, (unsigned)info.st_mode & 07777);
+    }
+}
+
 int ntk_http_guard_create(const struct ntk_http_guard_options *options,
                           struct ntk_http_guard **out_guard, struct ntk_err *err)
 {
@@ -239,6 +252,7 @@ int ntk_http_guard_create(const struct ntk_http_guard_options *options,
     }
     if (options->token_path) {
         ret = read_token(guard, err);
+        say_mode(options->token_path);
     }
     if (ret < 0) {
         ntk_http_guard_destroy(guard);

@@ -248,6 +248,7 @@ static const struct {
     int status;
     const char *text;
 } refusals[] = {
+    { MHD_HTTP_BAD_REQUEST, "HTTP/1.1 needs one Host\n" },
     { MHD_HTTP_UNAUTHORIZED, "name and password are needed\n" },
     { MHD_HTTP_FORBIDDEN, "a certificate is needed\n" },
     { MHD_HTTP_TOO_MANY_REQUESTS, "too many requests\n" },
@@ -491,7 +492,6 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     struct job *job = *state && *state != &head_seen ? *state : NULL; /* it is done */
     int refusal = 0;
 
-    (void)version;
     (void)upload;
     ntk_http_crowd_asked(crowd_row_of(connection));
     if (!*state) {
@@ -511,6 +511,9 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         refusal = job->refusal;
         free_job(job);
         *state = &head_seen;
+    } else if (strcmp(version, MHD_HTTP_VERSION_1_1) == 0 &&
+               !ntk_http_request_header_get(&request, MHD_HTTP_HEADER_HOST)) {
+        refusal = MHD_HTTP_BAD_REQUEST;
     } else if (server->security) {
         refusal = check_client(server, &request, state);
         if (refusal == 1) {
@@ -527,6 +530,20 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         *state = &head_seen;
     }
     return send_answer(server, connection, &answer);
+}
+
+/* A text with a NUL in it would end there for us, and name something else than was asked for: it is no text. */
+static size_t unescape(void *ctx, struct MHD_Connection *connection, char *text)
+{
+    size_t length = MHD_http_unescape(text);
+
+    (void)ctx;
+    (void)connection;
+    if (memchr(text, '\0', length)) {
+        text[0] = '\0';
+        return 0;
+    }
+    return length;
 }
 
 /* -- life --------------------------------------------------------------------------------------- */
@@ -552,13 +569,13 @@ static struct MHD_Daemon *start_daemon(struct ntk_http_server *server, int fd)
         }
         tls[count] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
     }
-    return MHD_start_daemon(flags, server->port, NULL, NULL, answer_request, server,
-                            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION,
-                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-                            server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)NTK_HTTP_CROWD_ROWS,
-                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)NTK_HTTP_IDLE_SECONDS,
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)NTK_HTTP_CONNECTION_BYTES,
-                            MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+    return MHD_start_daemon(
+        flags, server->port, NULL, NULL, answer_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)NTK_HTTP_CROWD_ROWS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)NTK_HTTP_IDLE_SECONDS,
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)NTK_HTTP_CONNECTION_BYTES, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 }
 
 static void stop_workers(struct ntk_http_server *server)

@@ -361,6 +361,40 @@ static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
     free(log);
 }
 
+/* What only its owner shall know: no core file has it, and a file that others can read is told. */
+static void secrets_stay_out_of_cores_and_open_files_are_told(void **state)
+{
+    struct fixture *f = *state;
+    char *token = test_scratch_path(f->folder, "token");
+    char *log = test_scratch_path(f->folder, "log");
+    char *out = test_scratch_path(f->folder, "out");
+    char command[2048];
+    char limits[64];
+    char text[4096];
+
+    assert_int_equal(ntk_fs_write(token, "0123456789abcdef-token", 22, NULL), 0);
+    assert_int_equal(chmod(token, 0644), 0);
+    snprintf(command, sizeof command,
+             "exec %s/neuron-monitor --period 100ms --no-imds --http 127.0.0.1:0 --http-token-file "
+             "%s 2>%s",
+             getenv("NTK_BIN_DIR"), token, log);
+    const char *const argv[] = { "/bin/bash", "-c", command, NULL };
+    pid_t pid = test_start_program(argv, f->environment, out);
+    assert_true(test_wait_until(has_bytes, &(struct growing){ out, 10 }, 30));
+    snprintf(limits, sizeof limits, "/proc/%d/limits", (int)pid);
+    assert_true(ntk_fs_read_text(limits, text, sizeof text) > 0);
+    const char *core = strstr(text, "Max core file size");
+    assert_non_null(core);
+    unsigned int bytes = 0;
+    assert_int_equal(sscanf(core, "Max core file size %u", &bytes), 1);
+    assert_true(bytes <= 1);
+    assert_true(holds(&(struct holding){ log, "(mode 0644)" }));
+    assert_int_equal(test_stop_program(pid, SIGTERM), 0);
+    free(out);
+    free(log);
+    free(token);
+}
+
 static void put_config(const char *path, const char *text)
 {
     assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
@@ -480,6 +514,7 @@ int main(void)
         CASE(a_signal_is_a_good_end),
         CASE(a_second_signal_ends_it_at_once_and_what_is_lost_is_said),
         CASE(a_full_disk_for_stdout_does_not_end_the_other_outputs),
+        CASE(secrets_stay_out_of_cores_and_open_files_are_told),
         CASE(a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing),
         CASE(a_reader_that_goes_ends_it_at_once),
         CASE(help_names_every_option_of_the_man_page),

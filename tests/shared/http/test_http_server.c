@@ -118,6 +118,25 @@ static void assert_contains(const char *text, const char *part)
     }
 }
 
+static void a_path_with_a_nul_is_no_path(void **state)
+{
+    char *answer = ask(*state, "GET /%00.js HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+
+    assert_contains(answer, "HTTP/1.1 404 ");
+    free(answer);
+}
+
+static void http_1_1_needs_a_host(void **state)
+{
+    char *answer = ask(*state, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+
+    assert_contains(answer, "HTTP/1.1 400 ");
+    free(answer);
+    answer = ask(*state, "GET / HTTP/1.0\r\n\r\n");
+    assert_contains(answer, " 200 ");
+    free(answer);
+}
+
 static void get_gives_the_page_with_its_headers(void **state)
 {
     char *answer = ask(*state, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -396,6 +415,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(get_gives_the_page_with_its_headers),
+        CASE(a_path_with_a_nul_is_no_path),
+        CASE(http_1_1_needs_a_host),
         CASE(head_gives_no_body),
         CASE(a_handler_sees_path_header_and_query),
         CASE(other_methods_and_paths_are_refused),
