@@ -56,6 +56,7 @@ struct ntk_monitor {
     struct ntk_buf line;
     struct ntk_buf full_line; /* of the page, where line leaves something out */
     uint64_t reports;
+    uint64_t sequence; /* of the last snapshot that went to the store */
     bool said_dropped; /* once per spell of a slow reader */
     bool said_stdout;  /* once per spell of writes that fail */
     bool said_cut;
@@ -295,6 +296,7 @@ static void watch_store(struct ntk_monitor *monitor)
                      (unsigned long long)status.snapshots_lost);
     }
     monitor->said_store = status.failing;
+    ntk_collector_keep(monitor->collector, monitor->sequence - status.snapshots_waiting);
 }
 
 /* An application that cannot be shown is said once, not each period. */
@@ -326,6 +328,7 @@ static void take_period(struct ntk_monitor *monitor, bool all)
     watch_note(monitor);
     if (monitor->store) {
         ntk_store_put(monitor->store, snapshot);
+        monitor->sequence = snapshot->sequence;
         watch_store(monitor);
     }
     ret = ntk_monitor_schedule_put(monitor->schedule, snapshot, ntk_clock_monotonic_ns(), all);
@@ -647,11 +650,14 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
         ntk_monitor_config_fini(monitor->config);
         free(monitor->config);
     }
+    ntk_store_reader_close(monitor->totals);
+    int ret = ntk_store_close(monitor->store, err);
+    if (monitor->collector && ret == 0) {
+        ntk_collector_keep(monitor->collector, monitor->sequence); /* all of it is on the disk */
+    }
     ntk_collector_destroy(monitor->collector);
     ntk_instance_source_destroy(monitor->instance);
     ntk_pods_destroy(monitor->pods);
-    ntk_store_reader_close(monitor->totals);
-    int ret = ntk_store_close(monitor->store, err);
     ntk_monitor_stream_destroy(monitor->stream);
     ntk_loop_destroy(monitor->loop);
     ntk_service_destroy(monitor->service);

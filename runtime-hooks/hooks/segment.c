@@ -155,12 +155,33 @@ static int writer_may_live(int fd, time_t age_s)
     return process_start_time(path) == process.start_time;
 }
 
+/* Whether somebody who removes dead segments reads this folder, or will be back soon: see NTK_READER_MARK_NAME. */
+static int is_marked(int folder)
+{
+    int fd = openat(folder, NTK_READER_MARK_NAME,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat status;
+    int is_marked;
+
+    if (fd < 0) {
+        return 0;
+    }
+    is_marked = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                (status.st_uid == 0 || status.st_uid == geteuid()) &&
+                (lock_test(fd, 0) ||
+                 (status.st_size > 0 && time(NULL) - status.st_mtime < NTK_READER_MARK_KEEPS_S));
+    close(fd);
+    return is_marked;
+}
+
 /* Removes what killed processes of this user left, when nobody waits to read it. */
 static void sweep(int folder, unsigned int own_pid, unsigned long long own_start_time)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+    time_t keep_s = is_marked(folder) ? NTK_READER_MARK_KEEPS_S : SWEEP_AGE_S;
     unsigned int entries = 0;
+    unsigned int kept = 0;
     struct dirent *entry;
 
     if (list == NULL) {
@@ -183,7 +204,7 @@ static void sweep(int folder, unsigned int own_pid, unsigned long long own_start
             continue;
         }
         age_s = time(NULL) - status.st_mtime;
-        if (age_s < SWEEP_AGE_S) {
+        if (age_s < SWEEP_AGE_S || (age_s < keep_s && kept++ < LEFT_FILES_MAX)) {
             continue;
         }
         fd = openat(folder, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -584,19 +605,23 @@ static int folder_has_room(int folder)
 {
     DIR *list = fdopendir(folder); /* takes the descriptor */
     struct statvfs space;
+    struct stat left; /* of this user: another's files must not fill the number */
     struct stat own;
     struct dirent *entry;
+    unsigned int entries = 0;
     unsigned int files = 0;
 
     if (list == NULL) {
         close(folder);
         return 0;
     }
-    while (files < LEFT_FILES_MAX && (entry = readdir(list)) != NULL) {
+    while (files < LEFT_FILES_MAX && entries++ < SWEEP_ENTRIES && (entry = readdir(list)) != NULL) {
         unsigned long long start_time;
         unsigned int pid;
 
-        files += (unsigned int)ntk_paths_parse_segment_name(entry->d_name, &pid, &start_time);
+        files += ntk_paths_parse_segment_name(entry->d_name, &pid, &start_time) &&
+                 fstatat(folder, entry->d_name, &left, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 left.st_uid == geteuid();
     }
     if (fstat(hooks.segment.fd, &own) != 0 || fstatvfs(dirfd(list), &space) != 0 ||
         (uint64_t)space.f_bavail * space.f_frsize / LEFT_SPACE_TIMES <
@@ -612,10 +637,8 @@ static int folder_has_reader(void)
 {
     const char *slash = strrchr(hooks.segment.path, '/');
     char path[NTK_PATH_BYTES];
-    struct stat status;
     int folder;
-    int held = 0;
-    int fd;
+    int held;
 
     if (slash == NULL ||
         ntk_paths_checked(snprintf(path, sizeof path, "%.*s", (int)(slash - hooks.segment.path),
@@ -627,13 +650,7 @@ static int folder_has_reader(void)
     if (folder < 0) {
         return 0;
     }
-    fd = openat(folder, NTK_READER_MARK_NAME,
-                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd >= 0) {
-        held = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-               (status.st_uid == 0 || status.st_uid == geteuid()) && lock_test(fd, 0);
-        close(fd);
-    }
+    held = is_marked(folder);
     if (!held) {
         close(folder);
         return 0;

@@ -161,8 +161,14 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
  * A reader that removes dead files holds a read lock on byte 0 of this file: a writer that ends cleanly
  * then leaves its segment behind, so that one shorter than the reader's look is seen too. Believed only
  * when it belongs to root or to the writer's user: others could not remove the file.
+ *
+ * Each reader also holds a read lock on the byte of the time of its last look, see docs/formats/segment.md.
+ *
+ * One that keeps what it counts, and comes back, makes the file one byte long: for so many seconds after its
+ * last change, which a reader does again and again, writers leave their segments although nobody holds it.
  */
 #define NTK_READER_MARK_NAME ".reader.lock"
+#define NTK_READER_MARK_KEEPS_S 600
 
 /*
  * The files of the software machine (soft_abi.h). The state carries its version in its name, so that programs

@@ -83,7 +83,7 @@ bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate);
 /* ---- runtimes ---- */
 
 struct ntk_runtime_reading {
-    const char *key; /* the segment's path: tells processes apart */
+    const char *key; /* of the segment: tells processes apart */
     const struct ntk_ring_process *process;
     bool ended; /* the last reading of this process */
     const struct ntk_ring_core *cores;

@@ -60,14 +60,13 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
     }
 }
 
-/* Totals stored of an earlier collector's time. */
+/* Totals stored of an earlier collector's time; where none are, its time began without the process. */
 static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading)
 {
     const struct ntk_collector_options *collector = aggregate->options.collector;
     struct ntk_core_sample *stored;
     size_t count = 0;
-    bool found;
 
     if (!collector || !collector->totals_get) {
         return false;
@@ -76,9 +75,9 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
     if (!stored) {
         return false;
     }
-    found = collector->totals_get(aggregate->boot_id ? aggregate->boot_id : "",
-                                  reading->process->own_pid, reading->process->start_time, stored,
-                                  NTK_SEGMENT_CORES, &count, collector->totals_ctx);
+    bool found = collector->totals_get(aggregate->boot_id ? aggregate->boot_id : "",
+                                       reading->process->own_pid, reading->process->start_time,
+                                       stored, NTK_SEGMENT_CORES, &count, collector->totals_ctx);
     for (size_t i = 0; found && i < count && i < NTK_SEGMENT_CORES; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, stored[i].core);
 
@@ -92,16 +91,17 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
         ntk_aggregate_stored_baseline(&core->device, &stored[i].device_latency);
     }
     /* What it did since then is counted, but a share of the first period is of what was watched. */
-    for (size_t i = 0; found && i < reading->core_count; i++) {
+    for (size_t i = 0; i < reading->core_count; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 
         if (core) {
+            core->known = true;
             core->read_ns = reading->cores[i].read_monotonic_ns;
             see_unwatched(aggregate, reading, &reading->cores[i], core);
         }
     }
     free(stored);
-    return found;
+    return true;
 }
 
 static void begin_core_latency(struct ntk_aggregate *aggregate,

@@ -247,6 +247,11 @@ void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted)
     }
 }
 
+void ntk_collector_keep(struct ntk_collector *collector, uint64_t sequence)
+{
+    ntk_source_ring_keep(&collector->sources[SOURCE_RING], sequence);
+}
+
 const char *ntk_collector_note(const struct ntk_collector *collector)
 {
     return collector->note;

@@ -15,7 +15,7 @@
  *
  * What a period is: differences of cumulative counters between two polls.
  * - A process younger than the collector counts from 0, an older one from the moment it is first
- *   seen, or from the totals that options.totals_get knows of it.
+ *   seen, or, with options.totals_get, from the totals that are known of it: all of what it did is in some snapshot.
  * - A counter seen smaller than before starts anew from its value.
  * - A core that works while polled counts as busy up to that moment.
  * - A process that ended is in one more snapshot: last differences, memory 0, `ended`; its last events
@@ -61,7 +61,8 @@ struct ntk_collector_options {
      * Totals stored of a process that the collector sees for the first time and that is older than the
      * collector: fills cores[] (core and the `total` of every count; histograms, when known, hold
      * everything stored so far and stay valid until the next call) and *out_count. False when nothing
-     * is stored. May be NULL.
+     * is stored: then all that it did so far is `unwatched` in its first period. May be NULL. With it, the files of
+     * ended processes stay until ntk_collector_keep().
      */
     bool (*totals_get)(const char *boot_id, uint32_t header_pid, uint64_t start_time,
                        struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
@@ -98,6 +99,10 @@ void ntk_collector_read_events(struct ntk_collector *collector);
 /* Whether histograms are read from now on: without, samples have no latency. Beginning to, their first period begins
  * now. */
 void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted);
+
+/* Where totals are kept (totals_get): all snapshots up to this sequence are. The files of processes that ended in them
+ * may go; whoever comes after a collector that was killed before finds them, and counts what is not kept. */
+void ntk_collector_keep(struct ntk_collector *collector, uint64_t sequence);
 
 /* Why something that looks like a process of ours is not shown (permissions, a broken file), or not in all
  * detail, or "".

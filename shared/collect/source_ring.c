@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments of observed processes: what shared/ring reads, handed to the aggregate. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 /* Folders are looked at this often; rings at every drain. */
 #define LOOK_INTERVAL_NS (50 * NTK_NS_PER_MS)
 #define NAME_BYTES 512
+#define KEY_BYTES 32
+/* Snapshots that may wait to be kept at once. */
+#define SNAPSHOTS_KEPT 256
 
 /* Processes share a count of failures when their pids meet here. */
 #define FAILURE_SLOTS 64
@@ -25,12 +29,22 @@ struct source_ring {
     char note[256];
     struct ntk_aggregate *aggregate;        /* of the drain that runs */
     uint8_t failures_listed[FAILURE_SLOTS]; /* by pid: not forgotten yet */
+    uint64_t sequence;                      /* of the last snapshot */
+    uint64_t ended[SNAPSHOTS_KEPT]; /* by its number: how many processes had ended in it, ever */
+    char key[KEY_BYTES];
     /* of the segment that is read */
     struct ntk_ring_process process;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
     struct ntk_ring_model models[NTK_SEGMENT_MODELS];
     struct ntk_ring_memory memory[NTK_SEGMENT_MEMORY_ROWS];
 };
+
+/* Tells segments apart: the path may be used again. */
+static const char *key_of(struct source_ring *source, const struct ntk_ring_segment *segment)
+{
+    (void)snprintf(source->key, sizeof source->key, "%" PRIu64, ntk_ring_segment_serial(segment));
+    return source->key;
+}
 
 /* ---- readings ---- */
 
@@ -79,7 +93,7 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
 
     ntk_ring_segment_process(segment, &source->process);
     memset(out, 0, sizeof *out);
-    out->key = ntk_ring_segment_path(segment);
+    out->key = key_of(source, segment);
     out->process = &source->process;
     out->ended = ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE;
     out->cores = source->cores;
@@ -265,7 +279,7 @@ static int first_sight(struct source_ring *source, struct ntk_aggregate *aggrega
 {
     struct ntk_runtime_reading reading;
 
-    if (ntk_aggregate_knows(aggregate, ntk_ring_segment_path(segment))) {
+    if (ntk_aggregate_knows(aggregate, key_of(source, segment))) {
         return 0;
     }
     /* Its rings first: what an older process overwrote before now is not ours to miss. */
@@ -372,7 +386,18 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
             }
         }
     }
+    source->ended[++source->sequence % SNAPSHOTS_KEPT] =
+        ntk_ring_registry_ended_count(source->registry);
     return 0;
+}
+
+void ntk_source_ring_keep(struct ntk_collect_source *collect_source, uint64_t sequence)
+{
+    struct source_ring *source = collect_source->state;
+
+    if (sequence <= source->sequence && source->sequence - sequence < SNAPSHOTS_KEPT) {
+        ntk_ring_registry_release(source->registry, source->ended[sequence % SNAPSHOTS_KEPT]);
+    }
 }
 
 static void source_ring_destroy(void *state)
@@ -409,7 +434,7 @@ void ntk_source_ring_read_events(struct ntk_collect_source *collect_source,
 
         drain_segment(source, segment);
         ntk_ring_segment_events(segment, &read, &lost, &published);
-        ntk_aggregate_runtime_forgive(aggregate, ntk_ring_segment_path(segment), lost);
+        ntk_aggregate_runtime_forgive(aggregate, key_of(source, segment), lost);
     }
 }
 
@@ -437,6 +462,7 @@ int ntk_source_ring_open(const struct ntk_collector_options *options,
         .folder = options->hooks_dir,
         .proc_root = options->proc_root,
         .reap = options->reap,
+        .remembers = options->reap && options->totals_get,
         .from = NTK_RING_FROM_OLDEST,
     };
     struct source_ring *source = calloc(1, sizeof *source);

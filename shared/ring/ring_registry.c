@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared/ring/ring_registry.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,217 +10,50 @@
 #include <unistd.h>
 
 #include "shared/abi/paths.h"
-#include "shared/abi/process_stat.h"
 #include "shared/abi/raw_clock.h"
-#include "shared/base/fs.h"
+#include "shared/base/clock.h"
 #include "shared/base/vec.h"
+#include "shared/ring/ring_folder.h"
+#include "shared/ring/ring_known.h"
+#include "shared/ring/ring_liveness.h"
 #include "shared/ring/ring_segment.h"
 
-#define FOLDER_ENTRIES_MAX 65536u /* files of one folder that one poll looks at */
-#define FOLDERS_MAX 1024u         /* folders of other users that root looks at */
-#define DONE_MAX 4096u            /* ended files that stay where they are */
+#define ENTRIES_OF_FOLDER 2048u /* names of one folder that one poll looks at, ... */
+#define ENTRIES_OF_POLL 8192u   /* ... and of all folders; the next poll goes on */
+#define FOLDERS_MAX 1024u       /* of other users, that root looks into */
+#define SEGMENTS_OF_USER 256u
+#define SEGMENTS_CROWDED (NTK_RING_REGISTRY_SEGMENTS / 2) /* from then on ... */
+#define SEGMENTS_OF_USER_CROWDED 16u /* ... only users with fewer get another */
 #define BRACKET_TRIES 8
-#define FREE_LOCK_POLLS 2 /* design: cannot be judged for two polls = dead */
-
-/* A file that ended and could not, or should not, be removed: not to be shown again. Told apart by its
- * name too, since some file systems use inode numbers again at once. */
-struct done_file {
-    uint64_t device;
-    uint64_t inode;
-    char name[64];
-    uint64_t seen_in_poll;
-};
-
-/* The mark in a folder that tells writers to leave their files to us. */
-struct mark {
-    uint64_t folder_device;
-    uint64_t folder_inode;
-    uint64_t seen_in_poll;
-    char *path;
-    int fd;
-};
+/* A reader that stands still does not keep files for ever. */
+#define PATIENCE_NS (10 * NTK_NS_PER_SECOND)
+#define WANTED_BYTE 1 /* held by whoever has yet to keep what the file says */
+#define WANTED_NS (60 * NTK_NS_PER_SECOND)
+#define REFUSED_AGAIN_NS (60 * NTK_NS_PER_SECOND)
+#define UNREADY_NS \
+    (60 * NTK_NS_PER_SECOND) /* then a file without its magic was given up by its writer */
 
 struct ntk_ring_registry {
     struct ntk_ring_options options;
     char *folder;
     char *proc_root;
-    struct ntk_vec segments; /* struct ntk_ring_segment * */
-    struct ntk_vec done;     /* struct done_file */
-    struct ntk_vec marks;    /* struct mark; reapers only */
-    char *made_folder;       /* made by us, ours to remove while it is empty; NULL */
+    struct ring_folder *parent; /* of the users' folders; NULL */
+    struct ntk_vec folders;     /* struct ring_folder * */
+    size_t next_folder;         /* where the next poll begins */
+    struct ntk_vec segments;    /* struct ntk_ring_segment * */
+    struct ntk_map by_file;     /* the same, see file_number() */
+    struct ring_known known;
+    char *made_folder; /* made by us, ours to remove while it is empty; NULL */
+    uint64_t begin_ns;
     uint64_t poll_count;
-    bool is_foreign_proc; /* proc_root shows another pid namespace than ours: the host's */
-    uint64_t own_pid_namespace;
-    uint64_t own_start_time;
-    uint32_t own_pid;
+    uint64_t poll_ns;
+    struct ntk_ring_poll *out; /* of the poll that runs */
+    uint64_t ended_count;
+    uint64_t released;
+    uint64_t serial;
+    struct ntk_ring_liveness liveness;
     uint32_t clock_kind; /* of this machine */
 };
-
-/* ---- processes ---- */
-
-/* When the process started, see process_stat.h; 0 when there is no such process here, or it is over. */
-static uint64_t start_time_of(const char *proc_root, const char *pid)
-{
-    char path[NTK_PATH_BYTES];
-    char text[NTK_STAT_BYTES];
-
-    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s/stat", proc_root, pid), path,
-                          sizeof path) < 0 ||
-        ntk_fs_read_text(path, text, sizeof text) <= 0) {
-        return 0;
-    }
-    return ntk_process_stat_start_time(text);
-}
-
-static uint64_t pid_namespace_of(const char *proc_root)
-{
-    char path[NTK_PATH_BYTES];
-    struct stat status;
-
-    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/self/ns/pid", proc_root), path,
-                          sizeof path) < 0 ||
-        stat(path, &status) != 0) {
-        return 0;
-    }
-    return (uint64_t)status.st_ino;
-}
-
-/* Whether proc_root belongs to another pid namespace: "self" is not called as we are. */
-static bool is_foreign_proc(const char *proc_root)
-{
-    char path[NTK_PATH_BYTES];
-    char self[32];
-
-    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/self", proc_root), path, sizeof path) <
-        0) {
-        return false;
-    }
-    ssize_t bytes = readlink(path, self, sizeof self - 1);
-    if (bytes <= 0) {
-        return false; /* not mounted, or a test's folder */
-    }
-    self[bytes] = '\0';
-    return strtoul(self, NULL, 10) != (unsigned long)getpid();
-}
-
-/* The pid a process has in its own namespace: the last of "NSpid:" in its status; 0 unknown. */
-static uint32_t innermost_pid_of(const char *proc_root, const char *pid)
-{
-    char path[NTK_PATH_BYTES];
-    char text[4096];
-
-    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s/status", proc_root, pid), path,
-                          sizeof path) < 0) {
-        return 0;
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-    ssize_t bytes = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (bytes <= 0) {
-        return 0;
-    }
-    text[bytes] = '\0';
-    char *at = strstr(text, "\nNSpid:");
-    if (at == NULL) {
-        return 0;
-    }
-    at += sizeof "\nNSpid:" - 1;
-    at[strcspn(at, "\n")] = '\0';
-    const char *last = strrchr(at, '\t');
-    return last != NULL ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
-}
-
-/* The pid that proc_root knows the process by; 0 when it does not. */
-static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_process *process)
-{
-    DIR *folder = opendir(proc_root);
-    const struct dirent *entry;
-    uint32_t found = 0;
-
-    while (folder != NULL && found == 0 && (entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            start_time_of(proc_root, entry->d_name) == process->start_time &&
-            innermost_pid_of(proc_root, entry->d_name) == process->own_pid) {
-            found = (uint32_t)strtoul(entry->d_name, NULL, 10);
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return found;
-}
-
-static struct flock lock_of_byte(short type, off_t byte)
-{
-    struct flock lock;
-
-    memset(&lock, 0, sizeof lock);
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = byte;
-    lock.l_len = 1;
-    return lock;
-}
-
-/* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no pid
- * here. */
-static int64_t lock_holder(int fd)
-{
-    struct flock lock = lock_of_byte(F_WRLCK, 0);
-
-    if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
-        return 0;
-    }
-    return lock.l_pid > 0 ? lock.l_pid : -1;
-}
-
-/* Open-file-description lock: several registries of one process do not drop each other's. */
-static void hold_byte(int fd, off_t byte)
-{
-    struct flock lock = lock_of_byte(F_RDLCK, byte);
-
-    (void)fcntl(fd, F_OFD_SETLK, &lock);
-}
-
-/* Whether the writer is over; learns its pid on the way. */
-static bool has_ended(const struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
-{
-    int64_t holder;
-    char pid[16];
-
-    if (ntk_ring_segment_said_goodbye(segment)) {
-        return true;
-    }
-    if (registry->is_foreign_proc && !segment->is_host_pid_sought) {
-        segment->is_host_pid_sought = true;
-        segment->host_pid = translate_pid(registry->proc_root, &segment->process);
-    }
-    holder = lock_holder(segment->fd);
-    if (holder != 0) {
-        segment->free_lock_polls = 0;
-        segment->process.pid = segment->host_pid != 0 ? segment->host_pid
-                               : holder > 0 && !registry->is_foreign_proc
-                                   ? (uint32_t)holder
-                                   : segment->process.own_pid;
-        return false;
-    }
-    /* Perhaps it only closed its descriptors. */
-    if (registry->is_foreign_proc ? segment->host_pid != 0
-                                  : segment->pid_namespace != 0 &&
-                                        segment->pid_namespace == registry->own_pid_namespace) {
-        (void)snprintf(pid, sizeof pid, "%" PRIu32,
-                       registry->is_foreign_proc ? segment->host_pid : segment->process.own_pid);
-        return start_time_of(registry->proc_root, pid) != segment->process.start_time;
-    }
-    if (segment->free_lock_poll != registry->poll_count) {
-        segment->free_lock_poll = registry->poll_count;
-        segment->free_lock_polls++;
-    }
-    return segment->free_lock_polls >= FREE_LOCK_POLLS;
-}
 
 /* ---- files ---- */
 
@@ -231,269 +63,434 @@ static void set_ignored(struct ntk_ring_poll *out, const char *reason)
     (void)snprintf(out->ignored_reason, sizeof out->ignored_reason, "%.255s", reason);
 }
 
+static uint64_t file_number(uint64_t device, uint64_t inode)
+{
+    return inode * UINT64_C(0x9e3779b97f4a7c15) ^ device;
+}
+
 static struct ntk_ring_segment *find_segment(const struct ntk_ring_registry *registry,
                                              uint64_t device, uint64_t inode)
 {
-    size_t i;
+    struct ntk_ring_segment *segment =
+        ntk_map_get_number(&registry->by_file, file_number(device, inode));
 
-    for (i = 0; i < registry->segments.count; i++) {
-        struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
+    return segment != NULL && segment->device == device && segment->inode == inode ? segment : NULL;
+}
 
-        if (segment->inode == inode && segment->device == device) {
-            return segment;
+static struct ring_file file_of(const struct ntk_ring_segment *segment)
+{
+    return (struct ring_file){ .device = segment->device,
+                               .inode = segment->inode,
+                               .name = segment->name,
+                               .uid = segment->process.uid };
+}
+
+static struct ring_known_file *remember(struct ntk_ring_registry *registry,
+                                        const struct ring_folder *folder,
+                                        const struct ring_file *file, enum ring_known_kind kind)
+{
+    struct ring_known_file *known = ntk_ring_known_add(&registry->known, file);
+
+    if (known != NULL) {
+        known->kind = kind;
+        known->folder_device = folder->device;
+        known->folder_inode = folder->inode;
+        known->seen_in_pass = folder->pass;
+        known->since_ns = registry->poll_ns;
+    }
+    return known;
+}
+
+/* Another look costs as much as this one: not at each pass. */
+static void refuse(struct ntk_ring_registry *registry, const struct ring_folder *folder,
+                   const struct ring_file *file, const char *reason)
+{
+    struct ring_known_file *known = remember(registry, folder, file, RING_KNOWN_REFUSED);
+
+    set_ignored(registry->out, reason);
+    if (known != NULL) {
+        known->reason = strdup(reason);
+    }
+}
+
+static bool may_be_removed(const struct ntk_ring_registry *registry,
+                           const struct ring_folder *folder, struct ring_known_file *file)
+{
+    uint64_t age_ns = registry->poll_ns - file->since_ns;
+
+    if (file->kind == RING_KNOWN_OLD) {
+        return age_ns >= NTK_READER_MARK_KEEPS_S * NTK_NS_PER_SECOND;
+    }
+    if (file->kind != RING_KNOWN_LEAVES || file->ended_order > registry->released) {
+        return false;
+    }
+    if (file->is_held) {
+        file->is_held = false;
+        ntk_ring_folder_let_go(file->fd, WANTED_BYTE);
+    }
+    if (ntk_ring_folder_awaits_reader(folder) ||
+        (age_ns < WANTED_NS && ntk_ring_folder_is_held_by_others(file->fd, WANTED_BYTE, 1))) {
+        return false;
+    }
+    if (age_ns > PATIENCE_NS || !ntk_ring_folder_has_others(folder)) {
+        return true;
+    }
+    /* Two looks of each of them: in the first the file may not have opened. */
+    if (file->looked_ns == 0 && ntk_ring_folder_others_looked(folder, file->since_ns)) {
+        file->looked_ns = registry->poll_ns;
+    }
+    return file->looked_ns != 0 && ntk_ring_folder_others_looked(folder, file->looked_ns);
+}
+
+/* Removes what the name means in the folder that we hold, if it is still that file. */
+static void try_to_remove(struct ntk_ring_registry *registry, struct ring_folder *folder,
+                          struct ring_known_file *known, const struct ring_file *file)
+{
+    struct stat status;
+
+    if (!registry->options.reap ||
+        (known->kind != RING_KNOWN_LEAVES && known->kind != RING_KNOWN_OLD)) {
+        return;
+    }
+    folder->is_left = true;
+    if (!may_be_removed(registry, folder, known)) {
+        return;
+    }
+    if (fstatat(folder->fd, file->name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        (uint64_t)status.st_ino != file->inode || (uint64_t)status.st_dev != file->device) {
+        return;
+    }
+    if (unlinkat(folder->fd, file->name, 0) != 0) {
+        known->kind = RING_KNOWN_STAYS;
+    }
+}
+
+/* A file that was looked at before: true when that is all there is to do. */
+static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *folder,
+                    const struct ring_file *file)
+{
+    struct ring_known_file *known = ntk_ring_known_get(&registry->known, file);
+
+    if (known == NULL) {
+        return false;
+    }
+    known->seen_in_pass = folder->pass;
+    if (known->kind == RING_KNOWN_REFUSED) {
+        folder->is_left = true;
+        if (registry->poll_ns - known->since_ns >= REFUSED_AGAIN_NS) {
+            ntk_ring_known_remove(&registry->known, file);
+            return false;
         }
+        set_ignored(registry->out, known->reason != NULL ? known->reason : "");
+        return true;
     }
-    return NULL;
+    try_to_remove(registry, folder, known, file);
+    return true;
 }
 
-static bool is_done(struct ntk_ring_registry *registry, uint64_t device, uint64_t inode,
-                    const char *name)
+/* A file without its magic is being made, or its writer was killed then. */
+static void remove_unready(const struct ntk_ring_registry *registry,
+                           const struct ring_folder *folder, const char *name, int fd,
+                           const struct stat *status)
 {
-    ntk_vec_each(struct done_file, file, &registry->done) {
-        if (file->inode == inode && file->device == device && strcmp(file->name, name) == 0) {
-            file->seen_in_poll = registry->poll_count;
-            return true;
-        }
+    uint64_t changed_ns = (uint64_t)status->st_mtim.tv_sec * NTK_NS_PER_SECOND;
+
+    if (registry->options.reap && ntk_ring_liveness_holder(fd) == 0 &&
+        ntk_clock_realtime_ns() > changed_ns + UNREADY_NS) {
+        (void)unlinkat(folder->fd, name, 0);
     }
-    return false;
 }
 
-static void set_done(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)
+/* Whether the user has room for one more segment. */
+static bool has_room(const struct ntk_ring_registry *registry, const struct ring_user *user)
 {
-    struct done_file file = { .device = segment->device,
-                              .inode = segment->inode,
-                              .seen_in_poll = registry->poll_count };
+    uint32_t most =
+        registry->segments.count < SEGMENTS_CROWDED ? SEGMENTS_OF_USER : SEGMENTS_OF_USER_CROWDED;
 
-    (void)snprintf(file.name, sizeof file.name, "%s", segment->name);
-    if (registry->done.count >= DONE_MAX) {
-        ntk_vec_remove(&registry->done, 0);
-    }
-    (void)ntk_vec_push(&registry->done, &file);
+    return user != NULL && user->segments < most && user->known < RING_USER_KNOWN &&
+           registry->segments.count < NTK_RING_REGISTRY_SEGMENTS;
 }
 
-/* A file of a folder that is named like a segment and is not in the list yet. */
-static void take_file(struct ntk_ring_registry *registry, int folder, const char *folder_path,
-                      const char *name, const struct stat *folder_status, bool one_owner,
-                      struct ntk_ring_poll *out)
+/* Over when it is first seen. Who watches only, or keeps nothing of earlier times, leaves it to a reader that does. */
+static bool is_of_the_past(const struct ntk_ring_registry *registry,
+                           const struct ntk_ring_segment *segment)
 {
+    return !registry->options.remembers && segment->process.clock.monotonic_ns < registry->begin_ns;
+}
+
+static void take_segment(struct ntk_ring_registry *registry, struct ring_folder *folder,
+                         const struct ring_file *file, struct ntk_ring_segment *segment,
+                         struct ring_user *user)
+{
+    struct ntk_err err = { 0 };
+    bool has_ended;
+
+    if (ntk_ring_liveness_check(&registry->liveness, segment, &err) < 0) {
+        refuse(registry, folder, file, err.text);
+        ntk_ring_segment_close(segment);
+        return;
+    }
+    has_ended = ntk_ring_liveness_has_ended(&registry->liveness, segment, registry->poll_count);
+    if (has_ended && is_of_the_past(registry, segment)) {
+        (void)remember(registry, folder, file, RING_KNOWN_OLD);
+        ntk_ring_segment_close(segment);
+        return;
+    }
+    segment->folder_device = folder->device;
+    segment->folder_inode = folder->inode;
+    segment->serial = ++registry->serial;
+    if (ntk_map_put_number(&registry->by_file, file_number(segment->device, segment->inode),
+                           segment) < 0 ||
+        ntk_vec_push(&registry->segments, &segment) < 0) {
+        (void)ntk_map_remove_number(&registry->by_file,
+                                    file_number(segment->device, segment->inode));
+        ntk_ring_segment_close(segment);
+        folder->is_owed = true;
+        return;
+    }
+    user->segments++;
+    if (registry->options.hold) {
+        ntk_ring_folder_hold(segment->fd, WANTED_BYTE);
+    }
+    registry->out->appeared++;
+}
+
+/* A file of a folder that is named like a segment. */
+static void take_file(struct ring_folder *folder, const char *name, void *ctx)
+{
+    struct ntk_ring_registry *registry = ctx;
     struct ntk_ring_segment *segment = NULL;
     struct ntk_err err = { 0 };
+    unsigned long long start_time;
     char path[NTK_PATH_BYTES];
+    struct ring_user *user;
+    struct ring_file file;
     struct stat status;
+    unsigned int pid;
     int code;
     int fd;
 
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        return; /* gone meanwhile */
+    if (!ntk_paths_parse_segment_name(name, &pid, &start_time) ||
+        (pid == registry->liveness.own_pid && start_time == registry->liveness.own_start_time) ||
+        fstatat(folder->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return;
     }
-    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s", folder_path, name), path,
+    file = (struct ring_file){ .device = (uint64_t)status.st_dev,
+                               .inode = (uint64_t)status.st_ino,
+                               .name = name,
+                               .uid = (uint32_t)status.st_uid };
+    segment = find_segment(registry, file.device, file.inode);
+    if (segment != NULL && segment->state != NTK_SEGMENT_GONE) {
+        return;
+    }
+    if (pass_by(registry, folder, &file) || segment != NULL) {
+        return;
+    }
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s", folder->path, name), path,
                           sizeof path) < 0) {
-        set_ignored(out, "the path of a segment is too long");
-        return;
-    }
-    segment = find_segment(registry, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
-    if (segment != NULL) {
-        segment->seen_in_poll = registry->poll_count;
-        return;
-    }
-    if (is_done(registry, (uint64_t)status.st_dev, (uint64_t)status.st_ino, name)) {
+        set_ignored(registry->out, "the path of a segment is too long");
         return;
     }
     if (!S_ISREG(status.st_mode)) {
         (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is no regular file", path);
-        set_ignored(out, err.text);
+        refuse(registry, folder, &file, err.text);
         return;
     }
-    if (one_owner && status.st_uid != folder_status->st_uid) {
+    if (folder->has_one_owner && status.st_uid != folder->owner) {
         (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET,
                           "%s belongs to another user than its folder", path);
-        set_ignored(out, err.text);
+        refuse(registry, folder, &file, err.text);
         return;
     }
-    if (registry->segments.count >= NTK_RING_REGISTRY_SEGMENTS) {
-        (void)ntk_err_set(&err, -ENOSPC, NTK_ERR_NO_OFFSET, "%s is one segment too many", path);
-        set_ignored(out, err.text);
+    user = ntk_ring_known_user(&registry->known, file.uid);
+    if (!has_room(registry, user)) {
+        (void)ntk_err_set(&err, -ENOSPC, NTK_ERR_NO_OFFSET,
+                          "%s is one segment too many of user %" PRIu32, path, file.uid);
+        set_ignored(registry->out, err.text);
+        folder->is_left = true;
         return;
     }
-    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (!ntk_ring_user_may_open(user, registry->poll_ns)) {
+        folder->is_owed = true;
+        return;
+    }
+    fd = openat(folder->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+            folder->is_owed = true;
+        }
         if (errno != ENOENT) {
             (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
                               strerror(errno));
-            set_ignored(out, err.text);
+            refuse(registry, folder, &file, err.text);
         }
         return;
     }
     code = ntk_ring_segment_open(fd, path, registry->options.from, &segment, &err);
     if (code < 0) {
+        if (code == -EAGAIN) {
+            folder->is_left = true;
+            user->opens++; /* a start that takes long costs nothing */
+            remove_unready(registry, folder, name, fd, &status);
+        } else {
+            refuse(registry, folder, &file, err.text);
+        }
         close(fd);
-        if (code != -EAGAIN) {
-            set_ignored(out, err.text);
-        }
         return;
     }
-    /* One that died before it was seen matters only to the reader that cleans up. */
-    if (has_ended(registry, segment) && !registry->options.reap) {
-        set_done(registry, segment);
-        ntk_ring_segment_close(segment);
-        return;
-    }
-    segment->seen_in_poll = registry->poll_count;
-    if (ntk_vec_push(&registry->segments, &segment) < 0) {
-        ntk_ring_segment_close(segment);
-        return;
-    }
-    if (registry->options.hold) {
-        hold_byte(segment->fd, 1);
-    }
-    out->appeared++;
+    take_segment(registry, folder, &file, segment, user);
 }
 
-/* ---- marks ---- */
+/* ---- folders ---- */
 
-/* The last reader of a folder takes the mark along. */
-static void drop_mark(struct mark *mark)
+static struct ring_folder *folder_at(const struct ntk_ring_registry *registry, size_t index)
 {
-    struct flock lock = lock_of_byte(F_WRLCK, 0);
-
-    if (fcntl(mark->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK) {
-        (void)unlink(mark->path);
-    }
-    close(mark->fd);
-    free(mark->path);
+    return *(struct ring_folder **)ntk_vec_at(&registry->folders, index);
 }
 
-/* Without a mark (no permission, a full disk) all is well but for processes shorter than a look. */
-static void set_mark(struct ntk_ring_registry *registry, int folder, const char *folder_path,
-                     const struct stat *folder_status)
+static struct ring_folder *find_folder(const struct ntk_ring_registry *registry, const char *path)
 {
-    char path[NTK_PATH_BYTES];
-    struct stat status;
-    struct mark mark = { .folder_device = (uint64_t)folder_status->st_dev,
-                         .folder_inode = (uint64_t)folder_status->st_ino,
-                         .seen_in_poll = registry->poll_count };
-
-    ntk_vec_each(struct mark, known, &registry->marks) {
-        if (known->folder_inode != mark.folder_inode ||
-            known->folder_device != mark.folder_device) {
-            continue;
+    for (size_t i = 0; i < registry->folders.count; i++) {
+        if (strcmp(folder_at(registry, i)->path, path) == 0) {
+            return folder_at(registry, i);
         }
-        known->seen_in_poll = registry->poll_count;
-        if (fstat(known->fd, &status) == 0 && status.st_nlink > 0) {
-            return;
-        }
-        known->seen_in_poll = 0; /* another reader took it along: a new one, the old one goes */
-        known->folder_inode = 0;
     }
-    if (registry->marks.count >= FOLDERS_MAX ||
-        ntk_paths_checked(snprintf(path, sizeof path, "%s/%s", folder_path, NTK_READER_MARK_NAME),
-                          path, sizeof path) < 0) {
-        return;
-    }
-    mark.fd = openat(folder, NTK_READER_MARK_NAME,
-                     O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
-    if (mark.fd < 0) {
-        return;
-    }
-    mark.path = strdup(path);
-    if (mark.path == NULL || ntk_vec_push(&registry->marks, &mark) < 0) {
-        close(mark.fd);
-        free(mark.path);
-        return;
-    }
-    hold_byte(mark.fd, 0);
+    return NULL;
 }
 
-/* Marks of folders that are no longer there, or that were removed themselves. */
-static void sweep_marks(struct ntk_ring_registry *registry)
+static void remove_folder(struct ntk_ring_registry *registry, size_t index)
 {
-    for (size_t i = registry->marks.count; i-- > 0;) {
-        struct mark *mark = ntk_vec_at(&registry->marks, i);
+    struct ring_folder *folder = folder_at(registry, index);
 
-        if (mark->seen_in_poll != registry->poll_count) {
-            close(mark->fd);
-            free(mark->path);
-            ntk_vec_remove(&registry->marks, i);
-        }
-    }
+    ntk_ring_known_forget_unseen(&registry->known, folder->device, folder->inode, UINT64_MAX);
+    ntk_ring_folder_close(folder);
+    ntk_vec_remove(&registry->folders, index);
 }
 
-/* owner: who the folder must belong to, -1 anyone. A folder that is not there is fine. */
-static void look_into(struct ntk_ring_registry *registry, const char *path, int64_t owner,
-                      bool one_owner, struct ntk_ring_poll *out)
+/* From now on this folder is looked into. owner: who it must belong to, or anyone. One that is not there is fine. */
+static void add_folder(struct ntk_ring_registry *registry, const char *path, int64_t owner)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (owner >= 0 ? O_NOFOLLOW : 0));
+    struct ring_folder *folder = NULL;
     struct ntk_err err = { 0 };
-    unsigned int entries = 0;
-    struct dirent *entry;
-    struct stat status;
-    DIR *list;
+    int code;
 
-    if (fd < 0) {
-        if (errno != ENOENT) {
-            (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
-                              strerror(errno));
-            set_ignored(out, err.text);
+    if (find_folder(registry, path) != NULL) {
+        return;
+    }
+    if (registry->folders.count >= FOLDERS_MAX) {
+        (void)ntk_err_set(&err, -ENOSPC, NTK_ERR_NO_OFFSET, "%s is one folder too many", path);
+        set_ignored(registry->out, err.text);
+        return;
+    }
+    code = ntk_ring_folder_open(path, owner, &folder, &err);
+    if (code < 0) {
+        if (code != -ENOENT) {
+            set_ignored(registry->out, err.text);
         }
         return;
     }
-    if (fstat(fd, &status) != 0 || (owner >= 0 && (int64_t)status.st_uid != owner)) {
-        (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET, "%s belongs to the wrong user", path);
-        set_ignored(out, err.text);
-        close(fd);
-        return;
+    folder->has_one_owner = owner >= 0 && strcmp(path, NTK_HOOKS_SHARED_DIR) != 0;
+    folder->marks = registry->options.reap;
+    folder->stays = registry->options.reap && registry->options.remembers;
+    if (ntk_vec_push(&registry->folders, &folder) < 0) {
+        ntk_ring_folder_close(folder);
     }
-    if (registry->options.reap) {
-        set_mark(registry, fd, path, &status); /* before the look, so that nobody ends in between */
-    }
-    list = fdopendir(fd);
-    if (list == NULL) {
-        close(fd);
-        return;
-    }
-    while (entries++ < FOLDER_ENTRIES_MAX && (entry = readdir(list)) != NULL) {
-        unsigned long long start_time;
-        unsigned int pid;
-
-        if (ntk_paths_parse_segment_name(entry->d_name, &pid, &start_time) &&
-            (pid != registry->own_pid || start_time != registry->own_start_time)) {
-            take_file(registry, fd, path, entry->d_name, &status, one_owner, out);
-        }
-    }
-    closedir(list);
 }
 
-/* Root sees every user's folder. */
-static void look_into_all_users(struct ntk_ring_registry *registry, struct ntk_ring_poll *out)
+/* Anyone can make a folder with the name of another user's, so the owner comes first. */
+static void find_user_folder(struct ring_folder *parent, const char *name, void *ctx)
 {
-    DIR *list = opendir(NTK_HOOKS_PARENT);
-    struct dirent *entry;
-    unsigned int folders = 0;
+    struct ntk_ring_registry *registry = ctx;
+    const char *digits = name + strlen(NTK_HOOKS_USER_PREFIX);
+    char path[NTK_PATH_BYTES];
+    unsigned long long uid;
+    struct stat status;
+    char *end = NULL;
 
-    if (list == NULL) {
+    if (strncmp(name, NTK_HOOKS_USER_PREFIX, strlen(NTK_HOOKS_USER_PREFIX)) != 0 ||
+        digits[0] < '0' || digits[0] > '9') {
         return;
     }
-    while (folders < FOLDERS_MAX && (entry = readdir(list)) != NULL) {
-        const char *digits = entry->d_name + strlen(NTK_HOOKS_USER_PREFIX);
-        char path[NTK_PATH_BYTES];
-        char *end = NULL;
-        unsigned long long uid;
-
-        if (strncmp(entry->d_name, NTK_HOOKS_USER_PREFIX, strlen(NTK_HOOKS_USER_PREFIX)) != 0 ||
-            digits[0] < '0' || digits[0] > '9') {
-            continue;
-        }
-        errno = 0;
-        uid = strtoull(digits, &end, 10);
-        if (errno != 0 || *end != '\0' || uid > UINT32_MAX ||
-            ntk_paths_user_hooks_dir((uid_t)uid, path, sizeof path) < 0 ||
-            strcmp(path + strlen(NTK_HOOKS_PARENT) + 1, entry->d_name) != 0) {
-            continue;
-        }
-        folders++;
-        look_into(registry, path, (int64_t)uid, true, out);
+    errno = 0;
+    uid = strtoull(digits, &end, 10);
+    if (errno != 0 || *end != '\0' || uid > UINT32_MAX ||
+        ntk_paths_user_hooks_dir((uid_t)uid, path, sizeof path) < 0 ||
+        strcmp(path + strlen(NTK_HOOKS_PARENT) + 1, name) != 0 ||
+        fstatat(parent->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return;
     }
-    closedir(list);
+    if (!S_ISDIR(status.st_mode) || status.st_uid != uid) {
+        struct ntk_err err = { 0 };
+
+        (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET, "%s is no folder of user %llu", path,
+                          uid);
+        set_ignored(registry->out, err.text);
+        return;
+    }
+    add_folder(registry, path, (int64_t)uid);
+    parent->is_left = parent->is_left || find_folder(registry, path) == NULL;
+}
+
+static void find_folders(struct ntk_ring_registry *registry)
+{
+    const char *folder =
+        registry->folder != NULL ? registry->folder : ntk_paths_hooks_dir_variable();
+    char path[NTK_PATH_BYTES];
+
+    if (folder != NULL) {
+        add_folder(registry, folder, RING_FOLDER_OF_ANYONE);
+        return;
+    }
+    add_folder(registry, NTK_HOOKS_SHARED_DIR, 0);
+    if (ntk_paths_user_hooks_dir(geteuid(), path, sizeof path) >= 0) {
+        add_folder(registry, path, (int64_t)geteuid());
+    }
+    if (geteuid() == 0 &&
+        (registry->parent != NULL || ntk_ring_folder_open(NTK_HOOKS_PARENT, RING_FOLDER_OF_ANYONE,
+                                                          &registry->parent, NULL) == 0)) {
+        unsigned int entries = ENTRIES_OF_FOLDER;
+
+        (void)ntk_ring_folder_step(registry->parent, registry->poll_ns, &entries, find_user_folder,
+                                   registry);
+    }
+}
+
+/* Folders of the own and the shared place follow their path, whatever it becomes. */
+static void drop_moved_folders(struct ntk_ring_registry *registry)
+{
+    for (size_t i = registry->folders.count; i-- > 0;) {
+        const struct ring_folder *folder = folder_at(registry, i);
+        struct stat status;
+
+        if (stat(folder->path, &status) != 0 || !ntk_ring_folder_is_at(folder, &status)) {
+            remove_folder(registry, i);
+            if (registry->parent != NULL) {
+                registry->parent->still_ns = 0; /* another may be there */
+            }
+        }
+    }
+}
+
+static void look_into_folders(struct ntk_ring_registry *registry)
+{
+    unsigned int entries = ENTRIES_OF_POLL;
+    size_t count = registry->folders.count;
+
+    for (size_t i = 0; i < count && entries > 0; i++) {
+        struct ring_folder *folder = folder_at(registry, (registry->next_folder + i) % count);
+        unsigned int share = entries < ENTRIES_OF_FOLDER ? entries : ENTRIES_OF_FOLDER;
+        unsigned int left = share;
+
+        ntk_ring_folder_mark(folder, registry->poll_ns);
+        if (ntk_ring_folder_step(folder, registry->poll_ns, &left, take_file, registry)) {
+            ntk_ring_known_forget_unseen(&registry->known, folder->device, folder->inode,
+                                         folder->pass);
+        }
+        entries -= share - left;
+        if (entries == 0) {
+            registry->next_folder = (registry->next_folder + i) % count;
+        }
+    }
 }
 
 /* ---- the list ---- */
@@ -512,23 +509,48 @@ static int compare_segments(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-/* Removes the file if it is still the one that we mapped. */
-static void reap(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)
+/* Its mapping is not needed any more; the file goes when nobody else needs it. */
+static void leave(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)
 {
-    struct stat status;
+    const struct ring_file file = file_of(segment);
 
-    if (lstat(segment->path, &status) != 0 || (uint64_t)status.st_ino != segment->inode ||
-        (uint64_t)status.st_dev != segment->device) {
-        return;
-    }
-    if (!registry->options.reap || unlink(segment->path) != 0) {
-        set_done(registry, segment);
+    for (size_t i = 0; i < registry->folders.count; i++) {
+        struct ring_folder *folder = folder_at(registry, i);
+
+        if (folder->inode == segment->folder_inode && folder->device == segment->folder_device) {
+            struct ring_known_file *known =
+                remember(registry, folder, &file,
+                         registry->options.reap ? RING_KNOWN_LEAVES : RING_KNOWN_STAYS);
+
+            folder->still_ns = 0;
+            if (known != NULL) {
+                known->since_ns = segment->ended_ns;
+                known->ended_order = segment->ended_order;
+                if (registry->options.reap) {
+                    known->fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, 0); /* with its lock */
+                    known->is_held = true;
+                }
+                try_to_remove(registry, folder, known, &file);
+            }
+        }
     }
 }
 
-/* One step of each segment's life: alive, ended, gone, freed. */
-static void step_lives(struct ntk_ring_registry *registry, struct ntk_ring_poll *out)
+static void free_segment(struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
 {
+    struct ring_user *user = ntk_ring_known_user(&registry->known, segment->process.uid);
+
+    if (user != NULL) {
+        user->segments--;
+    }
+    (void)ntk_map_remove_number(&registry->by_file, file_number(segment->device, segment->inode));
+    ntk_ring_segment_close(segment);
+}
+
+/* One step of each segment's life: alive, ended, gone, freed. */
+static void step_lives(struct ntk_ring_registry *registry)
+{
+    struct ntk_ring_poll *out = registry->out;
     struct ntk_segment_clock bracket[2];
     size_t i = 0;
 
@@ -538,7 +560,7 @@ static void step_lives(struct ntk_ring_registry *registry, struct ntk_ring_poll 
         struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
 
         if (segment->state == NTK_SEGMENT_GONE) {
-            ntk_ring_segment_close(segment);
+            free_segment(registry, segment);
             ntk_vec_remove(&registry->segments, i);
             continue;
         }
@@ -549,26 +571,19 @@ static void step_lives(struct ntk_ring_registry *registry, struct ntk_ring_poll 
             set_ignored(out, err.text);
             segment->state = NTK_SEGMENT_GONE;
         } else if (segment->state == NTK_SEGMENT_ENDED) {
-            reap(registry, segment);
+            leave(registry, segment);
             segment->state = NTK_SEGMENT_GONE;
-        } else if (has_ended(registry, segment)) {
+        } else if (ntk_ring_liveness_has_ended(&registry->liveness, segment,
+                                               registry->poll_count)) {
             segment->state = NTK_SEGMENT_ENDED;
+            segment->ended_ns = registry->poll_ns;
+            segment->ended_order = ++registry->ended_count;
             out->ended++;
         } else {
             ntk_ring_segment_refine_clock(
                 segment, &bracket[segment->process.clock.kind != NTK_CLOCK_MONOTONIC]);
         }
         i++;
-    }
-    i = 0;
-    while (i < registry->done.count) {
-        const struct done_file *file = ntk_vec_at(&registry->done, i);
-
-        if (file->seen_in_poll + 1 < registry->poll_count) {
-            ntk_vec_remove(&registry->done, i);
-        } else {
-            i++;
-        }
     }
 }
 
@@ -593,36 +608,33 @@ int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_p
                            struct ntk_err *err)
 {
     struct ntk_ring_poll unwanted;
-    char path[NTK_PATH_BYTES];
-    const char *folder = registry->folder;
 
     (void)err;
-    if (out == NULL) {
-        out = &unwanted;
-    }
-    memset(out, 0, sizeof *out);
+    registry->out = out != NULL ? out : &unwanted;
+    memset(registry->out, 0, sizeof *registry->out);
     registry->poll_count++;
+    registry->poll_ns = ntk_clock_monotonic_ns();
     if (registry->options.reap) {
         make_folder(registry);
     }
-    if (folder == NULL) {
-        folder = ntk_paths_hooks_dir_variable();
-    }
-    if (folder != NULL) {
-        look_into(registry, folder, -1, false, out);
-    } else {
-        look_into(registry, NTK_HOOKS_SHARED_DIR, 0, false, out);
-        if (geteuid() == 0) {
-            look_into_all_users(registry, out);
-        } else if (ntk_paths_user_hooks_dir(geteuid(), path, sizeof path) >= 0) {
-            look_into(registry, path, (int64_t)geteuid(), true, out);
-        }
-    }
-    sweep_marks(registry);
-    step_lives(registry, out);
+    drop_moved_folders(registry);
+    find_folders(registry);
+    look_into_folders(registry);
+    step_lives(registry);
     ntk_vec_sort(&registry->segments, compare_segments);
-    out->segments = (uint32_t)registry->segments.count;
+    registry->out->segments = (uint32_t)registry->segments.count;
+    registry->out = NULL;
     return 0;
+}
+
+uint64_t ntk_ring_registry_ended_count(const struct ntk_ring_registry *registry)
+{
+    return registry->ended_count;
+}
+
+void ntk_ring_registry_release(struct ntk_ring_registry *registry, uint64_t ended_count)
+{
+    registry->released = ended_count > registry->released ? ended_count : registry->released;
 }
 
 int ntk_ring_registry_open(const struct ntk_ring_options *options,
@@ -637,9 +649,9 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
         registry->options = *options;
     }
     registry->options.hold = registry->options.hold || registry->options.reap;
+    registry->released = registry->options.remembers ? 0 : UINT64_MAX;
     ntk_vec_init(&registry->segments, sizeof(struct ntk_ring_segment *));
-    ntk_vec_init(&registry->done, sizeof(struct done_file));
-    ntk_vec_init(&registry->marks, sizeof(struct mark));
+    ntk_vec_init(&registry->folders, sizeof(struct ring_folder *));
     if (registry->options.folder != NULL) {
         registry->folder = strdup(registry->options.folder);
     }
@@ -650,31 +662,67 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
         ntk_ring_registry_close(registry);
         return ntk_err_no_memory(err);
     }
-    registry->own_pid = (uint32_t)getpid();
+    ntk_ring_liveness_init(&registry->liveness, registry->proc_root);
+    registry->begin_ns = ntk_clock_monotonic_ns();
     registry->clock_kind = ntk_raw_clock_kind();
-    registry->own_start_time = start_time_of("/proc", "self");
-    registry->is_foreign_proc = is_foreign_proc(registry->proc_root);
-    registry->own_pid_namespace = pid_namespace_of(registry->proc_root);
     *out_registry = registry;
     return 0;
 }
 
+/* A file that waits for this reader does so no longer. */
+static void leave_file(struct ring_folder *folder, const char *name, void *ctx)
+{
+    struct ntk_ring_registry *registry = ctx;
+    struct ring_known_file *known;
+    struct stat status;
+
+    if (fstatat(folder->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        const struct ring_file file = { .device = (uint64_t)status.st_dev,
+                                        .inode = (uint64_t)status.st_ino,
+                                        .name = name };
+
+        known = ntk_ring_known_get(&registry->known, &file);
+        if (known != NULL) {
+            try_to_remove(registry, folder, known, &file);
+        }
+    }
+}
+
+/* Removes what is told and kept. */
+static void leave_all(struct ntk_ring_registry *registry)
+{
+    for (size_t i = 0; i < registry->segments.count; i++) {
+        if (ntk_ring_registry_get(registry, i)->state == NTK_SEGMENT_ENDED) {
+            leave(registry, ntk_ring_registry_get(registry, i));
+        }
+    }
+    for (size_t i = 0; i < registry->folders.count; i++) {
+        unsigned int entries = ENTRIES_OF_FOLDER;
+
+        (void)ntk_ring_folder_step(folder_at(registry, i), registry->poll_ns, &entries, leave_file,
+                                   registry);
+    }
+}
+
 void ntk_ring_registry_close(struct ntk_ring_registry *registry)
 {
-    size_t i;
-
     if (registry == NULL) {
         return;
     }
-    for (i = 0; i < registry->segments.count; i++) {
+    if (registry->options.reap) {
+        leave_all(registry);
+    }
+    for (size_t i = 0; i < registry->segments.count; i++) {
         ntk_ring_segment_close(ntk_ring_registry_get(registry, i));
     }
     ntk_vec_fini(&registry->segments);
-    ntk_vec_each(struct mark, mark, &registry->marks) {
-        drop_mark(mark);
+    for (size_t i = 0; i < registry->folders.count; i++) {
+        ntk_ring_folder_close(folder_at(registry, i));
     }
-    ntk_vec_fini(&registry->marks);
-    ntk_vec_fini(&registry->done);
+    ntk_vec_fini(&registry->folders);
+    ntk_ring_folder_close(registry->parent);
+    ntk_map_fini(&registry->by_file);
+    ntk_ring_known_fini(&registry->known);
     if (registry->made_folder != NULL) {
         (void)rmdir(registry->made_folder); /* stays when it holds anything */
     }

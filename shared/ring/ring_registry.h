@@ -36,7 +36,8 @@ extern "C" {
 struct ntk_ring_registry;
 struct ntk_ring_segment;
 
-#define NTK_RING_REGISTRY_SEGMENTS 1024 /* more are counted in `ignored` */
+/* At once, and 256 of one user, 16 when half of them are taken; more are counted in `ignored`. */
+#define NTK_RING_REGISTRY_SEGMENTS 1536
 
 struct ntk_ring_options {
     const char *folder; /* instead of the folders of paths.h; NULL: those */
@@ -48,6 +49,10 @@ struct ntk_ring_options {
      * processes that end before they were seen leave theirs too. The folder of the own user (or `folder`)
      * is made when missing, and removed at _close() when it is still empty. */
     bool reap;
+    /* Keeps what it counts over its own end: processes that were over before it began are its to tell, and files of
+     * ended processes stay until ntk_ring_registry_release(). Others leave those of before to such a reader for
+     * NTK_READER_MARK_KEEPS_S. */
+    bool remembers;
     enum ntk_ring_from from; /* where readers of rings start */
 };
 
@@ -69,6 +74,12 @@ struct ntk_ring_poll {
  * out may be NULL. */
 int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
                            struct ntk_err *err);
+
+/* How many segments were shown as NTK_SEGMENT_ENDED so far. */
+uint64_t ntk_ring_registry_ended_count(const struct ntk_ring_registry *registry);
+/* A reader that remembers kept what so many of them said: their files may go, once every other reader of the folder
+ * has looked into it twice since. */
+void ntk_ring_registry_release(struct ntk_ring_registry *registry, uint64_t ended_count);
 
 size_t ntk_ring_registry_count(const struct ntk_ring_registry *registry);
 /* In order of pid and start time; NULL beyond the count. */
@@ -117,6 +128,8 @@ struct ntk_ring_refusals {
 };
 
 enum ntk_segment_state ntk_ring_segment_state(const struct ntk_ring_segment *segment);
+/* No two segments of a registry have the same. */
+uint64_t ntk_ring_segment_serial(const struct ntk_ring_segment *segment);
 /* Borrowed; the path of the file. */
 const char *ntk_ring_segment_path(const struct ntk_ring_segment *segment);
 void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk_ring_process *out);

@@ -346,6 +346,11 @@ enum ntk_segment_state ntk_ring_segment_state(const struct ntk_ring_segment *seg
     return segment->state;
 }
 
+uint64_t ntk_ring_segment_serial(const struct ntk_ring_segment *segment)
+{
+    return segment->serial;
+}
+
 const char *ntk_ring_segment_path(const struct ntk_ring_segment *segment)
 {
     return segment->path;

@@ -39,6 +39,11 @@ struct ntk_ring_segment {
 
     uint64_t device; /* of the file */
     uint64_t inode;
+    uint64_t folder_device;
+    uint64_t folder_inode;
+    uint64_t serial;      /* no two segments of a registry have the same */
+    uint64_t ended_ns;    /* when it was seen over */
+    uint64_t ended_order; /* see ntk_ring_registry_release() */
     char *path;
     const char *name;
     enum ntk_segment_state state;
@@ -46,7 +51,6 @@ struct ntk_ring_segment {
     bool is_host_pid_sought;  /* it does not appear later */
     uint32_t free_lock_polls; /* polls in a row that found byte 0 free */
     uint64_t free_lock_poll;  /* the last of them */
-    uint64_t seen_in_poll;
     struct ntk_ring_process process;
     uint64_t pid_namespace;
     struct ntk_ring_clock clock;

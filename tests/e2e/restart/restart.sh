@@ -1,7 +1,6 @@
 #!/bin/bash
 # restart - an agent with --db that is stopped, and one that is killed, lose no execution: the next one
-# goes on from what is stored. Reports and database add up to what neuron-bench ran. It runs until the last
-# agent has seen it: a process that ends while nobody watches takes its counts with it.
+# goes on from what is stored. Reports and database add up to what neuron-bench ran.
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 curl
 
@@ -28,7 +27,7 @@ run() {
         neuron-monitor --period 200ms --db "$db" --prometheus 127.0.0.1:0 --verbose 1 >"$signal-$round.jsonl" 2>agent.log &
         agent=$!
         pids+=("$agent")
-        if [ $round = 1 ]; then # a process older than the first agent counts from when it is seen
+        if [ $round = 1 ]; then
             wait_for has_written "$signal-1.jsonl"
             neuron-bench exec memcpy.neff --duration 600s --rate 300 --json >bench.json &
             bench=$!

@@ -236,12 +236,36 @@ static void a_process_younger_than_the_collector_counts_from_zero(void **state)
     assert_string_equal(runtime->tag, "42");
 }
 
+/* Where totals are kept, one of which none are began while nobody watched. */
+static void an_older_process_that_nobody_knows_was_unwatched_until_now(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+    const struct ntk_runtime_sample *runtime;
+    const struct ntk_core_sample *unwatched;
+
+    execute(fake, 1000, 1000);
+    see(f, fake);
+    execute(fake, 3, 2000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 1003);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 1003);
+    unwatched = runtime->cores[0].unwatched;
+    assert_non_null(unwatched);
+    assert_int_equal(unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 1000);
+    assert_int_equal(unwatched->total_latency.count, 1000);
+    sample(f, fake);
+    assert_null(finish(f)->runtimes[0].cores[0].unwatched);
+}
+
 static void an_older_process_counts_from_now(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
     const struct ntk_runtime_sample *runtime;
 
+    f->collector.totals_get = NULL;
     fake->models[0].flags = NTK_PROCESS_MODEL_FLOPS;
     execute(fake, 1000, 1000);
     fake->events_read = 70;
@@ -1159,6 +1183,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_process_younger_than_the_collector_counts_from_zero),
+        TEST(an_older_process_that_nobody_knows_was_unwatched_until_now),
         TEST(an_older_process_counts_from_now),
         TEST(an_older_process_counts_from_its_stored_totals),
         TEST(what_was_done_before_the_watch_is_in_no_share),

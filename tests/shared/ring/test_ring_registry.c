@@ -223,13 +223,16 @@ static void a_killed_process_is_shown_once_drained_and_removed(void **state)
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(poll_once(agent).segments, 1);
     assert_int_equal(ntk_ring_segment_state(ntk_ring_registry_get(agent, 0)), NTK_SEGMENT_GONE);
-    assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(poll_once(agent).segments, 0);
+    assert_int_equal(access(path, F_OK), 0); /* the other reader has not looked */
 
     /* The other reader sees the end too, and only once. */
     assert_int_equal(poll_once(top).ended, 1);
     assert_int_equal(drain(top), 77);
+    (void)poll_once(agent);
     (void)poll_once(top);
+    (void)poll_once(agent);
+    assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(poll_once(top).segments, 0);
     assert_int_equal(poll_once(top).appeared, 0);
     ntk_ring_registry_close(agent);
@@ -269,10 +272,14 @@ static void a_process_whose_first_thread_ended_lives(void **state)
     ntk_ring_registry_close(top);
 }
 
-static void what_died_before_it_was_seen_matters_to_the_one_who_cleans_up(void **state)
+static void what_died_before_it_was_seen_matters_to_the_one_who_remembers(void **state)
 {
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    const struct ntk_ring_options options = {
+        .folder = f->folder, .reap = true, .remembers = true, .from = NTK_RING_FROM_OLDEST
+    };
+    struct ntk_ring_registry *remembers;
     struct ntk_ring_registry *agent;
     struct ntk_ring_registry *top;
 
@@ -281,15 +288,48 @@ static void what_died_before_it_was_seen_matters_to_the_one_who_cleans_up(void *
     assert_int_equal(observed_finish(&child, SIGKILL), 128 + SIGKILL);
 
     top = open_registry(f, false, NTK_RING_FROM_OLDEST);
-    assert_int_equal(poll_once(top).segments, 0);
-    assert_int_equal(poll_once(top).segments, 0);
     agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
-    assert_int_equal(poll_once(agent).ended, 1);
-    assert_int_equal(drain(agent), 5);
-    (void)poll_once(agent);
-    assert_int_equal(poll_once(agent).segments, 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(poll_once(top).segments, 0);
+        assert_int_equal(poll_once(agent).segments, 0);
+    }
     ntk_ring_registry_close(agent);
     ntk_ring_registry_close(top);
+
+    /* One that is killed before it has kept anything leaves the file to the next. */
+    assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
+    assert_int_equal(poll_once(remembers).ended, 1);
+    (void)poll_once(remembers);
+    assert_int_equal(poll_once(remembers).segments, 0);
+    ntk_ring_registry_close(remembers);
+    assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
+    assert_int_equal(poll_once(remembers).ended, 1);
+    assert_int_equal(drain(remembers), 5);
+    ntk_ring_registry_release(remembers, ntk_ring_registry_ended_count(remembers));
+    (void)poll_once(remembers);
+    (void)poll_once(remembers);
+    ntk_ring_registry_close(remembers);
+    assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
+    assert_int_equal(poll_once(remembers).segments, 0);
+    ntk_ring_registry_close(remembers);
+}
+
+static unsigned int segment_files(const struct fixture *f)
+{
+    DIR *dir = opendir(f->folder);
+    const struct dirent *entry;
+    unsigned int files = 0;
+
+    while (dir && (entry = readdir(dir))) {
+        unsigned long long start_time;
+        unsigned int pid;
+
+        files += (unsigned int)ntk_paths_parse_segment_name(entry->d_name, &pid, &start_time);
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return files;
 }
 
 static void run_short_process(const struct fixture *f, uint64_t marks)
@@ -317,6 +357,38 @@ static void a_process_between_two_looks_is_left_to_the_one_who_cleans_up(void **
     (void)poll_once(agent);
     assert_int_equal(poll_once(agent).segments, 0);
     ntk_ring_registry_close(agent);
+}
+
+static void a_dead_file_waits_for_two_looks_of_every_other_reader(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *early = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *late = open_registry(f, true, NTK_RING_FROM_OLDEST);
+
+    (void)poll_once(early);
+    (void)poll_once(late);
+    for (unsigned int round = 0; round < 5; round++) {
+        run_short_process(f, 7);
+        assert_int_equal(poll_once(early).ended, 1);
+        assert_int_equal(drain(early), 7);
+        for (unsigned int i = 0; i < 20; i++) {
+            assert_int_equal(poll_once(early).ended, 0);
+        }
+        assert_int_equal(poll_once(late).ended, 1);
+        assert_int_equal(drain(late), 7);
+        for (unsigned int i = 0; i < 4; i++) {
+            assert_int_equal(poll_once(late).ended, 0);
+            assert_int_equal(poll_once(early).ended, 0);
+        }
+        assert_int_equal(segment_files(f), 0);
+    }
+    /* One that was killed is waited for no more. */
+    ntk_ring_registry_close(late);
+    run_short_process(f, 7);
+    (void)poll_once(early);
+    (void)poll_once(early);
+    assert_int_equal(segment_files(f), 0);
+    ntk_ring_registry_close(early);
 }
 
 static void a_folder_that_is_made_later_is_looked_into(void **state)
@@ -439,6 +511,42 @@ static void a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_not
     ntk_ring_registry_close(agent);
     assert_false(is_marked(f));
     free(path);
+}
+
+/* Between two runs of a reader that keeps what it counts, neither a clean end nor another reader takes a file. */
+static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_ring_options options = {
+        .folder = f->folder, .reap = true, .remembers = true, .from = NTK_RING_FROM_OLDEST
+    };
+    struct ntk_ring_registry *remembers;
+    struct ntk_ring_registry *other;
+
+    assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
+    (void)poll_once(remembers);
+    ntk_ring_registry_close(remembers);
+    run_short_process(f, 3);
+    assert_int_equal(segment_files(f), 1);
+    other = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    (void)poll_once(other);
+    run_short_process(f, 4);
+    assert_int_equal(poll_once(other).ended, 1);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(poll_once(other).ended, 0);
+    }
+    assert_int_equal(segment_files(f), 2);
+    assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
+    assert_int_equal(poll_once(remembers).ended, 2);
+    assert_int_equal(drain(remembers), 7);
+    ntk_ring_registry_release(remembers, ntk_ring_registry_ended_count(remembers));
+    for (int i = 0; i < 4; i++) {
+        (void)poll_once(remembers);
+        (void)poll_once(other);
+    }
+    assert_int_equal(segment_files(f), 0);
+    ntk_ring_registry_close(remembers);
+    ntk_ring_registry_close(other);
 }
 
 /* Changes 8 bytes of the child's segment, as if it had been written so. */
@@ -584,6 +692,174 @@ static void buckets_meet_without_gaps_and_the_middle_is_within_one_percent(void 
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* The file of a child as another user's, under another name: what anybody could write. Open. */
+static int forge(const struct fixture *f, const struct observed *child, const char *name,
+                 uint32_t uid)
+{
+    enum { TABLES = 2 << 20 }; /* the rest is holes */
+    uint64_t pid_and_uid = (uint64_t)uid << 32 | (uint32_t)child->pid;
+    char *path = test_scratch_path(f->folder, name);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    char *bytes = malloc(TABLES);
+    DIR *dir = opendir(f->folder);
+    const struct dirent *entry;
+    struct stat status;
+    int from = -1;
+
+    while (dir && from < 0 && (entry = readdir(dir))) {
+        if (strtol(entry->d_name, NULL, 10) == child->pid) {
+            from = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+        }
+    }
+    assert_true(fd >= 0 && from >= 0 && bytes && fstat(from, &status) == 0);
+    assert_int_equal(pread(from, bytes, TABLES, 0), TABLES);
+    assert_int_equal(pwrite(fd, bytes, TABLES, 0), TABLES);
+    assert_int_equal(ftruncate(fd, status.st_size), 0);
+    assert_int_equal(fchown(fd, uid, (gid_t)-1), 0);
+    poke(path, offsetof(struct ntk_segment_process, pid), pid_and_uid);
+    close(from);
+    free(bytes);
+    free(path);
+    closedir(dir);
+    return fd;
+}
+
+static void nobody_speaks_for_another_users_process(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    struct ntk_ring_poll poll;
+    char *path;
+
+    (void)observed_receive(&child);
+    if (geteuid() != 0) {
+        print_message("only root can be two users\n");
+    } else {
+        close(forge(f, &child, "4242-1", 65534));
+        path = test_scratch_path(f->folder, "4242-1");
+        poll = poll_once(registry);
+        assert_int_equal(poll.segments, 1); /* the child's own */
+        assert_non_null(strstr(poll.ignored_reason, "of user 65534 speaks for process"));
+        /* Nor does it say that it ended. */
+        poke(path, offsetof(struct ntk_segment_process, ended), 1);
+        ntk_ring_registry_close(registry);
+        registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+        poll = poll_once(registry);
+        assert_int_equal(poll.segments, 1);
+        assert_int_equal(poll.ended, 0);
+        assert_non_null(strstr(poll.ignored_reason, "of user 65534 speaks for process"));
+        free(path);
+    }
+    ntk_ring_registry_close(registry);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
+/* A lock tells the process: whatever else its file says of it. */
+static void a_held_lock_says_which_process_it_is(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *finder = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    struct ntk_ring_process before;
+    struct ntk_ring_process process;
+
+    (void)observed_receive(&child);
+    (void)poll_once(finder);
+    ntk_ring_segment_process(ntk_ring_registry_get(finder, 0), &before);
+    poke(ntk_ring_segment_path(ntk_ring_registry_get(finder, 0)),
+         offsetof(struct ntk_segment_process, start_time), before.start_time + 7);
+    assert_int_equal(poll_once(registry).segments, 1);
+    ntk_ring_segment_process(ntk_ring_registry_get(registry, 0), &process);
+    assert_int_equal(process.start_time, before.start_time);
+    assert_int_equal(process.own_pid, child.pid);
+    ntk_ring_registry_close(finder);
+    ntk_ring_registry_close(registry);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
+static void a_user_with_too_many_segments_takes_no_room_of_others(void **state)
+{
+    enum { MANY = 300, MOST = 256 };
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    struct ntk_ring_poll poll;
+    int fds[MANY];
+
+    (void)observed_receive(&child);
+    if (geteuid() == 0) {
+        for (int i = 0; i < MANY; i++) {
+            char name[32];
+            char *path;
+
+            (void)snprintf(name, sizeof name, "%d-1", 100000 + i);
+            fds[i] = forge(f, &child, name, 65534);
+            path = test_scratch_path(f->folder, name);
+            poke(path, offsetof(struct ntk_segment_process, pid_namespace), 4242);
+            assert_int_equal(fcntl(fds[i], F_OFD_SETLK, &lock), 0);
+            free(path);
+        }
+        poll = poll_once(registry);
+        assert_int_equal(poll.segments, MOST + 1);
+        assert_int_equal(poll.ignored, MANY - MOST);
+        assert_non_null(strstr(poll.ignored_reason, "too many of user 65534"));
+        for (int i = 0; i < MANY; i++) {
+            close(fds[i]);
+        }
+    }
+    ntk_ring_registry_close(registry);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
+/* Method: thousands of another user's files that are named like segments; each poll does a part of them, and opens
+ * few. */
+static void a_folder_full_of_files_is_gone_over_in_steps(void **state)
+{
+    enum { FILES = 6000 };
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry;
+    struct observed child;
+    uint32_t most = 0;
+    unsigned int polls = 0;
+
+    if (geteuid() != 0) {
+        print_message("only root can be two users\n");
+        return;
+    }
+    registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    for (int i = 0; i < FILES; i++) {
+        char name[32];
+        char *path;
+
+        (void)snprintf(name, sizeof name, "%d-1", 100000 + i);
+        write_file(f->folder, name, 600, 0600);
+        path = test_scratch_path(f->folder, name);
+        assert_int_equal(chown(path, 65534, (gid_t)-1), 0);
+        free(path);
+    }
+    child = observed_start(f->folder, child_marks_on_demand, NULL);
+    (void)observed_receive(&child);
+    for (; polls < 9; polls++) {
+        struct ntk_ring_poll poll = poll_once(registry);
+
+        most = poll.ignored > most ? poll.ignored : most;
+        if (poll.segments == 1) {
+            break;
+        }
+    }
+    assert_in_range(polls, 0, 8);
+    assert_true(most <= 512);
+    ntk_ring_registry_close(registry);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
 /* A proc folder that calls us by another number is the host's: the child is found there by when it began
  * and by its number in its own namespace. */
 static void a_process_is_known_by_the_number_of_a_hosts_proc(void **state)
@@ -601,9 +877,10 @@ static void a_process_is_known_by_the_number_of_a_hosts_proc(void **state)
     (void)observed_receive(&child);
     snprintf(command, sizeof command,
              "cd %s && ln -s 999999999 self && mkdir 4241 4242 && cp /proc/self/stat 4241/stat &&"
-             "cp /proc/%d/stat 4242/stat && printf 'Name:\tx\nNSpid:\t4242\t77\t%d\nVmRSS:\t1 kB\n'"
+             "cp /proc/%d/stat 4242/stat && printf "
+             "'Name:\tx\nUid:\t%u\t1\t1\t1\nNSpid:\t4242\t77\t%d\nVmRSS:\t1 kB\n'"
              " >4242/status",
-             root, (int)child.pid, (int)child.pid);
+             root, (int)child.pid, geteuid(), (int)child.pid);
     assert_int_equal(system(command), 0);
     assert_int_equal(ntk_ring_registry_open(&options, &registry, NULL), 0);
     poll_once(registry);
@@ -627,8 +904,14 @@ int main(void)
         TEST(a_killed_process_that_nobody_waits_for_has_ended),
         TEST(a_process_whose_first_thread_ended_lives),
         TEST(a_killed_process_is_shown_once_drained_and_removed),
-        TEST(what_died_before_it_was_seen_matters_to_the_one_who_cleans_up),
+        TEST(what_died_before_it_was_seen_matters_to_the_one_who_remembers),
         TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
+        TEST(what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second),
+        TEST(nobody_speaks_for_another_users_process),
+        TEST(a_held_lock_says_which_process_it_is),
+        TEST(a_user_with_too_many_segments_takes_no_room_of_others),
+        TEST(a_folder_full_of_files_is_gone_over_in_steps),
+        TEST(a_dead_file_waits_for_two_looks_of_every_other_reader),
         TEST(a_folder_that_is_made_later_is_looked_into),
         TEST(the_first_process_of_a_new_folder_is_not_too_short_to_be_seen),
         TEST(a_reader_that_stands_still_is_left_a_bounded_number_of_files),

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_known - what became of files that are not, or no longer, among the segments: told, refused, to be
+ * removed; and how much each user may ask of a reader. Private to this folder of the source.
+ *
+ * Owner:   zeroed is empty; ntk_ring_known_fini() frees.
+ * Threads: as the registry.
+ */
+#ifndef NTK_SHARED_RING_RING_KNOWN_H
+#define NTK_SHARED_RING_RING_KNOWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/map.h"
+
+/* Each user may make a reader open so many files at once, and then so many a second: the rest wait, none is lost. */
+#define RING_USER_OPENS 512
+#define RING_USER_OPENS_PER_SECOND 64
+/* Files of a user that are remembered; more are not looked at. */
+#define RING_USER_KNOWN 4096u
+
+struct ring_file {
+    uint64_t device;
+    uint64_t inode;
+    const char *name; /* too: some file systems use inode numbers again at once */
+    uint32_t uid;
+};
+
+enum ring_known_kind {
+    RING_KNOWN_STAYS,  /* told, and not ours to remove */
+    RING_KNOWN_LEAVES, /* told, to be removed when nobody else wants it */
+    RING_KNOWN_OLD, /* over before this reader began: another reader's to tell, while one may come */
+    RING_KNOWN_REFUSED, /* looked at again later */
+};
+
+struct ring_known_file {
+    enum ring_known_kind kind;
+    uint32_t uid;
+    uint64_t folder_device;
+    uint64_t folder_inode;
+    uint64_t seen_in_pass; /* of its folder */
+    uint64_t since_ns;
+    uint64_t looked_ns;   /* when the others had looked at it once; 0 not yet */
+    uint64_t ended_order; /* see ntk_ring_registry_release() */
+    int fd; /* of a file that leaves: holds its byte 1 until what it said is kept; -1 */
+    bool is_held;
+    char *reason; /* of a refusal; NULL */
+};
+
+struct ring_user {
+    double opens;
+    uint64_t refilled_ns;
+    uint32_t segments;
+    uint32_t known;
+};
+
+struct ring_known {
+    struct ntk_map files; /* struct ring_known_file */
+    struct ntk_map users; /* struct ring_user, by uid */
+};
+
+void ntk_ring_known_fini(struct ring_known *known);
+/* NULL: not known. */
+struct ring_known_file *ntk_ring_known_get(const struct ring_known *known,
+                                           const struct ring_file *file);
+/* Known from now on, zeroed but for its uid and fd; NULL without memory or when its user has too many. */
+struct ring_known_file *ntk_ring_known_add(struct ring_known *known, const struct ring_file *file);
+void ntk_ring_known_remove(struct ring_known *known, const struct ring_file *file);
+/* Forgets files of a folder that a whole pass did not see. */
+void ntk_ring_known_forget_unseen(struct ring_known *known, uint64_t folder_device,
+                                  uint64_t folder_inode, uint64_t pass);
+
+/* Made when first asked for; NULL without memory. */
+struct ring_user *ntk_ring_known_user(struct ring_known *known, uint32_t uid);
+/* Whether a file of this user may be opened now. */
+bool ntk_ring_user_may_open(struct ring_user *user, uint64_t now_ns);
+
+#endif

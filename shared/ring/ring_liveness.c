@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/ring/ring_liveness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/abi/paths.h"
+#include "shared/abi/process_stat.h"
+#include "shared/base/fs.h"
+
+#define FREE_LOCK_POLLS 2 /* design: cannot be judged for two polls = dead */
+#define STATUS_BYTES 4096
+#define UIDS 4 /* real, effective, saved, of the file system */
+
+/* ---- what /proc says ---- */
+
+/* When the process started, see process_stat.h; 0 when there is no such process here, or it is over. */
+static uint64_t start_time_of(const char *proc_root, const char *pid)
+{
+    char path[NTK_PATH_BYTES];
+    char text[NTK_STAT_BYTES];
+
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s/stat", proc_root, pid), path,
+                          sizeof path) < 0 ||
+        ntk_fs_read_text(path, text, sizeof text) <= 0) {
+        return 0;
+    }
+    return ntk_process_stat_start_time(text);
+}
+
+static uint64_t pid_namespace_of(const char *proc_root)
+{
+    char path[NTK_PATH_BYTES];
+    struct stat status;
+
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/self/ns/pid", proc_root), path,
+                          sizeof path) < 0 ||
+        stat(path, &status) != 0) {
+        return 0;
+    }
+    return (uint64_t)status.st_ino;
+}
+
+/* Whether proc_root belongs to another pid namespace: "self" is not called as we are. */
+static bool is_foreign_proc(const char *proc_root)
+{
+    char path[NTK_PATH_BYTES];
+    char self[32];
+
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/self", proc_root), path, sizeof path) <
+        0) {
+        return false;
+    }
+    ssize_t bytes = readlink(path, self, sizeof self - 1);
+    if (bytes <= 0) {
+        return false; /* not mounted, or a test's folder */
+    }
+    self[bytes] = '\0';
+    return strtoul(self, NULL, 10) != (unsigned long)getpid();
+}
+
+/* Whose a process is, and what it is called where it lives. Not the owner of its folder: that is root for a process
+ * that may not be traced. */
+struct proc_status {
+    uint32_t uid[UIDS];
+    uint32_t innermost_pid; /* the last of "NSpid:"; 0 unknown */
+};
+
+/* The text behind "\nname:", or NULL. */
+static const char *status_field(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    return at != NULL ? at + strlen(name) : NULL;
+}
+
+static bool read_status(const char *proc_root, const char *pid, struct proc_status *out)
+{
+    char path[NTK_PATH_BYTES];
+    char text[STATUS_BYTES];
+
+    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/%s/status", proc_root, pid), path,
+                          sizeof path) < 0 ||
+        ntk_fs_read_text(path, text, sizeof text) <= 0) {
+        return false;
+    }
+    const char *at = status_field(text, "\nUid:");
+    if (at == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < UIDS; i++) {
+        char *end;
+
+        out->uid[i] = (uint32_t)strtoul(at, &end, 10);
+        at = end;
+    }
+    out->innermost_pid = 0;
+    at = status_field(text, "\nNSpid:");
+    while (at != NULL && *at == '\t') {
+        char *end;
+
+        out->innermost_pid = (uint32_t)strtoul(at, &end, 10);
+        at = end;
+    }
+    return true;
+}
+
+/* Root made its file and may be anybody by now. */
+static bool is_of(const struct proc_status *status, uint32_t owner)
+{
+    for (size_t i = 0; i < UIDS; i++) {
+        if (status->uid[i] == owner) {
+            return true;
+        }
+    }
+    return owner == 0;
+}
+
+/* The pid that proc_root knows the process by; 0 when it does not. */
+static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_process *process)
+{
+    DIR *folder = opendir(proc_root);
+    const struct dirent *entry;
+    struct proc_status status;
+    uint32_t found = 0;
+
+    while (folder != NULL && found == 0 && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            start_time_of(proc_root, entry->d_name) == process->start_time &&
+            read_status(proc_root, entry->d_name, &status) &&
+            status.innermost_pid == process->own_pid && is_of(&status, process->uid)) {
+            found = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return found;
+}
+
+void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc_root)
+{
+    *liveness = (struct ntk_ring_liveness){ .proc_root = proc_root,
+                                            .is_foreign_proc = is_foreign_proc(proc_root),
+                                            .own_pid_namespace = pid_namespace_of(proc_root),
+                                            .own_start_time = start_time_of("/proc", "self"),
+                                            .own_pid = (uint32_t)getpid() };
+}
+
+/* ---- the writer of a segment ---- */
+
+int64_t ntk_ring_liveness_holder(int fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+
+    if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
+        return 0;
+    }
+    return lock.l_pid > 0 ? lock.l_pid : -1;
+}
+
+static bool is_same_namespace(const struct ntk_ring_liveness *liveness,
+                              const struct ntk_ring_segment *segment)
+{
+    return segment->pid_namespace != 0 && segment->pid_namespace == liveness->own_pid_namespace;
+}
+
+int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
+                            struct ntk_ring_segment *segment, struct ntk_err *err)
+{
+    struct ntk_ring_process *process = &segment->process;
+    int64_t holder = liveness->is_foreign_proc ? 0 : ntk_ring_liveness_holder(segment->fd);
+    struct proc_status status;
+    uint64_t start_time;
+    char pid[16];
+
+    if (liveness->is_foreign_proc) {
+        return 0; /* translate_pid() asks */
+    }
+    if (holder <= 0 && !is_same_namespace(liveness, segment)) {
+        return 0; /* nobody here to ask */
+    }
+    (void)snprintf(pid, sizeof pid, "%" PRIu32, holder > 0 ? (uint32_t)holder : process->own_pid);
+    start_time = start_time_of(liveness->proc_root, pid);
+    if (start_time == 0 || !read_status(liveness->proc_root, pid, &status)) {
+        return 0; /* it is over, or may not be looked at */
+    }
+    if (holder <= 0 && start_time != process->start_time) {
+        return 0; /* another process has its number by now */
+    }
+    if (!is_of(&status, process->uid)) {
+        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
+                           "%s of user %" PRIu32 " speaks for process %s of user %" PRIu32,
+                           segment->path, process->uid, pid, status.uid[0]);
+    }
+    if (holder > 0) {
+        /* Whatever the file says: also of a process in a time namespace of its own. */
+        process->start_time = start_time;
+        process->own_pid = status.innermost_pid != 0 ? status.innermost_pid : process->own_pid;
+    }
+    return 0;
+}
+
+bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
+                                 struct ntk_ring_segment *segment, uint64_t look)
+{
+    int64_t holder;
+    char pid[16];
+
+    if (ntk_ring_segment_said_goodbye(segment)) {
+        return true;
+    }
+    if (liveness->is_foreign_proc && !segment->is_host_pid_sought) {
+        segment->is_host_pid_sought = true;
+        segment->host_pid = translate_pid(liveness->proc_root, &segment->process);
+    }
+    holder = ntk_ring_liveness_holder(segment->fd);
+    if (holder != 0) {
+        segment->free_lock_polls = 0;
+        segment->process.pid = segment->host_pid != 0 ? segment->host_pid
+                               : holder > 0 && !liveness->is_foreign_proc
+                                   ? (uint32_t)holder
+                                   : segment->process.own_pid;
+        return false;
+    }
+    /* Perhaps it only closed its descriptors. */
+    if (liveness->is_foreign_proc ? segment->host_pid != 0 : is_same_namespace(liveness, segment)) {
+        (void)snprintf(pid, sizeof pid, "%" PRIu32,
+                       liveness->is_foreign_proc ? segment->host_pid : segment->process.own_pid);
+        return start_time_of(liveness->proc_root, pid) != segment->process.start_time;
+    }
+    if (segment->free_lock_poll != look) {
+        segment->free_lock_poll = look;
+        segment->free_lock_polls++;
+    }
+    return segment->free_lock_polls >= FREE_LOCK_POLLS;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_liveness - whose a segment is, and whether its writer is over; private to this folder.
+ *
+ * What a segment says of its process is a claim. The record lock on byte 0 names a process that nobody can
+ * invent, and /proc says whose it is and when it started: they are believed instead.
+ *
+ * Owner, threads: as the registry.
+ */
+#ifndef NTK_SHARED_RING_RING_LIVENESS_H
+#define NTK_SHARED_RING_RING_LIVENESS_H
+
+#include "shared/ring/ring_segment.h"
+
+/* How this reader sees processes; filled by ntk_ring_liveness_init(), proc_root is borrowed. */
+struct ntk_ring_liveness {
+    const char *proc_root;
+    bool is_foreign_proc; /* proc_root shows another pid namespace than ours: the host's */
+    uint64_t own_pid_namespace;
+    uint64_t own_start_time;
+    uint32_t own_pid;
+};
+
+void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc_root);
+/* Once per segment: 0, or -EPERM with a sentence when it speaks for a process that is another user's. Where the lock
+ * tells the process, the segment gets that one's numbers, whatever it says. */
+int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
+                            struct ntk_ring_segment *segment, struct ntk_err *err);
+/* Whether the writer is over, in the look of that number; learns its pid on the way. */
+bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
+                                 struct ntk_ring_segment *segment, uint64_t look);
+
+/* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no pid
+ * here. */
+int64_t ntk_ring_liveness_holder(int fd);
+
+#endif
