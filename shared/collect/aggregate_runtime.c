@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* aggregate_runtime - processes: first facts, one sample per period, the end. */
 #include "shared/collect/aggregate_state.h"
+#include "shared/metrics/snapshot_merge.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -238,6 +239,35 @@ static int compare_runtimes(const void *a, const void *b)
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
+static bool is_same_process(const struct ntk_runtime_sample *a, const struct ntk_runtime_sample *b)
+{
+    return a->start_time == b->start_time && a->header_pid == b->header_pid && a->pid == b->pid &&
+           a->uid == b->uid;
+}
+
+/* A process that closed and began again has one entry, in which it lives if it does. */
+static size_t add_runtime(struct ntk_snapshot *snapshot, size_t count,
+                          const struct ntk_runtime_sample *sample)
+{
+    struct ntk_runtime_sample *runtimes = snapshot->runtimes;
+
+    for (size_t i = 0; i < count; i++) {
+        if (is_same_process(&runtimes[i], sample) && (runtimes[i].ended || sample->ended)) {
+            struct ntk_runtime_sample older = sample->ended ? *sample : runtimes[i];
+            struct ntk_runtime_sample newer = sample->ended ? runtimes[i] : *sample;
+
+            if (sample->ended && runtimes[i].ended) { /* in the order in which they ended */
+                older = runtimes[i];
+                newer = *sample;
+            }
+            ntk_snapshot_merge_runtime(snapshot, &runtimes[i], &older, &newer);
+            return count;
+        }
+    }
+    runtimes[count] = *sample;
+    return count + 1;
+}
+
 void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {
     size_t cpus = aggregate->system_cpus.count > 0 ? aggregate->system_cpus.count : 1;
@@ -280,8 +310,9 @@ void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_sn
         }
         snapshot->events_read.period += sample->events_read.period;
         snapshot->events_lost.period += sample->events_lost.period;
-        snapshot->runtimes[at++] = *sample;
+        at = add_runtime(snapshot, at, sample);
     }
+    snapshot->runtime_count = at < snapshot->runtime_count ? at : snapshot->runtime_count;
     if (at > 0) {
         qsort(snapshot->runtimes, at, sizeof *snapshot->runtimes, compare_runtimes);
     }

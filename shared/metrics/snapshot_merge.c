@@ -239,6 +239,17 @@ static void merge_runtime(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->series_count = 0;
 }
 
+void ntk_snapshot_merge_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *to,
+                                const struct ntk_runtime_sample *older,
+                                const struct ntk_runtime_sample *newer)
+{
+    /* Shares of the same period add up. */
+    const struct weights both = { 1, 1 };
+    const struct ntk_runtime_sample copy = *newer;
+
+    merge_runtime(snapshot, to, older, &copy, both);
+}
+
 static bool is_same(const struct ntk_runtime_sample *a, const struct ntk_runtime_sample *b)
 {
     return a->start_time == b->start_time && a->header_pid == b->header_pid && a->pid == b->pid;

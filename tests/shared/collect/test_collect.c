@@ -34,6 +34,7 @@ enum command {
     COMMAND_REFUSE,  /* one execution with NRT_STATUS 1002 */
     COMMAND_FAIL,    /* argument executions with NRT_STATUS 1003 */
     COMMAND_BURN,    /* argument milliseconds of CPU time */
+    COMMAND_AGAIN,   /* detaches, and attaches again */
     COMMAND_EXIT,
 };
 
@@ -75,6 +76,11 @@ static int run_child(struct observed *side, void *ctx)
         }
         if (command == COMMAND_BEGIN) {
             ntk_hooks_exec_begin(ref, OBSERVED_MLP_CORE, 1);
+        } else if (command == COMMAND_AGAIN) {
+            ntk_hooks_detach();
+            if (observed_mlp_begin(&ref) < 0) {
+                return 3;
+            }
         } else if (command == COMMAND_BURN) {
             burn(argument);
         } else if (command == COMMAND_REFUSE) {
@@ -636,6 +642,58 @@ static void a_process_between_two_looks_loses_no_count(void **state)
     assert_int_equal(f->snapshot->runtime_count, 0);
 }
 
+/* Of the snapshots of one process: in each it is there once. */
+static uint64_t completed_of_period(struct fixture *f)
+{
+    const struct ntk_snapshot *snapshot = poll_collector(f);
+
+    assert_true(snapshot->runtime_count <= 1);
+    return snapshot->runtime_count == 0
+               ? 0
+               : snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period;
+}
+
+static void a_process_that_closes_and_begins_again_loses_no_count(void **state)
+{
+    struct fixture *f = *state;
+    struct observed child;
+    uint64_t sum = 0;
+
+    for (int reaps = 0; reaps < 2; reaps++) {
+        collector_open(f, (struct ntk_collector_options){ .reap = reaps });
+        child = child_start();
+        child_tell(&child, COMMAND_EXECUTE, 5);
+        sum = completed_of_period(f);
+        child_tell(&child, COMMAND_EXECUTE, 1);
+        child_tell(&child, COMMAND_AGAIN, 0);
+        child_tell(&child, COMMAND_EXECUTE, 6);
+        sum += completed_of_period(f);
+        assert_false(f->snapshot->runtimes[0].ended);
+        assert_int_equal(f->snapshot->runtimes[0].models[0].executions.period, 7);
+        assert_int_equal(f->snapshot->runtimes[0].total_latency.count, 7);
+        child_tell(&child, COMMAND_AGAIN, 0);
+        sum += completed_of_period(f);
+        child_tell(&child, COMMAND_EXECUTE, 4);
+        sum += completed_of_period(f);
+        assert_int_equal(sum, 16);
+        child_end(&child, SIGKILL);
+        assert_true(test_wait_until(drained_until_ended, f, 20));
+        ntk_collector_destroy(f->collector);
+        f->collector = NULL;
+    }
+    /* Many times between two looks, of which only one that cleans up is told. */
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child = child_start();
+    for (uint32_t i = 1; i <= 5; i++) {
+        child_tell(&child, COMMAND_EXECUTE, i);
+        child_tell(&child, COMMAND_AGAIN, 0);
+    }
+    sum = completed_of_period(f);
+    child_tell(&child, COMMAND_EXECUTE, 6);
+    assert_int_equal(sum + completed_of_period(f), 21);
+    child_end(&child, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -655,6 +713,7 @@ int main(void)
         TEST(a_segment_that_is_full_is_named_in_the_note),
         TEST(processes_that_come_and_go_lose_no_count),
         TEST(a_process_between_two_looks_loses_no_count),
+        TEST(a_process_that_closes_and_begins_again_loses_no_count),
     };
 
     signal(SIGPIPE, SIG_IGN);
