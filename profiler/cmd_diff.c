@@ -173,6 +173,10 @@ int ntk_cmd_diff(int argc, char **argv)
     code = side_open(&before, argv[first], arg_neff);
     if (code == 0) {
         code = side_open(&after, argv[first + 1], arg_neff_after ? arg_neff_after : arg_neff);
+        if (code && arg_neff && !arg_neff_after) {
+            fprintf(stderr,
+                    "neuron-profile: if AFTER is of another NEFF, name that with --neff-after\n");
+        }
     } else {
         ntk_vec_init(&after.measures, sizeof(struct ntk_measures));
     }

@@ -11,7 +11,9 @@
 #define JSON_PIECES 1000
 #define NO_LENGTH "the capture does not say how long the execution took"
 #define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
-#define NO_TENSORS "names of tensors need the NEFF (-n), and a program in the open encoding"
+#define NO_TENSORS                                                                          \
+    "tensors are known of programs for software cores, with their NEFF (-n), and not of a " \
+    "vendor's"
 
 /* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say. */
 typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);

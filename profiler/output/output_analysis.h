@@ -73,4 +73,7 @@ void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_
 void ntk_output_memory_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
                             struct ntk_json *json);
 
+/* Why there are none. */
+const char *ntk_output_no_layers(const struct ntk_trace *trace);
+
 #endif

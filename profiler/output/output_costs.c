@@ -10,6 +10,12 @@
 typedef void name_of(const struct ntk_program *program, const struct ntk_cost_row *row, char *buf,
                      size_t buf_bytes);
 
+const char *ntk_output_no_layers(const struct ntk_trace *trace)
+{
+    return trace->neff ? "No layers: the NEFF names none\n"
+                       : "No layers: their names are in the NEFF (-n)\n";
+}
+
 static void layer_name(const struct ntk_program *program, const struct ntk_cost_row *row, char *buf,
                        size_t buf_bytes)
 {
@@ -73,7 +79,7 @@ void ntk_output_costs_text(const struct ntk_program *program, const struct ntk_c
             ntk_buf_add_char(out, '\n');
         }
         if (!is_shown(program, p)) {
-            ntk_buf_add_text(out, "No layers: they need the NEFF (-n), and one that names them\n");
+            ntk_buf_add_text(out, ntk_output_no_layers(program->trace));
             continue;
         }
         ntk_text_table_init(&table, 9, 1u << 0, heads);

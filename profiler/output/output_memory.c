@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* output_memory - device memory of a capture, and chip_memory.h, as text and JSON. */
 #include "profiler/output/output_analysis.h"
+#include "shared/formats/neff/neff.h"
 #include "profiler/output/output_cells.h"
 
 static uint64_t device_total(const struct ntk_ntff_subgraph *subgraph)
@@ -73,8 +74,9 @@ void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_
         chip_text(program, chip, out);
     } else {
         ntk_buf_add_text(out,
-                         "\nState buffer and PSUM are not known: that needs the NEFF (-n), and a "
-                         "program in the open encoding\n");
+                         program->trace->neff && program->trace->neff->is_vendor
+                             ? "\nState buffer and PSUM are not known of a vendor's program\n"
+                             : "\nState buffer and PSUM are not known: that needs the NEFF (-n)\n");
     }
 }
 

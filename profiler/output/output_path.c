@@ -60,8 +60,8 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
         const char *const heads[] = { parts[p].head, "STEPS", "ON PATH US", "SHARE" };
         struct ntk_text_table table;
         if (parts[p].name == layer_text && !program->has_layers) {
-            ntk_buf_add_text(out,
-                             "\nNo layers: they need the NEFF (-n), and one that names them\n");
+            ntk_buf_add_char(out, '\n');
+            ntk_buf_add_text(out, ntk_output_no_layers(program->trace));
             continue;
         }
         ntk_buf_add_char(out, '\n');

@@ -47,7 +47,7 @@ void ntk_output_roofline_text(const struct ntk_program *program,
     if (program->has_layers) {
         ntk_output_more(out, roofline->row_count);
     } else {
-        ntk_buf_add_text(out, "No layers: they need the NEFF (-n), and one that names them\n");
+        ntk_buf_add_text(out, ntk_output_no_layers(program->trace));
     }
 }
 

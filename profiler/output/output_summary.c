@@ -6,21 +6,27 @@
 
 #include "shared/base/json.h"
 
+/* For people, with units; for programs there is JSON. */
 static void add_value(struct ntk_buf *out, const struct ntk_summary_value *value)
 {
-    char number[32];
-
     switch (value->kind) {
     case NTK_SUMMARY_KIND_TEXT:
         ntk_buf_add_text(out, value->text);
         break;
     case NTK_SUMMARY_KIND_COUNT:
-    case NTK_SUMMARY_KIND_BYTES:
         ntk_buf_add_u64(out, value->count);
         break;
+    case NTK_SUMMARY_KIND_BYTES:
+        ntk_buf_add_format(out, "%llu bytes", (unsigned long long)value->count);
+        break;
+    case NTK_SUMMARY_KIND_SECONDS:
+        ntk_buf_add_format(out, "%.3f us", value->number * 1e6);
+        break;
+    case NTK_SUMMARY_KIND_FRACTION:
+        ntk_buf_add_format(out, "%.2f %%", value->number * 100);
+        break;
     default:
-        ntk_json_format_double(number, sizeof number, value->number);
-        ntk_buf_add_text(out, number);
+        ntk_buf_add_format(out, "%.6g", value->number);
         break;
     }
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "profiler/packager/packager.h"
 #include "shared/base/fs.h"
@@ -13,6 +14,7 @@
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff_build.h"
+#include "shared/formats/neff/neff_layout.h"
 
 #define DEPTH_MAX 16
 #define MEMBER_BYTES_MAX (UINT64_C(16) << 30)
@@ -20,12 +22,13 @@
 static const char *input;
 static const char *output;
 static const char *name;
-static const char *version = "2.0";
+static const char *version;
 static const char *kelf_version;
 static const char *features;
-static uint64_t pkg_version = 2;
-static uint64_t tpb_count = 1;
-static uint64_t lnc = 1;
+/* 0: as in the header that unpack wrote, else the default. */
+static uint64_t pkg_version;
+static uint64_t tpb_count;
+static uint64_t lnc;
 static bool uncompressed;
 
 static const struct ntk_opt options[] = {
@@ -33,13 +36,14 @@ static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the NEFF" },
     { 'n', "name", "NAME", NTK_OPT_TEXT, &name, "network name; the default is the file's name" },
     { 'v', "neff-version", "MAJOR.MINOR", NTK_OPT_TEXT, &version,
-      "NEFF version; 2.0 if not given" },
+      "NEFF version; 2.0 if nothing says it" },
     { 'k', "kelf-version", "TEXT", NTK_OPT_TEXT, &kelf_version,
       "build version text of the header" },
-    { 'r', "package-version", "N", NTK_OPT_U64, &pkg_version, "1 or 2 (the default)" },
-    { 't', "tpb-count", "N", NTK_OPT_U64, &tpb_count, "cores asked for; 1 if not given" },
+    { 'r', "package-version", "N", NTK_OPT_U64, &pkg_version, "1 or 2; 2 if nothing says it" },
+    { 't', "tpb-count", "N", NTK_OPT_U64, &tpb_count, "cores asked for; 1 if nothing says it" },
     { 'e', "features", "MASK", NTK_OPT_TEXT, &features, "feature bits as a number, such as 0xc00" },
-    { 0, "lnc", "N", NTK_OPT_U64, &lnc, "physical cores of a logical core: 1 (the default) or 2" },
+    { 0, "lnc", "N", NTK_OPT_U64, &lnc,
+      "physical cores of a logical core: 1 or 2; 1 if nothing says it" },
     { 0, "uncompressed", 0, NTK_OPT_FLAG, &uncompressed, "a plain tar payload" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
@@ -50,8 +54,10 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager create",
     .usage = "-i DIR -o FILE [OPTION]...",
-    .summary = "Makes a NEFF out of the files of a folder; neff.tgz, which unpack writes, is left "
-               "out. The result is opened once, and kept only if it is sound.",
+    .summary = "Makes a NEFF out of the files of a folder. Of what unpack writes, neff.tgz is left "
+               "out, and "
+               "neff.header says what no option does. The result is opened once, and kept only if "
+               "it is sound.",
     .options = options,
 };
 
@@ -88,7 +94,7 @@ static int add_entry(const char *folder, const char *prefix, const char *entry, 
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: neither a file nor a folder",
                            path);
     }
-    if (strcmp(member_name, "neff.tgz") == 0) {
+    if (strcmp(member_name, "neff.tgz") == 0 || strcmp(member_name, PACKAGER_HEADER_FILE) == 0) {
         return 0;
     }
     ret = ntk_fs_read(path, MEMBER_BYTES_MAX, &bytes, &count, err);
@@ -161,6 +167,35 @@ static bool parse_version(struct ntk_neff_header *header)
            ntk_str_parse_u64(dot + 1, &header->version_minor) == 0;
 }
 
+/* What the NEFF said that the folder was made of, else the defaults. */
+static int header_begin(struct ntk_neff_header *header, struct ntk_err *err)
+{
+    char path[4096];
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+
+    *header = (struct ntk_neff_header){ .pkg_version = 2,
+                                        .version_major = 2,
+                                        .num_tpb = 1,
+                                        .requested_tpb_count = 1,
+                                        .tpb_per_node = { 1 },
+                                        .lnc_size = 1 };
+    snprintf(path, sizeof path, "%s/" PACKAGER_HEADER_FILE, input);
+    if (access(path, F_OK) < 0) {
+        return 0;
+    }
+    int ret = ntk_fs_read(path, NTK_NEFF_HEADER_BYTES, &bytes, &count, err);
+    if (ret == 0 && count != NTK_NEFF_HEADER_BYTES) {
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: not the header of a NEFF", path);
+    }
+    if (ret == 0) {
+        *header = ntk_neff_header_of(bytes);
+        header->name[sizeof header->name - 1] = '\0';
+    }
+    free(bytes);
+    return ret;
+}
+
 int packager_create(int argc, char **argv)
 {
     struct ntk_vec members = NTK_VEC_INIT(struct ntk_neff_pack_member);
@@ -181,25 +216,37 @@ int packager_create(int argc, char **argv)
     if (!input || !output) {
         return ntk_opt_usage_error(&program, "--%s is missing", input ? "output" : "input");
     }
-    if (!parse_version(&header)) {
+    if (header_begin(&header, &err) < 0) {
+        return packager_fail(&err);
+    }
+    if (version && !parse_version(&header)) {
         return ntk_opt_usage_error(&program, "\"%s\" is no version", version);
     }
-    if (pkg_version != 1 && pkg_version != 2) {
+    if (pkg_version > 2) {
         return ntk_opt_usage_error(&program, "package version must be 1 or 2");
     }
     if (features && ntk_str_parse_u64(features, &header.feature_bits) < 0) {
         return ntk_opt_usage_error(&program, "\"%s\" is no number of feature bits", features);
     }
-    if (lnc < 1 || lnc > 2 || tpb_count < 1 || tpb_count > 64) {
-        return ntk_opt_usage_error(&program, lnc < 1 || lnc > 2 ? "LNC must be 1 or 2"
-                                                                : "cores must be 1 to 64");
+    if (lnc > 2 || tpb_count > 64) {
+        return ntk_opt_usage_error(&program,
+                                   lnc > 2 ? "LNC must be 1 or 2" : "cores must be 1 to 64");
     }
-    header.pkg_version = pkg_version;
-    header.num_tpb = (uint32_t)tpb_count;
-    header.requested_tpb_count = (uint32_t)tpb_count;
-    header.tpb_per_node[0] = (uint8_t)tpb_count;
-    header.lnc_size = (uint32_t)lnc;
-    ntk_str_copy(header.name, sizeof header.name, name ? name : ntk_str_base_name(output));
+    if (pkg_version) {
+        header.pkg_version = pkg_version;
+    }
+    if (tpb_count) {
+        header.num_tpb = (uint32_t)tpb_count;
+        header.requested_tpb_count = (uint32_t)tpb_count;
+        memset(header.tpb_per_node, 0, sizeof header.tpb_per_node);
+        header.tpb_per_node[0] = (uint8_t)tpb_count;
+    }
+    if (lnc) {
+        header.lnc_size = (uint32_t)lnc;
+    }
+    if (name || !header.name[0]) {
+        ntk_str_copy(header.name, sizeof header.name, name ? name : ntk_str_base_name(output));
+    }
     if (kelf_version) {
         ntk_str_copy(header.build_version, sizeof header.build_version, kelf_version);
     }

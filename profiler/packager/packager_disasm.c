@@ -182,7 +182,8 @@ static int add_neff(struct ntk_buf *out, const struct ntk_neff *neff, struct ntk
 
     if (neff->is_vendor) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "the engine binaries are in the vendor's encoding, which is not public");
+                           "the engine binaries are in the vendor's encoding, which is not public; "
+                           "neuron-profile show-session -i lists what ran in a capture");
     }
     for (uint32_t k = 0; k < neff->kelf_count; k++) {
         const struct ntk_neff_kelf *kelf = &neff->kelfs[k];

@@ -11,6 +11,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/common/tar.h"
 #include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_layout.h"
 
 static const char *folder;
 
@@ -24,7 +25,9 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager unpack",
     .usage = "[-o DIR] FILE",
-    .summary = "Writes the members of a NEFF into a folder, and its payload as neff.tgz.",
+    .summary =
+        "Writes the members of a NEFF into a folder, its payload as neff.tgz, and its header "
+        "as neff.header, for create.",
     .options = options,
 };
 
@@ -122,6 +125,10 @@ int packager_unpack(int argc, char **argv)
     if (ret == 0) {
         ret = member_pass(&unpacking, "neff.tgz", bytes + header.header_size,
                           (size_t)header.data_size, true, &err);
+    }
+    if (ret == 0) {
+        ret =
+            member_pass(&unpacking, PACKAGER_HEADER_FILE, bytes, NTK_NEFF_HEADER_BYTES, true, &err);
     }
     ntk_fs_replace_abort(&unpacking.file);
     ntk_tar_fini(&tar);

@@ -11,6 +11,7 @@
 
 #include "profiler/timeline/timeline_build.h"
 #include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/trace/executed.h"
 
 /* Slices of one engine at a time are packed into so many lanes; more overlap in the last one. */
 #define PACKED_LANES_MAX 4
@@ -484,10 +485,35 @@ static int64_t end_of_core(const struct ntk_trace *trace, const struct ntk_trace
     return end_ps;
 }
 
+/* Whether anything ran but what sets a program up and ends it: the second core of a program for one has nothing else. */
+static bool works(const struct ntk_trace_core *core)
+{
+    static const bool sets_up[256] = {
+        [NTK_NTFF_OPCODE_NOP] = true,
+        [NTK_NTFF_OPCODE_SET_ORDERING_MODE] = true,
+        [NTK_NTFF_OPCODE_EVENT_SEMAPHORE] = true,
+        [NTK_NTFF_OPCODE_EVENT_SEMAPHORE_RANGE_CLEAR] = true,
+        [NTK_NTFF_OPCODE_NOTIFY] = true,
+        [NTK_NTFF_OPCODE_COMPARE_BRANCH] = true,
+        [NTK_NTFF_OPCODE_DRAIN] = true,
+        [NTK_NTFF_OPCODE_WRITE] = true,
+        [NTK_NTFF_OPCODE_TENSOR_LOAD] = true,
+    };
+    struct ntk_executed executed = { .core = core };
+
+    while (ntk_executed_next(&executed)) {
+        if (!sets_up[executed.instruction.opcode]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int build_source(struct ntk_timeline_build *build, size_t source)
 {
     const struct ntk_timeline_source *from = &build->timeline->sources[source];
     uint32_t parent = NTK_TIMELINE_NO_GROUP;
+    bool has_work = false;
     int ret = 0;
 
     assert(from->trace);
@@ -495,13 +521,18 @@ static int build_source(struct ntk_timeline_build *build, size_t source)
         parent = ntk_timeline_add_group(build, from->name, parent, source, false);
         ret = parent == NTK_TIMELINE_NO_GROUP ? -ENOMEM : 0;
     }
+    for (size_t c = 0; c < from->trace->core_count && !has_work; c++) {
+        has_work = works(&from->trace->cores[c]);
+    }
     for (size_t c = 0; c < from->trace->core_count && ret == 0; c++) {
         const struct ntk_trace_core *core = &from->trace->cores[c];
         int64_t end_ps = end_of_core(from->trace, core) + from->offset_ps;
         char name[NTK_NTFF_NAME_BYTES];
 
-        (void)snprintf(name, sizeof name, "NeuronCore %u", core->ntff->core);
-        uint32_t group = ntk_timeline_add_group(build, name, parent, source, false);
+        bool is_idle = has_work && !works(core);
+        (void)snprintf(name, sizeof name, "NeuronCore %u%s", core->ntff->core,
+                       is_idle ? ", idle" : "");
+        uint32_t group = ntk_timeline_add_group(build, name, parent, source, is_idle);
         ret = group == NTK_TIMELINE_NO_GROUP ? -ENOMEM
                                              : build_engines(build, core, group, from->offset_ps);
         if (ret == 0) {

@@ -46,6 +46,7 @@ static void put_source(const struct ntk_timeline_source *source, struct ntk_json
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "name", source->name);
     ntk_json_key_text(json, "neff", trace->ntff->neff_name);
+    ntk_json_key_bool(json, "has_neff", trace->neff != NULL);
     ntk_json_key_text(json, "instance", trace->ntff->instance_type);
     ntk_json_key_u64(json, "version", trace->ntff->version);
     ntk_json_key_i64(json, "offset", source->offset_ps);

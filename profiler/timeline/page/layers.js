@@ -2,12 +2,12 @@
 
 import { make, choice } from './dom.js';
 import { bytes, count, whole } from './format.js';
-import { analysis, sourceChoice } from './answers.js';
+import { analysis, source, sourceChoice } from './answers.js';
 import { psOf } from './engines.js';
 import { setRange } from './input.js';
 import { addTab, bar, refresh, table } from './panel.js';
 import { duration } from './time.js';
-import { glideTo } from './state.js';
+import { glideTo, state } from './state.js';
 
 let kind = 'layers';
 const opened = new Set();
@@ -110,7 +110,7 @@ function render(box) {
     isFresh = false;
   }
   if (kind === 'layers') {
-    box.append(top.layers.length ? layers(top) : make('p', { class: 'soft' }, 'The NEFF names no layers, or none was given (-n).'));
+    box.append(top.layers.length ? layers(top) : make('p', { class: 'soft' }, state.meta.sources[source()]?.has_neff ? 'The NEFF names no layers; operations and instructions have their costs all the same.' : 'Names of layers are in the NEFF, which was not given (-n).'));
   } else {
     box.append(costs(top[kind]));
   }

@@ -1,6 +1,6 @@
 // Times are ps; written as people read them, and as ticks of an axis.
 
-const UNITS = [['s', 1e12], ['ms', 1e9], ['µs', 1e6], ['ns', 1e3], ['ps', 1]];
+const UNITS = [['s', 1e12], ['ms', 1e9], ['us', 1e6], ['ns', 1e3], ['ps', 1]];
 
 const trim = (text) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 

@@ -384,6 +384,8 @@ int ntk_neff_open_with(const void *bytes, size_t bytes_count,
                        const struct ntk_neff_open_options *options, struct ntk_neff **out_neff,
                        struct ntk_err *err);
 
+/* The fields as they stand in the first NTK_NEFF_HEADER_BYTES of a file, unchecked. */
+struct ntk_neff_header ntk_neff_header_of(const uint8_t *bytes);
 /* The header alone, with the checks that need nothing else. */
 int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
                          struct ntk_err *err);

@@ -22,17 +22,12 @@ static_assert(offsetof(struct ntk_neff_member, is_left_out) ==
 
 /* ---- header ---- */
 
-int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
-                         struct ntk_err *err)
+struct ntk_neff_header ntk_neff_header_of(const uint8_t *bytes)
 {
     struct ntk_neff_header header = { 0 };
     struct ntk_cursor cursor;
 
-    if (bytes_count <= NTK_NEFF_HEADER_BYTES) {
-        return ntk_err_set(err, -EBADMSG, bytes_count,
-                           "not a NEFF: %zu bytes are no more than its header", bytes_count);
-    }
-    ntk_cursor_init(&cursor, bytes, bytes_count);
+    ntk_cursor_init(&cursor, bytes, NTK_NEFF_HEADER_BYTES);
     header.pkg_version = ntk_cursor_u64(&cursor);
     header.header_size = ntk_cursor_u64(&cursor);
     header.data_size = ntk_cursor_u64(&cursor);
@@ -47,7 +42,17 @@ int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_
     memcpy(header.tpb_per_node, ntk_cursor_take(&cursor, 64), 64);
     header.feature_bits = ntk_cursor_u64(&cursor);
     header.lnc_size = ntk_cursor_u32(&cursor);
+    return header;
+}
 
+int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
+                         struct ntk_err *err)
+{
+    if (bytes_count <= NTK_NEFF_HEADER_BYTES) {
+        return ntk_err_set(err, -EBADMSG, bytes_count,
+                           "not a NEFF: %zu bytes are no more than its header", bytes_count);
+    }
+    struct ntk_neff_header header = ntk_neff_header_of(bytes);
     if (header.header_size < NTK_NEFF_HEADER_BYTES || header.header_size >= bytes_count) {
         return ntk_err_set(err, -EBADMSG, 8, "not a NEFF: a header of %llu bytes in a file of %zu",
                            (unsigned long long)header.header_size, bytes_count);

@@ -62,9 +62,9 @@ static void summary_text_has_two_columns(void **state)
     ntk_output_summary_text(&f->summary, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "total_time ", 11) == 0);
     expect_text(f, "\ntrace_count                                     14\n");
-    expect_text(f, "\ntotal_active_time_percent                       0.37502\n");
+    expect_text(f, "\ntotal_active_time_percent                       37.50 %\n");
     expect_text(f, "\ninstance_type                                   trn2.3xlarge\n");
-    expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc0_percent  0.5\n");
+    expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc0_percent  50.00 %\n");
     assert_null(strstr(ntk_buf_text_get(&f->text), "weight_size_bytes"));
 }
 

@@ -256,6 +256,59 @@ static void unpack_and_create_give_the_same_archive(void **state)
     free(payload);
 }
 
+/* Method: an archive made with options that are no defaults, unpacked and packed again without any. */
+static void create_keeps_what_the_header_said(void **state)
+{
+    char *file = test_scratch_path(*state, "first.neff");
+    char *featured = test_scratch_path(*state, "featured.neff");
+    char *again = test_scratch_path(*state, "second.neff");
+    char *folder = test_scratch_path(*state, "kept");
+    char *folder_again = test_scratch_path(*state, "kept_again");
+    const char *const create[] = { "neuron-packager",
+                                   "create",
+                                   "-i",
+                                   folder,
+                                   "-o",
+                                   featured,
+                                   "-e",
+                                   "0xc00",
+                                   "--lnc",
+                                   "2",
+                                   "-n",
+                                   "pair",
+                                   "-v",
+                                   "1.1",
+                                   "-t",
+                                   "3",
+                                   NULL };
+    struct ntk_neff *neff = NULL;
+    struct test_run result = run(0, "example", "nan", "-o", file, NULL, NULL, NULL);
+
+    test_run_fini(&result);
+    result = run(0, "unpack", "-o", folder, file, NULL, NULL, NULL);
+    test_run_fini(&result);
+    result = test_run_program(create, NULL);
+    assert_int_equal(result.exit_code, 0);
+    test_run_fini(&result);
+    result = run(0, "unpack", "-o", folder_again, featured, NULL, NULL, NULL);
+    test_run_fini(&result);
+    result = run(0, "create", "-i", folder_again, "-o", again, NULL, NULL);
+    test_run_fini(&result);
+    assert_int_equal(ntk_neff_open(again, &neff, NULL), 0);
+    assert_int_equal(neff->header.feature_bits, 0xc00);
+    assert_int_equal(neff->header.lnc_size, 2);
+    assert_int_equal(neff->header.version_major, 1);
+    assert_int_equal(neff->header.version_minor, 1);
+    assert_int_equal(neff->header.requested_tpb_count, 3);
+    assert_string_equal(neff->header.name, "pair");
+    ntk_neff_close(neff);
+    free(file);
+    free(featured);
+    free(again);
+    free(folder);
+    free(folder_again);
+}
+
 static void wrong_words_are_usage_errors(void **state)
 {
     (void)state;
@@ -455,6 +508,7 @@ int main(void)
         cmocka_unit_test(every_example_of_the_list_is_made_and_sound),
         cmocka_unit_test(optimize_leaves_out_debug_files_and_compression),
         cmocka_unit_test(unpack_and_create_give_the_same_archive),
+        cmocka_unit_test(create_keeps_what_the_header_said),
         cmocka_unit_test(wrong_words_are_usage_errors),
         cmocka_unit_test(files_that_are_no_neffs_are_failures),
         cmocka_unit_test(what_disasm_prints_asm_reads_back),
