@@ -13,6 +13,7 @@
 #include "agent/monitor.h"
 #include "agent/query/query.h"
 #include "agent/report/monitor_config.h"
+#include "exporters/labels/labels.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
@@ -158,6 +159,7 @@ static const struct ntk_opt option_rows[] = {
       "serve only the metrics that the vendor's exporter has" },
     { 0, "pid-label", 0, NTK_OPT_FLAG, &options.pid_label,
       "add the label pid to metrics: applications with one tag stand apart" },
+    NTK_LABELS_OPT,
     { 0, "zero-fill", 0, NTK_OPT_FLAG, &options.zero_fill,
       "serve utilization and memory of cores that nobody uses, at zero" },
     { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),

@@ -20,6 +20,7 @@
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"
 #include "agent/service_notify.h"
+#include "exporters/labels/labels.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
@@ -497,6 +498,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     struct ntk_exporter_options exporter = { .target = options->prometheus,
                                              .vendor_only = options->vendor_metrics_only,
                                              .pid_label = options->pid_label,
+                                             .labels = &ntk_labels_option,
                                              .zero_fill = options->zero_fill,
                                              .security = options->security };
     const struct ntk_output *page = NULL;

@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+struct ntk_labels;
 struct ntk_snapshot;
 struct ntk_http_security;
 struct ntk_http_request;
@@ -31,6 +32,7 @@ struct ntk_exporter_options {
     const char *target;
     bool vendor_only;                   /* only what the vendor's exporter has */
     bool pid_label;                     /* applications of one tag stand apart by their pid */
+    const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
     bool zero_fill;                     /* cores that nobody has are shown at zero */
     struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
     const char *token_file;             /* a bearer token for the target; NULL: none */

@@ -159,6 +159,10 @@ static struct ntk_cloudwatch_series *series_create(struct adder *adder,
     for (size_t i = 0; i < label_count && ret >= 0; i++) {
         ret = add_dimension(series, labels[i].name, value_of(&labels[i], room));
     }
+    for (size_t i = 0; i < ntk_labels_option.count && ret >= 0; i++) {
+        ret =
+            add_dimension(series, ntk_labels_option.rows[i].name, ntk_labels_option.rows[i].value);
+    }
     if (ret < 0 || ntk_map_put(&adder->data->series, adder->key.bytes, series) < 0) {
         series_destroy(series);
         return NULL;

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporters/labels/labels.h"
 #include "shared/base/err.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
@@ -54,7 +55,7 @@ extern const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWA
 
 /* Series beyond are left out, with a sentence. */
 #define NTK_CLOUDWATCH_SERIES_MAX 50000u
-#define NTK_CLOUDWATCH_DIMENSIONS_MAX 6u
+#define NTK_CLOUDWATCH_DIMENSIONS_MAX (6u + NTK_LABELS_MAX)
 #define NTK_CLOUDWATCH_DIMENSION_BYTES_MAX 1024u
 /* The service takes what is strictly between -2^360 and 2^360. */
 #define NTK_CLOUDWATCH_VALUE_MAX 0x1p360

@@ -12,6 +12,7 @@
 #include "exporters/cloudwatch/cloudwatch_gather.h"
 #include "exporters/cloudwatch/cloudwatch_request.h"
 #include "exporters/cloudwatch/emf_output.h"
+#include "exporters/labels/labels.h"
 #include "exporters/pipe/pipe.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
@@ -41,6 +42,7 @@ static const struct ntk_opt option_rows[] = {
       "profile of the credentials and config files, and no keys of the environment" },
     { 0, "endpoint-url", "URL", NTK_OPT_TEXT, &arg_endpoint,
       "instead of the region's; default: AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL" },
+    NTK_LABELS_OPT,
     { 0, "metrics", "LIST", NTK_OPT_TEXT, &arg_metrics,
       "only these, with commas between the names; each dimension of each is billed" },
     { 0, "high-resolution-metrics", 0, NTK_OPT_FLAG, &arg_high_resolution,

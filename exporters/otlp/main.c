@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "exporters/exporter.h"
+#include "exporters/labels/labels.h"
 #include "exporters/pipe/pipe.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -50,6 +51,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "client-key", "FILE", NTK_OPT_TEXT, &arg_client_key, "PEM: the key of it" },
     { 0, "spool", "DIR", NTK_OPT_TEXT, &arg_spool,
       "keep there what the collector did not take yet; else in memory" },
+    NTK_LABELS_OPT,
     { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &arg_vendor_only,
       "push only the metrics that the vendor's exporter has" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
@@ -152,7 +154,7 @@ static int run(const struct ntk_exporter_options *options, struct ntk_err *err)
 
 int main(int argc, char **argv)
 {
-    struct ntk_exporter_options options = { 0 };
+    struct ntk_exporter_options options = { .labels = &ntk_labels_option };
     struct ntk_err err = { 0 };
 
     ntk_log_set_program(program.name);

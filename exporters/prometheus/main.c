@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "exporters/exporter.h"
+#include "exporters/labels/labels.h"
 #include "exporters/pipe/pipe.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
@@ -36,6 +37,7 @@ static const struct ntk_opt option_rows[] = {
       "serve only the metrics that the vendor's exporter has" },
     { 0, "pid-label", 0, NTK_OPT_FLAG, &arg_pid_label,
       "add the label pid: applications with one tag stand apart" },
+    NTK_LABELS_OPT,
     { 0, "zero-fill", 0, NTK_OPT_FLAG, &arg_zero_fill,
       "show utilization and memory of cores that nobody uses, at zero" },
     { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
@@ -141,6 +143,7 @@ int main(int argc, char **argv)
         options.target = target;
         options.vendor_only = arg_vendor_only;
         options.pid_label = arg_pid_label;
+        options.labels = &ntk_labels_option;
         options.zero_fill = arg_zero_fill;
         ret = serve(&options, &err);
     }

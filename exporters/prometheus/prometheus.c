@@ -137,6 +137,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     pthread_mutex_init(&prometheus->lock, NULL);
     prometheus->vendor_only = options->vendor_only;
     prometheus->page.has_pid_label = options->pid_label;
+    prometheus->page.labels = options->labels;
     prometheus->page.fills_zeros = options->zero_fill;
     prometheus->page.last_looks = LAST_SCRAPES;
     if (options->target) {

@@ -146,17 +146,22 @@ static void begin_sample(struct encoder *e, const char *suffix)
     ntk_buf_add_text(e->out, suffix);
 }
 
+static void add_labels_before(struct encoder *e, const struct ntk_prometheus_label **labels,
+                              const char *end)
+{
+    for (; (*labels)->name && strcmp((*labels)->name, end) < 0; (*labels)++) {
+        add_label(e->out, (*labels)->name, (*labels)->value);
+    }
+}
+
 /* {instance labels and extra ones}; extra is sorted by name and ends with a NULL name. */
 static void add_labels(struct encoder *e, const struct ntk_prometheus_label *extra)
 {
     ntk_buf_add_char(e->out, '{');
+    add_labels_before(e, &extra, "availability_zone");
     for (int cut = 0; cut < CUT_COUNT; cut++) {
-        if (cut > 0 || !extra->name || strcmp(extra->name, "availability_zone") > 0) {
-            ntk_buf_add(e->out, ntk_buf_text_get(&e->part[cut]), e->part[cut].bytes_count);
-        }
-        for (; extra->name && strcmp(extra->name, cut_names[cut]) < 0; extra++) {
-            add_label(e->out, extra->name, extra->value);
-        }
+        ntk_buf_add(e->out, ntk_buf_text_get(&e->part[cut]), e->part[cut].bytes_count);
+        add_labels_before(e, &extra, cut_names[cut]);
     }
     if (e->out->bytes_count > 0 && ntk_buf_ok(e->out)) {
         e->out->bytes[e->out->bytes_count - 1] = '}'; /* in place of the last comma */

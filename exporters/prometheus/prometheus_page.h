@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exporters/labels/labels.h"
 #include "exporters/transport/output_counts.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
@@ -142,7 +143,8 @@ struct ntk_prometheus_process { /* the exporter itself */
 struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
     bool has_pid_label;        /* set before the first update: applications of a tag stand apart */
-    bool fills_zeros;          /* cores that nobody has get the series of cores too, at zero */
+    const struct ntk_labels *labels; /* of every series; NULL: none */
+    bool fills_zeros;    /* cores that nobody has get the series of cores too, at zero */
     uint64_t last_looks; /* set before the first update: how often last counts are told still */
     size_t fine_count;   /* of these */
     uint64_t now_ns;     /* of the last update, Unix time */

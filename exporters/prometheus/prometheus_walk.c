@@ -30,11 +30,33 @@ struct walk {
     }
 #define NO_LABELS ((const struct ntk_prometheus_label[]){ { NULL, NULL } })
 
-/* The owner's labels, those that are there, among the point's in their order. */
-static void with_owner(const struct walk *e, struct ntk_prometheus_point *point)
+/* Labels that lie in `room`, those of a point and more of them, all in their order. */
+static const struct ntk_prometheus_label *
+merge(const struct ntk_prometheus_label *labels, const struct ntk_prometheus_label *more,
+      size_t more_count, struct ntk_prometheus_label room[NTK_PROMETHEUS_LABELS_MAX + 1])
 {
-    struct ntk_prometheus_label labels[NTK_PROMETHEUS_LABELS_MAX + 1];
     size_t used = 0;
+
+    for (size_t i = 0; i < more_count; i++) {
+        while (labels->name && strcmp(labels->name, more[i].name) < 0) {
+            room[used++] = *labels++;
+        }
+        if (more[i].value[0]) {
+            room[used++] = more[i];
+        }
+    }
+    while (labels->name) {
+        room[used++] = *labels++;
+    }
+    room[used] = (struct ntk_prometheus_label){ NULL, NULL };
+    return room;
+}
+
+/* The owner's labels and the user's, those that are there, among the point's. */
+static void with_more(const struct walk *e, struct ntk_prometheus_point *point)
+{
+    struct ntk_prometheus_label owned[NTK_PROMETHEUS_LABELS_MAX + 1];
+    struct ntk_prometheus_label labels[NTK_PROMETHEUS_LABELS_MAX + 1];
 
     if (e->owner) {
         const struct ntk_prometheus_label own[] = {
@@ -43,19 +65,16 @@ static void with_owner(const struct walk *e, struct ntk_prometheus_point *point)
             { "pid", e->owner->pid },
             { "pod_name", e->owner->pod_name },
         };
-        for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-            while (point->labels->name && strcmp(point->labels->name, own[i].name) < 0) {
-                labels[used++] = *point->labels++;
-            }
-            if (own[i].value[0]) {
-                labels[used++] = own[i];
-            }
+        point->labels = merge(point->labels, own, sizeof own / sizeof *own, owned);
+    }
+    if (e->page->labels) {
+        struct ntk_prometheus_label said[NTK_LABELS_MAX];
+        size_t count = e->page->labels->count;
+        for (size_t i = 0; i < count; i++) {
+            const struct ntk_labels_row *row = &e->page->labels->rows[i];
+            said[i] = (struct ntk_prometheus_label){ row->name, row->value };
         }
-        while (point->labels->name) {
-            labels[used++] = *point->labels++;
-        }
-        labels[used] = (struct ntk_prometheus_label){ NULL, NULL };
-        point->labels = labels;
+        point->labels = merge(point->labels, said, count, labels);
     }
     e->visit(point, e->ctx);
 }
@@ -65,7 +84,7 @@ static void visit(const struct walk *e, struct ntk_prometheus_point point)
     if (e->row->kind == NTK_METRIC_KIND_COUNTER && point.began_ns == 0) {
         point.began_ns = e->page->began_ns;
     }
-    with_owner(e, &point);
+    with_more(e, &point);
 }
 
 static void sample(const struct walk *e, const struct ntk_prometheus_label *labels, double value)

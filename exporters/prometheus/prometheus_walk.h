@@ -25,7 +25,7 @@ extern "C" {
 #define NTK_PROMETHEUS_PROCESS_FAMILIES 6
 #define NTK_PROMETHEUS_FAMILIES (NTK_METRIC_COUNT + NTK_PROMETHEUS_PROCESS_FAMILIES)
 /* Of one point, those of the instance not counted. */
-#define NTK_PROMETHEUS_LABELS_MAX 10
+#define NTK_PROMETHEUS_LABELS_MAX (10 + NTK_LABELS_MAX)
 
 struct ntk_prometheus_label {
     const char *name;

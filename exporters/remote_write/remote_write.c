@@ -107,6 +107,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     }
     state->vendor_only = options->vendor_only;
     state->page.has_pid_label = options->pid_label;
+    state->page.labels = options->labels;
     state->page.fills_zeros = options->zero_fill;
     state->url = strdup(options->target);
     state->token_file = options->token_file ? strdup(options->token_file) : NULL;

@@ -71,6 +71,11 @@ cw --dry-run --high-resolution-metrics <reports >high
 [ "$(wc -l <high)" = 30 ] || fail "$(wc -l <high) requests of seconds"
 cw --dry-run --metrics SystemMemoryUsed,ExecutionErrors <reports | jq -r '.MetricData[].MetricName' | sort -u | tr '\n' ' ' >names
 [ "$(cat names)" = 'ExecutionErrors SystemMemoryUsed ' ] || fail "other metrics: $(cat names)"
+cw --dry-run --label rack=7 <reports >labelled
+[ "$(jq -s '[.[].MetricData[] | select(all(.Dimensions[]?; . != {Name: "rack", Value: "7"}))] | length' labelled)" = 0 ] || fail "no label"
+code=0
+cw --dry-run --label le=7 <reports >/dev/null 2>label.err || code=$?
+[ $code = 2 ] && grep -q 'choose another name' label.err || fail "a label that is taken: code $code, $(cat label.err)"
 
 # All that can go wrong on the way.
 start_fake bad

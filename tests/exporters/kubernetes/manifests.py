@@ -117,6 +117,9 @@ def check_folder(folder, options, machines, validator):
     images = {container["image"] for container in pod["initContainers"] + pod["containers"]}
     check_dockerfile(folder / "Dockerfile", images, port["containerPort"])
     check(f"--prometheus=:{port['containerPort']}" in agent["args"], "it listens elsewhere")
+    check("--label=node=$(NODE_NAME)" in agent["args"], "metrics have no node")
+    node = next(variable["valueFrom"] for variable in agent["env"] if variable["name"] == "NODE_NAME")
+    check(node == {"fieldRef": {"fieldPath": "spec.nodeName"}}, "NODE_NAME is not the node's")
     mounts = {mount["mountPath"]: volumes[mount["name"]]["hostPath"]["path"] for mount in agent["volumeMounts"]}
     root = next(argument for argument in agent["args"] if argument.startswith("--host-root=")).split("=")[1]
     for path in ("/proc", "/var/log/containers"):

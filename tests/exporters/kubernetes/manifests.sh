@@ -22,6 +22,7 @@ spoilt 's/privileged: false/privileged: true/' 'is privileged'
 spoilt 's/add: \[DAC_READ_SEARCH\]/add: [SYS_ADMIN]/' 'adds capabilities'
 spoilt 's/readOnly: true/readOnly: false/' 'may write /proc'
 spoilt 's/--k8s-info/--k8sinfo/' 'no option --k8sinfo'
+spoilt '/--label=node/d' 'metrics have no node'
 spoilt '/- trn2u.48xlarge/d' "nodes without it: \\['trn2u.48xlarge'\\]"
 spoilt 's/:8000$/:9000/' 'listens elsewhere'
 spoilt 's/automountServiceAccountToken: false/hostPID: true/' 'hostPID'

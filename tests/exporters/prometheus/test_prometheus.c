@@ -331,6 +331,29 @@ static void a_report_that_lists_memory_by_core_has_memory_of_these_cores_only(vo
     free(text);
 }
 
+/* Before, among and behind the labels that series have by themselves. */
+static void labels_of_the_user_are_on_every_series(void **state)
+{
+    struct ntk_labels labels = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_labels_add(&labels, "zone=z", NULL), 0);
+    assert_int_equal(ntk_labels_add(&labels, "node=a7", NULL), 0);
+    assert_int_equal(ntk_labels_add(&labels, "aisle=1", NULL), 0);
+    page.labels = &labels;
+    update(test_sample_snapshot(1));
+    char *text = encode(false);
+    assert_line(text, "system_vcpu_count{aisle=\"1\",availability_zone=\"\"," I_HEAD
+                      "node=\"a7\",region=\"\",subnet_id=\"\",zone=\"z\"} 12");
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        if (line[0] != '#' && (!strstr(line, "aisle=\"1\"") || !strstr(line, "node=\"a7\"") ||
+                               !strstr(line, "zone=\"z\""))) {
+            fail_msg("no labels: %s", line);
+        }
+    }
+    free(text);
+}
+
 static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
@@ -788,6 +811,7 @@ int main(void)
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
         CASE(labels_of_the_instance_come_late_and_stay),
         CASE(series_before_the_machine_end_when_it_comes),
+        CASE(labels_of_the_user_are_on_every_series),
         CASE(ecc_that_a_driver_does_not_count_is_zero_as_in_reports),
         CASE(a_report_that_lists_memory_by_core_has_memory_of_these_cores_only),
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * labels - what the user says about every series of this process: --label node=a7, --label-file.
+ *
+ * Names are those of Prometheus; one that series have by themselves is refused, so that no series
+ * has a label twice.
+ *
+ * Owner:   caller's storage, zeroed before the first label; ntk_labels_option is the command line's.
+ * Threads: written before others start, read by all.
+ */
+#ifndef NTK_EXPORTERS_LABELS_LABELS_H
+#define NTK_EXPORTERS_LABELS_LABELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/opt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_LABELS_MAX 8
+#define NTK_LABELS_NAME_BYTES 64
+#define NTK_LABELS_VALUE_BYTES 256
+
+struct ntk_labels {
+    size_t count;
+    struct ntk_labels_row {
+        char name[NTK_LABELS_NAME_BYTES];
+        char value[NTK_LABELS_VALUE_BYTES]; /* clean UTF-8, never empty */
+    } rows[NTK_LABELS_MAX];                 /* sorted by name */
+};
+
+/* "name=value". -EINVAL with a sentence. */
+int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *err);
+/* One of a line; empty lines and those that begin with # are skipped. -EINVAL, or what reading failed with. */
+int ntk_labels_add_file(struct ntk_labels *labels, const char *path, struct ntk_err *err);
+
+/* Of a program's table of options: what they give is in ntk_labels_option. */
+extern struct ntk_labels ntk_labels_option;
+extern int (*const ntk_labels_call_add)(const char *value, struct ntk_err *err);
+extern int (*const ntk_labels_call_add_file)(const char *value, struct ntk_err *err);
+#define NTK_LABELS_OPT                                                                       \
+    { 0,                                                                                     \
+      "label",                                                                               \
+      "NAME=VALUE",                                                                          \
+      NTK_OPT_CALL,                                                                          \
+      (void *)(uintptr_t)&ntk_labels_call_add,                                               \
+      "a label of every metric, such as node=a7; may be repeated" },                         \
+    {                                                                                        \
+        0, "label-file", "FILE", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_labels_call_add_file, \
+            "more of them, NAME=VALUE a line"                                                \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

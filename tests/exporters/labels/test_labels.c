@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of labels: what is taken, in which order, and what is refused with which words. */
+#include "exporters/labels/labels.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/fs.h"
+#include "tests/support/scratch.h"
+
+static void labels_are_sorted_and_clean(void **state)
+{
+    struct ntk_labels labels = { 0 };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_labels_add(&labels, "rack=7=a", &err), 0);
+    assert_int_equal(ntk_labels_add(&labels, "_node=a\xff\n", &err), 0);
+    assert_int_equal(ntk_labels_add(&labels, "Team=ml", &err), 0);
+    assert_int_equal(labels.count, 3);
+    assert_string_equal(labels.rows[0].name, "Team");
+    assert_string_equal(labels.rows[1].name, "_node");
+    assert_null(strpbrk(labels.rows[1].value, "\xff\n"));
+    assert_string_equal(labels.rows[2].value, "7=a");
+}
+
+static void what_would_break_a_series_is_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *words;
+    } rows[] = {
+        { "node", "NAME=VALUE expected" },
+        { "=x", "a name of letters" },
+        { "7up=x", "a name of letters" },
+        { "a-b=x", "a name of letters" },
+        { "__name__=x", "a name of letters" },
+        { "node=", "label node has no value" },
+        { "instance_id=x", "metrics have the label instance_id by themselves" },
+        { "neuroncore=x", "metrics have the label neuroncore by themselves" },
+        { "event_type=x", "metrics have the label event_type by themselves" },
+        { "runtime_tag=x", "metrics have the label runtime_tag by themselves" },
+        { "le=x", "metrics have the label le by themselves" },
+        { "job=x", "metrics have the label job by themselves" },
+        { "rack=9", "label rack stands twice" },
+    };
+    struct ntk_labels labels = { 0 };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_labels_add(&labels, "rack=7", &err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        err = (struct ntk_err){ 0 };
+        assert_int_equal(ntk_labels_add(&labels, rows[i].text, &err), -EINVAL);
+        if (!strstr(err.text, rows[i].words)) {
+            fail_msg("%s: %s", rows[i].text, err.text);
+        }
+    }
+    for (int i = 1; i < NTK_LABELS_MAX; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "l%d=x", i);
+        assert_int_equal(ntk_labels_add(&labels, text, &err), 0);
+    }
+    assert_int_equal(ntk_labels_add(&labels, "more=x", &err), -EINVAL);
+    assert_int_equal(labels.count, NTK_LABELS_MAX);
+}
+
+static void a_file_is_one_of_a_line(void **state)
+{
+    static const char good[] = "# of the rack\nrack=7\r\n\nteam=ml";
+    static const char bad[] = "rack=7\n\npid=1\n";
+    char *folder = test_scratch_create();
+    struct ntk_labels labels = { 0 };
+    struct ntk_err err = { 0 };
+    char path[512];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/labels", folder);
+    assert_int_equal(ntk_fs_write(path, good, sizeof good - 1, NULL), 0);
+    assert_int_equal(ntk_labels_add_file(&labels, path, &err), 0);
+    assert_int_equal(labels.count, 2);
+    assert_string_equal(labels.rows[0].value, "7");
+    assert_string_equal(labels.rows[1].value, "ml");
+    labels.count = 0;
+    assert_int_equal(ntk_fs_write(path, bad, sizeof bad - 1, NULL), 0);
+    assert_int_equal(ntk_labels_add_file(&labels, path, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "labels: line 3: metrics have the label pid"));
+    test_scratch_destroy(folder);
+    assert_true(ntk_labels_add_file(&labels, path, &err) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels_are_sorted_and_clean),
+        cmocka_unit_test(what_would_break_a_series_is_refused),
+        cmocka_unit_test(a_file_is_one_of_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
