@@ -91,7 +91,7 @@ int ntk_cmd_show_session(int argc, char **argv)
     }
     if (is_list && arg_json) {
         return ntk_opt_usage_error(&program,
-                                   "-j tells no single records; view --output-format json does");
+                                   "-j lists no single records; view --output-format json does");
     }
     code = is_list && !arg_instructions ? ntk_profile_open_files(arg_session, arg_neff, &profile)
                                         : ntk_profile_open(arg_session, arg_neff, &profile);

@@ -156,7 +156,7 @@ static int check_store(void)
                       "the same tables");
     }
     if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
-        return ntk_opt_usage_error(&program, "--display-name: '%s' is no name", arg_name);
+        return ntk_opt_usage_error(&program, "--display-name: '%s' is not a name", arg_name);
     }
     if (arg_store && (arg_output || strcmp(arg_format, "parquet") != 0)) {
         return ntk_opt_usage_error(&program,

@@ -39,7 +39,7 @@ static const struct ntk_opt_program program = {
              "diff [OPTION]... BEFORE AFTER\n"
              "show-session -s FILE.ntff [OPTION]...\n"
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...",
-    .summary = "Records what a NEFF does on a NeuronCore, and tells it.",
+    .summary = "Records what a NEFF does on a NeuronCore, and analyses it.",
     .options = options,
     .stop_at_operand = true,
     .epilogue = "neuron-profile COMMAND --help explains a command.",

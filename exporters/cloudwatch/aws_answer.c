@@ -97,13 +97,13 @@ int ntk_aws_keys_set(struct ntk_aws_keys *out_keys, const char *access_key, cons
     struct ntk_aws_keys keys = { 0 };
 
     if (!is_key(access_key) || strchr(access_key, '/')) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the access key id is none");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "invalid access key id");
     }
     if (!is_key(secret_key)) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the secret access key is none");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "invalid secret access key");
     }
     if (session_token && !is_key(session_token)) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the session token is none");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "invalid session token");
     }
     keys.access_key = strdup(access_key);
     keys.secret_key = strdup(secret_key);
@@ -144,7 +144,7 @@ static int set_temporary(struct ntk_aws_keys *out_keys, const char *access_key,
     }
     if (expiration && ntk_aws_time_parse(expiration, &expires) < 0) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "the answer has keys with an end that is no time");
+                           "the answer has keys with an end that is not a time");
     }
     int ret = ntk_aws_keys_set(&keys, access_key, secret_key, session_token, err);
     if (ret < 0) {

@@ -93,7 +93,7 @@ int ntk_aws_token_read(const char *path, char *token, struct ntk_err *err)
     token[strcspn(token, "\r\n")] = '\0';
     for (const char *at = token; *at; at++) {
         if (*at <= ' ' || *at > '~') {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%.200s: is no token", path);
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%.200s: is not a token", path);
         }
     }
     return token[0] ? 0
@@ -115,7 +115,7 @@ int ntk_aws_region_take(char *region, char **out_region, struct ntk_err *err)
         char shown[64];
         ntk_str_copy_clean(shown, sizeof shown, region, strlen(region));
         free(region);
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%s' is no region", shown);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%s' is not a region", shown);
     }
     *out_region = region;
     return 0;

@@ -209,7 +209,7 @@ static int role_keys(struct ntk_aws_credentials *c, const struct sections *secti
     }
     if (role.duration_seconds &&
         role.duration_seconds[strspn(role.duration_seconds, "0123456789")]) {
-        return complain(err, sections, "has a duration_seconds that is no number");
+        return complain(err, sections, "has a duration_seconds that is not a number");
     }
     if (value_of(sections, NTK_AWS_MFA_SERIAL)) {
         return complain(err, sections,

@@ -59,7 +59,7 @@ static int container_token(const struct ntk_aws_credentials *c, char *header, st
     }
     if (said && (said[strcspn(said, "\r\n")] || strlen(said) >= NTK_AWS_VALUE_BYTES_MAX)) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "AWS_CONTAINER_AUTHORIZATION_TOKEN is no token");
+                           "AWS_CONTAINER_AUTHORIZATION_TOKEN is not a token");
     }
     if (said) {
         (void)snprintf(header, HEADER_BYTES, "Authorization: %s", said);
@@ -84,7 +84,7 @@ int ntk_aws_from_container(struct ntk_aws_credentials *c, struct ntk_aws_keys *k
                          relative ? relative : full);
     if (bytes < 0 || bytes >= URL_BYTES || (relative && relative[0] != '/')) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the address of the container's credentials is none");
+                           "invalid address of the container's credentials");
     }
     if (!is_container_host(url)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
@@ -146,7 +146,7 @@ static int ask_imds(struct ntk_aws_credentials *c, const char *path, struct ntk_
     const char *token = ntk_buf_text_get(&c->answer.body);
     int bytes = snprintf(header, sizeof header, "X-aws-ec2-metadata-token: %s", token);
     if (bytes >= (int)sizeof header || token[strcspn(token, "\r\n")]) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: is no token", url);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: is not a token", url);
     }
     headers[0] = header;
     question.method = NULL;

@@ -425,10 +425,10 @@ static int configure(struct ntk_cloudwatch *c, const struct ntk_cloudwatch_optio
         c->gzip_bytes_min = UINT64_MAX;
     } else if (minimum && *minimum && ntk_str_parse_u64(minimum, &c->gzip_bytes_min) < 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES is no number");
+                           "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES is not a number");
     }
     if (options->region && !ntk_aws_region_is_good(options->region)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.100s' is no region",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.100s' is not a region",
                            options->region);
     }
     ret = ret < 0           ? ret

@@ -311,9 +311,9 @@ static int take_target(struct ntk_emf_output *output, const char *target, struct
                    : 0;
     }
     if (strstr(target, "://") || !*target) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' is no output: -, a path, tcp://HOST:PORT or udp://HOST:PORT",
-                           target);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "'%.200s' is not an output: -, a path, tcp://HOST:PORT or udp://HOST:PORT", target);
     }
     output->kind = FILE_NAME;
     output->path = strdup(target);

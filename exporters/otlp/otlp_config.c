@@ -157,7 +157,7 @@ static int add_header(struct ntk_otlp_config *config, const char *variable, char
 {
     for (const char *c = name; *c; c++) {
         if (!isalnum((unsigned char)*c) && !strchr("!#$%&'*+-.^_`|~", *c)) {
-            return refuse(variable, "a name is none of a header", err);
+            return refuse(variable, "invalid header name", err);
         }
     }
     for (const char *c = value; *c; c++) {

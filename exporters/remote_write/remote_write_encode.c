@@ -314,7 +314,7 @@ int ntk_remote_write_encode(struct ntk_remote_write *state, const char *page, si
             bool is_new = false;
             int ret = add_line(state, page + at, line_bytes, &is_new, err);
             if (ret == -EBADMSG) {
-                return ntk_err_set(err, ret, at, "a line of the page is no sample");
+                return ntk_err_set(err, ret, at, "a line of the page is not a sample");
             }
             if (ret < 0) {
                 return ret;

@@ -70,7 +70,7 @@ static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *e
     }
     for (size_t i = 0; i < binaries->count; i++) {
         if (strcmp(((struct binary *)ntk_vec_at(binaries, i))->name, member) == 0) {
-            return BAD("%s stands twice", member);
+            return BAD("%s appears twice", member);
         }
     }
     binary = ntk_vec_add(binaries);

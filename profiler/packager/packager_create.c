@@ -220,13 +220,13 @@ int packager_create(int argc, char **argv)
         return packager_fail(&err);
     }
     if (version && !parse_version(&header)) {
-        return ntk_opt_usage_error(&program, "\"%s\" is no version", version);
+        return ntk_opt_usage_error(&program, "\"%s\" is not a version", version);
     }
     if (pkg_version > 2) {
         return ntk_opt_usage_error(&program, "package version must be 1 or 2");
     }
     if (features && ntk_str_parse_u64(features, &header.feature_bits) < 0) {
-        return ntk_opt_usage_error(&program, "\"%s\" is no number of feature bits", features);
+        return ntk_opt_usage_error(&program, "\"%s\" is not a number of feature bits", features);
     }
     if (lnc > 2 || tpb_count > 64) {
         return ntk_opt_usage_error(&program,

@@ -44,8 +44,8 @@ static int get_u64(const struct ntk_timeline_query *query, const char *name, uin
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is missing", name);
     }
     if (ntk_str_parse_u64(text, out_value) < 0 || *out_value > max) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is no number from 0 to %llu", name,
-                           (unsigned long long)max);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is not a number from 0 to %llu",
+                           name, (unsigned long long)max);
     }
     return 0;
 }
@@ -67,7 +67,7 @@ static int get_list(const struct ntk_timeline_query *query, const char *name, ui
     if (ntk_str_parse_list(text, UINT32_MAX, values, out_count) < 0) {
         free(values);
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s is no list of at most %d numbers like 0,3-7", name, LIST_MAX);
+                           "%s is not a list of at most %d numbers like 0,3-7", name, LIST_MAX);
     }
     *out_values = values;
     return 0;
@@ -286,7 +286,7 @@ static int answer_analysis(const struct ntk_timeline_ask *ask,
 
     ret = ret ? ret : analyses_asked(ask, query, &source, &analyses, err);
     if (ret == 0 && index < 0) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "name is none of an analysis");
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown analysis");
     }
     if (ret < 0) {
         return ret;
@@ -309,7 +309,7 @@ static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_time
         index++;
     }
     if (index == ntk_system_analyses_count()) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "name is none of an analysis");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown analysis");
     }
     begin_value(&json, out);
     return end_value(ntk_system_analyses_put(ask->traces, ask->trace_count, index, NULL, &json),

@@ -109,8 +109,8 @@ static int cores_choose(uint32_t *out_count)
         return 0;
     }
     if (ntk_str_parse_list(cores_text, 4095, cores, &count) < 0 || count == 0) {
-        return ntk_opt_usage_error(&exec_program, "--cores: '%s' is no list of cores such as 0-3",
-                                   cores_text);
+        return ntk_opt_usage_error(&exec_program,
+                                   "--cores: '%s' is not a list of cores such as 0-3", cores_text);
     }
     for (size_t i = 1; i < count; i++) {
         if (cores[i] != cores[i - 1] + 1) {

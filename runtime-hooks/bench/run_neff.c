@@ -98,7 +98,7 @@ static int input_fill(nrt_tensor_t *tensor, const nrt_tensor_info_t *info, const
     if (data && bytes == info->size) {
         ret = check(nrt_tensor_write(tensor, data, 0, bytes), "nrt_tensor_write");
     } else if (path) {
-        (void)fprintf(stderr, "run_neff: %s is no file of %zu bytes; input %s is zero\n", path,
+        (void)fprintf(stderr, "run_neff: %s is not a file of %zu bytes; input %s is zero\n", path,
                       info->size, info->name);
     }
     free(data);

@@ -115,7 +115,7 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
         channel->shared->ring_bytes = RING_BYTES;
     }
     if (channel->shared->magic != MAGIC || channel->shared->ring_bytes != RING_BYTES) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is no channel", channel->path);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is not a channel", channel->path);
     }
     if (atomic_exchange(&channel->shared->was_open[channel->own], 1) != 0) {
         return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,

@@ -35,7 +35,8 @@ static int instance_wanted(const char **out_instance, struct ntk_err *err)
     if (!ntk_core_machine_row_find(instance)) {
         ntk_core_machine_names(names, sizeof names);
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_SOFT_INSTANCE=%s is no machine; there are %s", instance, names);
+                           "NEURON_SOFT_INSTANCE=%s is not a machine; there are %s", instance,
+                           names);
     }
     *out_instance = instance;
     return 0;

@@ -80,7 +80,7 @@ static int number_set(struct rule *rule, enum when when, const char *text, const
                       struct ntk_err *err)
 {
     if (ntk_str_parse_u64(value, &rule->n) < 0 || rule->n == 0) {
-        return refuse(err, text, "is no number of executions from 1 upward");
+        return refuse(err, text, "is not a number of executions from 1 upward");
     }
     return when_set(rule, when, text, err);
 }
@@ -92,7 +92,7 @@ static int probability_set(struct rule *rule, const char *text, const char *valu
 
     if (ntk_str_parse_double(value, &probability) < 0 ||
         !(probability > 0.0 && probability <= 1.0)) {
-        return refuse(err, text, "is no probability above 0 and at most 1");
+        return refuse(err, text, "is not a probability above 0 and at most 1");
     }
     rule->always = probability >= 1.0;
     rule->threshold = rule->always ? UINT64_MAX : (uint64_t)(probability * 0x1p64);
@@ -127,7 +127,7 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
 
     (void)ntk_str_copy(copy, sizeof copy, text);
     if (!value) {
-        return refuse(err, copy, "is no setting such as at=100");
+        return refuse(err, copy, "is not a setting such as at=100");
     }
     *value++ = '\0';
     if (strcmp(text, "at") == 0) {
@@ -144,7 +144,7 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
     }
     if (strcmp(text, "seed") == 0) {
         if (rule->has_seed || ntk_str_parse_u64(value, &rule->seed) < 0) {
-            return refuse(err, copy, "is no seed, or a second one");
+            return refuse(err, copy, "is not a seed, or a second one");
         }
         rule->has_seed = true;
         return 0;
@@ -152,7 +152,7 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
     if (strcmp(text, "amount") == 0) {
         if (rule->has_amount || ntk_str_parse_u64(value, &rule->fault.amount) < 0 ||
             rule->fault.amount == 0 || rule->fault.amount > NTK_CORE_FAULT_AMOUNT_MAX) {
-            return refuse(err, copy, "is no amount from 1 to 1000000, or a second one");
+            return refuse(err, copy, "is not an amount from 1 to 1000000, or a second one");
         }
         rule->has_amount = true;
         return 0;
@@ -162,7 +162,7 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
 
 static int kind_parse(struct rule *rule, const char *text, struct ntk_err *err)
 {
-    char names[NTK_ERR_TEXT_BYTES] = "is no fault; there are";
+    char names[NTK_ERR_TEXT_BYTES] = "is not a fault; there are";
 
     for (size_t k = 0; k < NTK_CORE_FAULT_KINDS; k++) {
         if (strcmp(text, kinds[k].name) == 0) {

@@ -175,7 +175,7 @@ static int variable_make(struct ntk_core_model *model, const struct ntk_neff *ne
         variable->slot = slot_find(model, neff, node, var->name, var->type == NTK_NEFF_VAR_OUTPUT);
         if (variable->slot == CORE_SLOT_NONE) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "variable %s of %s is no tensor of its node", var->name,
+                               "variable %s of %s is not a tensor of its node", var->name,
                                subgraph->name);
         }
         if (model->slots[variable->slot].bytes < var->bytes_count) {

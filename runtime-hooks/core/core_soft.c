@@ -126,7 +126,7 @@ static int file_open(const struct ntk_core_soft *soft, const char *name, bool cr
         (status.st_uid != geteuid() && status.st_uid != 0)) {
         close(fd);
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "%s is no file of this user; not using it", path);
+                           "%s is not a file of this user; not using it", path);
     }
     return fd;
 }

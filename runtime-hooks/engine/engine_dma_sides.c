@@ -398,7 +398,8 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
             from->transpose_order[d] ? strchr(letters, from->transpose_order[d]) : NULL;
 
         if (!at) {
-            return BAD("transpose_op \"%.8s\" is no order of W, Z, Y, X", from->transpose_order);
+            return BAD("transpose_op \"%.8s\" is not an order of W, Z, Y, X",
+                       from->transpose_order);
         }
         transfer->order[d] = (uint8_t)(at - letters);
         seen |= 1u << transfer->order[d];
@@ -409,7 +410,7 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
         }
     }
     if (seen != 15 || from->transpose_order[4] != 0) {
-        return BAD("transpose_op \"%.8s\" is no order of W, Z, Y, X", from->transpose_order);
+        return BAD("transpose_op \"%.8s\" is not an order of W, Z, Y, X", from->transpose_order);
     }
     if (elements % product != 0) {
         return BAD("a tile of transpose_shape has %llu elements, the transfer %llu",

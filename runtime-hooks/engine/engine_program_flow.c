@@ -165,7 +165,7 @@ static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_inst
         instr->first = (uint32_t)f;
         return 0;
     }
-    return BAD("calls slot %u, which is no function behind this one", instr->first);
+    return BAD("calls slot %u, which is not a function behind this one", instr->first);
 }
 
 /* The instructions [begin, end) of one function; those that may be called start at `callable`. */

@@ -123,7 +123,7 @@ static uint64_t rings_bytes_wanted(char *note, size_t note_bytes)
     }
     if (end == NULL || end[shift != 0] != '\0' || errno != 0) {
         note_set(note, note_bytes, 0,
-                 "NEURON_HOOKS_MEMORY=%.40s is no size (bytes, or K, M, G); using 32M", text);
+                 "NEURON_HOOKS_MEMORY=%.40s is not a size (bytes, or K, M, G); using 32M", text);
         return NTK_RINGS_BYTES_DEFAULT;
     }
     if (value > RINGS_BYTES_MAX >> shift) {

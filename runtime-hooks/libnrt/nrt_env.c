@@ -97,7 +97,7 @@ static int visible_cores_get(const char *text, struct ntk_core_options *options,
 
     if (ntk_str_parse_list(text, CORES_MAX - 1, cores, &count) < 0 || count == 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_RT_VISIBLE_CORES=%s is no list of cores such as 0-3", text);
+                           "NEURON_RT_VISIBLE_CORES=%s is not a list of cores such as 0-3", text);
     }
     for (size_t i = 1; i < count; i++) {
         if (cores[i] != cores[i - 1] + 1) {
@@ -127,7 +127,7 @@ static int scratchpad_get(struct ntk_core_options *options, struct ntk_err *err)
     }
     if (page_mb == 0 || page_mb % DEFAULT_PAGE_MB != 0 || page_mb >= PAGE_MB_LIMIT) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_SCRATCHPAD_PAGE_SIZE=%llu is no multiple of 512 below 4096",
+                           "NEURON_SCRATCHPAD_PAGE_SIZE=%llu is not a multiple of 512 below 4096",
                            (unsigned long long)page_mb);
     }
     options->scratchpad_page_bytes = page_mb << 20;
@@ -243,7 +243,7 @@ int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
     }
     if (count == 0 || count > NTK_CORE_DEBUG_EVENTS_MAX || (count & (count - 1)) != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_RT_DEBUG_STREAM_BUFFER_SIZE=%llu is no power of two up to %u",
+                           "NEURON_RT_DEBUG_STREAM_BUFFER_SIZE=%llu is not a power of two up to %u",
                            (unsigned long long)count, NTK_CORE_DEBUG_EVENTS_MAX);
     }
     *out_count = (uint32_t)count;

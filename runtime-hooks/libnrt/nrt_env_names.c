@@ -80,7 +80,7 @@ static void tell(const char *assignment, void *ctx)
     case NRT_ENV_UNKNOWN:
         if (is_of_a_family(name)) {
             nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init",
-                          "%s is no variable of this runtime", name);
+                          "%s is not a variable of this runtime", name);
         }
         break;
     }

@@ -41,7 +41,7 @@ static int copy_text(struct reader *reader, const char *key, yaml_node_t *value,
     const char *text = scalar(value);
 
     if (!text || strlen(text) != value->data.scalar.length) {
-        return fail(reader, value, key, "is no text");
+        return fail(reader, value, key, "is not text");
     }
     free(*out);
     *out = strdup(text);
@@ -79,7 +79,7 @@ static int read_client_auth(struct reader *reader, const char *key, yaml_node_t 
         }
     }
     return fail(reader, value, key,
-                "is none of NoClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert");
+                "must be NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert");
 }
 
 static int tls_minor(struct reader *reader, const char *key, yaml_node_t *value, unsigned *out)
@@ -87,7 +87,7 @@ static int tls_minor(struct reader *reader, const char *key, yaml_node_t *value,
     const char *text = scalar(value);
 
     if (!text || strncmp(text, "TLS1", 4) || text[4] < '0' || text[4] > '3' || text[5]) {
-        return fail(reader, value, key, "is none of TLS10, TLS11, TLS12, TLS13");
+        return fail(reader, value, key, "must be TLS10, TLS11, TLS12 or TLS13");
     }
     *out = (unsigned)(text[4] - '0');
     return 0;
@@ -123,7 +123,7 @@ static int read_interval(struct reader *reader, const char *key, yaml_node_t *va
     const char *text = scalar(value);
 
     if (!text || ntk_str_parse_duration_ns(text, &reader->config->rate_interval_ns) < 0) {
-        return fail(reader, value, key, "is no time such as 1s or 100ms");
+        return fail(reader, value, key, "is not a duration such as 1s or 100ms");
     }
     return 0;
 }
@@ -134,7 +134,7 @@ static int read_burst(struct reader *reader, const char *key, yaml_node_t *value
 
     if (!text || ntk_str_parse_u64(text, &reader->config->rate_burst) < 0 ||
         reader->config->rate_burst == 0 || reader->config->rate_burst > UINT32_MAX) {
-        return fail(reader, value, key, "is no number of requests");
+        return fail(reader, value, key, "is not a number of requests");
     }
     return 0;
 }
@@ -163,14 +163,14 @@ static int each_pair(struct reader *reader, const char *section, yaml_node_t *no
         return 0;
     }
     if (node->type != YAML_MAPPING_NODE) {
-        return fail(reader, node, section, "is no list of 'key: value'");
+        return fail(reader, node, section, "is not a list of 'key: value'");
     }
     for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
          pair < node->data.mapping.pairs.top; pair++) {
         yaml_node_t *name = yaml_document_get_node(reader->document, pair->key);
         yaml_node_t *value = yaml_document_get_node(reader->document, pair->value);
         if (!scalar(name)) {
-            return fail(reader, name, section, "has a key that is no text");
+            return fail(reader, name, section, "has a key that is not text");
         }
         int ret = read(reader, name, value, ctx);
         if (ret < 0) {
@@ -189,7 +189,7 @@ static int read_row(struct reader *reader, yaml_node_t *name, yaml_node_t *value
             return key->read(reader, text, value);
         }
     }
-    return fail(reader, name, text, "is no key here");
+    return fail(reader, name, text, "is not a known key");
 }
 
 static int read_tls(struct reader *reader, const char *section, yaml_node_t *value)
@@ -256,7 +256,7 @@ static int read_header(struct reader *reader, yaml_node_t *name, yaml_node_t *va
         header->name = strdup(names[i]);
         return header->name ? 0 : -ENOMEM;
     }
-    return fail(reader, name, text, "is no header that may be set here");
+    return fail(reader, name, text, "is not a header that may be set here");
 }
 
 static int read_headers(struct reader *reader, const char *key, yaml_node_t *value)

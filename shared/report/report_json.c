@@ -245,7 +245,7 @@ int ntk_report_read(const char *line, size_t line_bytes, struct ntk_snapshot **o
     json_error_t at;
 
     if (line_bytes > NTK_REPORT_READ_BYTES_MAX) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "a line of %zu bytes is no report",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "a line of %zu bytes is not a report",
                            line_bytes);
     }
     json_t *root = json_loadb(line, line_bytes, 0, &at);

@@ -292,7 +292,7 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
         return;
     }
     if (!S_ISREG(status.st_mode)) {
-        (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is no regular file", path);
+        (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is not a regular file", path);
         refuse(registry, folder, &file, err.text);
         return;
     }

@@ -98,7 +98,7 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
                         struct ntk_err *err)
 {
     if (header->magic != NTK_SEGMENT_MAGIC) {
-        return ntk_err_set(err, -EBADMSG, 0, "is no segment");
+        return ntk_err_set(err, -EBADMSG, 0, "is not a segment");
     }
     if (header->abi_version != NTK_SEGMENT_ABI_VERSION) {
         return ntk_err_set(err, -EPROTONOSUPPORT, 8, "has ABI version %u, this program knows %u",
@@ -211,7 +211,7 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s: %s", path, strerror(errno));
     }
     if (!S_ISREG(status.st_mode)) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is no regular file", path);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is not a regular file", path);
     }
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, "others may write to %s", path);
@@ -272,7 +272,7 @@ int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment 
     int ret;
 
     if (bytes < sizeof header || bytes > NTK_SEGMENT_BYTES_MAX) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "is no segment");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "is not a segment");
     }
     if (ntk_abi_load_acquire(&((const struct ntk_segment_header *)mapping)->magic) == 0) {
         return -EAGAIN;

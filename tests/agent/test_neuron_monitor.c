@@ -66,7 +66,7 @@ static void wrong_usage_is_one_line_and_2(void **state)
     expect(*state, "--wat", NULL, 2, "neuron-monitor: unknown option '--wat'\n" TRY);
     expect(*state, "--config-file", NULL, 2,
            "neuron-monitor: option '--config-file' needs a value (FILE)\n" TRY);
-    expect(*state, "hello", NULL, 2, "neuron-monitor: 'hello' is no option\n" TRY);
+    expect(*state, "hello", NULL, 2, "neuron-monitor: 'hello' is not an option\n" TRY);
     expect(*state, "--period", "soon", 2,
            "neuron-monitor: bad value 'soon' of --period: a time such as 500ms, 2s or 1m30s "
            "expected\n" TRY);

@@ -20,7 +20,7 @@ told() { "$@" --help | grep -oE '^  (-., |    )--[a-z0-9.-]+' | grep -oE -- '--.
 
 for program in $programs; do
     "$program" --completion bash >script || fail "$program has no completion"
-    bash -n script || fail "the script of $program is no bash"
+    bash -n script || fail "the script of $program is not a bash script"
     ask "$program" -- | grep '^--' | sort >offered || true
     told "$program" >want
     [ -s want ] || fail "$program --help tells no option"
@@ -50,7 +50,7 @@ subcommands() {
 subcommands neuron-bench exec machine
 subcommands neuron-packager info unpack create optimize example disasm asm
 subcommands neuron-profile capture view analyze diff show-session inspect
-[ "$(ask neuron-bench exec --cores "")" = "" ] || fail "a value is no option"
+[ "$(ask neuron-bench exec --cores "")" = "" ] || fail "a value is not an option"
 [ "$(ask neuron-bench exec --cores 0 --dur)" = --duration ] || fail "an option after a value"
 [ "$(ask neuron-monitor que)" = query ] || fail "neuron-monitor que<tab>"
 
@@ -59,7 +59,7 @@ subcommands neuron-profile capture view analyze diff show-session inspect
 [ "$(ask neuron-ls --output-format = t)" = text ] || fail "neuron-ls --output-format=t<tab>"
 [ "$(ask neuron-top --view e | tr '\n' ' ')" = 'engines events errors ' ] || fail "neuron-top --view e<tab>"
 [ "$(ask neuron-top --csv = d)" = devices ] || fail "neuron-top --csv=d<tab>"
-[ -z "$(ask neuron-top --csv "")" ] || fail "a word after --csv is no value"
+[ -z "$(ask neuron-top --csv "")" ] || fail "a word after --csv is not a value"
 
 # A subcommand's own table is no script: its name is no command of the shell.
 code=0
@@ -67,7 +67,7 @@ neuron-bench exec --completion bash >out 2>err || code=$?
 [ $code = 2 ] && [ ! -s out ] && grep -q "neuron-bench --completion bash" err || fail "exec --completion bash: $code $(cat err)"
 
 # A value that may be left out: the next word is none, what follows = is.
-[ "$(ask neuron-monitor --otlp --vers)" = --version ] || fail "a word after --otlp is no value"
+[ "$(ask neuron-monitor --otlp --vers)" = --version ] || fail "a word after --otlp is not a value"
 [ -z "$(ask neuron-monitor --otlp = que)" ] || fail "what follows --otlp= is a value"
 
 # fish tells what it would offer.

@@ -16,7 +16,7 @@ has() {
             grep -q "$program" "$1/share/$file" || fail "$1/share/$file is missing or not of $program"
         done
     done
-    [ "$(readlink "$1/lib/libnrt.so.1")" != "" ] || fail "$1/lib/libnrt.so.1 is no link"
+    [ "$(readlink "$1/lib/libnrt.so.1")" != "" ] || fail "$1/lib/libnrt.so.1 is not a link"
     for program in neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-prometheus; do
         [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"
     done

@@ -209,7 +209,7 @@ static void single_instructions_and_records_are_listed(void **state)
     assert_non_null(strstr(run.out, "  S2M_EOP         Q0-E64  512 bytes, crc 0x5555\n"));
     assert_null(strstr(run.out, "CHANGE"));
     test_run_fini(&run);
-    expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "tells no single records");
+    expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "lists no single records");
 }
 
 static void output_goes_to_the_file_that_is_named(void **state)

@@ -56,7 +56,7 @@ static int check_index(const struct ntk_isa_op_info *info, const struct ntk_isa_
         return 0;
     }
     if (of->space != NTK_ISA_SPACE_VAR) {
-        return BAD("%s: the %s has an index and is no variable", info->name, what);
+        return BAD("%s: the %s has an index and is not a variable", info->name, what);
     }
     if (index->space != NTK_ISA_SPACE_SBUF ||
         (index->dtype != NTK_DTYPE_INT32 && index->dtype != NTK_DTYPE_UINT32)) {

@@ -91,7 +91,7 @@ static int check_alu(const struct ntk_isa_op_info *info, const struct ntk_isa_in
         return BAD("%s: a register is missing", info->name);
     }
     if (!on_registers(instr->op0)) {
-        return BAD("%s: %s is no operator for registers", info->name,
+        return BAD("%s: %s is not an operator for registers", info->name,
                    ntk_isa_alu_name((unsigned)instr->op0));
     }
     if (takes_one(instr->op0) && (instr->reg_b != 0 || instr->imm[0] != 0)) {
@@ -109,7 +109,8 @@ static int check_branch(const struct ntk_isa_op_info *info, const struct ntk_isa
                    : 0;
     }
     if (instr->op0 < NTK_ISA_ALU_EQUAL || instr->op0 > NTK_ISA_ALU_LESS) {
-        return BAD("%s: %s is no comparison", info->name, ntk_isa_alu_name((unsigned)instr->op0));
+        return BAD("%s: %s is not a comparison", info->name,
+                   ntk_isa_alu_name((unsigned)instr->op0));
     }
     if (instr->reg_a == 0) {
         return BAD("%s: a register is missing", info->name);

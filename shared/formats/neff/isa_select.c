@@ -118,7 +118,7 @@ static int check_selection(const struct ntk_isa_op_info *info, const struct ntk_
 
     if (instr->op == NTK_ISA_OP_AFFINE_SELECT) {
         if (!is_comparison(instr->op0)) {
-            return BAD("%s: %s is no comparison", info->name, ntk_isa_alu_name(instr->op0));
+            return BAD("%s: %s is not a comparison", info->name, ntk_isa_alu_name(instr->op0));
         }
         return row(src1) == row(dst)
                    ? 0
@@ -185,7 +185,7 @@ static int check_topk(const struct ntk_isa_op_info *info, const struct ntk_isa_i
         return BAD("%s: source 0 or the destination is not bfloat16", info->name);
     }
     if (src->partition_count % GROUP != 0 || dst->partition_count != src->partition_count) {
-        return BAD("%s: %u partitions into %u are no groups of 16", info->name,
+        return BAD("%s: %u partitions into %u are not groups of 16", info->name,
                    src->partition_count, dst->partition_count);
     }
     if (!is_index(places) || !ntk_isa_same_shape(places, dst)) {
@@ -229,7 +229,7 @@ static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa
                    : BAD("%s: source 1 and the destination differ in shape", info->name);
     }
     if (dst->partition_count % GROUP != 0) {
-        return BAD("%s: %u partitions are no groups of 16", info->name, dst->partition_count);
+        return BAD("%s: %u partitions are not groups of 16", info->name, dst->partition_count);
     }
     if (instr->imm[0] < 1 || instr->imm[1] < 1 ||
         (uint64_t)instr->imm[0] * instr->imm[1] != row(dst) ||

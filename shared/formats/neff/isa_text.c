@@ -151,7 +151,7 @@ static int assemble_line(struct assembler *assembler, char *line, unsigned numbe
     length = strcspn(line, " \t\r:");
     if (line[length] == ':') {
         if (!ntk_isa_text_is_label(line, length)) {
-            return BAD("\"%.*s\" is no label of letters, digits and underscores", (int)length,
+            return BAD("\"%.*s\" is not a label of letters, digits and underscores", (int)length,
                        line);
         }
         ret = label_add(&assembler->labels, line, length, assembler->code.bytes_count, number, err);

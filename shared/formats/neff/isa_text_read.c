@@ -113,7 +113,7 @@ static int parse_operand(const char *text, struct ntk_isa_operand *operand, stru
         return BAD("\"%s\" starts with no space: var, sbuf, psum or pattern", text);
     }
     if (!parse_place(&at, operand)) {
-        return BAD("\"%s\" is no place of the form SPACE(FIRST:COUNT:STEP)+OFFSET:DTYPE[...]",
+        return BAD("\"%s\" is not a place of the form SPACE(FIRST:COUNT:STEP)+OFFSET:DTYPE[...]",
                    text);
     }
     length = strcspn(at, "[");
@@ -236,11 +236,11 @@ static int parse_wait(const char *text, struct ntk_isa_instr *instr, struct ntk_
     bool is_equal;
 
     if ((!is_event && !take_char(&at, 's')) || !take_number(&at, UINT16_MAX - 1, &number)) {
-        return BAD("\"%s\" is no wait of the form s5>=1, s5==1 or e5>=1", text);
+        return BAD("\"%s\" is not a wait of the form s5>=1, s5==1 or e5>=1", text);
     }
     is_equal = ntk_str_starts_with(at, "==");
     if (!is_equal && !ntk_str_starts_with(at, ">=")) {
-        return BAD("\"%s\" is no wait of the form s5>=1, s5==1 or e5>=1", text);
+        return BAD("\"%s\" is not a wait of the form s5>=1, s5==1 or e5>=1", text);
     }
     at += 2;
     if (!take_number(&at, UINT16_MAX, &value)) {
@@ -270,7 +270,8 @@ static int parse_signal(const char *text, bool may_be_event, uint16_t *out_numbe
     if ((!is_event && !take_char(&at, 's')) || !take_number(&at, UINT16_MAX - 1, &number) ||
         !take_char(&at, is_event ? '=' : '+') || !take_number(&at, UINT16_MAX, &value) ||
         *at != '\0') {
-        return BAD("\"%s\" is no signal of the form s5+1%s", text, may_be_event ? " or e5=1" : "");
+        return BAD("\"%s\" is not a signal of the form s5+1%s", text,
+                   may_be_event ? " or e5=1" : "");
     }
     *out_number = (uint16_t)number;
     *out_value = (uint16_t)value;
@@ -285,7 +286,7 @@ static int parse_limited(const char *key, const char *text, uint64_t max, uint64
 
     return take_number(&at, max, out) && *at == '\0'
                ? 0
-               : BAD("%s: \"%s\" is no number up to %llu", key, text, (unsigned long long)max);
+               : BAD("%s: \"%s\" is not a number up to %llu", key, text, (unsigned long long)max);
 }
 
 static int parse_register(const char *key, const char *text, uint8_t *out, struct ntk_err *err)
@@ -294,7 +295,7 @@ static int parse_register(const char *key, const char *text, uint8_t *out, struc
     uint64_t number = 0;
 
     if (!take_char(&at, 'r') || !take_number(&at, NTK_ISA_REGISTERS - 1, &number) || *at != '\0') {
-        return BAD("%s: \"%s\" is no register r0 to r%d", key, text, NTK_ISA_REGISTERS - 1);
+        return BAD("%s: \"%s\" is not a register r0 to r%d", key, text, NTK_ISA_REGISTERS - 1);
     }
     *out = (uint8_t)(number + 1);
     return 0;
@@ -432,7 +433,7 @@ int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_inst
         *text++ = '\0';
         for (size_t i = 0; i < seen_count; i++) {
             if (strcmp(seen[i], word) == 0) {
-                return BAD("%s stands twice", word);
+                return BAD("%s appears twice", word);
             }
         }
         if (seen_count < sizeof seen / sizeof seen[0]) {

@@ -50,7 +50,7 @@ int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_
 {
     if (bytes_count <= NTK_NEFF_HEADER_BYTES) {
         return ntk_err_set(err, -EBADMSG, bytes_count,
-                           "not a NEFF: %zu bytes are no more than its header", bytes_count);
+                           "not a NEFF: %zu bytes are not more than its header", bytes_count);
     }
     struct ntk_neff_header header = ntk_neff_header_of(bytes);
     if (header.header_size < NTK_NEFF_HEADER_BYTES || header.header_size >= bytes_count) {

@@ -25,7 +25,7 @@ static int dtype_of(struct reader *r, const json_t *json, const char *what, cons
         return 0;
     }
     *out = json_is_string(value) ? ntk_dtype_find(json_string_value(value)) : NTK_DTYPE_NONE;
-    return *out != NTK_DTYPE_NONE ? 0 : BAD(r, "%s: %s is no known dtype", what, key);
+    return *out != NTK_DTYPE_NONE ? 0 : BAD(r, "%s: %s is not a known dtype", what, key);
 }
 
 /* First and one past the last byte a pattern touches; false when it is out of all proportion. */
@@ -225,7 +225,7 @@ static int read_constant(const struct group_reader *g, const json_t *json,
     if (transfer->constant_dtype != NTK_DTYPE_FLOAT32 &&
         transfer->constant_dtype != NTK_DTYPE_INT32 &&
         transfer->constant_dtype != NTK_DTYPE_UINT32) {
-        return bad_transfer(g, "constant_dtype is none of float32, int32, uint32");
+        return bad_transfer(g, "constant_dtype must be float32, int32 or uint32");
     }
     if (!json_is_number(value)) {
         return bad_transfer(g, "constant_dtype without a constant");
@@ -272,7 +272,7 @@ static int read_transpose(const struct group_reader *g, const json_t *json,
     /* Each of the four letters once. */
     if (strlen(order) != 4 || !strchr(order, 'W') || !strchr(order, 'X') || !strchr(order, 'Y') ||
         !strchr(order, 'Z')) {
-        return bad_transfer(g, "transpose_op is no order of W, X, Y, Z");
+        return bad_transfer(g, "transpose_op is not an order of W, X, Y, Z");
     }
     memcpy(transfer->transpose_order, order, 5);
     return bytes > 0 ? 0 : bad_transfer(g, "transpose_element_size is missing");
@@ -314,7 +314,8 @@ static int check_transfer_sizes(const struct group_reader *g,
         }
         /* The shape is one tile; what is moved may be several of them, one after the other. */
         if (to_bytes % bytes != 0) {
-            return bad_transfer(g, "what is moved is no number of tiles of transpose_shape");
+            return bad_transfer(g,
+                                "what is moved is not a whole number of tiles of transpose_shape");
         }
     }
     return 0;

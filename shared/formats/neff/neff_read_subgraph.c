@@ -152,7 +152,7 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
 
             if (!neff_number_of(json_array_get(list, i), &number) || number < 0 ||
                 number >= UINT32_MAX) {
-                return BAD(r, "%s: the list of %s holds something that is no var_id",
+                return BAD(r, "%s: the list of %s holds something that is not a var_id",
                            subgraph->name, name);
             }
             var->list[i] = (uint32_t)number;
@@ -452,7 +452,7 @@ static int read_engine(struct reader *r, struct ntk_neff_subgraph *subgraph, con
         return BAD(r, "%s: %zu bytes that no other member names", path, member->bytes_count);
     }
     if (member->bytes_count % NTK_ISA_SLOT_BYTES != 0) {
-        return BAD(r, "%s: %zu bytes are no whole number of instructions", path,
+        return BAD(r, "%s: %zu bytes are not a whole number of instructions", path,
                    member->bytes_count);
     }
     engine->code = member->bytes;

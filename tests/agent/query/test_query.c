@@ -205,10 +205,11 @@ static void wrong_questions_get_one_sentence(void **state)
                  f->path);
     EXPECT_ERROR(2, "neuron-monitor query: --csv and --json exclude each other\n" TRY, "latency",
                  "--csv", "--json", "--db", f->path);
-    EXPECT_ERROR(2,
-                 "neuron-monitor query: 'noon' is no time: 2026-11-21T07:30:00Z, or seconds since "
-                 "1970\n" TRY,
-                 "latency", "--from", "noon", "--db", f->path);
+    EXPECT_ERROR(
+        2,
+        "neuron-monitor query: 'noon' is not a time: 2026-11-21T07:30:00Z, or seconds since "
+        "1970\n" TRY,
+        "latency", "--from", "noon", "--db", f->path);
     EXPECT_ERROR(2, "neuron-monitor query: the figure is missing: --metric NAME\n" TRY, "series",
                  "--db", f->path);
     snprintf(text, sizeof text, "neuron-monitor query: %s: no model 'gpt' was ever stored\n",

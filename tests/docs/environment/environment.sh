@@ -22,7 +22,7 @@ rows() { sed -n "s/^NRT_ENV(\(.*\), $1)\$/\1/p" "$table" | grep -vxE "$component
 honoured=$(rows HONOURED)
 ignored=$(rows IGNORED)
 [ "$(grep -c '^NRT_ENV(' "$table")" = "$(grep -cE '^NRT_ENV\([A-Z0-9_]+, (HONOURED|IGNORED)\)$' "$table")" ] || bad "a row of $table is malformed"
-same "the table is not in order, or a name stands twice" "$(grep '^NRT_ENV(' "$table")" "$(grep '^NRT_ENV(' "$table" | LC_ALL=C sort -u)"
+same "the table is not in order, or a name appears twice" "$(grep '^NRT_ENV(' "$table")" "$(grep '^NRT_ENV(' "$table" | LC_ALL=C sort -u)"
 
 same "act by the table (<) and by the page (>)" "$honoured" \
     "$(sed "/^The vendor's other variables/,\$d" "$page" | grep '^|' | names '^\| [^|]*')"

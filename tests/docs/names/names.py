@@ -22,7 +22,7 @@ FENCE = "```"
 
 
 def tree():
-    """The files of the tree as git knows them; all of them in a tree that is no checkout, or not ours."""
+    """The files of the tree as git knows them; all of them in a tree that is not a checkout, or not ours."""
     try:
         found = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL).stdout.decode().split("\0")
@@ -56,7 +56,7 @@ def bad(page, number, text, name=None):
 
 @functools.lru_cache(maxsize=None)
 def sources():
-    """The text of the C and page sources, for what is no word."""
+    """The text of the C and page sources, for what is not a word."""
     text = []
     for path in sorted(files):
         if path.endswith((".c", ".h", ".js")) and not path.startswith("tests/"):

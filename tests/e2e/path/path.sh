@@ -36,7 +36,7 @@ run() {
     [ "$(in_reports "$name")" = "$count" ] || fail "$name: $count ran, reports say $(in_reports "$name")"
     [ "$(in_cores "$name")" = "$count" ] || fail "$name: $count ran, cores say $(in_cores "$name")"
     jq -es 'all(.[]; .neuron_runtime_data | type == "array")' "$name.jsonl" >/dev/null ||
-        fail "$name: a line is no report"
+        fail "$name: a line is not a report"
     # Nothing is left of the process after its last entry.
     [ "$(jq -s '[.[].neuron_runtime_data[] | select(.ended)] | length' "$name.jsonl")" -ge 1 ] ||
         fail "$name: the process is never marked as ended"

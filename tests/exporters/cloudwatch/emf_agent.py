@@ -13,7 +13,7 @@ with open(name, "ab", buffering=0) as file:
     while kind == "udp":
         line = listener.recv(65536)
         if not line.endswith(b"\n") or line.count(b"\n") != 1:
-            line = b"a datagram is no line\n"
+            line = b"a datagram is not a line\n"
         file.write(line)
     while True:
         connection, _ = listener.accept()

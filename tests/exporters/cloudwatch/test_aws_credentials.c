@@ -169,7 +169,7 @@ static void keys_of_the_environment_come_first(void **state)
     assert_found(&world, NULL, "A");
     assert_int_equal(world.asked, 0);
     assert_found(&half, NULL, "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not");
-    assert_found(&bad, NULL, "environment: the access key id is none");
+    assert_found(&bad, NULL, "environment: invalid access key id");
 }
 
 static void profiles_of_files(void **state)
@@ -243,7 +243,7 @@ static void a_container_has_them(void **state)
     assert_found(&world, NULL, "C");
     assert_found(&pod, NULL, "P");
     world.variables[1] = "AWS_CONTAINER_AUTHORIZATION_TOKEN=a\r\nHost: b";
-    assert_found(&world, NULL, "AWS_CONTAINER_AUTHORIZATION_TOKEN is no token");
+    assert_found(&world, NULL, "AWS_CONTAINER_AUTHORIZATION_TOKEN is not a token");
     world.variables[1] = "AWS_CONTAINER_AUTHORIZATION_TOKEN=other";
     assert_found(&world, NULL, "http://169.254.170.2/v2/x: status 401");
 }
@@ -281,13 +281,13 @@ static void hostile_answers_are_refused(void **state)
           "http://localhost/k: the answer has no keys" },
         { "{\"Code\":\"Failed\"}", "http://localhost/k: the answer says 'Failed'" },
         { "{\"AccessKeyId\":\"A\\r\\nB\",\"SecretAccessKey\":\"s\"}",
-          "http://localhost/k: the access key id is none" },
+          "http://localhost/k: invalid access key id" },
         { "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\",\"Token\":\"a\\nb\"}",
-          "http://localhost/k: the session token is none" },
+          "http://localhost/k: invalid session token" },
         { KEYS("A", "tomorrow"),
-          "http://localhost/k: the answer has keys with an end that is no time" },
+          "http://localhost/k: the answer has keys with an end that is not a time" },
         { KEYS("A", "2023-13-01T00:00:00Z"),
-          "http://localhost/k: the answer has keys with an end that is no time" },
+          "http://localhost/k: the answer has keys with an end that is not a time" },
     };
 
     (void)state;
@@ -446,7 +446,7 @@ static void roles_that_cannot_be_taken_say_why(void **state)
                  "Ec2InstanceMetadata" },
         { "both", "profile 'both' has source_profile and credential_source" },
         { "mfa", "profile 'mfa' asks for a code of a device (mfa_serial), which nobody types" },
-        { "long", "profile 'long' has a duration_seconds that is no number" },
+        { "long", "profile 'long' has a duration_seconds that is not a number" },
         { "person", "profile 'person' signs a person in (sso_session), which is not supported; a "
                     "credential_process line can give such keys" },
     };
@@ -532,7 +532,7 @@ static void an_instance_has_them(void **state)
     world.services[0].body = "a\r\nb"; /* a token that would be two headers */
     assert_found(&world, NULL,
                  "no AWS credentials in the environment, in files, of a container or of the "
-                 "instance (" IMDS "api/token: is no token)");
+                 "instance (" IMDS "api/token: is not a token)");
     world.variables[0] = "AWS_EC2_METADATA_DISABLED=true";
     world.asked = 0;
     assert_found(&world, NULL, none);

@@ -91,7 +91,7 @@ def decode(message, data):
         if isinstance(kind, list):
             result.setdefault(name, []).append(value)
         elif name in result:
-            sys.exit("decode.py: %s.%s stands twice" % (message, name))
+            sys.exit("decode.py: %s.%s appears twice" % (message, name))
         else:
             result[name] = value
     return result
@@ -101,7 +101,7 @@ def pairs(rows):
     result = {}
     for row in rows:
         if row["key"] in result:
-            sys.exit("decode.py: attribute %s stands twice" % row["key"])
+            sys.exit("decode.py: attribute %s appears twice" % row["key"])
         result[row["key"]] = row["value"]["string"]
     return result
 

@@ -213,7 +213,7 @@ OTEL_EXPORTER_OTLP_HEADERS=$'a=b%0d%0aX: y' refused 1 'OTEL_EXPORTER_OTLP_HEADER
 OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta refused 1 'only cumulative'
 refused 1 'http://' --endpoint ftp://host
 refused 2 "'--histograms'\|of --histograms" --histograms some
-refused 2 'is no option' operand
+refused 2 'is not an option' operand
 code=0
 neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
 [ $code = 2 ] && grep -q 'needs --otlp' usage.err || fail "$(cat usage.err)"

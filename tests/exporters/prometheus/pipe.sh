@@ -41,7 +41,7 @@ if /usr/bin/python3 -c 'import prometheus_client.openmetrics.parser' 2>/dev/null
 fi
 echo 'no report' >&7
 exec 7>&-
-wait "$last" || fail "the end of the input is no failure: $(cat plain.err)"
+wait "$last" || fail "the end of the input is not a failure: $(cat plain.err)"
 grep -q 'line 2 is skipped' plain.err || fail "the bad line is not told: $(cat plain.err)"
 
 # The vendor's pipe of three: without --k8s-info at its beginning nobody asks for pods, which is said once.
@@ -79,7 +79,7 @@ curl -sf --cacert first.pem "https://127.0.0.1:$port/" >/dev/null || fail "a bro
 grep -q 'server.pem: the certificate cannot be read' https.err || fail "the broken file is not told: $(cat https.err)"
 cp two.key server.key && cp two.pem server.pem
 curl -sf --cacert second.pem "https://127.0.0.1:$port/" >/dev/null || fail "the new certificate is not used"
-kill "$last" && wait "$last" || fail "a signal is no failure"
+kill "$last" && wait "$last" || fail "a signal is not a failure"
 exec 7>&-
 
 # The web configuration: users (the password is s3cret), headers, certificates of clients.
@@ -130,10 +130,10 @@ refused() { # CODE TEXT OPTION...
 }
 refused 1 'do not belong together' --cert-file one.pem --key-file two.key
 refused 1 'nothing.pem' --cert-file nothing.pem --key-file two.key
-refused 1 "web.yml: line [0-9]*: 'nonsense' is no key here" --web.config.file web.yml
+refused 1 "web.yml: line [0-9]*: 'nonsense' is not a known key" --web.config.file web.yml
 refused 2 'go together' --cert-file one.pem
 refused 2 'above 65535' --port 65536
-refused 2 'is no option' operand
+refused 2 'is not an option' operand
 code=0
 neuron-monitor-prometheus --port 0 </dev/null >/dev/null 2>empty.err || code=$?
 [ $code = 1 ] && grep -q 'ended without a report' empty.err || fail "no input: code $code, $(cat empty.err)"

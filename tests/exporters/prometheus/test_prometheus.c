@@ -666,7 +666,7 @@ static void no_series_stands_twice(void **state)
             *value = '\0';
         }
         if (ntk_map_get(&seen, line)) {
-            fail_msg("'%s' stands twice", line);
+            fail_msg("'%s' appears twice", line);
         }
         ntk_map_put(&seen, line, line);
     }

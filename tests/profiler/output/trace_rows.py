@@ -38,7 +38,7 @@ def perfetto(path):
                 name, start = open_spans.pop(track)
                 spans.append((track, name, start, time - start))
             elif kind == "COUNTER":
-                assert tracks[track]["counter"], "a value of what is no counter"
+                assert tracks[track]["counter"], "a value of what is not a counter"
                 value = get("counter_value") or get("double_counter_value") or 0
                 counters.append((tracks[track]["parent"], tracks[track]["name"], time, float(value)))
     assert not open_spans

@@ -349,7 +349,7 @@ static void files_that_are_no_neffs_are_failures(void **state)
     zeros[17] = 12;
     assert_int_equal(ntk_fs_write(foreign, zeros, sizeof zeros, NULL), 0);
     snprintf(line, sizeof line,
-             "neuron-packager: %s: not a NEFF: 6 bytes are no more than its header "
+             "neuron-packager: %s: not a NEFF: 6 bytes are not more than its header "
              "(at byte 6)",
              text);
     check_error(1, line, "info", text, NULL, NULL, NULL);

@@ -152,7 +152,7 @@ code 2 "events cannot be grouped by 'colour': use" view -d out --output-format p
 code 2 "go with -d" view -s x.ntff --system-trace-secondary-group process_id
 code 2 "goes with perfetto and chrome" view -s x.ntff --show-perfetto-flows
 code 2 "unknown output format 'json' with -d and -n: " view -d out -n m.neff --output-format json
-code 2 "'x' is no list of cores" view -d out --system-trace-filter-neuron-core x
+code 2 "'x' is not a list of cores" view -d out --system-trace-filter-neuron-core x
 code 2 "go with -d" view -s x.ntff --system-trace-filter-event-type hardware
 code 2 "have no such events" view -d out -n m.neff --system-trace-filter-event-type hardware
 code 1 "nothing.neff" view -d out -n nothing.neff

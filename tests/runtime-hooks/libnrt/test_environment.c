@@ -195,7 +195,7 @@ static void variables_that_change_nothing_are_told(void **state)
     assert_true(ntk_fs_read_text(path, log, sizeof log) > 0);
     assert_non_null(strstr(log, "NEURON_RT_RESET_CORES changes nothing on software NeuronCores"));
     assert_non_null(strstr(log, "  WARN     NRT:nrt_init "));
-    assert_non_null(strstr(log, "NEURON_RT_VISIBLE_CORE is no variable of this runtime"));
+    assert_non_null(strstr(log, "NEURON_RT_VISIBLE_CORE is not a variable of this runtime"));
     assert_null(strstr(log, "NEURON_RT_EXEC_TIMEOUT"));
     assert_null(strstr(log, "NEURON_CC_FLAGS"));
     free(path);

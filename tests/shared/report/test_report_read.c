@@ -402,7 +402,7 @@ static void a_line_beyond_the_bound_is_refused_unread(void **state)
     (void)state;
     assert_int_equal(ntk_report_read("{}", NTK_REPORT_READ_BYTES_MAX + 1u, &snapshot, &err),
                      -EBADMSG);
-    assert_non_null(strstr(err.text, "is no report"));
+    assert_non_null(strstr(err.text, "is not a report"));
 }
 
 int main(void)

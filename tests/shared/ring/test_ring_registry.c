@@ -621,7 +621,7 @@ static void files_that_are_no_segments_are_ignored_and_named(void **state)
     write_file(f->folder, "17-3", 4096, 0600);
     poll = poll_once(registry);
     assert_int_equal(poll.ignored, 1);
-    assert_non_null(strstr(poll.ignored_reason, "17-3: is no segment"));
+    assert_non_null(strstr(poll.ignored_reason, "17-3: is not a segment"));
     assert_int_equal(mkfifo(fifo, 0600), 0); /* must not block */
     poll = poll_once(registry);
     assert_int_equal(poll.ignored, 2);

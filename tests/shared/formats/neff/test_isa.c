@@ -758,7 +758,7 @@ static void selections_and_their_kin_are_checked_too(void **state)
     REFUSED(NTK_ISA_OP_TENSOR_PARTITION_REDUCE, POOL, instr.op0 = NTK_ISA_ALU_POWER,
             "tensor_partition_reduce: cannot reduce with power");
     REFUSED(NTK_ISA_OP_AFFINE_SELECT, POOL, instr.op0 = NTK_ISA_ALU_ADD,
-            "affine_select: add is no comparison");
+            "affine_select: add is not a comparison");
     REFUSED(NTK_ISA_OP_LOCAL_GATHER, POOL, instr.imm[1] = 200,
             "local_gather: 200 indices of 2 elements do not fit");
     REFUSED(NTK_ISA_OP_NC_N_GATHER, POOL, instr.operand[NTK_ISA_SRC1].dtype = NTK_DTYPE_FLOAT32,
@@ -846,24 +846,25 @@ static void a_line_says_what_is_wrong_with_it(void **state)
     } cases[] = {
         { "frobnicate", "no operation \"frobnicate\"" },
         { "nop imm0", "\"imm0\" is not of the form KEY=VALUE" },
-        { "nop imm0=1 imm0=2", "imm0 stands twice" },
+        { "nop imm0=1 imm0=2", "imm0 appears twice" },
         { "nop speed=1", "no field \"speed\"" },
         { "nop imm0=99999999999",
           "\"99999999999\" is neither an integer of 32 bits nor a number with a point" },
         { "nop imm0=1x", "\"1x\" is neither an integer of 32 bits nor a number with a point" },
-        { "nop wait=s5=1", "\"s5=1\" is no wait of the form s5>=1, s5==1 or e5>=1" },
-        { "nop signal=s5", "\"s5\" is no signal of the form s5+1 or e5=1" },
+        { "nop wait=s5=1", "\"s5=1\" is not a wait of the form s5>=1, s5==1 or e5>=1" },
+        { "nop signal=s5", "\"s5\" is not a signal of the form s5+1 or e5=1" },
         { "memset D=heap(0:1):float32[1]",
           "\"heap(0:1):float32[1]\" starts with no space: var, sbuf, psum or pattern" },
         { "memset D=sbuf(0:1):float99[1]", "no dtype \"float99\"" },
         { "memset D=sbuf(0:1):float32[1,2,3,4,5]",
           "\"sbuf(0:1):float32[1,2,3,4,5]\" has no dimensions of the form [COUNT:STEP,...], at "
           "most 4" },
-        { "register_move rd=r64", "rd: \"r64\" is no register r0 to r63" },
-        { "register_alu ra=3", "ra: \"3\" is no register r0 to r63" },
-        { "compare_branch to=loop", "to: \"loop\" is no number up to 4294967295" },
+        { "register_move rd=r64", "rd: \"r64\" is not a register r0 to r63" },
+        { "register_alu ra=3", "ra: \"3\" is not a register r0 to r63" },
+        { "compare_branch to=loop", "to: \"loop\" is not a number up to 4294967295" },
         { "tensor_tensor op0=plus", "no operator \"plus\"" },
-        { "dma_trigger group=4294967296", "group: \"4294967296\" is no number up to 4294967295" },
+        { "dma_trigger group=4294967296",
+          "group: \"4294967296\" is not a number up to 4294967295" },
     };
 
     (void)state;
@@ -936,8 +937,8 @@ static void labels_that_are_wrong_are_refused(void **state)
     } cases[] = {
         { "nop\ncompare_branch to=x\n", "line 2: no label x" },
         { "x: nop\ny: nop\nx: nop\n", "line 3: label x stands in line 1 too" },
-        { "1x: nop\n", "line 1: \"1x\" is no label of letters, digits and underscores" },
-        { ": nop\n", "line 1: \"\" is no label of letters, digits and underscores" },
+        { "1x: nop\n", "line 1: \"1x\" is not a label of letters, digits and underscores" },
+        { ": nop\n", "line 1: \"\" is not a label of letters, digits and underscores" },
         { "x: nop to=x\n", "line 1: it jumps nowhere, and names label x" },
     };
 
@@ -965,14 +966,15 @@ static void steering_is_checked(void **state)
         { "register_move rd=r1 ra=r2 imm0=1",
           "register_move: a register and a number as its value" },
         { "register_alu rd=r1 op0=add imm0=1", "register_alu: a register is missing" },
-        { "register_alu rd=r1 ra=r1 imm0=1", "register_alu: none is no operator for registers" },
+        { "register_alu rd=r1 ra=r1 imm0=1",
+          "register_alu: none is not an operator for registers" },
         { "register_alu rd=r1 ra=r1 op0=power imm0=1",
-          "register_alu: power is no operator for registers" },
+          "register_alu: power is not an operator for registers" },
         { "register_alu rd=r1 ra=r1 rb=r2 op0=add imm0=1",
           "register_alu: a register and a number as the second value" },
         { "register_alu rd=r1 ra=r1 op0=invert imm0=1", "register_alu: invert takes one value" },
         { "compare_branch ra=r1 to=1", "compare_branch: values without a comparison" },
-        { "compare_branch ra=r1 op0=add to=1", "compare_branch: add is no comparison" },
+        { "compare_branch ra=r1 op0=add to=1", "compare_branch: add is not a comparison" },
         { "compare_branch op0=less imm0=4 to=1", "compare_branch: a register is missing" },
         { "register_load rd=r1 A=sbuf(0:1):int32[2]",
           "register_load: 2 elements for one register" },
