@@ -82,7 +82,6 @@ static uint64_t groups_left(void)
     char text[4096];
     char folder[1024];
     const char *path;
-    char *slash;
 
     if (ntk_fs_read_text("/proc/self/cgroup", text, sizeof text) < 0) {
         return left;
@@ -95,8 +94,7 @@ static uint64_t groups_left(void)
     (void)snprintf(folder, sizeof folder, GROUP_ROOT "%.*s", (int)strcspn(path, "\n"), path);
     while (strlen(folder) >= strlen(GROUP_ROOT)) {
         left = less(left, group_left(folder, "memory.max", "memory.current", "inactive_file "));
-        slash = strrchr(folder, '/');
-        *slash = '\0';
+        *strrchr(folder, '/') = '\0';
     }
     return left;
 }
