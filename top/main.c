@@ -270,6 +270,7 @@ out:
     if (ret >= 0 && run.source && !run.source->ops->control && ntk_top_source_note(run.source)[0]) {
         ntk_log_warn("", "%s", ntk_top_source_note(run.source));
     }
+    ntk_top_past_fini(&run.past);
     ntk_top_source_close(run.source);
     ntk_top_model_destroy(run.model);
     if (run.signal_fd >= 0) {

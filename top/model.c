@@ -476,8 +476,8 @@ int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : 0;
 }
 
-int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
-                         struct ntk_err *err)
+static int take(struct ntk_top_model *model, const struct ntk_snapshot *snapshot, bool is_new,
+                struct ntk_err *err)
 {
     int ret;
 
@@ -491,13 +491,25 @@ int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot 
     if (ret == 0) {
         ret = project_machine(model);
     }
-    if (ret == 0) {
+    if (ret == 0 && is_new) {
         ret = observe(model);
     }
     if (ret == 0) {
         ret = project(model);
     }
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : 0;
+}
+
+int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
+                         struct ntk_err *err)
+{
+    return take(model, snapshot, true, err);
+}
+
+int ntk_top_model_show(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
+                       struct ntk_err *err)
+{
+    return take(model, snapshot, false, err);
 }
 
 void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index)
@@ -510,6 +522,17 @@ void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index)
         model->tab_pid = runtime->header_pid;
     }
     (void)project(model); /* without memory the tree is shorter until the next snapshot */
+}
+
+const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_model *model)
+{
+    const struct ntk_top_table *table = &model->tables[model->view];
+    const struct ntk_top_row *row = table->columns ? ntk_top_table_cursor_get(table) : NULL;
+    size_t tab = row && row->tab > 0 ? row->tab : model->tab_index;
+
+    return model->snapshot && tab > 0 && tab <= model->snapshot->runtime_count
+               ? &model->snapshot->runtimes[tab - 1]
+               : NULL;
 }
 
 void ntk_top_model_project_view(struct ntk_top_model *model)

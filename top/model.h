@@ -222,6 +222,9 @@ void ntk_top_model_set_note(struct ntk_top_model *model, const char *note);
 /* Takes the snapshot, whatever happens. -ENOMEM: parts of the picture are missing. */
 int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                          struct ntk_err *err);
+/* Shows a snapshot that was taken before: what has a history saw it then. */
+int ntk_top_model_show(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
+                       struct ntk_err *err);
 /* Takes a snapshot that is not shown: what has a history goes on. */
 int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                           struct ntk_err *err);
@@ -229,6 +232,8 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
                                       int argument);
 /* A key for an open box of the view (filter, search, columns); false: keys.h knows what it does. */
 bool ntk_top_model_key(struct ntk_top_model *model, int key);
+/* The application of the selected row, else of the tab; NULL when that is all of them. */
+const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_model *model);
 /* Shows an application, or all with index 0 of the tabs. */
 void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index);
 /* Opens a view. */

@@ -321,6 +321,8 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_SETTINGS:
     case NTK_TOP_ACTION_DELAY_LONGER:
     case NTK_TOP_ACTION_DELAY_SHORTER:
+    case NTK_TOP_ACTION_SIGNAL: /* of the program */
+    case NTK_TOP_ACTION_CAPTURE:
     case NTK_TOP_ACTION_REPLAY_BACK:
     case NTK_TOP_ACTION_REPLAY_FORWARD:
     case NTK_TOP_ACTION_REPLAY_JUMP_BACK:

@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
 #include "top/model_graphs.h"
+#include "top/process_signal.h"
 
 int ntk_top_run_signals_take(void)
 {
@@ -56,11 +59,45 @@ void ntk_top_run_ask_for_more(struct ntk_top_run *run)
     }
 }
 
+/* Of what a person asked for: the past, a signal. "" for nothing. */
+static const char *person_note(const struct ntk_top_run *run, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (run->signalled.pid > 0) {
+        size_t count;
+        const struct ntk_top_signal_choice *choices = ntk_top_signal_choices(&count);
+        int length =
+            snprintf(text, bytes, "signal %.20s (%u)?", run->signalled.tag, run->signalled.pid);
+
+        for (size_t i = 0; i < count; i++) {
+            length += snprintf(text + length, bytes - (size_t)length, " %c:%s", choices[i].key,
+                               choices[i].name);
+        }
+        (void)snprintf(text + length, bytes - (size_t)length, " esc:none");
+    } else if (run->is_in_past) {
+        uint64_t shown_ns = run->model->snapshot->realtime_ns;
+        uint64_t now_ns = ntk_top_past_get(&run->past, run->past.count - 1)->realtime_ns;
+        time_t seconds = (time_t)(shown_ns / NTK_NS_PER_SECOND);
+        struct tm date;
+        char clock[16] = "";
+
+        if (localtime_r(&seconds, &date)) {
+            (void)strftime(clock, sizeof clock, "%H:%M:%S", &date);
+        }
+        (void)snprintf(text, bytes, "%s, %llu s ago; [ ] { } walk, space: now", clock,
+                       (unsigned long long)((now_ns - shown_ns) / NTK_NS_PER_SECOND));
+    } else if (run->is_frozen) {
+        (void)snprintf(text, bytes, "frozen");
+    }
+    return text;
+}
+
 void ntk_top_run_set_note(struct ntk_top_run *run)
 {
-    ntk_top_model_set_note(run->model, run->message[0]  ? run->message
-                                       : run->is_frozen ? "frozen"
-                                                        : ntk_top_source_note(run->source));
+    char text[256];
+    const char *note = run->message[0] ? run->message : person_note(run, text, sizeof text);
+
+    ntk_top_model_set_note(run->model, note[0] ? note : ntk_top_source_note(run->source));
 }
 
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)
@@ -70,6 +107,9 @@ int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)
 
     /* Who is asked here and now leaves out what it may not read. */
     run->model->is_partial = run->source->fd < 0 && ntk_top_source_note(run->source)[0];
+    if (ret > 0 && run->screen && !run->source->ops->control) {
+        ntk_top_past_add(&run->past, snapshot);
+    }
     if (ret > 0 && run->is_frozen) {
         int status = ntk_top_model_observe(run->model, snapshot, err);
 

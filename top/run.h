@@ -12,6 +12,7 @@
 
 #include "shared/base/err.h"
 #include "top/model.h"
+#include "top/past.h"
 #include "top/screen.h"
 #include "top/settings.h"
 #include "top/source.h"
@@ -30,9 +31,17 @@ struct ntk_top_run {
     bool has_more_past; /* the next wait is none */
 
     /* of the screen */
-    int key_fd;              /* the terminal, when stdin is something else */
-    bool is_stdin_taken;     /* it is */
-    bool is_frozen;          /* what comes is not shown */
+    int key_fd;               /* the terminal, when stdin is something else */
+    bool is_stdin_taken;      /* it is */
+    bool is_frozen;           /* what comes is not shown */
+    struct ntk_top_past past; /* of a source that cannot be steered */
+    bool is_in_past;          /* a moment of it is shown; frozen too */
+    /* the application that a signal is asked for; pid 0 none */
+    struct {
+        uint32_t pid;
+        uint64_t start_time;
+        char tag[64];
+    } signalled;
     bool no_mouse;           /* whatever the settings say */
     bool ascii;              /* the same */
     unsigned int generation; /* of the settings that are in force */
@@ -50,6 +59,14 @@ int ntk_top_run_signals_take(void);
 void ntk_top_run_ask_for_more(struct ntk_top_run *run);
 /* The most urgent line below the title. */
 void ntk_top_run_set_note(struct ntk_top_run *run);
+/* A moment back, forward, or (0) now, in what was shown before; for at least distance_ns where there is so much. */
+void ntk_top_run_walk(struct ntk_top_run *run, int direction, uint64_t distance_ns);
+/* Asks which signal the selected application shall get, or says why it cannot get one. */
+void ntk_top_run_ask_signal(struct ntk_top_run *run);
+/* The answer; any other key is none. */
+void ntk_top_run_send_signal(struct ntk_top_run *run, int key);
+/* Says how to profile what is selected. */
+void ntk_top_run_tell_capture(struct ntk_top_run *run);
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
 /* Reads the past of the shown moment for the graphs, for at most that long. Whether there is more. */

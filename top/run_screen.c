@@ -141,6 +141,34 @@ void ntk_top_run_save_settings(struct ntk_top_run *run)
 
 /* ---- keys ---- */
 
+/* A source that knows only the present is frozen, and has the past that was shown. */
+static void steer_present(struct ntk_top_run *run, enum ntk_top_control control)
+{
+    switch (control) {
+    case NTK_TOP_CONTROL_PAUSE:
+        if (run->is_in_past) {
+            ntk_top_run_walk(run, 0, 0);
+        } else {
+            run->is_frozen = !run->is_frozen;
+        }
+        break;
+    case NTK_TOP_CONTROL_BACK:
+        ntk_top_run_walk(run, -1, 1);
+        break;
+    case NTK_TOP_CONTROL_FORWARD:
+        ntk_top_run_walk(run, 1, 1);
+        break;
+    case NTK_TOP_CONTROL_JUMP_BACK:
+        ntk_top_run_walk(run, -1, 60 * NTK_NS_PER_SECOND);
+        break;
+    case NTK_TOP_CONTROL_JUMP_FORWARD:
+        ntk_top_run_walk(run, 1, 60 * NTK_NS_PER_SECOND);
+        break;
+    default:
+        break;
+    }
+}
+
 /* Actions that are not the model's. True when it was one. */
 static bool steer(struct ntk_top_run *run, enum ntk_top_action action)
 {
@@ -165,11 +193,17 @@ static bool steer(struct ntk_top_run *run, enum ntk_top_action action)
         if (rows[i].action != action) {
             continue;
         }
-        if (!ntk_top_source_control(run->source, rows[i].control) &&
-            action == NTK_TOP_ACTION_FREEZE) {
-            run->is_frozen = !run->is_frozen;
-            ntk_top_run_set_note(run);
+        if (!ntk_top_source_control(run->source, rows[i].control)) {
+            steer_present(run, rows[i].control);
         }
+        return true;
+    }
+    if (action == NTK_TOP_ACTION_SIGNAL) {
+        ntk_top_run_ask_signal(run);
+        return true;
+    }
+    if (action == NTK_TOP_ACTION_CAPTURE) {
+        ntk_top_run_tell_capture(run);
         return true;
     }
     return false;
@@ -202,6 +236,10 @@ static bool handle_keys(struct ntk_top_run *run)
         bool was_open;
 
         run->message[0] = '\0';
+        if (run->signalled.pid > 0) {
+            ntk_top_run_send_signal(run, key);
+            continue;
+        }
         if (key < NTK_SCREEN_KEY_CLICK && ntk_top_model_key(run->model, key)) {
             continue; /* typed into a box */
         }

@@ -30,6 +30,7 @@ enum ntk_top_control {
 };
 
 struct ntk_top_source_ops {
+    bool is_here; /* what it shows runs on this machine, now */
     /* 1 and a snapshot that is the caller's, 0 when there is none yet, negative when there will be
      * none any more. */
     int (*take)(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,

@@ -177,7 +177,9 @@ static void connect_close(struct ntk_top_source *base)
     free(source);
 }
 
-static const struct ntk_top_source_ops connect_ops = { connect_take, connect_close, connect_note };
+static const struct ntk_top_source_ops connect_ops = { .take = connect_take,
+                                                       .close = connect_close,
+                                                       .note = connect_note };
 
 /* The address of the stream: what people give is the server, or the stream itself. */
 static int make_url(struct connect_source *source, struct ntk_err *err)

@@ -94,6 +94,7 @@ static void live_read_latency(struct ntk_top_source *base, bool wanted)
 }
 
 static const struct ntk_top_source_ops live_ops = {
+    .is_here = true,
     .take = live_take,
     .close = live_close,
     .note = live_note,

@@ -100,7 +100,9 @@ static void stream_close(struct ntk_top_source *base)
     free(source);
 }
 
-static const struct ntk_top_source_ops stream_ops = { stream_take, stream_close, stream_note };
+static const struct ntk_top_source_ops stream_ops = { .take = stream_take,
+                                                      .close = stream_close,
+                                                      .note = stream_note };
 
 int ntk_top_source_stream_open(int fd, struct ntk_top_source **out_source, struct ntk_err *err)
 {

@@ -133,6 +133,17 @@ const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapsho
     return snapshot;
 }
 
+size_t ntk_snapshot_bytes(const struct ntk_snapshot *snapshot)
+{
+    const struct owned_snapshot *own = (const struct owned_snapshot *)snapshot;
+    size_t bytes = sizeof *own;
+
+    for (const struct block *block = own->blocks; block; block = block->next) {
+        bytes += BLOCK_HEADER + block->capacity;
+    }
+    return bytes;
+}
+
 void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot)
 {
     struct owned_snapshot *own = (struct owned_snapshot *)(uintptr_t)snapshot;

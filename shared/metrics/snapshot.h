@@ -461,6 +461,8 @@ struct ntk_snapshot {
 struct ntk_snapshot *ntk_snapshot_create(void);
 /* Another holder of the same snapshot. */
 const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot);
+/* What its memory takes, for who keeps many. */
+size_t ntk_snapshot_bytes(const struct ntk_snapshot *snapshot);
 /* Drops one holder; the last one frees. NULL is fine. */
 void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot);
 

@@ -48,7 +48,7 @@ static void scene_close(struct ntk_top_source *base)
     free(base);
 }
 
-static const struct ntk_top_source_ops scene_ops = { scene_take, scene_close };
+static const struct ntk_top_source_ops scene_ops = { .take = scene_take, .close = scene_close };
 
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)

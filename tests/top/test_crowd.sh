@@ -40,6 +40,25 @@ wait_for is_gone
 key Enter
 sees "the neighbour is followed" '>\[[0-9]*\]:app21[79]<'
 
+# One of them is asked to end, at the second time.
+key Escape 1 '\'
+key -l app100
+key Enter
+sees "one row" '1 of 299'
+pid=$(screen | awk '$3 == "app100" { print $1 }')
+key k
+sees "the question" "signal app100 ($pid)? t:TERM"
+key Escape
+sees "no answer" 'no signal was sent'
+kill -0 "$pid"
+key k t
+sees "the signal" "sent TERM to app100 ($pid)"
+sees "its end" '0 of 298'
+key Escape o
+sees "the overview" 'vCPU Utilization'
+key k
+sees "whom" 'which application?'
+
 # A storm of sizes.
 for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
     tmx resize-window -t top -x "${size%x*}" -y "${size#*x}"

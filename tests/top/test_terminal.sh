@@ -33,6 +33,28 @@ sees "a shorter time" 'every 500ms *$'
 key + +
 sees "a longer time" 'every 2s *$'
 
+# back in time, from the present
+start moving 120 40
+sees "a frame that moves" 'vCPU Utilization'
+sleep 2.2
+key '['
+sees "a moment ago" '[0-9][0-9]:[0-9][0-9]:[0-9][0-9], [1-9] s ago; \[ \] { } walk, space: now'
+before=$(screen | grep 'ND0 ')
+sleep 2.2
+[ "$(screen | grep 'ND0 ')" = "$before" ] || fail "the past moves"
+shows ' [3-9] s ago' >/dev/null || fail "the past does not tell its age"
+key ' '
+is_now() { ! screen | greps 's ago' && echo yes; }
+wait_for is_now
+key '[' '[' ']' ']' ']' ']' ']' ']'
+wait_for is_now
+
+# what cannot be signalled or profiled from outside says so
+key k
+sees "not of this machine" 'only applications of this machine can be signalled'
+key P
+sees "how to profile" 'neuron-profile '
+
 # the mouse
 start trn1 170 34 TERM=xterm-256color
 sees "a frame for the mouse" 'vCPU Utilization'

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "top/process_signal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+
+static const struct ntk_top_signal_choice choices[] = {
+    { 't', SIGTERM, "TERM" }, { 'i', SIGINT, "INT" },   { 'h', SIGHUP, "HUP" },
+    { '1', SIGUSR1, "USR1" }, { '2', SIGUSR2, "USR2" }, { 'k', SIGKILL, "KILL" },
+};
+
+const struct ntk_top_signal_choice *ntk_top_signal_choices(size_t *out_count)
+{
+    *out_count = sizeof choices / sizeof *choices;
+    return choices;
+}
+
+static uint64_t start_time_of(uint32_t pid)
+{
+    char path[64];
+    char text[4096];
+    const char *at;
+    char *rest;
+
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    if (ntk_fs_read_text(path, text, sizeof text) < 0 || !(at = strrchr(text, ')'))) {
+        return 0;
+    }
+    /* Behind the name is field 3, the state; 19 more to the start. */
+    for (int field = 3; field < 22 && at; field++) {
+        at = strchr(at + 1, ' ');
+    }
+    at = at ? strchr(at + 1, ' ') : NULL;
+    return at ? strtoull(at, &rest, 10) : 0;
+}
+
+int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct ntk_err *err)
+{
+    /* The descriptor stays with the process it was opened for; whether it is the right one is looked up behind that. */
+    int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    int ret = fd < 0 ? -errno : 0;
+
+    if (ret == -ESRCH || (ret == 0 && start_time_of(pid) != start_time)) {
+        ret = ntk_err_set(err, -ESRCH, NTK_ERR_NO_OFFSET, "process %u has ended", pid);
+    } else if (ret < 0 || syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0) {
+        ret = ret < 0 ? ret : -errno;
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot signal process %u: %s", pid,
+                    strerror(-ret));
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ret;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process_signal - which signals a person may send to an application, and sending one.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_TOP_PROCESS_SIGNAL_H
+#define NTK_TOP_PROCESS_SIGNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+struct ntk_top_signal_choice {
+    char key;
+    int number;
+    const char *name;
+};
+
+/* The choices; *out_count of them. */
+const struct ntk_top_signal_choice *ntk_top_signal_choices(size_t *out_count);
+/* To the process that has that pid since that time (field 22 of /proc/<pid>/stat), and to no other that may have the pid
+ * by now. */
+int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct ntk_err *err);
+
+#endif
