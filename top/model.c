@@ -378,11 +378,10 @@ static void project_notice(struct ntk_top_model *model)
     }
 }
 
-/* The list of the open view. */
-static int project_view(struct ntk_top_model *model)
+static int project_list(struct ntk_top_model *model, enum ntk_top_view_id id)
 {
-    const struct ntk_top_view *view = ntk_top_views_get(model->view);
-    struct ntk_top_table *table = &model->tables[model->view];
+    const struct ntk_top_view *view = ntk_top_views_get(id);
+    struct ntk_top_table *table = &model->tables[id];
     int ret;
 
     if (!view || !view->project || !model->snapshot) {
@@ -391,6 +390,12 @@ static int project_view(struct ntk_top_model *model)
     ntk_top_table_begin(table);
     ret = view->project(model, table);
     return ret < 0 ? ret : ntk_top_table_end(table);
+}
+
+/* The list of the open view. */
+static int project_view(struct ntk_top_model *model)
+{
+    return project_list(model, model->view);
 }
 
 /* Everything that depends on the tab. */
@@ -533,6 +538,11 @@ const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_mod
     return model->snapshot && tab > 0 && tab <= model->snapshot->runtime_count
                ? &model->snapshot->runtimes[tab - 1]
                : NULL;
+}
+
+void ntk_top_model_project_list(struct ntk_top_model *model, enum ntk_top_view_id id)
+{
+    (void)project_list(model, id); /* as above */
 }
 
 void ntk_top_model_project_view(struct ntk_top_model *model)

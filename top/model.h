@@ -246,6 +246,8 @@ bool ntk_top_model_shows_latency(const struct ntk_top_model *model);
 bool ntk_top_model_has_settings_open(const struct ntk_top_model *model);
 /* Writes the list of the open view anew: what it shows was changed. */
 void ntk_top_model_project_view(struct ntk_top_model *model);
+/* Writes the list of a view that is shown inside another. */
+void ntk_top_model_project_list(struct ntk_top_model *model, enum ntk_top_view_id id);
 /* Expands or collapses all of the tree. */
 void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded);
 /* Says how many rows of the tree are shown; moves tree_first so that the cursor is among them. */

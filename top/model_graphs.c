@@ -338,9 +338,16 @@ struct ntk_top_number ntk_top_model_graphs_now(const struct ntk_top_model *model
 int ntk_top_model_graphs_read(const struct ntk_top_model *model, enum ntk_top_quantity quantity,
                               uint32_t core, size_t count, float *out)
 {
+    return ntk_top_model_graphs_read_span(model, quantity, core,
+                                          ntk_top_model_graphs_span_ns(model), count, out);
+}
+
+int ntk_top_model_graphs_read_span(const struct ntk_top_model *model,
+                                   enum ntk_top_quantity quantity, uint32_t core, uint64_t span_ns,
+                                   size_t count, float *out)
+{
     const struct ntk_top_graphs *graphs = &model->graphs;
     uint64_t end_ns = model->snapshot ? model->snapshot->realtime_ns : 0;
-    uint64_t span_ns = ntk_top_model_graphs_span_ns(model);
     uint32_t cores[NTK_TOP_GRAPHS_CORES_MAX];
     size_t core_count;
     float *rows;

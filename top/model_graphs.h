@@ -39,6 +39,10 @@ size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
 struct ntk_top_number ntk_top_model_graphs_now(const struct ntk_top_model *model,
                                                enum ntk_top_quantity quantity, uint32_t core);
 /* count values over the span up to the snapshot that is shown, NAN where nothing is known. 0 or -ENOMEM. */
+int ntk_top_model_graphs_read_span(const struct ntk_top_model *model,
+                                   enum ntk_top_quantity quantity, uint32_t core, uint64_t span_ns,
+                                   size_t count, float *out);
+/* The same over the chosen span. */
 int ntk_top_model_graphs_read(const struct ntk_top_model *model, enum ntk_top_quantity quantity,
                               uint32_t core, size_t count, float *out);
 /* What the quantity of the core or of all can be at most, absent when unknown. */

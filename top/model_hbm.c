@@ -125,6 +125,18 @@ int ntk_top_model_hbm_observe(struct ntk_top_model *model)
     return 0;
 }
 
+struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device)
+{
+    struct device_memory memory;
+    bool is_known;
+
+    collect(model, device, true, &memory);
+    is_known = memory.has_used && memory.has_capacity && memory.capacity > 0;
+    return (struct ntk_top_number){ is_known ? 100 * (double)memory.used / (double)memory.capacity
+                                             : 0,
+                                    is_known };
+}
+
 static void fill_used(const struct device_memory *memory, struct ntk_top_cell *cells)
 {
     bool has_both = memory->has_used && memory->has_capacity && memory->capacity > 0;

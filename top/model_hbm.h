@@ -26,6 +26,9 @@ enum ntk_top_hbm_column {
     (NTK_TOP_HBM_CATEGORY +                   \
      ((int)(category) + NTK_TOP_HBM_CATEGORY_COUNT - 1) % NTK_TOP_HBM_CATEGORY_COUNT)
 
+/* The share of a device's memory that is used, by whomever. */
+struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device);
+
 /* Keeps the most that each device has held so far. Always 0. */
 int ntk_top_model_hbm_observe(struct ntk_top_model *model);
 /* 0 or -ENOMEM. */

@@ -10,6 +10,10 @@
 #define SECTION_ROWS 3   /* heading and two rows */
 #define TREE_ROWS_GOOD 6 /* with fewer rows in the tree, devices move together */
 #define BLANK_ROWS 4
+#define TREE_ROWS_TALL 8 /* a tree of that many rows can spare others */
+#define MORE_ROWS_MIN 7  /* heading, titles or scale, and something to see */
+#define MORE_ROWS_MAX 20
+#define HBM_COLUMNS_WIDE 160
 
 static int min(int a, int b)
 {
@@ -41,6 +45,7 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
 
     *out_layout = (struct ntk_top_layout){ .alert_row = -1,
                                            .notice_row = -1,
+                                           .more_row = -1,
                                            .vcpu_row = -1,
                                            .summary_row = -1,
                                            .keys_row = -1,
@@ -81,12 +86,29 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
     blanks = BLANK_ROWS - (row > 1 ? 1 : 0);
     has_blanks = has_vcpu && has_summary && take(&rest, blanks);
     out_layout->tree_rows += rest;
+    if (with_keys && has_blanks && model->device_count > 0 &&
+        out_layout->tree_rows - TREE_ROWS_TALL - 1 >= MORE_ROWS_MIN) {
+        /* Half of what the tree can spare, and at least what shows something. */
+        int spare = out_layout->tree_rows - TREE_ROWS_TALL - 1;
+
+        out_layout->more_rows =
+            min(spare, spare / 2 < MORE_ROWS_MIN + 2 ? MORE_ROWS_MIN + 2 : spare / 2);
+        out_layout->more_rows = min(out_layout->more_rows, MORE_ROWS_MAX);
+        out_layout->tree_rows -= out_layout->more_rows + 1;
+    }
+    out_layout->has_hbm = with_keys && out_layout->core_groups == 1 &&
+                          (columns >= HBM_COLUMNS_WIDE || out_layout->more_rows > 0) &&
+                          ntk_top_view_cores_has_room_for_hbm(model, columns);
 
     if (has_blanks && row == 1) {
         row++;
     }
     out_layout->cores_row = row;
     row += 2 + out_layout->core_rows + (has_blanks ? 1 : 0);
+    if (out_layout->more_rows > 0) {
+        out_layout->more_row = row;
+        row += out_layout->more_rows + 1;
+    }
     if (has_vcpu) {
         out_layout->vcpu_row = row;
         row += SECTION_ROWS + (has_blanks ? 1 : 0);
@@ -235,6 +257,9 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
                            model->notice);
         }
         ntk_top_view_cores(model, screen, &layout);
+        if (layout.more_row >= 0) {
+            ntk_top_view_more(model, screen, layout.more_row, layout.more_rows);
+        }
         if (layout.vcpu_row >= 0) {
             ntk_top_view_vcpu(model, screen, layout.vcpu_row);
         }

@@ -4,7 +4,8 @@
  *
  * The layout gives every pane its rows. A terminal that is too low first loses the blank rows, then
  * devices stand side by side, then rows of the tree, the memory summary and the vCPUs go; below
- * NTK_TOP_ROWS_MIN x NTK_TOP_COLUMNS_MIN one line says so.
+ * NTK_TOP_ROWS_MIN x NTK_TOP_COLUMNS_MIN one line says so. One that has more rows than the vendor's screen needs shows
+ * applications and a graph below the cores, and a wide or tall one the memory of each device beside its bars.
  *
  * Threads: one. Draws nothing else than the frame between ntk_screen_begin and ntk_screen_end.
  */
@@ -26,7 +27,10 @@ struct ntk_top_layout {
     int notice_row;
     int cores_row; /* heading; the names of the cores and core_rows bars follow */
     int core_rows;
-    int core_groups;      /* devices side by side */
+    int core_groups; /* devices side by side */
+    bool has_hbm;    /* the share of its memory that is used, behind the bars of a device */
+    int more_row;    /* applications and a graph, where a person has a tall terminal */
+    int more_rows;
     int vcpu_row;         /* heading and two rows */
     int summary_row;      /* heading and two rows */
     int tree_row;         /* heading */
@@ -56,6 +60,7 @@ int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns);
 void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *screen);
 void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *screen,
                         const struct ntk_top_layout *layout);
+void ntk_top_view_more(struct ntk_top_model *model, struct ntk_screen *screen, int row, int rows);
 void ntk_top_view_vcpu(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
 void ntk_top_view_summary(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
 /* What to say where applications would be. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "top/format.h"
+#include "top/model_hbm.h"
 #include "top/view.h"
 
 #define GROUP_GAP 2
@@ -12,6 +13,8 @@
 #define PERCENT_WIDTH 8    /* "[71.19%]" */
 #define TERAFLOPS_WIDTH 12 /* "[   9.848TF]" */
 #define BAR_MIN 3
+#define HBM_WIDTH 12 /* a gap, "HBM 12.34%" */
+#define HBM_BAR_MIN 8
 #define BAR_GOOD 8 /* from here on a bar keeps its length when the values change their kind */
 
 /* Where the cells of one device lie. */
@@ -67,6 +70,12 @@ int ntk_top_view_cores_detail(const struct ntk_top_model *model, int columns, in
     }
     grid = grid_make(model, columns, groups);
     return grid.value_width > 0 ? 2 : grid.cell_width - 1 >= 6 ? 1 : 0;
+}
+
+bool ntk_top_view_cores_has_room_for_hbm(const struct ntk_top_model *model, int columns)
+{
+    return model->cores_per_device > 0 &&
+           grid_make(model, columns - HBM_WIDTH, 1).bar_width >= HBM_BAR_MIN;
 }
 
 static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
@@ -161,7 +170,8 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
         return;
     }
 
-    grid = grid_make(model, screen->columns, layout->core_groups);
+    grid =
+        grid_make(model, screen->columns - (layout->has_hbm ? HBM_WIDTH : 0), layout->core_groups);
     for (int group = 0; group < layout->core_groups; group++) {
         int left = group * (grid.group_width + GROUP_GAP);
 
@@ -188,6 +198,13 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
         int left = group * (grid.group_width + GROUP_GAP);
 
         ntk_screen_format(screen, row, left, grid.label_width, NTK_STYLE_NORMAL, "ND%d", device);
+        if (layout->has_hbm) {
+            char text[NTK_TOP_FORMAT_BYTES];
+
+            ntk_top_format_percent(text, ntk_top_model_hbm_share(model, (uint32_t)device));
+            ntk_screen_format(screen, row, screen->columns - HBM_WIDTH + 2, HBM_WIDTH - 2,
+                              NTK_STYLE_NORMAL, "HBM %s", text);
+        }
         for (int c = 0; c < cores; c++) {
             bool is_selected = cursor && cursor->device_index == device &&
                                (cursor->kind != NTK_TOP_NODE_CORE || cursor->core_index == c);

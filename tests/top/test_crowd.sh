@@ -65,6 +65,6 @@ for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
     key o e p
 done
 key o
-sees "the last size" '^Device  *8.0MB  *5.0MB '
+sees "the last size" '^Device  *2.3GB  *1.5GB '
 key q
 sees "the end" 'status=0'

@@ -31,6 +31,27 @@ static void sixteen_devices_fit_every_usual_terminal(void **state)
     shows(&scene_trn1, 50, 200, "trn1_200x50");
 }
 
+/* Below the cores of the vendor's screen, where that has rows to spare; --once has it nowhere. */
+static void a_tall_terminal_shows_applications_and_the_last_minute(void **state)
+{
+    struct scene crowd = scene_trn2_lnc1;
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+    struct ntk_top_layout layout;
+
+    (void)state;
+    shows(&scene_trn1, 70, 80, "trn1_80x70");
+    shows(&scene_trn2_lnc1, 50, 200, "trn2_lnc1_200x50");
+    shows(&scene_trn2_lnc1, 70, 80, "trn2_lnc1_80x70");
+    crowd.runtime_count = 120;
+    crowd.cores_per_runtime = 1;
+    shows(&crowd, 50, 200, "crowd_200x50");
+    ntk_top_view_layout(model, 24, 80, true, &layout);
+    assert_true(layout.more_row < 0 && !layout.has_hbm);
+    ntk_top_view_layout(model, 50, 200, false, &layout);
+    assert_true(layout.more_row < 0 && !layout.has_hbm);
+    ntk_top_model_destroy(model);
+}
+
 /* Title and cores, as text; freed by the caller. */
 static char *text_above_vcpu(struct ntk_top_model *model, int rows, int columns)
 {
@@ -303,6 +324,9 @@ static void any_size_has_a_sound_layout(void **state)
                 assert_int_equal(layout.keys_row, rows - 1);
                 assert_true(layout.vcpu_row < 0 || layout.vcpu_row + 3 <= layout.tree_row);
                 assert_true(layout.summary_row < 0 || layout.summary_row + 3 <= layout.tree_row);
+                assert_true(layout.more_row < 0 ||
+                            (layout.more_row >= layout.cores_row + 2 + layout.core_rows &&
+                             layout.more_row + layout.more_rows < layout.vcpu_row));
             }
         }
         ntk_top_model_destroy(model);
@@ -340,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sixteen_devices_fit_every_usual_terminal),
+        cmocka_unit_test(a_tall_terminal_shows_applications_and_the_last_minute),
         cmocka_unit_test(every_machine_of_the_catalogue_fits_every_usual_terminal),
         cmocka_unit_test(logical_cores_of_two_show_the_mean_of_their_parts),
         cmocka_unit_test(a_hundred_and_twenty_eight_cores_stay_readable),
