@@ -106,22 +106,25 @@ class Terminal:
             line = self.cells[self.row]
             line[self.column : self.column] = [(" ", ())] * n
             del line[self.columns :]
-        elif final in "LM":
-            at, blank = self.row, [(" ", ())] * self.columns
+        elif final in "LMST":
+            top, bottom = getattr(self, "margins", (0, self.rows))
+            at = self.row if final in "LM" else top
             for _ in range(n):
-                if final == "L":
-                    self.cells.insert(at, list(blank))
-                    self.cells.pop()
+                blank = [(" ", ())] * self.columns
+                if final in "LT":
+                    self.cells.pop(bottom - 1)
+                    self.cells.insert(at, blank)
                 else:
                     self.cells.pop(at)
-                    self.cells.append(list(blank))
+                    self.cells.insert(bottom - 1, blank)
         elif final == "m":
             self.colour(numbers)
         elif final in "hl":
             if private and numbers[0] == 1049:
                 self.alternate = final == "h"
         elif final == "r":
-            self.row = self.column = 0  # margins: only all of it is used
+            self.row = self.column = 0
+            self.margins = (n - 1, numbers[1] if len(numbers) > 1 and numbers[1] else self.rows)
         elif final not in "tn":
             raise ValueError(f"unknown sequence CSI {private}{numbers}{final}")
         if final in "HfABCDGdr":
