@@ -266,8 +266,9 @@ uint32_t ntk_core_status(int error);
  * small, on another core; counted as incorrect input). */
 int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                      size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err);
-/* For a front that found the input wrong before it had tensors to pass: counts it. */
-void ntk_core_execute_refused(struct ntk_core_model *model);
+/* For a front that answers an execution with an error (-errno) before the core heard of it, as for wrong
+ * input or a full queue: counts it. */
+void ntk_core_execute_refused(struct ntk_core_model *model, int error);
 
 /* --- captures ----------------------------------------------------------------------------------- */
 

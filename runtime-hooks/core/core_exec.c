@@ -553,10 +553,10 @@ static enum ntk_core_outcome steps_run(struct execution *execution)
     return outcome;
 }
 
-void ntk_core_execute_refused(struct ntk_core_model *model)
+void ntk_core_execute_refused(struct ntk_core_model *model, int error)
 {
     refused_tell(model, atomic_fetch_add(&model->core->execution_id, 1) + 1, ntk_hooks_now(),
-                 ntk_core_status(-EINVAL));
+                 ntk_core_status(error));
 }
 
 /* Takes a view of every tensor and checks it; on failure none is held. */

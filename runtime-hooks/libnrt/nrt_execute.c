@@ -41,6 +41,7 @@ NRT_STATUS nrt_execute_call_init(struct nrt_execute_call *call, struct nrt_model
         free(call->cores);
         call->tensors = call->tensors_inline;
         call->count = 0;
+        ntk_core_execute_refused(model->core, -ENOMEM);
         return NRT_RESOURCE;
     }
     for (size_t i = 0; i < call->count; i++) {
@@ -52,7 +53,7 @@ NRT_STATUS nrt_execute_call_init(struct nrt_execute_call *call, struct nrt_model
             nrt_log_error("nrt_execute", "model %s: the %s set has no tensor %s (NRT_INVALID)",
                           ntk_core_model_name(model->core), ios[i].is_output ? "output" : "input",
                           ios[i].name);
-            ntk_core_execute_refused(model->core);
+            ntk_core_execute_refused(model->core, -EINVAL);
             return NRT_INVALID;
         }
         call->cores[i] = call->tensors[i]->core;
@@ -160,7 +161,7 @@ static NRT_STATUS execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
         status = run(taken, input, output, repeat_count);
     } else {
         if (taken) {
-            ntk_core_execute_refused(taken->core);
+            ntk_core_execute_refused(taken->core, -EINVAL);
         }
         status = NRT_INVALID;
     }

@@ -282,6 +282,16 @@ static struct request *request_create(enum kind kind)
     return request;
 }
 
+static NRT_STATUS request_refuse(struct request *request, int error)
+{
+    /* As with a call made at once, what comes after the end of the runtime is no execution. */
+    if (request->model && error != -ESHUTDOWN) {
+        ntk_core_execute_refused(request->model->core, error);
+    }
+    request_destroy(&request->async);
+    return nrt_status_from_error(error);
+}
+
 /* The request is gone after it, to the queue or for good. */
 static NRT_STATUS request_submit(struct request *request, uint32_t core,
                                  const struct nrt_request_place *place)
@@ -293,14 +303,12 @@ static NRT_STATUS request_submit(struct request *request, uint32_t core,
     if (place->tracker) {
         request->tracker = ntk_core_handle_take(&trackers, place->tracker);
         if (!request->tracker) {
-            request_destroy(&request->async);
-            return NRT_INVALID_HANDLE;
+            return request_refuse(request, -EBADF);
         }
     }
     int ret = ntk_core_async_submit(async, &name, &request->async, &number);
     if (ret < 0) {
-        request_destroy(&request->async);
-        return nrt_status_from_error(ret);
+        return request_refuse(request, ret);
     }
     if (place->sequence) {
         *place->sequence = sequence_make(&name, number);
@@ -408,7 +416,6 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
 
 /* --- executions --------------------------------------------------------------------------------- */
 
-/* model is held by the caller. */
 /* The model is held by the caller too. */
 static NRT_STATUS submit_traced(struct request *request, enum kind kind,
                                 const struct ntk_core_model *model,
@@ -440,6 +447,7 @@ static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, stru
     struct request *request = request_create(kind);
 
     if (!request) {
+        ntk_core_execute_refused(model->core, -ENOMEM);
         return NRT_RESOURCE;
     }
     request->repeat_count = repeat_count;
@@ -477,8 +485,14 @@ NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input
     struct nrt_model *taken = ntk_core_handle_take(&nrt_front_models, model);
     struct nrt_set *from = ntk_core_handle_take(&nrt_front_sets, input);
     struct nrt_set *to = ntk_core_handle_take(&nrt_front_sets, output);
-    status = taken && from && to ? execution_submit(KIND_EXECUTE, taken, from, to, 1, place)
-                                 : NRT_INVALID;
+    if (taken && from && to) {
+        status = execution_submit(KIND_EXECUTE, taken, from, to, 1, place);
+    } else {
+        if (taken) {
+            ntk_core_execute_refused(taken->core, -EINVAL);
+        }
+        status = NRT_INVALID;
+    }
     if (to) {
         ntk_core_handle_drop(&nrt_front_sets, to);
     }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "nrt/nrt_async.h"
 #include "shared/base/fs.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
 #define STRESS_THREADS 3
@@ -176,6 +178,76 @@ static void implicit_executions_queue_call_back_in_order_and_refuse_when_full(vo
     loaded_fini(&loaded);
     nrt_close();
     seen_fini(&seen);
+}
+
+struct reports {
+    const char *path;
+    uint64_t wanted; /* counts of this key, all lines together */
+    uint64_t sum;
+};
+
+static int reports_came(void *ctx)
+{
+    static const char key[] = "\"failed_to_queue\":";
+    struct reports *reports = ctx;
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    struct ntk_err err;
+
+    reports->sum = 0;
+    if (ntk_fs_read(reports->path, 1 << 24, &bytes, &count, &err) != 0) {
+        return 0;
+    }
+    char *text = strndup((const char *)bytes, count);
+    for (const char *at = strstr(text, key); at; at = strstr(at + 1, key)) {
+        reports->sum += strtoull(at + strlen(key), NULL, 10);
+    }
+    bool has_line = strchr(text, '\n') != NULL;
+    free(text);
+    free(bytes);
+    return has_line && reports->sum >= reports->wanted;
+}
+
+/* Method: the callback holds the implicit queue up; the explicit one is asked faster than it works. */
+static void reports_count_what_the_queues_refused(void **state)
+{
+    static const char *const monitor[] = { "neuron-monitor", "--period", "100ms", NULL };
+    const struct runtime *runtime = *state;
+    char *path = test_scratch_path(runtime->folder, "reports");
+    struct reports reports = { .path = path };
+    uint64_t refused = 0;
+    struct loaded loaded;
+    struct seen seen;
+
+    setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "3", 1);
+    setenv("NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS", "1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    pid_t pid = test_start_program(monitor, NULL, path);
+    adder_init(&loaded, 0);
+    seen_init(&seen, 0);
+    assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
+    assert_true(test_wait_until(reports_came, &reports, 60));
+    for (int i = 0; i < 8; i++) {
+        refused += nrt_execute(loaded.model, loaded.inputs, loaded.outputs) == NRT_QUEUE_FULL;
+    }
+    assert_int_equal(refused, 5);
+    for (int i = 0; i < 3; i++) {
+        sem_post(&seen.may_return);
+    }
+    while (refused < 9) {
+        NRT_STATUS status = execute_3(loaded.model, loaded.inputs, loaded.outputs, 0, NULL, NULL);
+
+        assert_true(status == NRT_SUCCESS || status == NRT_QUEUE_FULL);
+        refused += status == NRT_QUEUE_FULL;
+    }
+    reports.wanted = refused;
+    (void)test_wait_until(reports_came, &reports, 20);
+    assert_int_equal(test_stop_program(pid, SIGTERM), 0);
+    assert_int_equal(reports.sum, refused);
+    loaded_fini(&loaded);
+    nrt_close();
+    seen_fini(&seen);
+    free(path);
 }
 
 static void errors_of_implicit_executions_come_by_callback(void **state)
@@ -543,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, runtime_teardown)
         TEST(implicit_executions_queue_call_back_in_order_and_refuse_when_full),
+        TEST(reports_count_what_the_queues_refused),
         TEST(errors_of_implicit_executions_come_by_callback),
         TEST(a_close_drains_and_callbacks_may_call_the_library),
         TEST(without_the_variable_there_is_no_implicit_queue),
