@@ -330,8 +330,13 @@ static uint64_t peer_of(struct MHD_Connection *connection)
         bytes = (const void *)&((const struct sockaddr_in *)info->client_addr)->sin_addr;
         count = sizeof(struct in_addr);
     } else if (info && info->client_addr && info->client_addr->sa_family == AF_INET6) {
-        bytes = (const void *)&((const struct sockaddr_in6 *)info->client_addr)->sin6_addr;
-        count = sizeof(struct in6_addr) / 2; /* one machine has a /64 to choose from */
+        const struct in6_addr *address =
+            &((const struct sockaddr_in6 *)info->client_addr)->sin6_addr;
+        bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(address); /* a server of both kinds sees them so */
+        bytes = is_ipv4 ? &address->s6_addr[sizeof *address - sizeof(struct in_addr)]
+                        : address->s6_addr;
+        /* Of IPv6 one machine has a /64 to choose from. */
+        count = is_ipv4 ? sizeof(struct in_addr) : sizeof *address / 2;
     }
     for (size_t i = 0; i < count; i++) {
         peer = peer << 8 | bytes[i];

@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <arpa/inet.h>
 #include <crypt.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -319,6 +321,62 @@ static void wrong_passwords_cost_a_part_of_a_core_and_hold_nobody_up(void **stat
     test_scratch_destroy(folder);
 }
 
+static int connect_from(const char *address, uint16_t port)
+{
+    struct sockaddr_in from = { .sin_family = AF_INET };
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(inet_pton(AF_INET, address, &from.sin_addr), 1);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void
+a_guesser_takes_no_place_of_others_where_both_kinds_of_addresses_are_served(void **state)
+{
+    enum { GUESSES = 5 }; /* one at work, two wait, the others are too many */
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "web.yml");
+    struct ntk_http_options options = { .address = { "", 0 }, .routes = routes };
+    struct ntk_http_security *security = NULL;
+    struct ntk_http_server *server = NULL;
+    int guesses[GUESSES];
+    unsigned int turned_away = 0;
+
+    (void)state;
+    make_config(path);
+    assert_int_equal(ntk_http_security_open_config(path, &security, NULL), 0);
+    options.security = security;
+    assert_int_equal(ntk_http_server_create(&options, &server, NULL), 0);
+    uint16_t port = ntk_http_server_port_get(server);
+    for (int i = 0; i < GUESSES; i++) {
+        guesses[i] = connect_from("127.0.0.2", port);
+        test_http_send(guesses[i], "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                   "Authorization: Basic bWU6d3Jvbmc=\r\n\r\n");
+    }
+    int mine = connect_from("127.0.0.3", port);
+    test_http_send(mine, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                         "Authorization: Basic bWU6czNjcmV0\r\n\r\n");
+    char *answer = test_http_read_until(mine, NULL);
+    assert_non_null(strstr(answer, " 200 "));
+    free(answer);
+    close(mine);
+    for (int i = 0; i < GUESSES; i++) {
+        answer = test_http_read_until(guesses[i], NULL);
+        turned_away += strstr(answer, " 429 ") != NULL;
+        free(answer);
+        close(guesses[i]);
+    }
+    assert_true(turned_away > 0);
+    ntk_http_server_destroy(server);
+    ntk_http_security_close(security);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +389,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(more_slow_questions_than_may_wait_are_turned_away, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_guesser_takes_no_place_of_others_where_both_kinds_of_addresses_are_served, set_up,
+            tear_down),
         cmocka_unit_test_setup_teardown(wrong_passwords_cost_a_part_of_a_core_and_hold_nobody_up,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_ends_answers_what_waits, set_up, tear_down),
