@@ -397,7 +397,8 @@ static void add_folder(struct ntk_ring_registry *registry, const char *path, int
     }
 }
 
-/* Anyone can make a folder with the name of another user's, so the owner comes first. */
+/* Anyone can make a folder with the name of another user's, so the owner comes first; what is made of it then is the
+ * user's own, under the name that paths.h finds. */
 static void find_user_folder(struct ring_folder *parent, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;
@@ -413,18 +414,21 @@ static void find_user_folder(struct ring_folder *parent, const char *name, void 
     }
     errno = 0;
     uid = strtoull(digits, &end, 10);
-    if (errno != 0 || *end != '\0' || uid > UINT32_MAX ||
-        ntk_paths_user_hooks_dir((uid_t)uid, path, sizeof path) < 0 ||
-        strcmp(path + strlen(NTK_HOOKS_PARENT) + 1, name) != 0 ||
+    if (errno != 0 || (*end != '\0' && *end != '.') || uid > UINT32_MAX ||
+        (digits[0] == '0' && end != digits + 1) ||
         fstatat(parent->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
         return;
     }
     if (!S_ISDIR(status.st_mode) || status.st_uid != uid) {
         struct ntk_err err = { 0 };
 
-        (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET, "%s is no folder of user %llu", path,
-                          uid);
+        (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET,
+                          NTK_HOOKS_PARENT "/%s is no folder of user %llu", name, uid);
         set_ignored(registry->out, err.text);
+        return;
+    }
+    if (ntk_paths_user_hooks_dir((uid_t)uid, path, sizeof path) < 0 ||
+        strcmp(path + strlen(NTK_HOOKS_PARENT) + 1, name) != 0) {
         return;
     }
     add_folder(registry, path, (int64_t)uid);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -781,6 +782,83 @@ static void a_held_lock_says_which_process_it_is(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
+#define OTHER_USER 65534
+#define SKIPPED 77
+
+/* A process of that user, whose folder is where it finds one; it lives until the pipe is closed. */
+static pid_t start_as_other_user(int pipe_fd[2])
+{
+    struct ntk_hooks_config config = { .lnc = 1 };
+    int ready[2];
+    char byte = 0;
+
+    if (pipe(ready) != 0 || pipe(pipe_fd) != 0) {
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pipe_fd[1]);
+        unsetenv("NEURON_HOOKS_DIR");
+        if (setgid(OTHER_USER) != 0 || setuid(OTHER_USER) != 0 ||
+            ntk_hooks_attach(&config, NULL, 0) != 0 || write(ready[1], "r", 1) != 1) {
+            _exit(1);
+        }
+        (void)!read(pipe_fd[0], &byte, 1);
+        _exit(0);
+    }
+    close(pipe_fd[0]);
+    close(ready[1]);
+    (void)!read(ready[0], &byte, 1);
+    close(ready[0]);
+    return byte == 'r' ? pid : -1;
+}
+
+/* In a mount namespace of its own, where somebody took the user's name first. 0: root sees the process. */
+static int look_for_user_behind_a_taken_name(void)
+{
+    struct ntk_ring_registry *registry = NULL;
+    struct ntk_ring_poll poll;
+    int pipe_fd[2];
+
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", NTK_HOOKS_PARENT, "tmpfs", 0, "mode=1777") != 0) {
+        return SKIPPED;
+    }
+    unsetenv("NEURON_HOOKS_DIR");
+    if (mkdir(NTK_HOOKS_PARENT "/neuron-65534", 0755) != 0) {
+        return 2;
+    }
+    pid_t pid = start_as_other_user(pipe_fd);
+    if (pid < 0) {
+        return 3;
+    }
+    bool seen = ntk_ring_registry_open(NULL, &registry, NULL) == 0 &&
+                ntk_ring_registry_poll(registry, &poll, NULL) == 0 && poll.segments == 1 &&
+                strstr(poll.ignored_reason, "neuron-65534 is no folder of user 65534");
+    ntk_ring_registry_close(registry);
+    close(pipe_fd[1]);
+    (void)waitpid(pid, NULL, 0);
+    return seen ? 0 : 4;
+}
+
+static void root_sees_a_user_whose_folder_somebody_else_took(void **state)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    (void)state;
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(look_for_user_behind_a_taken_name());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 static void a_user_with_too_many_segments_takes_no_room_of_others(void **state)
 {
     enum { MANY = 300, MOST = 256 };
@@ -908,6 +986,7 @@ int main(void)
         TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
         TEST(what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second),
         TEST(nobody_speaks_for_another_users_process),
+        cmocka_unit_test(root_sees_a_user_whose_folder_somebody_else_took),
         TEST(a_held_lock_says_which_process_it_is),
         TEST(a_user_with_too_many_segments_takes_no_room_of_others),
         TEST(a_folder_full_of_files_is_gone_over_in_steps),
