@@ -90,8 +90,7 @@ static const char core_columns[] =
     " pool_busy_ns, dve_busy_ns, sp_busy_ns, dma_busy_ns, flops, effective_flops, hbm_read_bytes,"
     " hbm_written_bytes, dma_bytes, host_to_device_bytes, device_to_host_bytes, busy_total_ns";
 
-static void take_core(const struct ntk_replay *replay, sqlite3_stmt *statement,
-                      struct ntk_core_sample *core)
+static void take_core(sqlite3_stmt *statement, struct ntk_core_sample *core)
 {
     static const struct {
         int column;
@@ -101,7 +100,7 @@ static void take_core(const struct ntk_replay *replay, sqlite3_stmt *statement,
         { 12, NTK_CORE_HAS_FLOPS }, { 13, NTK_CORE_HAS_EFFECTIVE_FLOPS },
         { 14, NTK_CORE_HAS_BYTES }, { 17, NTK_CORE_HAS_TRANSFERS },
     };
-    double period_ns = (double)replay->snapshot->period_ns;
+    double busy_period_ns = (double)ntk_replay_number(statement, 4); /* may be a part of a minute */
 
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         core->has |= ntk_replay_is_known(statement, groups[i].column) ? groups[i].has : 0;
@@ -109,7 +108,7 @@ static void take_core(const struct ntk_replay *replay, sqlite3_stmt *statement,
     core->core = (uint32_t)ntk_replay_number(statement, 1);
     core->busy_ns =
         (struct ntk_count){ ntk_replay_number(statement, 3), ntk_replay_number(statement, 19) };
-    core->utilization = period_ns > 0 ? (double)core->busy_ns.period / period_ns : 0;
+    core->utilization = busy_period_ns > 0 ? (double)core->busy_ns.period / busy_period_ns : 0;
     core->utilization = core->utilization > 1 ? 1 : core->utilization;
     core->in_flight = ntk_replay_number(statement, 5);
     for (int i = 0; i < NTK_ENGINE_COUNT; i++) {
@@ -157,7 +156,7 @@ static int load_cores(struct ntk_replay *replay, struct ntk_err *err)
         struct ntk_core_sample *core = ntk_replay_add(&cores);
         ret = core ? 0 : ntk_err_no_memory(err);
         if (core) {
-            take_core(replay, statement, core);
+            take_core(statement, core);
         }
     }
     give_cores(replay, process_id, &cores);

@@ -64,16 +64,20 @@ static void start_reading(struct fixture *f)
     assert_int_equal(ntk_store_reader_open(f->path, &f->reader, NULL), 0);
 }
 
-static void put(struct fixture *f, struct test_period *period)
+static void put_snapshot(struct fixture *f, struct ntk_snapshot *snapshot)
 {
     struct ntk_store_status status;
-    struct ntk_snapshot *snapshot = test_make_snapshot(period);
 
     ntk_store_put(f->store, snapshot);
     ntk_snapshot_destroy(snapshot);
     do {
         ntk_store_status_get(f->store, &status);
     } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+}
+
+static void put(struct fixture *f, struct test_period *period)
+{
+    put_snapshot(f, test_make_snapshot(period));
     period->time_ns += SECOND;
 }
 
@@ -352,6 +356,33 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
     assert_int_equal(count, 2 + 51 + 100);
 }
 
+static void a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = { .time_ns = MINUTE_0 + SECOND, .completed = 4 };
+    struct ntk_retention retention = { { 1, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+
+    for (int i = 0; i < 150; i++) {
+        struct ntk_snapshot *one = test_make_snapshot(&period);
+        one->runtime_count = i < 15 ? one->runtime_count : 0;
+        put_snapshot(f, one);
+        period.time_ns += SECOND;
+    }
+    start_reading(f);
+    sqlite3 *db = test_tier_open(f->path);
+    while (ntk_retention_run(db, &retention, MINUTE_0 + 150 * SECOND, &err) > 0) {
+    }
+    sqlite3_close(db);
+    assert_int_equal(
+        ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 50 * SECOND, &snapshot, &err), 0);
+    assert_int_equal(snapshot->period_ns, 60 * SECOND);
+    assert_int_equal(snapshot->runtimes[0].cores[0].busy_ns.period, 15 * SECOND / 2);
+    assert_true(fabs(snapshot->runtimes[0].cores[0].utilization - 0.5) < 1e-9);
+    ntk_snapshot_destroy(snapshot);
+}
+
 /* Rows that no agent wrote: refused or bounded, never followed. */
 static void a_hostile_file_is_bounded(void **state)
 {
@@ -409,6 +440,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_moment_comes_back_as_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stepping_passes_gaps_and_coarser_tiers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_hostile_file_is_bounded, set_up, tear_down),
     };
 
