@@ -217,8 +217,8 @@ int ntk_store_reader_query(struct ntk_store_reader *reader, const char *sql, ntk
                            void *ctx, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
-
     int ret = ntk_store_sql_prepare(reader->db, sql, &statement, err);
+
     if (ret < 0) {
         return ret;
     }

@@ -65,7 +65,6 @@ void *ntk_replay_add(struct ntk_vec *rows)
     return rows->count < NTK_REPLAY_ROWS_MAX ? ntk_vec_add(rows) : NULL;
 }
 
-/* 1 for a row, 0 at the end, negative. */
 int ntk_replay_next(const struct ntk_replay *replay, sqlite3_stmt *statement, struct ntk_err *err)
 {
     int step = sqlite3_step(statement);
