@@ -68,13 +68,27 @@ int ntk_queue_names_init(struct ntk_queue_names *names, const struct ntk_trace *
     return 0;
 }
 
-void ntk_queue_name_show(const char *name, unsigned dma_class, char *buf, size_t buf_bytes)
+const char *ntk_queue_name_get(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
+                               unsigned queue)
+{
+    for (size_t q = subgraph->queue_count; q > 0; q--) {
+        const struct ntk_ntff_queue *found = &subgraph->queues[q - 1];
+        if (found->queue == queue &&
+            found->engine % NTK_NTFF_DMA_ENGINES == engine % NTK_NTFF_DMA_ENGINES) {
+            return found->name;
+        }
+    }
+    return NULL;
+}
+
+const char *ntk_queue_name_show(const char *name, unsigned dma_class, char *buf, size_t buf_bytes)
 {
     if (name) {
         ntk_ntff_queue_name_show(name, buf, buf_bytes);
     } else {
         snprintf(buf, buf_bytes, "(%s)", ntk_trace_dma_class_name(dma_class));
     }
+    return buf;
 }
 
 size_t ntk_queue_names_find(const struct ntk_queue_names *names, size_t core,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/analysis/dma_efficiency.h"
+#include "profiler/analysis/queue_names.h"
 
 #define NUMBERS 512 /* semaphores, then events */
 #define EVENT_NUMBER 256
@@ -376,25 +377,11 @@ static size_t ordinal_of(struct queue *queue, uint32_t index)
     return ordinal;
 }
 
-static const char *name_of(const struct ntk_program *program, size_t core,
-                           const struct ntk_trace_packet *packet)
-{
-    const struct ntk_ntff_subgraph *ntff = program->trace->cores[core].ntff;
-
-    for (size_t q = 0; q < ntff->queue_count; q++) {
-        if (ntff->queues[q].queue == packet->queue &&
-            ntff->queues[q].engine % NTK_NTFF_DMA_ENGINES ==
-                packet->engine % NTK_NTFF_DMA_ENGINES) {
-            return ntff->queues[q].name;
-        }
-    }
-    return NULL;
-}
-
 int ntk_transfer_of_packet(const struct ntk_program *program, size_t core, uint32_t packet,
                            struct ntk_transfer *out_transfer)
 {
-    const char *name = name_of(program, core, &program->trace->cores[core].packets[packet]);
+    const struct ntk_trace_packet *of = &program->trace->cores[core].packets[packet];
+    const char *name = ntk_queue_name_get(program->trace->cores[core].ntff, of->engine, of->queue);
     int ret = 0;
 
     none(out_transfer);

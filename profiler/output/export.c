@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/queue_names.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
 
@@ -38,18 +39,20 @@ keep_text(struct ntk_vec *texts, const char *format, ...)
 static int name_queues(const struct ntk_trace_core *core, struct ntk_export_core *out,
                        struct ntk_vec *texts)
 {
-    for (size_t q = 0; q < core->ntff->queue_count; q++) {
-        const struct ntk_ntff_queue *queue = &core->ntff->queues[q];
-        char shown[NTK_NTFF_NAME_BYTES + 16];
-        if (queue->queue >= NTK_NTFF_DMA_QUEUES) {
-            continue;
+    char shown[NTK_NTFF_NAME_BYTES];
+
+    for (unsigned e = 0; e < NTK_NTFF_DMA_ENGINES; e++) {
+        for (unsigned q = 0; q < NTK_NTFF_DMA_QUEUES; q++) {
+            /* A ring without an entry fetches instructions. */
+            const char *name =
+                keep_text(texts, "%s",
+                          ntk_queue_name_show(ntk_queue_name_get(core->ntff, e, q),
+                                              NTK_TRACE_DMA_INSTRUCTION, shown, sizeof shown));
+            if (!name) {
+                return -ENOMEM;
+            }
+            out->queue_names[e][q] = name;
         }
-        ntk_ntff_queue_name_show(queue->name, shown, sizeof shown);
-        const char *name = keep_text(texts, "%s", shown);
-        if (!name) {
-            return -ENOMEM;
-        }
-        out->queue_names[queue->engine % NTK_NTFF_DMA_ENGINES][queue->queue] = name;
     }
     return 0;
 }

@@ -22,7 +22,7 @@ struct ntk_system_grouping;
 
 struct ntk_export_core {
     char path[NTK_NTFF_NAME_BYTES + 1]; /* "/sg00" */
-    /* As shown; NULL where the capture has no entry for it. */
+    /* As shown. */
     const char *queue_names[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
     const char *semaphore_names[NTK_EXPORT_SEMAPHORES];
     int64_t first_instruction_id, first_packet_id; /* the others follow in order of time */

@@ -195,8 +195,7 @@ static int put_packet(void *ctx, const void *data)
     }
     if (is_new) {
         char thread[NTK_NTFF_NAME_BYTES + 32];
-        (void)snprintf(thread, sizeof thread, "%s%s%s", row->queue_name ? row->queue_name : "",
-                       row->queue_name ? " " : "", row->lane);
+        (void)snprintf(thread, sizeof thread, "%s %s", row->queue_name, row->lane);
         ret = put_name(w, "thread_name", thread, lane->id);
     }
     if (ret < 0) {

@@ -17,8 +17,8 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_trace *trac
         ntk_text_table_text(table, "(all)");
     } else {
         ntk_cell_u64(table, trace->cores[row->core].ntff->core);
-        ntk_queue_name_show(row->name, row->dma_class, name, sizeof name);
-        ntk_text_table_text(table, name);
+        ntk_text_table_text(table,
+                            ntk_queue_name_show(row->name, row->dma_class, name, sizeof name));
     }
     ntk_cell_u64(table, row->engine_count);
     ntk_cell_u64(table, row->packet_count);
@@ -82,10 +82,13 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
 static void row_json(const struct ntk_trace *trace, const struct ntk_dma_queue_row *row,
                      bool is_total, struct ntk_json *json)
 {
+    char name[NTK_NTFF_NAME_BYTES];
+
     ntk_json_object_begin(json);
     if (!is_total) {
         ntk_json_key_u64(json, "core", trace->cores[row->core].ntff->core);
-        ntk_json_key_queue(json, "queue", row->name);
+        ntk_json_key_text(json, "queue",
+                          ntk_queue_name_show(row->name, row->dma_class, name, sizeof name));
         ntk_json_key_text(json, "class", ntk_trace_dma_class_name(row->dma_class));
     }
     ntk_json_key_u64(json, "engine_count", row->engine_count);

@@ -176,7 +176,7 @@ static void name_ring(const struct core_writer *c, size_t index, char *buf, size
     size_t q = index % NTK_NTFF_DMA_QUEUES;
     const char *queue = c->export->cores[c->index].queue_names[e][q];
 
-    (void)snprintf(buf, buf_bytes, "%s%sQ%zu-E%zu", queue ? queue : "", queue ? " " : "", q,
+    (void)snprintf(buf, buf_bytes, "%s Q%zu-E%zu", queue, q,
                    (size_t)NTK_NTFF_DMA_ENGINES * c->core->ntff->core + e);
 }
 

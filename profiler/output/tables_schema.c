@@ -36,7 +36,8 @@ static const struct ntk_column dma_packet[] = {
     ALWAYS(ntk_packet_row, queue_type, "queue_type", TEXT, "",
            "instruction, input, output, data, software_dynamic, hardware_dynamic, unknown"),
     NEVER("variable", TEXT, "", "tensor"),
-    MAYBE(ntk_packet_row, queue_name, "queue_name", TEXT, "", "name of the queue"),
+    MAYBE(ntk_packet_row, queue_name, "queue_name", TEXT, "",
+          "name of the queue; (instruction) of those without a name"),
     ALWAYS(ntk_packet_row, queue, "queue_idx", I64, "", "queue of the engine"),
     ALWAYS(ntk_packet_row, crc, "crc", I64, "", "checksum of the data"),
 };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/queue_names.h"
 #include "profiler/timeline/timeline_build.h"
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/trace/executed.h"
@@ -304,20 +305,6 @@ struct queue_map {
     uint8_t lane[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
 };
 
-static void queue_name(const struct ntk_trace_core *core, const struct ntk_trace_packet *packet,
-                       char *out, size_t out_bytes)
-{
-    for (size_t q = 0; q < core->ntff->queue_count; q++) {
-        const struct ntk_ntff_queue *queue = &core->ntff->queues[q];
-        if (queue->queue == packet->queue &&
-            queue->engine % NTK_NTFF_DMA_ENGINES == packet->engine % NTK_NTFF_DMA_ENGINES) {
-            ntk_ntff_queue_name_show(queue->name, out, out_bytes);
-            return;
-        }
-    }
-    (void)snprintf(out, out_bytes, "queue %u, no name", packet->queue);
-}
-
 static void map_queue(struct queue_map *map, const struct ntk_trace_core *core,
                       const struct ntk_trace_packet *packet)
 {
@@ -325,7 +312,8 @@ static void map_queue(struct queue_map *map, const struct ntk_trace_core *core,
     char name[NTK_NTFF_NAME_BYTES];
     size_t t = 0;
 
-    queue_name(core, packet, name, sizeof name);
+    ntk_queue_name_show(ntk_queue_name_get(core->ntff, packet->engine, packet->queue),
+                        packet->dma_class, name, sizeof name);
     while (t < map->track_count && strcmp(map->tracks[t].name, name) != 0) {
         t++;
     }

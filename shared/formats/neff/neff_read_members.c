@@ -137,7 +137,6 @@ static int walk(struct look *look, const char *folder, const json_t *value)
     const char *key;
     json_t *below;
     size_t index;
-    int ret = 0;
 
     if (text) {
         want(look, text);
@@ -145,19 +144,22 @@ static int walk(struct look *look, const char *folder, const json_t *value)
     }
     json_array_foreach(value, index, below)
     {
-        if (ret == 0) {
-            ret = walk(look, folder, below);
+        int ret = walk(look, folder, below);
+        if (ret < 0) {
+            return ret;
         }
     }
     json_object_foreach((json_t *)(uintptr_t)value, key, below)
     {
         /* Constants of a definition, code of a CPU node: for who runs it. */
-        if (ret == 0 && !(look->options->leave_constants &&
-                          (strcmp(key, "var") == 0 || strcmp(key, "library") == 0))) {
-            ret = walk(look, folder, below);
+        bool is_left = look->options->leave_constants &&
+                       (strcmp(key, "var") == 0 || strcmp(key, "library") == 0);
+        int ret = is_left ? 0 : walk(look, folder, below);
+        if (ret < 0) {
+            return ret;
         }
     }
-    return ret;
+    return 0;
 }
 
 static int walk_member(struct look *look, const struct ntk_neff_member *member)

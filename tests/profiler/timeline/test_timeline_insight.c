@@ -231,6 +231,38 @@ static void the_flame_is_cut_to_the_range(void **state)
     json_decref(rows);
 }
 
+/* A ring that the capture has no name for. */
+static void a_queue_without_a_name_is_called_the_same_by_row_and_analysis(void **state)
+{
+    struct hand_trace h;
+    struct ntk_timeline *timeline = NULL;
+    struct ntk_analyses *analyses = NULL;
+    struct ntk_buf text = { 0 };
+    struct ntk_json json;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    hand_trace_packet(&h, 0, 3, 14, NTK_TRACE_DMA_INSTRUCTION, 64, 100, 200);
+    hand_trace_end(&h);
+    struct ntk_timeline_source source = { .trace = &h.trace, .name = "one" };
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
+                            &timeline, NULL),
+        0);
+    assert_string_equal(ntk_timeline_track_get(timeline, 0)->name, "(instruction)");
+    assert_int_equal(ntk_analyses_create(&h.trace, &analyses), 0);
+    ntk_json_init(&json, &text, false);
+    assert_int_equal(ntk_analyses_put(analyses, (size_t)ntk_analyses_find("dma"), NULL, &json), 0);
+    json_t *dma = json_loads(ntk_buf_text_get(&text), 0, NULL);
+    const json_t *queue = json_array_get(json_object_get(dma, "queues"), 0);
+    assert_string_equal(json_string_value(json_object_get(queue, "queue")), "(instruction)");
+    json_decref(dma);
+    ntk_buf_fini(&text);
+    ntk_analyses_destroy(analyses);
+    ntk_timeline_destroy(timeline);
+    hand_trace_fini(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_slice_that_is_none_is_refused),
         cmocka_unit_test(the_path_is_cut_to_the_window),
         cmocka_unit_test(the_flame_is_cut_to_the_range),
+        cmocka_unit_test(a_queue_without_a_name_is_called_the_same_by_row_and_analysis),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

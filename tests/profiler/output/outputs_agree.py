@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""outputs_agree CAPTURE.ntff [FILE.neff] - every output of one capture calls a DMA queue the same.
+
+The name is that of the NEFF with the engine's word as the original shows it; queues that the capture has no name for
+are called by their kind, (instruction).
+"""
+import csv
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+import urllib.request
+
+SHOWN = {'Pe': 'Tensor', 'Act': 'Scalar', 'Pool': 'GpSimd', 'Dve': 'Vector', 'SP': 'Sync'}
+
+
+def shown(name):
+    """A name of a NEFF as outputs have it."""
+    for word, title in SHOWN.items():
+        if name.startswith('q' + word) and not name.startswith('qDveTable'):
+            return 'q' + title + name[1 + len(word):]
+    return name
+
+
+class Page:
+    def __init__(self, arguments):
+        self.server = subprocess.Popen(['neuron-profile', 'view', '--port', '0', '--no-open', *arguments], stdout=subprocess.PIPE, text=True)
+        self.address = next(line.split()[-1] for line in self.server.stdout if line.startswith('View profile at '))
+
+    def ask(self, path, **parameters):
+        with urllib.request.urlopen(f'{self.address}api/v1/{path}?{urllib.parse.urlencode(parameters)}', timeout=60) as answer:
+            return json.load(answer)
+
+    def close(self):
+        self.server.terminate()
+        self.server.wait()
+
+
+def texts(value):
+    """All texts in a value of JSON, keys not."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for one in value for text in texts(one)]
+    return [value] if isinstance(value, str) else []
+
+
+def names_of_neff(neff, folder):
+    if not neff:
+        return set()
+    target = os.path.join(folder, 'neff')
+    os.mkdir(target)
+    subprocess.run(['neuron-packager', 'unpack', os.path.abspath(neff)], cwd=target, check=True, stdout=subprocess.DEVNULL)
+    found = set()
+    for at, _, files in os.walk(target):
+        if 'def.json' in files:
+            with open(os.path.join(at, 'def.json'), encoding='utf-8') as file:
+                found |= {shown(name) for name in json.load(file).get('dma_queue') or {}}
+    return found
+
+
+def names(page, arguments, analyses, folder):
+    """Of each output, the names of queues that moved something."""
+    def view(form):
+        path = os.path.join(folder, form)
+        subprocess.run(['neuron-profile', 'view', *arguments, '--output-format', form, '--output-file', path], check=True)
+        return path
+
+    meta = page.ask('meta')
+    tracks = [track for track, about in enumerate(meta['tracks']) if about['kind'] == 'queue']
+    slices = [page.ask('slice', track=track, slice=0) for track in tracks]
+    text = subprocess.run(['neuron-profile', 'analyze', *arguments, 'dma'], check=True, capture_output=True, text=True).stdout
+    with open(os.path.join(view('csv'), 'DmaPacket.csv'), encoding='utf-8', newline='') as file:
+        rows = {row['queue_name'] for row in csv.DictReader(file)}
+    with open(view('chrome'), encoding='utf-8') as file:
+        threads = [event['args']['name'] for event in json.load(file)['traceEvents'] if event['name'] == 'thread_name']
+    return {
+        'rows of the page': {meta['tracks'][track]['name'] for track in tracks},
+        'details of the page': {row['value'] for one in slices for group in one['groups'] for row in group['rows'] if row['name'] == 'Queue'},
+        'analyze dma': {row['queue'] for row in analyses['dma']['queues']},
+        'analyze dma as text': set(re.findall(r'(?m)^ *\d+  (.+?) {2,}\d', text)),
+        'analyze activity': {row['name'] for row in analyses['activity']['rows'] if row['kind'] == 'queue'},
+        'CSV': rows,
+        'SQLite': {name for name, in sqlite3.connect(view('sqlite')).execute('select distinct queue_name from DmaPacket')},
+        'chrome': {match[1] for match in (re.fullmatch(r'(.*) Q\d+-E\d+', name) for name in threads) if match},
+    }
+
+
+def check_names(page, arguments, analyses, neff, folder):
+    found = names(page, arguments, analyses, folder)
+    wanted = found['CSV']
+    assert wanted, 'no queue moved anything'
+    for output, those in found.items():
+        assert those == wanted, f'{output} has {sorted(those - wanted)}, and not {sorted(wanted - those)}'
+    path = os.path.join(folder, 'json')
+    subprocess.run(['neuron-profile', 'view', *arguments, '--output-format', 'json', '--output-file', path], check=True)
+    with open(path, encoding='utf-8') as file:
+        known = {row['q_name'] for row in json.load(file)['dma_queues_info']}
+    known |= names_of_neff(neff, folder) | {'(instruction)'}
+    assert wanted <= known, f'{sorted(wanted - known)} is nowhere in the files'
+    # Nothing that is said, in any analysis, has another name for one.
+    said = {name for text in texts(analyses) for name in re.findall(r'\bq[A-Z]\w+', text)}
+    assert said <= known, f'an analysis says {sorted(said - known)}'
+    print(f'{len(wanted)} queues in {len(found)} outputs')
+
+
+def main():
+    capture, *neff = sys.argv[1:]
+    arguments = ['-s', capture, *(['-n', *neff] if neff else [])]
+    analyses = json.loads(subprocess.run(['neuron-profile', 'analyze', '--json', *arguments], check=True, capture_output=True).stdout)
+    page = Page(arguments)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            check_names(page, arguments, analyses, neff[0] if neff else None, folder)
+    finally:
+        page.close()
+
+
+main()

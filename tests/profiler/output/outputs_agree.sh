@@ -1,0 +1,14 @@
+#!/bin/bash
+# outputs_agree - what the outputs of one capture have in common is the same in all: a run of our own, the sample, and
+# captures of real hardware where they are at hand.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs python3
+agree() { python3 "$NTK_SOURCE_DIR/tests/profiler/output/outputs_agree.py" "$@" || fail "outputs of $(basename "$1")"; }
+neuron-packager example attention -o attention.neff >/dev/null
+neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
+agree attention.ntff attention.neff
+agree attention.ntff
+agree "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff"
+for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do
+    [ ! -e "$capture" ] || agree "$capture" "${capture%.ntff}.neff"
+done
