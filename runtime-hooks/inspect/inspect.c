@@ -199,12 +199,22 @@ static int recorders_start(struct ntk_core *core, enum ntk_core_recorder_keeps k
     return ret;
 }
 
+static bool has_sessions(const struct ntk_inspect_options *options)
+{
+    return (options->records || !options->on_fail) &&
+           (options->activities & NTK_INSPECT_DEVICE_PROFILE) &&
+           options->device == NTK_INSPECT_BY_SESSION;
+}
+
+bool ntk_inspect_has_recordings(const struct ntk_inspect_options *options)
+{
+    return has_sessions(options) || options->on_fail;
+}
+
 /* What is recorded from now on. */
 static int recording_start(struct ntk_core *core, struct ntk_err *err)
 {
     const struct ntk_inspect_options *options = &inspection.options;
-    bool is_session = !inspection.is_lazy && (options->activities & NTK_INSPECT_DEVICE_PROFILE) &&
-                      options->device == NTK_INSPECT_BY_SESSION;
     int ret = 0;
 
     if (options->activities & NTK_INSPECT_SYSTEM_PROFILE) {
@@ -215,9 +225,10 @@ static int recording_start(struct ntk_core *core, struct ntk_err *err)
 
         ret = ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &trace, err);
     }
-    if (ret == 0 && (is_session || options->on_fail)) {
+    if (ret == 0 && ntk_inspect_has_recordings(options)) {
         /* A session holds the executions that fail anyway. */
-        ret = recorders_start(core, is_session ? NTK_CORE_KEEPS_ALL : NTK_CORE_KEEPS_FAILED, err);
+        ret = recorders_start(
+            core, has_sessions(options) ? NTK_CORE_KEEPS_ALL : NTK_CORE_KEEPS_FAILED, err);
     }
     if (ret == 0 && (options->activities & (NTK_INSPECT_HOST_MEMORY | NTK_INSPECT_CPU_UTIL))) {
         ret = ntk_core_sampler_create(&inspection.sampler, err);

@@ -52,8 +52,8 @@ struct ntk_inspect_options {
     bool core_enabled[NTK_INSPECT_CORES];
     uint64_t trace_kinds; /* bits of enum ntk_core_trace_kind */
     uint64_t events_per_core;
-    struct ntk_core_recorder_options
-        bounds; /* of recordings; their kind and folder are chosen here */
+    /* Of recordings, whose kind is chosen here; the folder is for those of an inspection without one. */
+    struct ntk_core_recorder_options bounds;
 
     const char *const *kind_names; /* what the trace calls its kinds, by number */
     const char *runtime_version;
@@ -61,6 +61,8 @@ struct ntk_inspect_options {
     void (*tell)(enum ntk_inspect_step step, int error, const char *sentence);
 };
 
+/* Whether it records whole cores: only then are its bounds looked at. */
+bool ntk_inspect_has_recordings(const struct ntk_inspect_options *options);
 /* -EINVAL: one is on already, or the folder's path is too long. */
 int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *options,
                       struct ntk_err *err);

@@ -59,7 +59,8 @@ static int begin(struct ntk_core *core, const struct nrt_inspect_config *config,
     };
 
     memcpy(options.core_enabled, config->core_enabled, sizeof options.core_enabled);
-    int ret = nrt_env_profile_bounds_get(&options.bounds, err);
+    int ret =
+        ntk_inspect_has_recordings(&options) ? nrt_env_profile_bounds_get(&options.bounds, err) : 0;
     return ret < 0 ? ret : ntk_inspect_begin(core, &options, err);
 }
 

@@ -249,12 +249,33 @@ static void misuse_answers_by_the_table(void **state)
     assert_int_equal(nrt_inspect_stop(), NRT_INVALID);
 }
 
+/* A setting of recordings that nobody makes is nobody's mistake. */
+static void bounds_are_looked_at_only_where_whole_cores_are_recorded(void **state)
+{
+    struct runtime *runtime = *state;
+    nrt_inspect_config_t *config = NULL;
+
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    assert_int_equal(nrt_inspect_config_allocate(&config), NRT_SUCCESS);
+    assert_int_equal(nrt_inspect_config_set_output_dir(config, runtime->folder), NRT_SUCCESS);
+    setenv("NEURON_RT_PROFILE_BUF_DMA_MB", "none", 1);
+    assert_int_equal(nrt_inspect_begin_with_options(config), NRT_SUCCESS);
+    assert_int_equal(nrt_inspect_stop(), NRT_SUCCESS);
+    assert_int_equal(nrt_inspect_config_set_enable_inspect_on_fail(config, true), NRT_SUCCESS);
+    assert_int_equal(nrt_inspect_begin_with_options(config), NRT_INVALID);
+    unsetenv("NEURON_RT_PROFILE_BUF_DMA_MB");
+    assert_int_equal(nrt_inspect_begin_with_options(config), NRT_SUCCESS);
+    assert_int_equal(nrt_inspect_stop(), NRT_SUCCESS);
+    assert_int_equal(nrt_inspect_config_free(config), NRT_SUCCESS);
+}
+
 static int setup(void **state)
 {
     static const char *const unset[] = {
         "NEURON_RT_INSPECT_ENABLE",         "NEURON_RT_INSPECT_OUTPUT_DIR",
         "NEURON_RT_INSPECT_DEVICE_PROFILE", "NEURON_RT_INSPECT_HOST_MEMORY",
         "NEURON_RT_INSPECT_CPU_UTIL",       "NEURON_RT_INSPECT_EVENT_FILTER_TYPE",
+        "NEURON_RT_PROFILE_BUF_DMA_MB",
     };
 
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
@@ -271,6 +292,7 @@ int main(void)
         TEST(everything_the_environment_asks_for_is_in_the_folder),
         TEST(options_say_what_is_recorded),
         TEST(the_older_trace_goes_to_one_file),
+        TEST(bounds_are_looked_at_only_where_whole_cores_are_recorded),
 #undef TEST
     };
 
