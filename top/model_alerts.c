@@ -100,8 +100,8 @@ int ntk_top_model_alerts_observe(struct ntk_top_model *model)
             sample.has & NTK_CORE_HAS_EXECUTIONS) {
             observe_core(model->snapshot, &sample, &alerts->cores[i]);
         }
-        if (alerts->cores[i].dead_since_ns > 0 && !is_owned(model, i)) {
-            alerts->cores[i].dead_since_ns = 0;
+        if (ntk_top_model_alerts_since(model, i) > 0 && !is_owned(model, i)) {
+            alerts->cores[i] = (struct ntk_top_alerts_core){ 0 };
         }
     }
     return 0;

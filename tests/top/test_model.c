@@ -440,6 +440,17 @@ static void a_core_that_is_dead_or_stuck_is_told_until_it_works_again(void **sta
     snapshot->runtimes[0].ended = true;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
     assert_string_equal(model->alert, "");
+    /* So is who was stuck, and nothing is told of the core any more. */
+    snapshot = snapshot_at(17);
+    nothing_ended(&snapshot->cores[3], 1);
+    snapshot->cores[3].running_ns = 60 * NTK_NS_PER_SECOND;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert, "ND1 NC1 in one execution since 22:12:37");
+    snapshot = snapshot_at(18);
+    snapshot->cores[3].has = 0;
+    snapshot->runtimes[0].ended = true;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert, "");
     ntk_top_model_destroy(model);
 }
 
