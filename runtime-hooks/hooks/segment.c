@@ -279,7 +279,8 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     } while (fd < 0 && ++attempt < FOLDER_ATTEMPTS);
     (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
                    (unsigned int)geteuid());
-    if (fd >= 0 && strncmp(path, usual, strlen(usual)) == 0 && path[strlen(usual)] == '.') {
+    if (fd >= 0 && ntk_paths_hooks_dir_variable() == NULL &&
+        strncmp(path, usual, strlen(usual)) == 0 && path[strlen(usual)] == '.') {
         note_set(note, note_bytes, 0, "%s belongs to someone else; using %.300s", usual, path);
     }
     return fd;

@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/abi/paths.h"
 #include "shared/ring/ring_registry.h"
 #include "tests/support/emulated.h"
 #include "tests/support/observed.h"
@@ -892,6 +893,33 @@ static void without_a_folder_the_program_goes_on_unobserved(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
+static int child_is_told_nothing(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_config config = { .lnc = 1 };
+    char note[256];
+
+    (void)child;
+    setenv("NEURON_HOOKS_DIR", ctx, 1);
+    CHECK(ntk_hooks_attach(&config, note, sizeof note) == 0);
+    CHECK(note[0] == '\0');
+    ntk_hooks_detach();
+    return 0;
+}
+
+/* Such as the toolkit itself would choose beside a folder that somebody else took. */
+static void a_folder_that_the_user_names_is_nobody_elses(void **state)
+{
+    char folder[NTK_PATH_BYTES];
+
+    (void)state;
+    (void)snprintf(folder, sizeof folder, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u.test-%d",
+                   (unsigned)geteuid(), (int)getpid());
+    struct observed child = observed_start(NULL, child_is_told_nothing, folder);
+    int result = observed_finish(&child, 0);
+    (void)rmdir(folder);
+    assert_int_equal(result, 0);
+}
+
 static int child_has_little_file_size(struct observed *child, void *ctx)
 {
     struct ntk_hooks_config config = { .lnc = 1 };
@@ -1471,6 +1499,7 @@ int main(void)
         TEST(switched_off_there_is_no_file),
         TEST(an_unknown_mode_is_said_and_means_all),
         TEST(without_a_folder_the_program_goes_on_unobserved),
+        TEST(a_folder_that_the_user_names_is_nobody_elses),
         TEST(a_small_limit_of_file_sizes_means_no_segment_and_no_signal),
         TEST(a_middling_limit_of_file_sizes_means_fewer_events),
         TEST(a_program_that_changes_its_folder_leaves_no_file),
