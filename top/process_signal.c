@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shared/abi/process_stat.h"
 #include "shared/base/fs.h"
 
 static const struct ntk_top_signal_choice choices[] = {
@@ -25,20 +25,10 @@ const struct ntk_top_signal_choice *ntk_top_signal_choices(size_t *out_count)
 static uint64_t start_time_of(uint32_t pid)
 {
     char path[64];
-    char text[4096];
-    const char *at;
-    char *rest;
+    char text[NTK_STAT_BYTES];
 
     (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    if (ntk_fs_read_text(path, text, sizeof text) < 0 || !(at = strrchr(text, ')'))) {
-        return 0;
-    }
-    /* Behind the name is field 3, the state; 19 more to the start. */
-    for (int field = 3; field < 22 && at; field++) {
-        at = strchr(at + 1, ' ');
-    }
-    at = at ? strchr(at + 1, ' ') : NULL;
-    return at ? strtoull(at, &rest, 10) : 0;
+    return ntk_fs_read_text(path, text, sizeof text) > 0 ? ntk_process_stat_start_time(text) : 0;
 }
 
 int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct ntk_err *err)
