@@ -85,8 +85,8 @@ struct ntk_trace_core {
     struct ntk_trace_packet *packets;
     size_t event_count;
     struct ntk_trace_event *events;
-    uint64_t
-        more_event_count; /* before and after the execution, where summaries count these too: before version 6 */
+    /* Before and after the execution, where summaries count these too: before version 6. */
+    uint64_t more_event_count;
     size_t throttle_count;
     struct ntk_trace_throttle *throttles;
     int64_t end_ps; /* of the last instruction; 0 without any */

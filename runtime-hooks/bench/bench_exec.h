@@ -28,8 +28,8 @@ struct bench_result {
     uint64_t errors;           /* ended otherwise */
     NRT_STATUS last_error;
     uint64_t elapsed_ns;
-    bool
-        is_estimated; /* a vendor's program on a software core: nothing was computed, times mean nothing */
+    /* A vendor's program on a software core: nothing was computed, its times mean nothing. */
+    bool is_estimated;
     uint64_t min_ns, max_ns; /* of one call */
     double mean_ns;
     double p50_ns, p90_ns, p99_ns, p999_ns;

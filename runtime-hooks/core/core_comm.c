@@ -337,7 +337,7 @@ void core_comms_sweep(const struct ntk_core *core)
                 sizeof path) {
             continue;
         }
-        int fd = file_open_locked(path, false, false, NULL) /* one in use is left */;
+        int fd = file_open_locked(path, false, false, NULL); /* one that is in use is left */
         if (fd >= 0) {
             if (!file_has_living(core, fd)) {
                 (void)unlink(path);

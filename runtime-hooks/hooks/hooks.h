@@ -96,8 +96,8 @@ struct ntk_hooks_model {
     uint8_t uuid[16];
     uint16_t core;       /* first physical core */
     uint16_t core_count; /* physical cores */
-    uint32_t
-        flags; /* enum ntk_process_flags; how long an ESTIMATED one takes is no latency of anything */
+    /* enum ntk_process_flags; how long an ESTIMATED one takes is nobody's latency */
+    uint32_t flags;
 };
 
 /* Before the first memory of a model is counted. Always fills *out_ref. */
