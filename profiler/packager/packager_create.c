@@ -25,10 +25,11 @@ static const char *name;
 static const char *version;
 static const char *kelf_version;
 static const char *features;
-/* 0: as in the header that unpack wrote, else the default. */
-static uint64_t pkg_version;
-static uint64_t tpb_count;
-static uint64_t lnc;
+/* Not given: as in the header that unpack wrote, else the default. */
+#define NOT_GIVEN UINT64_MAX
+static uint64_t pkg_version = NOT_GIVEN;
+static uint64_t tpb_count = NOT_GIVEN;
+static uint64_t lnc = NOT_GIVEN;
 static bool uncompressed;
 
 static const struct ntk_opt options[] = {
@@ -167,6 +168,11 @@ static bool parse_version(struct ntk_neff_header *header)
            ntk_str_parse_u64(dot + 1, &header->version_minor) == 0;
 }
 
+static bool is_within(uint64_t given, uint64_t largest)
+{
+    return given == NOT_GIVEN || (given >= 1 && given <= largest);
+}
+
 /* What the NEFF said that the folder was made of, else the defaults. */
 static int header_begin(struct ntk_neff_header *header, struct ntk_err *err)
 {
@@ -222,26 +228,26 @@ int packager_create(int argc, char **argv)
     if (version && !parse_version(&header)) {
         return ntk_opt_usage_error(&program, "\"%s\" is not a version", version);
     }
-    if (pkg_version > 2) {
+    if (!is_within(pkg_version, 2)) {
         return ntk_opt_usage_error(&program, "package version must be 1 or 2");
     }
     if (features && ntk_str_parse_u64(features, &header.feature_bits) < 0) {
         return ntk_opt_usage_error(&program, "\"%s\" is not a number of feature bits", features);
     }
-    if (lnc > 2 || tpb_count > 64) {
-        return ntk_opt_usage_error(&program,
-                                   lnc > 2 ? "LNC must be 1 or 2" : "cores must be 1 to 64");
+    if (!is_within(lnc, 2) || !is_within(tpb_count, 64)) {
+        return ntk_opt_usage_error(&program, !is_within(lnc, 2) ? "LNC must be 1 or 2"
+                                                                : "cores must be 1 to 64");
     }
-    if (pkg_version) {
+    if (pkg_version != NOT_GIVEN) {
         header.pkg_version = pkg_version;
     }
-    if (tpb_count) {
+    if (tpb_count != NOT_GIVEN) {
         header.num_tpb = (uint32_t)tpb_count;
         header.requested_tpb_count = (uint32_t)tpb_count;
         memset(header.tpb_per_node, 0, sizeof header.tpb_per_node);
         header.tpb_per_node[0] = (uint8_t)tpb_count;
     }
-    if (lnc) {
+    if (lnc != NOT_GIVEN) {
         header.lnc_size = (uint32_t)lnc;
     }
     if (name || !header.name[0]) {

@@ -329,6 +329,12 @@ static void wrong_words_are_usage_errors(void **state)
     check_error(2, "neuron-packager example: dtype must be float32 or bfloat16", "example", "mlp",
                 "-ox", "--dtype", "int8");
     check_error(2, "neuron-packager create: --output is missing", "create", "-i", ".", NULL, NULL);
+    check_error(2, "neuron-packager create: package version must be 1 or 2", "create", "-i.", "-ox",
+                "-r", "0");
+    check_error(2, "neuron-packager create: LNC must be 1 or 2", "create", "-i.", "-ox", "--lnc",
+                "0");
+    check_error(2, "neuron-packager create: cores must be 1 to 64", "create", "-i.", "-ox", "-t",
+                "0");
     check_error(2,
                 "neuron-packager unpack: x.bin does not end in .neff; name a folder with --output",
                 "unpack", "x.bin", NULL, NULL, NULL);
