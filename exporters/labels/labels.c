@@ -16,10 +16,13 @@
 
 struct ntk_labels ntk_labels_option;
 
-/* What series have beside the labels of the catalogue: of the instance, the application, the format, the scrape. */
-static const char others[] = "availability_zone container_name instance instance_id instance_name "
-                             "instance_type job le namespace pid pod_name "
-                             "quantile region runtime_tag subnet_id ultraserver_id";
+/* What series have beside the labels of the catalogue: of the instance, the application, the format, the scrape; and
+ * the dimensions of CloudWatch, which also writes "_aws" beside them. */
+static const char others[] =
+    "availability_zone container_name instance instance_id instance_name instance_type job le "
+    "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id "
+    "ErrorType EventType HostName InstanceId InstanceType LatencyType MemoryLocation MemoryType "
+    "NeuronCore NeuronDevice Percentile RuntimeTag StatusType UsageType _aws";
 
 static bool has_word(const char *list, const char *word)
 {

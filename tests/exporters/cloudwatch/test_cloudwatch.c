@@ -248,6 +248,32 @@ static void hosts_away_from_ec2_stay_apart_by_their_names(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+static void a_label_of_the_user_cannot_be_a_dimension_twice(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+
+    (void)state;
+    encode(&data, snapshot);
+    snapshot->instance.id = "";
+    encode(&data, snapshot);
+    ntk_map_each(entry, &data.series) {
+        const struct ntk_cloudwatch_series *series = entry->value;
+
+        for (size_t i = 0; i < series->dimension_count; i++) {
+            struct ntk_labels labels = { 0 };
+            char text[64];
+
+            (void)snprintf(text, sizeof text, "%s=x", series->dimensions[i].name);
+            if (ntk_labels_add(&labels, text, NULL) != -EINVAL) {
+                fail_msg("%s is taken", text);
+            }
+        }
+    }
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void runtimes_of_one_tag_are_one_series(void **state)
 {
     struct ntk_cloudwatch_data one = { 0 };
@@ -602,6 +628,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_group_has_its_metrics),
+        cmocka_unit_test(a_label_of_the_user_cannot_be_a_dimension_twice),
         cmocka_unit_test(errors_of_memory_are_five_metrics_and_those_that_happened),
         cmocka_unit_test(hosts_away_from_ec2_stay_apart_by_their_names),
         cmocka_unit_test(runtimes_of_one_tag_are_one_series),

@@ -50,6 +50,7 @@ static void what_would_break_a_series_is_refused(void **state)
         { "runtime_tag=x", "metrics have the label runtime_tag by themselves" },
         { "le=x", "metrics have the label le by themselves" },
         { "job=x", "metrics have the label job by themselves" },
+        { "_aws=x", "metrics have the label _aws by themselves" },
         { "rack=9", "label rack stands twice" },
     };
     struct ntk_labels labels = { 0 };
