@@ -21,7 +21,7 @@
 #define ENTRIES_OF_FOLDER 2048u /* names of one folder that one poll looks at, ... */
 #define ENTRIES_OF_POLL 8192u   /* ... and of all folders; the next poll goes on */
 #define FOLDERS_MAX 1024u       /* of other users, that root looks into */
-#define SEGMENTS_OF_USER 256u
+#define SEGMENTS_OF_USER 512u
 #define SEGMENTS_CROWDED (NTK_RING_REGISTRY_SEGMENTS / 2) /* from then on ... */
 #define SEGMENTS_OF_USER_CROWDED 16u /* ... only users with fewer get another */
 #define BRACKET_TRIES 8
@@ -102,12 +102,13 @@ static struct ring_known_file *remember(struct ntk_ring_registry *registry,
 }
 
 /* Another look costs as much as this one: not at each pass. */
-static void refuse(struct ntk_ring_registry *registry, const struct ring_folder *folder,
+static void refuse(struct ntk_ring_registry *registry, struct ring_folder *folder,
                    const struct ring_file *file, const char *reason)
 {
     struct ring_known_file *known = remember(registry, folder, file, RING_KNOWN_REFUSED);
 
     set_ignored(registry->out, reason);
+    folder->is_left = true; /* each poll tells of it */
     if (known != NULL) {
         known->reason = strdup(reason);
     }

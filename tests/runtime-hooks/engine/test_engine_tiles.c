@@ -691,7 +691,7 @@ static void topk_puts_nan_first_and_keeps_to_its_list(void **state)
     refused(s, NTK_ISA_ENGINE_POOL, &bad, "topk: the 0 greatest of 16 in 16 rows of 1");
     bad = instr;
     bad.operand[NTK_ISA_SRC0].partition_count = 15;
-    refused(s, NTK_ISA_ENGINE_POOL, &bad, "topk: 15 partitions into 16 are no groups of 16");
+    refused(s, NTK_ISA_ENGINE_POOL, &bad, "topk: 15 partitions into 16 are not groups of 16");
 }
 
 /* 6 blocks of 5 elements, an index moves by 3 elements. */

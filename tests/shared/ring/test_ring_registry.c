@@ -635,6 +635,22 @@ static void files_that_are_no_segments_are_ignored_and_named(void **state)
     ntk_ring_registry_close(registry);
 }
 
+/* Method: the folder has not changed for an hour, so nothing but the file makes a poll look into it. */
+static void a_file_that_is_refused_is_told_in_every_poll(void **state)
+{
+    const struct timespec times[2] = { { .tv_sec = time(NULL) - 3600 },
+                                       { .tv_sec = time(NULL) - 3600 } };
+    struct fixture *f = *state;
+
+    write_file(f->folder, "17-3", 4096, 0600);
+    assert_int_equal(utimensat(AT_FDCWD, f->folder, times, 0), 0);
+    struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(poll_once(registry).ignored, 1);
+    }
+    ntk_ring_registry_close(registry);
+}
+
 static void a_folder_that_comes_later_is_found(void **state)
 {
     struct fixture *f = *state;
@@ -861,7 +877,7 @@ static void root_sees_a_user_whose_folder_somebody_else_took(void **state)
 
 static void a_user_with_too_many_segments_takes_no_room_of_others(void **state)
 {
-    enum { MANY = 300, MOST = 256 };
+    enum { MANY = 560, MOST = 512 };
     struct fixture *f = *state;
     struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
     struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
@@ -998,6 +1014,7 @@ int main(void)
         TEST(a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing),
         TEST(a_free_lock_of_another_pid_namespace_needs_two_polls),
         TEST(files_that_are_no_segments_are_ignored_and_named),
+        TEST(a_file_that_is_refused_is_told_in_every_poll),
         TEST(a_folder_that_comes_later_is_found),
         TEST(a_process_does_not_look_at_itself),
         TEST(buckets_meet_without_gaps_and_the_middle_is_within_one_percent),
