@@ -1,9 +1,9 @@
-# test_crowd - the real program in a terminal (tmux) beside 250 applications with segments of their own: all of them are
+# test_crowd - the real program in a terminal (tmux) beside 300 applications with segments of their own: all of them are
 # there, keys and sizes work, one that dies under the cursor goes. 77 without tmux.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 
-NEURON_HOOKS_MEMORY=64K "$NTK_BUILD_DIR/tests/tests_top_segment_writer" 0 1 250 >ready &
+NEURON_HOOKS_MEMORY=64K "$NTK_BUILD_DIR/tests/tests_top_segment_writer" 0 1 300 >ready &
 pids+=($!)
 ready() { greps ready ready && echo yes; }
 wait_for ready
@@ -12,18 +12,18 @@ tmx new-session -d -s top -x 120 -y 40 \
 
 # The first screen: sums over all, a tab for each.
 sees "all cores at work" 'NeuronCore v2 Utilization (Avg: .*100%)'
-sees "device memory of all" '^Device  *2.0GB  *1.2GB '
+sees "device memory of all" '^Device  *2.3GB  *1.5GB '
 key a
-sees "the last of 250 tabs" '>\[251\]:app'
+sees "the last of 300 tabs" '>\[301\]:app'
 sees "its memory alone" '^Device  *8.0MB  *5.0MB '
 key 1
 sees "all again" '>\[1\]:all<'
 
 # A list of them: its end, one by its name, another that dies under the cursor.
 key p
-sees "the list" '1-3[0-9] of 250'
+sees "the list" '1-3[0-9] of 300'
 key End
-sees "its end" '[0-9]-250 of 250'
+sees "its end" '[0-9]-300 of 300'
 key Home /
 key -l app217
 key Enter
@@ -31,11 +31,11 @@ sees "one of many" ' app217 '
 key Escape '\'
 key -l 'app21[789]'
 key Enter
-sees "three of them" '3 of 250'
+sees "three of them" '3 of 300'
 key Home Down
 pid=$(screen | awk '$3 == "app218" { print $1 }')
 kill -KILL "$pid"
-is_gone() { ! screen | greps ' app218 ' && screen | greps '2 of 249' && echo yes; }
+is_gone() { ! screen | greps ' app218 ' && screen | greps '2 of 299' && echo yes; }
 wait_for is_gone
 key Enter
 sees "the neighbour is followed" '>\[[0-9]*\]:app21[79]<'
@@ -44,7 +44,7 @@ sees "the neighbour is followed" '>\[[0-9]*\]:app21[79]<'
 key Escape 1 '\'
 key -l app100
 key Enter
-sees "one row" '1 of 249'
+sees "one row" '1 of 299'
 pid=$(screen | awk '$3 == "app100" { print $1 }')
 key k
 sees "the question" "signal app100 ($pid)? t:TERM"
@@ -53,7 +53,7 @@ sees "no answer" 'no signal was sent'
 kill -0 "$pid"
 key k t
 sees "the signal" "sent TERM to app100 ($pid)"
-sees "its end" '0 of 248'
+sees "its end" '0 of 298'
 key Escape o
 sees "the overview" 'vCPU Utilization'
 key k
@@ -65,6 +65,6 @@ for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
     key o e p
 done
 key o
-sees "the last size" '^Device  *1.9GB  *1.2GB '
+sees "the last size" '^Device  *2.3GB  *1.5GB '
 key q
 sees "the end" 'status=0'
