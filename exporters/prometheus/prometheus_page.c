@@ -397,7 +397,9 @@ static int update_runtime(struct ntk_prometheus_page *page,
     if (tag->last_sequence != page->sequence || !tag->is_live) {
         begin_tag(page, tag, runtime);
         tag->last_sequence = page->sequence;
+        tag->is_over = true;
     }
+    tag->is_over = tag->is_over && runtime->ended && !runtime->first;
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         add_executions(tag, runtime);
         add_latencies(page, tag, runtime, moment);
@@ -592,8 +594,9 @@ static bool forget_told(struct ntk_prometheus_page *page, uint64_t now_ns)
 
     ntk_map_each(entry, &page->tags) {
         struct ntk_prometheus_tag *tag = entry->value;
-        if (tag->is_leaving && (page->told - tag->ended_told >= page->last_looks ||
-                                now_ns - tag->ended_ns > NTK_PROMETHEUS_LAST_NS)) {
+        if (tag->is_leaving && tag->last_sequence != page->sequence &&
+            (page->told - tag->ended_told >= page->last_looks ||
+             now_ns - tag->ended_ns > NTK_PROMETHEUS_LAST_NS)) {
             tag_clear(page, tag);
             tag->is_leaving = false;
             any = true;
@@ -631,8 +634,8 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     }
     ntk_map_each(entry, &page->tags) {
         struct ntk_prometheus_tag *tag = entry->value;
-        if (tag->is_live && tag->last_sequence != page->sequence) {
-            tag_clear_gauges(tag); /* its last runtime is gone; the totals stay */
+        if (tag->is_live && (tag->is_over || tag->last_sequence != page->sequence)) {
+            tag_clear_gauges(tag); /* its last runtime is over; the totals stay */
             tag->is_live = false;
             tag->is_leaving = true;
             tag->ended_told = page->told;

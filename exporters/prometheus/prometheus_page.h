@@ -90,6 +90,7 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     uint64_t ended_told;    /* page->told when it ended ... */
     uint64_t ended_ns;      /* ... and when that was, Unix time */
     uint64_t last_sequence; /* of the update that had it */
+    bool is_over;           /* ... and all its runtimes had ended by then, which earlier ones had */
     double created_seconds; /* Unix time of its first snapshot */
     uint64_t began_ns;      /* Unix time since when it counts: the begin of that period */
     bool has_executions;

@@ -168,6 +168,7 @@ static void fill_runtimes(struct ntk_snapshot *s, uint32_t lnc)
     r[1].start_time = 77;
     r[1].tag = "99";
     r[1].ended = true;
+    r[1].first = true;
     r[1].cpu_error = "open /proc/99/stat: no such file or directory";
     r[1].lnc = lnc;
     r[1].core_count = 1;

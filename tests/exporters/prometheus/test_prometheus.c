@@ -454,6 +454,44 @@ static struct ntk_snapshot *sample_without_runtimes(void)
     return snapshot;
 }
 
+static void gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_told(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    (void)state;
+    page.last_looks = 2;
+    update(sample(1));
+    snapshot->runtime_count = 1;
+    snapshot->runtimes[0].ended = true;
+    update(snapshot);
+    char *text = encode(false);
+    assert_no(text, "neuroncore_utilization_ratio{");
+    assert_no(text, "neuron_runtime_memory_used_bytes{");
+    assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",runtime_tag=\"" TAG
+                      "\",status_type=\"completed\",subnet_id=\"\"} 140");
+    free(text);
+}
+
+/* A job shorter than a period would have been nowhere. */
+static void a_runtime_that_was_in_no_other_report_has_gauges_in_its_last(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    (void)state;
+    update(sample(1)); /* one of the same tag, before */
+    snapshot->runtimes[0].ended = true;
+    snapshot->runtimes[0].first = true;
+    update(snapshot);
+    char *text = encode(false);
+    assert_non_null(strstr(text, "neuroncore_utilization_ratio{"));
+    free(text);
+    update(sample_without_runtimes());
+    text = encode(false);
+    assert_no(text, "neuroncore_utilization_ratio{");
+    free(text);
+}
+
 static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
 {
     (void)state;
@@ -814,6 +852,8 @@ int main(void)
         CASE(labels_of_the_user_are_on_every_series),
         CASE(ecc_that_a_driver_does_not_count_is_zero_as_in_reports),
         CASE(a_report_that_lists_memory_by_core_has_memory_of_these_cores_only),
+        CASE(gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_told),
+        CASE(a_runtime_that_was_in_no_other_report_has_gauges_in_its_last),
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
         CASE(runtimes_of_one_tag_share_its_series),
         CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),
