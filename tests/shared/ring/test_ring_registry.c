@@ -773,6 +773,38 @@ static void nobody_speaks_for_another_users_process(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
+static void a_file_whose_writer_was_killed_at_its_beginning_is_removed(void **state)
+{
+    enum { FILES = 4 };
+    static const char *const names[FILES] = { "17-1", "17-2", "17-3", "17-4" };
+    const struct timespec long_ago[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    char *path[FILES];
+    int fd;
+
+    for (size_t i = 0; i < FILES; i++) {
+        write_file(f->folder, names[i], i == 0 ? 0 : 600, 0640);
+        path[i] = test_scratch_path(f->folder, names[i]);
+        if (i < 3) {
+            assert_int_equal(utimensat(AT_FDCWD, path[i], long_ago, 0), 0);
+        }
+    }
+    fd = open(path[2], O_RDWR | O_CLOEXEC);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    assert_int_equal(poll_once(registry).ignored, 0);
+    assert_int_equal(access(path[0], F_OK), -1);
+    assert_int_equal(access(path[1], F_OK), -1);
+    assert_int_equal(access(path[2], F_OK), 0); /* somebody is at it */
+    assert_int_equal(access(path[3], F_OK), 0); /* not old */
+    close(fd);
+    for (size_t i = 0; i < FILES; i++) {
+        free(path[i]);
+    }
+    ntk_ring_registry_close(registry);
+}
+
 /* A lock tells the process: whatever else its file says of it. */
 static void a_held_lock_says_which_process_it_is(void **state)
 {
@@ -1003,6 +1035,7 @@ int main(void)
         TEST(what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second),
         TEST(nobody_speaks_for_another_users_process),
         cmocka_unit_test(root_sees_a_user_whose_folder_somebody_else_took),
+        TEST(a_file_whose_writer_was_killed_at_its_beginning_is_removed),
         TEST(a_held_lock_says_which_process_it_is),
         TEST(a_user_with_too_many_segments_takes_no_room_of_others),
         TEST(a_folder_full_of_files_is_gone_over_in_steps),
