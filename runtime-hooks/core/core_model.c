@@ -3,6 +3,8 @@
 #include "runtime-hooks/core/core_model.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,42 +13,112 @@
 
 #define CONTIGUOUS_PAGE_BYTES (UINT64_C(64) << 20)
 
-static int file_check(const struct ntk_core *core, const struct ntk_neff *neff,
-                      const struct ntk_core_load_options *options, struct ntk_err *err)
+/* --- what a file may be --------------------------------------------------------------------------- */
+
+/* All that speaks against a file, in one sentence: code is that of the first reason, 0 when there is none. */
+struct refusal {
+    int code;
+    struct ntk_err *err;
+};
+
+__attribute__((format(printf, 3, 4))) static void refusal_add(struct refusal *refusal, int code,
+                                                              const char *format, ...)
 {
-    static const char *const targets[] = { "", "", "sunda", "cayman", "mariana" };
-    int ret = ntk_neff_check_versions(&neff->header, options->features_mask, err);
+    char before[NTK_ERR_TEXT_BYTES] = "";
+    char reason[NTK_ERR_TEXT_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    if (refusal->code == 0) {
+        refusal->code = code;
+    } else if (refusal->err) {
+        (void)ntk_str_copy(before, sizeof before, refusal->err->text);
+    }
+    (void)ntk_err_set(refusal->err, refusal->code, NTK_ERR_NO_OFFSET, "%s%s%s", before,
+                      *before ? "; " : "", reason);
+}
+
+static void versions_check(const struct ntk_neff_header *header,
+                           const struct ntk_core_load_options *options, struct refusal *refusal)
+{
+    struct ntk_err why = { 0 };
+    int ret = ntk_neff_check_versions(header, options->features_mask, &why);
 
     if (ret < 0) {
-        return ret;
+        refusal_add(refusal, ret, "%s", why.text);
     }
-    if (options->validate_hash && neff->hash == NTK_NEFF_HASH_DIFFERS) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "the NEFF's hash does not match its content");
+}
+
+static void lnc_check(const struct ntk_core *core, const struct ntk_neff_header *header,
+                      struct refusal *refusal)
+{
+    uint32_t lnc = ntk_neff_lnc(header);
+    char way_out[64] = "";
+
+    if (lnc == core->lnc) {
+        return;
     }
-    if (neff->is_vendor && !options->run_opaque) {
-        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "the NEFF holds vendor-compiled engine code, which software NeuronCores "
-                           "cannot run; neuron-packager info lists its contents, "
-                           "NEURON_SOFT_OPAQUE=1 runs it without computing");
+    if (lnc <= core->row->facts.largest_lnc) {
+        (void)snprintf(way_out, sizeof way_out, " (NEURON_LOGICAL_NC_CONFIG=%u changes that)", lnc);
     }
-    if (ntk_neff_lnc(&neff->header) != core->lnc) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the NEFF is for logical cores of %u, this process has cores of %u",
-                           ntk_neff_lnc(&neff->header), core->lnc);
-    }
+    refusal_add(refusal, -EINVAL,
+                "the NEFF is for logical cores of %u, this process has cores of %u%s", lnc,
+                core->lnc, way_out);
+}
+
+static void target_check(const struct ntk_core *core, const struct ntk_neff *neff,
+                         struct refusal *refusal)
+{
+    static const char *const targets[] = { "", "", "sunda", "cayman", "mariana" };
+    const char *ours = targets[core->row->facts.generation];
+
     for (uint32_t i = 0; i < neff->kelf_count; i++) {
         const char *target = neff->kelfs[i].target;
-        const char *ours = targets[core->row->facts.generation];
 
-        if (*target && strcmp(target, "*") != 0 && strcmp(target, ours) != 0 &&
-            !options->allow_legacy) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "the NEFF is compiled for %s, a %s needs %s", target,
-                               core->row->facts.instance, *ours ? ours : "*");
+        if (*target && strcmp(target, "*") != 0 && strcmp(target, ours) != 0) {
+            refusal_add(refusal, -EINVAL, "the NEFF is compiled for %s, a %s needs %s", target,
+                        core->row->facts.instance, *ours ? ours : "*");
+            return;
         }
     }
-    return 0;
+}
+
+static void cpu_nodes_check(const struct ntk_neff *neff, struct refusal *refusal)
+{
+    for (uint32_t n = 0; n < neff->node_count; n++) {
+        if (neff->nodes[n].kind == NTK_NEFF_NODE_CPU) {
+            refusal_add(
+                refusal, -EPERM,
+                "node %s runs on the CPU, which is not allowed for this NEFF (it is another "
+                "user's, or NEURON_SOFT_CPU_NODES says so)",
+                neff->nodes[n].name);
+            return;
+        }
+    }
+}
+
+static void file_check(const struct ntk_core *core, const struct ntk_neff *neff,
+                       const struct ntk_core_load_options *options, struct refusal *refusal)
+{
+    versions_check(&neff->header, options, refusal);
+    if (options->validate_hash && neff->hash == NTK_NEFF_HASH_DIFFERS) {
+        refusal_add(refusal, -EBADMSG, "the NEFF's hash does not match its content");
+    }
+    if (neff->is_vendor && !options->run_opaque) {
+        refusal_add(refusal, -ENOTSUP,
+                    "the NEFF holds vendor-compiled engine code, which software NeuronCores cannot "
+                    "run (neuron-packager info lists its contents, NEURON_SOFT_OPAQUE=1 runs it "
+                    "without computing)");
+    }
+    lnc_check(core, &neff->header, refusal);
+    if (!options->allow_legacy) {
+        target_check(core, neff, refusal);
+    }
+    if (!options->allow_cpu_nodes) {
+        cpu_nodes_check(neff, refusal);
+    }
 }
 
 /* --- the shared scratchpad of a core -------------------------------------------------------------- */
@@ -261,11 +333,10 @@ static void trace_load_end(const struct ntk_core_trace_span *span,
 
 /* Everything of a model that hangs on its file and place; the caller frees it on failure. */
 static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
-                      const struct ntk_core_load_options *options, bool *out_is_listed,
-                      struct ntk_err *err)
+                      bool *out_is_listed, struct ntk_err *err)
 {
     struct ntk_core *core = model->core;
-    int ret = core_model_build(model, neff, options, err);
+    int ret = core_model_build(model, neff, err);
 
     if (ret < 0) {
         return ret;
@@ -310,7 +381,7 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
     trace_load_begin(model, NTK_CORE_TRACE_LOAD, &span);
     hooks_model_begin(model);
 
-    int ret = model_fill(model, neff, options, &is_listed, err);
+    int ret = model_fill(model, neff, &is_listed, err);
     if (ret < 0) {
         struct ntk_hooks_model_ref hook = model->hook;
 
@@ -366,6 +437,8 @@ int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_byt
                                         .is_shared = options->share_weights };
     struct ntk_neff_landing landing = { core_constants_take, CORE_LANDING_BYTES_MIN, &constants };
     struct ntk_neff_open_options open_options = { &landing, options->validate_hash };
+    struct refusal refusal = { 0, err };
+    struct ntk_err why = { 0 };
     int ret = 0;
 
     if (constants.is_shared) {
@@ -378,10 +451,12 @@ int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_byt
         core_constants_fini(&constants);
         return ret;
     }
-    ret = file_check(core, neff, options, err);
-    if (ret == 0) {
-        ret = place_choose(core, neff, options, &placement, err);
+    file_check(core, neff, options, &refusal);
+    ret = place_choose(core, neff, options, &placement, &why);
+    if (ret < 0) {
+        refusal_add(&refusal, ret, "%s", why.text);
     }
+    ret = refusal.code;
     if (ret == 0) {
         ret = model_load_at(&constants, neff, options, &placement, 0, &first, err);
     }

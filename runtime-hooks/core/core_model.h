@@ -129,7 +129,7 @@ struct ntk_core_model *core_model_turn(struct ntk_core_model *model);
 /* Tensors, programs and steps of a model that has its place and name. On failure the model is for
  * core_model_free(). -EBADMSG, -ENOTSUP, -ENOMEM, ... */
 int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
-                     const struct ntk_core_load_options *options, struct ntk_err *err);
+                     struct ntk_err *err);
 /* Gives all memory back; no execution runs, no list names it. */
 void core_model_free(struct ntk_core_model *model);
 /* The free context of a model or a new one; NULL without memory, or when it needs none (*out_ok). */

@@ -381,20 +381,12 @@ static int library_open(struct ntk_core_model *model, const struct ntk_neff *nef
 }
 
 static int cpu_step_make(struct ntk_core_model *model, const struct ntk_neff *neff, uint32_t node,
-                         const struct ntk_core_load_options *options, struct core_step *step,
-                         struct ntk_err *err)
+                         struct core_step *step, struct ntk_err *err)
 {
     const struct ntk_neff_node *from = &neff->nodes[node];
     void *handle = NULL;
 
     step->is_cpu = true;
-    if (!options->allow_cpu_nodes) {
-        return ntk_err_set(
-            err, -EPERM, NTK_ERR_NO_OFFSET,
-            "node %s runs on the CPU, which is not allowed for this NEFF (it is another "
-            "user's, or NEURON_SOFT_CPU_NODES says so)",
-            from->name);
-    }
     if (!from->library) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "CPU node %s has no shared object",
                            from->name);
@@ -415,8 +407,7 @@ static int cpu_step_make(struct ntk_core_model *model, const struct ntk_neff *ne
 /* --- steps --------------------------------------------------------------------------------------- */
 
 static int step_make(struct ntk_core_model *model, const struct ntk_neff *neff, uint32_t node,
-                     const struct ntk_core_load_options *options, uint32_t nc,
-                     struct core_step *step, struct ntk_err *err)
+                     uint32_t nc, struct core_step *step, struct ntk_err *err)
 {
     const struct ntk_neff_node *from = &neff->nodes[node];
     int ret = 0;
@@ -441,7 +432,7 @@ static int step_make(struct ntk_core_model *model, const struct ntk_neff *neff, 
         step->outputs[i] = model->node_slots[node] + i;
     }
     if (from->kind == NTK_NEFF_NODE_CPU) {
-        return cpu_step_make(model, neff, node, options, step, err);
+        return cpu_step_make(model, neff, node, step, err);
     }
     const struct ntk_neff_kelf *kelf = &neff->kelfs[from->kelf];
     if (kelf->subgraph_count != model->core->lnc) {
@@ -470,7 +461,7 @@ static int step_make(struct ntk_core_model *model, const struct ntk_neff *neff, 
 }
 
 static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
-                      const struct ntk_core_load_options *options, struct ntk_err *err)
+                      struct ntk_err *err)
 {
     uint32_t nc = model->nc;
     int ret = 0;
@@ -489,7 +480,7 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
         if (kind == NTK_NEFF_NODE_INPUT) {
             continue;
         }
-        ret = step_make(model, neff, n, options, nc, &model->steps[model->step_count++], err);
+        ret = step_make(model, neff, n, nc, &model->steps[model->step_count++], err);
         nc += kind == NTK_NEFF_NODE_CORE ? 1 : 0;
     }
     return ret;
@@ -566,8 +557,7 @@ static void model_count(struct ntk_core_model *model, uint32_t node_count)
     core_memory_count(model->core, &request, model, &model->host);
 }
 
-int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
-                     const struct ntk_core_load_options *options, struct ntk_err *err)
+int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff, struct ntk_err *err)
 {
     int ret = ios_make(model, neff, err);
 
@@ -575,7 +565,7 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
         ret = slots_make(model, neff, err);
     }
     if (ret == 0) {
-        ret = steps_make(model, neff, options, err);
+        ret = steps_make(model, neff, err);
     }
     if (ret < 0) {
         return ret;

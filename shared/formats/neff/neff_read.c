@@ -85,18 +85,21 @@ int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t suppo
                            "NEFF package version %llu is not supported (1 and 2 are)",
                            (unsigned long long)header->pkg_version);
     }
-    if (header->version_major > 2) {
+    bool has_unknown = header->feature_bits & ~supported_features;
+    if (header->version_major > 2 && !has_unknown) {
         return ntk_err_set(
             err, -ENOTSUP, 24, "NEFF version: %llu.%llu is not supported, up to 2 is",
             (unsigned long long)header->version_major, (unsigned long long)header->version_minor);
     }
-    if (header->feature_bits & ~supported_features) {
+    if (has_unknown) {
         return ntk_err_set(
             err, -ENOTSUP, 544,
             "NEFF version: %llu.%llu, features: 0x%llx are not supported. Currently supporting: "
-            "0x%llx",
+            "%s0x%llx",
             (unsigned long long)header->version_major, (unsigned long long)header->version_minor,
-            (unsigned long long)header->feature_bits, (unsigned long long)supported_features);
+            (unsigned long long)header->feature_bits,
+            header->version_major > 2 ? "versions up to 2, " : "",
+            (unsigned long long)supported_features);
     }
     return 0;
 }

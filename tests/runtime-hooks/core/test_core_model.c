@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,50 @@ static void a_model_that_does_not_fit_is_refused_and_leaves_nothing(void **state
     assert_int_equal(used(f), before);
 }
 
+static void a_refused_file_hears_every_reason_at_once(void **state)
+{
+    static const char features[] =
+        "NEFF version: 2.0, features: 0xc00 are not supported. Currently "
+        "supporting: 0x0";
+    static const char lnc[] = "the NEFF is for logical cores of 2, this process has cores of 1";
+    static const char target[] = "the NEFF is compiled for mariana, a trn1.2xlarge needs sunda";
+    static const char place[] = "core 99 does not exist, the process has 2";
+    static const struct {
+        struct test_model_options model;
+        uint32_t nc;
+        const char *reasons[4];
+        uint64_t features_mask;
+        int code;
+    } files[] = {
+        { { .lnc = 2, .target = "mariana" }, 99, { features, lnc, target, place }, 0, -ENOTSUP },
+        { { .lnc = 2, .target = "mariana" }, 0, { lnc, target }, UINT64_MAX, -EINVAL },
+        { { .target = "mariana" }, 0, { target }, UINT64_MAX, -EINVAL },
+        { { .target = "sunda" }, 99, { place }, UINT64_MAX, -EINVAL },
+    };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *loaded = NULL;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const struct ntk_core_load_options options = { .nc = files[i].nc,
+                                                       .features_mask = files[i].features_mask };
+        char wanted[NTK_ERR_TEXT_BYTES] = "";
+        size_t bytes = 0;
+        uint8_t *neff = test_model_adder(&files[i].model, &bytes);
+
+        for (size_t r = 0; r < 4 && files[i].reasons[r]; r++) {
+            size_t at = strlen(wanted);
+
+            (void)snprintf(wanted + at, sizeof wanted - at, "%s%s", r > 0 ? "; " : "",
+                           files[i].reasons[r]);
+        }
+        assert_int_equal(ntk_core_model_load(f->core, neff, bytes, &options, &loaded, &f->err),
+                         files[i].code);
+        assert_string_equal(f->err.text, wanted);
+        assert_null(loaded);
+        free(neff);
+    }
+}
+
 static void a_file_cut_at_any_length_is_refused(void **state)
 {
     const struct ntk_core_load_options options = { .features_mask = UINT64_MAX };
@@ -209,6 +254,7 @@ int main(void)
         OPEN(memory_of_a_model_comes_back_when_it_goes),
         cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused_and_leaves_nothing,
                                         core_fixture_prepare, core_fixture_teardown),
+        OPEN(a_refused_file_hears_every_reason_at_once),
         OPEN(a_file_cut_at_any_length_is_refused),
         OPEN(a_core_that_is_not_there_is_refused),
         OPEN(copies_of_a_model_take_turns),

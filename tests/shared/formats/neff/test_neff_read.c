@@ -552,8 +552,11 @@ static void versions_and_features_are_checked_against_a_mask(void **state)
                      -ENOTSUP);
     assert_string_equal(err.text, "NEFF version: 2.0, features: 0x100 are not supported. Currently "
                                   "supporting: 0x80000000000000ff");
-    header.feature_bits = 0;
     header.version_major = 3;
+    assert_int_equal(ntk_neff_check_versions(&header, UINT64_C(0xff), &err), -ENOTSUP);
+    assert_string_equal(err.text, "NEFF version: 3.0, features: 0x100 are not supported. Currently "
+                                  "supporting: versions up to 2, 0xff");
+    header.feature_bits = 0;
     assert_int_equal(ntk_neff_check_versions(&header, NTK_NEFF_FEATURES_DEFAULT, NULL), -ENOTSUP);
     header.version_major = 0;
     header.version_minor = 6;
