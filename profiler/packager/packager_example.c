@@ -7,6 +7,7 @@
 #include "profiler/packager/examples/examples.h"
 #include "profiler/packager/packager.h"
 #include "shared/base/opt.h"
+#include "shared/metrics/snapshot.h"
 
 static const char *output;
 static uint64_t size;
@@ -23,7 +24,9 @@ static const struct ntk_opt options[] = {
     { 0, "dtype", "TYPE", NTK_OPT_TEXT, &dtype, "float32 or bfloat16 (the default)" },
     { 0, "target", "NAME", NTK_OPT_TEXT, &target,
       "generation: sunda, cayman, mariana, or * for any (the default)" },
-    { 0, "lnc", "N", NTK_OPT_U64, &lnc, "physical cores of a logical core: 1 (the default) or 2" },
+    { 0, "lnc", "N", NTK_OPT_U64, &lnc,
+      "physical cores of a logical core: 1 or 2; default: those of the machine that "
+      "NEURON_SOFT_INSTANCE names, else 1" },
     { 'l', "list", 0, NTK_OPT_FLAG, &list, "list the examples and exit" },
     NTK_OPT_COMMON,
     { 0 },
@@ -47,6 +50,14 @@ static void print_list(void)
                    (unsigned long long)example->size_default);
         }
     }
+}
+
+/* What a process on the machine gets that loads the file next. */
+static uint32_t machine_lnc(void)
+{
+    const char *instance = getenv("NEURON_SOFT_INSTANCE");
+
+    return ntk_machine_lnc(instance ? ntk_machine_find(instance) : NULL);
 }
 
 int packager_example(int argc, char **argv)
@@ -84,7 +95,7 @@ int packager_example(int argc, char **argv)
     }
     wanted.size = size;
     wanted.repeat = repeat;
-    wanted.lnc = lnc > UINT32_MAX ? UINT32_MAX : (uint32_t)lnc;
+    wanted.lnc = lnc > UINT32_MAX ? UINT32_MAX : lnc > 0 ? (uint32_t)lnc : machine_lnc();
     wanted.target = target;
     ret = ntk_example_build(example, &wanted, &build, &err);
     if (ret < 0) {

@@ -96,6 +96,41 @@ static void info_prints_json(void **state)
     free(file);
 }
 
+/* Method: a machine that is not there: the name alone decides. */
+static void an_example_has_the_cores_of_the_machine(void **state)
+{
+    static const struct {
+        const char *environment[3];
+        const char *asked; /* NULL: not at all */
+        const char *lnc;
+    } cases[] = {
+        { { "NEURON_SOFT_INSTANCE=trn2.48xlarge" }, NULL, "LNC size:          2\n" },
+        { { "NEURON_SOFT_INSTANCE=trn2.48xlarge", "NEURON_LOGICAL_NC_CONFIG=1" },
+          NULL,
+          "LNC size:          1\n" },
+        { { "NEURON_SOFT_INSTANCE=trn2.48xlarge" }, "--lnc=1", "LNC size:          1\n" },
+        { { "NEURON_SOFT_INSTANCE=trn1.2xlarge" }, NULL, "LNC size:          1\n" },
+        { { "NEURON_SOFT_INSTANCE=nonsense" }, NULL, "LNC size:          1\n" },
+    };
+    char *file = test_scratch_path(*state, "lnc.neff");
+    const char *const info[] = { "neuron-packager", "info", file, NULL };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const example[] = { "neuron-packager", "example", "mlp", "-o", file,
+                                        cases[i].asked,    NULL };
+        struct test_run result = test_run_program(example, cases[i].environment);
+
+        assert_int_equal(result.exit_code, 0);
+        test_run_fini(&result);
+        result = test_run_program(info, NULL);
+        if (!strstr(result.out, cases[i].lnc)) {
+            fail_msg("case %zu: %s", i, result.out);
+        }
+        test_run_fini(&result);
+    }
+    free(file);
+}
+
 static void every_example_of_the_list_is_made_and_sound(void **state)
 {
     struct test_run list = run(0, "example", "--list", NULL, NULL, NULL, NULL, NULL);
@@ -512,6 +547,7 @@ int main(void)
         cmocka_unit_test(info_shows_header_and_tensors),
         cmocka_unit_test(info_prints_json),
         cmocka_unit_test(every_example_of_the_list_is_made_and_sound),
+        cmocka_unit_test(an_example_has_the_cores_of_the_machine),
         cmocka_unit_test(optimize_leaves_out_debug_files_and_compression),
         cmocka_unit_test(unpack_and_create_give_the_same_archive),
         cmocka_unit_test(create_keeps_what_the_header_said),
