@@ -249,6 +249,7 @@ static const struct {
     const char *text;
 } refusals[] = {
     { MHD_HTTP_BAD_REQUEST, "HTTP/1.1 needs one Host\n" },
+    { MHD_HTTP_URI_TOO_LONG, "the address is too long or has too many parameters\n" },
     { MHD_HTTP_UNAUTHORIZED, "name and password are needed\n" },
     { MHD_HTTP_FORBIDDEN, "a certificate is needed\n" },
     { MHD_HTTP_TOO_MANY_REQUESTS, "too many requests\n" },
@@ -395,7 +396,35 @@ static int check_client(struct ntk_http_server *server, const struct ntk_http_re
 
 /* -- a request ---------------------------------------------------------------------------------- */
 
-static int head_seen; /* its address is the state of a request that has no job */
+/* Their addresses are the state of a request that has no job. */
+static char head_seen;
+static char too_long;
+
+static struct job *job_of(void *state)
+{
+    return state == &head_seen || state == &too_long ? NULL : state;
+}
+
+/* libmicrohttpd 0.9.75 leaves a request without an answer whose parameters do not fit into the memory of its
+ * connection. This is called before it reads them, with its own buffer, so too many are cut off here. */
+static void *take_uri(void *ctx, const char *uri, struct MHD_Connection *connection)
+{
+    char *query = (char *)(uintptr_t)strchr(uri, '?');
+    size_t count = query ? 1 : 0;
+
+    (void)ctx;
+    (void)connection;
+    for (const char *at = query; at && (at = strchr(at, '&')); at++) {
+        count++;
+    }
+    if (count <= NTK_HTTP_PARAMETERS_MAX && strlen(uri) <= NTK_HTTP_URI_BYTES) {
+        return NULL;
+    }
+    if (query) {
+        query[1] = '\0';
+    }
+    return &too_long;
+}
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode code)
@@ -404,7 +433,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
 
     (void)code;
     ntk_http_crowd_answered(&server->crowd, crowd_row_of(connection));
-    if (*state && *state != &head_seen) {
+    if (job_of(*state)) {
         free_job(*state);
         *state = NULL;
     }
@@ -494,11 +523,15 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     struct ntk_http_server *server = ctx;
     struct ntk_http_request request = { connection, path };
     struct ntk_http_response answer = { 0 };
-    struct job *job = *state && *state != &head_seen ? *state : NULL; /* it is done */
+    struct job *job = job_of(*state); /* it is done */
     int refusal = 0;
 
     (void)upload;
     ntk_http_crowd_asked(crowd_row_of(connection));
+    if (*state == &too_long) {
+        refuse(&answer, MHD_HTTP_URI_TOO_LONG);
+        return send_answer(server, connection, &answer);
+    }
     if (!*state) {
         *state = &head_seen; /* the first call has the head only */
         return MHD_YES;
@@ -578,9 +611,10 @@ static struct MHD_Daemon *start_daemon(struct ntk_http_server *server, int fd)
         flags, server->port, NULL, NULL, answer_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)NTK_HTTP_CROWD_ROWS,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)NTK_HTTP_IDLE_SECONDS,
-        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)NTK_HTTP_CONNECTION_BYTES, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)NTK_HTTP_IDLE_SECONDS, MHD_OPTION_URI_LOG_CALLBACK,
+        take_uri, NULL, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)NTK_HTTP_CONNECTION_BYTES, MHD_OPTION_ARRAY,
+        tls, MHD_OPTION_END);
 }
 
 static void stop_workers(struct ntk_http_server *server)

@@ -38,11 +38,13 @@ extern "C" {
 #define NTK_HTTP_CONNECTIONS_MAX 256          /* more: who has waited longest to ask is cut off */
 #define NTK_HTTP_IDLE_SECONDS 15              /* a silent connection is closed */
 #define NTK_HTTP_CONNECTION_BYTES (32 * 1024) /* a larger request head is answered 431 */
-#define NTK_HTTP_FEED_LINES 16                /* waiting per reader of a feed; more are dropped */
-#define NTK_HTTP_SLOW_MAX 32                  /* slow answers that wait; more are answered 503 */
-#define NTK_HTTP_PASSWORDS_MAX 16             /* passwords that wait to be computed; more: 429 */
-#define NTK_HTTP_PASSWORDS_OF_ONE 2           /* ... and of one peer */
-#define NTK_HTTP_PASSWORD_REST 3              /* after a wrong one, times as long as it took */
+#define NTK_HTTP_URI_BYTES (8 * 1024) /* a longer path with its parameters is answered 414 */
+#define NTK_HTTP_PARAMETERS_MAX 64    /* more behind the '?' are answered 414 */
+#define NTK_HTTP_FEED_LINES 16        /* waiting per reader of a feed; more are dropped */
+#define NTK_HTTP_SLOW_MAX 32          /* slow answers that wait; more are answered 503 */
+#define NTK_HTTP_PASSWORDS_MAX 16     /* passwords that wait to be computed; more: 429 */
+#define NTK_HTTP_PASSWORDS_OF_ONE 2   /* ... and of one peer */
+#define NTK_HTTP_PASSWORD_REST 3      /* after a wrong one, times as long as it took */
 
 struct ntk_http_guard;
 struct ntk_http_security;

@@ -207,6 +207,59 @@ static void a_request_head_beyond_the_bound_does_not_harm(void **state)
     free(answer);
 }
 
+/* GET of the page with count times text as its parameters, and a header line that is as long. */
+static char *ask_with_parameters(const struct fixture *f, const char *text, size_t count,
+                                 size_t header_bytes)
+{
+    struct ntk_buf buf = { 0 };
+
+    ntk_buf_add_text(&buf, "GET /?");
+    for (size_t i = 0; i < count; i++) {
+        ntk_buf_add_text(&buf, text);
+    }
+    ntk_buf_add_text(&buf, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: ");
+    for (size_t i = 0; i < header_bytes; i++) {
+        ntk_buf_add_text(&buf, "x");
+    }
+    ntk_buf_add_text(&buf, "\r\n\r\n");
+    char *answer = ask(f, (const char *)buf.bytes);
+    ntk_buf_fini(&buf);
+    return answer;
+}
+
+static void parameters_beyond_their_bounds_are_answered_414(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t count;
+        size_t header_bytes;
+        const char *status;
+    } cases[] = {
+        { "q=1&", NTK_HTTP_PARAMETERS_MAX - 1, 0, "HTTP/1.1 200 " },
+        { "q=1&", NTK_HTTP_PARAMETERS_MAX, 0, "HTTP/1.1 414 " },
+        { "q=1&", 500, 0, "HTTP/1.1 414 " }, /* these would fill the memory of the connection */
+        { "q&", 3000, 0, "HTTP/1.1 414 " },
+        { "&", 5000, 0, "HTTP/1.1 414 " },
+        { "q=1&", 5000, 0, "HTTP/1.1 414 " },
+        { "qqqqqqqq", NTK_HTTP_URI_BYTES / 8 - 1, 0, "HTTP/1.1 200 " },
+        { "qqqqqqqq", NTK_HTTP_URI_BYTES / 8, 0, "HTTP/1.1 414 " },
+        { "q=1&", 20000, 0, "HTTP/1.1 414 " }, /* more than the connection takes */
+        { "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"
+          "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq=&",
+          NTK_HTTP_PARAMETERS_MAX - 1, 16 * 1024, "HTTP/1.1 200 " },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *answer =
+            ask_with_parameters(*state, cases[i].text, cases[i].count, cases[i].header_bytes);
+        assert_contains(answer, cases[i].status);
+        free(answer);
+    }
+    char *answer = ask_with_parameters(*state, "q=1&", 500, 0);
+    assert_contains(answer, "\r\n\r\nthe address is too long or has too many parameters\n");
+    free(answer);
+}
+
 static void a_port_in_use_is_one_sentence(void **state)
 {
     struct fixture *f = *state;
@@ -421,6 +474,7 @@ int main(void)
         CASE(a_handler_sees_path_header_and_query),
         CASE(other_methods_and_paths_are_refused),
         CASE(a_request_head_beyond_the_bound_does_not_harm),
+        CASE(parameters_beyond_their_bounds_are_answered_414),
         CASE(a_port_in_use_is_one_sentence),
         CASE(an_unknown_host_is_one_sentence),
         CASE(a_feed_gives_the_last_line_and_all_that_follow),
