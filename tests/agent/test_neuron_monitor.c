@@ -216,10 +216,16 @@ static void what_is_longer_than_a_line_may_be_is_said_and_counted(void **state)
     json_t *root = json_loads(longer.out, 0, NULL);
     assert_non_null(root);
     json_decref(root);
+
+    struct test_run quiet =
+        RUN(f, "--quiet", "--once", "--period", "100ms", "--no-imds", "--max-line", "300");
+    assert_int_equal(quiet.exit_code, 0);
+    assert_string_equal(quiet.err, ""); /* nobody gets a line */
     test_run_fini(&whole);
     test_run_fini(&bare);
     test_run_fini(&cut);
     test_run_fini(&longer);
+    test_run_fini(&quiet);
 }
 
 static void a_configuration_decides_the_groups(void **state)
