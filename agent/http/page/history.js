@@ -4,6 +4,7 @@ import { byId, choice, fillTable } from './dom.js';
 import { createChart } from './chart.js';
 import * as format from './format.js';
 import { state } from './state.js';
+import { drawErrors } from './tables.js';
 
 // [name, window, step, how often it is asked again in ms]
 const RANGES = [['5m', '5m', '2s', 5000], ['1h', '1h', '30s', 30000], ['6h', '6h', '3m', 60000], ['24h', '24h', '12m', 120000], ['7d', '168h', '90m', 300000]];
@@ -14,15 +15,15 @@ let core = null; // one logical core only
 let due = 0;
 let asking = false;
 
-async function ask(question, parameters) {
-  const query = new URLSearchParams({ last: range[1], step: range[2], ...parameters });
+async function ask(question, parameters = {}) {
+  const query = new URLSearchParams({ last: range[1], ...parameters });
   const response = await fetch(`/api/v1/${question}?${query}`, { cache: 'no-store' });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error ?? response.status);
   return answer;
 }
 
-const series = (metric, parameters) => ask('series', { metric, ...parameters }).then((rows) => rows.map((row) => ({ ...row, value: row[metric] })));
+const series = (metric, parameters) => ask('series', { metric, step: range[2], ...parameters }).then((rows) => rows.map((row) => ({ ...row, value: row[metric] })));
 
 // Sums of series step by step; unknown plus something is something.
 function add(lists) {
@@ -47,7 +48,7 @@ const CHARTS = [
     return [rows, [rows.map((row) => row.value), failed.map((row) => row.value)]];
   } },
   { title: 'Latency', lines: [{ name: 'p50', colour: 'accent' }, { name: 'p99', colour: 'accent2' }], write: format.nanoseconds, async load() {
-    const parameters = { percentiles: '50,99' };
+    const parameters = { percentiles: '50,99', step: range[2] };
     if (core !== null) [parameters.core] = physicalOf(core);
     const rows = (await ask('latency', parameters)).filter((row) => row.model === '(all)');
     return [rows, [rows.map((row) => row.p50_ns), rows.map((row) => row.p99_ns)]];
@@ -76,15 +77,29 @@ async function drawEvents() {
   fillTable(byId('events'), EVENTS, rows.slice(-EVENTS_SHOWN).reverse(), 'Nothing happened in this time.');
 }
 
+// Of the whole machine in the whole range; a dash until it is known.
+async function loadErrors() {
+  const stored = { range: range[0], row: state.stored?.range === range[0] ? state.stored.row : null };
+  state.stored = stored;
+  drawErrors();
+  [stored.row] = await ask('errors');
+  drawErrors();
+}
+
 function note(text) {
   byId('history-note').textContent = text;
   byId('history-note').hidden = !text;
 }
 
 async function refresh() {
-  if (asking) return;
+  if (asking) {
+    due = 0; // as soon as that is answered
+    return;
+  }
+  const asked = range;
   asking = true;
   try {
+    await loadErrors();
     for (const chart of CHARTS) {
       const [rows, values] = await chart.load();
       const times = rows.map((row) => (Date.parse(row.from) + Date.parse(row.to)) / 2);
@@ -92,7 +107,7 @@ async function refresh() {
     }
     await drawEvents();
     note(core === null ? '' : `Core ${core} and its device only. Press its cell again for the whole machine.`);
-    document.documentElement.dataset.history = range[0];
+    document.documentElement.dataset.history = asked[0];
   } catch (error) {
     note(error.message);
   } finally {

@@ -8,7 +8,22 @@ import { state } from './state.js';
 
 const PERCENTILES = ['p0', 'p1', 'p25', 'p50', 'p75', 'p99', 'p100'];
 const BARS = 48;
+const GAP = 8; // between two labels
+const ROW = 12; // of labels
 let kind = 'total';
+
+// Where labels begin, from the right, as near to the middle of x as they find room beside each other; null: there is none.
+export function placeLabels(labels, width) {
+  let room = labels.reduce((all, { wide }) => all + wide + GAP, 0); // for a label and those on its left
+  let end = width;
+  if (room - GAP > width) return null;
+  return labels.toReversed().map(({ x, wide }) => {
+    room -= wide + GAP;
+    const left = Math.max(room, Math.min(x - wide / 2, end - wide));
+    end = left - GAP;
+    return left;
+  }).reverse();
+}
 
 // Bars of equal width on a logarithmic axis.
 function drawHistogram() {
@@ -18,6 +33,7 @@ function drawHistogram() {
   const histogram = merge(state.runtimes.map((runtime) => runtime[`${kind}Histogram`]));
   context.font = '11px system-ui, sans-serif';
   context.fillStyle = ink.soft;
+  canvas.dataset.labels = '[]';
   if (histogram.count === 0) {
     context.fillText('no execution in this period', 4, 20);
     canvas.setAttribute('aria-label', 'Histogram of latency: no execution in this period');
@@ -33,26 +49,30 @@ function drawHistogram() {
   }
   const most = Math.max(...bars);
   const floor = height - 18;
+  const at = (ns) => (Math.log(ns) - low) / (high - low) * width;
+  const labels = [50, 99].map((percent) => {
+    const ns = percentile(histogram, percent);
+    const text = `p${percent} ${format.nanoseconds(ns)}`;
+    return { text, x: at(Math.max(1, ns)), wide: context.measureText(text).width };
+  });
+  const lefts = placeLabels(labels, width); // else one above the other
+  const head = lefts ? ROW : ROW * labels.length;
   context.fillStyle = ink.accent;
   bars.forEach((count, i) => {
-    const tall = count === 0 ? 0 : Math.max(1, count / most * (floor - 16));
+    const tall = count === 0 ? 0 : Math.max(1, count / most * (floor - head - 4));
     context.fillRect(i * width / BARS + 1, floor - tall, width / BARS - 2, tall);
   });
   context.fillStyle = ink.line;
   context.fillRect(0, floor, width, 1);
-  const at = (ns) => (Math.log(ns) - low) / (high - low) * width;
-  let free = 0;
-  for (const percent of [50, 99]) {
-    const ns = percentile(histogram, percent);
-    const x = at(Math.max(1, ns));
-    context.fillStyle = ink.accent2;
-    context.fillRect(x, 12, 1, floor - 12);
-    const text = `p${percent} ${format.nanoseconds(ns)}`;
-    const wide = context.measureText(text).width;
-    const left = Math.min(Math.max(x - wide / 2, free), width - wide);
-    context.fillText(text, left, 10);
-    free = left + wide + 8;
-  }
+  context.fillStyle = ink.accent2;
+  const boxes = labels.map(({ text, x, wide }, i) => {
+    const left = lefts ? lefts[i] : Math.max(0, Math.min(x - wide / 2, width - wide));
+    const bottom = lefts ? ROW : ROW * (i + 1);
+    context.fillRect(x, bottom, 1, floor - bottom);
+    context.fillText(text, left, bottom - 2);
+    return { left, right: left + wide, top: bottom - ROW, bottom };
+  });
+  canvas.dataset.labels = JSON.stringify(boxes);
   context.fillStyle = ink.soft;
   const first = format.nanoseconds(Math.exp(low));
   const last = format.nanoseconds(Math.exp(high));

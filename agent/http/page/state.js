@@ -13,6 +13,7 @@ export const state = {
   cores: new Map(), // logical core -> coreOf()
   devices: [],
   errors: Object.fromEntries(ERROR_CLASSES.map((name) => [name, { period: 0, page: 0 }])),
+  stored: null, // with a database: errors by class in a range of History, { range, row: null until it is known }
   failed: 0, // since the page is open
 };
 

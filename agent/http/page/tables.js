@@ -102,11 +102,14 @@ function drawMemory() {
   fillTable(byId('memory'), MEMORY, [...byCategory.values()].filter((row) => row.bytes || row.peak).sort((a, b) => b.bytes - a.bytes || a.category.localeCompare(b.category)), 'Nothing is allocated.');
 }
 
-function drawErrors() {
+export function drawErrors() {
+  const past = state.stored
+    ? { name: `last ${state.stored.range}`, count: (name) => state.stored.row?.[name] }
+    : { name: 'since the page is open', count: (name) => state.errors[name].page };
   fillTable(byId('errors'), [
     { name: 'class', text: true, value: (name) => name },
     { name: 'this period', value: (name) => format.whole(state.errors[name].period), raw: (name) => state.errors[name].period, bad: (name) => state.errors[name].period > 0 },
-    { name: 'since the page is open', value: (name) => format.whole(state.errors[name].page), raw: (name) => state.errors[name].page, bad: (name) => state.errors[name].page > 0 },
+    { name: past.name, value: (name) => format.whole(past.count(name)), raw: (name) => past.count(name) ?? '', bad: (name) => past.count(name) > 0 },
   ], ERROR_CLASSES, '');
   const devices = state.devices.filter((device) => device.ecc_total);
   const column = (name, key) => ({ name, value: (device) => format.whole(device.ecc_total[key]), raw: (device) => device.ecc_total[key] ?? '', bad: (device) => key.endsWith('uncorrected') && device.ecc_total[key] > 0 });

@@ -24,6 +24,7 @@ export function fillTable(table, columns, rows, none, rowClass = () => '') {
     table.append(make('thead', {}, make('tr', {}, ...columns.map((column) =>
       make('th', { scope: 'col', class: column.text ? 'text' : '', title: column.help }, column.name)))), make('tbody'));
   }
+  columns.forEach((column, c) => setText(table.tHead.rows[0].cells[c], column.name));
   const body = table.tBodies[0];
   if (rows.length === 0) {
     body.replaceChildren(make('tr', {}, make('td', { class: 'none', colspan: columns.length }, none)));

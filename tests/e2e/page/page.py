@@ -136,12 +136,71 @@ def check_history(browser):
         browser.wait_for(f"{happened}.includes('{event}')")
 
 
+# Both percentiles' labels, wherever they fall and however little room there is.
+CROWDED_LABELS = '''(async () => {
+  const { placeLabels } = await import('/latency.js');
+  const bad = [];
+  for (let width = 50; width < 700; width += 50) {
+    for (let a = 0; a <= width; a += 10) {
+      for (let b = a; b <= width; b += 10) {
+        const lefts = placeLabels([{ x: a, wide: 60 }, { x: b, wide: 70 }], width);
+        if (lefts === null ? width >= 138 : lefts[0] < 0 || lefts[0] + 60 + 8 > lefts[1] || lefts[1] + 70 > width) bad.push([width, a, b, lefts]);
+      }
+    }
+  }
+  return bad;
+})()'''
+
+# What was drawn: boxes that meet or leave the picture.
+MEETING_LABELS = '''(() => {
+  const canvas = document.querySelector('#histogram');
+  const boxes = JSON.parse(canvas.dataset.labels);
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  return boxes.filter((a, i) => a.left < 0 || a.right > canvas.clientWidth || boxes.some((b, j) => j > i && meet(a, b)));
+})()'''
+
+# Devices or cells of figures that stand outside what is visible of their box, without a bar to tell.
+HIDDEN = '''['#devices', '.scroll.whole'].map((name) => document.querySelector(name))
+  .filter((box) => box === null || box.scrollHeight > box.clientHeight).map((box) => box?.id)'''
+
+
+def check_many_devices(browser):
+    """As on the largest machines: the rows of a page that got its figures from elsewhere."""
+    equal('devices', browser.evaluate('''(async () => {
+      const { state } = await import('/state.js');
+      const tables = await import('/tables.js');
+      state.devices = Array.from({ length: 16 }, (_, index) => ({ ...state.devices[0], index }));
+      tables.draw();
+      return document.querySelectorAll('.hbm').length;
+    })()'''), 16)
+    equal('hidden devices', browser.evaluate(HIDDEN), [])
+
+
+def check_stored_errors(browser):
+    """The database knows what was before the page was opened."""
+    browser.wait_for("document.querySelector('#errors th:last-child').textContent === 'last 5m'")
+    shown = "Object.fromEntries([...document.querySelectorAll('#errors tbody tr')].map((row) => [row.cells[0].textContent, Number(row.cells[2].dataset.value)]))"
+    stored = "fetch('/api/v1/errors?last=5m').then((answer) => answer.json()).then(([row]) => row)"
+    before = browser.evaluate(stored)
+    assert before['numerical'] > 0
+    browser.wait_for(f"({shown}).numerical >= {before['numerical']}")  # errors go on meanwhile
+    rows, after = browser.evaluate(shown), browser.evaluate(stored)
+    for name, value in rows.items():
+        assert before[name] <= value <= after[name], f'errors, {name}: the page says {value}, the database {before[name]} to {after[name]}'
+    browser.evaluate("document.querySelector('#range [data-choice=\"1h\"]').click()")
+    browser.wait_for("document.querySelector('#errors th:last-child').textContent === 'last 1h' &&"
+                     "Number(document.querySelector('#errors tbody tr:nth-child(2)').cells[2].dataset.value) > 0")
+    browser.evaluate("document.querySelector('#range [data-choice=\"5m\"]').click()")
+
+
 def picture(browser, name, width, height, scheme):
     folder = os.environ.get('NTK_SCREENSHOTS')
     browser.size(width, height)
     browser.scheme(scheme)
     browser.wait_for(f"document.documentElement.dataset.theme === '{scheme}'")
     equal('scrolls sideways', browser.evaluate('document.documentElement.scrollWidth > window.innerWidth'), False)
+    equal('labels', browser.evaluate(MEETING_LABELS), [])
+    equal('hidden', browser.evaluate(HIDDEN), [])
     equal('flows over', browser.evaluate("[...document.querySelectorAll('#tiles > div, .hbm, .hbm p, #core td:last-child')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)"), [])
     equal('collides', browser.evaluate("[...document.querySelectorAll('.hbm p')].filter((p) => p.children.length > 1 && p.lastElementChild.getBoundingClientRect().left < p.firstElementChild.getBoundingClientRect().right + 4 && p.lastElementChild.getBoundingClientRect().top < p.firstElementChild.getBoundingClientRect().bottom - 2).length"), 0)
     if folder:
@@ -165,7 +224,10 @@ def main():
         # The page may be a moment ahead of stdout.
         check_numbers(look, read_lines(reports, len(read_lines(reports, 0))))
         check_history(browser)
+        check_stored_errors(browser)
         check_keyboard(browser)
+        equal('crowded labels', browser.evaluate(CROWDED_LABELS), [])
+        check_many_devices(browser)
         for name, width, height, scheme in (('light', 1440, 1000, 'light'), ('dark', 1440, 1000, 'dark'),
                                             ('small', 420, 800, 'light')):
             picture(browser, name, width, height, scheme)
