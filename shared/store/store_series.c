@@ -315,6 +315,9 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
             points[i].has_largest = false;
         } else if (forms[metric].kind == SHARE) {
             points[i].value /= (double)points[i].counted_ns;
+            if (filter->has_core && points[i].value > 1) { /* see BUSY_PERIOD in tier.c */
+                points[i].value = 1;
+            }
         } else if (forms[metric].kind == RATE) {
             points[i].value *= (double)NTK_NS_PER_SECOND / (double)points[i].counted_ns;
         }

@@ -107,6 +107,33 @@ static void assert_close(double value, double expected)
     }
 }
 
+/* Method: readings of a core that lie further apart than the ends of their period. */
+static void no_core_is_busier_than_busy(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter core = { .has_core = true, .core = 4 };
+    size_t count;
+
+    for (uint64_t i = 1; i <= 120; i++) {
+        f->period.time_ns = HOUR_0 + i * SECOND;
+        struct ntk_snapshot *snapshot = test_make_snapshot(&f->period);
+        for (size_t k = 0; k < snapshot->runtimes[0].core_count; k++) {
+            snapshot->runtimes[0].cores[k].busy_ns.period = i == 7 ? SECOND * 1155 / 1000 : 0;
+        }
+        ntk_store_put(f->store, snapshot);
+        ntk_snapshot_destroy(snapshot);
+    }
+    start_reading(f);
+    for (uint64_t step = 1; step <= 60; step *= 60) {
+        struct ntk_store_point *points =
+            series(f, NTK_STORE_UTILIZATION, &core, 0, 60, step, &count);
+        assert_int_equal(count, 60 / step);
+        assert_close(points[step == 1 ? 6 : 0].largest, 1);
+        assert_true(points[step == 1 ? 6 : 0].value <= 1);
+        free(points);
+    }
+}
+
 static void a_gap_is_a_gap_and_idle_is_zero(void **state)
 {
     struct fixture *f = *state;
@@ -629,6 +656,7 @@ static void every_metric_has_an_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(no_core_is_busier_than_busy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_gap_is_a_gap_and_idle_is_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_tier_gives_the_same_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(processes_and_models_of_a_window_are_listed, set_up,
