@@ -4,7 +4,7 @@
  * of which series there were.
  *
  * Counters are cumulative monotonic sums that began when the page began to count them; histograms
- * have the page's edges, or exponential buckets of at most scale NTK_OTLP_SCALE_MAX, fewer per
+ * have the page's edges, or exponential buckets of at most scale NTK_PROMETHEUS_SCALE_MAX, fewer per
  * octave while more than NTK_OTLP_BUCKETS_MAX were needed. A series that was there and is not any
  * more gets one last point without a value. Names and units are such that the translation to
  * Prometheus gives the names of the Prometheus exporter (docs/decisions/exporters.md).
@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exporters/prometheus/prometheus_buckets.h"
 #include "exporters/prometheus/prometheus_page.h"
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
@@ -31,7 +32,6 @@ extern "C" {
 #endif
 
 #define NTK_OTLP_POINTS_MAX 5000 /* of a request; further ones go into the next */
-#define NTK_OTLP_SCALE_MAX 6     /* 64 buckets per octave, as many as a segment has */
 #define NTK_OTLP_BUCKETS_MAX 160
 #define NTK_OTLP_NAME_BYTES 96
 
@@ -67,7 +67,6 @@ struct ntk_otlp_buckets {
     uint64_t zero_count;
     uint64_t bucket[NTK_OTLP_BUCKETS_MAX];
 };
-/* Each bucket of the histogram counts where its middle lies: exact but for the 0.8 % that it is wide. */
 void ntk_otlp_buckets_make(const struct ntk_histogram_dense *histogram,
                            struct ntk_otlp_buckets *out);
 

@@ -140,6 +140,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->page.labels = options->labels;
     prometheus->page.fills_zeros = options->zero_fill;
     prometheus->page.last_looks = LAST_SCRAPES;
+    prometheus->page.keeps_fine_latencies = true; /* who asks for native histograms comes later */
     if (options->target) {
         const struct ntk_http_route routes[] = {
             { "/-/healthy", route_healthy, prometheus },

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exporters/prometheus/prometheus_protobuf.h"
 #include "exporters/prometheus/prometheus_walk.h"
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
@@ -286,6 +287,10 @@ void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
 {
     struct encoder e = { .page = page, .format = format, .out = out };
 
+    if (format == NTK_PROMETHEUS_PROTOBUF) {
+        ntk_prometheus_protobuf_encode(page, vendor_only, out);
+        return;
+    }
     make_parts(&e);
     for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
         if (!vendor_only || ntk_prometheus_family_get(i)->origin == NTK_METRIC_ORIGIN_VENDOR) {
@@ -303,7 +308,14 @@ void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
 
 const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format)
 {
-    return format == NTK_PROMETHEUS_OPENMETRICS_1_0_0
-               ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-               : "text/plain; version=0.0.4; charset=utf-8";
+    static const char *const types[NTK_PROMETHEUS_FORMAT_COUNT] = {
+        [NTK_PROMETHEUS_TEXT_0_0_4] = "text/plain; version=0.0.4; charset=utf-8",
+        [NTK_PROMETHEUS_OPENMETRICS_1_0_0] =
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        [NTK_PROMETHEUS_PROTOBUF] =
+            "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
+            "encoding=delimited",
+    };
+
+    return types[format];
 }

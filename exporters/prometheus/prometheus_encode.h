@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_encode - the page as text for a scraper. Pure: bytes from data, nothing else.
+ * prometheus_encode - the page as bytes for a scraper. Pure: bytes from data, nothing else.
  *
  * Families stand in the order of shared/metrics/catalogue.def, labels in alphabetical order.
  *
@@ -21,6 +21,7 @@ extern "C" {
 enum ntk_prometheus_format {
     NTK_PROMETHEUS_TEXT_0_0_4,
     NTK_PROMETHEUS_OPENMETRICS_1_0_0,
+    NTK_PROMETHEUS_PROTOBUF, /* the one with native histograms, see prometheus_protobuf.h */
     NTK_PROMETHEUS_FORMAT_COUNT
 };
 

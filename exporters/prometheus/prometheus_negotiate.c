@@ -6,12 +6,16 @@
 #include <string.h>
 #include <strings.h>
 
+/* Parameters that tell forms apart. */
+enum parameter { PARAMETER_VERSION, PARAMETER_PROTO, PARAMETER_ENCODING, PARAMETER_COUNT };
+static const char *const parameter_names[] = { "version", "proto", "encoding" };
+
 /* One element of such a list. */
 struct item {
     const char *name;
     size_t name_bytes;
-    const char *version; /* NULL without */
-    size_t version_bytes;
+    const char *parameter[PARAMETER_COUNT]; /* NULL without */
+    size_t parameter_bytes[PARAMETER_COUNT];
     int quality; /* thousandths */
 };
 
@@ -61,10 +65,42 @@ static void take_parameter(struct item *item, const char *text, size_t text_byte
     trim(&value, &value_bytes);
     if (is_text(text, name_bytes, "q")) {
         item->quality = parse_quality(value, value_bytes);
-    } else if (is_text(text, name_bytes, "version")) {
-        item->version = value;
-        item->version_bytes = value_bytes;
     }
+    for (int i = 0; i < PARAMETER_COUNT; i++) {
+        if (is_text(text, name_bytes, parameter_names[i])) {
+            item->parameter[i] = value;
+            item->parameter_bytes[i] = value_bytes;
+        }
+    }
+}
+
+static bool has(const struct item *item, enum parameter which, const char *value)
+{
+    return item->parameter[which] &&
+           is_text(item->parameter[which], item->parameter_bytes[which], value);
+}
+
+/* NTK_PROMETHEUS_FORMAT_COUNT for what is not made here. */
+static enum ntk_prometheus_format format_of(const struct item *item)
+{
+    static const char *const text_names[] = { "text/plain", "text/*", "*/*" };
+
+    for (size_t i = 0; i < sizeof text_names / sizeof *text_names; i++) {
+        if (is_text(item->name, item->name_bytes, text_names[i])) {
+            return NTK_PROMETHEUS_TEXT_0_0_4;
+        }
+    }
+    if (is_text(item->name, item->name_bytes, "application/openmetrics-text") &&
+        (!item->parameter[PARAMETER_VERSION] || has(item, PARAMETER_VERSION, "1.0.0") ||
+         has(item, PARAMETER_VERSION, "0.0.1"))) {
+        return NTK_PROMETHEUS_OPENMETRICS_1_0_0;
+    }
+    if (is_text(item->name, item->name_bytes, "application/vnd.google.protobuf") &&
+        has(item, PARAMETER_PROTO, "io.prometheus.client.MetricFamily") &&
+        has(item, PARAMETER_ENCODING, "delimited")) {
+        return NTK_PROMETHEUS_PROTOBUF;
+    }
+    return NTK_PROMETHEUS_FORMAT_COUNT;
 }
 
 /* The next element of *at, which moves on; false at the end. */
@@ -97,23 +133,12 @@ static bool next_item(const char **at, struct item *item)
 
 enum ntk_prometheus_format ntk_prometheus_negotiate_format(const char *accept)
 {
-    static const char *const text_names[] = { "text/plain", "text/*", "*/*" };
     enum ntk_prometheus_format format = NTK_PROMETHEUS_TEXT_0_0_4;
     int best = 0;
     struct item item;
 
     while (accept && next_item(&accept, &item)) {
-        enum ntk_prometheus_format candidate = NTK_PROMETHEUS_FORMAT_COUNT;
-        if (is_text(item.name, item.name_bytes, "application/openmetrics-text") &&
-            (!item.version || is_text(item.version, item.version_bytes, "1.0.0") ||
-             is_text(item.version, item.version_bytes, "0.0.1"))) {
-            candidate = NTK_PROMETHEUS_OPENMETRICS_1_0_0;
-        }
-        for (size_t i = 0; i < sizeof text_names / sizeof *text_names; i++) {
-            if (is_text(item.name, item.name_bytes, text_names[i])) {
-                candidate = NTK_PROMETHEUS_TEXT_0_0_4;
-            }
-        }
+        enum ntk_prometheus_format candidate = format_of(&item);
         if (candidate != NTK_PROMETHEUS_FORMAT_COUNT && item.quality > best) {
             best = item.quality;
             format = candidate;

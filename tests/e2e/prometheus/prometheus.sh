@@ -14,12 +14,28 @@ fail() {
 }
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
-server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
+server=server # whose log is read for the port
+server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' "$server.log" | head -1; }
 query() {
     curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" |
         jq -r '.data.result[0].value[1] // "none"'
 }
 answers() { [ "$(query "$1")" = "$2" ] && echo yes; }
+is_near() { jq -en --argjson a "$1" --argjson b "$2" --argjson part "$3" '($a / $b - 1 | fabs) <= $part' >/dev/null; }
+# Of all reports together, in seconds: the sum, and the values of some ranks by the middles of their buckets.
+latencies() {
+    jq -s --argjson quantiles "$1" '
+        def low: if . < 64 then . else (64 + . % 64) * pow(2; (. / 64 | floor) - 1) end;
+        def middle: (low + ((. + 1 | low) - 1)) / 2e9;
+        [.[].neuron_runtime_data[].report.neuron_ext.models[]?.total_latency // empty] |
+        { sum: (map(.sum_ns) | add / 1e9),
+          buckets: (map(.buckets[]) | group_by(.[0]) | map([.[0][0], (map(.[1]) | add)])) } |
+        (.buckets | map(.[1]) | add) as $count | .buckets as $buckets |
+        .quantiles = ($quantiles | map(. * $count | ceil as $rank |
+            reduce $buckets[] as $b ({ seen: 0 };
+                if .at == null and .seen + $b[1] >= $rank then .at = $b[0] else . end | .seen += $b[1]) |
+            .at | middle)) | .buckets = ($buckets | length)' reports.jsonl
+}
 answers_as_reported() { answers "$1" "$(completed_in_reports reports.jsonl)"; }
 
 neuron-packager example memcpy -o memcpy.neff
@@ -36,6 +52,13 @@ prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-addres
     --log.level=info >server.log 2>&1 &
 pids+=($!)
 wait_for server_is_up
+server=native
+prometheus --config.file=server.yml --storage.tsdb.path=native-data --web.listen-address=127.0.0.1:0 \
+    --enable-feature=native-histograms --log.level=info >native.log 2>&1 &
+native=$!
+pids+=("$native")
+wait_for server_is_up
+server=server
 
 # While it is there: a gauge of the runtime, and once it stands still all its counts.
 NEURON_PROCESS_TAG=promtest neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 500 --json >bench.json &
@@ -48,6 +71,26 @@ promtool check metrics <<<"$(curl -sf "http://127.0.0.1:$port/metrics")" >lint.t
 kill -STOP "$bench"
 wait_for answers_as_reported 'sum(execution_status_total{runtime_tag="promtest",status_type="completed"})'
 wait_for answers_as_reported 'sum(neuron_execution_latency_seconds_count{runtime_tag="promtest",latency_type="total"})'
+
+# Native histograms: nothing is lost, and a quantile is off by less than a bucket is wide.
+server=native
+series='neuron_execution_latency_seconds{runtime_tag="promtest",latency_type="total"}'
+wait_for answers_as_reported "histogram_count($series)"
+latencies '[0.1, 0.5, 0.9, 0.99]' >latencies.json
+is_near "$(query "histogram_sum($series)")" "$(jq .sum latencies.json)" 1e-9 || fail "the sum of native histograms differs"
+width=$(curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$series" |
+    jq '.data.result[0].histogram[1].buckets[0] | (.[2] | tonumber) / (.[1] | tonumber) - 1')
+jq -en --argjson width "$width" '$width < 0.05' >/dev/null ||
+    fail "native buckets are $width wide"
+for i in 0 1 2 3; do
+    quantile=$(jq -n "[0.1, 0.5, 0.9, 0.99][$i]")
+    expected=$(jq ".quantiles[$i]" latencies.json)
+    got=$(query "histogram_quantile($quantile, $series)")
+    echo "quantile $quantile: $got s, by the reports $expected s, buckets are $width wide"
+    is_near "$got" "$expected" "$width" || fail "quantile $quantile is $got, by the reports $expected, width $width"
+done
+kill "$native"
+server=server
 kill -CONT "$bench"
 kill -TERM "$bench"
 wait "$bench" || fail "neuron-bench ended with $?"

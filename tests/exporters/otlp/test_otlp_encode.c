@@ -233,7 +233,7 @@ static void exponential_buckets_hold_every_value_nearby(void **state)
         ntk_histogram_dense_reset(&dense);
         ntk_histogram_dense_record(&dense, ns);
         ntk_otlp_buckets_make(&dense, &buckets);
-        assert_int_equal(buckets.scale, NTK_OTLP_SCALE_MAX);
+        assert_int_equal(buckets.scale, NTK_PROMETHEUS_SCALE_MAX);
         assert_int_equal(buckets.bucket_count, 1);
         assert_true(buckets.count == 1 && buckets.bucket[0] == 1 && buckets.zero_count == 0);
         double step = pow(2, pow(2, -buckets.scale));
@@ -285,7 +285,7 @@ static void exponential_histograms_add_up(void **state)
     assert_int_equal(metric->data_case, NTK__OTLP__METRIC__DATA_EXPONENTIAL_HISTOGRAM);
     const Ntk__Otlp__ExponentialPoint *point = metric->exponential_histogram->data_points[0];
     assert_int_equal(point->count, 80);
-    assert_int_equal(point->scale, NTK_OTLP_SCALE_MAX);
+    assert_int_equal(point->scale, NTK_PROMETHEUS_SCALE_MAX);
     assert_int_equal(point->positive->n_bucket_counts, 65); /* an octave apart */
     assert_int_equal(point->positive->bucket_counts[0], 78);
     assert_int_equal(point->positive->bucket_counts[64], 2);

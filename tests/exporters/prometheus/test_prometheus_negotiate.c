@@ -9,6 +9,8 @@
 
 #define TEXT NTK_PROMETHEUS_TEXT_0_0_4
 #define OPEN NTK_PROMETHEUS_OPENMETRICS_1_0_0
+#define PROTO NTK_PROMETHEUS_PROTOBUF
+#define FAMILY "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily"
 
 static void test_format(void **state)
 {
@@ -27,9 +29,15 @@ static void test_format(void **state)
           "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;"
           "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
           OPEN }, /* Prometheus 3 */
-        { "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;"
-          "encoding=delimited;q=0.6,text/plain;version=0.0.4;q=0.3",
-          TEXT },
+        { FAMILY ";encoding=delimited;q=0.6,text/plain;version=0.0.4;q=0.3", PROTO },
+        { FAMILY ";encoding=delimited,application/openmetrics-text;version=1.0.0;q=0.8,"
+                 "application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,"
+                 "*/*;q=0.1",
+          PROTO }, /* Prometheus 2 that wants native histograms */
+        { FAMILY ";encoding=delimited;q=0.3,text/plain;q=0.6", TEXT },
+        { FAMILY ";encoding=text;q=0.6,text/plain;q=0.3", TEXT },
+        { FAMILY ", */*;q=0.1", TEXT },
+        { "application/vnd.google.protobuf;proto=other;encoding=delimited", TEXT },
         { "text/plain;version=0.0.4;q=1,*/*;q=0.1", TEXT }, /* VictoriaMetrics */
         { "application/openmetrics-text", OPEN },
         { "Application/OpenMetrics-Text ; Version = 0.0.1", OPEN },

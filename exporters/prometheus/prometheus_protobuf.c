@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* prometheus_protobuf - the page as delimited protobuf. */
+#include "exporters/prometheus/prometheus_protobuf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/prometheus/metrics.pb-c.h"
+#include "exporters/prometheus/prometheus_buckets.h"
+#include "exporters/prometheus/prometheus_walk.h"
+#include "shared/base/clock.h"
+
+#define NS (double)NTK_NS_PER_SECOND
+#define GAP_MAX 2 /* empty buckets that cost less as zeros than a new span does */
+/* What the client libraries have, so that histograms of both add up: 2^-128; no time but 0 is below. */
+#define ZERO_THRESHOLD 0x1p-128
+#define INSTANCE_LABELS 7
+#define LABELS_MAX (INSTANCE_LABELS + NTK_PROMETHEUS_LABELS_MAX)
+
+struct encoder {
+    const struct ntk_prometheus_page *page;
+    struct ntk_buf *out;
+    struct ntk_buf family; /* bytes of the one that is being walked */
+    const struct ntk_metric_row *row;
+    bool has_created;
+    bool is_created; /* the walk is for the beginnings of a counter */
+    struct ntk_prometheus_label instance[INSTANCE_LABELS + 1];
+
+    /* Of one point. */
+    Ntk__Prometheus__LabelPair labels[LABELS_MAX];
+    Ntk__Prometheus__LabelPair *label_rows[LABELS_MAX];
+    Ntk__Prometheus__Bucket edges[NTK_LATENCY_EDGE_COUNT];
+    Ntk__Prometheus__Bucket *edge_rows[NTK_LATENCY_EDGE_COUNT];
+    struct ntk_prometheus_buckets buckets;
+    Ntk__Prometheus__BucketSpan spans[NTK_PROMETHEUS_NATIVE_MAX];
+    Ntk__Prometheus__BucketSpan *span_rows[NTK_PROMETHEUS_NATIVE_MAX];
+    int64_t deltas[NTK_PROMETHEUS_NATIVE_MAX];
+};
+
+/* -- pieces ------------------------------------------------------------------------------------- */
+
+/* As the text has them: an ultraserver only where there is one. */
+static void make_instance(struct encoder *e)
+{
+    const struct ntk_prometheus_page *page = e->page;
+    const struct ntk_prometheus_label labels[] = {
+        { "availability_zone", page->zone },
+        { "instance_id", page->instance_id },
+        { "instance_name", page->instance_name },
+        { "instance_type", page->instance_type },
+        { "region", page->region },
+        { "subnet_id", page->subnet_id },
+        { "ultraserver_id", page->ultraserver_id },
+    };
+
+    memcpy(e->instance, labels, sizeof labels);
+    if (!page->ultraserver_id[0]) {
+        e->instance[INSTANCE_LABELS - 1].name = NULL;
+    }
+}
+
+/* Appends the fields that are set: a family may come in pieces. */
+static void add_piece(struct encoder *e, const Ntk__Prometheus__MetricFamily *piece)
+{
+    uint8_t *to =
+        ntk_buf_extend(&e->family, ntk__prometheus__metric_family__get_packed_size(piece));
+
+    if (to) {
+        ntk__prometheus__metric_family__pack(piece, to);
+    }
+}
+
+static void begin_family(struct encoder *e)
+{
+    Ntk__Prometheus__MetricFamily header = NTK__PROMETHEUS__METRIC_FAMILY__INIT;
+    char created[64];
+
+    header.name = (char *)e->row->name;
+    header.help = (char *)e->row->help;
+    header.type = NTK__PROMETHEUS__METRIC_TYPE__GAUGE;
+    if (e->is_created) {
+        snprintf(created, sizeof created, "%.*s_created",
+                 (int)(strlen(e->row->name) - strlen("_total")), e->row->name);
+        header.name = created;
+    } else if (e->row->kind == NTK_METRIC_KIND_COUNTER) {
+        header.type = NTK__PROMETHEUS__METRIC_TYPE__COUNTER;
+    } else if (e->row->kind == NTK_METRIC_KIND_HISTOGRAM) {
+        header.type = NTK__PROMETHEUS__METRIC_TYPE__HISTOGRAM;
+    }
+    add_piece(e, &header);
+}
+
+static void end_family(struct encoder *e)
+{
+    size_t length = e->family.bytes_count;
+
+    e->out->failed = e->out->failed || !ntk_buf_ok(&e->family);
+    if (length) {
+        for (; length > 0x7f; length >>= 7) {
+            ntk_buf_put_u8(e->out, (uint8_t)(length | 0x80));
+        }
+        ntk_buf_put_u8(e->out, (uint8_t)length);
+        ntk_buf_add(e->out, e->family.bytes, e->family.bytes_count);
+    }
+    ntk_buf_reset(&e->family);
+}
+
+/* Those of the point and of the instance by name; returns their number. */
+static size_t make_labels(struct encoder *e, const struct ntk_prometheus_point *point)
+{
+    const struct ntk_prometheus_label *own = point->labels;
+    const struct ntk_prometheus_label *instance =
+        point->has_instance_labels ? e->instance : &e->instance[INSTANCE_LABELS];
+    size_t used = 0;
+
+    while ((own->name || instance->name) && used < LABELS_MAX) {
+        bool is_own = !instance->name || (own->name && strcmp(own->name, instance->name) < 0);
+        const struct ntk_prometheus_label *label = is_own ? own++ : instance++;
+        Ntk__Prometheus__LabelPair *pair = e->label_rows[used] = &e->labels[used];
+        ntk__prometheus__label_pair__init(pair);
+        pair->name = (char *)label->name;
+        pair->value = (char *)label->value;
+        used++;
+    }
+    return used;
+}
+
+/* -- histograms --------------------------------------------------------------------------------- */
+
+static void make_classic(struct encoder *e, const struct ntk_latency_series *series,
+                         Ntk__Prometheus__Histogram *histogram)
+{
+    for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
+        Ntk__Prometheus__Bucket *bucket = e->edge_rows[i] = &e->edges[i];
+        ntk__prometheus__bucket__init(bucket);
+        bucket->cumulative_count = series->below[i];
+        bucket->upper_bound = (double)(UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i)) / NS;
+    }
+    histogram->bucket = e->edge_rows;
+    histogram->n_bucket = NTK_LATENCY_EDGE_COUNT;
+    histogram->sample_count = series->count;
+    histogram->sample_sum = (double)series->sum_ns / NS;
+}
+
+/* Empty buckets before number i that are told as zeros; -1 where a new span begins. */
+static int32_t zeros_before(const struct ntk_prometheus_buckets *buckets, size_t i)
+{
+    if (i == 0) {
+        return -1;
+    }
+    int32_t gap = buckets->bucket[i].index - buckets->bucket[i - 1].index - 1;
+    return gap <= GAP_MAX ? gap : -1;
+}
+
+static size_t told(const struct ntk_prometheus_buckets *buckets)
+{
+    size_t count = buckets->bucket_count;
+
+    for (size_t i = 0; i < buckets->bucket_count; i++) {
+        int32_t zeros = zeros_before(buckets, i);
+        count += zeros > 0 ? (size_t)zeros : 0;
+    }
+    return count;
+}
+
+static void make_native(struct encoder *e, const struct ntk_histogram_dense *fine,
+                        Ntk__Prometheus__Histogram *histogram)
+{
+    struct ntk_prometheus_buckets *buckets = &e->buckets;
+    Ntk__Prometheus__BucketSpan *span = NULL;
+    uint64_t before = 0;
+    int32_t next = 0;
+
+    ntk_prometheus_buckets_make(fine, buckets);
+    while (told(buckets) > NTK_PROMETHEUS_NATIVE_MAX) {
+        ntk_prometheus_buckets_halve(buckets);
+    }
+    for (size_t i = 0; i < buckets->bucket_count; i++) {
+        int32_t index = buckets->bucket[i].index + 1; /* named after the upper edge here */
+        int32_t zeros = zeros_before(buckets, i);
+        if (zeros < 0) {
+            span = e->span_rows[histogram->n_positive_span] = &e->spans[histogram->n_positive_span];
+            histogram->n_positive_span++;
+            ntk__prometheus__bucket_span__init(span);
+            span->offset = index - next;
+        }
+        for (; zeros > 0; zeros--) {
+            e->deltas[histogram->n_positive_delta++] = -(int64_t)before;
+            before = 0;
+            span->length++;
+        }
+        e->deltas[histogram->n_positive_delta++] = (int64_t)(buckets->bucket[i].count - before);
+        before = buckets->bucket[i].count;
+        span->length++;
+        next = index + 1;
+    }
+    histogram->schema = buckets->scale;
+    histogram->zero_threshold = ZERO_THRESHOLD;
+    histogram->zero_count = buckets->zero_count;
+    histogram->positive_span = e->span_rows;
+    histogram->positive_delta = e->deltas;
+}
+
+/* -- points ------------------------------------------------------------------------------------- */
+
+static void visit(const struct ntk_prometheus_point *point, void *ctx)
+{
+    struct encoder *e = ctx;
+    Ntk__Prometheus__MetricFamily piece = NTK__PROMETHEUS__METRIC_FAMILY__INIT;
+    Ntk__Prometheus__Metric metric = NTK__PROMETHEUS__METRIC__INIT;
+    Ntk__Prometheus__Metric *metrics[] = { &metric };
+    Ntk__Prometheus__Histogram histogram = NTK__PROMETHEUS__HISTOGRAM__INIT;
+    Ntk__Prometheus__Counter counter = NTK__PROMETHEUS__COUNTER__INIT;
+    Ntk__Prometheus__Gauge gauge = NTK__PROMETHEUS__GAUGE__INIT;
+
+    e->has_created = e->has_created || point->created_seconds > 0;
+    if (e->is_created && point->created_seconds <= 0) {
+        return;
+    }
+    if (e->family.bytes_count == 0) {
+        begin_family(e);
+    }
+    metric.n_label = make_labels(e, point);
+    metric.label = e->label_rows;
+    if (point->latency) {
+        make_classic(e, &point->latency->edges, &histogram);
+        if (point->latency->fine) {
+            make_native(e, point->latency->fine, &histogram);
+        }
+        metric.histogram = &histogram;
+    } else if (e->row->kind == NTK_METRIC_KIND_COUNTER && !e->is_created) {
+        counter.value = point->number;
+        metric.counter = &counter;
+    } else {
+        gauge.value = e->is_created ? point->created_seconds : point->number;
+        metric.gauge = &gauge;
+    }
+    piece.metric = metrics;
+    piece.n_metric = 1;
+    add_piece(e, &piece);
+}
+
+static void encode_family(struct encoder *e, size_t family)
+{
+    e->row = ntk_prometheus_family_get(family);
+    e->has_created = e->is_created = false;
+    ntk_prometheus_walk(e->page, family, visit, e);
+    end_family(e);
+    if (e->has_created) { /* a family of their own, as in the text */
+        e->is_created = true;
+        ntk_prometheus_walk(e->page, family, visit, e);
+        end_family(e);
+    }
+}
+
+void ntk_prometheus_protobuf_encode(const struct ntk_prometheus_page *page, bool vendor_only,
+                                    struct ntk_buf *out)
+{
+    struct encoder *e = calloc(1, sizeof *e); /* 50 KiB */
+
+    if (!e) {
+        out->failed = true;
+        return;
+    }
+    e->page = page;
+    e->out = out;
+    make_instance(e);
+    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
+        if (!vendor_only || ntk_prometheus_family_get(i)->origin == NTK_METRIC_ORIGIN_VENDOR) {
+            encode_family(e, i);
+        }
+    }
+    ntk_buf_fini(&e->family);
+    free(e);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prometheus_protobuf - the page as delimited protobuf (metrics.proto), with the series of the text and native histograms
+ * beside the classic buckets. Pure: bytes from data, nothing else.
+ *
+ * Native buckets have schema 6. More than NTK_PROMETHEUS_NATIVE_MAX are halved until they fit, so the schema of a series
+ * only ever falls, which a scraper takes without a gap. A series whose page has no whole histogram has classic buckets
+ * alone.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_PROTOBUF_H
+#define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_PROTOBUF_H
+
+#include <stdbool.h>
+
+#include "exporters/prometheus/prometheus_page.h"
+#include "shared/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_PROMETHEUS_NATIVE_MAX 160 /* buckets of a series, empty ones that are told included */
+
+/* Appends; check ntk_buf_ok(out). */
+void ntk_prometheus_protobuf_encode(const struct ntk_prometheus_page *page, bool vendor_only,
+                                    struct ntk_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
