@@ -27,7 +27,8 @@
 
 #define WRITERS 4 /* at once */
 #define JOBS_MAX 400
-#define ROUND_NS (15 * NTK_NS_PER_SECOND)
+#define ROUND_NS (5 * NTK_NS_PER_SECOND)
+#define AGENTS 2
 
 /* The outside counter: a kill falls between the two at most. */
 struct job {
@@ -46,6 +47,7 @@ struct agent {
 };
 
 struct fixture {
+    struct agent agents[AGENTS];
     char *folder;
     char *hooks;
     char *environment[2];
@@ -80,6 +82,18 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
 
+    /* Also after an assertion that failed. */
+    for (size_t i = 0; i < f->job_count; i++) {
+        if (f->jobs[i].runs) {
+            (void)test_stop_program(f->jobs[i].pid, SIGKILL);
+        }
+    }
+    for (size_t i = 0; i < AGENTS; i++) {
+        if (f->agents[i].pid != 0) {
+            (void)test_stop_program(f->agents[i].pid, SIGKILL);
+        }
+        free(f->agents[i].path);
+    }
     munmap(f->jobs, JOBS_MAX * sizeof *f->jobs);
     test_scratch_destroy(f->folder);
     free(f->environment[0]);
@@ -180,10 +194,10 @@ static void disturb_agent(struct fixture *f, struct agent *agent)
     if (agent->pid != 0) {
         (void)test_stop_program(agent->pid, SIGKILL);
         agent->pid = 0;
-        agent->next_ns = now_ns + random_below(f, 1500) * NTK_NS_PER_MS;
+        agent->next_ns = now_ns + random_below(f, 700) * NTK_NS_PER_MS;
     } else {
         start_agent(f, agent);
-        agent->next_ns = now_ns + (300 + random_below(f, 2500)) * NTK_NS_PER_MS;
+        agent->next_ns = now_ns + (200 + random_below(f, 900)) * NTK_NS_PER_MS;
     }
 }
 
@@ -239,11 +253,13 @@ static int is_conserved(void *ctx)
     return all;
 }
 
-static void run(struct fixture *f, struct agent *agents, size_t count)
+static void run(struct fixture *f, const struct agent what[AGENTS])
 {
+    struct agent *agents = f->agents;
     uint64_t end_ns = ntk_clock_monotonic_ns() + ROUND_NS;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < AGENTS; i++) {
+        agents[i] = what[i];
         agents[i].path = test_scratch_path(f->folder, agents[i].db ? agents[i].db : "none");
         start_agent(f, &agents[i]);
         agents[i].next_ns = ntk_clock_monotonic_ns() + NTK_NS_PER_SECOND;
@@ -256,7 +272,7 @@ static void run(struct fixture *f, struct agent *agents, size_t count)
         if (f->job_count > 0 && random_below(f, 40) == 0) {
             kill_a_job(f);
         }
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < AGENTS; i++) {
             disturb_agent(f, &agents[i]);
         }
         pause_us(5000);
@@ -265,12 +281,12 @@ static void run(struct fixture *f, struct agent *agents, size_t count)
         kill_a_job(f);
         pause_us(1000);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < AGENTS; i++) {
         if (agents[i].pid == 0) {
             start_agent(f, &agents[i]);
         }
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < AGENTS; i++) {
         struct lookup lookup = { .f = f, .agent = &agents[i] };
         uint64_t begun = 0;
 
@@ -285,25 +301,26 @@ static void run(struct fixture *f, struct agent *agents, size_t count)
                           begun);
         }
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < AGENTS; i++) {
         (void)test_stop_program(agents[i].pid, SIGTERM);
-        free(agents[i].path);
+        agents[i].pid = 0;
     }
 }
 
 /* One that keeps nothing is beside it, and must not take what the other has yet to count. */
 static void nothing_is_lost_when_agents_and_processes_are_killed(void **state)
 {
-    struct agent agents[] = { { .db = "a.db", .is_killed = true }, { .is_killed = true } };
+    const struct agent agents[AGENTS] = { { .db = "a.db", .is_killed = true },
+                                          { .is_killed = true } };
 
-    run(*state, agents, 2);
+    run(*state, agents);
 }
 
 static void two_agents_both_see_all_of_every_process(void **state)
 {
-    struct agent agents[] = { { .db = "a.db" }, { .db = "b.db" } };
+    const struct agent agents[AGENTS] = { { .db = "a.db" }, { .db = "b.db" } };
 
-    run(*state, agents, 2);
+    run(*state, agents);
 }
 
 int main(void)
