@@ -9,15 +9,24 @@ uint64_t ntk_top_cells_runtime_key(const struct ntk_runtime_sample *runtime)
     return (runtime->start_time << 24 ^ runtime->header_pid) + 1;
 }
 
-void ntk_top_cells_latency(const struct ntk_histogram *histogram, struct ntk_top_cell *out_p50,
-                           struct ntk_top_cell *out_p99)
+uint64_t ntk_top_cells_model_key(const struct ntk_runtime_sample *runtime,
+                                 const struct ntk_model_sample *sample)
 {
-    static const double percents[] = { 50, 99 };
-    double ns[2];
+    return ntk_top_cells_runtime_key(runtime) * 1000003 + sample->id;
+}
 
-    if (ntk_histogram_percentiles(histogram, percents, 2, ns)) {
+void ntk_top_cells_latency(const struct ntk_histogram *histogram, struct ntk_top_cell *out_p50,
+                           struct ntk_top_cell *out_p99, struct ntk_top_cell *out_max)
+{
+    static const double percents[] = { 50, 99, 100 };
+    double ns[3];
+
+    if (ntk_histogram_percentiles(histogram, percents, 3, ns)) {
         *out_p50 = ntk_top_cell_number(ns[0]);
         *out_p99 = ntk_top_cell_number(ns[1]);
+        if (out_max) {
+            *out_max = ntk_top_cell_number(ns[2]);
+        }
     }
 }
 

@@ -7,9 +7,12 @@
 
 /* Identity of a process over refreshes. */
 uint64_t ntk_top_cells_runtime_key(const struct ntk_runtime_sample *runtime);
-/* Median and p99 of the histogram, absent without a value. */
+/* Identity of a model over refreshes. */
+uint64_t ntk_top_cells_model_key(const struct ntk_runtime_sample *runtime,
+                                 const struct ntk_model_sample *sample);
+/* Median, p99 and the longest (NULL: not asked for) of the histogram, absent without a value. */
 void ntk_top_cells_latency(const struct ntk_histogram *histogram, struct ntk_top_cell *out_p50,
-                           struct ntk_top_cell *out_p99);
+                           struct ntk_top_cell *out_p99, struct ntk_top_cell *out_max);
 /* "0-3,8": the logical cores of physical ones; its value is the first. */
 struct ntk_top_cell ntk_top_cells_cores(const struct ntk_top_model *model,
                                         struct ntk_top_table *table,

@@ -11,6 +11,7 @@
 #include "top/model_alerts.h"
 #include "top/model_errors.h"
 #include "top/model_graphs.h"
+#include "top/model_page.h"
 #include "top/model_tree.h"
 
 #define CORES_PER_DEVICE_MAX 64
@@ -535,6 +536,9 @@ const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_mod
     const struct ntk_top_row *row = table->columns ? ntk_top_table_cursor_get(table) : NULL;
     size_t tab = row && row->tab > 0 ? row->tab : model->tab_index;
 
+    if (model->page.is_open) {
+        return ntk_top_model_page_find(model).runtime;
+    }
     return model->snapshot && tab > 0 && tab <= model->snapshot->runtime_count
                ? &model->snapshot->runtimes[tab - 1]
                : NULL;

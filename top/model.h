@@ -143,6 +143,18 @@ struct ntk_top_node {
 
 #define NTK_TOP_NOTICE_BYTES 512
 
+/* See model_page.h. */
+struct ntk_top_page {
+    bool is_open;
+    bool is_of_model; /* else of an application */
+    uint64_t start_time;
+    uint32_t header_pid;
+    uint32_t model_id;
+    char name[NTK_TOP_TAB_TEXT_BYTES]; /* as it was when it opened */
+    size_t first;                      /* the first line shown, bounded by the view */
+    size_t rows;                       /* lines shown, set by the view */
+};
+
 struct ntk_top_model {
     const char *version; /* of this program */
 
@@ -183,7 +195,8 @@ struct ntk_top_model {
     size_t help_first;                 /* the first line shown, bounded by the view */
     size_t help_page;                  /* lines shown, set by the view */
     enum ntk_top_view_id view;
-    bool wants_events; /* the view of events was opened: the source shall read them */
+    struct ntk_top_page page; /* over the open view */
+    bool wants_events;        /* the view of events was opened: the source shall read them */
     char events_note[NTK_TOP_NOTICE_BYTES]; /* why there are none, "" when there may be */
     struct ntk_top_event_log events;
     bool hbm_by_core; /* rows are cores, else devices */

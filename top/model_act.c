@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "top/model_page.h"
 #include "top/model_tree.h"
 
 /* ---- the tree ---- */
@@ -114,13 +115,14 @@ static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view)
 {
     model->view = view;
+    model->page.is_open = false;
     model->wants_events = model->wants_events || view == NTK_TOP_VIEW_EVENTS;
     ntk_top_model_project_view(model);
 }
 
 bool ntk_top_model_key(struct ntk_top_model *model, int key)
 {
-    return !model->with_help && !ntk_top_model_has_settings_open(model) &&
+    return !model->with_help && !ntk_top_model_has_settings_open(model) && !model->page.is_open &&
            ntk_top_table_key(&model->tables[model->view], key);
 }
 
@@ -140,6 +142,9 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
     const struct ntk_top_view *view = ntk_top_views_get(model->view);
     struct ntk_top_table *table = &model->tables[model->view];
 
+    if (model->page.is_open) {
+        return ntk_top_model_page_act(model, action);
+    }
     if (view->act && view->act(model, (int)action, argument)) {
         return true;
     }
@@ -148,6 +153,10 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
     }
     switch (action) {
     case NTK_TOP_ACTION_TOGGLE:
+    case NTK_TOP_ACTION_OPEN:
+        ntk_top_model_page_open(model);
+        return true;
+    case NTK_TOP_ACTION_FOLLOW:
         follow(model);
         return true;
     case NTK_TOP_ACTION_BACK:
@@ -344,6 +353,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     case NTK_TOP_ACTION_DETAIL:
     case NTK_TOP_ACTION_COLUMN_AT:
     case NTK_TOP_ACTION_SCROLL:
+    case NTK_TOP_ACTION_OPEN:
     case NTK_TOP_ACTION_FOLLOW:
     case NTK_TOP_ACTION_SPAN_SHORTER:
     case NTK_TOP_ACTION_SPAN_LONGER:

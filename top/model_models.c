@@ -61,9 +61,9 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_MODELS_PEAK] =
         ntk_top_cell_if(has_flops && peak > 0, peak > 0 ? 100 * flops / peak : 0);
     ntk_top_cells_latency(&sample->total_latency, &cells[NTK_TOP_MODELS_P50],
-                          &cells[NTK_TOP_MODELS_P99]);
+                          &cells[NTK_TOP_MODELS_P99], &cells[NTK_TOP_MODELS_MAX]);
     ntk_top_cells_latency(&sample->device_latency, &cells[NTK_TOP_MODELS_DEVICE_P50],
-                          &cells[NTK_TOP_MODELS_DEVICE_P99]);
+                          &cells[NTK_TOP_MODELS_DEVICE_P99], NULL);
     ntk_top_cells_memory(runtime, sample->id, &cells[NTK_TOP_MODELS_HBM],
                          &cells[NTK_TOP_MODELS_HOST]);
     cells[NTK_TOP_MODELS_ID] = ntk_top_cell_if(sample->id > 0, sample->id);
@@ -87,7 +87,7 @@ int ntk_top_model_models(struct ntk_top_model *model, struct ntk_top_table *tabl
         for (size_t m = 0; m < runtime->model_count; m++) {
             const struct ntk_model_sample *sample = &runtime->models[m];
             struct ntk_top_cell *cells =
-                ntk_top_table_add(table, ntk_top_cells_runtime_key(runtime) * 1000003 + sample->id,
+                ntk_top_table_add(table, ntk_top_cells_model_key(runtime, sample),
                                   sample->errors.period > 0                ? NTK_TOP_ROW_ERROR
                                   : !sample->loaded || !sample->is_running ? NTK_TOP_ROW_DIM
                                                                            : NTK_TOP_ROW_NORMAL);

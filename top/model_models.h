@@ -27,6 +27,7 @@ enum ntk_top_models_column {
     NTK_TOP_MODELS_LOAD,
     NTK_TOP_MODELS_UUID,
     NTK_TOP_MODELS_PATH,
+    NTK_TOP_MODELS_MAX,
     NTK_TOP_MODELS_COUNT,
 };
 

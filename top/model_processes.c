@@ -3,10 +3,13 @@
 #include "top/model_processes.h"
 
 #include <errno.h>
+#include <time.h>
 
+#include "shared/base/clock.h"
 #include "top/cells.h"
 
-#define CONTAINER_CELLS 12 /* of the id: what container tools show */
+#define CONTAINER_CELLS 12                /* of the id: what container tools show */
+#define TICK_NS (NTK_NS_PER_SECOND / 100) /* of /proc: USER_HZ, 100 wherever there are devices */
 
 /* The pod, else the container, else nothing. */
 static struct ntk_top_cell where(struct ntk_top_table *table,
@@ -21,6 +24,25 @@ static struct ntk_top_cell where(struct ntk_top_table *table,
     }
     return ntk_top_cell_text(
         ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container));
+}
+
+/* Where the clocks of both are those of one machine: a report does not tell the second one. */
+static struct ntk_top_cell since(struct ntk_top_table *table, const struct ntk_snapshot *snapshot,
+                                 const struct ntk_runtime_sample *runtime)
+{
+    uint64_t age_ns = snapshot->monotonic_ns - runtime->start_time * TICK_NS;
+    time_t seconds = (time_t)((snapshot->realtime_ns - age_ns) / NTK_NS_PER_SECOND);
+    struct ntk_top_cell cell = { 0 };
+    struct tm local;
+    char text[32];
+
+    if (runtime->start_time > 0 && runtime->start_time <= snapshot->monotonic_ns / TICK_NS &&
+        age_ns < snapshot->realtime_ns && localtime_r(&seconds, &local) &&
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local) > 0) {
+        cell = ntk_top_cell_text(ntk_top_table_text(table, "%s", text));
+        cell.value = (double)seconds;
+    }
+    return cell;
 }
 
 static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime,
@@ -46,7 +68,7 @@ static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runt
     cells[NTK_TOP_PROCESSES_QUEUE] =
         ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT, (double)runtime->in_flight);
     ntk_top_cells_latency(&runtime->total_latency, &cells[NTK_TOP_PROCESSES_P50],
-                          &cells[NTK_TOP_PROCESSES_P99]);
+                          &cells[NTK_TOP_PROCESSES_P99], &cells[NTK_TOP_PROCESSES_MAX]);
     /* A report without histograms has the percentiles themselves. */
     for (int p = 0; p < NTK_PERCENTILE_COUNT && runtime->has & NTK_RUNTIME_HAS_PERCENTILES; p++) {
         struct ntk_top_cell cell = ntk_top_cell_number(runtime->total_percentile_ns[p]);
@@ -55,6 +77,8 @@ static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runt
             cells[NTK_TOP_PROCESSES_P50] = cell;
         } else if (ntk_percentile_list[p] == 99) {
             cells[NTK_TOP_PROCESSES_P99] = cell;
+        } else if (ntk_percentile_list[p] == 100) {
+            cells[NTK_TOP_PROCESSES_MAX] = cell;
         }
     }
 }
@@ -120,6 +144,7 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
             runtime->has & NTK_RUNTIME_HAS_CPU, 100 * (runtime->cpu_user + runtime->cpu_system));
         cells[NTK_TOP_PROCESSES_RSS] =
             ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_RSS, (double)runtime->rss_bytes);
+        cells[NTK_TOP_PROCESSES_SINCE] = since(table, snapshot, runtime);
         cells[NTK_TOP_PROCESSES_WHERE] = where(table, runtime);
         cells[NTK_TOP_PROCESSES_LOST] =
             ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS && model->wants_events,

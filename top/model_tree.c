@@ -67,6 +67,11 @@ enum ntk_top_group ntk_top_model_group_of(enum ntk_memory_group group)
     return NTK_TOP_GROUP_RUNTIME_MEMORY;
 }
 
+const char *ntk_top_model_group_name(enum ntk_top_group group)
+{
+    return group_names[group];
+}
+
 void ntk_top_model_tree_init(struct ntk_top_model *model)
 {
     ntk_vec_init(&model->items, sizeof(struct item));

@@ -7,6 +7,8 @@
 
 /* The group of neuron-top that a group of the snapshot is shown as. */
 enum ntk_top_group ntk_top_model_group_of(enum ntk_memory_group group);
+/* "Tensors". */
+const char *ntk_top_model_group_name(enum ntk_top_group group);
 void ntk_top_model_tree_init(struct ntk_top_model *model);
 /* Collects the leaves of the selected tab in model->items. 0 or -ENOMEM. */
 int ntk_top_model_tree_collect(struct ntk_top_model *model);

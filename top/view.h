@@ -56,6 +56,9 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
 void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
 int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns);
 
+/* The page of an application or a model, see model_page.h. */
+void ntk_top_view_page(struct ntk_top_model *model, struct ntk_screen *screen, int row, int rows);
+
 /* The panes, for view.c and view_full.c. */
 void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *screen);
 void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *screen,

@@ -104,7 +104,8 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
     int column = 1;
 
     ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
-    if (table->columns && table->order.count > table->page && table->page > 0) {
+    if (!model->page.is_open && table->columns && table->order.count > table->page &&
+        table->page > 0) {
         char place[64];
         int width = snprintf(place, sizeof place, "%zu-%zu of %zu ", table->first + 1,
                              table->first + table->page, table->order.count);
@@ -151,7 +152,9 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
     if (model->notice[0]) {
         ntk_screen_put(screen, row++, 0, screen->columns, NTK_STYLE_WARNING, model->notice);
     }
-    if (view->draw) {
+    if (model->page.is_open) {
+        ntk_top_view_page(model, screen, row, bottom - row);
+    } else if (view->draw) {
         view->draw(model, screen, row, bottom - row);
     } else {
         head = view->head_rows ? view->head_rows(model, bottom - row, screen->columns) : 0;
@@ -168,7 +171,9 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
     ntk_top_view_tabs(model, screen, bottom);
     if (with_keys) {
         ntk_top_view_keys(screen, bottom + 1,
-                          view->columns ? NTK_TOP_PLACE_LIST : NTK_TOP_PLACE_DRAWN);
+                          model->page.is_open ? NTK_TOP_PLACE_VIEW
+                          : view->columns     ? NTK_TOP_PLACE_LIST
+                                              : NTK_TOP_PLACE_DRAWN);
     }
 }
 

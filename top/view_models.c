@@ -40,6 +40,8 @@ static const struct ntk_top_column items[] = {
                               NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_MODELS_PATH] = { "FILE", "what was loaded", NTK_TOP_AS_TEXT, 16, 60,
                               NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_MODELS_MAX] = { "MAX", "the longest of the execution times", NTK_TOP_AS_DURATION, 7, 0,
+                             NTK_TOP_COLUMN_HIDDEN },
 };
 
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,

@@ -37,6 +37,10 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_PROCESSES_VERSION] = { "RUNTIME", "version of its runtime", NTK_TOP_AS_TEXT, 12, 0,
                                     NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_PROCESSES_COMMAND] = { "COMMAND", "what was started", NTK_TOP_AS_TEXT, 16, 60, 0 },
+    [NTK_TOP_PROCESSES_SINCE] = { "SINCE", "when it began, local time", NTK_TOP_AS_TEXT, 19, 0,
+                                  NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_PROCESSES_MAX] = { "MAX", "the longest of the execution times", NTK_TOP_AS_DURATION, 7,
+                                0, NTK_TOP_COLUMN_HIDDEN },
 };
 
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,

@@ -150,14 +150,12 @@ static void draw_titles(const struct ntk_top_table *table, struct ntk_screen *sc
     }
 }
 
-static int cell_style(const struct ntk_top_row *row, const struct ntk_top_column *column,
-                      const struct ntk_top_cell *cell, bool is_cursor)
+int ntk_top_view_table_cell_style(const struct ntk_top_row *row,
+                                  const struct ntk_top_column *column,
+                                  const struct ntk_top_cell *cell)
 {
     bool is_number = !is_left(column) && column->format != NTK_TOP_AS_ID;
 
-    if (is_cursor) {
-        return NTK_STYLE_CURSOR;
-    }
     if (row->kind == NTK_TOP_ROW_WARNING) {
         return NTK_STYLE_WARNING;
     }
@@ -183,8 +181,9 @@ static void draw_row(const struct ntk_top_table *table, struct ntk_screen *scree
         char buf[NTK_TOP_CELL_BYTES];
         int bar = slots[i].width - PERCENT_CELLS - 1;
 
-        put_in(screen, at, &slots[i], cell_style(row, column, cell, is_cursor), is_left(column),
-               ntk_top_table_cell_text(column, cell, buf));
+        put_in(screen, at, &slots[i],
+               is_cursor ? NTK_STYLE_CURSOR : ntk_top_view_table_cell_style(row, column, cell),
+               is_left(column), ntk_top_table_cell_text(column, cell, buf));
         if (column->format == NTK_TOP_AS_BAR && bar >= BAR_MIN) {
             const struct ntk_top_number percent = { cell->value, cell->present };
             const struct ntk_top_number none = { 0 };

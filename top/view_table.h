@@ -11,5 +11,9 @@ void ntk_top_view_table(struct ntk_top_table *table, struct ntk_screen *screen, 
                         const char *empty);
 /* The rows in which nothing has to be left out. */
 int ntk_top_view_table_rows(const struct ntk_top_table *table);
+/* How a cell looks where it is not selected. */
+int ntk_top_view_table_cell_style(const struct ntk_top_row *row,
+                                  const struct ntk_top_column *column,
+                                  const struct ntk_top_cell *cell);
 
 #endif

@@ -125,6 +125,20 @@ static void fill_work(const struct scene *scene, struct ntk_snapshot *snapshot,
     model->has = NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT |
                  NTK_MODEL_HAS_TOTALS | (scene->no_flops ? 0 : NTK_MODEL_HAS_EFFECTIVE_FLOPS);
     model->total_latency = runtime->total_latency;
+    if (scene->spread) {
+        struct ntk_histogram_entry *entries = ntk_snapshot_alloc(snapshot, 13, sizeof *entries);
+
+        assert_non_null(entries);
+        for (uint32_t i = 0; i < 13; i++) {
+            entries[i] =
+                (struct ntk_histogram_entry){ .bucket = ntk_histogram_bucket(1000000 + i * 250000),
+                                              .count = 1 + i * (12 - i) };
+            model->total_latency.count += entries[i].count;
+        }
+        model->total_latency = (struct ntk_histogram){ .count = model->total_latency.count - 40,
+                                                       .entries = entries,
+                                                       .entry_count = 13 };
+    }
     model->executions = runtime->outcome[NTK_OUTCOME_COMPLETED];
     model->errors = runtime->outcome[NTK_OUTCOME_TIMED_OUT];
     model->in_flight = index;
@@ -357,6 +371,7 @@ static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapsho
             *row = rows[i % row_count];
             row->core = (uint16_t)(first + i / row_count);
         }
+        row->peak_bytes = row->current_bytes + row->current_bytes / 2;
         row->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)row->category);
     }
 }
@@ -400,6 +415,7 @@ const struct ntk_snapshot *scene_snapshot(const struct scene *scene)
         snapshot->system.average[NTK_CPU_SYSTEM] = 0.1137;
     }
     snapshot->realtime_ns = scene->realtime_ns;
+    snapshot->monotonic_ns = 3600 * PERIOD_NS;
     snapshot->events_lost.period = scene->lost;
     fill_events(scene, snapshot);
     assert_true(ntk_snapshot_ok(snapshot));

@@ -29,6 +29,7 @@ struct scene {
     bool no_busy;                      /* nobody measures the cores */
     bool no_cpu;                       /* neither machine nor runtimes */
     bool no_memory;                    /* runtimes do not tell */
+    bool spread;                       /* executions of a model take 1 to 4 ms */
     bool no_in_flight;                 /* a report without our keys */
     bool only_opaque;                  /* runtimes tell nothing: no permission */
     uint32_t ended;                    /* this many of the first runtimes ended */

@@ -43,7 +43,7 @@ sees "the neighbour is followed" '>\[[0-9]*\]:app21[79]<'
 # One of them is asked to end, at the second time.
 key Escape 1 '\'
 key -l app100
-key Enter
+key i
 sees "one row" '1 of 299'
 pid=$(screen | awk '$3 == "app100" { print $1 }')
 key k

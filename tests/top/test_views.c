@@ -159,7 +159,7 @@ static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void enter_follows_the_application_of_a_row(void **state)
+static void the_application_of_a_row_is_followed(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
@@ -168,24 +168,98 @@ static void enter_follows_the_application_of_a_row(void **state)
     (void)state;
     assert_int_equal(table->order.count, 2);
     press(model, NTK_SCREEN_KEY_DOWN);
-    press(model, NTK_SCREEN_KEY_ENTER);
+    press(model, 'i');
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
     assert_int_equal(table->order.count, 1);
     press(model, 'e');
     assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 8); /* its cores */
     press(model, 'm');
     assert_int_equal(model->tables[NTK_TOP_VIEW_MODELS].order.count, 1);
-    press(model, NTK_SCREEN_KEY_ENTER);
+    press(model, 'i');
     assert_true(ntk_top_model_tab_get(model)->is_all);
     assert_int_equal(model->tables[NTK_TOP_VIEW_MODELS].order.count, 2);
     press(model, 'p');
-    press(model, NTK_SCREEN_KEY_ENTER); /* still on the second row */
+    press(model, 'i'); /* still on the second row */
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
     scene.runtime_count = 1; /* it ends: back to all */
     scene_update(model, &scene);
     assert_true(ntk_top_model_tab_get(model)->is_all);
     assert_int_equal(table->order.count, 1);
     ntk_top_model_destroy(model);
+}
+
+/* Method: its own page from the list, and back by each of the two keys; the list is as it was. */
+static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
+{
+    static const int keys[] = { NTK_SCREEN_KEY_ESCAPE, NTK_SCREEN_KEY_ENTER };
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+    char *text;
+
+    (void)state;
+    press(model, NTK_SCREEN_KEY_DOWN);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        press(model, NTK_SCREEN_KEY_ENTER);
+        assert_true(model->page.is_open);
+        assert_false(model->page.is_of_model);
+        text = scene_row(model, 24, 80, 3); /* below the alert */
+        assert_non_null(strstr(text, "Application 7287"));
+        free(text);
+        press(model, '/'); /* boxes of the list, which is not seen, stay closed */
+        assert_int_equal(table->input, NTK_TOP_INPUT_NONE);
+        press(model, keys[i]);
+        assert_false(model->page.is_open);
+        assert_int_equal(model->view, NTK_TOP_VIEW_PROCESSES);
+        assert_int_equal(table->cursor_index, 1);
+    }
+    /* What is signalled is what is seen, also where the list has moved on to a neighbour. */
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_int_equal(ntk_top_model_selected(model)->pid, 7287);
+    scene.runtime_count = 1;
+    scene_update(model, &scene);
+    assert_null(ntk_top_model_selected(model));
+    golden(model, 80, 24, "page_gone");
+    press(model, 'm');
+    assert_false(model->page.is_open);
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_true(model->page.is_of_model);
+    assert_int_equal(model->page.model_id, 10006);
+    press(model, 'a'); /* another application */
+    assert_false(model->page.is_open);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: usual sizes with everything known; then what no source tells. */
+static void pages_fit_every_usual_terminal(void **state)
+{
+    static const enum ntk_top_view_id views[] = { NTK_TOP_VIEW_PROCESSES, NTK_TOP_VIEW_MODELS };
+    struct scene known = scene_trn1;
+    struct scene absent = scene_small;
+
+    (void)state;
+    known.spread = true;
+    absent.no_busy = absent.no_cpu = absent.no_memory = absent.no_flops = absent.no_in_flight =
+        true;
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        struct ntk_top_model *model = open_view(&known, views[i]);
+        char name[64];
+
+        press(model, NTK_SCREEN_KEY_ENTER);
+        golden(model, 80, 24, "page");
+        golden(model, 120, 40, "page");
+        golden(model, 40, 10, "page");
+        (void)snprintf(name, sizeof name, "%s_page_ascii", ntk_top_views_text_get(views[i])->name);
+        scene_assert_ascii(model, 40, 120, name);
+        press(model, NTK_SCREEN_KEY_END);
+        golden(model, 80, 24, "page_end");
+        ntk_top_model_destroy(model);
+
+        model = open_view(&absent, views[i]);
+        press(model, NTK_SCREEN_KEY_ENTER);
+        golden(model, 80, 24, "page_absent");
+        ntk_top_model_destroy(model);
+    }
 }
 
 static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void **state)
@@ -210,8 +284,10 @@ static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void *
     scene.runtime_count = 0;
     scene_update(model, &scene);
     golden(model, 100, 10, "none");
-    press(model, NTK_SCREEN_KEY_ENTER); /* nothing to follow */
+    press(model, 'i'); /* nothing to follow, nothing to open */
+    press(model, NTK_SCREEN_KEY_ENTER);
     assert_true(ntk_top_model_tab_get(model)->is_all);
+    assert_false(model->page.is_open);
     ntk_top_model_destroy(model);
 }
 
@@ -539,9 +615,10 @@ static void a_click_selects_sorts_and_opens(void **state)
     assert_int_equal(table->cursor_index, 1);
     ntk_top_view_draw(model, screen, true);
     spot = ntk_screen_spot_find(screen, 5, 20);
-    assert_non_null(spot); /* again: follow it */
+    assert_non_null(spot); /* again: open it */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
-    assert_int_equal(table->order.count, 1);
+    assert_true(model->page.is_open);
+    press(model, NTK_SCREEN_KEY_ESCAPE);
     spot = ntk_screen_spot_find(screen, 3, 9);
     assert_non_null(spot); /* a title */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
@@ -863,7 +940,9 @@ int main(void)
         cmocka_unit_test(keys_open_views_and_lead_back),
         cmocka_unit_test(no_two_keys_are_the_same),
         cmocka_unit_test(what_happens_in_a_view_leaves_the_first_screen_alone),
-        cmocka_unit_test(enter_follows_the_application_of_a_row),
+        cmocka_unit_test(the_application_of_a_row_is_followed),
+        cmocka_unit_test(enter_opens_the_page_of_a_row_and_leaves_it),
+        cmocka_unit_test(pages_fit_every_usual_terminal),
         cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour),
         cmocka_unit_test(wide_characters_keep_the_columns),
         cmocka_unit_test(the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back),

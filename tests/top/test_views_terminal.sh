@@ -39,6 +39,19 @@ sees "the view before the first" 't>Topology<'
 key t
 sees "the key of the open view" 'vCPU Utilization'
 
+# pages of an application and of a model
+key p Down Enter
+sees "the page of an application" 'Application 7287'
+sees "what failed" 'outcome timed_out: 1.0/s'
+key End
+sees "its last lines" '^ *nothing was recorded'
+key Escape
+sees "the list again" '7287 bob '
+key m Enter
+sees "the page of a model" '^Model .*mlp.neff'
+key Enter
+sees "the list of models again" '^mlp.neff '
+
 # boxes
 key e
 sees "engines again" 'e>Engines<'
@@ -88,13 +101,13 @@ start trn1 100 30
 sees "a frame" 'vCPU Utilization'
 key p
 sees "two processes" '7286 alice'
-key Down Enter
+key Down i
 sees "the second alone" '>\[3\]:7287<'
 ! screen | greps '7286 alice' || fail "the other process is still listed"
 key e
 sees "its cores" '1-8 of 8\|^ND4 NC0'
 ! screen | greps '^ND0' || fail "cores of the other process are listed"
-key p Enter
+key p i
 sees "all again" '7286 alice'
 
 # the mouse
@@ -104,7 +117,7 @@ key p
 sees "processes to click on" '7287 bob'
 click_on 'bob'
 click_on 'bob'
-sees "a row, and again" '>\[3\]:7287<'
+sees "a row, and again" "^Application 7287"
 click_on 'e:Engines'
 sees "a name in the strip" 'e>Engines<'
 click_on 'BUSY'
@@ -175,7 +188,7 @@ wait "${pids[${middle#app}]}" 2>/dev/null || true
 first=$(line 4 | awk '{print $3}')
 two_left() { [ "$(screen | sed -n '4,6p' | awk '{print $3}' | xargs)" = "$first $last" ] && echo yes; }
 wait_for two_left
-key Enter
+key i
 sees "the neighbour is selected" ">\[.\]:$last<"
 key l
 sees "what the recorders still hold" 'load .*forever.neff'
