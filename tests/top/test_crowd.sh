@@ -37,13 +37,13 @@ pid=$(screen | awk '$3 == "app218" { print $1 }')
 kill -KILL "$pid"
 is_gone() { ! screen | greps ' app218 ' && screen | greps '2 of 299' && echo yes; }
 wait_for is_gone
-key Enter
+key i
 sees "the neighbour is followed" '>\[[0-9]*\]:app21[79]<'
 
 # One of them is asked to end, at the second time.
 key Escape 1 '\'
 key -l app100
-key i
+key Enter
 sees "one row" '1 of 299'
 pid=$(screen | awk '$3 == "app100" { print $1 }')
 key k
