@@ -79,7 +79,8 @@ static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
                      const struct ntk_core_sample *older, struct weights w)
 {
     to->has |= older->has;
-    to->utilization = mix(w, older->utilization, to->utilization);
+    double utilization = mix(w, older->utilization, to->utilization);
+    to->utilization = utilization > 1 ? 1 : utilization; /* two parts of one period may overlap */
     add(&to->busy_ns, older->busy_ns);
     for (int i = 0; i < NTK_ENGINE_COUNT; i++) {
         add(&to->engine_busy_ns[i], older->engine_busy_ns[i]);

@@ -78,6 +78,22 @@ static void shares_are_weighted_by_the_lengths(void **state)
     ntk_snapshot_destroy(newer);
 }
 
+static void a_core_is_never_more_than_busy(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_runtime_sample older = snapshot->runtimes[0];
+    struct ntk_runtime_sample both;
+
+    (void)state;
+    snapshot->runtimes[0].cores[0].utilization = 0.7;
+    ntk_snapshot_merge_runtime(snapshot, &both, &older, &snapshot->runtimes[0]);
+    assert_near(both.cores[0].utilization, 1);
+    snapshot->runtimes[0].cores[0].utilization = 0.3;
+    ntk_snapshot_merge_runtime(snapshot, &both, &older, &snapshot->runtimes[0]);
+    assert_near(both.cores[0].utilization, 0.6);
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void states_are_the_newer_ones(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
@@ -191,6 +207,7 @@ int main(void)
         cmocka_unit_test(what_nobody_watched_adds_up_and_is_not_borrowed),
         cmocka_unit_test(counts_and_histograms_add_up),
         cmocka_unit_test(shares_are_weighted_by_the_lengths),
+        cmocka_unit_test(a_core_is_never_more_than_busy),
         cmocka_unit_test(states_are_the_newer_ones),
         cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
     };
