@@ -17,12 +17,15 @@
 struct ntk_labels ntk_labels_option;
 
 /* What series have beside the labels of the catalogue: of the instance, the application, the format, the scrape; and
- * the dimensions of CloudWatch, which also writes "_aws" beside them. */
+ * the dimensions and the metrics of CloudWatch, which also writes "_aws" beside them. */
 static const char others[] =
     "availability_zone container_name instance instance_id instance_name instance_type job le "
     "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id "
     "ErrorType EventType HostName InstanceId InstanceType LatencyType MemoryLocation MemoryType "
-    "NeuronCore NeuronDevice Percentile RuntimeTag StatusType UsageType _aws";
+    "NeuronCore NeuronDevice Percentile RuntimeTag StatusType UsageType _aws "
+    "NeuronCoreUtilization NeuronCoreFlops NeuronCoreMemoryUsed RuntimeMemoryUsed RuntimeVcpuUsage "
+    "ExecutionErrors ExecutionStatus ExecutionLatency HardwareEccEvents SystemVcpuUsage "
+    "SystemMemoryUsed SystemMemoryTotal";
 
 static bool has_word(const char *list, const char *word)
 {
@@ -43,7 +46,9 @@ static bool is_taken(const char *name)
     bool taken = has_word(others, name);
 
     for (size_t i = 0; i < NTK_METRIC_COUNT && !taken; i++) {
-        taken = has_word(ntk_metrics[i].labels, name);
+        const char *labels = ntk_metrics[i].labels;
+        const char *first = strchr(labels, ' '); /* behind the letter of the set */
+        taken = first && has_word(first + 1, name);
     }
     return taken;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exporters/cloudwatch/cloudwatch_encode.h"
 #include "shared/base/fs.h"
 #include "tests/support/scratch.h"
 
@@ -51,6 +52,7 @@ static void what_would_break_a_series_is_refused(void **state)
         { "le=x", "metrics have the label le by themselves" },
         { "job=x", "metrics have the label job by themselves" },
         { "_aws=x", "metrics have the label _aws by themselves" },
+        { "SystemMemoryTotal=x", "metrics have the label SystemMemoryTotal by themselves" },
         { "rack=9", "label rack stands twice" },
     };
     struct ntk_labels labels = { 0 };
@@ -72,6 +74,32 @@ static void what_would_break_a_series_is_refused(void **state)
     }
     assert_int_equal(ntk_labels_add(&labels, "more=x", &err), -EINVAL);
     assert_int_equal(labels.count, NTK_LABELS_MAX);
+}
+
+/* Lines of CloudWatch have a metric's name and a label's side by side as keys. */
+static void no_label_is_called_as_a_metric_of_cloudwatch(void **state)
+{
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
+        struct ntk_labels labels = { 0 };
+        char text[64];
+        snprintf(text, sizeof text, "%s=x", ntk_cloudwatch_metrics[i].name);
+        if (ntk_labels_add(&labels, text, &err) != -EINVAL) {
+            fail_msg("%s is allowed", text);
+        }
+    }
+}
+
+static void letters_that_stand_for_sets_of_labels_are_names_as_any(void **state)
+{
+    struct ntk_labels labels = { 0 };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_labels_add(&labels, "I=x", &err), 0);
+    assert_int_equal(ntk_labels_add(&labels, "R=x", &err), 0);
 }
 
 static void a_file_is_one_of_a_line(void **state)
@@ -103,6 +131,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_sorted_and_clean),
         cmocka_unit_test(what_would_break_a_series_is_refused),
+        cmocka_unit_test(no_label_is_called_as_a_metric_of_cloudwatch),
+        cmocka_unit_test(letters_that_stand_for_sets_of_labels_are_names_as_any),
         cmocka_unit_test(a_file_is_one_of_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
