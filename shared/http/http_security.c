@@ -449,8 +449,8 @@ int ntk_http_security_compute(struct ntk_http_security *security, const char *us
         memcpy(security->remembered[security->remembered_next++ % REMEMBERED_MAX], line,
                sizeof line);
         pthread_mutex_unlock(&security->lock);
-        explicit_bzero(line, sizeof line);
     }
+    explicit_bzero(line, sizeof line); /* also what is too long to be remembered */
     free(hash);
     return is_right ? 0 : 401;
 }

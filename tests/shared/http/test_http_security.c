@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,8 @@ struct fixture {
     char *folder;
     char *path;
     struct ntk_http_security *security;
+    char long_user[256];
+    char *stack; /* of a thread */
 };
 
 /* As a server does: what is not remembered is computed. */
@@ -88,6 +92,52 @@ static void test_users(void **state)
     memset(long_password, 'x', sizeof long_password - 1);
     long_password[sizeof long_password - 1] = '\0';
     assert_int_equal(check(f->security, "me", long_password), 401);
+}
+
+#define STACK_BYTES (512 * 1024)
+
+/* Further down the stack than whatever looks into it afterwards. */
+static __attribute__((noinline)) int compute_below(struct fixture *f)
+{
+    volatile char room[16384];
+
+    room[0] = 0;
+    return ntk_http_security_compute(f->security, f->long_user, "s3cret") + room[0];
+}
+
+/* 0: right, and nothing of it is left; 1: the line is. */
+static void *compute_right(void *ctx)
+{
+    static const char mark[] = "wsyH5DG\ns3cr"; /* end of the hash, begin of the password */
+    struct fixture *f = ctx;
+    intptr_t ret = compute_below(f);
+
+    return (void *)(ret != 0 ? ret : memmem(f->stack, STACK_BYTES, mark, sizeof mark - 1) != NULL);
+}
+
+/* A line with a password stays nowhere, also one that is too long to be remembered. */
+static void test_stack_is_wiped(void **state)
+{
+    struct fixture *f = *state;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *result;
+    char text[512];
+
+    /* The password is cut in the middle. */
+    memset(f->long_user, 'u', 256 - 1 - 1 - strlen(HASH) - 1 - 4);
+    snprintf(text, sizeof text, "basic_auth_users:\n  %s: " HASH "\n", f->long_user);
+    open_security(f, text);
+    f->stack = aligned_alloc(4096, STACK_BYTES);
+    assert_non_null(f->stack);
+    memset(f->stack, 0, STACK_BYTES);
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstack(&attributes, f->stack, STACK_BYTES), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, compute_right, f), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    pthread_attr_destroy(&attributes);
+    assert_int_equal((intptr_t)result, 0);
+    free(f->stack);
 }
 
 static void test_read_again(void **state)
@@ -159,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_users, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stack_is_wiped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_read_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_headers, set_up, tear_down),
