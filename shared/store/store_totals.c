@@ -23,6 +23,10 @@ static const char runtimes_sql[] =
     " GROUP BY tag, CASE ?1 WHEN 0 THEN 0 ELSE process_id END"
     " ORDER BY max(last_seen_ns) DESC LIMIT ?2";
 
+/* Of all of them, also those that are too many to be listed. */
+static const char machine_sql[] = "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total"
+                                  " USING (process_id))," EXECUTION_SUMS " FROM core_total";
+
 static const char cores_sql[] =
     "SELECT core, sum(busy_ns), sum(pe_busy_ns), sum(act_busy_ns), sum(pool_busy_ns),"
     " sum(dve_busy_ns), sum(sp_busy_ns), sum(dma_busy_ns), sum(flops), sum(effective_flops)"
@@ -36,7 +40,7 @@ static uint64_t number(sqlite3_stmt *statement, int column)
 }
 
 static void take_runtime(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
-                         struct ntk_runtime_sample *runtime, uint64_t *first_ns)
+                         struct ntk_runtime_sample *runtime)
 {
     int column = 0;
 
@@ -51,25 +55,49 @@ static void take_runtime(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
     runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = to_ns > from_ns ? to_ns - from_ns : 1;
     for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
         runtime->outcome[i].period = number(statement, column++);
-        snapshot->outcome[i].period += runtime->outcome[i].period;
     }
     for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         runtime->error_class[i].period = number(statement, column++);
-        snapshot->error_class[i].period += runtime->error_class[i].period;
     }
     /* The last that ran comes first. */
     if (snapshot->realtime_ns == 0) {
         snapshot->realtime_ns = to_ns;
         snapshot->hardware.lnc = runtime->lnc;
     }
-    *first_ns = from_ns < *first_ns ? from_ns : *first_ns;
+}
+
+/* The last that ran is known. */
+static int load_machine(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
+                        struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int column = 0;
+    int ret = ntk_store_sql_prepare(reader->db, machine_sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        uint64_t first_ns = number(statement, column++);
+        snapshot->period_ns =
+            snapshot->realtime_ns > first_ns ? snapshot->realtime_ns - first_ns : 1;
+        for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+            snapshot->outcome[i].period = number(statement, column++);
+        }
+        for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+            snapshot->error_class[i].period = number(statement, column++);
+        }
+    } else {
+        ret = ntk_store_sql_error(reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
 }
 
 static int load_runtimes(struct ntk_store_reader *reader, bool by_process,
                          struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct ntk_vec rows = NTK_VEC_INIT(struct ntk_runtime_sample);
-    uint64_t first_ns = UINT64_MAX;
     sqlite3_stmt *statement;
     int step;
     int ret = ntk_store_sql_prepare(reader->db, runtimes_sql, &statement, err);
@@ -82,7 +110,7 @@ static int load_runtimes(struct ntk_store_reader *reader, bool by_process,
     while (ret == 0 && (step = sqlite3_step(statement)) != SQLITE_DONE) {
         struct ntk_runtime_sample *runtime = step == SQLITE_ROW ? ntk_vec_add(&rows) : NULL;
         if (runtime) {
-            take_runtime(snapshot, statement, runtime, &first_ns);
+            take_runtime(snapshot, statement, runtime);
         } else {
             ret = step == SQLITE_ROW ? ntk_err_no_memory(err)
                                      : ntk_store_sql_error(reader->db, "database", err);
@@ -96,8 +124,6 @@ static int load_runtimes(struct ntk_store_reader *reader, bool by_process,
         ret == 0 ? ntk_snapshot_alloc_runtimes(snapshot, rows.count) : NULL;
     if (to) {
         memcpy(to, rows.items, rows.count * sizeof *to);
-        snapshot->period_ns =
-            snapshot->realtime_ns > first_ns ? snapshot->realtime_ns - first_ns : 1;
     } else if (ret == 0) {
         ret = ntk_err_no_memory(err);
     }
@@ -154,6 +180,7 @@ int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_pr
     int ret = ntk_store_reader_begin(reader, err);
     if (ret == 0) {
         ret = load_runtimes(reader, by_process, snapshot, err);
+        ret = ret < 0 ? ret : load_machine(reader, snapshot, err);
         ret = ret < 0 ? ret : load_cores(reader, snapshot, err);
         ntk_store_reader_end(reader);
     }

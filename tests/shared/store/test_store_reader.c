@@ -627,6 +627,60 @@ static void events_are_told_by_time_kind_and_filter(void **state)
     assert_string_equal(events(f, &seen, 0, 60, &nobody, NTK_STORE_EVENTS_ALL), "");
 }
 
+/* Copies of the first process, each one second older, and of what it counted. */
+static void add_processes(const char *path, int count)
+{
+    static const char *const steps[] = {
+        "BEGIN",
+        "CREATE TEMP TABLE p AS SELECT * FROM process LIMIT 1",
+        "CREATE TEMP TABLE c AS SELECT * FROM core_total WHERE process_id IN"
+        " (SELECT process_id FROM p)",
+    };
+    static const char *const copy[] = {
+        "UPDATE p SET process_id = process_id + 1, header_pid = header_pid + 1,"
+        " first_seen_ns = first_seen_ns - 1000000000, last_seen_ns = last_seen_ns - 1000000000",
+        "UPDATE c SET process_id = process_id + 1",
+        "INSERT INTO process SELECT * FROM p",
+        "INSERT INTO core_total SELECT * FROM c",
+    };
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (size_t i = 0; i < 3 + 4 * (size_t)count; i++) {
+        const char *sql = i < 3 ? steps[i] : copy[(i - 3) % 4];
+        if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+            fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+        }
+    }
+    assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void totals_of_the_machine_have_the_processes_that_are_too_many_to_list(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_snapshot *few;
+    struct ntk_snapshot *many;
+
+    f->period.completed = 5;
+    f->period.latency_ns = 1000;
+    put_at(f, 10);
+    start_reading(f);
+    assert_int_equal(ntk_store_reader_totals_snapshot(f->reader, true, &few, NULL), 0);
+    add_processes(f->path, 5000);
+    assert_int_equal(ntk_store_reader_totals_snapshot(f->reader, true, &many, NULL), 0);
+    assert_int_equal(many->runtime_count, 4096);
+    assert_int_equal(many->outcome[NTK_OUTCOME_COMPLETED].period,
+                     5001 * few->outcome[NTK_OUTCOME_COMPLETED].period);
+    assert_int_equal(many->outcome[NTK_OUTCOME_COMPLETED].period,
+                     5001 * few->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period);
+    assert_int_equal(many->realtime_ns, few->realtime_ns);
+    assert_in_range(many->period_ns, few->period_ns + 5000 * SECOND - 1,
+                    few->period_ns + 5000 * SECOND);
+    ntk_snapshot_destroy(few);
+    ntk_snapshot_destroy(many);
+}
+
 static void every_metric_has_an_answer(void **state)
 {
     struct fixture *f = *state;
@@ -668,6 +722,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_nobody_watched_counts_and_is_in_no_rate, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(events_are_told_by_time_kind_and_filter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            totals_of_the_machine_have_the_processes_that_are_too_many_to_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),
     };
 
