@@ -216,7 +216,7 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
 {
     struct otlp *state = ctx;
 
-    return ntk_prometheus_page_update(&state->page, totals) < 0 ? ntk_err_no_memory(err) : 0;
+    return ntk_prometheus_page_resume(&state->page, totals) < 0 ? ntk_err_no_memory(err) : 0;
 }
 
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)

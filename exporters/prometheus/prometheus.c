@@ -176,7 +176,7 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
     struct prometheus *state = ctx;
 
     pthread_mutex_lock(&state->lock);
-    int ret = ntk_prometheus_page_update(&state->page, totals);
+    int ret = ntk_prometheus_page_resume(&state->page, totals);
     pthread_mutex_unlock(&state->lock);
     return ret < 0 ? ntk_err_no_memory(err) : 0;
 }

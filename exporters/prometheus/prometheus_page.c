@@ -659,6 +659,17 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     return ret;
 }
 
+int ntk_prometheus_page_resume(struct ntk_prometheus_page *page, const struct ntk_snapshot *totals)
+{
+    int ret = ntk_prometheus_page_update(page, totals);
+
+    ntk_map_each(entry, &page->tags) {
+        struct ntk_prometheus_tag *tag = entry->value;
+        tag->is_live = false;
+    }
+    return ret;
+}
+
 bool ntk_prometheus_page_told(struct ntk_prometheus_page *page)
 {
     page->told++;

@@ -198,6 +198,8 @@ struct ntk_prometheus_page {
 /* 0 or -ENOMEM (some series may then be missing until the next update). */
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot);
+/* As above, of everything that was counted before the first update: no tag is on the page until a process has it. */
+int ntk_prometheus_page_resume(struct ntk_prometheus_page *page, const struct ntk_snapshot *totals);
 /* Somebody was given the page; true when something left it by that. */
 bool ntk_prometheus_page_told(struct ntk_prometheus_page *page);
 /* Fills what tells of this process: page->process from /proc/self, page->outputs. */

@@ -528,6 +528,28 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
     free(text);
 }
 
+static void what_was_counted_before_is_told_when_a_process_has_its_tag(void **state)
+{
+    struct ntk_snapshot *totals = sample(1);
+
+    (void)state;
+    page.last_looks = 2;
+    assert_int_equal(ntk_prometheus_page_resume(&page, totals), 0);
+    ntk_snapshot_destroy(totals);
+    update(sample_without_runtimes());
+    char *text = encode(false);
+    assert_no(text, "runtime_tag");
+    assert_line(text, "neuron_executions_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",status_type=\"completed\",subnet_id=\"\"} 77");
+    free(text);
+    update(sample(1));
+    text = encode(false);
+    assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",runtime_tag=\"" TAG
+                      "\",status_type=\"completed\",subnet_id=\"\"} 140");
+    free(text);
+}
+
 static void runtimes_of_one_tag_share_its_series(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
@@ -855,6 +877,7 @@ int main(void)
         CASE(gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_told),
         CASE(a_runtime_that_was_in_no_other_report_has_gauges_in_its_last),
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
+        CASE(what_was_counted_before_is_told_when_a_process_has_its_tag),
         CASE(runtimes_of_one_tag_share_its_series),
         CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),
         CASE(two_pods_with_one_tag_have_series_of_their_own),
