@@ -349,7 +349,6 @@ static int build_queue_tracks(struct ntk_timeline_build *build, const struct ntk
         }
         memcpy(track->name, map->tracks[t].name, sizeof track->name);
         track->lane_count = map->tracks[t].lane_count;
-        track->lane_is_resource = true;
         memcpy(track->lane_ids, map->tracks[t].lane_ids, sizeof track->lane_ids);
         map->tracks[t].track = build->timeline->tracks.count - 1;
     }

@@ -49,8 +49,7 @@ struct ntk_timeline_slice {
     bool is_wait; /* EVENT_SEMAPHORE: the engine waits, which is no activity */
 };
 
-/* One bucket. Busy time counts overlaps once per lane where lanes are engines, once where they are not, and
- * no waiting. */
+/* One bucket. Busy time counts overlaps once, and no waiting: a queue is busy while any of its DMA engines is. */
 struct ntk_timeline_node {
     float busy_ps;  /* semaphore: sum of value * ps */
     float vote_ps;  /* how far what is ahead; semaphore: the largest value */
@@ -83,7 +82,6 @@ struct ntk_timeline_track {
     const char *unit;                    /* COUNTER, static: "KiB", "%" */
     uint32_t lane_count;                 /* at least 1 */
     uint16_t lane_ids[NTK_TIMELINE_LANES_MAX]; /* QUEUE: the DMA engine */
-    bool lane_is_resource;                     /* busy is the mean of the lanes, not their union */
     const struct ntk_spill
         *spill; /* of the timeline: has slices, values and the levels of the pyramid */
     size_t slice_count;

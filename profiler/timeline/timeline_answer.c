@@ -395,8 +395,8 @@ struct stats {
     int64_t from_ps, to_ps;
     struct what_sum *sums; /* per what */
     uint64_t count;
-    double busy_ps, bytes; /* sums over lanes, overlaps counted once in each */
-    int64_t lane_end_ps[NTK_TIMELINE_LANES_MAX];
+    double bytes;
+    struct ntk_cover busy; /* of all lanes */
 };
 
 static int stats_add(size_t index, const struct ntk_timeline_slice *slice, void *ctx)
@@ -404,7 +404,6 @@ static int stats_add(size_t index, const struct ntk_timeline_slice *slice, void 
     struct stats *stats = ctx;
     int64_t start_ps = slice->start_ps > stats->from_ps ? slice->start_ps : stats->from_ps;
     int64_t end_ps = slice->end_ps < stats->to_ps ? slice->end_ps : stats->to_ps;
-    int64_t *lane_end_ps = &stats->lane_end_ps[stats->track->lane_is_resource ? slice->lane : 0];
     int64_t whole_ps = slice->end_ps - slice->start_ps;
     struct what_sum *sum = &stats->sums[slice->what];
 
@@ -419,9 +418,8 @@ static int stats_add(size_t index, const struct ntk_timeline_slice *slice, void 
         sum->bytes += bytes;
         stats->bytes += bytes;
     }
-    if (!slice->is_wait && end_ps > *lane_end_ps) {
-        stats->busy_ps += (double)(end_ps - (start_ps > *lane_end_ps ? start_ps : *lane_end_ps));
-        *lane_end_ps = end_ps;
+    if (!slice->is_wait) {
+        ntk_cover_add(&stats->busy, start_ps, end_ps);
     }
     return 0;
 }
@@ -429,13 +427,13 @@ static int stats_add(size_t index, const struct ntk_timeline_slice *slice, void 
 static void put_stats_track(const struct ntk_timeline *timeline, size_t index, struct stats *stats,
                             struct ntk_json *json)
 {
-    double lanes = stats->track->lane_is_resource ? stats->track->lane_count : 1.0;
     double range_ps = (double)(stats->to_ps - stats->from_ps);
 
     ntk_json_object_begin(json);
     ntk_json_key_u64(json, "track", index);
     ntk_json_key_u64(json, "count", stats->count);
-    ntk_json_key_double(json, "busy", range_ps > 0.0 ? stats->busy_ps / (range_ps * lanes) : 0.0);
+    ntk_json_key_double(json, "busy",
+                        range_ps > 0.0 ? (double)stats->busy.covered_ps / range_ps : 0.0);
     if (stats->track->kind == NTK_TIMELINE_QUEUE) {
         ntk_json_key_double(json, "bytes", stats->bytes);
     }
@@ -482,9 +480,6 @@ int ntk_timeline_put_stats(const struct ntk_timeline *timeline, int64_t from_ps,
                                .sums = sums };
         if (ntk_timeline_is_value(track) || track->kind == NTK_TIMELINE_RATE) {
             continue;
-        }
-        for (size_t l = 0; l < NTK_TIMELINE_LANES_MAX; l++) {
-            stats.lane_end_ps[l] = stats.from_ps;
         }
         memset(sums, 0, timeline->whats.count * sizeof *sums);
         (void)ntk_timeline_slices_each(track, stats.from_ps, stats.to_ps, stats_add, &stats);

@@ -33,7 +33,7 @@ struct fill {
     unsigned level;
     size_t node_count;
     struct ntk_timeline_node *nodes;
-    int64_t lane_end_ps[NTK_TIMELINE_LANES_MAX]; /* busy until then */
+    int64_t busy_until_ps;
 };
 
 static void fill_init(struct fill *fill, const struct ntk_timeline_track *track, int64_t begin_ps,
@@ -44,9 +44,7 @@ static void fill_init(struct fill *fill, const struct ntk_timeline_track *track,
                            .level = level,
                            .node_count = node_count,
                            .nodes = nodes };
-    for (size_t i = 0; i < NTK_TIMELINE_LANES_MAX; i++) {
-        fill->lane_end_ps[i] = INT64_MIN;
-    }
+    fill->busy_until_ps = INT64_MIN;
 }
 
 static void vote(struct ntk_timeline_node *node, uint16_t what, float weight)
@@ -88,7 +86,7 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
 
 static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
 {
-    int64_t *busy_until = &fill->lane_end_ps[fill->track->lane_is_resource ? slice->lane : 0];
+    int64_t *busy_until = &fill->busy_until_ps;
     int64_t start = slice->start_ps > *busy_until ? slice->start_ps : *busy_until;
     double value = 0.0;
     double bytes_per_ps = 0.0;
@@ -300,11 +298,9 @@ void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t b
     }
 }
 
-double ntk_timeline_node_mean(const struct ntk_timeline_track *track,
-                              const struct ntk_timeline_node *node, unsigned level)
+double ntk_timeline_node_mean(const struct ntk_timeline_node *node, unsigned level)
 {
     double width_ps = (double)(UINT64_C(1) << level);
-    double lanes = track->lane_is_resource ? track->lane_count : 1.0;
 
-    return node->busy_ps / (width_ps * lanes);
+    return node->busy_ps / width_ps;
 }

@@ -32,8 +32,7 @@ void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t b
                                unsigned level, uint64_t tile, struct ntk_timeline_node *out_nodes);
 
 /* Share of the bucket, 0 to 1; of a semaphore the mean value. */
-double ntk_timeline_node_mean(const struct ntk_timeline_track *track,
-                              const struct ntk_timeline_node *node, unsigned level);
+double ntk_timeline_node_mean(const struct ntk_timeline_node *node, unsigned level);
 
 /* Calls for each slice that overlaps [from, to), in order of start; instants at from count. A
  * negative return stops and is returned. */

@@ -111,7 +111,7 @@ static void put_buckets(const struct ntk_timeline *timeline, uint32_t index, uns
             .index = (uint16_t)i,
             .what = node->what,
             .count = node->count,
-            .mean = (float)ntk_timeline_node_mean(track, node, level),
+            .mean = (float)ntk_timeline_node_mean(node, level),
             .extra = ntk_timeline_is_value(track)        ? node->vote_ps
                      : track->kind == NTK_TIMELINE_QUEUE ? node->bytes
                                                          : 0.0F,

@@ -170,11 +170,10 @@ function drawSlices(tile, row, track, y, from, until) {
   const laneHigh = (row.height - 2 * PAD) / track.lanes;
   const gap = laneHigh > 8 ? 1 : 0;
   const rights = new Float64Array(track.lanes).fill(-1);
-  const ends = new Float64Array(track.lanes).fill(from);
   const hasText = laneHigh >= 12;
-  const isQueue = track.kind === 'queue';
   const { pointer } = state;
   let busy = 0;
+  let busyUntil = from;
   let last = -1;
   for (let i = 0; i < tile.count; i++) {
     const start = times[i * 4];
@@ -182,12 +181,11 @@ function drawSlices(tile, row, track, y, from, until) {
     if (start >= until) break;
     if (end < from) continue;
     const lane = octets[i * 32 + 26];
-    const own = isQueue ? lane : 0; // an engine is busy once, however much of it overlaps
-    const left = Math.max(from, ends[own], start);
+    const left = Math.max(busyUntil, start); // a row is busy once, however much of it overlaps
     const right = Math.min(end, until);
     if (right > left && !octets[i * 32 + 27]) {
       busy += right - left;
-      ends[own] = right;
+      busyUntil = right;
     }
     let x0 = (start - state.from) / state.scale;
     let x1 = (end - state.from) / state.scale;
@@ -215,7 +213,7 @@ function drawSlices(tile, row, track, y, from, until) {
       drawn.hit = { track: row.track, slice: words[i * 8 + 4], value: words[i * 8 + 5], what, lane, start, end };
     }
   }
-  return busy / (isQueue ? track.lanes : 1);
+  return busy;
 }
 
 // A value over time, as steps.

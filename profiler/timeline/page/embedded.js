@@ -167,12 +167,11 @@ async function sliceOf(track, slice) {
   throw new Error(`track ${track} has no slice ${slice}`);
 }
 
-// As the server counts: overlaps once per lane where lanes are engines, waiting not at all.
+// As the server counts: overlaps once, waiting not at all.
 function statsOf(found, track, from, to) {
   const isQueue = track.kind === 'queue';
-  const lanes = isQueue ? Math.max(1, track.engines?.length ?? 1) : 1;
   const whats = new Map();
-  const lastEnd = new Array(256).fill(-Infinity);
+  let lastEnd = -Infinity;
   let busy = 0;
   let count = 0;
   let bytes = 0;
@@ -186,14 +185,13 @@ function statsOf(found, track, from, to) {
     whats.set(one.what, { what: one.what, count: sum.count + 1, sum: sum.sum + end - start, longest: Math.max(sum.longest, whole), bytes: sum.bytes + moved });
     count++;
     bytes += moved;
-    const lane = isQueue ? one.lane : 0;
-    if (!one.isWait && end > lastEnd[lane]) {
-      busy += end - Math.max(start, lastEnd[lane]);
-      lastEnd[lane] = end;
+    if (!one.isWait && end > lastEnd) {
+      busy += end - Math.max(start, lastEnd);
+      lastEnd = end;
     }
   }
   const plain = ({ bytes: b, ...rest }) => (isQueue ? { ...rest, bytes: b } : rest);
-  return { count, busy: to > from ? busy / ((to - from) * lanes) : 0, ...(isQueue ? { bytes } : {}),
+  return { count, busy: to > from ? busy / (to - from) : 0, ...(isQueue ? { bytes } : {}),
     whats: [...whats.values()].sort((a, b) => a.what - b.what).map(plain) };
 }
 

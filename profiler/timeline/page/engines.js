@@ -50,7 +50,7 @@ function render(box) {
   waits.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
   box.append(make('p', { class: 'legend' }, ...REASONS.map(([key, name]) => make('span', {}, make('i', { class: `reason-${key}` }), name))),
     make('div', { class: 'two' },
-      table([['Core', true], ['Engine', true], ['Instructions'], ['Busy'], ['Where the time went', true]], idle.engines.map((engine) => ({
+      table([['Core', true], ['Engine', true], ['Instructions'], ['Busy, of the execution'], ['Where the time went', true]], idle.engines.map((engine) => ({
         onclick: () => reveal(trackOf(engine.core, engine.engine)),
         cells: [String(engine.core), engine.engine, { value: engine.instruction_count, text: whole(engine.instruction_count) }, bar(engine.busy_ratio), { element: stacked(engine, idle.total_ns), text: '' }],
       }))),

@@ -28,11 +28,11 @@ function byWhat() {
 
 const percent = (share) => `${(share * 100).toFixed(1)}%`;
 
-// The busy time of a queue is the mean of its DMA engines, that of other rows their own.
+// A queue is busy while any of its DMA engines is.
 function busyOf(track, busy) {
   const { kind, lanes } = state.meta.tracks[track];
   return kind === 'queue' && lanes > 1
-    ? bar(busy, `${percent(busy)}, mean of ${lanes}`, `${percent(busy)} of the range, the mean of ${lanes} DMA engines`)
+    ? bar(busy, `${percent(busy)}, any of ${lanes}`, `${percent(busy)} of the range, any of ${lanes} DMA engines`)
     : bar(busy, percent(busy), `${percent(busy)} of the range`);
 }
 
@@ -48,7 +48,7 @@ function total(kind, name) {
 }
 
 function rowsTable() {
-  return table([['Row', true], ['Core', true], ['Busy'], ['Slices'], ['Bytes']], stats.tracks.map(({ track, busy, count, bytes: moved }) => ({
+  return table([['Row', true], ['Core', true], ['Busy, of the range'], ['Slices'], ['Bytes']], stats.tracks.map(({ track, busy, count, bytes: moved }) => ({
     onclick: () => reveal(track),
     cells: [state.meta.tracks[track].name, coreOf(track), busyOf(track, busy), { value: count, text: whole(count) }, moved === undefined ? '' : { value: moved, text: bytes(moved) }],
   })), { foot: [total('engine', 'engines'), total('queue', 'queues'), total('host', 'host rows')].filter(Boolean) });

@@ -42,8 +42,8 @@ function walk(parent, visit) {
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
   const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples' }[track.kind] ?? 'instructions';
-  const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; busy: their mean` : '';
-  return `${track.name}: ${track.slices.toLocaleString('en')} ${what}${lanes}. Click: taller or lower`;
+  const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; busy: any of them` : '';
+  return `${track.name}: ${track.slices.toLocaleString('en')} ${what}${lanes}. The share is of the time that is shown. Click: taller or lower`;
 }
 
 function groupRow(g) {

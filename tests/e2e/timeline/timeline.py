@@ -183,12 +183,12 @@ def check_range(page):
     several = [row for row in shown if row[0].startswith('q') and lanes[row[0]] > 1]
     assert several, f'no queue of several DMA engines: {shown}'
     for row in several:
-        assert row[2].endswith(f'%, mean of {lanes[row[0]]}'), f'the busy time of a queue does not say that it is a mean: {row}'
+        assert row[2].endswith(f'%, any of {lanes[row[0]]}'), f'the busy time of a queue does not say of which engines: {row}'
     said = browser.evaluate("""(async () => { const { describe } = await import('/tooltip.js'); const { state } = await import('/state.js');
       return ['queue', 'engine'].map((kind) => { const t = state.meta.tracks.findIndex((track) => track.kind === kind && (track.lanes > 1 || kind === 'engine'));
-        return describe({ track: t, what: 0, start: 0, end: 1000, bucket: { mean: 0.25, count: 3, extra: 10 } })[1][0].split(', mean of ')[1]
+        return describe({ track: t, what: 0, start: 0, end: 1000, bucket: { mean: 0.25, count: 3, extra: 10 } })[1][0].split(', any of ')[1]
           === (kind === 'queue' ? `${state.meta.tracks[t].lanes} DMA engines` : undefined); }); })()""")
-    equal('tooltips of pieces, which of a queue say that they are a mean', said, [True, True])
+    equal('tooltips of pieces, which of a queue say that they are of any engine', said, [True, True])
     engines = page.state("state.meta.tracks.filter(({ kind }) => kind === 'engine').map(({ name }) => name)")
     foot = next(row for row in shown if row[0] == f'{len(engines)} engines')
     near('mean of the engines', float(foot[2].rstrip('%')), sum(float(row[2].rstrip('%')) for row in shown if row[0] in engines) / len(engines), 0.06)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""outputs_agree CAPTURE.ntff [FILE.neff] - every output of one capture calls a DMA queue the same.
+"""outputs_agree CAPTURE.ntff [FILE.neff] - every output of one capture calls a DMA queue the same,
+and says the same share of the execution for a row.
 
 The name is that of the NEFF with the engine's word as the original shows it; queues that the capture has no name for
 are called by their kind, (instruction).
@@ -108,6 +109,29 @@ def check_names(page, arguments, analyses, neff, folder):
     print(f'{len(wanted)} queues in {len(found)} outputs')
 
 
+def check_shares(page, analyses):
+    """Of the execution, how busy each row was: what the page counts in that range, and what the analyses say."""
+    if not analyses['activity']:
+        return
+    meta = page.ask('meta')
+    about = meta['sources'][0]
+    begin = about['offset'] - meta['begin']
+    counted = {row['track']: row['busy'] for row in page.ask('stats', **{'from': begin, 'to': begin + about['total']})['tracks']}
+    activity = {(row['core'], row['name'].lower()): row['busy_ratio'] for row in analyses['activity']['rows']}
+    others = {(row['core'], row['engine']): row['busy_ratio'] for row in analyses['idle']['engines']}
+    others |= {(row['core'], row['queue'].lower()): row['active_ns'] / analyses['activity']['total_ns'] for row in analyses['dma']['queues']}
+    compared = 0
+    for track, busy in counted.items():
+        group = meta['groups'][meta['tracks'][track]['group']]
+        group = group if group['name'].startswith('NeuronCore ') else meta['groups'][group['parent']]
+        row = int(re.match(r'NeuronCore (\d+)', group['name'])[1]), meta['tracks'][track]['name'].lower()
+        for analysis, shares in (('activity', activity), ('idle or dma', others)):
+            assert abs(shares[row] - busy) < 1e-6, f'{row} is busy {busy} on the page, {shares[row]} in {analysis}'
+        compared += 1
+    assert compared, 'no row was busy'
+    print(f'{compared} shares')
+
+
 def main():
     capture, *neff = sys.argv[1:]
     arguments = ['-s', capture, *(['-n', *neff] if neff else [])]
@@ -116,6 +140,7 @@ def main():
     try:
         with tempfile.TemporaryDirectory() as folder:
             check_names(page, arguments, analyses, neff[0] if neff else None, folder)
+            check_shares(page, analyses)
     finally:
         page.close()
 

@@ -230,10 +230,9 @@ static void buckets_of_all_levels_add_up_to_the_row(void **state)
     struct trace_sample *sample = trace_sample_create(count);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     unsigned top = top_of(timeline);
-    /* Busy ps; semaphore: value * ps; without waiting. */
-    const double busy[] = { 0.9 * 800e3 * (double)count, 250e3 * (double)count, 2e6 * (double)count,
+    /* Busy ps, overlaps once; semaphore: value * ps; without waiting. */
+    const double busy[] = { 0.9 * 800e3 * (double)count, 250e3 * (double)count, 1e6 * (double)count,
                             0.0, 2.5 * 1e6 * (double)count };
-    const double lanes[] = { 1, 1, 16, 1, 1 };
 
     (void)state;
     for (unsigned level = top + 1; level-- > top - 5;) {
@@ -250,7 +249,7 @@ static void buckets_of_all_levels_add_up_to_the_row(void **state)
                     const struct ntk_timeline_tile_bucket *bucket = &parsed.buckets[t][i];
                     assert_true(t == SEMAPHORE || t == RATE ||
                                 (bucket->mean >= 0.0F && bucket->mean <= 1.0001F));
-                    sums[t] += bucket->mean * lanes[t] * (double)(UINT64_C(1) << level);
+                    sums[t] += bucket->mean * (double)(UINT64_C(1) << level);
                     counts[t] += bucket->count;
                     bytes[0] += t == QUEUE ? bucket->extra : 0.0;
                     bytes[1] +=
