@@ -98,8 +98,8 @@ struct ntk_core_options {
  * are not free, -EINVAL for cores the machine has not, -EALREADY while one is open. */
 int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
                   struct ntk_err *err);
-/* All models and tensors must be gone: what is left is released here and its owners hold dead
- * references. */
+/* All models and tensors must be gone: the memory of the devices goes here, and who still holds one holds a dead
+ * reference to a struct that nobody frees. */
 void ntk_core_close(struct ntk_core *core);
 /* In a child after fork: forgets the parent's machine without touching what both share. */
 void ntk_core_forget_after_fork(struct ntk_core *core);
