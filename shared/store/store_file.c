@@ -42,14 +42,35 @@ static bool ends_by_signal(void)
            (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1);
 }
 
+static sqlite3_int64 size_of(sqlite3 *db, sqlite3_file **out_file)
+{
+    sqlite3_int64 size = 0;
+
+    *out_file = NULL;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, (void *)out_file);
+    if (!*out_file || !(*out_file)->pMethods ||
+        (*out_file)->pMethods->xFileSize(*out_file, &size) != SQLITE_OK) {
+        *out_file = NULL;
+    }
+    return size;
+}
+
+/* All connections of the process together. Nobody else made a file that began with us. */
+static bool fills_memory(const struct ntk_store_file *file)
+{
+    sqlite3_int64 used = sqlite3_memory_used() - file->memory_before - MEMORY_BYTES;
+    sqlite3_file *handle;
+
+    return !file->is_fresh && used > 0 && used > 2 * size_of(file->db, &handle);
+}
+
 /* Called by SQLite at work; not 0: it gives up. */
 static int look(void *ctx)
 {
     struct ntk_store_file *file = ctx;
 
     return (file->stop && atomic_load(file->stop)) || (file->heeds_signals && ends_by_signal()) ||
-           ntk_clock_monotonic_ns() > atomic_load(&file->until_ns) ||
-           sqlite3_memory_used() > file->memory_max;
+           ntk_clock_monotonic_ns() > atomic_load(&file->until_ns) || fills_memory(file);
 }
 
 /* A statement begins: its time runs from now. */
@@ -64,19 +85,6 @@ static int begin(unsigned int what, void *ctx, void *statement, void *text)
     (void)text;
     atomic_store(&file->until_ns, ntk_clock_monotonic_ns() + span_ns);
     return 0;
-}
-
-static sqlite3_int64 size_of(sqlite3 *db, sqlite3_file **out_file)
-{
-    sqlite3_int64 size = 0;
-
-    *out_file = NULL;
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, (void *)out_file);
-    if (!*out_file || !(*out_file)->pMethods ||
-        (*out_file)->pMethods->xFileSize(*out_file, &size) != SQLITE_OK) {
-        *out_file = NULL;
-    }
-    return size;
 }
 
 int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_err *err)
@@ -98,7 +106,8 @@ int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_er
     }
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     file->db = db;
-    file->memory_max = sqlite3_memory_used() + MEMORY_BYTES + 2 * size;
+    file->is_fresh = handle && size == 0; /* then SQLite heeds no log beside it either */
+    file->memory_before = sqlite3_memory_used();
     begin(0, file, NULL, NULL); /* the first thing SQLite does is no statement of ours */
     sqlite3_trace_v2(db, SQLITE_TRACE_STMT, begin, file);
     sqlite3_progress_handler(db, STEPS_PER_LOOK, look, file);

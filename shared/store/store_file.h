@@ -30,7 +30,8 @@ struct ntk_store_file {
     const atomic_bool *stop; /* true: give up at once; may be NULL */
     bool heeds_signals;      /* SIGINT or SIGTERM, blocked and waiting, is the same */
     sqlite3 *db;
-    sqlite3_int64 memory_max;
+    bool is_fresh; /* empty when it was opened */
+    sqlite3_int64 memory_before;
     _Atomic uint64_t until_ns;
     atomic_bool hurries;
 };
