@@ -357,8 +357,8 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     bool cores = is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES);
 
     if (!tag->is_live) {
-        tag_clear(page,
-                  tag); /* its histograms begin anew, whether their last counts were told or not */
+        /* Its histograms begin anew, whether their last counts were told or not. */
+        tag_clear(page, tag);
     }
     tag->is_live = true;
     tag->is_leaving = false;
