@@ -33,9 +33,16 @@ static uint64_t start_time_of(uint32_t pid)
 
 int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct ntk_err *err)
 {
+    int fd;
+    int ret;
+
+    if (start_time == 0) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                           "process %u gets no signal: when it started is not known", pid);
+    }
     /* The descriptor stays with the process it was opened for; whether it is the right one is looked up behind that. */
-    int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-    int ret = fd < 0 ? -errno : 0;
+    fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    ret = fd < 0 ? -errno : 0;
 
     if (ret == -ESRCH || (ret == 0 && start_time_of(pid) != start_time)) {
         ret = ntk_err_set(err, -ESRCH, NTK_ERR_NO_OFFSET, "process %u has ended", pid);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests of signals to applications: only the process that was shown gets one.
+ * Method: children that wait for a signal, and one that is over and not waited for.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "shared/abi/process_stat.h"
+#include "shared/base/fs.h"
+#include "top/process_signal.h"
+
+static pid_t waiting_child(void)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)alarm(60); /* a failed test leaves nothing behind */
+        for (;;) {
+            (void)pause();
+        }
+    }
+    return pid;
+}
+
+static uint64_t start_time_of(pid_t pid)
+{
+    char path[64];
+    char text[NTK_STAT_BYTES];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    assert_true(ntk_fs_read_text(path, text, sizeof text) > 0);
+    return ntk_process_stat_start_time(text);
+}
+
+static int ending_signal(pid_t pid)
+{
+    int status = 0;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    return WTERMSIG(status);
+}
+
+static void the_process_of_that_start_gets_the_signal(void **state)
+{
+    struct ntk_err err = { 0 };
+    pid_t pid = waiting_child();
+
+    (void)state;
+    assert_int_equal(ntk_top_signal_send((uint32_t)pid, start_time_of(pid), SIGTERM, &err), 0);
+    assert_int_equal(ending_signal(pid), SIGTERM);
+}
+
+static void a_later_process_with_the_pid_gets_none(void **state)
+{
+    struct ntk_err err = { 0 };
+    pid_t pid = waiting_child();
+
+    (void)state;
+    assert_int_equal(ntk_top_signal_send((uint32_t)pid, start_time_of(pid) - 1, SIGTERM, &err),
+                     -ESRCH);
+    assert_non_null(strstr(err.text, "has ended"));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(ending_signal(pid), SIGKILL);
+}
+
+/* A process that is over has 0 as the start time that is read, too. */
+static void without_a_start_time_nothing_is_sent(void **state)
+{
+    struct ntk_err err = { 0 };
+    pid_t pid = waiting_child();
+    siginfo_t info;
+
+    (void)state;
+    assert_int_equal(ntk_top_signal_send((uint32_t)pid, 0, SIGTERM, &err), -ENODATA);
+    assert_non_null(strstr(err.text, "when it started is not known"));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(start_time_of(pid), 0);
+    assert_int_equal(ntk_top_signal_send((uint32_t)pid, 0, SIGTERM, &err), -ENODATA);
+    assert_int_equal(ending_signal(pid), SIGKILL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_process_of_that_start_gets_the_signal),
+        cmocka_unit_test(a_later_process_with_the_pid_gets_none),
+        cmocka_unit_test(without_a_start_time_nothing_is_sent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
