@@ -453,6 +453,7 @@ static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
 /* The folder, made when missing. One where anyone may make things must be the user's own. */
 static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
 {
+    const char *named = ntk_paths_hooks_dir_variable();
     char usual[NTK_PATH_BYTES];
     int ret = ntk_paths_soft_dir(soft->folder, sizeof soft->folder);
 
@@ -462,7 +463,7 @@ static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
     }
     (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
                    (unsigned)geteuid());
-    soft->is_aside = !ntk_paths_hooks_dir_variable() && strcmp(soft->folder, usual) != 0;
+    soft->is_aside = strcmp(soft->folder, named ? named : usual) != 0;
     ret = ntk_fs_make_folders(soft->folder, 0700, err);
     if (ret == 0 && !ntk_paths_hooks_dir_variable() &&
         !ntk_paths_is_own_folder(soft->folder, geteuid())) {

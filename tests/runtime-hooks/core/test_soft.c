@@ -223,8 +223,8 @@ static int as_other_user(void)
         return 2;
     }
     ntk_core_soft_close(soft);
-    /* The next one finds it there. */
-    if (machine_open(&soft) != 0 || strcmp(soft->folder, expected) != 0) {
+    /* The next one finds it there, and is aside as well. */
+    if (machine_open(&soft) != 0 || strcmp(soft->folder, expected) != 0 || !soft->is_aside) {
         return 3;
     }
     ntk_core_soft_close(soft);
