@@ -455,7 +455,8 @@ static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, stru
     if (status == NRT_SUCCESS) {
         request->model = ntk_core_handle_take(&nrt_front_models, model);
         if (!request->model) {
-            status = NRT_INVALID; /* being unloaded */
+            ntk_core_execute_refused(model->core, -EINVAL); /* being unloaded */
+            status = NRT_INVALID;
         }
     }
     if (status == NRT_SUCCESS) {
