@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "runtime-hooks/core/core_thread.h"
 #include "shared/base/vec.h"
 
 #define WATCHES_MAX 4096U /* of one queue */
@@ -128,8 +128,6 @@ static void queue_free(struct queue *queue)
 static struct queue *queue_create(uint32_t depth)
 {
     struct queue *queue = calloc(1, sizeof *queue);
-    sigset_t all;
-    sigset_t before;
 
     if (!queue) {
         return NULL;
@@ -139,12 +137,7 @@ static struct queue *queue_create(uint32_t depth)
     ntk_vec_init(&queue->watches, sizeof(struct watch));
     queue->depth = depth;
     queue->watch_all_fd = -1;
-    /* The application's signals are for its own threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&queue->thread, NULL, worker, queue);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) {
+    if (ntk_core_thread_start(&queue->thread, worker, queue) < 0) {
         queue_free(queue);
         return NULL;
     }

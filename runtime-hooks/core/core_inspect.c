@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_state.h"
+#include "runtime-hooks/core/core_thread.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/formats/ntrace/ntrace.h"
@@ -317,11 +318,12 @@ int ntk_core_sampler_create(struct ntk_core_sampler **out_sampler, struct ntk_er
     ntk_vec_init(&sampler->memory, sizeof(uint64_t));
     sampler->cpu_count = cpus_read(sampler->before);
     sample(sampler);
-    int ret = pthread_create(&sampler->thread, NULL, sampler_main, sampler);
+    int ret = ntk_core_thread_start(&sampler->thread, sampler_main, sampler);
     sampler->has_thread = ret == 0;
-    if (ret != 0) {
+    if (ret < 0) {
         ntk_core_sampler_destroy(sampler);
-        return ntk_err_set(err, -ret, NTK_ERR_NO_OFFSET, "no thread: %s", strerror(ret));
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot start a thread: %s",
+                           strerror(-ret));
     }
     *out_sampler = sampler;
     return 0;

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime-hooks/core/core_thread.h"
 #include "runtime-hooks/core/core_tree.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
@@ -235,20 +235,13 @@ static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err 
 static int thread_start(struct ntk_core_publisher *publisher)
 {
     pthread_condattr_t attributes;
-    sigset_t all;
-    sigset_t old;
 
     pthread_mutex_init(&publisher->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&publisher->stop_wanted, &attributes);
     pthread_condattr_destroy(&attributes);
-    /* Signals are the program's business. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int ret = pthread_create(&publisher->thread, NULL, publisher_run, publisher);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return -ret;
+    return ntk_core_thread_start(&publisher->thread, publisher_run, publisher);
 }
 
 int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_thread - threads of our own in the program of somebody else.
+ *
+ * Its signals are for its own threads: all that can be blocked is blocked in ours.
+ *
+ * Owner:   whoever starts one joins it.
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_THREAD_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_THREAD_H
+
+#include <pthread.h>
+
+/* 0 or -errno. */
+int ntk_core_thread_start(pthread_t *out_thread, void *(*run)(void *ctx), void *ctx);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the thread that samples the host: it stays out of the program's way. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime-hooks/core/core_inspect.h"
+#include "shared/base/fs.h"
+
+/* Of a thread, as the kernel has it: bit N-1 for signal N. */
+static uint64_t blocked_signals(const char *thread, const char *own)
+{
+    char path[64];
+    char text[4096];
+
+    (void)snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+    do { /* a thread that has not begun has all of them blocked by the C library */
+        assert_true(ntk_fs_read_text(path, text, sizeof text) > 0);
+    } while (strcmp(thread, own) != 0 && !strstr(text, "State:\tS"));
+    const char *at = strstr(text, "SigBlk:");
+    assert_non_null(at);
+    return strtoull(at + strlen("SigBlk:"), NULL, 16);
+}
+
+static void the_sampler_takes_no_signal_of_the_program(void **state)
+{
+    static const int signals[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGALRM, SIGPROF };
+    struct ntk_core_sampler *sampler = NULL;
+    struct ntk_err err = { 0 };
+    char own[16];
+    int others = 0;
+
+    (void)state;
+    assert_int_equal(ntk_core_sampler_create(&sampler, &err), 0);
+    (void)snprintf(own, sizeof own, "%d", (int)gettid());
+    DIR *list = opendir("/proc/self/task");
+    assert_non_null(list);
+    for (const struct dirent *entry = readdir(list); entry; entry = readdir(list)) {
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, own) == 0) {
+            continue;
+        }
+        uint64_t blocked = blocked_signals(entry->d_name, own);
+
+        others++;
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+            assert_true(blocked >> (signals[i] - 1) & 1);
+        }
+    }
+    closedir(list);
+    assert_int_equal(others, 1);
+    assert_int_equal(blocked_signals(own, own), 0);
+    ntk_core_sampler_destroy(sampler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sampler_takes_no_signal_of_the_program),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
