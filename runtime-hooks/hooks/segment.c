@@ -271,12 +271,17 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
 static int open_folder(char *path, size_t path_bytes, char *note, size_t note_bytes)
 {
     char usual[NTK_PATH_BYTES];
+    char before[512]; /* what was wrong already */
     unsigned int attempt = 0;
     int fd;
 
+    (void)snprintf(before, sizeof before, "%s", note);
     do {
         fd = open_folder_once(path, path_bytes, note, note_bytes);
     } while (fd < 0 && ++attempt < FOLDER_ATTEMPTS);
+    if (fd >= 0) { /* an attempt that failed is no news */
+        (void)snprintf(note, note_bytes, "%s", before);
+    }
     (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
                    (unsigned int)geteuid());
     if (fd >= 0 && ntk_paths_hooks_dir_variable() == NULL &&
