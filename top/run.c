@@ -77,6 +77,7 @@ static const char *person_note(const struct ntk_top_run *run, char *text, size_t
     } else if (run->is_in_past) {
         uint64_t shown_ns = run->model->snapshot->realtime_ns;
         uint64_t now_ns = ntk_top_past_get(&run->past, run->past.count - 1)->realtime_ns;
+        uint64_t ago_ns = now_ns > shown_ns ? now_ns - shown_ns : 0; /* clocks are set back */
         time_t seconds = (time_t)(shown_ns / NTK_NS_PER_SECOND);
         struct tm date;
         char clock[16] = "";
@@ -85,7 +86,7 @@ static const char *person_note(const struct ntk_top_run *run, char *text, size_t
             (void)strftime(clock, sizeof clock, "%H:%M:%S", &date);
         }
         (void)snprintf(text, bytes, "%s, %llu s ago; [ ] { } walk, space: now", clock,
-                       (unsigned long long)((now_ns - shown_ns) / NTK_NS_PER_SECOND));
+                       (unsigned long long)(ago_ns / NTK_NS_PER_SECOND));
     } else if (run->is_frozen) {
         (void)snprintf(text, bytes, "frozen");
     }
