@@ -178,6 +178,7 @@ static bool core_moved(const struct ntk_core_sample *core)
 static struct ntk_histogram merge_cores(struct ntk_aggregate *aggregate,
                                         const struct ntk_runtime_sample *runtime, size_t offset)
 {
+    const struct ntk_histogram nothing = { 0 };
     struct ntk_histogram_dense *merged = &aggregate->merged;
     const struct ntk_histogram *only = NULL;
     size_t used = 0;
@@ -198,9 +199,10 @@ static struct ntk_histogram merge_cores(struct ntk_aggregate *aggregate,
         }
         ntk_histogram_dense_merge(merged, one);
     }
-    return used == 0   ? (struct ntk_histogram){ 0 }
-           : used == 1 ? *only
-                       : ntk_snapshot_histogram(aggregate->pending, merged);
+    if (used > 1) {
+        return ntk_snapshot_histogram(aggregate->pending, merged);
+    }
+    return used == 1 ? *only : nothing;
 }
 
 int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_state *runtime,

@@ -612,7 +612,7 @@ static void make_folder(struct ntk_ring_registry *registry)
 int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
                            struct ntk_err *err)
 {
-    struct ntk_ring_poll unwanted;
+    struct ntk_ring_poll unwanted = { 0 };
 
     (void)err;
     registry->out = out != NULL ? out : &unwanted;
