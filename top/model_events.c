@@ -26,27 +26,22 @@ static const char *const error_code_names[NTK_ERROR_CODE_COUNT] = {
     [NTK_ERROR_CODE_RESET] = "device reset",
 };
 
-/* "5 timeout": an NRT_STATUS with the name that the device tree has for it. */
-static const char *status_text(struct ntk_top_table *table, uint32_t nrt_status)
+/* "5 timeout": a status with the name of the folder that counts it in the device tree. */
+static const char *status_text(struct ntk_top_table *table, uint32_t status)
 {
-    static const struct {
-        const char *folder;
-        int nrt_status;
-    } rows[] = {
-#define NTK_STATUS(id, symbol, folder, datastore_id, nrt_status) { folder, nrt_status },
+    static const char *const folders[] = {
+#define NTK_STATUS(id, symbol, folder, datastore_id) [id] = folder,
 #include "shared/abi/status.def"
 #undef NTK_STATUS
     };
+    enum ntk_status_counter counter = ntk_status_counter_of_status(status);
+    const char *name = folders[counter];
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].nrt_status == (int)nrt_status) {
-            const char *name = rows[i].folder;
-
-            name += ntk_str_starts_with(name, PREFIX) ? sizeof PREFIX - 1 : 0;
-            return ntk_top_table_text(table, "%u %s", (unsigned int)nrt_status, name);
-        }
+    if (counter == NTK_STATUS_GENERIC) {
+        return ntk_top_table_text(table, "status %u", (unsigned int)status);
     }
-    return ntk_top_table_text(table, "status %u", (unsigned int)nrt_status);
+    name += ntk_str_starts_with(name, PREFIX) ? sizeof PREFIX - 1 : 0;
+    return ntk_top_table_text(table, "%u %s", (unsigned int)status, name);
 }
 
 /* What was allocated or freed, what failed and why. "" where the kind says all. */

@@ -236,30 +236,18 @@ uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model);
 
 /* --- executions --------------------------------------------------------------------------------- */
 
-/* How an execution ended, as the number that events and counters carry; all but COMPLETED and
- * NUMERICAL_ERROR leave the outputs undefined. */
+/* How an execution or another call ended: NTK_CORE_COMPLETED, NTK_CORE_TIMED_OUT and the others of
+ * shared/abi/result.def. A front maps them to what its callers know. All but COMPLETED and NUMERICAL_ERROR
+ * leave the outputs undefined. */
 enum ntk_core_outcome {
-    NTK_CORE_COMPLETED = 0,
-    NTK_CORE_FAILED = 1,
-    NTK_CORE_NO_MEMORY = 4,
-    NTK_CORE_TIMED_OUT = 5,
-    NTK_CORE_DEAD =
-        101, /* a hardware fault came before: the core runs nothing until it is reopened */
-    NTK_CORE_BAD_INPUT = 1002,
-    NTK_CORE_NUMERICAL_ERROR = 1003, /* finished, the outputs hold NaN */
-    NTK_CORE_CPU_NODE_FAILED = 1004,
-    NTK_CORE_OUT_OF_BOUNDS = 1006,
-    /* Hardware, on request only: docs/faults.md. */
-    NTK_CORE_COLLECTIVES = 1200,
-    NTK_CORE_HBM_ERROR = 1201,
-    NTK_CORE_SRAM_ERROR = 1202,
-    NTK_CORE_DMA_ABORT = 1203,
-    NTK_CORE_QUEUE_OVERFLOW = 1204,
-    NTK_CORE_HBM_REPAIRABLE = 1205,
+#define NTK_RESULT(symbol, status, outcome, error_class, counter) NTK_CORE_##symbol,
+#include "shared/abi/result.def"
+#undef NTK_RESULT
+    NTK_CORE_OUTCOMES
 };
 
-/* The same number for an error of a call (0 or -errno); the one such table. */
-uint32_t ntk_core_status(int error);
+/* The outcome of a call that returned this error (0 or -errno). */
+enum ntk_core_outcome ntk_core_outcome_of(int error);
 
 /* Runs the model once in the calling thread. tensors: one per entry of ntk_core_model_io_get(), in that
  * order, each at least as large as its entry. 0 and the outcome, or -EINVAL (wrong tensor: missing, too

@@ -38,27 +38,6 @@ struct execution {
     struct ntk_err *err;
 };
 
-uint32_t ntk_core_status(int error)
-{
-    static const struct {
-        int error;
-        uint32_t status;
-    } statuses[] = {
-        { 0, 0 },         { -EINVAL, 2 },     { -EBADMSG, 2 },
-        { -EFBIG, 2 },    { -ERANGE, 2 },     { -EBADF, 3 },
-        { -ENOMEM, 4 },   { -ENOSPC, 4 },     { -ETIMEDOUT, 5 },
-        { -EAGAIN, 7 },   { -ECHRNG, 9 },     { -ENOTSUP, 10 },
-        { -ECOMM, 1200 }, { -ESHUTDOWN, 14 }, { -ENOTRECOVERABLE, 101 },
-    };
-
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        if (statuses[i].error == error) {
-            return statuses[i].status;
-        }
-    }
-    return NTK_CORE_FAILED;
-}
-
 static char *slot_address(const struct execution *execution, uint32_t slot_index)
 {
     const struct core_slot *slot = &execution->model->slots[slot_index];
@@ -203,8 +182,8 @@ static void driver_count(struct ntk_core *core, uint32_t physical,
         busy_ns += result->busy_ns[e];
     }
     if (is_first) {
-        ntk_core_soft_count_add(&counters->status[ntk_status_counter_of_status((uint32_t)outcome)],
-                                1);
+        ntk_core_soft_count_add(
+            &counters->status[ntk_status_counter_of_status(core_status(outcome))], 1);
         ntk_core_soft_count_add(
             &counters->inference_count,
             outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR ? 1 : 0);
@@ -242,13 +221,14 @@ static void exec_core_fill(struct ntk_hooks_exec_core *to, const struct ntk_engi
 }
 
 static void refused_tell(struct ntk_core_model *model, uint64_t id, uint64_t call_start_ticks,
-                         uint32_t status)
+                         enum ntk_core_outcome outcome)
 {
+    uint32_t status = core_status(outcome);
     uint32_t physical = model->core->ncs[model->nc].first_physical;
     struct ntk_hooks_exec exec = { .model = model->hook,
                                    .execution_id = id,
                                    .call_start_ticks = call_start_ticks,
-                                   .nrt_status = status,
+                                   .status = status,
                                    .core = (uint16_t)physical };
 
     ntk_hooks_exec_refused(&exec);
@@ -498,7 +478,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
         driver_count(core, nc->first_physical + i, &results[i], host_ns, i == 0, outcome);
     }
     exec.device_ns = device_ns;
-    exec.nrt_status = (uint32_t)outcome;
+    exec.status = core_status(outcome);
     ntk_hooks_exec_end(&exec);
     pthread_mutex_unlock(&nc->execution_lock);
     return outcome;
@@ -556,7 +536,7 @@ static enum ntk_core_outcome steps_run(struct execution *execution)
 void ntk_core_execute_refused(struct ntk_core_model *model, int error)
 {
     refused_tell(model, atomic_fetch_add(&model->core->execution_id, 1) + 1, ntk_hooks_now(),
-                 ntk_core_status(error));
+                 ntk_core_outcome_of(error));
 }
 
 /* Takes a view of every tensor and checks it; on failure none is held. */
@@ -625,20 +605,20 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
         execution.views = calloc(model->io_count, sizeof *execution.views);
         if (!execution.views) {
             ret = ntk_err_no_memory(err);
-            refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
+            refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_outcome_of(ret));
             goto out;
         }
     }
     ret = views_take(model, tensors, tensor_count, execution.views, err);
     if (ret < 0) {
-        refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
+        refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_outcome_of(ret));
         goto out;
     }
     execution.context = core_context_take(model, &has_context);
     if (!has_context) {
         ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
                           "no memory for the tensors between the nodes of model %s", model->name);
-        refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_status(ret));
+        refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_outcome_of(ret));
     } else {
         execution.between = execution.context ? execution.context->buffer.address : NULL;
         execution.capture = core_capture_take(model);

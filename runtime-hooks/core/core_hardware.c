@@ -102,7 +102,7 @@ static void fault_count(struct ntk_core *core, const struct core_nc *nc, const s
     struct ntk_soft_device *device = &core->soft->state->device[place->device];
     struct ntk_hooks_error event = { .execution_id = subject->execution_id,
                                      .value = fault->amount,
-                                     .nrt_status = (uint32_t)effects[fault->kind].outcome,
+                                     .status = core_status(effects[fault->kind].outcome),
                                      .error_class = NTK_ERROR_CLASS_NONE,
                                      .error_code = effects[fault->kind].error_code,
                                      .core = (uint16_t)nc->first_physical,

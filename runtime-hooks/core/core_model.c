@@ -391,7 +391,7 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
             (void)scratchpads_fit(model, NULL);
         }
         core_model_free(model);
-        ntk_hooks_model_loaded(hook, start, ntk_core_status(ret), 0);
+        ntk_hooks_model_loaded(hook, start, core_status(ntk_core_outcome_of(ret)), 0);
         return ret;
     }
     model->constants = NULL;
@@ -400,7 +400,8 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
         ntk_core_soft_count_add(
             &core->soft->state->core[core->ncs[model->nc].first_physical + p].model_load_count, 1);
     }
-    ntk_hooks_model_loaded(model->hook, start, NTK_CORE_COMPLETED, model_device_bytes(model));
+    ntk_hooks_model_loaded(model->hook, start, core_status(NTK_CORE_COMPLETED),
+                           model_device_bytes(model));
     *out_model = model;
     trace_load_end(&span, model);
     return 0;
@@ -420,7 +421,7 @@ static void model_unload_one(struct ntk_core_model *model)
     models_remove(model);
     (void)scratchpads_fit(model, NULL);
     core_model_free(model);
-    ntk_hooks_model_unloaded(hook, start, NTK_CORE_COMPLETED);
+    ntk_hooks_model_unloaded(hook, start, core_status(NTK_CORE_COMPLETED));
     ntk_core_trace_span_end(&span, &data);
 }
 

@@ -205,7 +205,7 @@ int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_er
     }
     ntk_hooks_profile_stop(capture->hook, capture->physical_core, capture->session, capture->name,
                            capture->start_ticks, (uint64_t)status.st_size,
-                           ntk_core_status(ret < 0 ? ret : 0));
+                           core_status(ntk_core_outcome_of(ret < 0 ? ret : 0)));
     capture_free(capture);
     return ret;
 }

@@ -95,6 +95,11 @@ struct ntk_core {
 /* Model ids go on over closes: never reused in a process. */
 uint32_t core_model_id_next(void);
 
+/* --- core_outcome.c --- */
+
+/* What records and counters carry for an outcome: its status of shared/abi/result.def. */
+uint32_t core_status(enum ntk_core_outcome outcome);
+
 /* --- core_memory.c --- */
 
 struct core_memory_request {

@@ -232,7 +232,7 @@ static void core_leaves_add(struct core_tree *tree, uint32_t device, uint32_t lo
                             const char *info_folder, const char *stats)
 {
     static const char *const status_folders[] = {
-#define NTK_STATUS(id, symbol, folder, datastore_id, nrt_status) folder,
+#define NTK_STATUS(id, symbol, folder, datastore_id) folder,
 #include "shared/abi/status.def"
 #undef NTK_STATUS
     };

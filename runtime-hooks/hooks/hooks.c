@@ -385,8 +385,8 @@ static void rows_give_back(uint32_t id)
     }
 }
 
-void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
-                            uint32_t nrt_status, uint64_t device_bytes)
+void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks, uint32_t status,
+                            uint64_t device_bytes)
 {
     struct ntk_segment_model *entry;
     uint32_t mask = ntk_abi_load(&hooks_mask);
@@ -406,24 +406,24 @@ void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_tic
         }
         ntk_abi_store(&entry->load_ns, span_ns(start_ticks, now));
         ntk_abi_store(&entry->device_bytes, device_bytes);
-        if (nrt_status == 0 && facts.core < NTK_SEGMENT_CORES) {
+        if (status == 0 && facts.core < NTK_SEGMENT_CORES) {
             ntk_abi_add_shared(&hooks.segment.cores[facts.core].model_load_count, 1);
         }
         ntk_abi_store_release(&entry->state,
-                              (uint32_t)(nrt_status == 0 ? NTK_MODEL_LOADED : NTK_MODEL_UNLOADED));
-        if (nrt_status != 0) {
+                              (uint32_t)(status == 0 ? NTK_MODEL_LOADED : NTK_MODEL_UNLOADED));
+        if (status != 0) {
             rows_give_back(model.id);
         }
     }
     if ((mask & HOOKS_EVENTS) != 0) {
         record(NTK_EVENT_MODEL_LOAD, 0, facts.core, start_ticks, span_ticks(start_ticks, now),
-               NTK_WORD(model_id(model), nrt_status), device_bytes, NTK_WORD(facts.name, path_name),
+               NTK_WORD(model_id(model), status), device_bytes, NTK_WORD(facts.name, path_name),
                facts.core_count);
     }
 }
 
 void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
-                              uint32_t nrt_status)
+                              uint32_t status)
 {
     struct ntk_segment_model *entry;
     uint32_t mask = ntk_abi_load(&hooks_mask);
@@ -450,7 +450,7 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
     }
     if ((mask & HOOKS_EVENTS) != 0) {
         record(NTK_EVENT_MODEL_UNLOAD, 0, facts.core, start_ticks, span_ticks(start_ticks, now),
-               NTK_WORD(model_id(model), nrt_status), executions, facts.name, facts.core_count);
+               NTK_WORD(model_id(model), status), executions, facts.name, facts.core_count);
     }
 }
 
@@ -486,17 +486,17 @@ static void histogram_add(struct ntk_histogram_pair *pair, uint64_t total_ns, ui
     count(&pair->device_sum_ns, device_ns, is_shared);
 }
 
-static void count_outcome(struct ntk_segment_core *block, uint32_t nrt_status)
+static void count_outcome(struct ntk_segment_core *block, uint32_t status)
 {
-    enum ntk_error_class error_class = ntk_error_class_of_status(nrt_status);
+    enum ntk_error_class error_class = ntk_error_class_of_status(status);
 
-    if (likely(nrt_status == 0)) {
+    if (likely(status == 0)) {
         count(&block->outcome[NTK_OUTCOME_COMPLETED], 1, hooks.cores_shared);
         count(&block->status[NTK_STATUS_SUCCESS], 1, hooks.cores_shared);
         return;
     }
-    ntk_abi_add_shared(&block->outcome[ntk_outcome_of_status(nrt_status)], 1);
-    ntk_abi_add_shared(&block->status[ntk_status_counter_of_status(nrt_status)], 1);
+    ntk_abi_add_shared(&block->outcome[ntk_outcome_of_status(status)], 1);
+    ntk_abi_add_shared(&block->status[ntk_status_counter_of_status(status)], 1);
     if (error_class != NTK_ERROR_CLASS_NONE) {
         ntk_abi_add_shared(&block->error_class[error_class], 1);
     }
@@ -553,9 +553,9 @@ static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_
         }
     }
     ntk_ring_writer_put(writer, exec->call_start_ticks,
-                        NTK_SLOT_META(NTK_EVENT_EXEC, ntk_outcome_of_status(exec->nrt_status),
+                        NTK_SLOT_META(NTK_EVENT_EXEC, ntk_outcome_of_status(exec->status),
                                       exec->core, writer->thread),
-                        span_ticks(exec->call_start_ticks, now), NTK_WORD(id, exec->nrt_status),
+                        span_ticks(exec->call_start_ticks, now), NTK_WORD(id, exec->status),
                         exec->execution_id, core_ticks, exec->device_ns);
     ntk_ring_writer_leave(writer);
 }
@@ -625,7 +625,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
         }
     }
     block = &hooks.segment.cores[exec->core];
-    count_outcome(block, exec->nrt_status);
+    count_outcome(block, exec->status);
     entry = model_entry(exec->model);
     if (likely(ntk_abi_load(&block->histogram) != 0) &&
         !(entry != NULL && unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
@@ -637,7 +637,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
         count(&entry->running, UINT64_MAX, is_shared); /* minus one */
         count(&entry->executions, 1, is_shared);
         count(&entry->effective_flops, flops, is_shared);
-        if (unlikely(exec->nrt_status != 0)) {
+        if (unlikely(exec->status != 0)) {
             ntk_abi_add_shared(&entry->errors, 1);
         }
         if (likely(ntk_abi_load(&entry->histogram) != 0)) {
@@ -659,18 +659,18 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
         return;
     }
     now = ntk_hooks_now();
-    if (exec->nrt_status != 0) {
+    if (exec->status != 0) {
         struct ntk_segment_model *entry = model_entry(exec->model);
 
-        count_outcome(&hooks.segment.cores[exec->core], exec->nrt_status);
+        count_outcome(&hooks.segment.cores[exec->core], exec->status);
         if (entry != NULL) {
             ntk_abi_add_shared(&entry->errors, 1);
         }
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_EXEC, (uint16_t)ntk_outcome_of_status(exec->nrt_status), exec->core,
+        record(NTK_EVENT_EXEC, (uint16_t)ntk_outcome_of_status(exec->status), exec->core,
                exec->call_start_ticks, span_ticks(exec->call_start_ticks, now),
-               NTK_WORD(model_id(exec->model), exec->nrt_status), exec->execution_id, 0, 0);
+               NTK_WORD(model_id(exec->model), exec->status), exec->execution_id, 0, 0);
     }
 }
 
@@ -788,7 +788,7 @@ void ntk_hooks_error(const struct ntk_hooks_error *error)
     }
     if ((mask & HOOKS_EVENTS) != 0) {
         record(NTK_EVENT_ERROR, 0, error->core, ntk_hooks_now(), 0,
-               NTK_WORD(model_id(error->model), error->nrt_status), error->execution_id,
+               NTK_WORD(model_id(error->model), error->status), error->execution_id,
                NTK_WORD(error->error_class, error->error_code), error->value);
     }
 }
@@ -812,12 +812,12 @@ uint64_t ntk_hooks_profile_start(struct ntk_hooks_model_ref model, uint16_t core
 
 void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
                             uint32_t name, uint64_t start_ticks, uint64_t bytes_written,
-                            uint32_t nrt_status)
+                            uint32_t status)
 {
     if ((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0) {
         record(NTK_EVENT_PROFILE_STOP, 0, core, start_ticks,
-               span_ticks(start_ticks, ntk_hooks_now()), NTK_WORD(model_id(model), nrt_status),
-               session, name, bytes_written);
+               span_ticks(start_ticks, ntk_hooks_now()), NTK_WORD(model_id(model), status), session,
+               name, bytes_written);
     }
 }
 

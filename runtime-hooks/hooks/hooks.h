@@ -103,12 +103,12 @@ struct ntk_hooks_model {
 /* Before the first memory of a model is counted. Always fills *out_ref. */
 void ntk_hooks_model_begin(const struct ntk_hooks_model *model,
                            struct ntk_hooks_model_ref *out_ref);
-/* The load ended with this NRT_STATUS; on failure the model is gone. */
-void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
-                            uint32_t nrt_status, uint64_t device_bytes);
+/* The load ended with this status (of shared/abi/result.def, as every one here); on failure the model is gone. */
+void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks, uint32_t status,
+                            uint64_t device_bytes);
 /* After its memory was freed. */
 void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
-                              uint32_t nrt_status);
+                              uint32_t status);
 
 /* What one physical core did in one execution. */
 struct ntk_hooks_exec_core {
@@ -131,7 +131,7 @@ struct ntk_hooks_exec {
     uint64_t core_start_ticks; /* what ntk_hooks_exec_begin() returned */
     uint64_t core_end_ticks;   /* 0: now */
     uint64_t device_ns;        /* duration in device time; 0 unknown */
-    uint32_t nrt_status;
+    uint32_t status;
     uint16_t core;       /* first physical core: carries counts and histograms */
     uint16_t core_count; /* physical cores in a row that were busy; 0 counts as 1 */
     const struct ntk_hooks_exec_core *per_core; /* core_count of them, or NULL when unknown */
@@ -143,7 +143,7 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
  * records per core. Pairs with exactly one ntk_hooks_exec_begin(). */
 void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec);
 /* An execution that never reached a core (bad input, queue full, core busy ...): outcome and error
- * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, nrt_status, core. */
+ * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, status, core. */
 void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec);
 
 struct ntk_hooks_memory {
@@ -177,7 +177,7 @@ void ntk_hooks_transfer(const struct ntk_hooks_transfer *transfer);
 struct ntk_hooks_error {
     uint64_t execution_id;
     uint64_t value;
-    uint32_t nrt_status;
+    uint32_t status;
     uint32_t error_class; /* enum ntk_error_class; NTK_ERROR_CLASS_NONE records without counting */
     uint32_t error_code;  /* enum ntk_error_code */
     uint16_t core;        /* NTK_NO_CORE: recorded only */
@@ -191,7 +191,7 @@ uint64_t ntk_hooks_profile_start(struct ntk_hooks_model_ref model, uint16_t core
                                  uint32_t name);
 void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
                             uint32_t name, uint64_t start_ticks, uint64_t bytes_written,
-                            uint32_t nrt_status);
+                            uint32_t status);
 
 /* A point, or a span when start_ticks is not 0, that a program marks. */
 void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,

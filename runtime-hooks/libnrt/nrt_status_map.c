@@ -4,33 +4,54 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* The core counts outcomes under the public numbers. */
-static_assert((int)NTK_CORE_COMPLETED == (int)NRT_SUCCESS, "status numbers");
-static_assert((int)NTK_CORE_FAILED == (int)NRT_FAILURE, "status numbers");
-static_assert((int)NTK_CORE_NO_MEMORY == (int)NRT_RESOURCE, "status numbers");
-static_assert((int)NTK_CORE_TIMED_OUT == (int)NRT_TIMEOUT, "status numbers");
-static_assert((int)NTK_CORE_BAD_INPUT == (int)NRT_EXEC_BAD_INPUT, "status numbers");
-static_assert((int)NTK_CORE_NUMERICAL_ERROR == (int)NRT_EXEC_COMPLETED_WITH_NUM_ERR,
-              "status numbers");
-static_assert((int)NTK_CORE_CPU_NODE_FAILED == (int)NRT_EXEC_COMPLETED_WITH_ERR, "status numbers");
-static_assert((int)NTK_CORE_OUT_OF_BOUNDS == (int)NRT_EXEC_OOB, "status numbers");
-static_assert((int)NTK_CORE_DEAD == (int)NRT_EXEC_UNIT_UNRECOVERABLE, "status numbers");
-static_assert((int)NTK_CORE_COLLECTIVES == (int)NRT_EXEC_HW_ERR_COLLECTIVES, "status numbers");
-static_assert((int)NTK_CORE_HBM_ERROR == (int)NRT_EXEC_HW_ERR_HBM_UE, "status numbers");
-static_assert((int)NTK_CORE_SRAM_ERROR == (int)NRT_EXEC_HW_ERR_NC_UE, "status numbers");
-static_assert((int)NTK_CORE_DMA_ABORT == (int)NRT_EXEC_HW_ERR_DMA_ABORT, "status numbers");
-static_assert((int)NTK_CORE_QUEUE_OVERFLOW == (int)NRT_EXEC_SW_NQ_OVERFLOW, "status numbers");
-static_assert((int)NTK_CORE_HBM_REPAIRABLE == (int)NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE,
-              "status numbers");
+#define MAP(X)                                           \
+    X(COMPLETED, NRT_SUCCESS)                            \
+    X(FAILED, NRT_FAILURE)                               \
+    X(INVALID, NRT_INVALID)                              \
+    X(BAD_HANDLE, NRT_INVALID_HANDLE)                    \
+    X(NO_MEMORY, NRT_RESOURCE)                           \
+    X(TIMED_OUT, NRT_TIMEOUT)                            \
+    X(HARDWARE_ERROR, NRT_HW_ERROR)                      \
+    X(QUEUE_FULL, NRT_QUEUE_FULL)                        \
+    X(TOO_FEW_CORES, NRT_LOAD_NOT_ENOUGH_NC)             \
+    X(UNSUPPORTED, NRT_UNSUPPORTED_NEFF_VERSION)         \
+    X(CLOSED, NRT_CLOSED)                                \
+    X(DEAD, NRT_EXEC_UNIT_UNRECOVERABLE)                 \
+    X(BAD_INPUT, NRT_EXEC_BAD_INPUT)                     \
+    X(NUMERICAL_ERROR, NRT_EXEC_COMPLETED_WITH_NUM_ERR)  \
+    X(CPU_NODE_FAILED, NRT_EXEC_COMPLETED_WITH_ERR)      \
+    X(OUT_OF_BOUNDS, NRT_EXEC_OOB)                       \
+    X(COLLECTIVES, NRT_EXEC_HW_ERR_COLLECTIVES)          \
+    X(HBM_ERROR, NRT_EXEC_HW_ERR_HBM_UE)                 \
+    X(SRAM_ERROR, NRT_EXEC_HW_ERR_NC_UE)                 \
+    X(DMA_ABORT, NRT_EXEC_HW_ERR_DMA_ABORT)              \
+    X(QUEUE_OVERFLOW, NRT_EXEC_SW_NQ_OVERFLOW)           \
+    X(HBM_REPAIRABLE, NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE) \
+    X(PROXY_FAILED, NRT_NETWORK_PROXY_FAILURE)
 
-NRT_STATUS nrt_status_from_error(int error)
-{
-    return (NRT_STATUS)ntk_core_status(error);
-}
+static const NRT_STATUS statuses[] = {
+#define ROW(outcome, status) [NTK_CORE_##outcome] = status,
+    MAP(ROW)
+};
+static_assert(sizeof statuses / sizeof *statuses == NTK_CORE_OUTCOMES, "a row for each outcome");
+
+/* What a caller gets is what the record of it says. */
+enum {
+#define NTK_RESULT(symbol, status, outcome, error_class, counter) RECORDED_##symbol = (status),
+#include "shared/abi/result.def"
+};
+#define SAME(outcome, status) \
+    static_assert((int)(status) == (int)RECORDED_##outcome, "result.def has another number");
+MAP(SAME)
 
 NRT_STATUS nrt_status_from_outcome(enum ntk_core_outcome outcome)
 {
-    return (NRT_STATUS)outcome;
+    return statuses[outcome];
+}
+
+NRT_STATUS nrt_status_from_error(int error)
+{
+    return statuses[ntk_core_outcome_of(error)];
 }
 
 static const struct {

@@ -27,7 +27,7 @@ static const struct {
     size_t where;     /* offset of the word, or slot */
     uint32_t divisor; /* 0 counts as 1 */
 } core_counters[NDS_TOTAL_NC_COUNTER_COUNT] = {
-#define NTK_STATUS(id, symbol, folder, counter, nrt_status) [counter] = { WORD(status[id]), 0 },
+#define NTK_STATUS(id, symbol, folder, counter) [counter] = { WORD(status[id]), 0 },
 #include "shared/abi/status.def"
 #undef NTK_STATUS
     [NDS_NC_COUNTER_TIME_IN_USE] = { FROM_BUSY, 0, NS_PER_US },

@@ -58,18 +58,19 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  * raw clock ticks, device ns are nanoseconds of device time (design: two clocks, never mixed).
  *
  * kind            word 0            word 1                     word 2        word 3             word 4
- * EXEC            duration ticks    model lo, NRT_STATUS hi    execution id  on-core ticks      device ns
+ * EXEC            duration ticks    model lo, status hi        execution id  on-core ticks      device ns
  * ENGINE          busy ticks        model lo, engine hi        execution id  busy device ns     instructions or descriptors
  * TRANSFER        duration ticks    model lo, tensor name hi   bytes         device address     offset in the tensor
  * MEM_ALLOC       0                 model lo, tensor name hi   address       bytes              category lo, location hi
  * MEM_FREE        0                 as MEM_ALLOC
- * MODEL_LOAD      duration ticks    model lo, NRT_STATUS hi    device bytes  model name lo, neff path name hi   physical cores
- * MODEL_UNLOAD    duration ticks    model lo, NRT_STATUS hi    executions    model name lo      physical cores
- * ERROR           0                 model lo, NRT_STATUS hi    execution id  error class lo, error code hi      value
- * PROFILE_START   0                 model lo, NRT_STATUS hi    session       file name name lo  0
+ * MODEL_LOAD      duration ticks    model lo, status hi        device bytes  model name lo, neff path name hi   physical cores
+ * MODEL_UNLOAD    duration ticks    model lo, status hi        executions    model name lo      physical cores
+ * ERROR           0                 model lo, status hi        execution id  error class lo, error code hi      value
+ * PROFILE_START   0                 model lo, status hi        session       file name name lo  0
  * PROFILE_STOP    duration ticks    as PROFILE_START                                            bytes written
  * MARK            duration ticks    name lo                    value         value              0
  *
+ * status: how it ended, a number of shared/abi/result.def.
  * EXEC, flags bits 0-3: enum ntk_outcome. start is the call, on-core ticks (host time) belong to
  * device_latency; the ENGINE records of an execution start when its core started.
  * TRANSFER, flags: enum ntk_transfer. MEM_*: core, category and location as in the memory table.
@@ -123,7 +124,7 @@ enum ntk_error_class {
 
 /* What an ERROR record is about when it is not an execution's status. */
 enum ntk_error_code {
-    NTK_ERROR_CODE_STATUS = 0, /* the NRT_STATUS says it */
+    NTK_ERROR_CODE_STATUS = 0, /* the status says it */
     NTK_ERROR_CODE_ECC_MEM_CORRECTED = 1,
     NTK_ERROR_CODE_ECC_MEM_UNCORRECTED = 2,
     NTK_ERROR_CODE_ECC_MEM_REPAIRABLE = 3,
@@ -133,9 +134,9 @@ enum ntk_error_code {
     NTK_ERROR_CODE_COUNT
 };
 
-/* Counters by NRT_STATUS, in the order of shared/abi/status.def. */
+/* Counters by how it ended, in the order of shared/abi/status.def. */
 enum ntk_status_counter {
-#define NTK_STATUS(id, symbol, folder, datastore_id, nrt_status) NTK_STATUS_##symbol = id,
+#define NTK_STATUS(id, symbol, folder, datastore_id) NTK_STATUS_##symbol = id,
 #include "shared/abi/status.def"
 #undef NTK_STATUS
     NTK_STATUS_COUNT
@@ -172,71 +173,42 @@ static_assert(NTK_MEMORY_CATEGORY_COUNT == 22, "memory.def numbers its rows with
 #define NTK_WORD_LO(word) ((uint32_t)(word))
 #define NTK_WORD_HI(word) ((uint32_t)((word) >> 32))
 
-/* The outcome of an execution with this NRT_STATUS. */
-static inline enum ntk_outcome ntk_outcome_of_status(uint32_t nrt_status)
+/* What a status of result.def means. */
+static inline enum ntk_outcome ntk_outcome_of_status(uint32_t status)
 {
-    switch (nrt_status) {
-    case 0:
-        return NTK_OUTCOME_COMPLETED;
-    case 1003:
-        return NTK_OUTCOME_COMPLETED_WITH_NUM_ERR;
-    case 2:
-    case 3:
-    case 1002:
-        return NTK_OUTCOME_INCORRECT_INPUT;
-    case 4:
-    case 7:
-        return NTK_OUTCOME_FAILED_TO_QUEUE;
-    case 5:
-        return NTK_OUTCOME_TIMED_OUT;
+    switch (status) {
+#define NTK_RESULT(symbol, status, outcome, error_class, counter) \
+    case status:                                                  \
+        return NTK_OUTCOME_##outcome;
+#include "shared/abi/result.def"
+#undef NTK_RESULT
     default:
         return NTK_OUTCOME_COMPLETED_WITH_ERR;
     }
 }
 
-/* The error class of an execution with this NRT_STATUS, NTK_ERROR_CLASS_NONE when it is none. */
-static inline enum ntk_error_class ntk_error_class_of_status(uint32_t nrt_status)
+/* NTK_ERROR_CLASS_NONE: no error that is counted. */
+static inline enum ntk_error_class ntk_error_class_of_status(uint32_t status)
 {
-    switch (nrt_status) {
-    case 0:
-    case 2:
-    case 3:
-    case 7:
-    case 1002:
-        return NTK_ERROR_CLASS_NONE;
-    case 1003:
-        return NTK_ERROR_NUMERICAL;
-    case 1006:
-        return NTK_ERROR_MODEL;
-    case 4:
-    case 5:
-    case 101:
-    case 1204:
-    case 1206:
-        return NTK_ERROR_RUNTIME;
-    case 6:
-    case 1200:
-    case 1201:
-    case 1202:
-    case 1203:
-    case 1205:
-        return NTK_ERROR_HARDWARE;
+    switch (status) {
+#define NTK_RESULT(symbol, status, outcome, error_class, counter) \
+    case status:                                                  \
+        return NTK_ERROR_##error_class;
+#include "shared/abi/result.def"
+#undef NTK_RESULT
     default:
         return NTK_ERROR_GENERIC;
     }
 }
 
-/* The sysfs counter of this NRT_STATUS. */
-static inline enum ntk_status_counter ntk_status_counter_of_status(uint32_t nrt_status)
+static inline enum ntk_status_counter ntk_status_counter_of_status(uint32_t status)
 {
-    switch (nrt_status) {
-#define NTK_STATUS(id, symbol, folder, datastore_id, nrt_status) \
-    case nrt_status:                                             \
-        return NTK_STATUS_##symbol;
-#include "shared/abi/status.def"
-#undef NTK_STATUS
-    case 3:
-        return NTK_STATUS_INVALID;
+    switch (status) {
+#define NTK_RESULT(symbol, status, outcome, error_class, counter) \
+    case status:                                                  \
+        return NTK_STATUS_##counter;
+#include "shared/abi/result.def"
+#undef NTK_RESULT
     default:
         return NTK_STATUS_GENERIC;
     }

@@ -55,7 +55,7 @@ static const struct {
     const char *folder;
     uint8_t status;
 } status_folders[] = {
-#define NTK_STATUS(id, symbol, folder, datastore_id, nrt_status) { folder, id },
+#define NTK_STATUS(id, symbol, folder, datastore_id) { folder, id },
 #include "shared/abi/status.def"
 #undef NTK_STATUS
     /* names before driver 2.8.4 */

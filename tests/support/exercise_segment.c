@@ -148,7 +148,7 @@ static void fill(void)
         struct ntk_hooks_exec exec = { .model = ref,
                                        .execution_id = i,
                                        .call_start_ticks = ntk_hooks_now(),
-                                       .nrt_status = i % 7 ? 0 : 1003,
+                                       .status = i % 7 ? 0 : 1003,
                                        .core = 2,
                                        .core_count = 1,
                                        .per_core = &did };

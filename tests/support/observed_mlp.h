@@ -32,7 +32,7 @@ static inline int observed_mlp_begin(struct ntk_hooks_model_ref *out_ref)
 
 /* One execution of 100 operations, 80 of them effective. */
 static inline void observed_mlp_execute(struct ntk_hooks_model_ref ref, uint64_t execution_id,
-                                        uint32_t nrt_status)
+                                        uint32_t status)
 {
     const struct ntk_hooks_exec_core core = { .flops = 100, .effective_flops = 80 };
     uint64_t call = ntk_hooks_now();
@@ -41,7 +41,7 @@ static inline void observed_mlp_execute(struct ntk_hooks_model_ref ref, uint64_t
                                          .call_start_ticks = call,
                                          .core_start_ticks =
                                              ntk_hooks_exec_begin(ref, OBSERVED_MLP_CORE, 1),
-                                         .nrt_status = nrt_status,
+                                         .status = status,
                                          .core = OBSERVED_MLP_CORE,
                                          .core_count = 1,
                                          .per_core = &core };

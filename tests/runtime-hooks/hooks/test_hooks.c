@@ -146,7 +146,7 @@ static void execute(struct ntk_hooks_model_ref model, uint16_t core, uint32_t st
                                    .execution_id = id,
                                    .call_start_ticks = ntk_hooks_now(),
                                    .device_ns = 12,
-                                   .nrt_status = status,
+                                   .status = status,
                                    .core = core,
                                    .core_count = 1,
                                    .per_core = &did };
@@ -255,7 +255,7 @@ static int child_executes_every_status(struct observed *child, void *ctx)
             struct ntk_hooks_exec exec = { .model = model,
                                            .execution_id = i,
                                            .call_start_ticks = ntk_hooks_now(),
-                                           .nrt_status = all_statuses[i],
+                                           .status = all_statuses[i],
                                            .core = 1 };
 
             ntk_hooks_exec_refused(&exec);

@@ -86,7 +86,7 @@ static int run_child(struct observed *side, void *ctx)
         } else if (command == COMMAND_REFUSE) {
             const struct ntk_hooks_exec exec = { .model = ref,
                                                  .call_start_ticks = ntk_hooks_now(),
-                                                 .nrt_status = 1002,
+                                                 .status = 1002,
                                                  .core = OBSERVED_MLP_CORE };
 
             ntk_hooks_exec_refused(&exec);
