@@ -51,15 +51,8 @@ static const struct {
 };
 
 static const char *const outcome_texts[NTK_OUTCOME_COUNT] = {
-    [NTK_OUTCOME_COMPLETED_WITH_ERR] = "failed executions",
-    [NTK_OUTCOME_COMPLETED_WITH_NUM_ERR] = "numerical errors",
-    [NTK_OUTCOME_TIMED_OUT] = "timed out executions",
-    [NTK_OUTCOME_INCORRECT_INPUT] = "incorrect inputs",
-    [NTK_OUTCOME_FAILED_TO_QUEUE] = "executions not queued",
-};
-
-static const char *const class_texts[NTK_ERROR_CLASS_COUNT] = {
-    "generic", "numerical", "transient", "model", "runtime", "hardware",
+#define NTK_OUTCOME(id, symbol, name, text) text,
+#include "shared/abi/core_counts.def"
 };
 
 void ntk_top_model_errors_fini(struct ntk_top_errors *errors)
@@ -143,7 +136,7 @@ static int observe_count(struct ntk_top_errors *errors, const struct ntk_snapsho
     counter = take_counter(errors, key, &ret);
     if (counter) {
         counter->kind = kind;
-        counter->what = kind == KIND_OUTCOME ? outcome_texts[index] : class_texts[index];
+        counter->what = kind == KIND_OUTCOME ? outcome_texts[index] : ntk_error_class_names[index];
         counter->runtime_key = runtime_key;
         ntk_str_copy_clean(counter->where, sizeof counter->where, runtime->tag,
                            strlen(runtime->tag));

@@ -507,17 +507,16 @@ static void count_core(struct ntk_segment_core *block, const struct ntk_hooks_ex
 {
     uint32_t is_shared = hooks.cores_shared;
     uint64_t tensor_ns = core->tensor_matmul_ns + core->tensor_weights_ns;
-    uint32_t i;
+    size_t i;
 
-    for (i = 0; i < NTK_ENGINE_COUNT; i++) {
-        count(&block->engine_busy_ns[i], core->engine_busy_ns[i], is_shared);
-        count(&block->engine_instructions[i], core->engine_instructions[i], is_shared);
+#define COUNT(member)                                                                           \
+    for (i = 0; i < sizeof core->member / sizeof(uint64_t); i++) {                              \
+        count((uint64_t *)&block->member + i, ((const uint64_t *)&core->member)[i], is_shared); \
     }
-    count(&block->flops, core->flops, is_shared);
-    count(&block->effective_flops, core->effective_flops, is_shared);
-    count(&block->hbm_bytes_read, core->hbm_bytes_read, is_shared);
-    count(&block->hbm_bytes_written, core->hbm_bytes_written, is_shared);
-    count(&block->dma_bytes, core->dma_bytes, is_shared);
+#define NTK_CORE_EXEC_COUNT(id, member, ...) COUNT(member)
+#define NTK_CORE_EXEC_WORD(member, list) COUNT(member)
+#include "shared/abi/core_counts.def"
+#undef COUNT
     count(&block->dma_descriptors, core->engine_instructions[NTK_ENGINE_DMA], is_shared);
     count(&block->device_ns, device_ns, is_shared);
     count(&block->tensor_engine_ns[0], core->tensor_matmul_ns, is_shared);

@@ -112,14 +112,15 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
 
 /* What one physical core did in one execution. */
 struct ntk_hooks_exec_core {
-    uint64_t engine_busy_ns[NTK_ENGINE_COUNT];        /* device-time share x host duration */
+    /* Of core_counts.def what executions count; engines without instructions and busy time: none. */
+#define LIST_ONE
+#define LIST_ENGINE [NTK_ENGINE_COUNT]
+#define NTK_CORE_EXEC_COUNT(id, member, list, ...) uint64_t member LIST_##list;
+#define NTK_CORE_EXEC_WORD(member, list) uint64_t member LIST_##list;
+#include "shared/abi/core_counts.def"
+#undef LIST_ONE
+#undef LIST_ENGINE
     uint64_t engine_busy_device_ns[NTK_ENGINE_COUNT]; /* for the ENGINE records */
-    uint64_t engine_instructions[NTK_ENGINE_COUNT]; /* DMA: descriptors; 0 and no busy time: none */
-    uint64_t flops;
-    uint64_t effective_flops;
-    uint64_t hbm_bytes_read;
-    uint64_t hbm_bytes_written;
-    uint64_t dma_bytes;
     uint64_t tensor_matmul_ns; /* device time of the tensor engine, for pe_cntrs */
     uint64_t tensor_weights_ns;
 };

@@ -101,23 +101,15 @@ enum ntk_transfer {
 
 /* One outcome per execution, in the order of the report's execution_summary. */
 enum ntk_outcome {
-    NTK_OUTCOME_COMPLETED = 0,
-    NTK_OUTCOME_COMPLETED_WITH_ERR = 1,
-    NTK_OUTCOME_COMPLETED_WITH_NUM_ERR = 2,
-    NTK_OUTCOME_TIMED_OUT = 3,
-    NTK_OUTCOME_INCORRECT_INPUT = 4,
-    NTK_OUTCOME_FAILED_TO_QUEUE = 5,
+#define NTK_OUTCOME(id, symbol, name, text) NTK_OUTCOME_##symbol = id,
+#include "shared/abi/core_counts.def"
     NTK_OUTCOME_COUNT
 };
 
 /* In the order of the report's error_summary. */
 enum ntk_error_class {
-    NTK_ERROR_GENERIC = 0,
-    NTK_ERROR_NUMERICAL = 1,
-    NTK_ERROR_TRANSIENT = 2,
-    NTK_ERROR_MODEL = 3,
-    NTK_ERROR_RUNTIME = 4,
-    NTK_ERROR_HARDWARE = 5,
+#define NTK_ERROR_CLASS(id, symbol, name) NTK_ERROR_##symbol = id,
+#include "shared/abi/core_counts.def"
     NTK_ERROR_CLASS_COUNT,
     NTK_ERROR_CLASS_NONE = 0xff
 };

@@ -210,10 +210,23 @@ enum ntk_core_state {
 /*
  * One physical core. Line 0 stands under its sequence word: odd while the owner changes it, so a
  * reader gets busy, in-flight and since of one moment (busy while running = busy + now - since).
- *
- * "owned": only the thread that holds the core writes, with plain stores. "shared": any thread adds,
- * with locked instructions; outcomes other than COMPLETED are, as refused executions have no core.
+ * The counters behind it, and who writes which: shared/abi/core_counts.def.
  */
+#define NTK_CORE_SLOTS_ONE
+#define NTK_CORE_SLOTS_ENGINE [8]
+#define NTK_CORE_SLOTS_OUTCOME [8]
+#define NTK_CORE_SLOTS_ERROR_CLASS [8]
+/* How many words they are. */
+enum {
+    NTK_CORE_WORDS = (0
+#define NTK_CORE_BUSY(...)
+#define NTK_CORE_COUNT(id, member, list, ...) +sizeof(uint64_t NTK_CORE_SLOTS_##list)
+#define NTK_CORE_WORD(member, slots) +sizeof(uint64_t slots)
+#include "shared/abi/core_counts.def"
+                      ) /
+                     sizeof(uint64_t)
+};
+
 struct ntk_segment_core {
     /* line 0 */
     uint64_t seq;
@@ -227,26 +240,12 @@ struct ntk_segment_core {
     uint32_t reserved_0;
     uint64_t current_model; /* model id of the execution on the core, 0 none; a hint */
     uint64_t reserved_1;
-    /* lines 1..: counters since the process began */
-    uint64_t outcome[8];      /* enum ntk_outcome; COMPLETED owned, others shared */
-    uint64_t error_class[8];  /* enum ntk_error_class; shared */
-    uint64_t status[32];      /* enum ntk_status_counter; SUCCESS owned, others shared */
-    uint64_t flops;           /* tensor engine, all; owned like all to dma_descriptors */
-    uint64_t effective_flops; /* without transposes = sysfs flop_count */
-    uint64_t hbm_bytes_read;
-    uint64_t hbm_bytes_written;
-    uint64_t dma_bytes;
-    uint64_t dma_descriptors;
-    uint64_t engine_busy_ns[8];      /* enum ntk_engine; device-time share x host duration */
-    uint64_t engine_instructions[8]; /* enum ntk_engine */
-    uint64_t device_ns;              /* device time of executions; owned */
-    uint64_t host_to_device_bytes;   /* tensor transfers; shared */
-    uint64_t device_to_host_bytes;   /* shared */
-    uint64_t device_to_device_bytes; /* shared */
-    uint64_t model_load_count;       /* successful loads; shared */
-    uint64_t model_unload_count;     /* shared */
-    uint64_t tensor_engine_ns[3];    /* matmul, weights load, idle of device time; owned */
-    uint64_t reserved_2[41];
+    /* lines 1 and further: counters since the process began */
+#define NTK_CORE_BUSY(...)
+#define NTK_CORE_COUNT(id, member, list, ...) uint64_t member NTK_CORE_SLOTS_##list;
+#define NTK_CORE_WORD(member, slots) uint64_t member slots;
+#include "shared/abi/core_counts.def"
+    uint64_t reserved_2[120u - NTK_CORE_WORDS];
 };
 static_assert(sizeof(struct ntk_segment_core) == 1024, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_core, state) == 32, "segment ABI 1");

@@ -5,52 +5,24 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
-void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[COUNTER_COUNT])
+void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[NTK_CORE_COUNTS])
 {
-    const struct ntk_segment_core *c = &core->counters;
-
-    out[COUNTER_BUSY] = core->busy_ns;
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        out[COUNTER_ENGINE + i] = c->engine_busy_ns[i];
-    }
-    out[COUNTER_FLOPS] = c->flops;
-    out[COUNTER_EFFECTIVE_FLOPS] = c->effective_flops;
-    out[COUNTER_HBM_READ] = c->hbm_bytes_read;
-    out[COUNTER_HBM_WRITTEN] = c->hbm_bytes_written;
-    out[COUNTER_DMA] = c->dma_bytes;
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        out[COUNTER_OUTCOME + i] = c->outcome[i];
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        out[COUNTER_ERROR + i] = c->error_class[i];
-    }
-    out[COUNTER_TO_DEVICE] = c->host_to_device_bytes;
-    out[COUNTER_FROM_DEVICE] = c->device_to_host_bytes;
+    out[AT_BUSY] = core->busy_ns;
+#define NTK_CORE_BUSY(...)
+#define NTK_CORE_COUNT(id, member, list, ...)                       \
+    memcpy(&out[NTK_CORE_COUNT_AT(member)], &core->counters.member, \
+           sizeof(uint64_t NTK_CORE_LIST_##list));
+#include "shared/abi/core_counts.def"
 }
 
-void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[COUNTER_COUNT],
-                             const uint64_t total[COUNTER_COUNT])
+void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[NTK_CORE_COUNTS],
+                             const uint64_t total[NTK_CORE_COUNTS])
 {
-#define COUNT_AT(index) ((struct ntk_count){ .period = period[index], .total = total[index] })
-    sample->busy_ns = COUNT_AT(COUNTER_BUSY);
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        sample->engine_busy_ns[i] = COUNT_AT(COUNTER_ENGINE + i);
+    for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
+        sample->counts[i] = (struct ntk_count){ period[i], total[i] };
     }
-    sample->flops = COUNT_AT(COUNTER_FLOPS);
-    sample->effective_flops = COUNT_AT(COUNTER_EFFECTIVE_FLOPS);
-    sample->hbm_bytes_read = COUNT_AT(COUNTER_HBM_READ);
-    sample->hbm_bytes_written = COUNT_AT(COUNTER_HBM_WRITTEN);
-    sample->dma_bytes = COUNT_AT(COUNTER_DMA);
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        sample->outcome[i] = COUNT_AT(COUNTER_OUTCOME + i);
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        sample->error_class[i] = COUNT_AT(COUNTER_ERROR + i);
-    }
-    sample->host_to_device_bytes = COUNT_AT(COUNTER_TO_DEVICE);
-    sample->device_to_host_bytes = COUNT_AT(COUNTER_FROM_DEVICE);
-#undef COUNT_AT
 }
 
 struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint32_t core)
@@ -67,14 +39,14 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
 /* The part of a first period that nobody watched; at most the period. The machine's core has it too. */
 static const struct ntk_core_sample *
 take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
-               struct machine_core *machine, const uint64_t period[COUNTER_COUNT], bool software)
+               struct machine_core *machine, const uint64_t period[NTK_CORE_COUNTS], bool software)
 {
-    static const uint64_t no_total[COUNTER_COUNT];
+    static const uint64_t no_total[NTK_CORE_COUNTS];
     struct unwatched *unwatched = state->unwatched;
     struct ntk_core_sample *out = ntk_snapshot_alloc(aggregate->pending, 1, sizeof *out);
 
     if (out) {
-        for (size_t i = 0; i < COUNTER_COUNT; i++) {
+        for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
             unwatched->counts[i] =
                 unwatched->counts[i] < period[i] ? unwatched->counts[i] : period[i];
             machine->unwatched[i] += unwatched->counts[i];
@@ -105,17 +77,17 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
 {
     bool software = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
     struct machine_core *machine = &aggregate->cores[core->core];
-    uint64_t total[COUNTER_COUNT];
-    uint64_t period[COUNTER_COUNT];
+    uint64_t total[NTK_CORE_COUNTS];
+    uint64_t period[NTK_CORE_COUNTS];
     bool moved = false;
 
     ntk_aggregate_core_counters(core, total);
     /* "Now - since" of a running execution may end a little above what it is in the end, and a killed
      * writer's line stands still: busy time only waits then, it never starts anew. */
-    if (total[COUNTER_BUSY] < state->base[COUNTER_BUSY]) {
-        total[COUNTER_BUSY] = state->base[COUNTER_BUSY];
+    if (total[AT_BUSY] < state->base[AT_BUSY]) {
+        total[AT_BUSY] = state->base[AT_BUSY];
     }
-    for (size_t i = 0; i < COUNTER_COUNT; i++) {
+    for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
         period[i] = ntk_aggregate_difference(total[i], state->base[i]);
         state->base[i] = total[i];
         machine->period[i] += period[i];
@@ -129,7 +101,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
                            ? ntk_aggregate_advance(core->read_monotonic_ns, state->read_ns)
                            : 0;
     state->read_ns = core->read_monotonic_ns;
-    if (period[COUNTER_BUSY] > 0) {
+    if (period[AT_BUSY] > 0) {
         machine->window_known = state->window_ns > 0 && (machine->window_known || !machine->busy);
         machine->window_ns =
             machine->window_ns > state->window_ns ? machine->window_ns : state->window_ns;
@@ -152,7 +124,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         return;
     }
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        moved = moved || period[COUNTER_OUTCOME + i] > 0;
+        moved = moved || period[NTK_CORE_COUNT_AT(outcome) + i] > 0;
     }
     if ((moved || state->moved || reading->ended) &&
         ntk_aggregate_read_core_histogram(aggregate, reading, core)) {

@@ -30,14 +30,14 @@ static void take_tree_core(struct machine_core *core, const struct ntk_device_co
                            bool appeared)
 {
     const struct {
-        enum counter counter;
+        size_t counter;
         uint32_t has;
         const struct ntk_device_value *value;
         uint64_t scale;
     } rows[] = {
-        { COUNTER_BUSY, NTK_CORE_HAS_BUSY, &reading->busy_us, 1000 },
-        { COUNTER_EFFECTIVE_FLOPS, NTK_CORE_HAS_EFFECTIVE_FLOPS, &reading->flops, 1 },
-        { COUNTER_OUTCOME + NTK_OUTCOME_COMPLETED, NTK_CORE_HAS_EXECUTIONS,
+        { AT_BUSY, NTK_CORE_HAS_BUSY, &reading->busy_us, 1000 },
+        { NTK_CORE_COUNT_AT(effective_flops), NTK_CORE_HAS_EFFECTIVE_FLOPS, &reading->flops, 1 },
+        { NTK_CORE_COUNT_AT(outcome[NTK_OUTCOME_COMPLETED]), NTK_CORE_HAS_EXECUTIONS,
           &reading->inference_count, 1 },
     };
 
@@ -320,9 +320,9 @@ static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snap
                       ? snapshot->hardware.tensor_peak_flops * room_ns / NTK_NS_PER_SECOND
                       : 0;
     const struct {
-        enum counter counter;
+        size_t counter;
         double most; /* 0: not known */
-    } rows[] = { { COUNTER_BUSY, room_ns }, { COUNTER_EFFECTIVE_FLOPS, peak } };
+    } rows[] = { { AT_BUSY, room_ns }, { NTK_CORE_COUNT_AT(effective_flops), peak } };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t *cleared = &core->tree_cleared[rows[i].counter];
@@ -338,7 +338,7 @@ static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snap
 static const struct ntk_core_sample *unwatched_of(const struct machine_core *core,
                                                   struct ntk_snapshot *snapshot, uint32_t index)
 {
-    static const uint64_t no_total[COUNTER_COUNT];
+    static const uint64_t no_total[NTK_CORE_COUNTS];
     struct ntk_core_sample *part = ntk_snapshot_alloc(snapshot, 1, sizeof *part);
 
     if (part) {
@@ -369,7 +369,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
         if (core->tree_is_cleared) {
             drop_what_cannot_be(core, snapshot);
         }
-        for (size_t k = 0; k < COUNTER_COUNT; k++) {
+        for (size_t k = 0; k < NTK_CORE_COUNTS; k++) {
             core->total[k] += core->period[k];
         }
         if (i < snapshot->core_count) {
@@ -385,7 +385,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
             out->in_flight = core->in_flight;
             out->running_ns = core->running_ns;
             out->utilization =
-                ntk_aggregate_share(core->period[COUNTER_BUSY] - core->unwatched[COUNTER_BUSY],
+                ntk_aggregate_share(core->period[AT_BUSY] - core->unwatched[AT_BUSY],
                                     core->window_known ? core->window_ns : snapshot->period_ns);
             out->unwatched = core->has_unwatched ? unwatched_of(core, snapshot, (uint32_t)i) : NULL;
         }

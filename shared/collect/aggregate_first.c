@@ -6,25 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void counters_of_sample(const struct ntk_core_sample *sample, uint64_t out[COUNTER_COUNT])
+static void counters_of_sample(const struct ntk_core_sample *sample, uint64_t out[NTK_CORE_COUNTS])
 {
-    out[COUNTER_BUSY] = sample->busy_ns.total;
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        out[COUNTER_ENGINE + i] = sample->engine_busy_ns[i].total;
+    for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
+        out[i] = sample->counts[i].total;
     }
-    out[COUNTER_FLOPS] = sample->flops.total;
-    out[COUNTER_EFFECTIVE_FLOPS] = sample->effective_flops.total;
-    out[COUNTER_HBM_READ] = sample->hbm_bytes_read.total;
-    out[COUNTER_HBM_WRITTEN] = sample->hbm_bytes_written.total;
-    out[COUNTER_DMA] = sample->dma_bytes.total;
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        out[COUNTER_OUTCOME + i] = sample->outcome[i].total;
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        out[COUNTER_ERROR + i] = sample->error_class[i].total;
-    }
-    out[COUNTER_TO_DEVICE] = sample->host_to_device_bytes.total;
-    out[COUNTER_FROM_DEVICE] = sample->device_to_host_bytes.total;
 }
 
 /* What is between the baseline, which stays, and the first reading. Without memory it is watched. */
@@ -40,12 +26,12 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
         return;
     }
     ntk_aggregate_core_counters(core, unwatched->counts);
-    for (size_t i = 0; i < COUNTER_COUNT; i++) {
+    for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
         unwatched->counts[i] = ntk_aggregate_difference(unwatched->counts[i], state->base[i]);
         any |= unwatched->counts[i];
     }
-    if (core->busy_ns < state->base[COUNTER_BUSY]) {
-        unwatched->counts[COUNTER_BUSY] = 0; /* as a sample has it: busy time only waits */
+    if (core->busy_ns < state->base[AT_BUSY]) {
+        unwatched->counts[AT_BUSY] = 0; /* as a sample has it: busy time only waits */
     }
     if (any && ntk_aggregate_read_core_histogram(aggregate, reading, core)) {
         ntk_aggregate_difference_baseline(aggregate, &unwatched->total, &state->total,

@@ -15,21 +15,8 @@
 #include "shared/base/vec.h"
 #include "shared/collect/aggregate.h"
 
-/* The counters of a core, as one array that baselines and totals share. */
-enum counter {
-    COUNTER_BUSY,
-    COUNTER_ENGINE, /* NTK_ENGINE_COUNT of them */
-    COUNTER_FLOPS = COUNTER_ENGINE + NTK_ENGINE_COUNT,
-    COUNTER_EFFECTIVE_FLOPS,
-    COUNTER_HBM_READ,
-    COUNTER_HBM_WRITTEN,
-    COUNTER_DMA,
-    COUNTER_OUTCOME,                                     /* NTK_OUTCOME_COUNT */
-    COUNTER_ERROR = COUNTER_OUTCOME + NTK_OUTCOME_COUNT, /* NTK_ERROR_CLASS_COUNT */
-    COUNTER_TO_DEVICE = COUNTER_ERROR + NTK_ERROR_CLASS_COUNT,
-    COUNTER_FROM_DEVICE,
-    COUNTER_COUNT
-};
+/* Where busy time is among the counts of a core, which baselines and totals share. */
+#define AT_BUSY NTK_CORE_COUNT_AT(busy_ns)
 
 #define CORE_HAS_ALWAYS \
     (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_TRANSFERS)
@@ -53,7 +40,7 @@ struct histogram_scratch {
 
 /* What a core did between the stored totals and first sight: in the differences of its first period. */
 struct unwatched {
-    uint64_t counts[COUNTER_COUNT];
+    uint64_t counts[NTK_CORE_COUNTS];
     struct baseline total;
     struct baseline device;
 };
@@ -63,7 +50,7 @@ struct core_state {
     bool moved;         /* the histograms changed last time: read them once more */
     uint64_t read_ns;   /* when the counters were last read; 0 not yet */
     uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
-    uint64_t base[COUNTER_COUNT];
+    uint64_t base[NTK_CORE_COUNTS];
     struct baseline total;
     struct baseline device;
     struct unwatched *unwatched; /* until the first sample; NULL: nothing */
@@ -126,13 +113,13 @@ struct device_state {
 struct machine_core {
     uint32_t has_segment; /* enum ntk_core_has that segments gave, ever */
     uint32_t has_tree;    /* ... that the tree gives now */
-    uint64_t tree_base[COUNTER_COUNT];
-    uint64_t period[COUNTER_COUNT];
-    uint64_t total[COUNTER_COUNT];
+    uint64_t tree_base[NTK_CORE_COUNTS];
+    uint64_t period[NTK_CORE_COUNTS];
+    uint64_t total[NTK_CORE_COUNTS];
     bool has_unwatched;
-    uint64_t unwatched[COUNTER_COUNT]; /* of period[]: before its processes were seen */
+    uint64_t unwatched[NTK_CORE_COUNTS]; /* of period[]: before its processes were seen */
     bool tree_is_cleared; /* some value of the tree was seen smaller in this period, ... */
-    uint64_t tree_cleared[COUNTER_COUNT]; /* ... and in period[] is what it began anew with */
+    uint64_t tree_cleared[NTK_CORE_COUNTS]; /* ... and in period[] is what it began anew with */
     uint64_t in_flight;
     uint64_t running_ns;
     bool busy;             /* in this period, as segments tell ... */
@@ -212,8 +199,8 @@ static inline double ntk_aggregate_share(uint64_t ns, uint64_t period_ns)
 }
 
 /* Period and total of each counter; core, has, utilization, in_flight and histograms are the caller's. */
-void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[COUNTER_COUNT],
-                             const uint64_t total[COUNTER_COUNT]);
+void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[NTK_CORE_COUNTS],
+                             const uint64_t total[NTK_CORE_COUNTS]);
 void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_state *runtime);
 
 /* ---- aggregate_histogram ---- */
@@ -243,7 +230,7 @@ struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
 
 /* ---- aggregate_cores ---- */
 
-void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[COUNTER_COUNT]);
+void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[NTK_CORE_COUNTS]);
 /* Made when it is first asked for; NULL for a core that cannot be, or without memory. */
 struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint32_t core);
 int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_state *runtime,

@@ -69,12 +69,24 @@ const char *const ntk_engine_labels[NTK_ENGINE_COUNT] = {
 };
 
 const char *const ntk_outcome_names[NTK_OUTCOME_COUNT] = {
-    "completed", "completed_with_err", "completed_with_num_err",
-    "timed_out", "incorrect_input",    "failed_to_queue",
+#define NTK_OUTCOME(id, symbol, name, text) name,
+#include "shared/abi/core_counts.def"
 };
 
 const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT] = {
-    "generic", "numerical", "transient", "model", "runtime", "hardware",
+#define NTK_ERROR_CLASS(id, symbol, name) name,
+#include "shared/abi/core_counts.def"
+};
+
+#define NAMES_ONE NULL
+#define NAMES_ENGINE ntk_engine_labels
+#define NAMES_OUTCOME ntk_outcome_names
+#define NAMES_ERROR_CLASS ntk_error_class_names
+const struct ntk_core_count_row ntk_core_count_rows[NTK_CORE_COUNT_ROWS] = {
+#define NTK_CORE_COUNT(id, member, list, group, key, column)                                     \
+    [id] = { NTK_CORE_COUNT_AT(member), sizeof(char NTK_CORE_LIST_##list), NTK_CORE_HAS_##group, \
+             column, NAMES_##list },
+#include "shared/abi/core_counts.def"
 };
 
 /* ---- memory of a snapshot: blocks that are freed together ---- */
@@ -349,25 +361,11 @@ void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_s
 {
     into->has |= from->has;
     into->utilization += from->utilization;
-    add_count(&into->busy_ns, from->busy_ns);
+    for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
+        add_count(&into->counts[i], from->counts[i]);
+    }
     into->in_flight += from->in_flight;
     into->running_ns = from->running_ns > into->running_ns ? from->running_ns : into->running_ns;
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        add_count(&into->engine_busy_ns[i], from->engine_busy_ns[i]);
-    }
-    add_count(&into->flops, from->flops);
-    add_count(&into->effective_flops, from->effective_flops);
-    add_count(&into->hbm_bytes_read, from->hbm_bytes_read);
-    add_count(&into->hbm_bytes_written, from->hbm_bytes_written);
-    add_count(&into->dma_bytes, from->dma_bytes);
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        add_count(&into->outcome[i], from->outcome[i]);
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        add_count(&into->error_class[i], from->error_class[i]);
-    }
-    add_count(&into->host_to_device_bytes, from->host_to_device_bytes);
-    add_count(&into->device_to_host_bytes, from->device_to_host_bytes);
     if (into->total_latency.count == 0) {
         into->total_latency = from->total_latency;
     }
@@ -391,23 +389,9 @@ struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *c
     if (!part) {
         return watched;
     }
-    drop_count(&watched.busy_ns, part->busy_ns);
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        drop_count(&watched.engine_busy_ns[i], part->engine_busy_ns[i]);
+    for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
+        drop_count(&watched.counts[i], part->counts[i]);
     }
-    drop_count(&watched.flops, part->flops);
-    drop_count(&watched.effective_flops, part->effective_flops);
-    drop_count(&watched.hbm_bytes_read, part->hbm_bytes_read);
-    drop_count(&watched.hbm_bytes_written, part->hbm_bytes_written);
-    drop_count(&watched.dma_bytes, part->dma_bytes);
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        drop_count(&watched.outcome[i], part->outcome[i]);
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        drop_count(&watched.error_class[i], part->error_class[i]);
-    }
-    drop_count(&watched.host_to_device_bytes, part->host_to_device_bytes);
-    drop_count(&watched.device_to_host_bytes, part->device_to_host_bytes);
     return watched;
 }
 

@@ -166,25 +166,36 @@ enum ntk_core_has {
                         NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS,
 };
 
+/* The lists of core_counts.def. */
+#define NTK_CORE_LIST_ONE
+#define NTK_CORE_LIST_ENGINE [NTK_ENGINE_COUNT]
+#define NTK_CORE_LIST_OUTCOME [NTK_OUTCOME_COUNT]
+#define NTK_CORE_LIST_ERROR_CLASS [NTK_ERROR_CLASS_COUNT]
+enum {
+    NTK_CORE_COUNTS = 0 /* of a core, those of lists each */
+#define NTK_CORE_COUNT(id, member, list, ...) +sizeof(char NTK_CORE_LIST_##list)
+#include "shared/abi/core_counts.def"
+    ,
+    NTK_CORE_COUNT_ROWS = 0
+#define NTK_CORE_COUNT(...) +1
+#include "shared/abi/core_counts.def"
+};
+
 /* One physical core: of one runtime, or of the machine (sum over all runtimes). With LNC 2 execution
  * counts, errors, latency, in_flight and transfers stand on the first core of the pair only. */
 struct ntk_core_sample {
     uint32_t has;
-    uint32_t core;            /* global physical (logical after ntk_snapshot_logical_core) */
-    double utilization;       /* ratio 0..1, never above 1 */
-    struct ntk_count busy_ns; /* running executions included up to now */
-    uint64_t in_flight;       /* now */
-    uint64_t running_ns;      /* since the last execution began or ended, while one is in flight */
-    struct ntk_count engine_busy_ns[NTK_ENGINE_COUNT];
-    struct ntk_count flops;
-    struct ntk_count effective_flops;
-    struct ntk_count hbm_bytes_read;
-    struct ntk_count hbm_bytes_written;
-    struct ntk_count dma_bytes;
-    struct ntk_count outcome[NTK_OUTCOME_COUNT];
-    struct ntk_count error_class[NTK_ERROR_CLASS_COUNT];
-    struct ntk_count host_to_device_bytes;
-    struct ntk_count device_to_host_bytes;
+    uint32_t core;       /* global physical (logical after ntk_snapshot_logical_core) */
+    double utilization;  /* ratio 0..1, never above 1 */
+    uint64_t in_flight;  /* now */
+    uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
+    union {
+        struct { /* busy_ns: running executions included up to now */
+#define NTK_CORE_COUNT(id, member, list, ...) struct ntk_count member NTK_CORE_LIST_##list;
+#include "shared/abi/core_counts.def"
+        };
+        struct ntk_count counts[NTK_CORE_COUNTS]; /* all of them */
+    };
     struct ntk_histogram total_latency;  /* of the period */
     struct ntk_histogram device_latency; /* of the period */
     /* In the first period of an agent that goes on from stored totals: what of the periods and histograms
@@ -192,6 +203,21 @@ struct ntk_core_sample {
      * nothing; a report has no histograms of it. NULL: nothing. */
     const struct ntk_core_sample *unwatched;
 };
+
+/* Where a count, or the first of a list, is in counts[]. */
+#define NTK_CORE_COUNT_AT(member)                                                            \
+    ((offsetof(struct ntk_core_sample, member) - offsetof(struct ntk_core_sample, counts)) / \
+     sizeof(struct ntk_count))
+
+/* The rows of core_counts.def, by id. */
+struct ntk_core_count_row {
+    size_t at; /* in counts[] */
+    size_t count;
+    uint32_t has;             /* enum ntk_core_has */
+    const char *column;       /* of the database; of a list what follows a name */
+    const char *const *names; /* of the values of a list; NULL: it is none */
+};
+extern const struct ntk_core_count_row ntk_core_count_rows[NTK_CORE_COUNT_ROWS];
 
 /* ---- memory of a runtime ---- */
 

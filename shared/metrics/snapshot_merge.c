@@ -81,23 +81,9 @@ static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
     to->has |= older->has;
     double utilization = mix(w, older->utilization, to->utilization);
     to->utilization = utilization > 1 ? 1 : utilization; /* two parts of one period may overlap */
-    add(&to->busy_ns, older->busy_ns);
-    for (int i = 0; i < NTK_ENGINE_COUNT; i++) {
-        add(&to->engine_busy_ns[i], older->engine_busy_ns[i]);
+    for (int i = 0; i < NTK_CORE_COUNTS; i++) {
+        add(&to->counts[i], older->counts[i]);
     }
-    add(&to->flops, older->flops);
-    add(&to->effective_flops, older->effective_flops);
-    add(&to->hbm_bytes_read, older->hbm_bytes_read);
-    add(&to->hbm_bytes_written, older->hbm_bytes_written);
-    add(&to->dma_bytes, older->dma_bytes);
-    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        add(&to->outcome[i], older->outcome[i]);
-    }
-    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        add(&to->error_class[i], older->error_class[i]);
-    }
-    add(&to->host_to_device_bytes, older->host_to_device_bytes);
-    add(&to->device_to_host_bytes, older->device_to_host_bytes);
     to->total_latency = merge_histograms(s, &older->total_latency, &to->total_latency);
     to->device_latency = merge_histograms(s, &older->device_latency, &to->device_latency);
     to->unwatched = merge_unwatched(s, older->unwatched, to->unwatched, w);

@@ -19,25 +19,15 @@ static const struct report_field ext_state[] = {
     REPORT_END,
 };
 /* Of the period. */
+#define LIST_ONE .count = 0
+#define LIST_ENGINE .count = NTK_ENGINE_COUNT, .names = ntk_engine_labels
+#define LIST_OUTCOME .count = NTK_OUTCOME_COUNT
+#define LIST_ERROR_CLASS .count = NTK_ERROR_CLASS_COUNT
 static const struct report_field ext_counts[] = {
-    REPORT_ROW("busy_ns", REPORT_COUNT, AT(busy_ns), .has = NTK_CORE_HAS_BUSY),
-    REPORT_ROW("engines", REPORT_COUNT, AT(engine_busy_ns), .has = NTK_CORE_HAS_ENGINES,
-               .count = NTK_ENGINE_COUNT, .names = ntk_engine_labels),
-    REPORT_ROW("flops", REPORT_COUNT, AT(flops), .has = NTK_CORE_HAS_FLOPS),
-    REPORT_ROW("effective_flops", REPORT_COUNT, AT(effective_flops),
-               .has = NTK_CORE_HAS_EFFECTIVE_FLOPS),
-    REPORT_ROW("hbm_bytes_read", REPORT_COUNT, AT(hbm_bytes_read), .has = NTK_CORE_HAS_BYTES),
-    REPORT_ROW("hbm_bytes_written", REPORT_COUNT, AT(hbm_bytes_written), .has = NTK_CORE_HAS_BYTES),
-    REPORT_ROW("dma_bytes", REPORT_COUNT, AT(dma_bytes), .has = NTK_CORE_HAS_BYTES),
-    REPORT_ROW("execution_summary", REPORT_COUNT, AT(outcome), .has = NTK_CORE_HAS_EXECUTIONS,
-               .count = NTK_OUTCOME_COUNT),
-    REPORT_ROW("error_summary", REPORT_COUNT, AT(error_class), .has = NTK_CORE_HAS_EXECUTIONS,
-               .count = NTK_ERROR_CLASS_COUNT),
-    REPORT_ROW("host_to_device_bytes", REPORT_COUNT, AT(host_to_device_bytes),
-               .has = NTK_CORE_HAS_TRANSFERS),
-    REPORT_ROW("device_to_host_bytes", REPORT_COUNT, AT(device_to_host_bytes),
-               .has = NTK_CORE_HAS_TRANSFERS),
-    REPORT_END,
+#define NTK_CORE_COUNT(id, member, list, group, key, column) \
+    [id] = REPORT_ROW(key, REPORT_COUNT, AT(member), .has = NTK_CORE_HAS_##group, LIST_##list),
+#include "shared/abi/core_counts.def"
+    [NTK_CORE_COUNT_ROWS] = REPORT_END,
 };
 #undef AT
 

@@ -20,8 +20,6 @@ export const state = {
 const remembered = new Map(); // pid/start -> groups
 const system = {};
 
-const FAILURES = ['completed_with_err', 'completed_with_num_err', 'timed_out', 'incorrect_input', 'failed_to_queue'];
-
 function remember(entry) {
   const key = `${entry.pid}/${entry.report.neuron_ext?.start_time ?? ''}/${entry.neuron_runtime_tag}`;
   const old = entry.ended ? {} : remembered.get(key) ?? {};
@@ -33,9 +31,11 @@ function remember(entry) {
   return [key, groups];
 }
 
-// Of the counts of a period what ran before the agent was there again, by outcome.
-const unwatchedOf = (ext, outcomes) => Object.values(ext.neuroncores ?? {}).reduce((all, core) =>
-  all + outcomes.reduce((sum, i) => sum + (core.unwatched?.execution_summary?.[i] ?? 0), 0), 0);
+const add = (all, count) => all + count;
+
+// Of the counts of a period what ran before the agent was there again, of outcomes in a row.
+const unwatchedOf = (ext, from, to) => Object.values(ext.neuroncores ?? {}).reduce((all, core) =>
+  all + (core.unwatched?.execution_summary ?? []).slice(from, to).reduce(add, 0), 0);
 
 function runtimeOf(entry, groups) {
   const ext = groups.neuron_ext ?? {};
@@ -43,7 +43,7 @@ function runtimeOf(entry, groups) {
   const used = groups.memory_used?.neuron_runtime_used_bytes;
   const period = stats?.period;
   const completed = stats?.execution_summary.completed ?? null;
-  const failed = stats ? FAILURES.reduce((sum, name) => sum + stats.execution_summary[name], 0) : null;
+  const failed = stats ? Object.values(stats.execution_summary).reduce(add, 0) - completed : null;
   return {
     pid: entry.pid,
     tag: entry.neuron_runtime_tag,
@@ -55,8 +55,8 @@ function runtimeOf(entry, groups) {
     period,
     completed,
     failed,
-    rate: period ? (completed - unwatchedOf(ext, [0])) / period : null,
-    failureRate: period ? (failed - unwatchedOf(ext, [1, 2, 3, 4, 5])) / period : null,
+    rate: period ? (completed - unwatchedOf(ext, 0, 1)) / period : null,
+    failureRate: period ? (failed - unwatchedOf(ext, 1)) / period : null,
     errors: stats?.error_summary,
     latency: stats?.latency_stats,
     totalHistogram: ext.total_latency,

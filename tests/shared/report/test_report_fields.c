@@ -123,21 +123,17 @@ static const struct member {
     M(RUNTIME, U64, ntk_runtime_sample, group_period_ns[NTK_RUNTIME_GROUP_MEMORY]),
     M(RUNTIME, U64, ntk_runtime_sample, group_period_ns[NTK_RUNTIME_GROUP_CPU]),
     M(RUNTIME, U64, ntk_runtime_sample, group_period_ns[NTK_RUNTIME_GROUP_CORES]),
-#define CORE_MEMBERS(place)                                                                        \
-    M(place, RATIO, ntk_core_sample, utilization), M(place, COUNT, ntk_core_sample, busy_ns),      \
-        M(place, U64, ntk_core_sample, in_flight), M(place, U64, ntk_core_sample, running_ns),     \
-        M(place, COUNT, ntk_core_sample, engine_busy_ns[0]),                                       \
-        M(place, COUNT, ntk_core_sample, engine_busy_ns[NTK_ENGINE_COUNT - 1]),                    \
-        M(place, COUNT, ntk_core_sample, flops),                                                   \
-        M(place, COUNT, ntk_core_sample, effective_flops),                                         \
-        M(place, COUNT, ntk_core_sample, hbm_bytes_read),                                          \
-        M(place, COUNT, ntk_core_sample, hbm_bytes_written),                                       \
-        M(place, COUNT, ntk_core_sample, dma_bytes), M(place, COUNT, ntk_core_sample, outcome[1]), \
-        M(place, COUNT, ntk_core_sample, error_class[2]),                                          \
-        M(place, COUNT, ntk_core_sample, host_to_device_bytes),                                    \
-        M(place, COUNT, ntk_core_sample, device_to_host_bytes)
+#define CORE_MEMBERS(place)                                                                   \
+    M(place, RATIO, ntk_core_sample, utilization), M(place, U64, ntk_core_sample, in_flight), \
+        M(place, U64, ntk_core_sample, running_ns),                                           \
+        M(place, COUNT, ntk_core_sample, engine_busy_ns[NTK_ENGINE_COUNT - 1]),               \
+        M(place, COUNT, ntk_core_sample, outcome[1]),                                         \
+        M(place, COUNT, ntk_core_sample, error_class[2])
     CORE_MEMBERS(CORE),
     CORE_MEMBERS(MACHINE_CORE),
+#define NTK_CORE_COUNT(id, member, ...) \
+    M(CORE, COUNT, ntk_core_sample, member), M(MACHINE_CORE, COUNT, ntk_core_sample, member),
+#include "shared/abi/core_counts.def"
     M(MEMORY, U32, ntk_memory_sample, model_id),
     M(MEMORY, U64, ntk_memory_sample, current_bytes),
     M(MEMORY, U64, ntk_memory_sample, peak_bytes),
