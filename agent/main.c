@@ -13,7 +13,6 @@
 #include "agent/monitor.h"
 #include "agent/query/query.h"
 #include "agent/report/monitor_config.h"
-#include "exporters/labels/labels.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
@@ -36,7 +35,7 @@ static bool arg_k8s_info;
 static struct ntk_pods_options pod_options;
 /* Those of --k8s-resource behind the known ones. */
 static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
-static struct ntk_monitor_options options;
+static struct ntk_monitor_options options = { .exporter.labels = &ntk_labels_option };
 static uint64_t arg_max_line; /* 0: whole reports, whoever reads them */
 
 static int set_verbose(const char *value, struct ntk_err *err)
@@ -48,14 +47,6 @@ static int set_verbose(const char *value, struct ntk_err *err)
     }
     ntk_log_set_level(level == 0 ? NTK_LOG_WARN : level == 1 ? NTK_LOG_INFO : NTK_LOG_DEBUG);
     return 0;
-}
-
-static int set_prometheus(const char *value, struct ntk_err *err)
-{
-    struct ntk_http_address address;
-
-    options.prometheus = value;
-    return ntk_http_address_parse(value, "", &address, err);
 }
 
 static int set_http(const char *value, struct ntk_err *err)
@@ -103,14 +94,14 @@ static int set_db_keep(const char *value, struct ntk_err *err)
 }
 
 static int (*const call_verbose)(const char *, struct ntk_err *) = set_verbose;
-static int (*const call_prometheus)(const char *, struct ntk_err *) = set_prometheus;
 static int (*const call_http)(const char *, struct ntk_err *) = set_http;
 static int (*const call_omit)(const char *, struct ntk_err *) = set_omit;
 static int (*const call_db_keep)(const char *, struct ntk_err *) = set_db_keep;
 static int (*const call_k8s_resource)(const char *, struct ntk_err *) = set_k8s_resource;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
-static const struct ntk_opt option_rows[] = {
+/* Those of the exporters come between. */
+static const struct ntk_opt first_rows[] = {
     { 'c', "config-file", "FILE", NTK_OPT_TEXT, &arg_config,
       "JSON configuration: which groups, of which applications, how often; without it all groups "
       "of all applications each 5 s" },
@@ -140,28 +131,13 @@ static const struct ntk_opt option_rows[] = {
       "how long it keeps seconds, minutes and hours; default 168h,2160h,26280h" },
     { 0, "db-size", "BYTES", NTK_OPT_BYTES, &options.store.keep_bytes,
       "how large it may grow, the oldest goes first; default 1G" },
-    { 0, "prometheus", "[ADDR]:PORT", NTK_OPT_CALL, CALL(call_prometheus),
-      "serve metrics for Prometheus on / and /metrics" },
-    { 0, "remote-write", "URL", NTK_OPT_TEXT, &options.remote_write,
-      "push metrics to a receiver of Prometheus remote write" },
-    { 0, "remote-write-token-file", "FILE", NTK_OPT_TEXT, &options.remote_write_token_file,
-      "bearer token for the receiver, read again for each request" },
-    { 0, "remote-write-spool", "DIR", NTK_OPT_TEXT, &options.remote_write_spool,
-      "keep there what the receiver did not take yet; else in memory" },
-    { 0, "otlp", "[=URL]", NTK_OPT_TEXT, &options.otlp,
-      "push metrics to an OpenTelemetry collector, OTLP over HTTP; /v1/metrics is added; without a "
-      "URL where OTEL_EXPORTER_OTLP_ENDPOINT says" },
-    { 0, "otlp-spool", "DIR", NTK_OPT_TEXT, &options.otlp_spool,
-      "keep there what the collector did not take yet; else in memory" },
+    { 0 },
+};
+
+static const struct ntk_opt last_rows[] = {
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
       "TLS, users and headers of both ports, in the form of the Prometheus family" },
-    { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &options.vendor_metrics_only,
-      "serve only the metrics that the vendor's exporter has" },
-    { 0, "pid-label", 0, NTK_OPT_FLAG, &options.pid_label,
-      "add the label pid to metrics: applications with one tag stand apart" },
-    NTK_LABELS_OPT,
-    { 0, "zero-fill", 0, NTK_OPT_FLAG, &options.zero_fill,
-      "serve utilization and memory of cores that nobody uses, at zero" },
+    NTK_EXPORTER_OPT(options.exporter),
     { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),
       "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.http_host,
@@ -201,15 +177,40 @@ static const struct ntk_opt option_rows[] = {
 
 static const char *const subcommand_names[] = { "query", NULL };
 
-static const struct ntk_opt_program program = {
+static struct ntk_opt_program program = {
     .name = "neuron-monitor",
     .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
-    .options = option_rows,
     .epilogue = "neuron-monitor query --help explains questions to a database.",
     .subcommands = subcommand_names,
 };
+
+static int join_options(void)
+{
+    const struct ntk_opt *tables[NTK_EXPORTER_COUNT + 2] = { first_rows };
+    struct ntk_err err = { 0 };
+
+    for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
+        tables[1 + i] = ntk_exporters[i]->options;
+    }
+    tables[1 + NTK_EXPORTER_COUNT] = last_rows;
+    program.options = ntk_opt_join(tables, sizeof tables / sizeof *tables);
+    return program.options ? 0 : ntk_err_no_memory(&err);
+}
+
+/* Whether what the exporters' options say fits together; *out_secrets: one that is asked for has secrets. */
+static int check_exporters(bool *out_secrets, struct ntk_err *err)
+{
+    for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
+        int ret = ntk_exporters[i]->is_asked(err);
+        if (ret < 0) {
+            return ret;
+        }
+        *out_secrets = *out_secrets || (ret > 0 && ntk_exporters[i]->has_secrets);
+    }
+    return 0;
+}
 
 static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
 {
@@ -270,6 +271,9 @@ int main(int argc, char **argv)
         return ntk_instance_child_main(argv[2]);
     }
     ntk_log_set_program(program.name);
+    if (join_options() < 0) {
+        return EXIT_FAILURE;
+    }
     int parsed = ntk_opt_parse_all(&program, argc, argv);
     if (parsed < 0) {
         return ntk_opt_exit_code(parsed);
@@ -280,11 +284,9 @@ int main(int argc, char **argv)
     if (arg_once && arg_count) {
         return ntk_opt_usage_error(&program, "--once and --count exclude each other");
     }
-    if (!options.remote_write && (options.remote_write_token_file || options.remote_write_spool)) {
-        return ntk_opt_usage_error(&program, "--remote-write-... needs --remote-write");
-    }
-    if (options.otlp_spool && !options.otlp) {
-        return ntk_opt_usage_error(&program, "--otlp-spool needs --otlp");
+    bool has_secrets = arg_web_config || options.http_token_file;
+    if (check_exporters(&has_secrets, &err) < 0) {
+        return ntk_opt_usage_error(&program, "%s", err.text);
     }
     if (!options.http && (options.http_host || options.http_token_file)) {
         return ntk_opt_usage_error(&program, "--http-... needs --http");
@@ -295,7 +297,7 @@ int main(int argc, char **argv)
     if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
         return ntk_opt_usage_error(&program, "--k8s-period is below one second");
     }
-    if (arg_web_config || options.http_token_file || options.remote_write || options.otlp) {
+    if (has_secrets) {
         forbid_cores();
     }
     signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */
@@ -317,16 +319,16 @@ int main(int argc, char **argv)
     options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
     options.report_count = arg_once ? 1 : arg_count;
     if ((arg_web_config &&
-         ntk_http_security_open_config(arg_web_config, &options.security, &err) < 0) ||
+         ntk_http_security_open_config(arg_web_config, &options.exporter.security, &err) < 0) ||
         ntk_monitor_create(&options, &monitor, &err) < 0) {
-        ntk_http_security_close(options.security);
+        ntk_http_security_close(options.exporter.security);
         ntk_monitor_config_fini(&config);
         return ntk_log_failure(NULL, &err);
     }
     int ret = ntk_monitor_run(monitor, &err);
     struct ntk_err store_err = { 0 };
     int closed = ntk_monitor_destroy(monitor, &store_err);
-    ntk_http_security_close(options.security);
+    ntk_http_security_close(options.exporter.security);
     ntk_monitor_config_fini(&config);
     if (ret < 0) {
         return ntk_log_failure(NULL, &err);

@@ -20,7 +20,6 @@
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"
 #include "agent/service_notify.h"
-#include "exporters/labels/labels.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
@@ -80,10 +79,7 @@ static void finish(struct ntk_monitor *monitor, int code)
 /* Whether anybody is told of a period when stdout is not. */
 static bool has_other_outputs(const struct ntk_monitor *monitor)
 {
-    const struct ntk_monitor_options *options = monitor->options;
-
-    return options->db_path || options->http || options->prometheus || options->remote_write ||
-           options->otlp;
+    return monitor->store || monitor->routes || monitor->outputs.count > 0;
 }
 
 /* A full disk ends an agent that has nothing else to do; the others go on. */
@@ -495,41 +491,18 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
 static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     const struct ntk_monitor_options *options = monitor->options;
-    struct ntk_exporter_options exporter = { .target = options->prometheus,
-                                             .vendor_only = options->vendor_metrics_only,
-                                             .pid_label = options->pid_label,
-                                             .labels = &ntk_labels_option,
-                                             .zero_fill = options->zero_fill,
-                                             .security = options->security };
-    const struct ntk_output *page = NULL;
-    int ret = 0;
+    int ret = ntk_outputs_open(&monitor->outputs, &options->exporter, options->http, err);
 
-    if (options->prometheus || options->http) {
-        ret = ntk_outputs_add(&monitor->outputs, "prometheus", &exporter, &page, err);
-    }
     if (ret >= 0 && options->http) {
         const struct ntk_routes_options routes = {
             .address = options->http,
             .host_names = options->http_host,
             .token_path = options->http_token_file,
             .db_path = options->db_path,
-            .security = options->security,
-            .exporter = page->exporter,
-            .exporter_state = page->state,
+            .security = options->exporter.security,
+            .outputs = &monitor->outputs,
         };
         ret = ntk_routes_create(&routes, &monitor->routes, err);
-    }
-    if (ret >= 0 && options->remote_write) {
-        exporter.target = options->remote_write;
-        exporter.token_file = options->remote_write_token_file;
-        exporter.spool_folder = options->remote_write_spool;
-        ret = ntk_outputs_add(&monitor->outputs, "remote-write", &exporter, NULL, err);
-    }
-    if (ret >= 0 && options->otlp) {
-        exporter.target = options->otlp;
-        exporter.token_file = NULL; /* the other peer's */
-        exporter.spool_folder = options->otlp_spool;
-        ret = ntk_outputs_add(&monitor->outputs, "otlp", &exporter, NULL, err);
     }
     if (ret < 0) {
         return ret;
@@ -546,8 +519,8 @@ static void resume_outputs(struct ntk_monitor *monitor)
     if (!monitor->totals || monitor->outputs.count == 0) {
         return;
     }
-    int ret = ntk_store_reader_totals_snapshot(monitor->totals, monitor->options->pid_label,
-                                               &totals, &err);
+    int ret = ntk_store_reader_totals_snapshot(monitor->totals,
+                                               monitor->options->exporter.pid_label, &totals, &err);
     if (ret == 0) {
         ntk_outputs_resume(&monitor->outputs, totals);
     } else if (ret != -ENODATA) {

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "agent/report/monitor_config.h"
+#include "exporters/exporter.h"
 #include "shared/base/err.h"
 #include "shared/report/report_json.h"
 #include "shared/store/store.h"
@@ -27,7 +28,6 @@
 extern "C" {
 #endif
 
-struct ntk_http_security;
 struct ntk_pods_options;
 
 #define NTK_MONITOR_DRAIN_MIN_NS (10 * NTK_NS_PER_MS)
@@ -40,22 +40,13 @@ struct ntk_pods_options;
 struct ntk_monitor_options {
     const struct ntk_monitor_config *config;
     struct ntk_report_options report;
-    const char *sysfs_root;         /* NULL: found */
-    const char *db_path;            /* NULL: no store */
-    struct ntk_store_options store; /* zeroed: the defaults */
-    const char *prometheus;         /* address, NULL: none */
-    const char *http;               /* address, NULL: none */
-    const char *http_host;          /* more names that it is asked by, NULL: none */
-    const char *http_token_file;    /* NULL: no token */
-    const char *remote_write;       /* URL, NULL: none */
-    const char *remote_write_token_file;
-    const char *remote_write_spool;
-    const char *otlp; /* base URL, "": the environment's; NULL: none */
-    const char *otlp_spool;
-    struct ntk_http_security *security; /* of both ports; borrowed; NULL: none */
-    bool vendor_metrics_only;
-    bool pid_label; /* of metrics; see struct ntk_exporter_options */
-    bool zero_fill;
+    const char *sysfs_root;               /* NULL: found */
+    const char *db_path;                  /* NULL: no store */
+    struct ntk_store_options store;       /* zeroed: the defaults */
+    const char *http;                     /* address, NULL: none */
+    const char *http_host;                /* more names that it is asked by, NULL: none */
+    const char *http_token_file;          /* NULL: no token */
+    struct ntk_exporter_options exporter; /* its security is that of the page too */
     const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */
     bool instance_is_certain;      /* see struct ntk_instance_options */
     const struct ntk_pods_options *pods; /* NULL: nobody is asked which pod has what */

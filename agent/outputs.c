@@ -2,7 +2,6 @@
 /* outputs - the exporters that are fed. */
 #include "agent/outputs.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "shared/base/log.h"
@@ -10,26 +9,21 @@
 /* Between two looks at what is left. */
 static const struct timespec drain_step = { .tv_nsec = 20000000 };
 
-int ntk_outputs_add(struct ntk_outputs *outputs, const char *name,
-                    const struct ntk_exporter_options *options,
-                    const struct ntk_output **out_output, struct ntk_err *err)
+int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_options *options,
+                     bool with_pages, struct ntk_err *err)
 {
-    struct ntk_output *output = &outputs->rows[outputs->count];
-
-    if (outputs->count == NTK_OUTPUTS_MAX) {
-        return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "too many exporters");
-    }
-    output->exporter = ntk_exporter_find(name);
-    if (!output->exporter) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "there is no exporter '%s'", name);
-    }
-    int ret = output->exporter->create(options, &output->state, err);
-    if (ret < 0) {
-        return ret;
-    }
-    outputs->count++;
-    if (out_output) {
-        *out_output = output;
+    for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
+        const struct ntk_exporter *exporter = ntk_exporters[i];
+        struct ntk_output *output = &outputs->rows[outputs->count];
+        int ret = exporter->is_asked(err);
+        if (ret > 0 || (ret == 0 && with_pages && exporter->path)) {
+            ret = exporter->create(options, &output->state, err);
+            output->exporter = exporter;
+            outputs->count += ret >= 0;
+        }
+        if (ret < 0) {
+            return ret;
+        }
     }
     return 0;
 }
@@ -52,7 +46,7 @@ void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *
     for (size_t i = 0; i < outputs->count; i++) {
         struct ntk_output *output = &outputs->rows[i];
         struct ntk_err err = { 0 };
-        if (output->exporter->resume(output->state, totals, &err) < 0) {
+        if (output->exporter->resume && output->exporter->resume(output->state, totals, &err) < 0) {
             ntk_log_warn(output->exporter->name, "counters begin anew: %s", err.text);
         }
     }

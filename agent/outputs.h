@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outputs - the exporters that an agent or a program behind the pipe feeds, as one.
+ * outputs - the exporters that an agent feeds, as one.
  *
  * Owner:   caller's storage, zeroed is empty; ntk_outputs_fini() ends them all.
  * Threads: one.
@@ -18,8 +18,6 @@
 extern "C" {
 #endif
 
-#define NTK_OUTPUTS_MAX 4
-
 struct ntk_output {
     const struct ntk_exporter *exporter;
     void *state;
@@ -27,14 +25,13 @@ struct ntk_output {
 };
 
 struct ntk_outputs {
-    struct ntk_output rows[NTK_OUTPUTS_MAX];
+    struct ntk_output rows[NTK_EXPORTER_COUNT];
     size_t count;
 };
 
-/* By the name of the exporter. *out_output (may be NULL) lasts until fini. */
-int ntk_outputs_add(struct ntk_outputs *outputs, const char *name,
-                    const struct ntk_exporter_options *options,
-                    const struct ntk_output **out_output, struct ntk_err *err);
+/* Those that the command line asks for; with_pages: and those that have a page. */
+int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_options *options,
+                     bool with_pages, struct ntk_err *err);
 /* What an earlier agent counted, before the first put. */
 void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *totals);
 /* A failure is logged once and hides nothing from the others. */

@@ -2,8 +2,10 @@
 /*
  * exporter - what each exporter fills: the agent knows exporters by this table only.
  *
- * An exporter gets each snapshot once, in order, and must not wait for the network in put(): it
- * encodes, keeps the bytes for who fetches them, or hands them to a thread of its own.
+ * An exporter brings its options along and keeps what they say. It gets each snapshot once, in order, and must
+ * not wait for the network in put(): it encodes, keeps the bytes for who fetches them, or hands them to a thread
+ * of its own. What it has no use for is NULL; name, is_asked, create, put
+ * and destroy never are.
  *
  * Owner:   create() / destroy(); the snapshot is borrowed during put().
  * Threads: create, put and destroy are called from one thread.
@@ -14,56 +16,80 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "exporters/labels/labels.h"
 #include "shared/base/err.h"
+#include "shared/base/opt.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct ntk_labels;
 struct ntk_snapshot;
 struct ntk_http_security;
 struct ntk_http_request;
 struct ntk_http_response;
 
+/* What all of them heed. */
 struct ntk_exporter_options {
-    /* Where to: an address to listen on or an URL, by exporter; NULL: no server or target of its
-     * own (its pages may still be mounted elsewhere through answer()). */
-    const char *target;
     bool vendor_only;                   /* only what the vendor's exporter has */
     bool pid_label;                     /* applications of one tag stand apart by their pid */
-    const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
     bool zero_fill;                     /* cores that nobody has are shown at zero */
+    const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
     struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
-    const char *token_file;             /* a bearer token for the target; NULL: none */
-    const char *spool_folder;           /* what the target did not take yet; NULL: memory only */
 };
 
+/* Rows of a program's table that fill such a struct; the labels are those of ntk_labels_option. */
+#define NTK_EXPORTER_OPT(options)                                                  \
+    { 0,                                                                           \
+      "vendor-metrics-only",                                                       \
+      0,                                                                           \
+      NTK_OPT_FLAG,                                                                \
+      &(options).vendor_only,                                                      \
+      "only the metrics that the vendor's exporter has" },                         \
+        { 0,                                                                       \
+          "pid-label",                                                             \
+          0,                                                                       \
+          NTK_OPT_FLAG,                                                            \
+          &(options).pid_label,                                                    \
+          "add the label pid to metrics: applications with one tag stand apart" }, \
+        NTK_LABELS_OPT,                                                            \
+    {                                                                              \
+        0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                     \
+            "show utilization and memory of cores that nobody uses, at zero"       \
+    }
+
 struct ntk_exporter {
-    const char *name; /* as in the command line: "prometheus" */
+    const char *name; /* in messages */
+    /* Of the agent's command line; an empty row ends them. */
+    const struct ntk_opt *options;
+    /* 1 when they ask for it, 0 when not, negative with a sentence when they do not fit together. */
+    int (*is_asked)(struct ntk_err *err);
+    bool has_secrets; /* of a peer: a core file would hold them */
     int (*create)(const struct ntk_exporter_options *options, void **out_state,
                   struct ntk_err *err);
     int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);
     /* Before the first put: what an earlier agent counted, as one period. Counters go on from it; nothing is sent. */
     int (*resume)(void *state, const struct ntk_snapshot *totals, struct ntk_err *err);
-    /* Its text as an answer of another server (the agent's page); called on the server's thread.
-     * NULL when there is nothing to fetch. */
+    /* Where the agent's own HTTP port, if it has one, asks for an answer, on the server's thread; such an
+     * exporter is also made when nobody asks for it otherwise. */
+    const char *path;
     void (*answer)(void *state, const struct ntk_http_request *request,
                    struct ntk_http_response *response);
     /* After the last put: 1 when nothing is left to send, 0 when to ask again soon (never in haste), negative
-     * with a sentence when something is lost. NULL: nothing is ever left. */
+     * with a sentence when something is lost. */
     int (*drain)(void *state, bool in_haste, struct ntk_err *err);
-    /* The port of its own server, 0 without one. NULL where there never is one. */
-    unsigned (*port_get)(void *state);
     void (*destroy)(void *state);
 };
 
-/* NULL when there is none of the name. Static. */
-const struct ntk_exporter *ntk_exporter_find(const char *name);
+enum {
+    NTK_EXPORTER_COUNT = 0
+#define NTK_EXPORTER(folder) +1
+#include "exporters/registry.def"
+#undef NTK_EXPORTER
+};
 
-extern const struct ntk_exporter ntk_exporter_otlp;
-extern const struct ntk_exporter ntk_exporter_prometheus;
-extern const struct ntk_exporter ntk_exporter_remote_write;
+/* One for each line of registry.def. */
+extern const struct ntk_exporter *const ntk_exporters[NTK_EXPORTER_COUNT];
 
 #ifdef __cplusplus
 }

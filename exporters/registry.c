@@ -2,20 +2,12 @@
 /* registry - the table of exporters. */
 #include "exporters/exporter.h"
 
-#include <string.h>
+#define NTK_EXPORTER(folder) extern const struct ntk_exporter ntk_exporter_##folder;
+#include "exporters/registry.def"
+#undef NTK_EXPORTER
 
-static const struct ntk_exporter *const exporters[] = {
-    &ntk_exporter_otlp,
-    &ntk_exporter_prometheus,
-    &ntk_exporter_remote_write,
+const struct ntk_exporter *const ntk_exporters[NTK_EXPORTER_COUNT] = {
+#define NTK_EXPORTER(folder) &ntk_exporter_##folder,
+#include "exporters/registry.def"
+#undef NTK_EXPORTER
 };
-
-const struct ntk_exporter *ntk_exporter_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof exporters / sizeof *exporters; i++) {
-        if (!strcmp(exporters[i]->name, name)) {
-            return exporters[i];
-        }
-    }
-    return NULL;
-}

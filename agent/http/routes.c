@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/http/api.h"
 #include "agent/http/page/page_files.h"
@@ -14,9 +15,7 @@
 #define LOOPBACK "127.0.0.1"
 
 struct ntk_routes {
-    const struct ntk_exporter *exporter;
-    void *exporter_state;
-    struct ntk_http_route routes[8];
+    struct ntk_http_route routes[NTK_EXPORTER_COUNT + 7];
     struct ntk_http_guard *guard;
     struct ntk_http_files *page;
     struct ntk_api *api;
@@ -27,12 +26,12 @@ struct ntk_routes {
     struct ntk_http_body *last; /* NULL before the first report */
 };
 
-static void answer_metrics(const struct ntk_http_request *request,
-                           struct ntk_http_response *response, void *ctx)
+static void answer_output(const struct ntk_http_request *request,
+                          struct ntk_http_response *response, void *ctx)
 {
-    struct ntk_routes *routes = ctx;
+    const struct ntk_output *output = ctx;
 
-    routes->exporter->answer(routes->exporter_state, request, response);
+    output->exporter->answer(output->state, request, response);
 }
 
 static void answer_report(const struct ntk_http_request *request,
@@ -146,13 +145,10 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
     if (!routes) {
         return ntk_err_no_memory(err);
     }
-    routes->exporter = options->exporter;
-    routes->exporter_state = options->exporter_state;
     pthread_mutex_init(&routes->lock, NULL);
     int ret = create_parts(routes, options, &http.address, err);
     if (ret >= 0) {
         const struct ntk_http_route table[] = {
-            { "/metrics", answer_metrics, routes },
             { "/api/v1/report", answer_report, routes },
             { "/api/v1/stream", answer_stream, routes },
             { "/api/v1/live", answer_live, routes },
@@ -161,9 +157,15 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
             { "/*", ntk_http_files_answer, routes->page },
             { NULL, NULL, NULL },
         };
-        for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-            routes->routes[i] = table[i];
+        size_t count = 0;
+        for (size_t i = 0; i < options->outputs->count; i++) {
+            struct ntk_output *output = &options->outputs->rows[i];
+            if (output->exporter->path) {
+                routes->routes[count++] =
+                    (struct ntk_http_route){ output->exporter->path, answer_output, output };
+            }
         }
+        memcpy(routes->routes + count, table, sizeof table);
         http.routes = routes->routes;
         http.slow_routes = ntk_api_routes_get(routes->api);
         http.guard = routes->guard;

@@ -3,14 +3,14 @@
  * routes - what the agent's own HTTP port answers.
  *
  *   / and its files  the page (page.h)
- *   /metrics         as the Prometheus exporter
+ *   /metrics         and whatever other page an exporter has
  *   /api/v1/report   the last report
  *   /api/v1/stream   the last report and all that follow, a line each: what stdout gets
  *   /api/v1/live     the same with nothing left out, whatever --omit and --max-line say
  *   /api/v1/...      questions to the database (api.h)
  *   /-/healthy /-/ready
  *
- * Owner:   ntk_routes_create() / _destroy(); the exporter's state and the texts of the options are
+ * Owner:   ntk_routes_create() / _destroy(); the outputs and the texts of the options are
  *          borrowed for that time.
  * Threads: put from one thread.
  */
@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 
-#include "exporters/exporter.h"
+#include "agent/outputs.h"
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
 #include "shared/http/http_server.h"
@@ -31,13 +31,12 @@ extern "C" {
 struct ntk_routes;
 
 struct ntk_routes_options {
-    const char *address;                 /* "[ADDR:]PORT", on loopback without ADDR */
-    const char *host_names;              /* that it is asked by besides its own, or NULL */
-    const char *token_path;              /* NULL: no token */
-    const char *db_path;                 /* NULL: no history */
-    struct ntk_http_security *security;  /* NULL: none */
-    const struct ntk_exporter *exporter; /* answers /metrics */
-    void *exporter_state;
+    const char *address;                /* "[ADDR:]PORT", on loopback without ADDR */
+    const char *host_names;             /* that it is asked by besides its own, or NULL */
+    const char *token_path;             /* NULL: no token */
+    const char *db_path;                /* NULL: no history */
+    struct ntk_http_security *security; /* NULL: none */
+    struct ntk_outputs *outputs;        /* answer where their pages are */
 };
 
 int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_routes **out_routes,

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/exporter.h"
-#include "exporters/labels/labels.h"
+#include "exporters/otlp/otlp.h"
 #include "exporters/pipe/pipe.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -15,7 +14,6 @@
 
 #define VARIABLE(name) "OTEL_EXPORTER_OTLP_METRICS_" name
 
-static const char *arg_endpoint;
 static const char *arg_headers;
 static const char *arg_compression;
 static const char *arg_certificate;
@@ -24,13 +22,12 @@ static const char *arg_client_key;
 static const char *arg_service_name;
 static const char *arg_attributes;
 static const char *arg_histograms;
-static const char *arg_spool;
 static uint64_t arg_timeout_ns;
 static uint64_t arg_interval_ns;
-static bool arg_vendor_only;
+static struct ntk_exporter_options options = { .labels = &ntk_labels_option };
 
 static const struct ntk_opt option_rows[] = {
-    { 0, "endpoint", "URL", NTK_OPT_TEXT, &arg_endpoint,
+    { 0, "endpoint", "URL", NTK_OPT_TEXT, &ntk_otlp_target.url,
       "base URL of the collector; /v1/metrics is added; default http://localhost:4318" },
     { 0, "headers", "LIST", NTK_OPT_TEXT, &arg_headers,
       "NAME=VALUE,... for each request, values percent-encoded" },
@@ -49,11 +46,9 @@ static const struct ntk_opt option_rows[] = {
     { 0, "client-certificate", "FILE", NTK_OPT_TEXT, &arg_client_certificate,
       "PEM: shown to the collector" },
     { 0, "client-key", "FILE", NTK_OPT_TEXT, &arg_client_key, "PEM: the key of it" },
-    { 0, "spool", "DIR", NTK_OPT_TEXT, &arg_spool,
+    { 0, "spool", "DIR", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,
       "keep there what the collector did not take yet; else in memory" },
-    NTK_LABELS_OPT,
-    { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &arg_vendor_only,
-      "push only the metrics that the vendor's exporter has" },
+    NTK_EXPORTER_OPT(options),
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,
     { 0 },
@@ -114,39 +109,19 @@ static int put_variables(struct ntk_err *err)
     return ret;
 }
 
-struct sink {
-    const struct ntk_exporter *exporter;
-    void *state;
-};
-
-static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+static int run(struct ntk_err *err)
 {
-    const struct sink *sink = ctx;
-
-    return sink->exporter->put(sink->state, snapshot, err);
-}
-
-static int drain(void *ctx, bool in_haste, struct ntk_err *err)
-{
-    const struct sink *sink = ctx;
-
-    return sink->exporter->drain(sink->state, in_haste, err);
-}
-
-static int run(const struct ntk_exporter_options *options, struct ntk_err *err)
-{
-    struct sink sink = { .exporter = ntk_exporter_find("otlp") };
-    const struct ntk_pipe_sink pipe_sink = { .put = put, .drain = drain, .ctx = &sink };
+    struct ntk_pipe_sink sink = { ntk_exporter_otlp.put, ntk_exporter_otlp.drain, NULL };
     struct ntk_pipe pipe;
 
     int ret = ntk_pipe_begin(&pipe, err);
     if (ret < 0) {
         return ret;
     }
-    ret = sink.exporter->create(options, &sink.state, err);
+    ret = ntk_exporter_otlp.create(&options, &sink.ctx, err);
     if (ret >= 0) {
-        ret = ntk_pipe_run(&pipe, STDIN_FILENO, &pipe_sink, err);
-        sink.exporter->destroy(sink.state);
+        ret = ntk_pipe_run(&pipe, STDIN_FILENO, &sink, err);
+        ntk_exporter_otlp.destroy(sink.ctx);
     }
     ntk_pipe_end(&pipe);
     return ret;
@@ -154,7 +129,6 @@ static int run(const struct ntk_exporter_options *options, struct ntk_err *err)
 
 int main(int argc, char **argv)
 {
-    struct ntk_exporter_options options = { .labels = &ntk_labels_option };
     struct ntk_err err = { 0 };
 
     ntk_log_set_program(program.name);
@@ -172,11 +146,8 @@ int main(int argc, char **argv)
                                    "exponential expected",
                                    arg_histograms);
     }
-    options.target = arg_endpoint;
-    options.spool_folder = arg_spool;
-    options.vendor_only = arg_vendor_only;
     int ret = put_variables(&err);
-    ret = ret < 0 ? ret : run(&options, &err);
+    ret = ret < 0 ? ret : run(&err);
     if (ret < 0) {
         return ntk_log_failure(NULL, &err);
     }

@@ -3,13 +3,14 @@
  * otlp - when and where to: snapshots become requests of OTLP over HTTP, pushed in order to a
  * collector; each report, or one per interval and the last.
  */
+#include "exporters/otlp/otlp.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/exporter.h"
 #include "exporters/otlp/otlp_config.h"
 #include "exporters/otlp/otlp_encode.h"
 #include "exporters/prometheus/prometheus_page.h"
@@ -24,6 +25,25 @@
 #define HOST_BYTES 256
 #define ANSWER_BYTES_MAX ((size_t)4 * 1024 * 1024)
 #define OWN_HEADERS 2
+
+struct ntk_otlp_target ntk_otlp_target;
+
+static const struct ntk_opt option_rows[] = {
+    { 0, "otlp", "[=URL]", NTK_OPT_TEXT, &ntk_otlp_target.url,
+      "push metrics to an OpenTelemetry collector, OTLP over HTTP; /v1/metrics is added; without a "
+      "URL where OTEL_EXPORTER_OTLP_ENDPOINT says" },
+    { 0, "otlp-spool", "DIR", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,
+      "keep there what the collector did not take yet; else in memory" },
+    { 0 },
+};
+
+static int is_asked(struct ntk_err *err)
+{
+    if (ntk_otlp_target.spool_folder && !ntk_otlp_target.url) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--otlp-spool needs --otlp");
+    }
+    return ntk_otlp_target.url != NULL;
+}
 
 struct otlp {
     struct ntk_otlp_config config;
@@ -141,7 +161,7 @@ static int open_state(struct otlp *state, const struct ntk_exporter_options *opt
                                                .send = send_request,
                                                .cancel = cancel,
                                                .ctx = state,
-                                               .spool_folder = options->spool_folder };
+                                               .spool_folder = ntk_otlp_target.spool_folder };
 
     for (size_t i = 0; i < state->config.headers.count; i++) {
         const struct ntk_otlp_pair *pair = ntk_vec_at(&state->config.headers, i);
@@ -174,7 +194,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     if (!state) {
         return ntk_err_no_memory(err);
     }
-    int ret = ntk_otlp_config_read(&state->config, options->target, getenv, err);
+    int ret = ntk_otlp_config_read(&state->config, ntk_otlp_target.url, getenv, err);
     if (ret >= 0 && state->config.is_disabled) {
         ntk_log_info("otlp", "disabled by the environment; nothing is pushed");
     } else if (ret >= 0) {
@@ -258,6 +278,9 @@ static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 
 const struct ntk_exporter ntk_exporter_otlp = {
     .name = "otlp",
+    .options = option_rows,
+    .is_asked = is_asked,
+    .has_secrets = true,
     .create = create,
     .put = put,
     .resume = resume,

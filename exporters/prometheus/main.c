@@ -4,9 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/exporter.h"
-#include "exporters/labels/labels.h"
 #include "exporters/pipe/pipe.h"
+#include "exporters/prometheus/prometheus.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/http/http_security.h"
@@ -20,9 +19,7 @@ static const char *arg_key_file;
 static const char *arg_cert_file;
 static const char *arg_web_config;
 static bool arg_k8s;
-static bool arg_vendor_only;
-static bool arg_pid_label;
-static bool arg_zero_fill;
+static struct ntk_exporter_options options = { .labels = &ntk_labels_option };
 
 static const struct ntk_opt option_rows[] = {
     { 'p', "port", "N", NTK_OPT_U64, &arg_port, "port to listen on; default 8000, 0 for any" },
@@ -33,13 +30,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "key-file", "FILE", NTK_OPT_TEXT, &arg_key_file, "PEM key of the certificate" },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
       "TLS, users and headers as for other exporters of the Prometheus family" },
-    { 0, "vendor-metrics-only", 0, NTK_OPT_FLAG, &arg_vendor_only,
-      "serve only the metrics that the vendor's exporter has" },
-    { 0, "pid-label", 0, NTK_OPT_FLAG, &arg_pid_label,
-      "add the label pid: applications with one tag stand apart" },
-    NTK_LABELS_OPT,
-    { 0, "zero-fill", 0, NTK_OPT_FLAG, &arg_zero_fill,
-      "show utilization and memory of cores that nobody uses, at zero" },
+    NTK_EXPORTER_OPT(options),
     { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
       "say so when the reports tell no pods; labels of pods are there whenever they do, as with "
       "neuron-monitor --k8s-info" },
@@ -60,7 +51,6 @@ static const struct ntk_opt_program program = {
 #define REPORTS_WITHOUT_PODS_MAX 3
 
 struct server {
-    const struct ntk_exporter *exporter;
     void *state;
     unsigned reports_without_pods; /* in a row from the first on */
     bool has_pods;
@@ -84,12 +74,12 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     if (arg_k8s) {
         watch_pods(server, snapshot);
     }
-    return server->exporter->put(server->state, snapshot, err);
+    return ntk_exporter_prometheus.put(server->state, snapshot, err);
 }
 
-static int serve(const struct ntk_exporter_options *options, struct ntk_err *err)
+static int serve(struct ntk_err *err)
 {
-    struct server server = { .exporter = ntk_exporter_find("prometheus") };
+    struct server server = { 0 };
     const struct ntk_pipe_sink sink = { .put = put, .ctx = &server };
     struct ntk_pipe pipe;
 
@@ -97,14 +87,14 @@ static int serve(const struct ntk_exporter_options *options, struct ntk_err *err
     if (ret < 0) {
         return ret;
     }
-    ret = server.exporter->create(options, &server.state, err);
+    ret = ntk_exporter_prometheus.create(&options, &server.state, err);
     if (ret >= 0) {
         printf("Running %s prometheus server at port %u\n",
-               options->security && ntk_http_security_has_tls(options->security) ? "HTTPS" : "HTTP",
-               server.exporter->port_get(server.state));
+               options.security && ntk_http_security_has_tls(options.security) ? "HTTPS" : "HTTP",
+               ntk_prometheus_port_get(server.state));
         fflush(stdout);
         ret = ntk_pipe_run(&pipe, STDIN_FILENO, &sink, err);
-        server.exporter->destroy(server.state);
+        ntk_exporter_prometheus.destroy(server.state);
     }
     ntk_pipe_end(&pipe);
     return ret;
@@ -112,7 +102,6 @@ static int serve(const struct ntk_exporter_options *options, struct ntk_err *err
 
 int main(int argc, char **argv)
 {
-    struct ntk_exporter_options options = { 0 };
     struct ntk_err err = { 0 };
     char target[ADDRESS_BYTES];
     int ret = 0;
@@ -140,12 +129,8 @@ int main(int argc, char **argv)
         ret = ntk_http_security_open_pair(arg_cert_file, arg_key_file, &options.security, &err);
     }
     if (ret >= 0) {
-        options.target = target;
-        options.vendor_only = arg_vendor_only;
-        options.pid_label = arg_pid_label;
-        options.labels = &ntk_labels_option;
-        options.zero_fill = arg_zero_fill;
-        ret = serve(&options, &err);
+        ntk_prometheus_address = target;
+        ret = serve(&err);
     }
     ntk_http_security_close(options.security);
     if (ret < 0) {

@@ -4,11 +4,12 @@
  * and whoever asks gets these bytes, on every path of a port of its own and wherever the agent mounts
  * answer(). Without a scraper a period costs nothing but adding up.
  */
+#include "exporters/prometheus/prometheus.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "exporters/exporter.h"
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_negotiate.h"
 #include "exporters/prometheus/prometheus_page.h"
@@ -17,6 +18,30 @@
 
 /* Scrapes that still have the last counts of an application: the one that may be under way, and the next. */
 #define LAST_SCRAPES 2
+
+const char *ntk_prometheus_address;
+
+static int set_address(const char *value, struct ntk_err *err)
+{
+    struct ntk_http_address address;
+
+    ntk_prometheus_address = value;
+    return ntk_http_address_parse(value, "", &address, err);
+}
+
+static int (*const call_address)(const char *, struct ntk_err *) = set_address;
+
+static const struct ntk_opt option_rows[] = {
+    { 0, "prometheus", "[ADDR]:PORT", NTK_OPT_CALL, (void *)(uintptr_t)&call_address,
+      "serve metrics for Prometheus on / and /metrics" },
+    { 0 },
+};
+
+static int is_asked(struct ntk_err *err)
+{
+    (void)err;
+    return ntk_prometheus_address != NULL;
+}
 
 struct prometheus {
     bool vendor_only;
@@ -141,7 +166,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->page.fills_zeros = options->zero_fill;
     prometheus->page.last_looks = LAST_SCRAPES;
     prometheus->page.keeps_fine_latencies = true; /* who asks for native histograms comes later */
-    if (options->target) {
+    if (ntk_prometheus_address) {
         const struct ntk_http_route routes[] = {
             { "/-/healthy", route_healthy, prometheus },
             { "/-/ready", route_ready, prometheus },
@@ -154,7 +179,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         }
         http.routes = prometheus->routes;
         http.security = options->security;
-        ret = ntk_http_address_parse(options->target, "", &http.address, err);
+        ret = ntk_http_address_parse(ntk_prometheus_address, "", &http.address, err);
         if (ret >= 0) {
             ret = ntk_http_server_create(&http, &prometheus->server, err);
         }
@@ -195,19 +220,21 @@ static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err 
                    : 0;
 }
 
-static unsigned port_get(void *state)
+unsigned ntk_prometheus_port_get(const void *state)
 {
     const struct prometheus *prometheus = state;
 
-    return prometheus->server ? ntk_http_server_port_get(prometheus->server) : 0;
+    return ntk_http_server_port_get(prometheus->server);
 }
 
 const struct ntk_exporter ntk_exporter_prometheus = {
     .name = "prometheus",
+    .options = option_rows,
+    .is_asked = is_asked,
     .create = create,
     .put = put,
     .resume = resume,
+    .path = "/metrics",
     .answer = answer_metrics,
-    .port_get = port_get,
     .destroy = destroy,
 };

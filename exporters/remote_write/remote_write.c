@@ -3,13 +3,14 @@
  * remote_write - when and where to: each snapshot becomes samples of its time, pushed in order to a
  * receiver of Prometheus remote write 1.0.
  */
+#include "exporters/remote_write/remote_write.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/exporter.h"
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_page.h"
 #include "exporters/remote_write/remote_write_encode.h"
@@ -23,6 +24,29 @@
 #define HOST_BYTES 256
 /* A receiver that takes longer is asked again: it knows samples that it has. */
 #define TIMEOUT_NS (10 * NTK_NS_PER_SECOND)
+
+struct ntk_remote_write_target ntk_remote_write_target;
+
+static const struct ntk_opt option_rows[] = {
+    { 0, "remote-write", "URL", NTK_OPT_TEXT, &ntk_remote_write_target.url,
+      "push metrics to a receiver of Prometheus remote write" },
+    { 0, "remote-write-token-file", "FILE", NTK_OPT_TEXT, &ntk_remote_write_target.token_file,
+      "bearer token for the receiver, read again for each request" },
+    { 0, "remote-write-spool", "DIR", NTK_OPT_TEXT, &ntk_remote_write_target.spool_folder,
+      "keep there what the receiver did not take yet; else in memory" },
+    { 0 },
+};
+
+static int is_asked(struct ntk_err *err)
+{
+    const struct ntk_remote_write_target *target = &ntk_remote_write_target;
+
+    if (!target->url && (target->token_file || target->spool_folder)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "--remote-write-... needs --remote-write");
+    }
+    return target->url != NULL;
+}
 
 struct remote_write {
     struct ntk_prometheus_page page;
@@ -90,14 +114,14 @@ static void destroy(void *ctx)
 
 static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
 {
+    const struct ntk_remote_write_target *target = &ntk_remote_write_target;
     struct ntk_outbox_options outbox = { .name = "remote write",
                                          .send = send_request,
                                          .cancel = cancel,
-                                         .spool_folder = options->spool_folder };
+                                         .spool_folder = target->spool_folder };
     struct remote_write *state;
 
-    if (strncmp(options->target, "http://", 7) != 0 &&
-        strncmp(options->target, "https://", 8) != 0) {
+    if (strncmp(target->url, "http://", 7) != 0 && strncmp(target->url, "https://", 8) != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "remote write needs a URL with http:// or https://");
     }
@@ -109,8 +133,8 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     state->page.has_pid_label = options->pid_label;
     state->page.labels = options->labels;
     state->page.fills_zeros = options->zero_fill;
-    state->url = strdup(options->target);
-    state->token_file = options->token_file ? strdup(options->token_file) : NULL;
+    state->url = strdup(target->url);
+    state->token_file = target->token_file ? strdup(target->token_file) : NULL;
     if (gethostname(state->instance, sizeof state->instance - 1) < 0 || !state->instance[0]) {
         ntk_str_copy(state->instance, sizeof state->instance, "localhost");
     }
@@ -118,7 +142,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     state->client = ntk_http_client_create();
     int ret = 0;
     if (!state->url || !state->encoder || !state->client ||
-        (options->token_file && !state->token_file)) {
+        (target->token_file && !state->token_file)) {
         ret = ntk_err_no_memory(err);
     }
     outbox.ctx = state;
@@ -188,6 +212,9 @@ static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 
 const struct ntk_exporter ntk_exporter_remote_write = {
     .name = "remote-write",
+    .options = option_rows,
+    .is_asked = is_asked,
+    .has_secrets = true,
     .create = create,
     .put = put,
     .resume = resume,

@@ -12,6 +12,7 @@
 #include "shared/base/err.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
+#include "shared/base/vec.h"
 
 #define HELP_COLUMN 28
 #define HELP_WIDTH 80
@@ -348,4 +349,20 @@ int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **ar
         return -EINVAL;
     }
     return first < 0 ? first : 0;
+}
+
+struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count)
+{
+    struct ntk_vec rows = NTK_VEC_INIT(struct ntk_opt);
+
+    for (size_t i = 0; i < count; i++) {
+        for (const struct ntk_opt *row = tables[i]; row && row->kind != NTK_OPT_END; row++) {
+            if (ntk_vec_push(&rows, row) < 0) {
+                ntk_vec_fini(&rows);
+                return NULL;
+            }
+        }
+    }
+    return ntk_vec_add(&rows) ? rows.items
+                              : (ntk_vec_fini(&rows), NULL); /* the end is a zeroed row */
 }

@@ -26,6 +26,7 @@
 #define NTK_SHARED_BASE_OPT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -102,6 +103,9 @@ int ntk_opt_exit_code(int parsed);
 /* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* One table out of several, for a program whose parts bring rows of their own; the caller's to free. NULL without
+ * memory. */
+struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count);
 void ntk_opt_print_help(const struct ntk_opt_program *program);
 /* Whether its value may be left out: "[=URL]". */
 bool ntk_opt_takes_optional(const struct ntk_opt *option);

@@ -23,8 +23,7 @@ struct fixture {
     char *db;
     struct ntk_store *store;
     struct ntk_routes *routes;
-    const struct ntk_exporter *exporter;
-    void *exporter_state;
+    struct ntk_outputs outputs;
     uint16_t port;
 };
 
@@ -34,10 +33,8 @@ static void serve(struct fixture *f, const char *db)
     struct ntk_routes_options options = { .address = "0", .db_path = db };
     struct ntk_err err = { 0 };
 
-    f->exporter = ntk_exporter_find("prometheus");
-    assert_int_equal(f->exporter->create(&exporter, &f->exporter_state, &err), 0);
-    options.exporter = f->exporter;
-    options.exporter_state = f->exporter_state;
+    assert_int_equal(ntk_outputs_open(&f->outputs, &exporter, true, &err), 0);
+    options.outputs = &f->outputs;
     if (ntk_routes_create(&options, &f->routes, &err) < 0) {
         fail_msg("%s", err.text);
     }
@@ -61,7 +58,7 @@ static int tear_down(void **state)
     struct fixture *f = *state;
 
     ntk_routes_destroy(f->routes);
-    f->exporter->destroy(f->exporter_state);
+    ntk_outputs_fini(&f->outputs);
     assert_int_equal(ntk_store_close(f->store, NULL), 0);
     free(f->db);
     test_scratch_destroy(f->folder);
@@ -261,7 +258,7 @@ static void without_a_database_history_is_404_and_says_what_it_needs(void **stat
     struct fixture *f = *state;
 
     ntk_routes_destroy(f->routes);
-    f->exporter->destroy(f->exporter_state);
+    ntk_outputs_fini(&f->outputs);
     serve(f, NULL);
     expect_error(f, "/api/v1/processes", "HTTP/1.1 404 ",
                  "there is no database: history needs neuron-monitor --db FILE");

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "exporters/exporter.h"
+#include "exporters/remote_write/remote_write.h"
 #include "shared/base/fs.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/process.h"
@@ -121,9 +121,11 @@ static int has_all(void *ctx)
 /* As many snapshots, each its own request; the receiver answers with these statuses and no more come. */
 static void push(struct fixture *f, int snapshots, const int *statuses, const char *token_file)
 {
-    const struct ntk_exporter_options options = { .target = f->url, .token_file = token_file };
+    const struct ntk_exporter_options options = { 0 };
     struct ntk_err err = { 0 };
 
+    ntk_remote_write_target.url = f->url;
+    ntk_remote_write_target.token_file = token_file;
     f->receiver.statuses = statuses;
     assert_int_equal(pthread_create(&f->receiver.thread, NULL, receive, &f->receiver), 0);
     assert_int_equal(ntk_exporter_remote_write.create(&options, &f->state, &err), 0);

@@ -173,6 +173,31 @@ static void stops_at_the_first_operand_when_told(void **state)
     assert_true(got.flag && got.count == 0);
 }
 
+/* Rows in the order of the tables; one without rows adds nothing. */
+static void tables_of_several_parts_are_one(void **state)
+{
+    static bool first;
+    static bool second;
+    static const struct ntk_opt first_rows[] = { { 0, "first", 0, NTK_OPT_FLAG, &first, "" },
+                                                 { 0 } };
+    static const struct ntk_opt second_rows[] = { { 0, "second", 0, NTK_OPT_FLAG, &second, "" },
+                                                  { 0 } };
+    const struct ntk_opt *const tables[] = { first_rows, NULL, second_rows };
+    struct ntk_opt *rows = ntk_opt_join(tables, 3);
+    const struct ntk_opt_program joined = {
+        .name = "joined", .usage = "", .summary = "", .options = rows
+    };
+
+    (void)state;
+    assert_string_equal(rows[0].long_name, "first");
+    assert_string_equal(rows[1].long_name, "second");
+    assert_int_equal(rows[2].kind, NTK_OPT_END);
+    assert_int_equal(ntk_opt_parse(&joined, 2, (char *[]){ "joined", "--second", NULL }), 2);
+    assert_true(second);
+    assert_false(first);
+    free(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_program_without_operands_takes_none),
         cmocka_unit_test(help_version_and_completion_end_with_success),
         cmocka_unit_test(stops_at_the_first_operand_when_told),
+        cmocka_unit_test(tables_of_several_parts_are_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

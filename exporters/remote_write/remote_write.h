@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* remote_write - pushing to a receiver of Prometheus remote write, as an exporter. */
+#ifndef NTK_EXPORTERS_REMOTE_WRITE_REMOTE_WRITE_H
+#define NTK_EXPORTERS_REMOTE_WRITE_REMOTE_WRITE_H
+
+#include "exporters/exporter.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct ntk_exporter ntk_exporter_remote_write;
+/* Read when one is made. */
+extern struct ntk_remote_write_target {
+    const char *url;
+    const char *token_file;   /* a bearer token; NULL: none */
+    const char *spool_folder; /* NULL: memory only */
+} ntk_remote_write_target;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
