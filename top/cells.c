@@ -6,7 +6,7 @@
 
 uint64_t ntk_top_cells_runtime_key(const struct ntk_runtime_sample *runtime)
 {
-    return (runtime->start_time << 24 ^ runtime->header_pid) + 1;
+    return ((uint64_t)runtime->uid << 40 ^ runtime->start_time << 24 ^ runtime->header_pid) + 1;
 }
 
 uint64_t ntk_top_cells_model_key(const struct ntk_runtime_sample *runtime,

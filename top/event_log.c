@@ -19,11 +19,8 @@ static const struct ntk_runtime_sample *find_runtime(const struct ntk_snapshot *
                                                      const struct ntk_event_sample *sample)
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-
-        if (runtime->start_time == sample->start_time &&
-            runtime->header_pid == sample->header_pid) {
-            return runtime;
+        if (ntk_runtime_has_event(&snapshot->runtimes[i], sample)) {
+            return &snapshot->runtimes[i];
         }
     }
     return NULL;

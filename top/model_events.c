@@ -137,13 +137,11 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
 static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event_sample *sample,
                      size_t last)
 {
-    if (last > 0 && snapshot->runtimes[last - 1].start_time == sample->start_time &&
-        snapshot->runtimes[last - 1].header_pid == sample->header_pid) {
+    if (last > 0 && ntk_runtime_has_event(&snapshot->runtimes[last - 1], sample)) {
         return last;
     }
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
-        if (snapshot->runtimes[r].start_time == sample->start_time &&
-            snapshot->runtimes[r].header_pid == sample->header_pid) {
+        if (ntk_runtime_has_event(&snapshot->runtimes[r], sample)) {
             return r + 1;
         }
     }

@@ -136,10 +136,8 @@ static const struct ntk_runtime_sample *find(const struct ntk_snapshot *snapshot
                                              const struct ntk_runtime_sample *runtime)
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        const struct ntk_runtime_sample *at = &snapshot->runtimes[i];
-        if (at->start_time == runtime->start_time && at->header_pid == runtime->header_pid &&
-            at->pid == runtime->pid) {
-            return at;
+        if (ntk_runtime_is_same(&snapshot->runtimes[i], runtime)) {
+            return &snapshot->runtimes[i];
         }
     }
     return NULL;

@@ -239,12 +239,6 @@ static int compare_runtimes(const void *a, const void *b)
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static bool is_same_process(const struct ntk_runtime_sample *a, const struct ntk_runtime_sample *b)
-{
-    return a->start_time == b->start_time && a->header_pid == b->header_pid && a->pid == b->pid &&
-           a->uid == b->uid;
-}
-
 /* A process that closed and began again has one entry, in which it lives if it does. */
 static size_t add_runtime(struct ntk_snapshot *snapshot, size_t count,
                           const struct ntk_runtime_sample *sample)
@@ -252,7 +246,7 @@ static size_t add_runtime(struct ntk_snapshot *snapshot, size_t count,
     struct ntk_runtime_sample *runtimes = snapshot->runtimes;
 
     for (size_t i = 0; i < count; i++) {
-        if (is_same_process(&runtimes[i], sample) && (runtimes[i].ended || sample->ended)) {
+        if (ntk_runtime_is_same(&runtimes[i], sample) && (runtimes[i].ended || sample->ended)) {
             struct ntk_runtime_sample older = sample->ended ? *sample : runtimes[i];
             struct ntk_runtime_sample newer = sample->ended ? runtimes[i] : *sample;
 

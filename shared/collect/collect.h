@@ -64,7 +64,7 @@ struct ntk_collector_options {
      * is stored: then all that it did so far is `unwatched` in its first period. May be NULL. With it, the files of
      * ended processes stay until ntk_collector_keep().
      */
-    bool (*totals_get)(const char *boot_id, uint32_t header_pid, uint64_t start_time,
+    bool (*totals_get)(const char *boot_id, struct ntk_process_key key,
                        struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                        void *ctx);
     void *totals_ctx;

@@ -165,6 +165,7 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
     out->pid = source->process.pid;
     out->header_pid = source->process.own_pid;
     out->start_time = source->process.start_time;
+    out->uid = source->process.uid;
     ntk_ring_segment_thread(segment, slot, &thread);
     out->tid = thread.tid;
     out->model_id = slot->kind == NTK_EVENT_MARK ? 0 : NTK_WORD_LO(slot->word[1]);

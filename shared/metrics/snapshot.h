@@ -318,12 +318,22 @@ enum ntk_runtime_has {
         1u << 10, /* memory names its cores, at zero too: of others nothing is known */
 };
 
+/*
+ * Who a runtime is, within a boot. What a segment says of its process may be a lie; whose file it is cannot be: with
+ * the owner in the key nobody can pass for a process of someone else.
+ */
+struct ntk_process_key {
+    uint32_t header_pid;
+    uint32_t uid;
+    uint64_t start_time;
+};
+
 struct ntk_runtime_sample {
     uint32_t has;
-    uint32_t pid;        /* as this machine's /proc shows it: what a report calls pid */
-    uint32_t header_pid; /* as the process sees itself; key together with start_time */
-    uint64_t start_time; /* clock ticks since boot, field 22 of /proc/<pid>/stat */
-    uint32_t uid;
+    uint32_t pid;          /* as this machine's /proc shows it: what a report calls pid */
+    uint32_t header_pid;   /* as the process sees itself; key together with start_time and uid */
+    uint64_t start_time;   /* clock ticks since boot, field 22 of /proc/<pid>/stat */
+    uint32_t uid;          /* owner of the segment */
     bool software;         /* runs on software cores: engines, FLOPs, device latency are known */
     bool ended;            /* its last snapshot: last differences, memory 0 */
     bool first;            /* its first snapshot of this collector */
@@ -427,10 +437,10 @@ struct ntk_event_sample {
     uint32_t pid;         /* of the runtime, as in its sample */
     uint32_t header_pid;
     uint64_t start_time; /* of the runtime */
-    uint32_t tid;        /* 0 unknown */
+    uint32_t uid;
+    uint32_t tid; /* 0 unknown */
     uint32_t model_id;
     uint32_t nrt_status;
-    uint32_t reserved;
     uint64_t execution_id; /* ERROR */
     uint64_t address;      /* MEM_* */
     uint64_t bytes;        /* MEM_*, MODEL_LOAD (device bytes), PROFILE_STOP */
@@ -438,6 +448,33 @@ struct ntk_event_sample {
     const char *name;      /* tensor, model, file or mark */
     const char *tag; /* of the runtime, where the snapshot need not have it; NULL: look there */
 };
+
+/* ---- who is who ---- */
+
+static inline struct ntk_process_key ntk_runtime_key(const struct ntk_runtime_sample *runtime)
+{
+    return (struct ntk_process_key){ runtime->header_pid, runtime->uid, runtime->start_time };
+}
+
+static inline struct ntk_process_key ntk_event_key(const struct ntk_event_sample *event)
+{
+    return (struct ntk_process_key){ event->header_pid, event->uid, event->start_time };
+}
+
+static inline bool ntk_runtime_has_event(const struct ntk_runtime_sample *runtime,
+                                         const struct ntk_event_sample *event)
+{
+    return runtime->start_time == event->start_time && runtime->header_pid == event->header_pid &&
+           runtime->uid == event->uid;
+}
+
+/* One process of one collector: the same key, and the same pid outside its container. */
+static inline bool ntk_runtime_is_same(const struct ntk_runtime_sample *a,
+                                       const struct ntk_runtime_sample *b)
+{
+    return a->start_time == b->start_time && a->header_pid == b->header_pid && a->uid == b->uid &&
+           a->pid == b->pid;
+}
 
 /* ---- totals that outlive runtimes ---- */
 

@@ -237,16 +237,11 @@ void ntk_snapshot_merge_runtime(struct ntk_snapshot *snapshot, struct ntk_runtim
     merge_runtime(snapshot, to, older, &copy, both);
 }
 
-static bool is_same(const struct ntk_runtime_sample *a, const struct ntk_runtime_sample *b)
-{
-    return a->start_time == b->start_time && a->header_pid == b->header_pid && a->pid == b->pid;
-}
-
 static const struct ntk_runtime_sample *find(const struct ntk_snapshot *snapshot,
                                              const struct ntk_runtime_sample *runtime)
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        if (is_same(&snapshot->runtimes[i], runtime)) {
+        if (ntk_runtime_is_same(&snapshot->runtimes[i], runtime)) {
             return &snapshot->runtimes[i];
         }
     }

@@ -27,6 +27,7 @@ static const struct report_field fields[] = {
     REPORT_ROW("pid", REPORT_U32, AT(pid)),
     REPORT_ROW("header_pid", REPORT_U32, AT(header_pid)),
     REPORT_ROW("start_time", REPORT_U64, AT(start_time)),
+    REPORT_ROW("uid", REPORT_U32, AT(uid)),
     REPORT_ROW("tid", REPORT_U32, AT(tid), .sparse = true),
     REPORT_ROW("model_id", REPORT_U32, AT(model_id), .sparse = true),
     REPORT_ROW("duration_ns", REPORT_U64, AT(duration_ns), .sparse = true),

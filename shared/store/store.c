@@ -94,7 +94,7 @@ static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
 
 static int open_database(struct ntk_store *store, struct ntk_err *err)
 {
-    int64_t version;
+    bool is_empty = false;
 
     if (sqlite3_open_v2(store->path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
@@ -104,10 +104,10 @@ static int open_database(struct ntk_store *store, struct ntk_err *err)
     sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
     int ret = ntk_store_file_guard(&store->file, store->db, err);
     if (ret == 0) {
-        ret = ntk_store_sql_check(store->db, &version, err);
+        ret = ntk_store_sql_check(store->db, &is_empty, err);
     }
-    if (ret == 0) {
-        ret = ntk_store_schema_update(store->db, version, err);
+    if (ret == 0 && is_empty) {
+        ret = ntk_store_schema_make(store->db, err);
     }
     if (ret == 0) {
         ret =

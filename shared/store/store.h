@@ -7,9 +7,8 @@
  * oldest go first, and what went is counted. The file is SQLite in WAL mode, one file to hand on;
  * any number of readers may have it open. Layout: docs/formats/store.md.
  *
- * A file of an older schema is brought up to date when it is opened. A damaged file of ours is
- * renamed to <file>.damaged-<UTC time> and a new one begun, at the start or whenever it shows;
- * ntk_store_status tells.
+ * A damaged file of ours is renamed to <file>.damaged-<UTC time> and a new one begun, at the start or
+ * whenever it shows; ntk_store_status tells.
  *
  * Owner:   ntk_store_open() allocates, ntk_store_close() writes what waits, stops the thread, frees.
  * Threads: put and status from any thread.
@@ -27,7 +26,7 @@
 extern "C" {
 #endif
 
-#define NTK_STORE_SCHEMA_VERSION 3
+#define NTK_STORE_SCHEMA_VERSION 1
 /* Snapshots that wait for the disk at most. */
 #define NTK_STORE_QUEUE_MAX 64
 

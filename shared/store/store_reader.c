@@ -14,7 +14,6 @@
 #include "shared/store/store_core_counts.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_reader_state.h"
-#include "shared/store/store_schema.h"
 #include "shared/store/store_sql.h"
 
 #define BUSY_TIMEOUT_MS 5000
@@ -27,7 +26,8 @@ struct core_entries {
 
 static const char totals_sql[] =
     "SELECT t.* FROM core_total t JOIN process p USING (process_id)"
-    " WHERE p.boot_id = ?1 AND p.header_pid = ?2 AND p.start_time = ?3 ORDER BY t.core";
+    " WHERE p.boot_id = ?1 AND p.header_pid = ?2 AND p.uid = ?3 AND p.start_time = ?4"
+    " ORDER BY t.core";
 
 /* "file:<path>?immutable=1" with what a URI would read otherwise escaped; freed with sqlite3_free(). */
 static char *make_immutable_uri(const char *path)
@@ -47,7 +47,7 @@ static char *make_immutable_uri(const char *path)
 }
 
 static int open_file(struct ntk_store_reader *reader, const char *name, int flags,
-                     int64_t *out_version, struct ntk_err *err)
+                     bool *out_is_empty, struct ntk_err *err)
 {
     flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(name, &reader->db, flags, NULL) != SQLITE_OK) {
@@ -56,7 +56,7 @@ static int open_file(struct ntk_store_reader *reader, const char *name, int flag
     sqlite3_extended_result_codes(reader->db, 1);
     sqlite3_busy_timeout(reader->db, BUSY_TIMEOUT_MS);
     int ret = ntk_store_file_guard(&reader->file, reader->db, err);
-    return ret < 0 ? ret : ntk_store_sql_check(reader->db, out_version, err);
+    return ret < 0 ? ret : ntk_store_sql_check(reader->db, out_is_empty, err);
 }
 
 /* Whether the file is all there is: no log of an agent at work beside it. */
@@ -71,10 +71,10 @@ static bool is_alone(const char *path)
 
 /* A reader makes an index beside the file; where it cannot (a read-only disk, a folder of others) and
  * no agent is at work, the file is read as it lies. */
-static int open_somehow(struct ntk_store_reader *reader, const char *path, int64_t *out_version,
+static int open_somehow(struct ntk_store_reader *reader, const char *path, bool *out_is_empty,
                         struct ntk_err *err)
 {
-    int ret = open_file(reader, path, 0, out_version, err);
+    int ret = open_file(reader, path, 0, out_is_empty, err);
 
     if ((ret != -ENOENT && ret != -EROFS) || !is_alone(path)) {
         return ret;
@@ -85,7 +85,7 @@ static int open_somehow(struct ntk_store_reader *reader, const char *path, int64
     if (!uri) {
         return ntk_err_no_memory(err);
     }
-    ret = open_file(reader, uri, SQLITE_OPEN_URI, out_version, err);
+    ret = open_file(reader, uri, SQLITE_OPEN_URI, out_is_empty, err);
     sqlite3_free(uri);
     return ret;
 }
@@ -99,7 +99,7 @@ int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader
 int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
                                 struct ntk_store_reader **out_reader, struct ntk_err *err)
 {
-    int64_t version = 0;
+    bool is_empty = false;
 
     if (access(path, F_OK) < 0) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no database %s", path);
@@ -113,11 +113,9 @@ int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
     }
     reader->file.stop = stop;
     reader->file.heeds_signals = true;
-    int ret = open_somehow(reader, path, &version, err);
-    if (ret == 0 && version == 0) {
+    int ret = open_somehow(reader, path, &is_empty, err);
+    if (ret == 0 && is_empty) {
         ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "an empty database");
-    } else if (ret == 0 && version < NTK_STORE_SCHEMA_VERSION) {
-        ret = ntk_store_schema_read_older(reader->db, version, err);
     }
     if (ret == 0) {
         ret = ntk_tier_add_functions(reader->db, err);
@@ -184,7 +182,7 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
     core->device_latency = ntk_store_reader_histogram(statement, column, entries->device);
 }
 
-bool ntk_store_reader_totals_get(const char *boot_id, uint32_t header_pid, uint64_t start_time,
+bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key,
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx)
 {
@@ -201,8 +199,9 @@ bool ntk_store_reader_totals_get(const char *boot_id, uint32_t header_pid, uint6
         reader->entries_count = capacity;
     }
     sqlite3_bind_text(statement, 1, boot_id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, header_pid);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)start_time);
+    sqlite3_bind_int64(statement, 2, key.header_pid);
+    sqlite3_bind_int64(statement, 3, key.uid);
+    sqlite3_bind_int64(statement, 4, (sqlite3_int64)key.start_time);
     while (count < capacity && sqlite3_step(statement) == SQLITE_ROW) {
         take_totals(statement, &reader->entries[count], &cores[count]);
         count++;

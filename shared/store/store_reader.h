@@ -42,7 +42,7 @@ void ntk_store_reader_close(struct ntk_store_reader *reader);
  * The totals stored of a process: what ntk_collector_options.totals_get asks, with ctx = the reader.
  * The histograms in cores[] are the reader's until the next call.
  */
-bool ntk_store_reader_totals_get(const char *boot_id, uint32_t header_pid, uint64_t start_time,
+bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key,
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx);
 

@@ -145,7 +145,7 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
 
 /* With the process, which need not be there any more at the end. */
 static const char events_sql[] =
-    "SELECT e.*, p.pid, p.header_pid, p.start_time, p.tag FROM (SELECT time_ns, process_id, "
+    "SELECT e.*, p.pid, p.header_pid, p.uid, p.start_time, p.tag FROM (SELECT time_ns, process_id, "
     "operation, core, model_id, address, bytes, tensor, category,"
     "  0, 0, 0 FROM memory_log WHERE time_ns > ?2 AND time_ns <= ?1"
     " UNION ALL SELECT time_ns, process_id, error_class, core, model_id, 0, 0, '', -1, nrt_status,"
@@ -194,8 +194,9 @@ static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
     }
     event->pid = (uint32_t)ntk_replay_number(statement, 12);
     event->header_pid = (uint32_t)ntk_replay_number(statement, 13);
-    event->start_time = ntk_replay_number(statement, 14);
-    event->tag = ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, 15));
+    event->uid = (uint32_t)ntk_replay_number(statement, 14);
+    event->start_time = ntk_replay_number(statement, 15);
+    event->tag = ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, 16));
 }
 
 static int load_events(sqlite3 *db, struct ntk_snapshot *snapshot, uint64_t from_ns, size_t most,

@@ -10,9 +10,9 @@
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
     [FIND_PROCESS] = "SELECT process_id FROM process"
-                     " WHERE boot_id = ?1 AND header_pid = ?2 AND start_time = ?3",
+                     " WHERE boot_id = ?1 AND header_pid = ?2 AND uid = ?3 AND start_time = ?4",
     [ADD_PROCESS] = "INSERT INTO process VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-                    " ?11, ?12, ?13, ?13, NULL, ?14, ?15)",
+                    " ?11, ?12, ?13, ?14, ?15, ?15, NULL)",
     [SEE_PROCESS] = "UPDATE process SET last_seen_ns = ?2, ended_ns = ?3 WHERE process_id = ?1",
     [PUT_MODEL] = "INSERT INTO model VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12,"
                   " ?13, ?14)"
@@ -33,7 +33,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
                  " ?17, ?18, ?19, ?20)",
     [ADD_EXECUTION] = "INSERT OR REPLACE INTO execution_sample"
                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-                      " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+                      " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
     [ADD_MODEL_SAMPLE] = "INSERT OR REPLACE INTO model_sample"
                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [ADD_MEMORY] = "INSERT OR REPLACE INTO memory_sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -173,8 +173,8 @@ static int write_runtime(struct ntk_store_rows *rows, const struct ntk_snapshot 
                          const struct ntk_runtime_sample *runtime, struct ntk_err *err)
 {
     struct ntk_rows_process *process;
-    int ret = ntk_rows_get_process(rows, snapshot, runtime->header_pid, runtime->start_time,
-                                   runtime, &process, err);
+    int ret =
+        ntk_rows_get_process(rows, snapshot, ntk_runtime_key(runtime), runtime, &process, err);
 
     if (ret < 0) {
         return ret;
@@ -213,16 +213,16 @@ static int write_machine(struct ntk_store_rows *rows, const struct ntk_snapshot 
     ntk_rows_bind_ratio(&binder, has_cpu, average[NTK_CPU_USER] + average[NTK_CPU_NICE]);
     ntk_rows_bind_ratio(&binder, has_cpu,
                         average[NTK_CPU_SYSTEM] + average[NTK_CPU_IRQ] + average[NTK_CPU_SOFT_IRQ]);
+    ntk_rows_bind_ratio(&binder, has_cpu, average[NTK_CPU_IO_WAIT]);
     ntk_rows_bind_known(&binder, has_memory, system->memory_used_bytes);
     ntk_rows_bind_known(&binder, has_memory, system->memory_total_bytes);
     ntk_rows_bind_known(&binder, has_memory, system->swap_used_bytes);
-    ntk_rows_bind_u64(&binder, snapshot->events_read.period);
-    ntk_rows_bind_u64(&binder, snapshot->events_lost.period);
-    ntk_rows_bind_u64(&binder, snapshot->events_unlisted);
-    ntk_rows_bind_ratio(&binder, has_cpu, average[NTK_CPU_IO_WAIT]);
     ntk_rows_bind_known(&binder, has_memory, system->swap_total_bytes);
     ntk_rows_bind_known(&binder, system->has & NTK_SYSTEM_HAS_CONTEXT_SWITCHES,
                         system->context_switches);
+    ntk_rows_bind_u64(&binder, snapshot->events_read.period);
+    ntk_rows_bind_u64(&binder, snapshot->events_lost.period);
+    ntk_rows_bind_u64(&binder, snapshot->events_unlisted);
     return ntk_rows_bind_finish(rows, &binder, err);
 }
 
@@ -239,14 +239,14 @@ static int write_devices(struct ntk_store_rows *rows, const struct ntk_snapshot 
         ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
         ntk_rows_bind_u64(&binder, device->index);
         ntk_rows_bind_known(&binder, device->has & NTK_DEVICE_HAS_MEMORY_USED, used_bytes);
-        for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
-            bool known = (device->has & NTK_DEVICE_HAS_ECC) && (device->ecc_has >> e & 1);
-            ntk_rows_bind_known(&binder, known, device->ecc[e].period);
-        }
         for (size_t s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
             ntk_rows_bind_known(
                 &binder, (device->has & NTK_DEVICE_HAS_MEMORY_USED) && s < device->stack_count,
                 device->stack_used_bytes[s]);
+        }
+        for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
+            bool known = (device->has & NTK_DEVICE_HAS_ECC) && (device->ecc_has >> e & 1);
+            ntk_rows_bind_known(&binder, known, device->ecc[e].period);
         }
         int ret = ntk_rows_bind_finish(rows, &binder, err);
         if (ret < 0) {

@@ -74,12 +74,12 @@ static int write_core_sample(struct ntk_store_rows *rows, const struct ntk_snaps
     ntk_rows_bind_known(&binder, has_bytes, core->hbm_bytes_read.period);
     ntk_rows_bind_known(&binder, has_bytes, core->hbm_bytes_written.period);
     ntk_rows_bind_known(&binder, has_bytes, core->dma_bytes.period);
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.total);
-    ntk_rows_bind_u64(&binder, core->in_flight);
     ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_TRANSFERS,
                         core->host_to_device_bytes.period);
     ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_TRANSFERS,
                         core->device_to_host_bytes.period);
+    ntk_rows_bind_u64(&binder, core->in_flight);
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.total);
     return ntk_rows_bind_finish(rows, &binder, err);
 }
 
@@ -89,11 +89,9 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
 {
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_EXECUTION);
     uint64_t any = 0;
-    uint64_t total = 0;
 
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
         any |= core->outcome[i].period;
-        total += core->outcome[i].total;
     }
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         any |= core->error_class[i].period;
@@ -111,7 +109,6 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         ntk_rows_bind_u64(&binder, core->error_class[i].period);
     }
-    ntk_rows_bind_u64(&binder, total);
     ntk_rows_bind_percentiles(&binder, &core->total_latency, 3);
     ntk_rows_bind_percentiles(&binder, &core->device_latency, 2);
     ntk_rows_bind_histogram(&binder, &core->total_latency, &rows->scratch);

@@ -17,8 +17,7 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
 {
     struct ntk_rows_process *process;
     struct ntk_rows_binder binder;
-    int ret = ntk_rows_get_process(rows, snapshot, event->header_pid, event->start_time, NULL,
-                                   &process, err);
+    int ret = ntk_rows_get_process(rows, snapshot, ntk_event_key(event), NULL, &process, err);
 
     if (ret < 0) {
         return ret;

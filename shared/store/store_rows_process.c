@@ -28,15 +28,28 @@ void ntk_rows_destroy_process(struct ntk_rows_process *process)
     free(process);
 }
 
-static int find_process_row(struct ntk_store_rows *rows, const char *boot_id, uint32_t header_pid,
-                            uint64_t start_time, int64_t *out_id, struct ntk_err *err)
+static void make_text(char text[KEY_BYTES], const char *boot_id, struct ntk_process_key key)
+{
+    snprintf(text, KEY_BYTES, "%s/%" PRIu32 "/%" PRIu32 "/%" PRIu64, boot_id, key.header_pid,
+             key.uid, key.start_time);
+}
+
+static void bind_key(struct ntk_rows_binder *binder, const char *boot_id,
+                     struct ntk_process_key key)
+{
+    ntk_rows_bind_text(binder, boot_id);
+    ntk_rows_bind_u64(binder, key.header_pid);
+    ntk_rows_bind_u64(binder, key.uid);
+    ntk_rows_bind_u64(binder, key.start_time);
+}
+
+static int find_process_row(struct ntk_store_rows *rows, const char *boot_id,
+                            struct ntk_process_key key, int64_t *out_id, struct ntk_err *err)
 {
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, FIND_PROCESS);
     int ret = 0;
 
-    ntk_rows_bind_text(&binder, boot_id);
-    ntk_rows_bind_u64(&binder, header_pid);
-    ntk_rows_bind_u64(&binder, start_time);
+    bind_key(&binder, boot_id, key);
     int step = sqlite3_step(binder.statement);
     if (step == SQLITE_ROW) {
         *out_id = sqlite3_column_int64(binder.statement, 0);
@@ -51,28 +64,25 @@ static int find_process_row(struct ntk_store_rows *rows, const char *boot_id, ui
 
 /* runtime may be NULL for an event of a process that has no sample. */
 int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
-                         uint32_t header_pid, uint64_t start_time,
-                         const struct ntk_runtime_sample *runtime, struct ntk_rows_process **out,
-                         struct ntk_err *err)
+                         struct ntk_process_key key, const struct ntk_runtime_sample *runtime,
+                         struct ntk_rows_process **out, struct ntk_err *err)
 {
-    char key[KEY_BYTES];
+    char text[KEY_BYTES];
     int64_t id = 0;
 
-    snprintf(key, sizeof key, "%s/%" PRIu32 "/%" PRIu64, snapshot->boot_id, header_pid, start_time);
-    *out = ntk_map_get(&rows->processes, key);
+    make_text(text, snapshot->boot_id, key);
+    *out = ntk_map_get(&rows->processes, text);
     if (*out) {
         return 0;
     }
-    int found = find_process_row(rows, snapshot->boot_id, header_pid, start_time, &id, err);
+    int found = find_process_row(rows, snapshot->boot_id, key, &id, err);
     if (found < 0) {
         return found;
     }
     if (!found) {
         struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_PROCESS);
-        ntk_rows_bind_text(&binder, snapshot->boot_id);
-        ntk_rows_bind_u64(&binder, header_pid);
-        ntk_rows_bind_u64(&binder, start_time);
-        ntk_rows_bind_u64(&binder, runtime ? runtime->pid : header_pid);
+        bind_key(&binder, snapshot->boot_id, key);
+        ntk_rows_bind_u64(&binder, runtime ? runtime->pid : key.header_pid);
         ntk_rows_bind_text(&binder, runtime ? runtime->tag : "");
         ntk_rows_bind_text(&binder, runtime ? runtime->command : "");
         ntk_rows_bind_text(&binder, runtime ? runtime->user : "");
@@ -81,9 +91,8 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
         ntk_rows_bind_text(&binder, runtime ? runtime->framework_version : "");
         ntk_rows_bind_text(&binder, runtime ? runtime->instance_type : "");
         ntk_rows_bind_u64(&binder, runtime ? runtime->lnc : 1);
-        ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-        ntk_rows_bind_known(&binder, runtime, runtime ? runtime->uid : 0);
         ntk_rows_bind_known(&binder, runtime, runtime && runtime->software);
+        ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
         int ret = ntk_rows_bind_finish(rows, &binder, err);
         if (ret < 0) {
             return ret;
@@ -91,7 +100,7 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
         id = sqlite3_last_insert_rowid(rows->db);
     }
     struct ntk_rows_process *process = calloc(1, sizeof *process);
-    if (!process || ntk_map_put(&rows->processes, key, process) < 0) {
+    if (!process || ntk_map_put(&rows->processes, text, process) < 0) {
         free(process);
         return ntk_err_no_memory(err);
     }
@@ -153,13 +162,12 @@ void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapsho
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        char key[KEY_BYTES];
+        char text[KEY_BYTES];
         if (!runtime->ended) {
             continue;
         }
-        snprintf(key, sizeof key, "%s/%" PRIu32 "/%" PRIu64, snapshot->boot_id, runtime->header_pid,
-                 runtime->start_time);
-        struct ntk_rows_process *process = ntk_map_remove(&rows->processes, key);
+        make_text(text, snapshot->boot_id, ntk_runtime_key(runtime));
+        struct ntk_rows_process *process = ntk_map_remove(&rows->processes, text);
         if (process) {
             ntk_rows_destroy_process(process);
         }

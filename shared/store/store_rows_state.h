@@ -98,9 +98,8 @@ void ntk_rows_bind_histogram(struct ntk_rows_binder *binder, const struct ntk_hi
 
 /* runtime may be NULL for an event of a process that has no sample. */
 int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
-                         uint32_t header_pid, uint64_t start_time,
-                         const struct ntk_runtime_sample *runtime, struct ntk_rows_process **out,
-                         struct ntk_err *err);
+                         struct ntk_process_key key, const struct ntk_runtime_sample *runtime,
+                         struct ntk_rows_process **out, struct ntk_err *err);
 /* What is known of a core of the process, loaded when it is first asked for. */
 int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
                       struct ntk_rows_core **out, struct ntk_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_schema - steps from one version of the schema to the next. */
+/* store_schema - the layout of the database. */
 #include "shared/store/store_schema.h"
 
 #include <errno.h>
@@ -31,13 +31,6 @@ static int fill_categories(sqlite3 *db, struct ntk_err *err)
     return ret;
 }
 
-static int to_1(sqlite3 *db, struct ntk_err *err)
-{
-    int ret = ntk_store_sql_exec(db, ntk_store_schema_1, err);
-
-    return ret == 0 ? fill_categories(db, err) : ret;
-}
-
 static void add_replaced(struct ntk_buf *sql, const char *text, const char *from, const char *to)
 {
     const char *next;
@@ -50,106 +43,48 @@ static void add_replaced(struct ntk_buf *sql, const char *text, const char *from
     ntk_buf_add_text(sql, text);
 }
 
-/* Runs the text with each `from` replaced. */
-static int exec_replaced(sqlite3 *db, const char *text, const char *from, const char *to,
-                         struct ntk_err *err)
+static int make_tier(sqlite3 *db, const char *name, struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
 
-    add_replaced(&sql, text, from, to);
+    add_replaced(&sql, ntk_store_schema_tiers, "@", name);
     int ret = ntk_buf_ok(&sql) ? ntk_store_sql_exec(db, ntk_buf_text_get(&sql), err)
                                : ntk_err_no_memory(err);
     ntk_buf_fini(&sql);
     return ret;
 }
 
-static int make_tier(sqlite3 *db, const char *name, struct ntk_err *err)
+static int make_objects(sqlite3 *db, struct ntk_err *err)
 {
-    return exec_replaced(db, ntk_store_schema_2_tiers, "@", name, err);
+    int ret = ntk_store_sql_exec(db, ntk_store_schema, err);
+
+    ret = ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_MINUTE], err);
+    ret = ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_HOUR], err);
+    return ret < 0 ? ret : ntk_store_sql_exec(db, ntk_store_views, err);
 }
 
-static int to_2(sqlite3 *db, struct ntk_err *err)
+static int fill(sqlite3 *db, struct ntk_err *err)
 {
-    int ret = ntk_store_sql_exec(db, ntk_store_schema_2, err);
+    int ret = make_objects(db, err);
 
+    ret = ret < 0 ? ret : fill_categories(db, err);
     if (ret == 0) {
-        ret = make_tier(db, "minute", err);
+        char *end = sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+                                    NTK_STORE_APPLICATION_ID, NTK_STORE_SCHEMA_VERSION);
+        ret = end ? ntk_store_sql_exec(db, end, err) : ntk_err_no_memory(err);
+        sqlite3_free(end);
     }
-    return ret == 0 ? make_tier(db, "hour", err) : ret;
-}
-
-static int to_3(sqlite3 *db, struct ntk_err *err)
-{
-    return ntk_store_sql_exec(db, ntk_store_schema_3, err);
-}
-
-static int (*const steps[NTK_STORE_SCHEMA_VERSION])(sqlite3 *db, struct ntk_err *err) = {
-    to_1,
-    to_2,
-    to_3,
-};
-
-/* Views hold nothing, so those of an older version simply make room. */
-static int drop_views(sqlite3 *db, struct ntk_err *err)
-{
-    struct ntk_buf sql = { 0 };
-    sqlite3_stmt *statement;
-    int ret = ntk_store_sql_prepare(db, "SELECT name FROM sqlite_schema WHERE type = 'view'",
-                                    &statement, err);
-
-    if (ret < 0) {
-        return ret;
-    }
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-        char *drop = sqlite3_mprintf("DROP VIEW \"%w\";", sqlite3_column_text(statement, 0));
-        ntk_buf_add_text(&sql, drop ? drop : "");
-        sqlite3_free(drop);
-    }
-    sqlite3_finalize(statement);
-    ret = ntk_buf_ok(&sql) ? ntk_store_sql_exec(db, ntk_buf_text_get(&sql), err)
-                           : ntk_err_no_memory(err);
-    ntk_buf_fini(&sql);
     return ret;
 }
 
-static int run_steps(sqlite3 *db, int64_t version, struct ntk_err *err)
+int ntk_store_schema_make(sqlite3 *db, struct ntk_err *err)
 {
-    int ret = drop_views(db, err);
-
-    while (ret == 0 && version < NTK_STORE_SCHEMA_VERSION) {
-        ret = steps[version++](db, err);
-    }
-    if (ret == 0) {
-        ret = ntk_store_sql_exec(db, ntk_store_schema_views, err);
-    }
-    if (ret == 0) {
-        char *pragmas = sqlite3_mprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
-                                        NTK_STORE_APPLICATION_ID, NTK_STORE_SCHEMA_VERSION);
-        ret = pragmas ? ntk_store_sql_exec(db, pragmas, err) : ntk_err_no_memory(err);
-        sqlite3_free(pragmas);
-    }
-    return ret == 0 ? ntk_store_sql_exec(db, "COMMIT", err) : ret;
-}
-
-int ntk_store_schema_update(sqlite3 *db, int64_t version, struct ntk_err *err)
-{
-    int ret = 0;
-
-    if (version == NTK_STORE_SCHEMA_VERSION) {
-        return 0;
-    }
-    if (version == 0) {
-        ret = ntk_store_sql_exec(db, "PRAGMA auto_vacuum = INCREMENTAL", err);
-    }
-    if (ret == 0) {
-        ret = ntk_store_sql_exec(db,
-                                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                                 "BEGIN IMMEDIATE",
+    int ret = ntk_store_sql_exec(db,
+                                 "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"
+                                 "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
                                  err);
-    }
-    if (ret == 0) {
-        ret = run_steps(db, version, err);
-    }
+
+    ret = ret < 0 ? ret : fill(db, err);
     if (ret < 0 && !sqlite3_get_autocommit(db)) {
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     }
@@ -204,28 +139,16 @@ static int compare(sqlite3 *db, sqlite3_stmt *theirs, sqlite3_stmt *ours, struct
     }
 }
 
-/* A file of that version with nothing in it. */
-static int make_model(int64_t version, sqlite3 **out_db, struct ntk_err *err)
-{
-    int ret = 0;
-
-    if (sqlite3_open_v2(":memory:", out_db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK) {
-        return ntk_err_no_memory(err);
-    }
-    for (int64_t step = 0; ret == 0 && step < version; step++) {
-        ret = steps[step](*out_db, err);
-    }
-    return ret;
-}
-
-int ntk_store_schema_check(sqlite3 *db, int64_t version, struct ntk_err *err)
+int ntk_store_schema_check(sqlite3 *db, struct ntk_err *err)
 {
     sqlite3 *model = NULL;
     sqlite3_stmt *theirs = NULL;
     sqlite3_stmt *ours = NULL;
-    int ret = make_model(version, &model, err);
+    int ret = sqlite3_open_v2(":memory:", &model,
+                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                              NULL) == SQLITE_OK
+                  ? make_objects(model, err)
+                  : ntk_err_no_memory(err);
 
     ret = ret < 0 ? ret : ntk_store_sql_prepare(db, known_sql, &theirs, err);
     ret = ret < 0 ? ret : ntk_store_sql_prepare(model, known_sql, &ours, err);
@@ -233,55 +156,5 @@ int ntk_store_schema_check(sqlite3 *db, int64_t version, struct ntk_err *err)
     sqlite3_finalize(theirs);
     sqlite3_finalize(ours);
     sqlite3_close(model);
-    return ret;
-}
-
-/* ---- older files as they lie ---- */
-
-/* What schema_2.sql adds to tables, as columns that are not known. */
-static const char older_1_views[] =
-    "CREATE TEMP VIEW process AS SELECT *, NULL AS uid, NULL AS software FROM main.process;"
-    "CREATE TEMP VIEW model AS SELECT *, NULL AS estimated, NULL AS load_time_ns,"
-    " NULL AS load_duration_ns, NULL AS unloaded_ns FROM main.model;"
-    "CREATE TEMP VIEW machine_sample AS SELECT *, NULL AS vcpu_io_wait_ratio,"
-    " NULL AS swap_total_bytes, NULL AS context_switches FROM main.machine_sample;"
-    "CREATE TEMP VIEW device_sample AS SELECT *, NULL AS stack_0_used_bytes,"
-    " NULL AS stack_1_used_bytes, NULL AS stack_2_used_bytes, NULL AS stack_3_used_bytes"
-    " FROM main.device_sample;"
-    "CREATE TEMP VIEW core_sample AS SELECT *, NULL AS in_flight, NULL AS host_to_device_bytes,"
-    " NULL AS device_to_host_bytes FROM main.core_sample;";
-
-/* The tables of a schema, empty and the connection's own. */
-static int make_own(sqlite3 *db, const char *schema, struct ntk_err *err)
-{
-    return exec_replaced(db, schema, "CREATE TABLE ", "CREATE TEMP TABLE ", err);
-}
-
-static int make_own_tier(sqlite3 *db, const char *name, struct ntk_err *err)
-{
-    struct ntk_buf table = { 0 };
-
-    add_replaced(&table, ntk_store_schema_2_tiers, "@", name);
-    int ret =
-        ntk_buf_ok(&table) ? make_own(db, ntk_buf_text_get(&table), err) : ntk_err_no_memory(err);
-    ntk_buf_fini(&table);
-    return ret;
-}
-
-int ntk_store_schema_read_older(sqlite3 *db, int64_t version, struct ntk_err *err)
-{
-    int ret = ntk_store_sql_exec(db, "PRAGMA temp_store = MEMORY", err);
-
-    if (ret == 0 && version < 2) {
-        ret = ntk_store_sql_exec(db, older_1_views, err);
-        /* Its new tables stand behind its new columns. */
-        const char *tables = strstr(ntk_store_schema_2, "CREATE TABLE ");
-        ret = ret < 0 ? ret : make_own(db, tables ? tables : "", err);
-        ret = ret < 0 ? ret : make_own_tier(db, "minute", err);
-        ret = ret < 0 ? ret : make_own_tier(db, "hour", err);
-    }
-    if (ret == 0 && version < 3) {
-        ret = make_own(db, ntk_store_schema_3, err);
-    }
     return ret;
 }

@@ -93,7 +93,7 @@ int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, stru
 }
 
 /* In one moment of the file. */
-static int check_layout(sqlite3 *db, bool is_ours, int64_t *out_version, struct ntk_err *err)
+static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct ntk_err *err)
 {
     int64_t application = 0;
     int64_t version = 0;
@@ -112,7 +112,7 @@ static int check_layout(sqlite3 *db, bool is_ours, int64_t *out_version, struct 
                            "a damaged database, and not one of neuron-monitor");
     }
     if (ret < 0 || objects == 0) {
-        *out_version = 0;
+        *out_is_empty = ret == 0;
         return ret;
     }
     if (application != NTK_STORE_APPLICATION_ID) {
@@ -129,23 +129,18 @@ static int check_layout(sqlite3 *db, bool is_ours, int64_t *out_version, struct 
                            "schema version %lld, which no neuron-monitor writes",
                            (long long)version);
     }
-    *out_version = version;
-    return ntk_store_schema_check(db, version, err);
+    return ntk_store_schema_check(db, err);
 }
 
-int ntk_store_sql_check(sqlite3 *db, int64_t *out_version, struct ntk_err *err)
+int ntk_store_sql_check(sqlite3 *db, bool *out_is_empty, struct ntk_err *err)
 {
     bool is_ours;
-    int64_t version = 0;
     int ret = ntk_store_file_check(db, &is_ours, err);
 
     ret = ret < 0 ? ret : ntk_store_sql_exec(db, "BEGIN", err);
-    ret = ret < 0 ? ret : check_layout(db, is_ours, &version, err);
+    ret = ret < 0 ? ret : check_layout(db, is_ours, out_is_empty, err);
     if (!sqlite3_get_autocommit(db)) {
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    }
-    if (ret == 0) {
-        *out_version = version;
     }
     return ret;
 }

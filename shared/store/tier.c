@@ -132,7 +132,6 @@ static const struct column execution_columns[] = {
     { "model", SUM, NULL },
     { "runtime", SUM, NULL },
     { "hardware", SUM, NULL },
-    { "executions_total", NEWEST, NULL },
     { "latency_p50_ns", DERIVED, P("latency_histogram", "50") },
     { "latency_p99_ns", DERIVED, P("latency_histogram", "99") },
     { "latency_max_ns", LARGEST, NULL },

@@ -1,4 +1,4 @@
--- For people with sqlite3: made anew with every new schema, so that an old file has the same ones.
+-- For people with sqlite3; those of the coarser tiers are in schema_tiers.sql.
 
 CREATE VIEW process_overview AS
 SELECT p.pid,
@@ -32,56 +32,6 @@ SELECT c.core,
   FROM core_sample c JOIN process p USING (process_id)
  GROUP BY c.process_id, c.core
  ORDER BY c.core;
-
-CREATE VIEW core_by_minute AS
-SELECT datetime(c.time_ns / 1000000000, 'unixepoch') AS time,
-       c.core,
-       p.tag,
-       round(c.period_ns / 1e9, 1) AS seconds,
-       round(100.0 * c.busy_ns / c.busy_period_ns, 1) AS busy_percent,
-       round(100.0 * c.busy_ratio_max, 1) AS busiest_second_percent,
-       round(100.0 * c.pe_busy_ns / c.period_ns, 1) AS pe_percent,
-       round(100.0 * c.dma_busy_ns / c.period_ns, 1) AS dma_percent,
-       round(c.effective_flops * 1.0 / c.period_ns, 3) AS effective_gflops_per_s
-  FROM core_minute c JOIN process p USING (process_id)
- ORDER BY c.time_ns, c.core;
-
-CREATE VIEW core_by_hour AS
-SELECT datetime(c.time_ns / 1000000000, 'unixepoch') AS time,
-       c.core,
-       p.tag,
-       round(c.period_ns / 1e9, 1) AS seconds,
-       round(100.0 * c.busy_ns / c.busy_period_ns, 1) AS busy_percent,
-       round(100.0 * c.busy_ratio_max, 1) AS busiest_second_percent,
-       round(100.0 * c.pe_busy_ns / c.period_ns, 1) AS pe_percent,
-       round(100.0 * c.dma_busy_ns / c.period_ns, 1) AS dma_percent,
-       round(c.effective_flops * 1.0 / c.period_ns, 3) AS effective_gflops_per_s
-  FROM core_hour c JOIN process p USING (process_id)
- ORDER BY c.time_ns, c.core;
-
-CREATE VIEW model_by_minute AS
-SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,
-       p.tag,
-       m.name,
-       s.model_id,
-       s.executions,
-       s.errors,
-       round(s.latency_p50_ns / 1e6, 3) AS p50_ms,
-       round(s.latency_p99_ns / 1e6, 3) AS p99_ms
-  FROM model_minute s JOIN process p USING (process_id) JOIN model m USING (process_id, model_id)
- ORDER BY s.time_ns, p.tag, s.model_id;
-
-CREATE VIEW model_by_hour AS
-SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,
-       p.tag,
-       m.name,
-       s.model_id,
-       s.executions,
-       s.errors,
-       round(s.latency_p50_ns / 1e6, 3) AS p50_ms,
-       round(s.latency_p99_ns / 1e6, 3) AS p99_ms
-  FROM model_hour s JOIN process p USING (process_id) JOIN model m USING (process_id, model_id)
- ORDER BY s.time_ns, p.tag, s.model_id;
 
 CREATE VIEW process_memory_by_hour AS
 SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,

@@ -170,7 +170,7 @@ static sqlite3 *open_database(const char *path)
     if (sqlite3_open(path, &db) != SQLITE_OK) {
         must(-1);
     }
-    must(ntk_store_schema_update(db, 0, NULL));
+    must(ntk_store_schema_make(db, NULL));
     must(ntk_tier_add_functions(db, NULL));
     sqlite3_exec(db, "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096", NULL, NULL, NULL);
     return db;
@@ -251,9 +251,9 @@ static const struct {
     { "INSERT INTO core_sample VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
       RUNTIMES *CORES_EACH,
       { 0 } },
-    { "INSERT INTO execution_sample VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    { "INSERT INTO execution_sample VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
       RUNTIMES *CORES_EACH,
-      { 23, 24 } },
+      { 22, 23 } },
     { "INSERT OR REPLACE INTO core_total VALUES "
       "(?2,?3,?1,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"
       "?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31)",

@@ -236,6 +236,7 @@ static void fill_events(const struct scene *scene, struct ntk_snapshot *snapshot
         events[i].pid = runtime->pid;
         events[i].header_pid = runtime->header_pid;
         events[i].start_time = runtime->start_time;
+        events[i].uid = runtime->uid;
         events[i].tid = runtime->pid + 1;
     }
 }

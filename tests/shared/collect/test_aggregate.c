@@ -166,14 +166,14 @@ static struct ntk_snapshot *finish(struct fixture *f)
     return f->snapshot;
 }
 
-static bool stored_totals(const char *boot_id, uint32_t header_pid, uint64_t start_time,
+static bool stored_totals(const char *boot_id, struct ntk_process_key key,
                           struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                           void *ctx)
 {
     struct fixture *f = ctx;
 
     assert_string_equal(boot_id, "boot");
-    assert_int_equal(start_time, 1000 + header_pid);
+    assert_int_equal(key.start_time, 1000 + key.header_pid);
     assert_true(capacity >= f->stored_count);
     memcpy(cores, f->stored, f->stored_count * sizeof *cores);
     *out_count = f->stored_count;

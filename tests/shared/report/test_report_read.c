@@ -191,6 +191,7 @@ static void events_come_back_and_the_log_of_memory_goes_first(void **state)
         events[i].pid = 42;
         events[i].header_pid = 7;
         events[i].start_time = 99;
+        events[i].uid = 1001;
         events[i].bytes = 1000 + (uint64_t)i;
         events[i].address = UINT64_C(0x7f0000001000);
         events[i].category = NTK_MEMORY_CONSTANTS;
@@ -216,6 +217,7 @@ static void events_come_back_and_the_log_of_memory_goes_first(void **state)
     assert_int_equal(first->pid, 42);
     assert_int_equal(first->header_pid, 7);
     assert_int_equal(first->start_time, 99);
+    assert_int_equal(first->uid, 1001);
     assert_int_equal(first->bytes, 1000);
     assert_int_equal(first->address, UINT64_C(0x7f0000001000));
     assert_int_equal(first->category, NTK_MEMORY_CONSTANTS);

@@ -53,7 +53,7 @@ static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *cor
     free(dense);
 }
 
-static void fill_events(struct ntk_snapshot *snapshot)
+static void fill_events(struct ntk_snapshot *snapshot, uint32_t uid)
 {
     struct ntk_event_sample *events = ntk_snapshot_alloc_events(snapshot, 3);
     static const uint16_t kinds[] = { NTK_EVENT_MEM_ALLOC, NTK_EVENT_ERROR, NTK_EVENT_MODEL_LOAD };
@@ -63,6 +63,7 @@ static void fill_events(struct ntk_snapshot *snapshot)
         events[i].realtime_ns = snapshot->realtime_ns - i;
         events[i].header_pid = TEST_HEADER_PID;
         events[i].start_time = TEST_START_TIME;
+        events[i].uid = uid;
         events[i].core = 1;
         events[i].model_id = 10001;
         events[i].bytes = 4096;
@@ -87,6 +88,7 @@ struct ntk_snapshot *test_make_snapshot(struct test_period *period)
     runtime->pid = 1077;
     runtime->header_pid = TEST_HEADER_PID;
     runtime->start_time = TEST_START_TIME;
+    runtime->uid = period->uid;
     runtime->tag = ntk_snapshot_text(snapshot, "trainer");
     runtime->command = ntk_snapshot_text(snapshot, "python train.py");
     runtime->lnc = 1;
@@ -114,7 +116,7 @@ struct ntk_snapshot *test_make_snapshot(struct test_period *period)
         model->total_latency = runtime->cores[0].total_latency;
     }
     if (period->with_events) {
-        fill_events(snapshot);
+        fill_events(snapshot, period->uid);
     }
     if (!ntk_snapshot_ok(snapshot)) {
         abort();

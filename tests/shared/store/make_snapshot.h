@@ -14,6 +14,7 @@
 /* What the period says; counts are of each of the two cores, totals add up over the calls. */
 struct test_period {
     uint64_t time_ns;
+    uint32_t uid;
     uint64_t completed;
     uint64_t latency_ns; /* of each execution */
     uint64_t memory_bytes;

@@ -200,17 +200,93 @@ static void a_writer_that_starts_again_goes_on_where_the_last_one_stopped(void *
     assert_string_equal(ask(f->path, "SELECT count(*) FROM process"), "1");
     assert_string_equal(ask(f->path, "SELECT count(*) FROM memory_sample"), "1");
     assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
-    assert_true(ntk_store_reader_totals_get(TEST_BOOT_ID, TEST_HEADER_PID, TEST_START_TIME, cores,
-                                            4, &count, reader));
+    struct ntk_process_key key = { TEST_HEADER_PID, 0, TEST_START_TIME };
+    assert_true(ntk_store_reader_totals_get(TEST_BOOT_ID, key, cores, 4, &count, reader));
     assert_int_equal(count, 2);
     assert_int_equal(cores[0].core, 4);
     assert_int_equal(cores[1].core, 5);
     assert_int_equal(cores[0].outcome[NTK_OUTCOME_COMPLETED].total, 42);
     assert_int_equal(cores[0].total_latency.count, 42);
     assert_int_equal(cores[0].busy_ns.total, 6 * SECOND / 2);
-    assert_false(ntk_store_reader_totals_get(TEST_BOOT_ID, TEST_HEADER_PID + 1, TEST_START_TIME,
-                                             cores, 4, &count, reader));
+    key.header_pid++;
+    assert_false(ntk_store_reader_totals_get(TEST_BOOT_ID, key, cores, 4, &count, reader));
     ntk_store_reader_close(reader);
+}
+
+/* Method: two users whose segments claim the same pid and start time, in turn, over a restart of the writer. */
+static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period periods[2] = {
+        { .time_ns = T0, .uid = 1000, .completed = 7, .memory_bytes = 100, .with_events = true },
+        { .time_ns = T0, .uid = 1001, .completed = 11, .memory_bytes = 900, .with_events = true },
+    };
+    struct ntk_store_reader *reader;
+
+    for (int round = 0; round < 2; round++) {
+        struct ntk_store *store = open_store(f->path);
+        for (size_t i = 0; i < 2; i++) {
+            periods[i].time_ns = T0 + (uint64_t)(2 * round + (int)i) * SECOND;
+            put(store, &periods[i]);
+        }
+        assert_int_equal(ntk_store_close(store, NULL), 0);
+    }
+    assert_string_equal(ask(f->path, "SELECT group_concat(uid) FROM process"), "1000,1001");
+    assert_string_equal(
+        ask(f->path, "SELECT group_concat(n) FROM (SELECT sum(completed) AS n FROM execution_sample"
+                     " GROUP BY process_id ORDER BY 1)"),
+        "28,44");
+    assert_string_equal(ask(f->path, "SELECT group_concat(current_bytes) FROM memory_last"),
+                        "100,900");
+    assert_string_equal(ask(f->path, "SELECT group_concat(n) FROM (SELECT count(*) AS n"
+                                     " FROM error_log GROUP BY process_id)"),
+                        "2,2");
+    assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
+    for (size_t i = 0; i < 2; i++) {
+        const struct ntk_process_key key = { TEST_HEADER_PID, periods[i].uid, TEST_START_TIME };
+        struct ntk_core_sample cores[4];
+        struct ntk_snapshot *snapshot;
+        size_t count;
+
+        assert_true(ntk_store_reader_totals_get(TEST_BOOT_ID, key, cores, 4, &count, reader));
+        assert_int_equal(cores[0].outcome[NTK_OUTCOME_COMPLETED].total, 2 * periods[i].completed);
+        assert_int_equal(
+            ntk_store_reader_snapshot_at(reader, T0 + (2 + i) * SECOND, &snapshot, NULL), 0);
+        assert_int_equal(snapshot->runtime_count, 1);
+        assert_int_equal(snapshot->event_count, 3);
+        for (size_t e = 0; e < snapshot->event_count; e++) {
+            assert_true(ntk_runtime_has_event(&snapshot->runtimes[0], &snapshot->events[e]));
+        }
+        ntk_snapshot_destroy(snapshot);
+    }
+    ntk_store_reader_close(reader);
+}
+
+static void every_view_for_people_answers(void **state)
+{
+    static const char *const views[] = {
+        "process_overview",       "core_overview",   "core_by_minute",
+        "core_by_hour",           "model_by_minute", "model_by_hour",
+        "process_memory_by_hour", "execution_rate",  "memory_now",
+        "memory_events",          "errors",
+    };
+    struct fixture *f = *state;
+    struct test_period period = { .time_ns = T0, .completed = 7, .with_events = true };
+    struct ntk_store *store = open_store(f->path);
+    char sql[128];
+
+    for (int i = 0; i < 2; i++) { /* the second is in the next hour */
+        put(store, &period);
+        period.time_ns += 3600 * SECOND;
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        snprintf(sql, sizeof sql, "SELECT count(*) > 0 FROM %s", views[i]);
+        assert_string_equal(ask_sqlite(f->path, sql), "1");
+    }
+    snprintf(sql, sizeof sql, "SELECT count(*) = %zu FROM sqlite_schema WHERE type = 'view'",
+             sizeof views / sizeof *views);
+    assert_string_equal(ask_sqlite(f->path, sql), "1");
 }
 
 static void a_second_writer_is_refused_and_readers_are_not(void **state)
@@ -580,6 +656,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_put_in_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_writer_that_starts_again_goes_on_where_the_last_one_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(claims_of_two_users_on_one_process_never_share_a_row,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_view_for_people_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_second_writer_is_refused_and_readers_are_not, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(foreign_and_newer_files_are_refused_untouched, set_up,

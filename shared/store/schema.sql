@@ -1,4 +1,5 @@
--- The database of neuron-monitor, schema 1, on which schema_2.sql builds: see docs/formats/store.md.
+-- The database of neuron-monitor: see docs/formats/store.md. schema_tiers.sql, run once for each coarser tier, and
+-- views.sql follow.
 -- Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes bytes. A sample belongs to the
 -- period that ends at its time_ns; NULL is "not known", never zero. Cores are global physical ones.
 
@@ -6,6 +7,7 @@ CREATE TABLE process (
     process_id INTEGER PRIMARY KEY,
     boot_id TEXT NOT NULL,
     header_pid INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
     start_time INTEGER NOT NULL,
     pid INTEGER NOT NULL,
     tag TEXT NOT NULL,
@@ -16,10 +18,11 @@ CREATE TABLE process (
     framework_version TEXT NOT NULL,
     instance_type TEXT NOT NULL,
     lnc INTEGER NOT NULL,
+    software INTEGER,
     first_seen_ns INTEGER NOT NULL,
     last_seen_ns INTEGER NOT NULL,
     ended_ns INTEGER,
-    UNIQUE (boot_id, header_pid, start_time)
+    UNIQUE (boot_id, header_pid, uid, start_time)
 ) STRICT;
 
 CREATE TABLE model (
@@ -34,6 +37,10 @@ CREATE TABLE model (
     last_seen_ns INTEGER NOT NULL,
     executions_total INTEGER NOT NULL,
     errors_total INTEGER NOT NULL,
+    estimated INTEGER NOT NULL,
+    load_time_ns INTEGER,
+    load_duration_ns INTEGER,
+    unloaded_ns INTEGER,
     PRIMARY KEY (process_id, model_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -42,9 +49,12 @@ CREATE TABLE machine_sample (
     period_ns INTEGER NOT NULL,
     vcpu_user_ratio REAL,
     vcpu_system_ratio REAL,
+    vcpu_io_wait_ratio REAL,
     memory_used_bytes INTEGER,
     memory_total_bytes INTEGER,
     swap_used_bytes INTEGER,
+    swap_total_bytes INTEGER,
+    context_switches INTEGER,
     events_read INTEGER NOT NULL,
     events_lost INTEGER NOT NULL,
     events_unlisted INTEGER NOT NULL
@@ -54,6 +64,10 @@ CREATE TABLE device_sample (
     time_ns INTEGER NOT NULL,
     device INTEGER NOT NULL,
     memory_used_bytes INTEGER,
+    stack_0_used_bytes INTEGER,
+    stack_1_used_bytes INTEGER,
+    stack_2_used_bytes INTEGER,
+    stack_3_used_bytes INTEGER,
     mem_ecc_corrected INTEGER,
     mem_ecc_uncorrected INTEGER,
     sram_ecc_uncorrected INTEGER,
@@ -93,6 +107,9 @@ CREATE TABLE core_sample (
     hbm_read_bytes INTEGER,
     hbm_written_bytes INTEGER,
     dma_bytes INTEGER,
+    host_to_device_bytes INTEGER,
+    device_to_host_bytes INTEGER,
+    in_flight INTEGER,
     busy_total_ns INTEGER,
     PRIMARY KEY (time_ns, process_id, core)
 ) STRICT, WITHOUT ROWID;
@@ -115,7 +132,6 @@ CREATE TABLE execution_sample (
     model INTEGER NOT NULL,
     runtime INTEGER NOT NULL,
     hardware INTEGER NOT NULL,
-    executions_total INTEGER NOT NULL,
     latency_p50_ns INTEGER,
     latency_p99_ns INTEGER,
     latency_max_ns INTEGER,
@@ -151,6 +167,10 @@ CREATE TABLE memory_sample (
     peak_bytes INTEGER NOT NULL,
     PRIMARY KEY (time_ns, process_id, core, category, model_id)
 ) STRICT, WITHOUT ROWID;
+
+-- The last row of a key before a moment.
+CREATE INDEX memory_sample_by_key
+    ON memory_sample (process_id, core, category, model_id, time_ns);
 
 -- The last row of memory_sample for each key; survives retention.
 CREATE TABLE memory_last (
@@ -200,6 +220,44 @@ CREATE TABLE core_total (
     PRIMARY KEY (process_id, core)
 ) STRICT, WITHOUT ROWID;
 
+-- What a core of a process did after since_ns and before the sample of time_ns, while no agent was there: the
+-- agent that started next found it in the counters. Part of all sums of counts, of no rate and no share.
+CREATE TABLE unwatched (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    core INTEGER NOT NULL,
+    since_ns INTEGER,
+    busy_ns INTEGER NOT NULL,
+    pe_busy_ns INTEGER NOT NULL,
+    act_busy_ns INTEGER NOT NULL,
+    pool_busy_ns INTEGER NOT NULL,
+    dve_busy_ns INTEGER NOT NULL,
+    sp_busy_ns INTEGER NOT NULL,
+    dma_busy_ns INTEGER NOT NULL,
+    flops INTEGER NOT NULL,
+    effective_flops INTEGER NOT NULL,
+    hbm_read_bytes INTEGER NOT NULL,
+    hbm_written_bytes INTEGER NOT NULL,
+    dma_bytes INTEGER NOT NULL,
+    host_to_device_bytes INTEGER NOT NULL,
+    device_to_host_bytes INTEGER NOT NULL,
+    completed INTEGER NOT NULL,
+    completed_with_err INTEGER NOT NULL,
+    completed_with_num_err INTEGER NOT NULL,
+    timed_out INTEGER NOT NULL,
+    incorrect_input INTEGER NOT NULL,
+    failed_to_queue INTEGER NOT NULL,
+    generic INTEGER NOT NULL,
+    numerical INTEGER NOT NULL,
+    transient INTEGER NOT NULL,
+    model INTEGER NOT NULL,
+    runtime INTEGER NOT NULL,
+    hardware INTEGER NOT NULL,
+    latency_histogram BLOB,
+    device_latency_histogram BLOB,
+    PRIMARY KEY (time_ns, process_id, core)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE memory_log (
     event_id INTEGER PRIMARY KEY,
     time_ns INTEGER NOT NULL,
@@ -245,3 +303,53 @@ CREATE TABLE memory_category (
     name TEXT NOT NULL,
     location TEXT NOT NULL
 ) STRICT;
+
+-- What each tier holds: every sample after first_ns, merged up to done_ns.
+CREATE TABLE tier (
+    tier TEXT PRIMARY KEY,
+    step_ns INTEGER NOT NULL,
+    first_ns INTEGER NOT NULL,
+    done_ns INTEGER
+) STRICT, WITHOUT ROWID;
+INSERT INTO tier VALUES ('second', 1000000000, 0, NULL), ('minute', 60000000000, 0, NULL),
+                        ('hour', 3600000000000, 0, NULL);
+
+-- What the machine is, from since_ns until the next row: one per start of an agent and per change.
+CREATE TABLE machine (
+    since_ns INTEGER PRIMARY KEY,
+    boot_id TEXT NOT NULL,
+    host_name TEXT NOT NULL,
+    instance_name TEXT NOT NULL,
+    instance_id TEXT NOT NULL,
+    instance_type TEXT NOT NULL,
+    zone TEXT NOT NULL,
+    region TEXT NOT NULL,
+    hardware_type TEXT,
+    device_type TEXT,
+    device_version TEXT,
+    core_version TEXT,
+    driver_version TEXT,
+    software INTEGER,
+    device_count INTEGER,
+    cores_per_device INTEGER,
+    lnc INTEGER NOT NULL,
+    stack_count INTEGER,
+    cores_per_stack INTEGER,
+    device_memory_bytes INTEGER,
+    tensor_peak_flops REAL,
+    core_count INTEGER NOT NULL
+) STRICT;
+
+-- The devices of a row of machine. neighbours: numbers with commas, NULL where not known.
+CREATE TABLE device (
+    since_ns INTEGER NOT NULL REFERENCES machine,
+    device INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    arch TEXT NOT NULL,
+    serial TEXT NOT NULL,
+    core_count INTEGER NOT NULL,
+    neighbours TEXT,
+    stack_count INTEGER NOT NULL,
+    stack_capacity_bytes INTEGER,
+    PRIMARY KEY (since_ns, device)
+) STRICT, WITHOUT ROWID;

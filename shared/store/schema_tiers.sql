@@ -1,4 +1,4 @@
--- One tier of schema 2: @ is its name. A row is what the rows of the tier below add up to in the
+-- One coarser tier: @ is its name. A row is what the rows of the tier below add up to in the
 -- step that ends at time_ns: counts and busy times are sums, *_max the largest, *_last the newest,
 -- histograms merged; the percentiles are those of the merged histogram. samples and period_ns say how
 -- many seconds were seen, and how long they were.
@@ -100,7 +100,6 @@ CREATE TABLE execution_@ (
     model INTEGER NOT NULL,
     runtime INTEGER NOT NULL,
     hardware INTEGER NOT NULL,
-    executions_total INTEGER NOT NULL,
     latency_p50_ns INTEGER,
     latency_p99_ns INTEGER,
     latency_max_ns INTEGER,
@@ -125,3 +124,28 @@ CREATE TABLE model_@ (
     device_latency_histogram BLOB,
     PRIMARY KEY (time_ns, process_id, model_id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE VIEW core_by_@ AS
+SELECT datetime(c.time_ns / 1000000000, 'unixepoch') AS time,
+       c.core,
+       p.tag,
+       round(c.period_ns / 1e9, 1) AS seconds,
+       round(100.0 * c.busy_ns / c.busy_period_ns, 1) AS busy_percent,
+       round(100.0 * c.busy_ratio_max, 1) AS busiest_second_percent,
+       round(100.0 * c.pe_busy_ns / c.period_ns, 1) AS pe_percent,
+       round(100.0 * c.dma_busy_ns / c.period_ns, 1) AS dma_percent,
+       round(c.effective_flops * 1.0 / c.period_ns, 3) AS effective_gflops_per_s
+  FROM core_@ c JOIN process p USING (process_id)
+ ORDER BY c.time_ns, c.core;
+
+CREATE VIEW model_by_@ AS
+SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,
+       p.tag,
+       m.name,
+       s.model_id,
+       s.executions,
+       s.errors,
+       round(s.latency_p50_ns / 1e6, 3) AS p50_ms,
+       round(s.latency_p99_ns / 1e6, 3) AS p99_ms
+  FROM model_@ s JOIN process p USING (process_id) JOIN model m USING (process_id, model_id)
+ ORDER BY s.time_ns, p.tag, s.model_id;
