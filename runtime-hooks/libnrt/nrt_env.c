@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "runtime-hooks/core/core_debug.h"
-#include "runtime-hooks/core/core_async.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
@@ -19,6 +18,7 @@
 #define DEFAULT_PAGE_MB 512U
 #define PAGE_MB_LIMIT 4096U
 #define DEFAULT_COMPUTE_DEPTH 8U
+#define COMPUTE_DEPTH_MAX 4096U
 #define IMPLICIT_DEPTH_MAX 63U
 #define PROFILE_MB_MAX 65536U
 #define DEFAULT_FEATURES UINT64_C(0x8000000000000FFF)
@@ -297,10 +297,10 @@ int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err)
     if (ret < 0) {
         return ret;
     }
-    if (compute_depth == 0 || compute_depth > NTK_CORE_ASYNC_DEPTH_MAX) {
+    if (compute_depth == 0 || compute_depth > COMPUTE_DEPTH_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS=%llu is not 1 to %u",
-                           (unsigned long long)compute_depth, NTK_CORE_ASYNC_DEPTH_MAX);
+                           (unsigned long long)compute_depth, COMPUTE_DEPTH_MAX);
     }
     out_async->implicit_depth = (uint32_t)implicit_depth;
     out_async->compute_depth = (uint32_t)compute_depth;

@@ -228,7 +228,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
         return NRT_INVALID;
     }
     pthread_once(&fork_handler, fork_handler_install);
-    if (ntk_core_async_is_worker()) {
+    if (ntk_core_crew_is_worker()) {
         return refuse_worker("nrt_init");
     }
     pthread_mutex_lock(&lifecycle);
@@ -255,7 +255,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
 
 NRT_STATUS nrt_close(void)
 {
-    if (ntk_core_async_is_worker()) {
+    if (ntk_core_crew_is_worker()) {
         return refuse_worker("nrt_close");
     }
     pthread_mutex_lock(&lifecycle);

@@ -12,14 +12,7 @@
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-#define TENSOR_QUEUES 2U
-#define COLLECTIVE_QUEUES 3U
-#define TENSOR_DEPTH 64U
 #define TRACKER_ERRORS_MAX 1024U
-#define NUMBER_BITS 48U
-#define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
-#define QUEUE_BITS 2U
-#define UNIT_BITS 3U
 
 struct error {
     uint64_t sequence;
@@ -44,7 +37,8 @@ enum kind {
 };
 
 struct request {
-    struct ntk_core_async_request async;
+    struct ntk_core_queue_item item;
+    const struct nrt_queue *queue;
     enum kind kind;
     NRT_STATUS *status;
     struct nrt_tracker *tracker;
@@ -61,7 +55,6 @@ struct request {
     struct nrt_cc_context *collective;
 };
 
-static struct ntk_core_async *async;
 static bool is_implicit;
 
 /* The last registered one. */
@@ -83,12 +76,6 @@ static struct ntk_core_handle_pool trackers =
 
 NRT_STATUS nrt_request_open(const struct ntk_core *core)
 {
-    struct ntk_core_async_unit units[NTK_CORE_ASYNC_UNITS] = {
-        [NRT_REQUEST_READ] = { TENSOR_QUEUES, TENSOR_DEPTH },
-        [NRT_REQUEST_WRITE] = { TENSOR_QUEUES, TENSOR_DEPTH },
-        [NRT_REQUEST_OP] = { TENSOR_QUEUES, TENSOR_DEPTH },
-        [NRT_REQUEST_COLLECTIVES] = { COLLECTIVE_QUEUES, TENSOR_DEPTH },
-    };
     struct nrt_env_async env = { 0 };
     struct ntk_err err = { 0 };
     int ret = nrt_env_async_get(&env, &err);
@@ -96,25 +83,21 @@ NRT_STATUS nrt_request_open(const struct ntk_core *core)
     if (ret < 0) {
         return nrt_front_fail("nrt_init", ret, &err);
     }
-    units[NRT_REQUEST_COMPUTE] = (struct ntk_core_async_unit){ 1, env.compute_depth };
-    units[NRT_REQUEST_IMPLICIT] =
-        (struct ntk_core_async_unit){ env.implicit_depth > 0, env.implicit_depth };
-    async = ntk_core_async_create(ntk_core_count(core), units);
     is_implicit = env.implicit_depth > 0;
-    return async ? NRT_SUCCESS : NRT_RESOURCE;
+    ret = nrt_queues_open(ntk_core_count(core), env.compute_depth, env.implicit_depth);
+    return nrt_status_from_error(ret);
 }
 
 void nrt_request_stop(void)
 {
-    ntk_core_async_stop(async);
+    nrt_queues_stop();
 }
 
 void nrt_request_close(void)
 {
     ntk_core_handle_close_all(&trackers);
     nrt_cc_close_all();
-    ntk_core_async_destroy(async);
-    async = NULL;
+    nrt_queues_close();
     is_implicit = false;
     callback = NULL;
     callback_params = NULL;
@@ -128,33 +111,13 @@ void nrt_request_forget_after_fork(void)
     nrt_cc_forget_after_fork();
     callback_lock = fresh;
     callback = NULL;
-    async = NULL; /* its threads are the parent's */
+    nrt_queues_forget_after_fork();
     is_implicit = false;
 }
 
 bool nrt_request_is_implicit(void)
 {
     return is_implicit;
-}
-
-/* --- sequences ---------------------------------------------------------------------------------- */
-
-static uint64_t sequence_make(const struct ntk_core_async_queue_name *name, uint64_t number)
-{
-    uint64_t xu = (uint64_t)name->core << (UNIT_BITS + QUEUE_BITS) |
-                  (uint64_t)name->unit << QUEUE_BITS | name->index;
-
-    return xu << NUMBER_BITS | (number & NUMBER_MASK);
-}
-
-static uint64_t sequence_split(uint64_t sequence, struct ntk_core_async_queue_name *out_name)
-{
-    uint32_t xu = (uint32_t)(sequence >> NUMBER_BITS);
-
-    out_name->index = xu & ((1U << QUEUE_BITS) - 1);
-    out_name->unit = xu >> QUEUE_BITS & ((1U << UNIT_BITS) - 1);
-    out_name->core = xu >> (UNIT_BITS + QUEUE_BITS);
-    return sequence & NUMBER_MASK;
 }
 
 /* --- a request's life --------------------------------------------------------------------------- */
@@ -201,9 +164,9 @@ static void request_release(struct request *request)
     request->tracker = NULL;
 }
 
-static void request_destroy(struct ntk_core_async_request *async_request)
+static void request_destroy(struct ntk_core_queue_item *item)
 {
-    struct request *request = (struct request *)async_request;
+    struct request *request = (struct request *)item;
 
     request_release(request);
     free(request);
@@ -231,7 +194,7 @@ static NRT_STATUS work_do(const struct request *request)
     case KIND_IMPLICIT:
         return nrt_execute_call_run(&request->call, request->model, request->repeat_count);
     case KIND_COLLECTIVE:
-        return nrt_cc_run(request->collective, request->async.queue.index);
+        return nrt_cc_run(request->collective, request->queue->index);
     }
     return ret < 0 ? nrt_front_fail("nrta_request", ret, &err) : NRT_SUCCESS;
 }
@@ -243,12 +206,12 @@ static bool status_is_fatal(NRT_STATUS status)
            (status >= NRT_EXEC_HW_ERR_COLLECTIVES && status <= NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE);
 }
 
-static bool request_run(struct ntk_core_async_request *async_request, bool is_broken)
+static bool request_run(struct ntk_core_queue_item *item, bool is_broken)
 {
-    struct request *request = (struct request *)async_request;
+    struct request *request = (struct request *)item;
     NRT_STATUS status = is_broken ? NRT_EXEC_UNIT_UNRECOVERABLE : work_do(request);
     uint32_t model_id = request->model ? ntk_core_model_id(request->model->core) : 0;
-    uint64_t sequence = sequence_make(&request->async.queue, request->async.number);
+    uint64_t sequence = nrt_queues_sequence_make(request->queue, item->number);
 
     if (request->status) {
         *request->status = status;
@@ -264,7 +227,7 @@ static bool request_run(struct ntk_core_async_request *async_request, bool is_br
         void *params = callback_params;
         pthread_mutex_unlock(&callback_lock);
         if (call) {
-            call(params, model_id, request->async.queue.core, request->async.number, status);
+            call(params, model_id, request->queue->core, item->number, status);
         }
     }
     return !status_is_fatal(status);
@@ -275,8 +238,8 @@ static struct request *request_create(enum kind kind)
     struct request *request = calloc(1, sizeof *request);
 
     if (request) {
-        request->async.run = request_run;
-        request->async.destroy = request_destroy;
+        request->item.run = request_run;
+        request->item.destroy = request_destroy;
         request->kind = kind;
     }
     return request;
@@ -288,7 +251,7 @@ static NRT_STATUS request_refuse(struct request *request, int error)
     if (request->model && error != -ESHUTDOWN) {
         ntk_core_execute_refused(request->model->core, error);
     }
-    request_destroy(&request->async);
+    request_destroy(&request->item);
     return nrt_status_from_error(error);
 }
 
@@ -296,9 +259,10 @@ static NRT_STATUS request_refuse(struct request *request, int error)
 static NRT_STATUS request_submit(struct request *request, uint32_t core,
                                  const struct nrt_request_place *place)
 {
-    struct ntk_core_async_queue_name name = { core, place->unit, (uint32_t)place->queue };
+    const struct nrt_queue *queue = nrt_queues_find(core, place->unit, (uint32_t)place->queue);
     uint64_t number = 0;
 
+    request->queue = queue;
     request->status = place->status;
     if (place->tracker) {
         request->tracker = ntk_core_handle_take(&trackers, place->tracker);
@@ -306,12 +270,15 @@ static NRT_STATUS request_submit(struct request *request, uint32_t core,
             return request_refuse(request, -EBADF);
         }
     }
-    int ret = ntk_core_async_submit(async, &name, &request->async, &number);
+    if (!queue) {
+        return request_refuse(request, -EINVAL);
+    }
+    int ret = ntk_core_queue_submit(queue->items, &request->item, &number);
     if (ret < 0) {
         return request_refuse(request, ret);
     }
     if (place->sequence) {
-        *place->sequence = sequence_make(&name, number);
+        *place->sequence = nrt_queues_sequence_make(queue, number);
     }
     return NRT_SUCCESS;
 }
@@ -365,7 +332,7 @@ static NRT_STATUS transfer(enum kind kind, const nrt_tensor_t *tensor, void *to,
     if (status == NRT_SUCCESS) {
         status = request_submit(request, core == NTK_CORE_ANY ? 0 : core, place);
     } else if (request) {
-        request_destroy(&request->async);
+        request_destroy(&request->item);
     }
     nrt_front_leave();
     return status;
@@ -408,7 +375,7 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
     if (status == NRT_SUCCESS) {
         status = request_submit(request, core == NTK_CORE_ANY ? 0 : core, place);
     } else if (request) {
-        request_destroy(&request->async);
+        request_destroy(&request->item);
     }
     nrt_front_leave();
     return status;
@@ -463,14 +430,14 @@ static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, stru
         return submit_traced(request, kind, model->core, place);
     }
     nrt_execute_call_fini(&request->call);
-    request_destroy(&request->async);
+    request_destroy(&request->item);
     return status;
 }
 
 NRT_STATUS nrt_request_execute_implicit(struct nrt_model *model, struct nrt_set *input,
                                         struct nrt_set *output, int repeat_count)
 {
-    struct nrt_request_place place = { .unit = NRT_REQUEST_IMPLICIT };
+    struct nrt_request_place place = { .unit = NRT_QUEUE_IMPLICIT };
 
     return execution_submit(KIND_IMPLICIT, model, input, output, repeat_count, &place);
 }
@@ -561,7 +528,6 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK new_c
 
 NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 {
-    struct ntk_core_async_queue_name name = { (uint32_t)vnc, NRT_REQUEST_IMPLICIT, 0 };
     NRT_STATUS status = nrt_front_enter();
 
     if (status != NRT_SUCCESS) {
@@ -570,9 +536,9 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
     if (vnc < 0 || (uint32_t)vnc >= ntk_core_count(nrt_front_core_get())) {
         status = NRT_INVALID;
     } else if (is_implicit) {
-        int ret = ntk_core_async_drain(async, &name);
+        const struct nrt_queue *queue = nrt_queues_find((uint32_t)vnc, NRT_QUEUE_IMPLICIT, 0);
 
-        if (ret < 0) {
+        if (ntk_core_queue_sync(queue->items) < 0) {
             nrt_log_error("nrt_async_drain_queued_execs",
                           "called from a callback, which the queue waits for (NRT_FAILURE)");
             status = NRT_FAILURE;
@@ -586,14 +552,14 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 
 NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed)
 {
-    struct ntk_core_async_queue_name name;
-    uint64_t number = sequence_split(sequence, &name);
+    uint64_t number = 0;
     NRT_STATUS status = nrt_front_enter();
 
     if (status != NRT_SUCCESS) {
         return status;
     }
-    int ret = is_completed ? ntk_core_async_is_complete(async, &name, number) : -EINVAL;
+    const struct nrt_queue *queue = nrt_queues_sequence_find(sequence, &number);
+    int ret = queue && is_completed ? ntk_core_queue_is_complete(queue->items, number) : -EINVAL;
     if (ret < 0) {
         status = nrt_status_from_error(ret);
     } else {
@@ -605,18 +571,16 @@ NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed)
 
 NRT_STATUS nrt_request_sequence_get(uint32_t core, uint32_t unit, int queue, uint64_t *sequence)
 {
-    struct ntk_core_async_queue_name name = { core, unit, (uint32_t)queue };
-    uint64_t number = 0;
     NRT_STATUS status = nrt_front_enter();
 
     if (status != NRT_SUCCESS) {
         return status;
     }
-    int ret = sequence ? ntk_core_async_completed_get(async, &name, &number) : -EINVAL;
-    if (ret < 0) {
-        status = nrt_status_from_error(ret);
+    const struct nrt_queue *found = nrt_queues_find(core, unit, (uint32_t)queue);
+    if (!found || !sequence) {
+        status = NRT_INVALID;
     } else {
-        *sequence = sequence_make(&name, number);
+        *sequence = nrt_queues_sequence_make(found, ntk_core_queue_completed_get(found->items));
     }
     nrt_front_leave();
     return status;
@@ -624,12 +588,14 @@ NRT_STATUS nrt_request_sequence_get(uint32_t core, uint32_t unit, int queue, uin
 
 NRT_STATUS nrt_request_watch(uint64_t sequence, int fd)
 {
-    struct ntk_core_async_queue_name name;
-    uint64_t number = sequence_split(sequence, &name);
+    uint64_t number = 0;
     NRT_STATUS status = nrt_front_enter();
 
     if (status == NRT_SUCCESS) {
-        status = nrt_status_from_error(ntk_core_async_watch(async, &name, number, fd));
+        const struct nrt_queue *queue = nrt_queues_sequence_find(sequence, &number);
+
+        status =
+            nrt_status_from_error(queue ? ntk_core_queue_watch(queue->items, number, fd) : -EINVAL);
         nrt_front_leave();
     }
     return status;
@@ -637,11 +603,13 @@ NRT_STATUS nrt_request_watch(uint64_t sequence, int fd)
 
 NRT_STATUS nrt_request_watch_queue(int core, uint32_t unit, int queue, int fd)
 {
-    struct ntk_core_async_queue_name name = { (uint32_t)core, unit, (uint32_t)queue };
     NRT_STATUS status = nrt_front_enter();
 
     if (status == NRT_SUCCESS) {
-        status = nrt_status_from_error(ntk_core_async_watch_all(async, &name, fd));
+        const struct nrt_queue *found = nrt_queues_find((uint32_t)core, unit, (uint32_t)queue);
+
+        status =
+            nrt_status_from_error(found ? ntk_core_queue_watch_all(found->items, fd) : -EINVAL);
         nrt_front_leave();
     }
     return status;

@@ -3,27 +3,15 @@
  * nrt_request - what is queued: implicit executions, and the requests of both forms of the explicit
  * interface.
  *
- * A request holds its model and tensors until it completes. Sequence ids: 11 bits of core, 3 of unit,
- * 2 of queue, then 48 of the number in the queue.
+ * A request holds its model and tensors until it completes.
  *
  * Threads: any, between nrt_front_enter() and nrt_front_leave() unless said otherwise.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_REQUEST_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_REQUEST_H
 
-#include "runtime-hooks/core/core_async.h"
 #include "runtime-hooks/libnrt/nrt_front.h"
-
-/* Units of core_async. The 2.x form knows the first five, by these numbers; the 3.0 form the middle
- * three. */
-enum nrt_request_unit {
-    NRT_REQUEST_READ = 0,
-    NRT_REQUEST_WRITE = 1,
-    NRT_REQUEST_OP = 2,
-    NRT_REQUEST_COMPUTE = 3,
-    NRT_REQUEST_COLLECTIVES = 4,
-    NRT_REQUEST_IMPLICIT = 5,
-};
+#include "runtime-hooks/libnrt/nrt_queues.h"
 
 struct nrt_cc_context;
 struct nrt_tracker; /* an error tracker of the 2.x form */
@@ -31,7 +19,7 @@ struct nrt_tracker; /* an error tracker of the 2.x form */
 /* Where a request goes and where its end is told. */
 struct nrt_request_place {
     uint32_t core; /* NTK_CORE_ANY: the tensor's */
-    enum nrt_request_unit unit;
+    enum nrt_queue_unit unit;
     int queue;
     NRT_STATUS *status; /* NULL: nowhere; written at completion */
     void *tracker;      /* handle as the caller gave it; NULL: none */

@@ -15,11 +15,11 @@
 #include "nrt/nrt_async.h"
 
 static_assert(sizeof(nrta_error_t) == 2 * sizeof(uint64_t), "list of nrt_request_tracker_list()");
-static_assert((int)NRTA_XU_TENSOR_READ == (int)NRT_REQUEST_READ &&
-                  (int)NRTA_XU_TENSOR_WRITE == (int)NRT_REQUEST_WRITE &&
-                  (int)NRTA_XU_TENSOR_OP == (int)NRT_REQUEST_OP &&
-                  (int)NRTA_XU_COMPUTE == (int)NRT_REQUEST_COMPUTE &&
-                  (int)NRTA_XU_COLLECTIVES == (int)NRT_REQUEST_COLLECTIVES,
+static_assert((int)NRTA_XU_TENSOR_READ == (int)NRT_QUEUE_READ &&
+                  (int)NRTA_XU_TENSOR_WRITE == (int)NRT_QUEUE_WRITE &&
+                  (int)NRTA_XU_TENSOR_OP == (int)NRT_QUEUE_OP &&
+                  (int)NRTA_XU_COMPUTE == (int)NRT_QUEUE_COMPUTE &&
+                  (int)NRTA_XU_COLLECTIVES == (int)NRT_QUEUE_COLLECTIVES,
               "units");
 
 /* Defines the function behind a versioned name, with the signature of the header. */
@@ -37,7 +37,7 @@ FORM_2(is_completed);
 FORM_2(get_sequence);
 #pragma GCC visibility pop
 
-static struct nrt_request_place place_make(enum nrt_request_unit unit, int queue,
+static struct nrt_request_place place_make(enum nrt_queue_unit unit, int queue,
                                            nrta_error_tracker_t *err, nrta_seq_t *req_sequence)
 {
     return (struct nrt_request_place){
@@ -49,7 +49,7 @@ NRT_STATUS form_2_tensor_write(nrt_tensor_t *tensor, const void *buf, uint64_t o
                                uint64_t size, int queue, nrta_error_tracker_t *err,
                                nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(NRT_REQUEST_WRITE, queue, err, req_sequence);
+    struct nrt_request_place place = place_make(NRT_QUEUE_WRITE, queue, err, req_sequence);
 
     return nrt_request_write(tensor, buf, offset, size, &place);
 }
@@ -57,7 +57,7 @@ NRT_STATUS form_2_tensor_write(nrt_tensor_t *tensor, const void *buf, uint64_t o
 NRT_STATUS form_2_tensor_read(void *buf, nrt_tensor_t *tensor, uint64_t offset, uint64_t size,
                               int queue, nrta_error_tracker_t *err, nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(NRT_REQUEST_READ, queue, err, req_sequence);
+    struct nrt_request_place place = place_make(NRT_QUEUE_READ, queue, err, req_sequence);
 
     return nrt_request_read(buf, tensor, offset, size, &place);
 }
@@ -66,7 +66,7 @@ NRT_STATUS form_2_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor
                               uint64_t dst_offset, uint64_t size, int queue,
                               nrta_error_tracker_t *err, nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(NRT_REQUEST_OP, queue, err, req_sequence);
+    struct nrt_request_place place = place_make(NRT_QUEUE_OP, queue, err, req_sequence);
 
     return nrt_request_copy(src, src_offset, dst, dst_offset, size, &place);
 }
@@ -75,7 +75,7 @@ NRT_STATUS form_2_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *i
                                    nrt_tensor_set_t *output, int queue, nrta_error_tracker_t *err,
                                    nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(NRT_REQUEST_COMPUTE, queue, err, req_sequence);
+    struct nrt_request_place place = place_make(NRT_QUEUE_COMPUTE, queue, err, req_sequence);
 
     return nrt_request_execute(model, input, output, &place);
 }
@@ -90,7 +90,7 @@ NRT_STATUS form_2_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
 NRT_STATUS form_2_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
                               nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(NRT_REQUEST_COLLECTIVES, queue, err, req_sequence);
+    struct nrt_request_place place = place_make(NRT_QUEUE_COLLECTIVES, queue, err, req_sequence);
 
     return nrt_request_collective(cc_ctx, &place);
 }
@@ -102,7 +102,7 @@ NRT_STATUS form_2_is_completed(nrta_seq_t seq, bool *is_completed)
 
 NRT_STATUS form_2_get_sequence(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *seq)
 {
-    uint32_t unit = (uint32_t)xu < NRTA_XU_TYPE_NUM ? (uint32_t)xu : NTK_CORE_ASYNC_UNITS;
+    uint32_t unit = (uint32_t)xu < NRTA_XU_TYPE_NUM ? (uint32_t)xu : NRT_QUEUE_UNITS;
 
     return nrt_request_sequence_get(lnc, unit, queue, seq);
 }

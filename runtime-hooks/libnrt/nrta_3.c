@@ -26,7 +26,7 @@ FORM_3(is_completed);
 FORM_3(get_sequence);
 #pragma GCC visibility pop
 
-static struct nrt_request_place place_make(int lnc_idx, enum nrt_request_unit unit, int queue,
+static struct nrt_request_place place_make(int lnc_idx, enum nrt_queue_unit unit, int queue,
                                            NRT_STATUS *ret, nrta_seq_t *req_sequence)
 {
     /* A core that does not exist is refused with the queue. */
@@ -37,27 +37,27 @@ static struct nrt_request_place place_make(int lnc_idx, enum nrt_request_unit un
                                        .sequence = req_sequence };
 }
 
-/* The number of a unit in this form; NTK_CORE_ASYNC_UNITS, which is none, when unknown. */
+/* The number of a unit in this form; NRT_QUEUE_UNITS, which is none, when unknown. */
 static uint32_t unit_get(nrta_xu_t xu)
 {
     switch (xu) {
     case NRTA_XU_TENSOR_OP:
-        return NRT_REQUEST_OP;
+        return NRT_QUEUE_OP;
     case NRTA_XU_COMPUTE:
-        return NRT_REQUEST_COMPUTE;
+        return NRT_QUEUE_COMPUTE;
     case NRTA_XU_COLLECTIVES:
-        return NRT_REQUEST_COLLECTIVES;
+        return NRT_QUEUE_COLLECTIVES;
     case NRTA_XU_TYPE_NUM:
         break;
     }
-    return NTK_CORE_ASYNC_UNITS;
+    return NRT_QUEUE_UNITS;
 }
 
 NRT_STATUS form_3_tensor_write(nrt_tensor_t *tensor, const void *buf, uint64_t offset,
                                uint64_t size, int lnc_idx, int queue, NRT_STATUS *ret,
                                nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(lnc_idx, NRT_REQUEST_OP, queue, ret, req_sequence);
+    struct nrt_request_place place = place_make(lnc_idx, NRT_QUEUE_OP, queue, ret, req_sequence);
 
     return nrt_request_write(tensor, buf, offset, size, &place);
 }
@@ -65,7 +65,7 @@ NRT_STATUS form_3_tensor_write(nrt_tensor_t *tensor, const void *buf, uint64_t o
 NRT_STATUS form_3_tensor_read(void *buf, nrt_tensor_t *tensor, uint64_t offset, uint64_t size,
                               int lnc_idx, int queue, NRT_STATUS *ret, nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(lnc_idx, NRT_REQUEST_OP, queue, ret, req_sequence);
+    struct nrt_request_place place = place_make(lnc_idx, NRT_QUEUE_OP, queue, ret, req_sequence);
 
     return nrt_request_read(buf, tensor, offset, size, &place);
 }
@@ -74,7 +74,7 @@ NRT_STATUS form_3_tensor_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor
                               uint64_t dst_offset, uint64_t size, int lnc_idx, int queue,
                               NRT_STATUS *ret, nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(lnc_idx, NRT_REQUEST_OP, queue, ret, req_sequence);
+    struct nrt_request_place place = place_make(lnc_idx, NRT_QUEUE_OP, queue, ret, req_sequence);
 
     return nrt_request_copy(src, src_offset, dst, dst_offset, size, &place);
 }
@@ -83,7 +83,7 @@ NRT_STATUS form_3_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *i
                                    nrt_tensor_set_t *output, int queue, NRT_STATUS *ret,
                                    nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place = place_make(0, NRT_REQUEST_COMPUTE, queue, ret, req_sequence);
+    struct nrt_request_place place = place_make(0, NRT_QUEUE_COMPUTE, queue, ret, req_sequence);
 
     return nrt_request_execute(model, input, output, &place);
 }
@@ -98,8 +98,7 @@ NRT_STATUS form_3_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
 NRT_STATUS form_3_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, NRT_STATUS *ret,
                               nrta_seq_t *req_sequence)
 {
-    struct nrt_request_place place =
-        place_make(0, NRT_REQUEST_COLLECTIVES, queue, ret, req_sequence);
+    struct nrt_request_place place = place_make(0, NRT_QUEUE_COLLECTIVES, queue, ret, req_sequence);
 
     return nrt_request_collective(cc_ctx, &place);
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The workers, and the line of queues before them.
+ */
+#include "runtime-hooks/core/core_queue_private.h"
+
+#include <stdlib.h>
+
+#include "runtime-hooks/core/core_thread.h"
+#include "shared/base/clock.h"
+
+static _Thread_local bool is_worker;
+
+bool ntk_core_crew_is_worker(void)
+{
+    return is_worker;
+}
+
+void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
+{
+    queue->next = NULL;
+    if (crew->last) {
+        crew->last->next = queue;
+    } else {
+        crew->first = queue;
+    }
+    crew->last = queue;
+    crew->in_line_count++;
+}
+
+struct ntk_core_queue *ntk_core_crew_line_take(struct ntk_core_crew *crew)
+{
+    struct ntk_core_queue *queue = crew->first;
+
+    if (queue) {
+        crew->first = queue->next;
+        if (!crew->first) {
+            crew->last = NULL;
+        }
+        crew->in_line_count--;
+    }
+    return queue;
+}
+
+static bool is_over(const struct ntk_core_crew *crew)
+{
+    return crew->is_shut && crew->driven_count == 0;
+}
+
+void ntk_core_crew_undriven(struct ntk_core_crew *crew)
+{
+    crew->driven_count--;
+    if (is_over(crew)) {
+        pthread_cond_broadcast(&crew->work);
+        pthread_cond_broadcast(&crew->over);
+    }
+}
+
+/* Sleeps until called for, or until the end. The lock is held. */
+static void work_wait(struct ntk_core_crew *crew)
+{
+    crew->idle_count++;
+    while (crew->woken_count == 0 && !is_over(crew)) {
+        pthread_cond_wait(&crew->work, &crew->lock);
+    }
+    if (crew->woken_count > 0) {
+        crew->woken_count--;
+        crew->expected_count--;
+    } else {
+        crew->idle_count--;
+    }
+}
+
+/* The first item of a queue that was in line, then the queue goes on. The lock is held, but for run and
+ * destroy. */
+static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
+{
+    struct ntk_core_queue_item *item = ntk_core_queue_take(queue);
+    bool is_broken = queue->is_broken;
+
+    pthread_mutex_unlock(&crew->lock);
+    item->start_ns = ntk_clock_monotonic_ns();
+    bool is_sound = item->run(item, is_broken);
+    item->end_ns = ntk_clock_monotonic_ns();
+    pthread_mutex_lock(&crew->lock);
+    queue->is_broken |= !is_sound;
+    ntk_core_queue_complete(queue, item);
+    pthread_mutex_unlock(&crew->lock);
+    item->destroy(item);
+    pthread_mutex_lock(&crew->lock);
+    ntk_core_queue_advance(queue);
+    /* This worker comes for one of them. Too few workers are slow; the line is not lost. */
+    if (crew->in_line_count > 1) {
+        (void)ntk_core_crew_call(crew, crew->in_line_count - 1);
+    }
+}
+
+static void *worker(void *ctx)
+{
+    struct ntk_core_crew *crew = ctx;
+
+    is_worker = true;
+    pthread_mutex_lock(&crew->lock);
+    crew->expected_count--;
+    for (;;) {
+        struct ntk_core_queue *queue = ntk_core_crew_line_take(crew);
+
+        if (queue) {
+            item_run(crew, queue);
+        } else if (is_over(crew)) {
+            break;
+        } else {
+            work_wait(crew);
+        }
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+int ntk_core_crew_call(struct ntk_core_crew *crew, uint32_t queue_count)
+{
+    int ret = 0;
+
+    while (ret == 0 && crew->expected_count < queue_count) {
+        if (crew->idle_count > 0) {
+            crew->idle_count--;
+            crew->woken_count++;
+            crew->expected_count++;
+            pthread_cond_signal(&crew->work);
+        } else if (crew->worker_count < crew->worker_count_max) {
+            ret = ntk_core_thread_start(&crew->workers[crew->worker_count], worker, crew);
+            if (ret == 0) {
+                crew->worker_count++;
+                crew->expected_count++;
+            }
+        } else {
+            break;
+        }
+    }
+    return ret;
+}
+
+struct ntk_core_crew *ntk_core_crew_create(uint32_t worker_count_max)
+{
+    struct ntk_core_crew *crew =
+        calloc(1, sizeof *crew + worker_count_max * sizeof crew->workers[0]);
+
+    if (crew) {
+        crew->worker_count_max = worker_count_max;
+        pthread_mutex_init(&crew->lock, NULL);
+        pthread_cond_init(&crew->work, NULL);
+        pthread_cond_init(&crew->over, NULL);
+    }
+    return crew;
+}
+
+void ntk_core_crew_shut(struct ntk_core_crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->is_shut = true;
+    if (is_over(crew)) {
+        pthread_cond_broadcast(&crew->work);
+    }
+    pthread_mutex_unlock(&crew->lock);
+}
+
+void ntk_core_crew_stop(struct ntk_core_crew *crew)
+{
+    ntk_core_crew_shut(crew);
+    pthread_mutex_lock(&crew->lock);
+    while (!is_over(crew)) {
+        pthread_cond_wait(&crew->over, &crew->lock);
+    }
+    /* Nothing is driven any more, so nobody starts another one. */
+    uint32_t worker_count = crew->worker_count;
+    crew->worker_count = 0;
+    pthread_mutex_unlock(&crew->lock);
+    for (uint32_t i = 0; i < worker_count; i++) {
+        pthread_join(crew->workers[i], NULL);
+    }
+}
+
+void ntk_core_crew_destroy(struct ntk_core_crew *crew)
+{
+    if (!crew) {
+        return;
+    }
+    ntk_core_crew_stop(crew);
+    pthread_cond_destroy(&crew->over);
+    pthread_cond_destroy(&crew->work);
+    pthread_mutex_destroy(&crew->lock);
+    free(crew);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/core/core_queue_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "shared/base/clock.h"
+
+void ntk_core_queue_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+uint64_t ntk_core_queue_until(uint64_t timeout_ns)
+{
+    uint64_t now = ntk_clock_monotonic_ns();
+
+    return timeout_ns < NTK_CORE_QUEUE_FOREVER - now ? now + timeout_ns : NTK_CORE_QUEUE_FOREVER;
+}
+
+int ntk_core_queue_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns)
+{
+    struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
+                              .tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND) };
+
+    return until_ns == NTK_CORE_QUEUE_FOREVER ? -pthread_cond_wait(cond, lock)
+                                              : -pthread_cond_timedwait(cond, lock, &until);
+}
+
+struct ntk_core_queue_item *ntk_core_queue_take(struct ntk_core_queue *queue)
+{
+    struct ntk_core_queue_item *item = queue->first;
+
+    queue->first = item->next;
+    if (!queue->first) {
+        queue->last = NULL;
+    }
+    return item;
+}
+
+void ntk_core_queue_complete(struct ntk_core_queue *queue, const struct ntk_core_queue_item *item)
+{
+    /* Pairs with the acquire in ntk_core_queue_completed_get(). */
+    atomic_store_explicit(&queue->completed, item->number, memory_order_release);
+    ntk_core_queue_watches_signal(queue, item->number);
+    pthread_cond_broadcast(&queue->changed);
+}
+
+/* One step of ntk_core_queue_advance(): false when the queue can go no further. */
+static bool step(struct ntk_core_queue *queue, struct ntk_core_queue **also)
+{
+    struct ntk_core_queue_item *item = queue->first;
+
+    if (!item) {
+        queue->is_driven = false;
+        pthread_cond_broadcast(&queue->changed);
+        ntk_core_crew_undriven(queue->crew);
+        return false;
+    }
+    if (item->kind == NTK_CORE_ITEM_WORK) {
+        ntk_core_crew_line_add(queue->crew, queue);
+        return false;
+    }
+    if (item->kind == NTK_CORE_ITEM_WAIT) {
+        struct ntk_core_placement *placement = ((struct ntk_core_queue_wait_item *)item)->placement;
+
+        if (!placement->is_reached) {
+            queue->next = placement->waiting;
+            placement->waiting = queue;
+            return false;
+        }
+        ntk_core_queue_complete(queue, ntk_core_queue_take(queue));
+        ntk_core_placement_drop(placement);
+        free(item);
+        return true;
+    }
+    ntk_core_queue_complete(queue, ntk_core_queue_take(queue));
+    ntk_core_placement_reach((struct ntk_core_placement *)item, also);
+    ntk_core_placement_drop((struct ntk_core_placement *)item);
+    return true;
+}
+
+void ntk_core_queue_advance(struct ntk_core_queue *queue)
+{
+    /* One after the other, not one within the other: a chain may be as long as there are queues. */
+    queue->next = NULL;
+    while (queue) {
+        struct ntk_core_queue *also = queue->next;
+
+        while (step(queue, &also)) {
+        }
+        queue = also;
+    }
+}
+
+struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_t depth,
+                                             enum ntk_core_queue_full full)
+{
+    struct ntk_core_queue *queue = calloc(1, sizeof *queue);
+
+    if (queue) {
+        queue->crew = crew;
+        queue->depth = depth;
+        queue->is_waiting_when_full = full == NTK_CORE_QUEUE_WAITS;
+        ntk_core_queue_watches_init(queue);
+        ntk_core_queue_cond_init(&queue->changed);
+    }
+    return queue;
+}
+
+void ntk_core_queue_destroy(struct ntk_core_queue *queue)
+{
+    if (!queue) {
+        return;
+    }
+    pthread_mutex_lock(&queue->crew->lock);
+    queue->is_closing = true;
+    while (queue->is_driven) {
+        pthread_cond_wait(&queue->changed, &queue->crew->lock);
+    }
+    pthread_mutex_unlock(&queue->crew->lock);
+    ntk_core_queue_watches_fini(queue);
+    pthread_cond_destroy(&queue->changed);
+    free(queue);
+}
+
+/* 0 when there is room for one more item. The lock is held, and let go while it waits. */
+static int room_get(struct ntk_core_queue *queue)
+{
+    for (;;) {
+        if (queue->crew->is_shut || queue->is_closing) {
+            return -ESHUTDOWN;
+        }
+        if (queue->is_broken) {
+            return -ENOTRECOVERABLE;
+        }
+        if (queue->submitted - ntk_core_queue_completed_get(queue) < queue->depth) {
+            return 0;
+        }
+        if (!queue->is_waiting_when_full) {
+            return -EAGAIN;
+        }
+        if (ntk_core_crew_is_worker()) {
+            return -EDEADLK;
+        }
+        pthread_cond_wait(&queue->changed, &queue->crew->lock);
+    }
+}
+
+int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
+                          uint64_t *out_number)
+{
+    struct ntk_core_crew *crew = queue->crew;
+    int ret = room_get(queue);
+
+    if (ret == 0 && item->kind == NTK_CORE_ITEM_WORK && !queue->is_driven &&
+        ntk_core_crew_call(crew, crew->in_line_count + 1) < 0) {
+        ret = -ENOMEM;
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    item->number = ++queue->submitted;
+    item->next = NULL;
+    if (out_number) {
+        *out_number = item->number;
+    }
+    if (queue->last) {
+        queue->last->next = item;
+    } else {
+        queue->first = item;
+    }
+    queue->last = item;
+    if (!queue->is_driven) {
+        queue->is_driven = true;
+        crew->driven_count++;
+        ntk_core_queue_advance(queue);
+        (void)ntk_core_crew_call(crew, crew->in_line_count);
+    }
+    return 0;
+}
+
+int ntk_core_queue_submit(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
+                          uint64_t *out_number)
+{
+    item->kind = NTK_CORE_ITEM_WORK;
+    item->submit_ns = ntk_clock_monotonic_ns();
+    pthread_mutex_lock(&queue->crew->lock);
+    int ret = ntk_core_queue_append(queue, item, out_number);
+    pthread_mutex_unlock(&queue->crew->lock);
+    return ret;
+}
+
+uint64_t ntk_core_queue_completed_get(const struct ntk_core_queue *queue)
+{
+    return atomic_load_explicit(&queue->completed, memory_order_acquire);
+}
+
+int ntk_core_queue_is_complete(struct ntk_core_queue *queue, uint64_t number)
+{
+    if (number == 0) {
+        return -EINVAL;
+    }
+    if (number <= ntk_core_queue_completed_get(queue)) {
+        return 1;
+    }
+    pthread_mutex_lock(&queue->crew->lock);
+    int ret = number <= queue->submitted ? 0 : -EINVAL;
+    pthread_mutex_unlock(&queue->crew->lock);
+    return ret;
+}
+
+/* The lock is held. */
+static int completion_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns)
+{
+    uint64_t until_ns = ntk_core_queue_until(timeout_ns);
+    int ret = 0;
+
+    while (ntk_core_queue_completed_get(queue) < number) {
+        if (ret < 0 || ntk_core_crew_is_worker()) {
+            return ret < 0 ? ret : -EDEADLK;
+        }
+        ret = ntk_core_queue_cond_wait(&queue->changed, &queue->crew->lock, until_ns);
+    }
+    return 0;
+}
+
+int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns)
+{
+    int ret = -EINVAL;
+
+    pthread_mutex_lock(&queue->crew->lock);
+    if (number > 0 && number <= queue->submitted) {
+        ret = completion_wait(queue, number, timeout_ns);
+    }
+    pthread_mutex_unlock(&queue->crew->lock);
+    return ret;
+}
+
+int ntk_core_queue_sync(struct ntk_core_queue *queue)
+{
+    pthread_mutex_lock(&queue->crew->lock);
+    int ret = completion_wait(queue, queue->submitted, NTK_CORE_QUEUE_FOREVER);
+    pthread_mutex_unlock(&queue->crew->lock);
+    return ret;
+}

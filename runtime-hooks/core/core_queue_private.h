@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_queue_private - what crew, queues and notifiers know of one another.
+ *
+ * One lock per crew guards all of it. A queue is driven from the moment it gets an item until it is empty:
+ * it stands in line, a worker has it, or it waits for a placement, so in one list at most.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_PRIVATE_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime-hooks/core/core_queue.h"
+#include "shared/base/vec.h"
+
+/* Kinds of items. */
+enum { NTK_CORE_ITEM_WORK, NTK_CORE_ITEM_PLACEMENT, NTK_CORE_ITEM_WAIT };
+
+struct ntk_core_crew {
+    pthread_mutex_t lock;
+    pthread_cond_t work;                 /* for idle workers */
+    pthread_cond_t over;                 /* for ntk_core_crew_stop() */
+    struct ntk_core_queue *first, *last; /* in line */
+    uint32_t in_line_count;
+    uint32_t driven_count;
+    uint32_t idle_count;     /* workers that sleep and were not woken */
+    uint32_t expected_count; /* workers that were woken or started and have not come yet */
+    uint32_t woken_count;    /* of those, the woken ones */
+    bool is_shut;
+    uint32_t worker_count, worker_count_max;
+    pthread_t workers[];
+};
+
+struct ntk_core_queue {
+    struct ntk_core_crew *crew;
+    struct ntk_core_queue *next; /* in line, or of those that wait for a placement */
+    struct ntk_core_queue_item *first, *last;
+    uint64_t submitted;
+    _Atomic uint64_t completed;
+    uint32_t depth;
+    bool is_waiting_when_full;
+    bool is_broken;
+    bool is_closing;
+    bool is_driven;
+    int watch_all_fd;       /* -1: none */
+    struct ntk_vec watches; /* of struct watch */
+    pthread_cond_t changed; /* an item is complete, or the queue is empty */
+};
+
+struct ntk_core_placement {
+    struct ntk_core_queue_item item;
+    uint32_t holders; /* the queue, notifiers, queues and threads that wait */
+    bool is_reached;
+    uint64_t reached_ns;
+    struct ntk_core_queue *waiting;
+    pthread_cond_t reached;
+};
+
+struct ntk_core_queue_wait_item {
+    struct ntk_core_queue_item item;
+    struct ntk_core_placement *placement;
+};
+
+/* On CLOCK_MONOTONIC. */
+void ntk_core_queue_cond_init(pthread_cond_t *cond);
+/* 0 or -ETIMEDOUT; until_ns from ntk_core_queue_until(). The lock is held. */
+int ntk_core_queue_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
+uint64_t ntk_core_queue_until(uint64_t timeout_ns);
+
+/* All of the following with the lock held. */
+
+/* The queue at the end of the line; the first of it, NULL when there is none. */
+void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *queue);
+struct ntk_core_queue *ntk_core_crew_line_take(struct ntk_core_crew *crew);
+/* Has a worker come for each of so many queues, as far as the crew may have workers. -errno when a thread
+ * that it may have does not start. */
+int ntk_core_crew_call(struct ntk_core_crew *crew, uint32_t queue_count);
+void ntk_core_crew_undriven(struct ntk_core_crew *crew);
+
+/* Adds any kind of item; returns as ntk_core_queue_submit() does. */
+int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
+                          uint64_t *out_number);
+/* The first item out of the queue, which has one; and its completion. */
+struct ntk_core_queue_item *ntk_core_queue_take(struct ntk_core_queue *queue);
+void ntk_core_queue_complete(struct ntk_core_queue *queue, const struct ntk_core_queue_item *item);
+/* A driven queue that is in no list goes on: over all that needs no worker, until it stands in line, waits
+ * for a placement or is empty. */
+void ntk_core_queue_advance(struct ntk_core_queue *queue);
+
+/* Who is told by an eventfd; signal tells them. */
+void ntk_core_queue_watches_init(struct ntk_core_queue *queue);
+void ntk_core_queue_watches_signal(struct ntk_core_queue *queue, uint64_t completed);
+void ntk_core_queue_watches_fini(struct ntk_core_queue *queue);
+
+/* Reached: *waiting gets the queues that waited for it in front. */
+void ntk_core_placement_reach(struct ntk_core_placement *placement,
+                              struct ntk_core_queue **waiting);
+void ntk_core_placement_drop(struct ntk_core_placement *placement);
+
+#endif

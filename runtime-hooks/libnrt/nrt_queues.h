@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_queues - the queues of the runtime, by core, unit and index, and the sequence ids of what is in them.
+ *
+ * A sequence id: 11 bits of core, 3 of unit, 2 of index, then 48 of the number in the queue. A core's queues
+ * share a crew with a worker for each: what one waits for may stand in another.
+ *
+ * Owner:   the module; found queues are borrowed until nrt_queues_close().
+ * Threads: any, between nrt_queues_open() and nrt_queues_close().
+ */
+#ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_QUEUES_H
+#define NTK_RUNTIME_HOOKS_LIBNRT_NRT_QUEUES_H
+
+#include "runtime-hooks/core/core_queue.h"
+
+/* The 2.x form knows the first five, by these numbers; the 3.0 form the middle three. */
+enum nrt_queue_unit {
+    NRT_QUEUE_READ,
+    NRT_QUEUE_WRITE,
+    NRT_QUEUE_OP,
+    NRT_QUEUE_COMPUTE,
+    NRT_QUEUE_COLLECTIVES,
+    NRT_QUEUE_IMPLICIT,
+    NRT_QUEUE_UNITS /* none */
+};
+
+struct nrt_queue {
+    struct ntk_core_queue *items; /* NULL: there is no such queue */
+    uint32_t core;
+    uint32_t unit;
+    uint32_t index;
+};
+
+/* Depths are of a queue; without implicit_depth there is no implicit queue. -ENOMEM: nothing is open. */
+int nrt_queues_open(uint32_t core_count, uint32_t compute_depth, uint32_t implicit_depth);
+/* Everything that is queued runs to its end, everything else is refused. */
+void nrt_queues_stop(void);
+void nrt_queues_close(void);
+/* The workers are the parent's. */
+void nrt_queues_forget_after_fork(void);
+
+/* NULL: there is no such queue. */
+const struct nrt_queue *nrt_queues_find(uint32_t core, uint32_t unit, uint32_t index);
+uint64_t nrt_queues_sequence_make(const struct nrt_queue *queue, uint64_t number);
+/* NULL: of no queue. */
+const struct nrt_queue *nrt_queues_sequence_find(uint64_t sequence, uint64_t *out_number);
+
+#endif
