@@ -32,6 +32,7 @@ enum ring_known_kind {
     RING_KNOWN_LEAVES, /* told, to be removed when nobody else wants it */
     RING_KNOWN_OLD, /* over before this reader began: another reader's to tell, while one may come */
     RING_KNOWN_REFUSED, /* looked at again later */
+    RING_KNOWN_UNREADY, /* without its magic yet: looked at again when it is twice as old */
 };
 
 struct ring_known_file {
@@ -41,7 +42,8 @@ struct ring_known_file {
     uint64_t folder_inode;
     uint64_t seen_in_pass; /* of its folder */
     uint64_t since_ns;
-    uint64_t looked_ns;   /* when the others had looked at it once; 0 not yet */
+    uint64_t
+        looked_ns; /* when the others had looked at it once, 0 not yet; when this reader did, of an unready one */
     uint64_t ended_order; /* see ntk_ring_registry_release() */
     int fd; /* of a file that leaves: holds its byte 1 until what it said is kept; -1 */
     bool is_held;

@@ -176,6 +176,12 @@ static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *fold
         return false;
     }
     known->seen_in_pass = folder->pass;
+    if (known->kind == RING_KNOWN_UNREADY) {
+        bool is_soon = registry->poll_ns - known->looked_ns < known->looked_ns - known->since_ns;
+
+        folder->is_owed = folder->is_owed || is_soon;
+        return is_soon;
+    }
     if (known->kind == RING_KNOWN_REFUSED) {
         folder->is_left = true;
         if (registry->poll_ns - known->since_ns >= REFUSED_AGAIN_NS) {
@@ -190,25 +196,33 @@ static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *fold
 }
 
 /* A file without its magic is being made, or its writer was killed then. */
-static void remove_unready(const struct ntk_ring_registry *registry,
-                           const struct ring_folder *folder, const char *name, int fd,
-                           const struct stat *status)
+static void await_ready(struct ntk_ring_registry *registry, struct ring_folder *folder,
+                        const struct ring_file *file, int fd, const struct stat *status)
 {
     uint64_t changed_ns = (uint64_t)status->st_mtim.tv_sec * NTK_NS_PER_SECOND;
+    struct ring_known_file *known = ntk_ring_known_get(&registry->known, file);
 
+    folder->is_left = true;
+    if (known == NULL) {
+        known = remember(registry, folder, file, RING_KNOWN_UNREADY);
+    }
+    if (known != NULL) {
+        known->looked_ns = registry->poll_ns;
+    }
     if (registry->options.reap && ntk_ring_liveness_holder(fd) == 0 &&
         ntk_clock_realtime_ns() > changed_ns + UNREADY_NS) {
-        (void)unlinkat(folder->fd, name, 0);
+        (void)unlinkat(folder->fd, file->name, 0);
     }
 }
 
 /* Whether the user has room for one more segment. */
-static bool has_room(const struct ntk_ring_registry *registry, const struct ring_user *user)
+static bool has_room(const struct ntk_ring_registry *registry, const struct ring_user *user,
+                     bool is_known)
 {
     uint32_t most =
         registry->segments.count < SEGMENTS_CROWDED ? SEGMENTS_OF_USER : SEGMENTS_OF_USER_CROWDED;
 
-    return user != NULL && user->segments < most && user->known < RING_USER_KNOWN &&
+    return user != NULL && user->segments < most && (is_known || user->known < RING_USER_KNOWN) &&
            registry->segments.count < NTK_RING_REGISTRY_SEGMENTS;
 }
 
@@ -268,6 +282,7 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
     struct ring_file file;
     struct stat status;
     unsigned int pid;
+    bool is_known;
     int code;
     int fd;
 
@@ -304,14 +319,15 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
         return;
     }
     user = ntk_ring_known_user(&registry->known, file.uid);
-    if (!has_room(registry, user)) {
+    is_known = ntk_ring_known_get(&registry->known, &file) != NULL;
+    if (!has_room(registry, user, is_known)) {
         (void)ntk_err_set(&err, -ENOSPC, NTK_ERR_NO_OFFSET,
                           "%s is one segment too many of user %" PRIu32, path, file.uid);
         set_ignored(registry->out, err.text);
         folder->is_left = true;
         return;
     }
-    if (!ntk_ring_user_may_open(user, registry->poll_ns)) {
+    if (!is_known && !ntk_ring_user_may_open(user, registry->poll_ns)) {
         folder->is_owed = true;
         return;
     }
@@ -328,11 +344,12 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
         return;
     }
     code = ntk_ring_segment_open(fd, path, registry->options.from, &segment, &err);
+    if (code != -EAGAIN) {
+        ntk_ring_known_remove(&registry->known, &file);
+    }
     if (code < 0) {
         if (code == -EAGAIN) {
-            folder->is_left = true;
-            user->opens++; /* a start that takes long costs nothing */
-            remove_unready(registry, folder, name, fd, &status);
+            await_ready(registry, folder, &file, fd, &status);
         } else {
             refuse(registry, folder, &file, err.text);
         }

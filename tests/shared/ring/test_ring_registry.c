@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -713,7 +714,8 @@ static void buckets_meet_without_gaps_and_the_middle_is_within_one_percent(void 
 static int forge(const struct fixture *f, const struct observed *child, const char *name,
                  uint32_t uid)
 {
-    enum { TABLES = 2 << 20 }; /* the rest is holes */
+    enum { TABLES = 2 << 20, PAGE = 4096 }; /* the rest is holes, as most of the tables is */
+    static const char hole[PAGE];
     uint64_t pid_and_uid = (uint64_t)uid << 32 | (uint32_t)child->pid;
     char *path = test_scratch_path(f->folder, name);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -730,7 +732,11 @@ static int forge(const struct fixture *f, const struct observed *child, const ch
     }
     assert_true(fd >= 0 && from >= 0 && bytes && fstat(from, &status) == 0);
     assert_int_equal(pread(from, bytes, TABLES, 0), TABLES);
-    assert_int_equal(pwrite(fd, bytes, TABLES, 0), TABLES);
+    for (off_t at = 0; at < TABLES; at += PAGE) {
+        if (memcmp(bytes + at, hole, PAGE) != 0) {
+            assert_int_equal(pwrite(fd, bytes + at, PAGE, at), PAGE);
+        }
+    }
     assert_int_equal(ftruncate(fd, status.st_size), 0);
     assert_int_equal(fchown(fd, uid, (gid_t)-1), 0);
     poke(path, offsetof(struct ntk_segment_process, pid), pid_and_uid);
@@ -986,6 +992,46 @@ static void a_folder_full_of_files_is_gone_over_in_steps(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
+/* Method: files that never become segments, watched by inotify: each look opens one. A process that starts among them
+ * is seen. */
+static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
+{
+    enum { FILES = 100, POLLS = 40 };
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    const struct timespec pause = { 0, 5 * 1000 * 1000 };
+    char events[65536];
+    size_t opens = 0;
+
+    for (int i = 0; i < FILES; i++) {
+        char name[32];
+        char *path;
+
+        (void)snprintf(name, sizeof name, "%d-1", 100000 + i);
+        write_file(f->folder, name, 600, 0640);
+        path = test_scratch_path(f->folder, name);
+        assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+        free(path);
+    }
+    for (int i = 0; i < POLLS; i++) {
+        struct ntk_ring_poll poll = poll_once(registry);
+        ssize_t bytes;
+
+        assert_int_equal(poll.segments + poll.ignored, 0);
+        while ((bytes = read(watch, events, sizeof events)) > 0) {
+            opens += (size_t)bytes / sizeof(struct inotify_event); /* no names with files */
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_in_range(opens, FILES, FILES * POLLS / 3);
+    run_short_process(f, 7);
+    assert_int_equal(poll_once(registry).appeared, 1);
+    assert_int_equal(drain(registry), 7);
+    close(watch);
+    ntk_ring_registry_close(registry);
+}
+
 /* A proc folder that calls us by another number is the host's: the child is found there by when it began
  * and by its number in its own namespace. */
 static void a_process_is_known_by_the_number_of_a_hosts_proc(void **state)
@@ -1039,6 +1085,7 @@ int main(void)
         TEST(a_held_lock_says_which_process_it_is),
         TEST(a_user_with_too_many_segments_takes_no_room_of_others),
         TEST(a_folder_full_of_files_is_gone_over_in_steps),
+        TEST(files_that_stay_without_magic_are_looked_at_ever_less),
         TEST(a_dead_file_waits_for_two_looks_of_every_other_reader),
         TEST(a_folder_that_is_made_later_is_looked_into),
         TEST(the_first_process_of_a_new_folder_is_not_too_short_to_be_seen),
@@ -1053,6 +1100,7 @@ int main(void)
         TEST(buckets_meet_without_gaps_and_the_middle_is_within_one_percent),
     };
 
+    test_scratch_in_memory();
     (void)signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
