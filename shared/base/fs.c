@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,6 +87,16 @@ ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes)
     }
     buf[ret] = '\0';
     return ret;
+}
+
+void ntk_fs_raise_descriptor_limit(uint64_t most)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < most) {
+        limit.rlim_cur = limit.rlim_max < most ? limit.rlim_max : most;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 bool ntk_fs_is_ours(const char *path)

@@ -41,6 +41,8 @@ const char *ntk_fs_temporary_folder(void);
 int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset);
 /* pread() of all of it; -EIO when the file ends before; no sentence. */
 int ntk_fs_pread(int fd, void *bytes, size_t bytes_count, uint64_t offset);
+/* So that this process may have `most` descriptors open, or as many as its hard limit lets it. */
+void ntk_fs_raise_descriptor_limit(uint64_t most);
 /* rm -r that follows no links; a missing path is fine. */
 int ntk_fs_remove_tree(const char *path, struct ntk_err *err);
 

@@ -42,6 +42,7 @@ int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk
     aggregate->last_monotonic_ns = options->begin_monotonic_ns;
     ntk_vec_init(&aggregate->runtimes, sizeof(struct runtime_state *));
     ntk_vec_init(&aggregate->events, sizeof(struct ntk_event_sample));
+    ntk_vec_init(&aggregate->event_owners, sizeof(struct event_owner));
     ntk_vec_init(&aggregate->system_cpus, sizeof(struct ntk_cpu_reading));
     ntk_vec_init(&aggregate->system_base, sizeof(struct ntk_cpu_reading));
     *out = aggregate;
@@ -69,6 +70,7 @@ void ntk_aggregate_destroy(struct ntk_aggregate *aggregate)
     }
     ntk_map_fini(&aggregate->tags);
     ntk_map_fini(&aggregate->by_key);
+    ntk_aggregate_free_users(aggregate);
     ntk_vec_fini(&aggregate->runtimes);
     ntk_vec_fini(&aggregate->events);
     ntk_vec_fini(&aggregate->system_cpus);
@@ -98,23 +100,6 @@ void ntk_aggregate_set_reads_latency(struct ntk_aggregate *aggregate, bool reads
     aggregate->no_latency = !reads_latency;
 }
 
-struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate)
-{
-    struct ntk_event_sample *event = NULL;
-
-    if (aggregate->events.count < aggregate->options.events_max) {
-        event = ntk_vec_add(&aggregate->events);
-    }
-    if (!event) {
-        aggregate->events_unlisted++;
-        return NULL;
-    }
-    event->name = "";
-    event->core = NTK_NO_CORE;
-    event->error_class = NTK_ERROR_CLASS_NONE;
-    return event;
-}
-
 const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char *text)
 {
     return ntk_snapshot_text(aggregate->pending, text);
@@ -130,8 +115,10 @@ static int compare_events(const void *a, const void *b)
 
 static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {
-    struct ntk_event_sample *events = ntk_snapshot_alloc_events(snapshot, aggregate->events.count);
+    struct ntk_event_sample *events;
 
+    ntk_aggregate_drop_rowless_events(aggregate);
+    events = ntk_snapshot_alloc_events(snapshot, aggregate->events.count);
     if (events) {
         memcpy(events, aggregate->events.items, aggregate->events.count * sizeof *events);
         qsort(events, snapshot->event_count, sizeof *events, compare_events);
@@ -224,13 +211,13 @@ static void forget_ended(struct ntk_aggregate *aggregate)
         struct runtime_state *runtime =
             *(struct runtime_state **)ntk_vec_at(&aggregate->runtimes, i);
 
-        if (runtime->ended || !runtime->sampled) {
+        if (runtime->ended || !(runtime->sampled || runtime->waits)) {
             ntk_map_remove(&aggregate->by_key, runtime->key);
             ntk_vec_remove(&aggregate->runtimes, i);
             ntk_aggregate_free_runtime(aggregate, runtime);
             continue;
         }
-        runtime->sampled = false;
+        runtime->sampled = runtime->waits = false;
         runtime->sample.instance_type = "";
     }
 }
@@ -261,6 +248,7 @@ int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
     build_events(aggregate, snapshot);
     build_tags(aggregate, snapshot);
     forget_ended(aggregate);
+    ntk_aggregate_finish_users(aggregate, snapshot->period_ns);
     aggregate->pending = next;
     if (!ntk_snapshot_ok(snapshot)) {
         ntk_snapshot_destroy(snapshot);
@@ -268,4 +256,9 @@ int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
     }
     *out_snapshot = snapshot;
     return 0;
+}
+
+const char *ntk_aggregate_note(const struct ntk_aggregate *aggregate)
+{
+    return aggregate->note;
 }

@@ -20,6 +20,7 @@ extern "C" {
 #endif
 
 #define NTK_AGGREGATE_TAGS_MAX 4096
+#define NTK_AGGREGATE_ROWS_OF_USER 1024 /* processes at once; then one a second */
 #define NTK_AGGREGATE_CPUS_MAX 4096
 #define NTK_AGGREGATE_CORES_MAX (NTK_DEVICES_MAX * NTK_DEVICE_CORES_MAX)
 
@@ -140,15 +141,18 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
 
 /* ---- events ---- */
 
-/* A record of the list, or NULL when there is no room (counted). realtime_ns and what the record says
- * are the caller's to fill; texts by ntk_aggregate_event_text(). */
-struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate);
+/* A record of the list, or NULL when there is no room (counted): a full list gives each user as much as the others,
+ * up to what it asks for. realtime_ns and what the record says are the caller's to fill; texts by
+ * ntk_aggregate_event_text(). */
+struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate, uint32_t uid);
 const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char *text);
 
 /* ---- the end of the period ---- */
 
 int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
                          uint64_t realtime_ns, struct ntk_snapshot **out_snapshot);
+/* What of the last period is told in less detail, or "". Borrowed until the next. */
+const char *ntk_aggregate_note(const struct ntk_aggregate *aggregate);
 
 #ifdef __cplusplus
 }

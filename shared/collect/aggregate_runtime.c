@@ -127,6 +127,10 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
     if (runtime->sampled) {
         return 0; /* one per period; an ended process has said all */
     }
+    if (!ntk_aggregate_take_row(aggregate, runtime, reading->process) && !reading->ended) {
+        runtime->waits = true; /* its baselines stay: nothing of it is lost */
+        return 0;
+    }
     out = &runtime->sample;
     memset(out, 0, sizeof *out);
     take_identity(aggregate, runtime, reading, out);
@@ -304,7 +308,8 @@ void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_sn
         }
         snapshot->events_read.period += sample->events_read.period;
         snapshot->events_lost.period += sample->events_lost.period;
-        at = add_runtime(snapshot, at, sample);
+        at = (*runtime)->has_row ? add_runtime(snapshot, at, sample)
+                                 : ntk_aggregate_share_row(aggregate, snapshot, at, sample);
     }
     snapshot->runtime_count = at < snapshot->runtime_count ? at : snapshot->runtime_count;
     if (at > 0) {

@@ -4,7 +4,8 @@
  *
  * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and the
  * machine's cores, aggregate_runtime.c processes, of which aggregate_first.c is first sight,
- * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency.
+ * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency, aggregate_users.c what one user
+ * may fill.
  *
  * Owner, threads: as struct ntk_aggregate.
  */
@@ -80,6 +81,8 @@ struct runtime_state {
     bool sampled;                         /* in this period */
     bool ended;
     bool emitted; /* was in a snapshot */
+    bool has_row; /* of its own, see ntk_aggregate_take_row() */
+    bool waits;   /* ... for one, in this period */
     char *command;
     char *user;
     char *container;
@@ -97,6 +100,20 @@ struct runtime_state {
     uint64_t user_base;
     uint64_t system_base;
     struct ntk_runtime_sample sample; /* of this period; texts and arrays in the pending snapshot */
+};
+
+struct user_state {
+    uint32_t uid;
+    double rows; /* so many more of its processes are listed one by one */
+    bool is_over;
+    size_t shared_row; /* in the snapshot that is built: its index + 1 */
+    size_t events;     /* listed in this period, */
+    size_t last_event; /* ... the last of them: its index + 1 */
+};
+
+struct event_owner {
+    uint32_t uid;
+    size_t previous; /* event of the user: its index + 1 */
 };
 
 struct tag_state {
@@ -141,7 +158,12 @@ struct ntk_aggregate {
     struct ntk_map by_key;
     void (*context_free)(void *);
 
-    struct ntk_vec events; /* struct ntk_event_sample */
+    struct ntk_map users;        /* struct user_state, by uid; who has all its rows is not there */
+    struct ntk_map rowless;      /* processes that got no row in this period */
+    char note[192];              /* of the last period */
+    struct ntk_vec events;       /* struct ntk_event_sample */
+    struct ntk_vec event_owners; /* struct event_owner, of each */
+    size_t events_of_greediest;  /* at most, of a user, once the list was full; 0 it was not */
     bool lists_events;
     bool no_latency;
     uint64_t events_unlisted;
@@ -255,6 +277,20 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
 
 void ntk_aggregate_free_unwatched(struct unwatched *unwatched);
 void ntk_aggregate_free_model(struct model_state *model);
+
+/* ---- aggregate_users ---- */
+
+void ntk_aggregate_free_users(struct ntk_aggregate *aggregate);
+/* Whether this process is listed by itself. Each user has NTK_AGGREGATE_ROWS_OF_USER rows and gets another each second; who
+ * runs out of them waits, with all its counts. */
+bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                            const struct ntk_ring_process *process);
+/* What a process did that ended without a row, in the one that its user has for all of those; count: rows so far.
+ * Returns their number then. */
+size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot,
+                               size_t count, const struct ntk_runtime_sample *sample);
+void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate);
+void ntk_aggregate_finish_users(struct ntk_aggregate *aggregate, uint64_t period_ns);
 
 /* The parts of ntk_aggregate_finish(), in this order. */
 void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);

@@ -11,6 +11,9 @@
 #include "shared/base/fs.h"
 #include "shared/collect/source.h"
 
+/* A segment has one, a folder two, and a file that leaves one more. */
+#define DESCRIPTORS_MAX 16384
+
 enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_PROC, SOURCE_COUNT };
 
 struct ntk_collector {
@@ -85,6 +88,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     if (!collector) {
         return ntk_err_no_memory(err);
     }
+    ntk_fs_raise_descriptor_limit(DESCRIPTORS_MAX);
     if (options) {
         collector->options = *options;
     }
@@ -254,5 +258,5 @@ void ntk_collector_keep(struct ntk_collector *collector, uint64_t sequence)
 
 const char *ntk_collector_note(const struct ntk_collector *collector)
 {
-    return collector->note;
+    return collector->note[0] ? collector->note : ntk_aggregate_note(collector->aggregate);
 }

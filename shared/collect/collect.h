@@ -80,7 +80,7 @@ struct ntk_collector_options {
 
 struct ntk_collector;
 
-/* Starts the first period. Succeeds without device tree or hooks folder: they may come. */
+/* Starts the first period. Raises the process's soft limit of descriptors, as many processes have many files. Succeeds without device tree or hooks folder: they may come. */
 int ntk_collector_create(const struct ntk_collector_options *options,
                          struct ntk_collector **out_collector, struct ntk_err *err);
 void ntk_collector_destroy(struct ntk_collector *collector);

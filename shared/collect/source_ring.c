@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shared/abi/raw_clock.h"
+#include "shared/base/map.h"
 #include "shared/collect/source.h"
 #include "shared/ring/ring_registry.h"
 
@@ -16,6 +17,9 @@
 #define KEY_BYTES 32
 /* Snapshots that may wait to be kept at once. */
 #define SNAPSHOTS_KEPT 256
+
+/* Records of one user's processes that a look takes: nobody keeps it from the rings of others. */
+#define RECORDS_OF_USER (1u << 20)
 
 /* Processes share a count of failures when their pids meet here. */
 #define FAILURE_SLOTS 64
@@ -28,6 +32,7 @@ struct source_ring {
     bool looked;
     char note[256];
     struct ntk_aggregate *aggregate;        /* of the drain that runs */
+    struct ntk_map records_taken;           /* ... the number of them, by uid */
     uint8_t failures_listed[FAILURE_SLOTS]; /* by pid: not forgotten yet */
     uint64_t sequence;                      /* of the last snapshot */
     uint64_t ended[SNAPSHOTS_KEPT]; /* by its number: how many processes had ended in it, ever */
@@ -111,6 +116,9 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     ntk_ring_segment_refusals(segment, &refusals);
     ntk_ring_segment_events(segment, &out->events_read, &out->events_lost, &published);
     note_refusals(source, &refusals);
+    if (out->ended && !source->no_events && published > out->events_read) {
+        out->events_lost = published - out->events_read; /* nobody takes the rest any more */
+    }
     out->events_lost += refusals.events_without_ring + refusals.events_in_signals;
     if (!out->ended) {
         return;
@@ -251,7 +259,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         if (end < source->begin_monotonic_ns) {
             continue;
         }
-        event = ntk_aggregate_event(source->aggregate);
+        event = ntk_aggregate_event(source->aggregate, source->process.uid);
         if (!event) {
             continue;
         }
@@ -269,8 +277,21 @@ static int64_t drain_segment(struct source_ring *source, struct ntk_ring_segment
         return 0;
     }
     ntk_ring_segment_process(segment, &source->process);
-    /* The bound keeps one busy writer from holding up all others; the rest comes with the next call. */
-    return (int64_t)ntk_ring_segment_drain(segment, 1u << 20, take_batch, source);
+    /* The rest comes with the next look. */
+    uint32_t uid = source->process.uid;
+    size_t taken = (size_t)(uintptr_t)ntk_map_get_number(&source->records_taken, uid);
+    if (taken >= RECORDS_OF_USER) {
+        return 0;
+    }
+    size_t count = ntk_ring_segment_drain(segment, RECORDS_OF_USER - taken, take_batch, source);
+    (void)ntk_map_put_number(&source->records_taken, uid, (void *)(uintptr_t)(taken + count));
+    return (int64_t)count;
+}
+
+static void begin_drain(struct source_ring *source, struct ntk_aggregate *aggregate)
+{
+    source->aggregate = aggregate;
+    ntk_map_fini(&source->records_taken);
 }
 
 /* ---- rounds ---- */
@@ -347,7 +368,7 @@ static int64_t source_ring_drain(void *state, struct ntk_aggregate *aggregate,
     struct source_ring *source = state;
     int64_t events = 0;
 
-    source->aggregate = aggregate;
+    begin_drain(source, aggregate);
     if (!source->looked || monotonic_ns < source->looked_ns ||
         monotonic_ns - source->looked_ns >= LOOK_INTERVAL_NS) {
         int ret = look(source, aggregate, monotonic_ns, &events, NULL);
@@ -366,7 +387,7 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
     int64_t events = 0;
     int ret;
 
-    source->aggregate = aggregate;
+    begin_drain(source, aggregate);
     for (size_t i = 0; i < FAILURE_SLOTS; i++) {
         source->failures_listed[i] -= source->failures_listed[i] > 0;
     }
@@ -406,6 +427,7 @@ static void source_ring_destroy(void *state)
     struct source_ring *source = state;
 
     ntk_ring_registry_close(source->registry);
+    ntk_map_fini(&source->records_taken);
     free(source);
 }
 
@@ -426,7 +448,7 @@ void ntk_source_ring_read_events(struct ntk_collect_source *collect_source,
     }
     source->no_events = false;
     source->begin_monotonic_ns = 0;
-    source->aggregate = aggregate;
+    begin_drain(source, aggregate);
     for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
         uint64_t read;

@@ -229,9 +229,10 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
 
 /*
  * Takes events of all rings of the segment, in batches: each call of the function gets the records of
- * one ring in order (rings are not merged). limit bounds the records of this call (rounded up to a
+ * one ring in order (rings are not merged). limit bounds the records that this call looks at (rounded up to a
  * batch), 0 = until all rings were empty once. Core and thread of a record are within bounds or
- * NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything. Returns the number delivered.
+ * NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything. Returns how many it looked at, with those
+ * that were no sound records.
  */
 typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
                                   const struct ntk_slot *slots, size_t count, void *ctx);

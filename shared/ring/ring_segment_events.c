@@ -54,7 +54,7 @@ size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, nt
                               void *ctx)
 {
     struct ntk_slot slots[NTK_RING_BATCH];
-    size_t delivered = 0;
+    size_t looked_at = 0;
     uint32_t rings;
     uint32_t i;
 
@@ -74,15 +74,15 @@ size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, nt
             if (count > 0) {
                 bound_slots(slots, count);
                 fn(segment, slots, count, ctx);
-                delivered += count;
             }
-            if (limit != 0 && count > 0 && delivered + NTK_RING_BATCH > limit) {
+            looked_at += more ? NTK_RING_BATCH : count; /* torn ones cost as much */
+            if (limit != 0 && looked_at > 0 && looked_at + NTK_RING_BATCH > limit) {
                 segment->next_ring = (index + 1) % rings;
-                return delivered;
+                return looked_at;
             }
         }
     }
-    return delivered;
+    return looked_at;
 }
 
 void ntk_ring_segment_events(const struct ntk_ring_segment *segment, uint64_t *out_read,

@@ -1088,7 +1088,7 @@ static void events_come_by_time_and_what_has_no_room_is_counted(void **state)
     static const uint64_t times[] = { 30, 10, 20, 40, 5, 6 };
 
     for (size_t i = 0; i < 6; i++) {
-        struct ntk_event_sample *event = ntk_aggregate_event(f->aggregate);
+        struct ntk_event_sample *event = ntk_aggregate_event(f->aggregate, 1000);
 
         assert_int_equal(event != NULL, i < 4);
         if (event) {
@@ -1106,6 +1106,142 @@ static void events_come_by_time_and_what_has_no_room_is_counted(void **state)
     finish(f);
     assert_int_equal(f->snapshot->event_count, 0);
     assert_int_equal(f->snapshot->events_unlisted, 0);
+}
+
+static void list_events(struct fixture *f, uint32_t uid, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct ntk_event_sample *event = ntk_aggregate_event(f->aggregate, uid);
+
+        if (event) {
+            event->pid = uid;
+        }
+    }
+}
+
+static size_t count_events(const struct fixture *f, uint32_t uid)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->snapshot->event_count; i++) {
+        count += f->snapshot->events[i].pid == uid;
+    }
+    return count;
+}
+
+static void a_user_with_many_events_leaves_others_theirs(void **state)
+{
+    struct fixture *f = *state;
+
+    list_events(f, 1, 100); /* all four of the list */
+    list_events(f, 2, 1);
+    list_events(f, 3, 50);
+    list_events(f, 1, 100);
+    finish(f);
+    assert_int_equal(f->snapshot->event_count, 4);
+    assert_int_equal(count_events(f, 1), 2);
+    assert_int_equal(count_events(f, 2), 1);
+    assert_int_equal(count_events(f, 3), 1);
+    assert_int_equal(f->snapshot->events_unlisted, 251 - 4);
+    list_events(f, 3, 4);
+    list_events(f, 2, 3);
+    finish(f);
+    assert_int_equal(count_events(f, 2), 2);
+    assert_int_equal(count_events(f, 3), 2);
+    assert_int_equal(f->snapshot->events_unlisted, 3);
+}
+
+static struct fake *make_users(struct fixture *f, size_t index, uint32_t uid, uint32_t pid)
+{
+    struct fake *fake = make_fake(f, index, pid, BEGIN + 1);
+
+    fake->process.uid = uid;
+    snprintf(fake->process.tag, sizeof fake->process.tag, "job %u", pid);
+    see(f, fake);
+    execute(fake, 3, 1000);
+    return fake;
+}
+
+/* Processes of user 1 that are over when they are seen, so many at once. */
+static void invent_processes(struct fixture *f, uint32_t first_pid, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct fake *fake = make_users(f, 0, 1, first_pid + (uint32_t)i);
+
+        fake->ended = true;
+        sample(f, fake);
+    }
+}
+
+static const struct ntk_runtime_sample *find_tag(const struct fixture *f, const char *tag)
+{
+    for (size_t i = 0; i < f->snapshot->runtime_count; i++) {
+        if (strcmp(f->snapshot->runtimes[i].tag, tag) == 0) {
+            return &f->snapshot->runtimes[i];
+        }
+    }
+    return NULL;
+}
+
+static void a_user_with_too_many_processes_has_the_rest_in_one_row(void **state)
+{
+    enum { MANY = NTK_AGGREGATE_ROWS_OF_USER + 500 };
+    struct fixture *f = *state;
+    const struct ntk_runtime_sample *row;
+
+    invent_processes(f, 100, MANY);
+    sample(f, make_users(f, 1, 2, 42));
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, NTK_AGGREGATE_ROWS_OF_USER + 2);
+    assert_string_equal(
+        ntk_aggregate_note(f->aggregate),
+        "user 1 begins more processes than are listed one by one: the rest is counted "
+        "as \"others of 1\"");
+    row = find_tag(f, "others of 1");
+    assert_non_null(row);
+    assert_true(row->ended);
+    assert_int_equal(row->outcome[NTK_OUTCOME_COMPLETED].period, 500 * 3);
+    assert_int_equal(row->cores[0].outcome[NTK_OUTCOME_COMPLETED].period, 500 * 3);
+    assert_int_equal(row->total_latency.count, 500 * 3);
+    assert_non_null(find_tag(f, "job 42"));
+    assert_int_equal(find_tag(f, "job 42")->outcome[NTK_OUTCOME_COMPLETED].period, 3);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].period, MANY * 3 + 3);
+
+    /* A second gives it one more. */
+    sample(f, &f->fake[1]);
+    invent_processes(f, 100000, 10);
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 3);
+    row = find_tag(f, "others of 1");
+    assert_non_null(row);
+    assert_int_equal(row->outcome[NTK_OUTCOME_COMPLETED].period, 9 * 3);
+    sample(f, &f->fake[1]);
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 1);
+    assert_string_equal(ntk_aggregate_note(f->aggregate), "");
+}
+
+static void a_process_without_a_row_waits_for_one_with_all_it_did(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake;
+
+    invent_processes(f, 100, NTK_AGGREGATE_ROWS_OF_USER);
+    fake = make_users(f, 1, 1, 42);
+    list_events(f, 1, 1);
+    struct ntk_event_sample *event = ntk_aggregate_event(f->aggregate, 1);
+    event->header_pid = fake->process.own_pid;
+    event->start_time = fake->process.start_time;
+    sample(f, fake);
+    finish(f);
+    assert_null(find_tag(f, "job 42"));
+    assert_int_equal(f->snapshot->event_count, 1);
+    assert_int_equal(f->snapshot->events_unlisted, 1);
+    execute(fake, 4, 1000);
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 1);
+    assert_int_equal(find_tag(f, "job 42")->outcome[NTK_OUTCOME_COMPLETED].period, 7);
 }
 
 /* Method: readings of random nonsense; sanitizers judge, and ratios stay in their range. */
@@ -1210,6 +1346,9 @@ int main(void)
         TEST(without_anything_the_reason_is_said),
         TEST(cpu_shares_are_ticks_of_the_period),
         TEST(events_come_by_time_and_what_has_no_room_is_counted),
+        TEST(a_user_with_many_events_leaves_others_theirs),
+        TEST(a_user_with_too_many_processes_has_the_rest_in_one_row),
+        TEST(a_process_without_a_row_waits_for_one_with_all_it_did),
         TEST(nonsense_readings_give_bounded_snapshots),
         TEST(the_oldest_tag_is_forgotten_first),
     };

@@ -1,0 +1,86 @@
+#!/bin/bash
+# hostile - three users at full effort against the folders of segments (see hostile_user.c), and one with honest jobs, long
+# and short: reports, page and database have each of its executions, once, and the others cost bounded memory and time. In a
+# mount namespace of its own, since folders of several users lie in /dev/shm.
+if [ -z "${NTK_HOSTILE_APART:-}" ]; then
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "only root can be several users"; exit 77; }
+    NTK_HOSTILE_APART=1 exec unshare -m --propagation private bash "$0"
+fi
+mount -t tmpfs -o mode=1777,size=4g tmpfs /dev/shm
+. "$(dirname "$0")/../lib.sh"
+needs jq sqlite3 setpriv curl
+chmod 755 "$scratch"
+seconds=${NTK_HOSTILE_SECONDS:-4}
+
+neuron-packager example memcpy -o memcpy.neff
+# A sound segment for others to forge: of a job that is killed.
+neuron-bench exec memcpy.neff --duration 600s --rate 100 >/dev/null 2>&1 &
+template_job=$!
+pids+=("$template_job")
+segment() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -type f -name '[1-9]*-[0-9]*' | head -1; }
+has_segment() { [ -n "$(segment)" ] && [ -s "$(segment)" ] && echo yes; }
+wait_for has_segment
+sleep 0.3 # some executions
+cp "$(segment)" template
+kill -9 "$template_job"
+wait "$template_job" 2>/dev/null || true
+honest() { # USER TAG ARGUMENT...
+    env -u NEURON_HOOKS_DIR NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_PROCESS_TAG="$2" setpriv --reuid "$1" --regid "$1" \
+        --clear-groups "$NTK_BIN_DIR/neuron-bench" exec "$scratch/memcpy.neff" "${@:3}"
+}
+
+( # the agent has to ask for more descriptors
+    ulimit -Sn 256
+    exec env -u NEURON_HOOKS_DIR neuron-monitor --period 500ms --db t.db --prometheus 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log
+) &
+agent=$!
+pids+=("$agent")
+wait_for has_reports reports.jsonl
+port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+honest 1001 long -n $((seconds * 200)) --rate 200 >long.out 2>&1 &
+long=$!
+pids+=("$long")
+sees_long() { grep -q '"neuron_runtime_tag":"long"' reports.jsonl && echo yes; }
+wait_for sees_long # from now on the agent's mark is in that user's folder
+hostile=()
+for uid in 65534 65533 65532; do
+    "$NTK_BUILD_DIR/tests/hostile_user" "$uid" template &
+    hostile+=($!)
+done
+pids+=("${hostile[@]}")
+begin=$(date +%s%N)
+for i in 1 2 3 4 5 6 7 8; do
+    honest 1001 short -n 25 >>short.out 2>&1 || fail "a short job failed: $(tail -3 short.out)"
+done
+wait "$long" || fail "the long job ended with $?: $(tail -3 long.out)"
+attack_ms=$((($(date +%s%N) - begin) / 1000000))
+sum_of() { jq -s --arg tag "$1" '[.[].neuron_runtime_data[] | select(.neuron_runtime_tag == $tag).report.execution_stats.execution_summary.completed] | add // 0' reports.jsonl; }
+ticks=$(awk '{ print $14 + $15 }' "/proc/$agent/stat")
+mb=$(awk '$1 == "RssAnon:" { print int($2 / 1024) }' "/proc/$agent/status") # what it maps is the others'
+kill -9 "${hostile[@]}"
+wait "${hostile[@]}" 2>/dev/null || true
+all_there() { [ "$(sum_of long)" = $((seconds * 200)) ] && [ "$(sum_of short)" = 200 ] && echo yes; }
+end=$((SECONDS + 30))
+until [ "$(all_there)" = yes ]; do
+    [ $SECONDS -lt $end ] || fail "reports have $(sum_of long) of $((seconds * 200)) executions of the long job, $(sum_of short) of 200 of the short ones: $(tail -5 agent.log)"
+    sleep 0.5
+done
+curl -sf "http://127.0.0.1:$port/metrics" >metrics || fail "no page"
+invented=$(find /dev/shm/neuron-6553? -type f -name '[1-9]*-*' | wc -l)
+kill -TERM "$agent"
+wait "$agent" || fail "the agent ended with $?: $(tail -5 agent.log)"
+
+[ "$(all_there)" = yes ] || fail "reports have more than was executed"
+for tag in long short; do
+    expected=$([ $tag = long ] && echo $((seconds * 200)) || echo 200)
+    stored=$(sqlite3 -readonly t.db "SELECT (SELECT coalesce(sum(completed), 0) FROM execution_sample JOIN process USING (process_id)
+        WHERE tag = '$tag' AND uid = 1001) + (SELECT coalesce(sum(completed), 0) FROM unwatched JOIN process USING (process_id)
+        WHERE tag = '$tag' AND uid = 1001)")
+    [ "$stored" = "$expected" ] || fail "the database has $stored of $expected executions of $tag"
+done
+[ "$(sqlite3 -readonly t.db 'SELECT count(*) FROM process WHERE uid = 1001')" = 9 ] || fail "the database has other jobs than those nine"
+rows=$(sqlite3 -readonly t.db 'SELECT count(*) FROM process WHERE uid <> 1001')
+# Each of three may have 1024 processes at once and one a second, and a row for the rest in each period.
+[ "$rows" -le $((3 * (1024 + attack_ms / 1000 * 3 + 60))) ] || fail "$rows processes of others are stored"
+[ "$mb" -le 512 ] || fail "the agent has $mb MB"
+echo "$attack_ms ms, $invented files of others left, $rows processes of others stored, agent: $((ticks * 1000 / attack_ms))% of a CPU, $mb MB, reports $(stat -c %s reports.jsonl) bytes"
