@@ -20,7 +20,6 @@
 #define NS (double)NTK_NS_PER_SECOND
 /* Between the parts of a series' key; labels have no control characters. */
 #define KEY_SEPARATOR '\x1f'
-#define INSTANCE_LABELS 7
 
 /* Memory of one request, freed with it. */
 struct chunk {
@@ -525,7 +524,7 @@ static char *make_key(struct ntk_otlp *state, const struct ntk_prometheus_label 
 static struct attributes read_key(struct ntk_otlp *state, char *key)
 {
     struct attributes attributes = {
-        take(state, NTK_PROMETHEUS_LABELS_MAX + INSTANCE_LABELS, sizeof(void *)), 0
+        take(state, NTK_PROMETHEUS_LABELS_MAX + NTK_PROMETHEUS_INSTANCE_LABELS, sizeof(void *)), 0
     };
 
     while (*key && attributes.rows) {
@@ -566,37 +565,19 @@ static bool remember(struct ntk_otlp *state, const char *key, uint64_t began_ns)
     return true;
 }
 
-/* Labels of the instance describe the resource; only what is there to tell them has them here too. */
-static void add_instance(const struct ntk_otlp *state, struct ntk_prometheus_label *to,
-                         size_t *used)
-{
-    const struct ntk_prometheus_page *page = state->page;
-    const struct ntk_prometheus_label labels[INSTANCE_LABELS] = {
-        { "availability_zone", page->zone },
-        { "instance_id", page->instance_id },
-        { "instance_name", page->instance_name },
-        { "instance_type", page->instance_type },
-        { "region", page->region },
-        { "subnet_id", page->subnet_id },
-        { "ultraserver_id", page->ultraserver_id },
-    };
-
-    memcpy(to, labels, sizeof labels);
-    *used = INSTANCE_LABELS;
-}
-
 static void visit(const struct ntk_prometheus_point *point, void *ctx)
 {
     struct ntk_otlp *state = ctx;
-    struct ntk_prometheus_label labels[NTK_PROMETHEUS_LABELS_MAX + INSTANCE_LABELS + 1] = { { 0 } };
+    struct ntk_prometheus_label
+        labels[NTK_PROMETHEUS_LABELS_MAX + NTK_PROMETHEUS_INSTANCE_LABELS + 1] = { { 0 } };
     size_t used = 0;
 
     if (state->ret < 0) {
         return;
     }
     make_room(state);
-    if (state->row->kind == NTK_METRIC_KIND_INFO) {
-        add_instance(state, labels, &used);
+    if (state->row->kind == NTK_METRIC_KIND_INFO) { /* else they describe the resource */
+        used = ntk_prometheus_instance_get(state->page, labels);
     }
     for (const struct ntk_prometheus_label *label = point->labels;
          label->name && used < sizeof labels / sizeof *labels - 1; label++) {

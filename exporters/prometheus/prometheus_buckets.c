@@ -3,8 +3,11 @@
 #include "exporters/prometheus/prometheus_buckets.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "shared/base/clock.h"
+
+#define GAP_MAX 2 /* empty buckets that cost less as zeros than a new span does */
 
 /* Of the bucket at NTK_PROMETHEUS_SCALE_MAX that holds the middle of a segment's bucket. */
 static int32_t index_of(uint32_t bucket)
@@ -51,4 +54,65 @@ void ntk_prometheus_buckets_halve(struct ntk_prometheus_buckets *buckets)
         /* Towards minus infinity. */
         add(buckets, index >= 0 ? index / 2 : -((1 - index) / 2), buckets->bucket[i].count);
     }
+}
+
+/* Empty buckets before number i that are told as zeros; -1 where a new span begins. */
+static int32_t zeros_before(const struct ntk_prometheus_buckets *buckets, size_t i)
+{
+    if (i == 0) {
+        return -1;
+    }
+    int32_t gap = buckets->bucket[i].index - buckets->bucket[i - 1].index - 1;
+    return gap <= GAP_MAX ? gap : -1;
+}
+
+static size_t told(const struct ntk_prometheus_buckets *buckets)
+{
+    size_t count = buckets->bucket_count;
+
+    for (size_t i = 0; i < buckets->bucket_count; i++) {
+        int32_t zeros = zeros_before(buckets, i);
+        count += zeros > 0 ? (size_t)zeros : 0;
+    }
+    return count;
+}
+
+void ntk_prometheus_native_make(const struct ntk_histogram_dense *histogram,
+                                struct ntk_prometheus_native *out)
+{
+    struct ntk_prometheus_buckets buckets;
+    uint64_t before = 0;
+    int32_t next = 0;
+
+    ntk_prometheus_buckets_make(histogram, &buckets);
+    while (told(&buckets) > NTK_PROMETHEUS_NATIVE_MAX) {
+        ntk_prometheus_buckets_halve(&buckets);
+    }
+    out->schema = buckets.scale;
+    out->zero_count = buckets.zero_count;
+    out->span_count = out->delta_count = 0;
+    for (size_t i = 0; i < buckets.bucket_count; i++) {
+        int32_t index = buckets.bucket[i].index + 1; /* named after the upper edge here */
+        int32_t zeros = zeros_before(&buckets, i);
+        if (zeros < 0) {
+            out->span[out->span_count].offset = index - next;
+            out->span[out->span_count++].length = 0;
+        }
+        uint32_t *length = &out->span[out->span_count - 1].length;
+        for (; zeros > 0; zeros--) {
+            out->delta[out->delta_count++] = -(int64_t)before;
+            before = 0;
+            ++*length;
+        }
+        out->delta[out->delta_count++] = (int64_t)(buckets.bucket[i].count - before);
+        before = buckets.bucket[i].count;
+        ++*length;
+        next = index + 1;
+    }
+}
+
+void ntk_prometheus_edge_format(unsigned int i, char text[NTK_PROMETHEUS_EDGE_BYTES])
+{
+    snprintf(text, NTK_PROMETHEUS_EDGE_BYTES, "%.13g",
+             (double)(UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i)) / (double)NTK_NS_PER_SECOND);
 }

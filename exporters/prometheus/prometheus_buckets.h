@@ -21,6 +21,11 @@
 extern "C" {
 #endif
 
+#define NTK_PROMETHEUS_NATIVE_MAX \
+    160 /* buckets of a native histogram, empty ones that are told included */
+/* What the client libraries have, so that histograms of both add up: 2^-128; no time but 0 is below. */
+#define NTK_PROMETHEUS_ZERO_THRESHOLD 0x1p-128
+#define NTK_PROMETHEUS_EDGE_BYTES 32
 #define NTK_PROMETHEUS_SCALE_MAX 6 /* 64 buckets per octave, as many as a segment has */
 
 struct ntk_prometheus_bucket {
@@ -36,6 +41,24 @@ struct ntk_prometheus_buckets { /* 36 KiB */
     struct ntk_prometheus_bucket bucket[NTK_HISTOGRAM_BUCKETS]; /* used ones, by index */
 };
 
+/* A native histogram of Prometheus: buckets in rows, each told by what its count differs from that of the one before. */
+struct ntk_prometheus_native {
+    int32_t schema;
+    uint64_t zero_count;
+    size_t span_count;
+    struct {
+        int32_t offset;  /* indices that are left out before it; of the first: its index */
+        uint32_t length; /* its buckets */
+    } span[NTK_PROMETHEUS_NATIVE_MAX];
+    size_t delta_count;
+    int64_t delta[NTK_PROMETHEUS_NATIVE_MAX];
+};
+
+/* At the largest schema with which it fits. */
+void ntk_prometheus_native_make(const struct ntk_histogram_dense *histogram,
+                                struct ntk_prometheus_native *out);
+/* The edge of classic bucket i in seconds; at most 13 digits: exact, and the same as the client libraries'. */
+void ntk_prometheus_edge_format(unsigned int i, char text[NTK_PROMETHEUS_EDGE_BYTES]);
 /* At NTK_PROMETHEUS_SCALE_MAX. */
 void ntk_prometheus_buckets_make(const struct ntk_histogram_dense *histogram,
                                  struct ntk_prometheus_buckets *out);

@@ -3,9 +3,9 @@
 #include "exporters/prometheus/prometheus_encode.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "exporters/prometheus/prometheus_buckets.h"
 #include "exporters/prometheus/prometheus_protobuf.h"
 #include "exporters/prometheus/prometheus_walk.h"
 #include "shared/base/clock.h"
@@ -65,16 +65,15 @@ static void add_label(struct ntk_buf *buf, const char *name, const char *value)
 
 static void make_parts(struct encoder *e)
 {
-    const struct ntk_prometheus_page *page = e->page;
+    struct ntk_prometheus_label labels[NTK_PROMETHEUS_INSTANCE_LABELS + 1];
+    size_t count = ntk_prometheus_instance_get(e->page, labels);
+    size_t cut = 0;
 
-    add_label(&e->part[CUT_INSTANCE], "availability_zone", page->zone);
-    add_label(&e->part[CUT_REGION], "instance_id", page->instance_id);
-    add_label(&e->part[CUT_REGION], "instance_name", page->instance_name);
-    add_label(&e->part[CUT_REGION], "instance_type", page->instance_type);
-    add_label(&e->part[CUT_SUBNET], "region", page->region);
-    add_label(&e->part[CUT_END], "subnet_id", page->subnet_id);
-    if (page->ultraserver_id[0]) {
-        add_label(&e->part[CUT_END], "ultraserver_id", page->ultraserver_id);
+    for (size_t i = 0; i < count; i++) {
+        while (strcmp(labels[i].name, cut_names[cut]) >= 0) {
+            cut++;
+        }
+        add_label(&e->part[cut], labels[i].name, labels[i].value);
     }
 }
 
@@ -209,12 +208,10 @@ static void add_bucket(struct encoder *e, const struct ntk_prometheus_label *lab
 static void add_latency(struct encoder *e, const struct ntk_prometheus_point *point)
 {
     const struct ntk_latency_series *series = &point->latency->edges;
-    char edge[32];
+    char edge[NTK_PROMETHEUS_EDGE_BYTES];
 
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
-        /* At most 13 digits: the text is exact, and the same as the client libraries'. */
-        snprintf(edge, sizeof edge, "%.13g",
-                 (double)(UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i)) / NS);
+        ntk_prometheus_edge_format(i, edge);
         add_bucket(e, point->labels, edge, series->below[i]);
     }
     add_bucket(e, point->labels, "+Inf", series->count);
@@ -231,8 +228,10 @@ static void add_latency(struct encoder *e, const struct ntk_prometheus_point *po
 /* The beginning of a counter: its name is the counter's with another end. */
 static void add_created(struct encoder *e, const struct ntk_prometheus_point *point)
 {
-    ntk_buf_add(e->out, e->row->name, strlen(e->row->name) - strlen("_total"));
-    ntk_buf_add_text(e->out, "_created");
+    char name[NTK_PROMETHEUS_NAME_BYTES];
+
+    ntk_prometheus_created_name(e->row, name);
+    ntk_buf_add_text(e->out, name);
     add_point_labels(e, point);
     add_value(e->out, point->created_seconds);
     ntk_buf_add_char(e->out, '\n');
@@ -266,7 +265,7 @@ static void visit(const struct ntk_prometheus_point *point, void *ctx)
  * exporter shows them as a family of their own. */
 static void encode_family(struct encoder *e, size_t family)
 {
-    char name[64];
+    char name[NTK_PROMETHEUS_NAME_BYTES];
 
     e->row = ntk_prometheus_family_get(family);
     e->has_header = e->has_created = false;
@@ -275,8 +274,7 @@ static void encode_family(struct encoder *e, size_t family)
     if (is_open(e) || !e->has_created) {
         return;
     }
-    snprintf(name, sizeof name, "%.*s_created", (int)(strlen(e->row->name) - strlen("_total")),
-             e->row->name);
+    ntk_prometheus_created_name(e->row, name);
     add_header(e, name, NTK_METRIC_KIND_GAUGE, e->row->help);
     e->counter_parts = COUNTER_CREATED;
     ntk_prometheus_walk(e->page, family, visit, e);

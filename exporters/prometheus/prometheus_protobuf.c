@@ -2,7 +2,6 @@
 /* prometheus_protobuf - the page as delimited protobuf. */
 #include "exporters/prometheus/prometheus_protobuf.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +11,7 @@
 #include "shared/base/clock.h"
 
 #define NS (double)NTK_NS_PER_SECOND
-#define GAP_MAX 2 /* empty buckets that cost less as zeros than a new span does */
-/* What the client libraries have, so that histograms of both add up: 2^-128; no time but 0 is below. */
-#define ZERO_THRESHOLD 0x1p-128
-#define INSTANCE_LABELS 7
-#define LABELS_MAX (INSTANCE_LABELS + NTK_PROMETHEUS_LABELS_MAX)
+#define LABELS_MAX (NTK_PROMETHEUS_INSTANCE_LABELS + NTK_PROMETHEUS_LABELS_MAX)
 
 struct encoder {
     const struct ntk_prometheus_page *page;
@@ -25,40 +20,20 @@ struct encoder {
     const struct ntk_metric_row *row;
     bool has_created;
     bool is_created; /* the walk is for the beginnings of a counter */
-    struct ntk_prometheus_label instance[INSTANCE_LABELS + 1];
+    struct ntk_prometheus_label instance[NTK_PROMETHEUS_INSTANCE_LABELS + 1];
+    size_t instance_count;
 
     /* Of one point. */
     Ntk__Prometheus__LabelPair labels[LABELS_MAX];
     Ntk__Prometheus__LabelPair *label_rows[LABELS_MAX];
     Ntk__Prometheus__Bucket edges[NTK_LATENCY_EDGE_COUNT];
     Ntk__Prometheus__Bucket *edge_rows[NTK_LATENCY_EDGE_COUNT];
-    struct ntk_prometheus_buckets buckets;
+    struct ntk_prometheus_native native;
     Ntk__Prometheus__BucketSpan spans[NTK_PROMETHEUS_NATIVE_MAX];
     Ntk__Prometheus__BucketSpan *span_rows[NTK_PROMETHEUS_NATIVE_MAX];
-    int64_t deltas[NTK_PROMETHEUS_NATIVE_MAX];
 };
 
 /* -- pieces ------------------------------------------------------------------------------------- */
-
-/* As the text has them: an ultraserver only where there is one. */
-static void make_instance(struct encoder *e)
-{
-    const struct ntk_prometheus_page *page = e->page;
-    const struct ntk_prometheus_label labels[] = {
-        { "availability_zone", page->zone },
-        { "instance_id", page->instance_id },
-        { "instance_name", page->instance_name },
-        { "instance_type", page->instance_type },
-        { "region", page->region },
-        { "subnet_id", page->subnet_id },
-        { "ultraserver_id", page->ultraserver_id },
-    };
-
-    memcpy(e->instance, labels, sizeof labels);
-    if (!page->ultraserver_id[0]) {
-        e->instance[INSTANCE_LABELS - 1].name = NULL;
-    }
-}
 
 /* Appends the fields that are set: a family may come in pieces. */
 static void add_piece(struct encoder *e, const Ntk__Prometheus__MetricFamily *piece)
@@ -74,14 +49,13 @@ static void add_piece(struct encoder *e, const Ntk__Prometheus__MetricFamily *pi
 static void begin_family(struct encoder *e)
 {
     Ntk__Prometheus__MetricFamily header = NTK__PROMETHEUS__METRIC_FAMILY__INIT;
-    char created[64];
+    char created[NTK_PROMETHEUS_NAME_BYTES];
 
     header.name = (char *)e->row->name;
     header.help = (char *)e->row->help;
     header.type = NTK__PROMETHEUS__METRIC_TYPE__GAUGE;
     if (e->is_created) {
-        snprintf(created, sizeof created, "%.*s_created",
-                 (int)(strlen(e->row->name) - strlen("_total")), e->row->name);
+        ntk_prometheus_created_name(e->row, created);
         header.name = created;
     } else if (e->row->kind == NTK_METRIC_KIND_COUNTER) {
         header.type = NTK__PROMETHEUS__METRIC_TYPE__COUNTER;
@@ -111,7 +85,7 @@ static size_t make_labels(struct encoder *e, const struct ntk_prometheus_point *
 {
     const struct ntk_prometheus_label *own = point->labels;
     const struct ntk_prometheus_label *instance =
-        point->has_instance_labels ? e->instance : &e->instance[INSTANCE_LABELS];
+        point->has_instance_labels ? e->instance : &e->instance[e->instance_count];
     size_t used = 0;
 
     while ((own->name || instance->name) && used < LABELS_MAX) {
@@ -143,63 +117,25 @@ static void make_classic(struct encoder *e, const struct ntk_latency_series *ser
     histogram->sample_sum = (double)series->sum_ns / NS;
 }
 
-/* Empty buckets before number i that are told as zeros; -1 where a new span begins. */
-static int32_t zeros_before(const struct ntk_prometheus_buckets *buckets, size_t i)
-{
-    if (i == 0) {
-        return -1;
-    }
-    int32_t gap = buckets->bucket[i].index - buckets->bucket[i - 1].index - 1;
-    return gap <= GAP_MAX ? gap : -1;
-}
-
-static size_t told(const struct ntk_prometheus_buckets *buckets)
-{
-    size_t count = buckets->bucket_count;
-
-    for (size_t i = 0; i < buckets->bucket_count; i++) {
-        int32_t zeros = zeros_before(buckets, i);
-        count += zeros > 0 ? (size_t)zeros : 0;
-    }
-    return count;
-}
-
 static void make_native(struct encoder *e, const struct ntk_histogram_dense *fine,
                         Ntk__Prometheus__Histogram *histogram)
 {
-    struct ntk_prometheus_buckets *buckets = &e->buckets;
-    Ntk__Prometheus__BucketSpan *span = NULL;
-    uint64_t before = 0;
-    int32_t next = 0;
+    struct ntk_prometheus_native *native = &e->native;
 
-    ntk_prometheus_buckets_make(fine, buckets);
-    while (told(buckets) > NTK_PROMETHEUS_NATIVE_MAX) {
-        ntk_prometheus_buckets_halve(buckets);
+    ntk_prometheus_native_make(fine, native);
+    for (size_t i = 0; i < native->span_count; i++) {
+        Ntk__Prometheus__BucketSpan *span = e->span_rows[i] = &e->spans[i];
+        ntk__prometheus__bucket_span__init(span);
+        span->offset = native->span[i].offset;
+        span->length = native->span[i].length;
     }
-    for (size_t i = 0; i < buckets->bucket_count; i++) {
-        int32_t index = buckets->bucket[i].index + 1; /* named after the upper edge here */
-        int32_t zeros = zeros_before(buckets, i);
-        if (zeros < 0) {
-            span = e->span_rows[histogram->n_positive_span] = &e->spans[histogram->n_positive_span];
-            histogram->n_positive_span++;
-            ntk__prometheus__bucket_span__init(span);
-            span->offset = index - next;
-        }
-        for (; zeros > 0; zeros--) {
-            e->deltas[histogram->n_positive_delta++] = -(int64_t)before;
-            before = 0;
-            span->length++;
-        }
-        e->deltas[histogram->n_positive_delta++] = (int64_t)(buckets->bucket[i].count - before);
-        before = buckets->bucket[i].count;
-        span->length++;
-        next = index + 1;
-    }
-    histogram->schema = buckets->scale;
-    histogram->zero_threshold = ZERO_THRESHOLD;
-    histogram->zero_count = buckets->zero_count;
+    histogram->schema = native->schema;
+    histogram->zero_threshold = NTK_PROMETHEUS_ZERO_THRESHOLD;
+    histogram->zero_count = native->zero_count;
     histogram->positive_span = e->span_rows;
-    histogram->positive_delta = e->deltas;
+    histogram->n_positive_span = native->span_count;
+    histogram->positive_delta = native->delta;
+    histogram->n_positive_delta = native->delta_count;
 }
 
 /* -- points ------------------------------------------------------------------------------------- */
@@ -265,7 +201,7 @@ void ntk_prometheus_protobuf_encode(const struct ntk_prometheus_page *page, bool
     }
     e->page = page;
     e->out = out;
-    make_instance(e);
+    e->instance_count = ntk_prometheus_instance_get(page, e->instance);
     for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
         if (!vendor_only || ntk_prometheus_family_get(i)->origin == NTK_METRIC_ORIGIN_VENDOR) {
             encode_family(e, i);

@@ -21,8 +21,6 @@
 extern "C" {
 #endif
 
-#define NTK_PROMETHEUS_NATIVE_MAX 160 /* buckets of a series, empty ones that are told included */
-
 /* Appends; check ntk_buf_ok(out). */
 void ntk_prometheus_protobuf_encode(const struct ntk_prometheus_page *page, bool vendor_only,
                                     struct ntk_buf *out);

@@ -734,6 +734,33 @@ const struct ntk_metric_row *ntk_prometheus_family_get(size_t family)
                                      : &process_rows[family - NTK_METRIC_COUNT];
 }
 
+void ntk_prometheus_created_name(const struct ntk_metric_row *row,
+                                 char name[NTK_PROMETHEUS_NAME_BYTES])
+{
+    snprintf(name, NTK_PROMETHEUS_NAME_BYTES, "%.*s_created",
+             (int)(strlen(row->name) - strlen("_total")), row->name);
+}
+
+size_t
+ntk_prometheus_instance_get(const struct ntk_prometheus_page *page,
+                            struct ntk_prometheus_label labels[NTK_PROMETHEUS_INSTANCE_LABELS + 1])
+{
+    const struct ntk_prometheus_label rows[NTK_PROMETHEUS_INSTANCE_LABELS] = {
+        { "availability_zone", page->zone },
+        { "instance_id", page->instance_id },
+        { "instance_name", page->instance_name },
+        { "instance_type", page->instance_type },
+        { "region", page->region },
+        { "subnet_id", page->subnet_id },
+        { "ultraserver_id", page->ultraserver_id },
+    };
+    size_t count = NTK_PROMETHEUS_INSTANCE_LABELS - (page->ultraserver_id[0] == '\0');
+
+    memcpy(labels, rows, sizeof rows);
+    labels[count] = (struct ntk_prometheus_label){ NULL, NULL };
+    return count;
+}
+
 void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
                          void (*visit_point)(const struct ntk_prometheus_point *point, void *ctx),
                          void *ctx)

@@ -26,6 +26,8 @@ extern "C" {
 #define NTK_PROMETHEUS_FAMILIES (NTK_METRIC_COUNT + NTK_PROMETHEUS_PROCESS_FAMILIES)
 /* Of one point, those of the instance not counted. */
 #define NTK_PROMETHEUS_LABELS_MAX (10 + NTK_LABELS_MAX)
+#define NTK_PROMETHEUS_INSTANCE_LABELS 7
+#define NTK_PROMETHEUS_NAME_BYTES 64
 
 struct ntk_prometheus_label {
     const char *name;
@@ -46,6 +48,14 @@ struct ntk_prometheus_point {
 
 /* The row of a family, below NTK_PROMETHEUS_FAMILIES. Static. */
 const struct ntk_metric_row *ntk_prometheus_family_get(size_t family);
+/* Of the family that tells when counters of row began. */
+void ntk_prometheus_created_name(const struct ntk_metric_row *row,
+                                 char name[NTK_PROMETHEUS_NAME_BYTES]);
+/* The labels of the instance that the page has, sorted by name, and a NULL name; the ultraserver only where there is
+ * one. Values are the page's. Their number. */
+size_t
+ntk_prometheus_instance_get(const struct ntk_prometheus_page *page,
+                            struct ntk_prometheus_label labels[NTK_PROMETHEUS_INSTANCE_LABELS + 1]);
 /* Calls visit with each point of the family; the point is borrowed during the call. */
 void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
                          void (*visit)(const struct ntk_prometheus_point *point, void *ctx),

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_page.h"
 #include "exporters/remote_write/remote_write_encode.h"
 #include "exporters/transport/outbox.h"
@@ -34,6 +33,8 @@ static const struct ntk_opt option_rows[] = {
       "bearer token for the receiver, read again for each request" },
     { 0, "remote-write-spool", "DIR", NTK_OPT_TEXT, &ntk_remote_write_target.spool_folder,
       "keep there what the receiver did not take yet; else in memory" },
+    { 0, "remote-write-native-histograms", 0, NTK_OPT_FLAG, &ntk_remote_write_target.has_native,
+      "push latencies as native histograms too, to a receiver that takes them" },
     { 0 },
 };
 
@@ -41,7 +42,7 @@ static int is_asked(struct ntk_err *err)
 {
     const struct ntk_remote_write_target *target = &ntk_remote_write_target;
 
-    if (!target->url && (target->token_file || target->spool_folder)) {
+    if (!target->url && (target->token_file || target->spool_folder || target->has_native)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "--remote-write-... needs --remote-write");
     }
@@ -50,7 +51,6 @@ static int is_asked(struct ntk_err *err)
 
 struct remote_write {
     struct ntk_prometheus_page page;
-    bool vendor_only;
     char *url;
     char *token_file; /* NULL: none */
     char instance[HOST_BYTES];
@@ -129,16 +129,20 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     if (!state) {
         return ntk_err_no_memory(err);
     }
-    state->vendor_only = options->vendor_only;
     state->page.has_pid_label = options->pid_label;
     state->page.labels = options->labels;
     state->page.fills_zeros = options->zero_fill;
+    state->page.keeps_fine_latencies = target->has_native;
     state->url = strdup(target->url);
     state->token_file = target->token_file ? strdup(target->token_file) : NULL;
     if (gethostname(state->instance, sizeof state->instance - 1) < 0 || !state->instance[0]) {
         ntk_str_copy(state->instance, sizeof state->instance, "localhost");
     }
-    state->encoder = ntk_remote_write_create(JOB, state->instance);
+    const struct ntk_remote_write_options encoder = { .job = JOB,
+                                                      .instance = state->instance,
+                                                      .vendor_only = options->vendor_only,
+                                                      .has_native = target->has_native };
+    state->encoder = ntk_remote_write_create(&encoder);
     state->client = ntk_http_client_create();
     int ret = 0;
     if (!state->url || !state->encoder || !state->client ||
@@ -184,19 +188,13 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
 {
     struct remote_write *state = ctx;
     uint64_t realtime_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
-    struct ntk_buf text = { 0 };
 
     int updated = ntk_prometheus_page_update(&state->page, snapshot);
     ntk_prometheus_page_update_process(&state->page);
-    ntk_prometheus_encode(&state->page, NTK_PROMETHEUS_TEXT_0_0_4, state->vendor_only, &text);
     struct page_put page = { state->outbox, err, 0 };
-    int ret = -ENOMEM;
-    if (ntk_buf_ok(&text)) {
-        ret = ntk_remote_write_encode(state->encoder, text.bytes, text.bytes_count,
+    int ret = ntk_remote_write_encode(state->encoder, &state->page,
                                       (int64_t)(realtime_ns / NTK_NS_PER_MS), emit, &page, err);
-        ret = ret < 0 ? ret : page.ret;
-    }
-    ntk_buf_fini(&text);
+    ret = ret < 0 ? ret : page.ret;
     return ret < 0       ? ret
            : updated < 0 ? ntk_err_set(err, updated, NTK_ERR_NO_OFFSET,
                                        "no room for all runtimes; some are missing")

@@ -1,59 +1,58 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_write_encode - lines of text to labels, samples and requests. */
+/* remote_write_encode - points of the page to series, series to requests. */
 #include "exporters/remote_write/remote_write_encode.h"
 
-#include <errno.h>
-#include <math.h>
 #include <snappy-c.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/prometheus/prometheus_buckets.h"
+#include "exporters/prometheus/prometheus_walk.h"
 #include "exporters/remote_write/remote_write.pb-c.h"
+#include "shared/base/clock.h"
 #include "shared/base/map.h"
 
-/* Texts of a request before its samples are as many as may be. */
-#define REQUEST_TEXT_BYTES ((size_t)4 * 1024 * 1024)
-
-struct series {
-    Ntk__RemoteWrite__TimeSeries row;
-    Ntk__RemoteWrite__Label labels[NTK_REMOTE_WRITE_LABELS_MAX];
-    Ntk__RemoteWrite__Label *label_rows[NTK_REMOTE_WRITE_LABELS_MAX];
-    Ntk__RemoteWrite__Sample sample;
-    Ntk__RemoteWrite__Sample *sample_rows[1];
-};
+#define NS (double)NTK_NS_PER_SECOND
+/* Behind each name and value of a series' key; labels have no control characters. */
+#define KEY_SEPARATOR '\x1f'
+/* A request that has as many is sent before it is full. */
+#define REQUEST_BYTES ((size_t)2 * 1024 * 1024)
+#define OWN_LABELS 4 /* __name__, instance, job, le */
+#define LABELS_MAX (OWN_LABELS + NTK_PROMETHEUS_INSTANCE_LABELS + NTK_PROMETHEUS_LABELS_MAX)
 
 struct ntk_remote_write {
-    const char *job;
-    const char *instance;
-    struct ntk_map seen; /* series text -> generation of the page that had it last */
+    struct ntk_remote_write_options options;
+    struct ntk_map seen; /* key -> mark of the page that had it last */
     uintptr_t generation;
-    struct series *series; /* NTK_REMOTE_WRITE_SAMPLES */
-    Ntk__RemoteWrite__TimeSeries **rows;
-    size_t series_count;
-    char *text; /* names and values of the labels; REQUEST_TEXT_BYTES */
-    size_t text_bytes;
-    struct ntk_buf proto;
+
+    /* Of the page that is being encoded. */
+    const struct ntk_prometheus_page *page;
+    const struct ntk_metric_row *row;
+    size_t found_count; /* known series that this page has too */
     int64_t time_ms;
     int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx, struct ntk_err *err);
     void *ctx;
+    struct ntk_err *err;
+    int ret; /* the first failure */
+
+    /* Of the request that is being made. */
+    struct ntk_buf proto;
+    uint64_t sample_count;
+
+    /* Of the series that is being made. */
+    struct ntk_buf key;
+    struct ntk_prometheus_native native;
+    Ntk__RemoteWrite__BucketSpan spans[NTK_PROMETHEUS_NATIVE_MAX];
+    Ntk__RemoteWrite__BucketSpan *span_rows[NTK_PROMETHEUS_NATIVE_MAX];
 };
 
-struct ntk_remote_write *ntk_remote_write_create(const char *job, const char *instance)
+struct ntk_remote_write *ntk_remote_write_create(const struct ntk_remote_write_options *options)
 {
     struct ntk_remote_write *state = calloc(1, sizeof *state);
 
-    if (!state) {
-        return NULL;
-    }
-    state->job = job;
-    state->instance = instance;
-    state->series = calloc(NTK_REMOTE_WRITE_SAMPLES, sizeof *state->series);
-    state->rows = calloc(NTK_REMOTE_WRITE_SAMPLES, sizeof(void *));
-    state->text = malloc(REQUEST_TEXT_BYTES);
-    if (!state->series || !state->rows || !state->text) {
-        ntk_remote_write_destroy(state);
-        return NULL;
+    if (state) {
+        state->options = *options;
     }
     return state;
 }
@@ -65,264 +64,280 @@ void ntk_remote_write_destroy(struct ntk_remote_write *state)
     }
     ntk_map_fini(&state->seen);
     ntk_buf_fini(&state->proto);
-    free(state->series);
-    free(state->rows);
-    free(state->text);
+    ntk_buf_fini(&state->key);
     free(state);
+}
+
+static void fail(struct ntk_remote_write *state)
+{
+    if (state->ret >= 0) {
+        state->ret = ntk_err_no_memory(state->err);
+    }
 }
 
 /* -- a request ---------------------------------------------------------------------------------- */
 
-static int flush(struct ntk_remote_write *state, struct ntk_err *err)
+static void flush(struct ntk_remote_write *state)
 {
-    Ntk__RemoteWrite__WriteRequest request = NTK__REMOTE_WRITE__WRITE_REQUEST__INIT;
+    size_t out_bytes = snappy_max_compressed_length(state->proto.bytes_count);
     struct ntk_buf out = { 0 };
-    uint64_t count = state->series_count;
 
-    if (count == 0) {
-        return 0;
+    if (state->sample_count == 0 || state->ret < 0) {
+        return;
     }
-    request.n_timeseries = state->series_count;
-    request.timeseries = state->rows;
-    ntk_buf_reset(&state->proto);
-    size_t proto_bytes = ntk__remote_write__write_request__get_packed_size(&request);
-    void *proto = ntk_buf_extend(&state->proto, proto_bytes);
-    size_t out_bytes = snappy_max_compressed_length(proto_bytes);
     char *to = ntk_buf_extend(&out, out_bytes);
-    state->series_count = 0;
-    state->text_bytes = 0;
-    if (!proto || !to) {
-        ntk_buf_fini(&out);
-        return ntk_err_no_memory(err);
+    if (!to || !ntk_buf_ok(&state->proto) ||
+        snappy_compress((const char *)state->proto.bytes, state->proto.bytes_count, to,
+                        &out_bytes) != SNAPPY_OK) {
+        fail(state);
+    } else {
+        out.bytes_count = out_bytes;
+        state->ret = state->emit(&out, state->sample_count, state->ctx, state->err);
     }
-    ntk__remote_write__write_request__pack(&request, proto);
-    if (snappy_compress(proto, proto_bytes, to, &out_bytes) != SNAPPY_OK) {
-        ntk_buf_fini(&out);
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "snappy fails");
-    }
-    out.bytes_count = out_bytes;
-    int ret = state->emit(&out, count, state->ctx, err);
     ntk_buf_fini(&out);
-    return ret;
+    ntk_buf_reset(&state->proto);
+    state->sample_count = 0;
 }
 
-/* A copy in the request's text, unescaped; NULL when there is no room. */
-static char *add_text(struct ntk_remote_write *state, const char *text, size_t text_bytes)
+/* The next part of a key, which is cut up. */
+static char *next_part(char **key)
 {
-    char *to = state->text + state->text_bytes;
+    char *part = *key;
 
-    if (REQUEST_TEXT_BYTES - state->text_bytes <= text_bytes) {
-        return NULL;
-    }
-    char *at = to;
-    for (size_t i = 0; i < text_bytes; i++) {
-        char c = text[i];
-        if (c == '\\' && i + 1 < text_bytes) {
-            c = text[++i] == 'n' ? '\n' : text[i];
-        }
-        *at++ = c;
-    }
-    *at++ = '\0';
-    state->text_bytes += (size_t)(at - to);
-    return to;
+    *key += strcspn(part, (const char[]){ KEY_SEPARATOR, '\0' });
+    *(*key)++ = '\0';
+    return part;
 }
 
-static bool add_label(struct ntk_remote_write *state, struct series *series, const char *name,
-                      size_t name_bytes, const char *value, size_t value_bytes)
+/* Appends a series to the request, which may come in pieces; the key is cut up. Of the two one is NULL. */
+static void add_series(struct ntk_remote_write *state, char *key, Ntk__RemoteWrite__Sample *sample,
+                       Ntk__RemoteWrite__Histogram *histogram)
 {
-    size_t count = series->row.n_labels;
+    Ntk__RemoteWrite__WriteRequest piece = NTK__REMOTE_WRITE__WRITE_REQUEST__INIT;
+    Ntk__RemoteWrite__TimeSeries series = NTK__REMOTE_WRITE__TIME_SERIES__INIT;
+    Ntk__RemoteWrite__TimeSeries *series_rows[] = { &series };
+    Ntk__RemoteWrite__Label labels[LABELS_MAX];
+    Ntk__RemoteWrite__Label *label_rows[LABELS_MAX];
 
-    if (value_bytes == 0) {
-        return true; /* an empty label is none */
+    while (*key && series.n_labels < LABELS_MAX) {
+        Ntk__RemoteWrite__Label *label = label_rows[series.n_labels] = &labels[series.n_labels];
+        ntk__remote_write__label__init(label);
+        label->name = next_part(&key);
+        label->value = next_part(&key);
+        series.n_labels++;
     }
-    if (count == NTK_REMOTE_WRITE_LABELS_MAX) {
-        return false;
+    series.labels = label_rows;
+    if (sample) {
+        sample->timestamp = state->time_ms;
+        series.samples = &sample;
+        series.n_samples = 1;
+    } else {
+        histogram->timestamp = state->time_ms;
+        series.histograms = &histogram;
+        series.n_histograms = 1;
     }
-    Ntk__RemoteWrite__Label *label = &series->labels[count];
-    ntk__remote_write__label__init(label);
-    label->name = add_text(state, name, name_bytes);
-    label->value = label->name ? add_text(state, value, value_bytes) : NULL;
-    if (!label->value) {
-        return false;
+    piece.timeseries = series_rows;
+    piece.n_timeseries = 1;
+    void *to =
+        ntk_buf_extend(&state->proto, ntk__remote_write__write_request__get_packed_size(&piece));
+    if (!to) {
+        fail(state);
+        return;
     }
-    series->label_rows[series->row.n_labels++] = label;
-    return true;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const Ntk__RemoteWrite__Label *const *first = a;
-    const Ntk__RemoteWrite__Label *const *second = b;
-
-    return strcmp((*first)->name, (*second)->name);
-}
-
-/* The end of a quoted value. */
-static const char *quote_end(const char *at, const char *end)
-{
-    while (at < end && *at != '"') {
-        at += *at == '\\' ? 2 : 1;
+    ntk__remote_write__write_request__pack(&piece, to);
+    if (++state->sample_count == NTK_REMOTE_WRITE_SAMPLES ||
+        state->proto.bytes_count > REQUEST_BYTES) {
+        flush(state);
     }
-    return at < end ? at : NULL;
-}
-
-/* name{label="value",...}: false when it is not that. */
-static bool parse_series(struct ntk_remote_write *state, struct series *series, const char *text,
-                         size_t text_bytes)
-{
-    const char *end = text + text_bytes;
-    const char *brace = memchr(text, '{', text_bytes);
-    const char *name_end = brace ? brace : end;
-
-    if (name_end == text ||
-        !add_label(state, series, "__name__", 8, text, (size_t)(name_end - text))) {
-        return false;
-    }
-    const char *at = brace ? brace + 1 : end;
-    while (at < end && *at != '}') {
-        const char *equals = memchr(at, '=', (size_t)(end - at));
-        if (!equals || equals + 1 >= end || equals[1] != '"') {
-            return false;
-        }
-        const char *close = quote_end(equals + 2, end);
-        if (!close || !add_label(state, series, at, (size_t)(equals - at), equals + 2,
-                                 (size_t)(close - equals - 2))) {
-            return false;
-        }
-        at = close + 1;
-        at += at < end && *at == ',';
-    }
-    if (brace && at != end - 1) {
-        return false;
-    }
-    return add_label(state, series, "job", 3, state->job, strlen(state->job)) &&
-           add_label(state, series, "instance", 8, state->instance, strlen(state->instance));
-}
-
-static int add_series(struct ntk_remote_write *state, const char *text, size_t text_bytes,
-                      double value, struct ntk_err *err)
-{
-    if (state->series_count == NTK_REMOTE_WRITE_SAMPLES ||
-        state->text_bytes > REQUEST_TEXT_BYTES / 2) {
-        int ret = flush(state, err);
-        if (ret < 0) {
-            return ret;
-        }
-    }
-    struct series *series = &state->series[state->series_count];
-    ntk__remote_write__time_series__init(&series->row);
-    series->row.labels = series->label_rows;
-    if (!parse_series(state, series, text, text_bytes)) {
-        return -EBADMSG;
-    }
-    qsort(series->label_rows, series->row.n_labels, sizeof(void *), by_name);
-    ntk__remote_write__sample__init(&series->sample);
-    series->sample.timestamp = state->time_ms;
-    memcpy(&series->sample.value, &value, sizeof value);
-    series->sample_rows[0] = &series->sample;
-    series->row.samples = series->sample_rows;
-    series->row.n_samples = 1;
-    state->rows[state->series_count++] = &series->row;
-    return 0;
 }
 
 /* -- a page ------------------------------------------------------------------------------------- */
 
-/* Remembers that this page has the series: the map's value is the page's number. */
-static int remember(struct ntk_remote_write *state, const char *text, size_t text_bytes)
+/* What seen has of a series: the page, and whether it is a native histogram. */
+static void *mark(const struct ntk_remote_write *state, bool is_native)
 {
-    char *key = strndup(text, text_bytes);
+    return (void *)(state->generation * 2 + is_native);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct ntk_prometheus_label *)a)->name,
+                  ((const struct ntk_prometheus_label *)b)->name);
+}
+
+/* The key of a series of the point, remembered as being on this page; NULL without memory. */
+static char *make_key(struct ntk_remote_write *state, const struct ntk_prometheus_point *point,
+                      const char *name, const char *edge, bool is_native)
+{
+    struct ntk_prometheus_label labels[LABELS_MAX] = { { "__name__", name },
+                                                       { "instance", state->options.instance },
+                                                       { "job", state->options.job },
+                                                       { "le", edge } };
+    size_t count = OWN_LABELS;
+
+    if (point->has_instance_labels) {
+        count += ntk_prometheus_instance_get(state->page, labels + count);
+    }
+    for (const struct ntk_prometheus_label *label = point->labels;
+         label->name && count < LABELS_MAX; label++) {
+        labels[count++] = *label;
+    }
+    qsort(labels, count, sizeof *labels, by_name);
+    ntk_buf_reset(&state->key);
+    for (size_t i = 0; i < count; i++) {
+        if (labels[i].value[0]) { /* an empty label is none */
+            ntk_buf_add_format(&state->key, "%s%c%s%c", labels[i].name, KEY_SEPARATOR,
+                               labels[i].value, KEY_SEPARATOR);
+        }
+    }
+    ntk_buf_add_char(&state->key, '\0');
+    char *key = ntk_buf_ok(&state->key) ? (char *)state->key.bytes : NULL;
+    state->found_count += key && ntk_map_get(&state->seen, key);
+    if (!key || ntk_map_put(&state->seen, key, mark(state, is_native)) < 0) {
+        fail(state);
+        return NULL;
+    }
+    return key;
+}
+
+static void add_sample(struct ntk_remote_write *state, const struct ntk_prometheus_point *point,
+                       const char *name, const char *edge, double value)
+{
+    Ntk__RemoteWrite__Sample sample = NTK__REMOTE_WRITE__SAMPLE__INIT;
+    char *key = make_key(state, point, name, edge, false);
+
+    sample.value = value;
+    if (key) {
+        add_series(state, key, &sample, NULL);
+    }
+}
+
+static void add_native(struct ntk_remote_write *state, const struct ntk_prometheus_point *point)
+{
+    struct ntk_prometheus_native *native = &state->native;
+    Ntk__RemoteWrite__Histogram histogram = NTK__REMOTE_WRITE__HISTOGRAM__INIT;
+    char *key = make_key(state, point, state->row->name, "", true);
 
     if (!key) {
-        return -ENOMEM;
+        return;
     }
-    int ret = ntk_map_put(&state->seen, key, (void *)state->generation);
-    free(key);
-    return ret;
+    ntk_prometheus_native_make(point->latency->fine, native);
+    for (size_t i = 0; i < native->span_count; i++) {
+        Ntk__RemoteWrite__BucketSpan *span = state->span_rows[i] = &state->spans[i];
+        ntk__remote_write__bucket_span__init(span);
+        span->offset = native->span[i].offset;
+        span->length = native->span[i].length;
+    }
+    histogram.count_case = NTK__REMOTE_WRITE__HISTOGRAM__COUNT_COUNT_INT;
+    histogram.count_int = point->latency->edges.count;
+    histogram.sum = (double)point->latency->edges.sum_ns / NS;
+    histogram.schema = native->schema;
+    histogram.zero_threshold = NTK_PROMETHEUS_ZERO_THRESHOLD;
+    histogram.zero_count_case = NTK__REMOTE_WRITE__HISTOGRAM__ZERO_COUNT_ZERO_COUNT_INT;
+    histogram.zero_count_int = native->zero_count;
+    histogram.positive_spans = state->span_rows;
+    histogram.n_positive_spans = native->span_count;
+    histogram.positive_deltas = native->delta;
+    histogram.n_positive_deltas = native->delta_count;
+    add_series(state, key, NULL, &histogram);
+}
+
+static void add_latency(struct ntk_remote_write *state, const struct ntk_prometheus_point *point)
+{
+    const struct ntk_latency_series *series = &point->latency->edges;
+    char name[NTK_PROMETHEUS_NAME_BYTES];
+    char edge[NTK_PROMETHEUS_EDGE_BYTES];
+
+    snprintf(name, sizeof name, "%s_bucket", state->row->name);
+    for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
+        ntk_prometheus_edge_format(i, edge);
+        add_sample(state, point, name, edge, (double)series->below[i]);
+    }
+    add_sample(state, point, name, "+Inf", (double)series->count);
+    snprintf(name, sizeof name, "%s_sum", state->row->name);
+    add_sample(state, point, name, "", (double)series->sum_ns / NS);
+    snprintf(name, sizeof name, "%s_count", state->row->name);
+    add_sample(state, point, name, "", (double)series->count);
+    if (state->options.has_native && point->latency->fine) {
+        add_native(state, point);
+    }
+}
+
+static void visit(const struct ntk_prometheus_point *point, void *ctx)
+{
+    struct ntk_remote_write *state = ctx;
+    char name[NTK_PROMETHEUS_NAME_BYTES];
+
+    if (state->ret < 0) {
+        return;
+    }
+    if (point->latency) {
+        add_latency(state, point);
+        return;
+    }
+    add_sample(state, point, state->row->name, "", point->number);
+    if (point->created_seconds > 0) {
+        ntk_prometheus_created_name(state->row, name);
+        add_sample(state, point, name, "", point->created_seconds);
+    }
 }
 
 /* One last sample for each series that this page does not have, and forgets it. */
-static int end_missing(struct ntk_remote_write *state, struct ntk_err *err)
+static void end_missing(struct ntk_remote_write *state)
 {
     const uint64_t bits = NTK_REMOTE_WRITE_STALE_BITS;
     struct ntk_map kept = { 0 };
     double stale;
-    int ret = 0;
 
     memcpy(&stale, &bits, sizeof stale);
     ntk_map_each(entry, &state->seen) {
-        if ((uintptr_t)entry->value == state->generation) {
-            ret = ntk_map_put(&kept, entry->key, entry->value);
+        Ntk__RemoteWrite__Sample sample = NTK__REMOTE_WRITE__SAMPLE__INIT;
+        Ntk__RemoteWrite__Histogram histogram = NTK__REMOTE_WRITE__HISTOGRAM__INIT;
+        if (entry->value == mark(state, false) || entry->value == mark(state, true)) {
+            if (ntk_map_put(&kept, entry->key, entry->value) < 0) {
+                fail(state);
+            }
+        } else if ((uintptr_t)entry->value & 1) {
+            histogram.count_case = NTK__REMOTE_WRITE__HISTOGRAM__COUNT_COUNT_INT;
+            histogram.zero_count_case = NTK__REMOTE_WRITE__HISTOGRAM__ZERO_COUNT_ZERO_COUNT_INT;
+            histogram.sum = stale;
+            add_series(state, entry->key, NULL, &histogram);
         } else {
-            ret = add_series(state, entry->key, strlen(entry->key), stale, err);
+            sample.value = stale;
+            add_series(state, entry->key, &sample, NULL);
         }
-        if (ret < 0) {
-            break;
-        }
-    }
-    if (ret < 0) {
-        ntk_map_fini(&kept);
-        return ret;
     }
     ntk_map_fini(&state->seen);
     state->seen = kept;
-    return 0;
 }
 
-static int add_line(struct ntk_remote_write *state, const char *line, size_t line_bytes,
-                    bool *out_is_new, struct ntk_err *err)
-{
-    const char *space = memrchr(line, ' ', line_bytes);
-    char *end;
-
-    if (!space) {
-        return -EBADMSG;
-    }
-    double value = strtod(space + 1, &end);
-    if (end != line + line_bytes || end == space + 1) {
-        return -EBADMSG;
-    }
-    char *key = strndup(line, (size_t)(space - line));
-    if (!key) {
-        return -ENOMEM;
-    }
-    *out_is_new = !ntk_map_get(&state->seen, key);
-    free(key);
-    int ret = add_series(state, line, (size_t)(space - line), value, err);
-    return ret < 0 ? ret : remember(state, line, (size_t)(space - line));
-}
-
-int ntk_remote_write_encode(struct ntk_remote_write *state, const char *page, size_t page_bytes,
+int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_prometheus_page *page,
                             int64_t time_ms,
                             int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx,
                                         struct ntk_err *err),
                             void *ctx, struct ntk_err *err)
 {
     size_t known = state->seen.count;
-    size_t found = 0;
 
+    state->page = page;
     state->generation++;
+    state->found_count = 0;
     state->time_ms = time_ms;
     state->emit = emit;
     state->ctx = ctx;
-    state->series_count = 0;
-    state->text_bytes = 0;
-    for (size_t at = 0; at < page_bytes;) {
-        const char *newline = memchr(page + at, '\n', page_bytes - at);
-        size_t line_bytes = newline ? (size_t)(newline - page) - at : page_bytes - at;
-        if (line_bytes && page[at] != '#') {
-            bool is_new = false;
-            int ret = add_line(state, page + at, line_bytes, &is_new, err);
-            if (ret == -EBADMSG) {
-                return ntk_err_set(err, ret, at, "a line of the page is not a sample");
-            }
-            if (ret < 0) {
-                return ret;
-            }
-            found += !is_new;
+    state->err = err;
+    state->ret = 0;
+    state->sample_count = 0;
+    ntk_buf_reset(&state->proto);
+    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES && state->ret >= 0; i++) {
+        state->row = ntk_prometheus_family_get(i);
+        if (!state->options.vendor_only || state->row->origin == NTK_METRIC_ORIGIN_VENDOR) {
+            ntk_prometheus_walk(page, i, visit, state);
         }
-        at += line_bytes + 1;
     }
-    int ret = found < known ? end_missing(state, err) : 0;
-    return ret < 0 ? ret : flush(state, err);
+    if (state->found_count < known && state->ret >= 0) {
+        end_missing(state);
+    }
+    flush(state);
+    return state->ret;
 }

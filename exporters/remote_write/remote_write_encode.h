@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_write_encode - a page of metrics as requests of Prometheus remote write 1.0. Pure but for the
- * memory of which series there were.
+ * remote_write_encode - the page as requests of Prometheus remote write 1.0. Pure but for the memory of which
+ * series there were.
  *
- * The page is text 0.0.4 of prometheus_encode: a series is what stands before its value. Each request
- * has at most NTK_REMOTE_WRITE_SAMPLES samples, labels sorted by name, "job" and "instance" added,
- * empty labels left out. A series that was there and is not any more gets one last sample that says
- * so (the staleness marker).
+ * The series are those of the text, and on request a native histogram beside the classic buckets of each latency.
+ * A request has at most NTK_REMOTE_WRITE_SAMPLES samples, labels sorted by name, "job" and "instance" added, empty
+ * labels left out. A series that was there and is not any more gets one last sample that says so (the staleness
+ * marker).
  *
  * Source: prometheus/docs, specs/prw/remote_write_spec.md.
  * Owner:  create / destroy.
@@ -15,9 +15,11 @@
 #ifndef NTK_EXPORTERS_REMOTE_WRITE_REMOTE_WRITE_ENCODE_H
 #define NTK_EXPORTERS_REMOTE_WRITE_REMOTE_WRITE_ENCODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporters/prometheus/prometheus_page.h"
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
 
@@ -26,19 +28,24 @@ extern "C" {
 #endif
 
 #define NTK_REMOTE_WRITE_SAMPLES 2000
-#define NTK_REMOTE_WRITE_LABELS_MAX 32
 /* The bits of the staleness marker; it must not go through arithmetic. */
 #define NTK_REMOTE_WRITE_STALE_BITS UINT64_C(0x7ff0000000000002)
 
+struct ntk_remote_write_options {
+    const char *job;
+    const char *instance;
+    bool vendor_only;
+    bool has_native; /* the page keeps fine latencies then */
+};
+
 struct ntk_remote_write;
 
-/* job and instance are borrowed. NULL without memory. */
-struct ntk_remote_write *ntk_remote_write_create(const char *job, const char *instance);
+/* The texts are borrowed. NULL without memory. */
+struct ntk_remote_write *ntk_remote_write_create(const struct ntk_remote_write_options *options);
 void ntk_remote_write_destroy(struct ntk_remote_write *state);
 
-/* Calls emit with each finished request: snappy bytes, which emit may take out of the buffer. A line
- * that is no sample is -EBADMSG with the byte of the page. */
-int ntk_remote_write_encode(struct ntk_remote_write *state, const char *page, size_t page_bytes,
+/* Calls emit with each finished request: snappy bytes, which emit may take out of the buffer. */
+int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_prometheus_page *page,
                             int64_t time_ms,
                             int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx,
                                         struct ntk_err *err),

@@ -5,7 +5,7 @@ needs prometheus neuron-monitor jq curl
 
 start_server() { # the port is free again when the last server has ended
     prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:${port:-0}" \
-        --web.enable-remote-write-receiver --log.level=info >server.log 2>&1 &
+        --web.enable-remote-write-receiver --enable-feature=native-histograms --log.level=info >server.log 2>&1 &
     server=$!
     pids+=("$server")
     wait_for server_is_up
@@ -21,7 +21,7 @@ answers() { [ "$(query "$1")" = "$2" ] && echo yes; }
 echo 'global: { scrape_interval: 1h }' >server.yml
 start_server
 neuron-packager example memcpy -o memcpy.neff
-push="--remote-write http://127.0.0.1:$port/api/v1/write --remote-write-spool spool"
+push="--remote-write http://127.0.0.1:$port/api/v1/write --remote-write-spool spool --remote-write-native-histograms"
 
 neuron-monitor --period 200ms $push >first.jsonl 2>first.log &
 agent=$!
@@ -32,6 +32,17 @@ wait_for answers 'neuron_executions_total{job="neuron-monitor",status_type="comp
 wait_for answers 'count({runtime_tag="pushed"})' none # it ended, and its series say so
 [ "$(query 'max(max_over_time(execution_status_total{runtime_tag="pushed",status_type="completed"}[5m]))')" = 500 ] ||
     fail "the counter of the application is not there"
+# Latencies are there in both forms, with the same count, and both end.
+latency='neuron_execution_latency_seconds'
+of_pushed='{runtime_tag="pushed",latency_type="total"}'
+counted=$(query "max(max_over_time(${latency}_count$of_pushed[5m]))")
+curl -sfG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$latency$of_pushed[5m]" |
+    jq '.data.result[0].histograms[-2:][][1]' >native.json # the last, and perhaps that it is the last
+native=$(jq -rs 'map(.count) | max_by(tonumber)' native.json)
+width=$(jq -s '.[0].buckets[0] | (.[2] | tonumber) / (.[1] | tonumber) - 1' native.json)
+[ "$counted" = 500 ] && [ "$native" = 500 ] || fail "$counted classic latencies, $native native ones"
+jq -en --argjson width "$width" '$width > 0 and $width < 0.05' >/dev/null || fail "native buckets are $width wide"
+[ "$(query "count($latency$of_pushed)")" = none ] || fail "the native histogram does not end"
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"
 items='neuron_monitor_output_items_total{output="remote write",result'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: pages to requests, read back by a decoder of the wire format that is written here. */
+/* Method: hand-made snapshots to a page, the page to requests, which are taken apart again and held against the page's
+ * text and its protobuf form. */
 #include "exporters/remote_write/remote_write_encode.h"
 
 #include <setjmp.h>
@@ -7,299 +8,311 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
-#include <math.h>
 #include <snappy-c.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_BYTES (1024 * 1024)
+#include "exporters/prometheus/prometheus_buckets.h"
+#include "exporters/prometheus/prometheus_encode.h"
+#include "exporters/remote_write/remote_write.pb-c.h"
+#include "shared/base/vec.h"
+#include "shared/metrics/snapshot.h"
+#include "tests/support/sample_snapshot.h"
 
-/* What the requests of a page say: lines of "name=value ... : value @ time". */
-struct decoded {
-    char *text;
-    size_t text_bytes;
-    size_t request_count;
-    uint64_t sample_count;
-    int code;         /* what emit returns */
-    bool counts_only; /* series are not decoded */
+#define TIME_MS 1700000000123
+
+struct fixture {
+    struct ntk_prometheus_page page;
+    struct ntk_remote_write *encoder;
+    struct ntk_vec requests; /* Ntk__RemoteWrite__WriteRequest * */
+    int code;                /* what emit returns */
 };
 
-static uint64_t varint(const uint8_t **at, const uint8_t *end)
+static int set_up(void **state)
 {
-    uint64_t value = 0;
+    const struct ntk_remote_write_options options = { .job = "j",
+                                                      .instance = "host",
+                                                      .has_native = true };
+    struct fixture *f = calloc(1, sizeof *f);
 
-    for (int shift = 0; shift < 64; shift += 7) {
-        assert_true(*at < end);
-        uint8_t byte = *(*at)++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) {
-            return value;
-        }
-    }
-    fail_msg("a varint does not end");
+    ntk_vec_init(&f->requests, sizeof(void *));
+    f->page.keeps_fine_latencies = true;
+    f->encoder = ntk_remote_write_create(&options);
+    *state = f;
     return 0;
 }
 
-/* The content of a length-delimited field with the number. */
-static const uint8_t *field(const uint8_t **at, const uint8_t *end, unsigned number, size_t *bytes)
+static void forget(struct fixture *f)
 {
-    assert_int_equal(varint(at, end), number << 3 | 2);
-    *bytes = varint(at, end);
-    assert_true(*bytes <= (size_t)(end - *at));
-    const uint8_t *content = *at;
-    *at += *bytes;
-    return content;
+    ntk_vec_each(Ntk__RemoteWrite__WriteRequest *, request, &f->requests) {
+        ntk__remote_write__write_request__free_unpacked(*request, NULL);
+    }
+    ntk_vec_clear(&f->requests);
 }
 
-static void say(struct decoded *decoded, const char *text, size_t bytes)
+static int tear_down(void **state)
 {
-    assert_true(decoded->text_bytes + bytes < TEXT_BYTES);
-    memcpy(decoded->text + decoded->text_bytes, text, bytes);
-    decoded->text_bytes += bytes;
-    decoded->text[decoded->text_bytes] = '\0';
+    struct fixture *f = *state;
+
+    forget(f);
+    ntk_vec_fini(&f->requests);
+    ntk_remote_write_destroy(f->encoder);
+    ntk_prometheus_page_fini(&f->page);
+    free(f);
+    return 0;
 }
 
-static void decode_series(struct decoded *decoded, const uint8_t *at, const uint8_t *end)
+static int take(struct ntk_buf *request, uint64_t sample_count, void *ctx, struct ntk_err *err)
 {
-    char line[64];
-    size_t bytes;
-
-    while (at < end && *at == (1 << 3 | 2)) {
-        const uint8_t *label = field(&at, end, 1, &bytes);
-        const uint8_t *label_end = label + bytes;
-        const uint8_t *name = field(&label, label_end, 1, &bytes);
-        say(decoded, (const char *)name, bytes);
-        say(decoded, "=", 1);
-        const uint8_t *value = field(&label, label_end, 2, &bytes);
-        say(decoded, (const char *)value, bytes);
-        say(decoded, " ", 1);
-        assert_ptr_equal(label, label_end);
-    }
-    const uint8_t *sample = field(&at, end, 2, &bytes);
-    const uint8_t *sample_end = sample + bytes;
-    assert_ptr_equal(at, end);
-    uint64_t bits = 0;
-    double value;
-    if (sample < sample_end && *sample == (1 << 3 | 1)) {
-        memcpy(&bits, sample + 1, sizeof bits);
-        sample += 9;
-    }
-    memcpy(&value, &bits, sizeof value);
-    assert_int_equal(varint(&sample, sample_end), 2 << 3);
-    unsigned long long time_ms = varint(&sample, sample_end);
-    assert_ptr_equal(sample, sample_end);
-    if (bits == NTK_REMOTE_WRITE_STALE_BITS) {
-        snprintf(line, sizeof line, ": stale @ %llu\n", time_ms);
-    } else {
-        snprintf(line, sizeof line, ": %.17g @ %llu\n", value, time_ms);
-    }
-    say(decoded, line, strlen(line));
-}
-
-static int decode(struct ntk_buf *request, uint64_t sample_count, void *ctx, struct ntk_err *err)
-{
-    struct decoded *decoded = ctx;
+    struct fixture *f = ctx;
     size_t bytes;
 
     (void)err;
     assert_int_equal(snappy_uncompressed_length(request->bytes, request->bytes_count, &bytes),
                      SNAPPY_OK);
-    char *proto = malloc(bytes + 1);
+    char *proto = malloc(bytes);
     assert_int_equal(snappy_uncompress(request->bytes, request->bytes_count, proto, &bytes),
                      SNAPPY_OK);
-    const uint8_t *at = (const uint8_t *)proto;
-    const uint8_t *end = at + bytes;
-    uint64_t count = 0;
-    while (at < end) {
-        const uint8_t *series = field(&at, end, 1, &bytes);
-        if (!decoded->counts_only) {
-            decode_series(decoded, series, series + bytes);
+    Ntk__RemoteWrite__WriteRequest *read =
+        ntk__remote_write__write_request__unpack(NULL, bytes, (uint8_t *)proto);
+    assert_non_null(read);
+    assert_int_equal(read->n_timeseries, sample_count);
+    assert_in_range(sample_count, 1, NTK_REMOTE_WRITE_SAMPLES);
+    assert_int_equal(ntk_vec_push(&f->requests, &read), 0);
+    free(proto);
+    return f->code;
+}
+
+static void update(struct fixture *f, struct ntk_snapshot *snapshot)
+{
+    assert_int_equal(ntk_prometheus_page_update(&f->page, snapshot), 0);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static int encode(struct fixture *f)
+{
+    struct ntk_err err = { 0 };
+
+    forget(f);
+    return ntk_remote_write_encode(f->encoder, &f->page, TIME_MS, take, f, &err);
+}
+
+/* As the text has it, without job, instance and the timestamp. */
+static void name_series(const Ntk__RemoteWrite__TimeSeries *series, struct ntk_buf *text)
+{
+    bool has_label = false;
+
+    ntk_buf_reset(text);
+    assert_string_equal(series->labels[0]->name, "__name__");
+    ntk_buf_add_text(text, series->labels[0]->value);
+    for (size_t i = 1; i < series->n_labels; i++) {
+        const char *name = series->labels[i]->name;
+        const char *value = series->labels[i]->value;
+        assert_true(strcmp(series->labels[i - 1]->name, name) < 0);
+        assert_true(value[0] != '\0');
+        if (!strcmp(name, "job") || !strcmp(name, "instance")) {
+            assert_string_equal(value, name[0] == 'j' ? "j" : "host");
+            continue;
         }
+        ntk_buf_add_format(text, "%c%s=\"", has_label ? ',' : '{', name);
+        for (const char *c = value; *c; c++) {
+            ntk_buf_add_text(text, strchr("\\\"", *c) ? "\\" : "");
+            ntk_buf_add_char(text, *c);
+        }
+        ntk_buf_add_char(text, '"');
+        has_label = true;
+    }
+    ntk_buf_add_text(text, has_label ? "}" : "");
+}
+
+static const Ntk__RemoteWrite__TimeSeries *find(const struct fixture *f, const char *name,
+                                                bool is_native)
+{
+    struct ntk_buf text = { 0 };
+    const Ntk__RemoteWrite__TimeSeries *found = NULL;
+
+    ntk_vec_each(Ntk__RemoteWrite__WriteRequest *, request, &f->requests) {
+        for (size_t i = 0; i < (*request)->n_timeseries && !found; i++) {
+            const Ntk__RemoteWrite__TimeSeries *series = (*request)->timeseries[i];
+            name_series(series, &text);
+            found = (series->n_histograms == 1) == is_native &&
+                            !strncmp(ntk_buf_text_get(&text), name, strlen(name))
+                        ? series
+                        : NULL;
+        }
+    }
+    ntk_buf_fini(&text);
+    return found;
+}
+
+static size_t series_count(const struct fixture *f, bool is_native)
+{
+    size_t count = 0;
+
+    ntk_vec_each(Ntk__RemoteWrite__WriteRequest *, request, &f->requests) {
+        for (size_t i = 0; i < (*request)->n_timeseries; i++) {
+            count += ((*request)->timeseries[i]->n_histograms == 1) == is_native;
+        }
+    }
+    return count;
+}
+
+/* The line without labels that are empty, and without its value. */
+static void strip(char *line)
+{
+    char *empty;
+
+    *strrchr(line, ' ') = '\0';
+    while ((empty = strstr(line, "=\"\""))) {
+        char *start = empty;
+        char *rest = empty + 3;
+        while (start[-1] != '{' && start[-1] != ',') {
+            start--;
+        }
+        if (*rest == ',') {
+            rest++;
+        } else if (start[-1] == ',') {
+            start--;
+        } else { /* the only one */
+            start--;
+            rest++;
+        }
+        memmove(start, rest, strlen(rest) + 1);
+    }
+}
+
+static void the_series_are_those_of_the_text(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf text = { 0 };
+    size_t count = 0;
+
+    update(f, test_sample_snapshot(1));
+    assert_int_equal(encode(f), 0);
+    ntk_prometheus_encode(&f->page, NTK_PROMETHEUS_TEXT_0_0_4, false, &text);
+    char *rest = text.bytes;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (!line[0] || line[0] == '#') {
+            continue;
+        }
+        double value = strtod(strrchr(line, ' '), NULL);
+        strip(line);
+        const Ntk__RemoteWrite__TimeSeries *series = find(f, line, false);
+        if (!series || series->n_samples != 1 || series->samples[0]->value != value) {
+            fail_msg("'%s' is %s", line, series ? "another value" : "missing");
+        }
+        assert_int_equal(series->samples[0]->timestamp, TIME_MS);
         count++;
     }
-    assert_int_equal(count, sample_count);
-    assert_true(count <= NTK_REMOTE_WRITE_SAMPLES);
-    decoded->sample_count += count;
-    decoded->request_count++;
-    free(proto);
-    return decoded->code;
+    assert_int_equal(series_count(f, false), count);
+    ntk_buf_fini(&text);
 }
 
-static int set_up(void **state)
+/* All counts are in the buckets, and the schema is the one of the page's protobuf form. */
+static void latencies_are_native_histograms_too(void **state)
 {
-    struct decoded *decoded = calloc(1, sizeof *decoded);
+    struct fixture *f = *state;
 
-    decoded->text = calloc(1, TEXT_BYTES);
-    *state = decoded;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct decoded *decoded = *state;
-
-    free(decoded->text);
-    free(decoded);
-    return 0;
-}
-
-static int encode(struct ntk_remote_write *encoder, const char *page, int64_t time_ms,
-                  struct decoded *decoded, struct ntk_err *err)
-{
-    decoded->text_bytes = 0;
-    decoded->text[0] = '\0';
-    return ntk_remote_write_encode(encoder, page, strlen(page), time_ms, decode, decoded, err);
-}
-
-static void test_series(void **state)
-{
-    struct decoded *decoded = *state;
-    struct ntk_remote_write *encoder = ntk_remote_write_create("j", "host");
-    struct ntk_err err = { 0 };
-
-    assert_int_equal(encode(encoder,
-                            "# HELP a b\n# TYPE a gauge\n"
-                            "a{z=\"1\",empty=\"\",b=\"q\\\"\\\\\\n},=\"} 0.5\n"
-                            "\n"
-                            "plain 1e+300\n"
-                            "none{} 0\n"
-                            "inf{x=\"y\"} +Inf",
-                            1700000000123, decoded, &err),
-                     0);
-    assert_string_equal(decoded->text,
-                        "__name__=a b=q\"\\\n},= instance=host job=j z=1 : 0.5 @ 1700000000123\n"
-                        "__name__=plain instance=host job=j : 1.0000000000000001e+300 @ "
-                        "1700000000123\n"
-                        "__name__=none instance=host job=j : 0 @ 1700000000123\n"
-                        "__name__=inf instance=host job=j x=y : inf @ 1700000000123\n");
-    ntk_remote_write_destroy(encoder);
-}
-
-static void test_series_that_end(void **state)
-{
-    struct decoded *decoded = *state;
-    struct ntk_remote_write *encoder = ntk_remote_write_create("j", "h");
-    struct ntk_err err = { 0 };
-
-    assert_int_equal(encode(encoder, "a 1\nb{x=\"y\"} 2\n", 1, decoded, &err), 0);
-    assert_int_equal(encode(encoder, "a 3\n", 2, decoded, &err), 0);
-    assert_string_equal(decoded->text, "__name__=a instance=h job=j : 3 @ 2\n"
-                                       "__name__=b instance=h job=j x=y : stale @ 2\n");
-    assert_int_equal(encode(encoder, "a 4\n", 3, decoded, &err), 0);
-    assert_string_equal(decoded->text, "__name__=a instance=h job=j : 4 @ 3\n");
-    assert_int_equal(encode(encoder, "b{x=\"y\"} 5\n", 4, decoded, &err), 0);
-    assert_string_equal(decoded->text, "__name__=b instance=h job=j x=y : 5 @ 4\n"
-                                       "__name__=a instance=h job=j : stale @ 4\n");
-    assert_int_equal(encode(encoder, "", 5, decoded, &err), 0);
-    assert_string_equal(decoded->text, "__name__=b instance=h job=j x=y : stale @ 5\n");
-    decoded->request_count = 0;
-    assert_int_equal(encode(encoder, "", 6, decoded, &err), 0);
-    assert_int_equal(decoded->request_count, 0); /* nothing to say */
-    ntk_remote_write_destroy(encoder);
-}
-
-static void test_many(void **state)
-{
-    struct decoded *decoded = *state;
-    struct ntk_remote_write *encoder = ntk_remote_write_create("j", "h");
-    struct ntk_buf page = { 0 };
-    struct ntk_err err = { 0 };
-
-    for (int i = 0; i < 5000; i++) {
-        ntk_buf_add_format(&page, "metric_%d{core=\"%d\"} %d\n", i, i, i);
+    update(f, test_sample_snapshot(1));
+    assert_int_equal(encode(f), 0);
+    const Ntk__RemoteWrite__TimeSeries *series = find(f, "neuron_execution_latency_seconds", true);
+    if (!series) {
+        fail_msg("no native histogram");
+        return;
     }
-    assert_int_equal(encode(encoder, ntk_buf_text_get(&page), 1, decoded, &err), 0);
-    assert_int_equal(decoded->request_count, 3);
-    assert_int_equal(decoded->sample_count, 5000);
-    assert_non_null(strstr(decoded->text, "__name__=metric_4999 core=4999 "));
-    decoded->code = -EIO;
-    assert_int_equal(encode(encoder, ntk_buf_text_get(&page), 2, decoded, &err), -EIO);
-    ntk_buf_fini(&page);
-    ntk_remote_write_destroy(encoder);
-}
-
-/* Requests are bounded by their text, too: no series is lost to its neighbours' length. */
-static void test_long_values(void **state)
-{
-    enum { LONG_BYTES = 1024 * 1024, LONG_COUNT = 9 };
-    struct decoded *decoded = *state;
-    struct ntk_remote_write *encoder = ntk_remote_write_create("j", "h");
-    struct ntk_buf page = { 0 };
-    struct ntk_err err = { 0 };
-
-    decoded->counts_only = true;
-    for (int i = 0; i < LONG_COUNT; i++) {
-        ntk_buf_add_format(&page, "m_%d{v=\"", i);
-        memset(ntk_buf_extend(&page, LONG_BYTES), 'x', LONG_BYTES);
-        ntk_buf_add_text(&page, "\"} 1\n");
+    const Ntk__RemoteWrite__Histogram *histogram = series->histograms[0];
+    int64_t bucket = 0;
+    uint64_t sum = histogram->zero_count_int;
+    size_t length = 0;
+    for (size_t i = 0; i < histogram->n_positive_deltas; i++) {
+        bucket += histogram->positive_deltas[i];
+        sum += (uint64_t)bucket;
     }
-    assert_int_equal(encode(encoder, ntk_buf_text_get(&page), 1, decoded, &err), 0);
-    assert_int_equal(decoded->sample_count, LONG_COUNT);
-    assert_true(decoded->request_count >= 3 && decoded->request_count <= 5);
-    ntk_buf_reset(&page); /* and one that has no room at all is said so */
-    ntk_buf_add_text(&page, "good 1\nm{v=\"");
-    memset(ntk_buf_extend(&page, 5 * LONG_BYTES), 'x', 5 * LONG_BYTES);
-    ntk_buf_add_text(&page, "\"} 1\n");
-    assert_int_equal(encode(encoder, ntk_buf_text_get(&page), 2, decoded, &err), -EBADMSG);
-    assert_int_equal(err.offset, 7);
-    ntk_buf_fini(&page);
-    ntk_remote_write_destroy(encoder);
+    for (size_t i = 0; i < histogram->n_positive_spans; i++) {
+        length += histogram->positive_spans[i]->length;
+    }
+    assert_true(histogram->count_int > 0);
+    assert_int_equal(sum, histogram->count_int);
+    assert_int_equal(length, histogram->n_positive_deltas);
+    assert_in_range(histogram->schema, 3, NTK_PROMETHEUS_SCALE_MAX);
+    assert_true(histogram->sum > 0);
+    assert_int_equal(histogram->timestamp, TIME_MS);
 }
 
-/* As many labels as there is room for, with the name, the job and the instance; then one more. */
-static void test_many_labels(void **state)
+/* Bits: a marker that went through arithmetic is no marker. */
+static uint64_t bits_of(double value)
 {
-    struct decoded *decoded = *state;
+    uint64_t bits;
 
-    for (int extra = 0; extra < 2; extra++) {
-        struct ntk_remote_write *encoder = ntk_remote_write_create("j", "h");
-        struct ntk_buf page = { 0 };
-        struct ntk_err err = { 0 };
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 
-        ntk_buf_add_text(&page, "m{");
-        for (int i = 0; i < NTK_REMOTE_WRITE_LABELS_MAX - 3 + extra; i++) {
-            ntk_buf_add_format(&page, "%sl%d=\"x\"", i ? "," : "", i);
+static void a_series_that_ends_says_so_once(void **state)
+{
+    struct fixture *f = *state;
+
+    update(f, test_sample_snapshot(1));
+    assert_int_equal(encode(f), 0);
+    size_t before = series_count(f, false);
+    size_t native_before = series_count(f, true);
+    ntk_prometheus_page_fini(&f->page);
+    memset(&f->page, 0, sizeof f->page);
+    update(f, test_idle_snapshot());
+    assert_int_equal(encode(f), 0);
+    size_t stale = 0;
+    size_t native_stale = 0;
+    ntk_vec_each(Ntk__RemoteWrite__WriteRequest *, request, &f->requests) {
+        for (size_t i = 0; i < (*request)->n_timeseries; i++) {
+            const Ntk__RemoteWrite__TimeSeries *series = (*request)->timeseries[i];
+            if (series->n_histograms) {
+                native_stale += bits_of(series->histograms[0]->sum) == NTK_REMOTE_WRITE_STALE_BITS;
+            } else {
+                stale += bits_of(series->samples[0]->value) == NTK_REMOTE_WRITE_STALE_BITS;
+            }
         }
-        ntk_buf_add_text(&page, "} 1\n");
-        assert_int_equal(encode(encoder, ntk_buf_text_get(&page), 1, decoded, &err),
-                         extra ? -EBADMSG : 0);
-        ntk_buf_fini(&page);
-        ntk_remote_write_destroy(encoder);
     }
+    assert_int_equal(native_stale, native_before);
+    assert_true(native_before > 0 && stale > 0 && stale < before);
+    size_t left = series_count(f, false) - stale;
+    assert_int_equal(encode(f), 0);
+    assert_int_equal(series_count(f, false), left);
+    assert_int_equal(series_count(f, true), 0);
 }
 
-static void test_bad_lines(void **state)
+static void many_series_are_several_requests(void **state)
 {
-    static const char *const pages[] = { "a",           "a ",       "a x",        "a{ 1",
-                                         "a{b} 1",      "a{b=c} 1", "a{b=\"c} 1", "a{b=\"c\"}x 1",
-                                         "{b=\"c\"} 1", "a 1 2x",   "a{b=\"c\\ 1" };
-    struct decoded *decoded = *state;
+    enum { RUNTIMES = 60 };
+    struct fixture *f = *state;
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_runtime_sample sample = snapshot->runtimes[0];
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, RUNTIMES);
+    size_t count = 0;
 
-    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
-        struct ntk_remote_write *encoder = ntk_remote_write_create("j", "h");
-        struct ntk_buf page = { 0 };
-        struct ntk_err err = { 0 };
-
-        ntk_buf_add_format(&page, "good 1\n%s\n", pages[i]);
-        int ret = encode(encoder, ntk_buf_text_get(&page), 1, decoded, &err);
-        if (ret != -EBADMSG || err.offset != 7) {
-            fail_msg("'%s' gives %d at %llu", pages[i], ret, (unsigned long long)err.offset);
-        }
-        ntk_buf_fini(&page);
-        ntk_remote_write_destroy(encoder);
+    for (uint32_t i = 0; i < RUNTIMES; i++) {
+        runtimes[i] = sample;
+        runtimes[i].pid = 100 + i;
     }
+    f->page.has_pid_label = true;
+    update(f, snapshot);
+    assert_int_equal(encode(f), 0);
+    count = series_count(f, false) + series_count(f, true);
+    assert_true(count > NTK_REMOTE_WRITE_SAMPLES);
+    assert_int_equal(f->requests.count,
+                     (count + NTK_REMOTE_WRITE_SAMPLES - 1) / NTK_REMOTE_WRITE_SAMPLES);
+    f->code = -EIO;
+    assert_int_equal(encode(f), -EIO);
 }
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_series, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_series_that_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_long_values, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_many_labels, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
+        CASE(the_series_are_those_of_the_text),
+        CASE(latencies_are_native_histograms_too),
+        CASE(a_series_that_ends_says_so_once),
+        CASE(many_series_are_several_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
