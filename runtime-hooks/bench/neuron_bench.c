@@ -12,6 +12,7 @@
 
 #include "runtime-hooks/bench/bench_exec.h"
 #include "runtime-hooks/core/core.h"
+#include "runtime-hooks/env/env_soft.h"
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
@@ -275,7 +276,8 @@ static int command_machine(int argc, char **argv)
     if (parsed < 0) {
         return ntk_opt_exit_code(parsed);
     }
-    int ret = is_remove ? ntk_core_machine_remove(&err) : ntk_core_machine_build(&err);
+    const struct ntk_core_machine_options wanted = ntk_env_soft_machine();
+    int ret = is_remove ? ntk_core_machine_remove(&err) : ntk_core_machine_build(&wanted, &err);
     return ret < 0 ? ntk_log_failure("machine", &err) : 0;
 }
 

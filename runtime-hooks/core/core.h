@@ -2,10 +2,10 @@
 /*
  * core - what a front may ask of the software NeuronCores: cores, tensors, models, executions, captures.
  *
- * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(). Fronts (libnrt,
- * the daemon, ...) check arguments, keep the handles of their callers and map names; this module knows
- * no vendor's name. Every event of interest goes to the hooks from here, so a front gets monitoring for
- * nothing.
+ * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(). Fronts check
+ * arguments, keep the handles of their callers, map names and read the environment; this module knows no
+ * vendor's name and reads no variable. Every event of interest goes to the hooks from here, so a front gets
+ * monitoring for nothing.
  *
  * Core numbers: a "core" is a logical core relative to the process, 0 is the first that ntk_core_open()
  * took. Physical numbers are global: device * cores per device + local.
@@ -46,7 +46,7 @@ struct ntk_core_tensor;
 struct ntk_core_machine {
     const char *instance;  /* "trn1.2xlarge" */
     const char *core_arch; /* "NCv2" */
-    unsigned nrt_family;   /* public family and size numbers, see machine.def */
+    unsigned family;       /* public number of its family, see machine.def */
     unsigned generation;   /* of the cores, 1..4 */
     uint32_t device_count;
     uint32_t cores_per_device; /* physical */
@@ -56,18 +56,37 @@ struct ntk_core_machine {
     uint32_t largest_lnc; /* logical cores of 1 .. this many physical ones */
 };
 
-/* The machine that an ntk_core_open() would get now: what NEURON_SOFT_INSTANCE names, else the one that
- * this hooks folder holds, else the default. -EINVAL for an unknown name. Touches nothing. */
-int ntk_core_machine_find(struct ntk_core_machine *out_machine, struct ntk_err *err);
+/* What a user sets, and what he knows it by: sentences that refuse the value begin with the name. */
+struct ntk_core_setting {
+    const char *name;  /* NULL: it has none */
+    const char *value; /* NULL: not set */
+};
+
+/* Which machine it shall be. */
+struct ntk_core_machine_options {
+    /* An instance type; not set: the one that this hooks folder holds, else the default. */
+    struct ntk_core_setting instance;
+    bool new_tree; /* a machine that is built has the newer layout of the device tree */
+};
+
+/* The machine that an ntk_core_open() would get now. -EINVAL for an unknown name. Touches nothing. */
+int ntk_core_machine_find(const struct ntk_core_machine_options *options,
+                          struct ntk_core_machine *out_machine, struct ntk_err *err);
 
 /* Makes the machine's state and tree without taking a core (neuron-bench machine). */
-int ntk_core_machine_build(struct ntk_err *err);
+int ntk_core_machine_build(const struct ntk_core_machine_options *options, struct ntk_err *err);
 /* Removes both; -EBUSY while a process holds a core. */
 int ntk_core_machine_remove(struct ntk_err *err);
 
 /* --- process ------------------------------------------------------------------------------------ */
 
+/* What it points to is only looked at while ntk_core_open() runs, but for names, which live for ever. */
 struct ntk_core_options {
+    struct ntk_core_machine_options machine;
+    struct ntk_core_setting faults; /* docs/faults.md */
+    bool is_paced;                  /* an execution lasts as long on the host as on the device */
+    const char *lnc_name;           /* the setting behind lnc, for sentences; NULL: there is none */
+
     /* Which physical cores per logical core: 0 = the machine's default. */
     uint32_t lnc;
     /* Global logical cores first .. first + count - 1 exactly, or count free ones when !exact
@@ -80,6 +99,11 @@ struct ntk_core_options {
     bool contiguous_scratchpad;     /* pages of 64 MiB, one range per core */
     uint64_t scratchpad_page_bytes; /* used when not contiguous */
     uint64_t memlog_entries;
+    /* Files of a shortage of device memory (docs/formats/memory-log.md): their folder, NULL is /tmp, and the
+     * beginning of the name of the one for the whole device, NULL is "core". */
+    const char *dump_folder;
+    const char *dump_name;
+    bool shortage_off; /* a shortage writes no file and is not told */
 
     /* For monitors; NULL is "". */
     uint32_t framework;
@@ -130,7 +154,7 @@ int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t st
 /* Tells options.shortage how full each stack beside a core of this process is, as it is told when one ran
  * out of memory. */
 void ntk_core_memory_report(struct ntk_core *core);
-/* Writes what is allocated in each of these stacks to a file of NEURON_RT_OOM_DUMP_DIRECTORY
+/* Writes what is allocated in each of these stacks to a file of options.dump_folder
  * (docs/formats/memory-log.md), and tells its path. -ENOENT: no memory log is kept. */
 int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path),
                          struct ntk_err *err);
@@ -193,11 +217,13 @@ struct ntk_core_load_options {
      * tensors may lie on any core of them. */
     uint32_t core_count;
     bool validate_hash;
-    bool share_weights;   /* models of one file on a device hold its constants once */
-    bool allow_legacy;    /* files of another generation */
-    bool allow_cpu_nodes; /* open the shared objects inside the file */
-    bool
-        run_opaque; /* a vendor's engine code: zeros after an estimated time, instead of -ENOTSUP */
+    bool share_weights;        /* models of one file on a device hold its constants once */
+    bool allow_legacy;         /* files of another generation */
+    bool allow_cpu_nodes;      /* open the shared objects inside the file */
+    const char *cpu_nodes_why; /* they are not allowed, for the sentence; NULL leaves it out */
+    /* A vendor's engine code: zeros after an estimated time, instead of -ENOTSUP. */
+    bool run_opaque;
+    const char *opaque_way_out;    /* what would allow it, for the sentence; NULL leaves it out */
     uint64_t features_mask;        /* of the file that are accepted */
     uint64_t execution_timeout_ns; /* device time of one execution; 0 = none */
     bool hangs_last; /* a hang takes that long on the host too; else it ends at once */

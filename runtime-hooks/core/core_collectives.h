@@ -3,7 +3,7 @@
  * core_collectives - what ranks do together: barrier, all-gather, all-reduce, reduce-scatter.
  *
  * A rank is a logical core with a number in a world of so many; ranks may live in one process or in
- * several of one hooks folder. They meet under a name (what NEURON_RT_ROOT_COMM_ID says) in a file of
+ * several of one hooks folder. They meet under a name that all of them have been given, in a file of
  * that folder, which loses its name as soon as all are there: whatever happens afterwards, nothing
  * is left. Data goes through it in chunks, results are the same bit for bit on every rank.
  *

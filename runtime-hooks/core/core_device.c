@@ -22,31 +22,35 @@ uint32_t core_model_id_next(void)
     return atomic_fetch_add(&next_model_id, 1);
 }
 
-/* The instance that the environment asks for, NULL for none; -EINVAL for one that does not exist. */
-static int instance_wanted(const char **out_instance, struct ntk_err *err)
+/* Puts the name of a setting before the sentence that refuses its value. */
+static int refused(const struct ntk_core_setting *setting, int error, struct ntk_err *err)
 {
-    const char *instance = getenv("NEURON_SOFT_INSTANCE");
-    char names[NTK_ERR_TEXT_BYTES];
-
-    *out_instance = NULL;
-    if (!instance || !*instance) {
-        return 0;
+    if (setting->name) {
+        ntk_err_prefix(err, "%s", setting->name);
     }
-    if (!ntk_core_machine_row_find(instance)) {
-        ntk_core_machine_names(names, sizeof names);
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_SOFT_INSTANCE=%s is not a machine; there are %s", instance,
-                           names);
-    }
-    *out_instance = instance;
-    return 0;
+    return error;
 }
 
-int ntk_core_machine_find(struct ntk_core_machine *out_machine, struct ntk_err *err)
+static int instance_check(const struct ntk_core_setting *instance, struct ntk_err *err)
+{
+    char names[NTK_ERR_TEXT_BYTES];
+
+    if (!instance->value || ntk_core_machine_row_find(instance->value)) {
+        return 0;
+    }
+    ntk_core_machine_names(names, sizeof names);
+    return refused(instance,
+                   ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is not a machine; there are %s",
+                               instance->value, names),
+                   err);
+}
+
+int ntk_core_machine_find(const struct ntk_core_machine_options *options,
+                          struct ntk_core_machine *out_machine, struct ntk_err *err)
 {
     char there[64];
-    const char *wanted = NULL;
-    int ret = instance_wanted(&wanted, err);
+    const char *wanted = options->instance.value;
+    int ret = instance_check(&options->instance, err);
 
     if (ret < 0) {
         return ret;
@@ -58,14 +62,17 @@ int ntk_core_machine_find(struct ntk_core_machine *out_machine, struct ntk_err *
     return 0;
 }
 
-static int machine_open(bool as_process, struct ntk_core_soft **out_soft,
+static int machine_open(const struct ntk_core_machine_options *options,
+                        struct ntk_core_soft **out_soft,
                         const struct ntk_core_machine_row **out_row, struct ntk_err *err)
 {
-    const char *wanted = NULL;
-    int ret = instance_wanted(&wanted, err);
+    const struct ntk_core_soft_options soft = { .instance = options->instance.value,
+                                                .new_tree = options->new_tree,
+                                                .as_process = true };
+    int ret = instance_check(&options->instance, err);
 
     if (ret == 0) {
-        ret = ntk_core_soft_open(wanted, NTK_CORE_DEFAULT_INSTANCE, as_process, out_soft, err);
+        ret = ntk_core_soft_open(&soft, out_soft, err);
     }
     if (ret == 0) {
         *out_row = ntk_core_machine_row_find((*out_soft)->state->header.instance_type);
@@ -73,12 +80,12 @@ static int machine_open(bool as_process, struct ntk_core_soft **out_soft,
     return ret;
 }
 
-int ntk_core_machine_build(struct ntk_err *err)
+int ntk_core_machine_build(const struct ntk_core_machine_options *options, struct ntk_err *err)
 {
     const struct ntk_core_machine_row *row = NULL;
     struct ntk_core_soft *soft = NULL;
     /* As a process, so that nobody rebuilds the machine meanwhile. */
-    int ret = machine_open(true, &soft, &row, err);
+    int ret = machine_open(options, &soft, &row, err);
 
     if (ret == 0) {
         ret = ntk_core_publish_once(soft, row, err);
@@ -90,8 +97,8 @@ int ntk_core_machine_build(struct ntk_err *err)
 int ntk_core_machine_remove(struct ntk_err *err)
 {
     struct ntk_core_soft *soft = NULL;
-    /* Whatever it is: an instance in the environment must not rebuild it first. */
-    int ret = ntk_core_soft_open(NULL, NTK_CORE_DEFAULT_INSTANCE, false, &soft, err);
+    const struct ntk_core_soft_options whatever = { .instance = NULL };
+    int ret = ntk_core_soft_open(&whatever, &soft, err);
 
     if (ret == 0) {
         ret = ntk_core_soft_remove(soft, err);
@@ -319,19 +326,12 @@ static void aside_tell(const struct ntk_core *core)
     }
 }
 
-static bool variable_is_on(const char *name)
+static int faults_open(const struct ntk_core_setting *setting, struct ntk_core_faults **out_faults,
+                       struct ntk_err *err)
 {
-    const char *value = getenv(name);
+    int ret = setting->value ? ntk_core_faults_parse(setting->value, out_faults, err) : 0;
 
-    return value && strcmp(value, "1") == 0;
-}
-
-/* What NEURON_SOFT_FAULT asks for; nothing when it is unset or empty. */
-static int faults_open(struct ntk_core_faults **out_faults, struct ntk_err *err)
-{
-    const char *text = getenv("NEURON_SOFT_FAULT");
-
-    return text && *text ? ntk_core_faults_parse(text, out_faults, err) : 0;
+    return ret < 0 ? refused(setting, ret, err) : 0;
 }
 
 static void core_free(struct ntk_core *core)
@@ -358,6 +358,7 @@ static void core_free(struct ntk_core *core)
     ntk_vec_fini(&core->models);
     ntk_vec_fini(&core->captures);
     core_memlog_destroy(core->memlog);
+    free(core->dump_folder);
     core_usage_destroy(core->usage);
     ntk_core_faults_destroy(core->faults);
     pthread_mutex_destroy(&core->lock);
@@ -381,7 +382,6 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
         return ntk_err_no_memory(err);
     }
     core->options = *options;
-    core->is_paced = variable_is_on("NEURON_SOFT_PACE");
     pthread_mutex_init(&core->lock, NULL);
     pthread_mutex_init(&core->comm_lock, NULL);
     pthread_mutex_init(&core->weights_lock, NULL);
@@ -389,11 +389,11 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     ntk_vec_init(&core->stacks, sizeof(struct core_stack *));
     ntk_vec_init(&core->models, sizeof(struct ntk_core_model *));
     ntk_vec_init(&core->captures, sizeof(struct core_capture *));
-    int ret = faults_open(&core->faults, err);
+    int ret = faults_open(&options->faults, &core->faults, err);
     if (ret < 0) {
         goto out;
     }
-    ret = machine_open(true, &core->soft, &core->row, err);
+    ret = machine_open(&options->machine, &core->soft, &core->row, err);
     if (ret < 0) {
         goto out;
     }
@@ -415,6 +415,11 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     }
     core->usage = core_usage_create();
     core->memlog = core_memlog_create(options->memlog_entries);
+    core->dump_folder = strdup(options->dump_folder ? options->dump_folder : "/tmp");
+    if (!core->dump_folder) {
+        ret = ntk_err_no_memory(err);
+        goto out;
+    }
     core_comms_sweep(core);
     hooks_start(core);
     core->ncs = calloc(core->core_count, sizeof *core->ncs);

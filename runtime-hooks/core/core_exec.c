@@ -442,7 +442,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     if (ntk_core_trace_is_on()) {
         trace_running_begin(execution, step, running);
     }
-    uint64_t start_ns = core->is_paced ? ntk_clock_monotonic_ns() : 0;
+    uint64_t start_ns = core->options.is_paced ? ntk_clock_monotonic_ns() : 0;
 
     if (core->faults) {
         struct core_hardware_subject subject = { .model_name = model->name,
@@ -464,7 +464,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     if (model->hangs_last && (outcome == NTK_CORE_TIMED_OUT || outcome == NTK_CORE_COLLECTIVES)) {
         device_ns = hang_last(model, step, results);
         pace(ntk_clock_monotonic_ns() - host_ns_since(exec.core_start_ticks), device_ns);
-    } else if (core->is_paced) {
+    } else if (core->options.is_paced) {
         pace(start_ns, device_ns);
     }
     if (ntk_core_trace_is_on()) {

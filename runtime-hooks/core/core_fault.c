@@ -63,8 +63,7 @@ static bool has_counter(enum ntk_core_fault_kind kind)
 /* "what" and a text of the user's, cut to what a sentence can hold. */
 static int refuse(struct ntk_err *err, const char *text, const char *what)
 {
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "NEURON_SOFT_FAULT: \"%.60s\" %s", text,
-                       what);
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "\"%.60s\" %s", text, what);
 }
 
 static int when_set(struct rule *rule, enum when when, const char *text, struct ntk_err *err)
@@ -226,8 +225,8 @@ int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
     int ret = 0;
 
     if (bytes > TEXT_BYTES_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_SOFT_FAULT is longer than %u bytes", TEXT_BYTES_MAX);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the text is longer than %u bytes",
+                           TEXT_BYTES_MAX);
     }
     faults = calloc(1, sizeof *faults);
     copy = strdup(text);
@@ -242,8 +241,8 @@ int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
             *next++ = '\0';
         }
         if (faults->count == NTK_CORE_FAULTS_MAX) {
-            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "NEURON_SOFT_FAULT has more than %u faults", NTK_CORE_FAULTS_MAX);
+            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there are more than %u faults",
+                              NTK_CORE_FAULTS_MAX);
         } else if (strlen(at) >= FAULT_BYTES_MAX) {
             ret = refuse(err, at, "... is longer than a fault can be");
         } else {

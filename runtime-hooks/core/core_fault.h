@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_fault - hardware faults on request: what NEURON_SOFT_FAULT says, and which execution they strike.
+ * core_fault - hardware faults on request: what the user asks for, and which execution they strike.
  *
  * The grammar is in docs/faults.md. This module parses and counts; what a fault does to the machine is
  * core_hardware.c's. The same text strikes the same executions in every run.

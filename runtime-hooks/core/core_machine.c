@@ -58,12 +58,13 @@ static const struct {
     uint32_t devices;
     enum ntk_core_topology topology;
     uint32_t vcpus;
-    uint32_t nrt_family;
+    uint32_t number; /* of the family */
     bool is_ultraserver;
 } machines[] = {
-#define NTK_MACHINE(instance, family, devices, topology, vcpus, nrt_family, ultraserver) \
-    { instance, FAMILY_##family, devices,    NTK_CORE_TOPOLOGY_##topology,               \
-      vcpus,    nrt_family,      ultraserver },
+#define NTK_MACHINE(instance, family, devices, topology, vcpus, number, ultraserver)                 \
+    {                                                                                                \
+        instance, FAMILY_##family, devices, NTK_CORE_TOPOLOGY_##topology, vcpus, number, ultraserver \
+    },
 #include "shared/abi/machine.def"
 };
 
@@ -78,7 +79,7 @@ static void row_fill(size_t index, struct ntk_core_machine_row *row)
     *row = (struct ntk_core_machine_row){
         .facts = { .instance = machines[index].instance,
                    .core_arch = generation->arch,
-                   .nrt_family = machines[index].nrt_family,
+                   .family = machines[index].number,
                    .generation = generation->number,
                    .device_count = machines[index].devices,
                    .cores_per_device = family->cores,

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -199,13 +198,13 @@ static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t s
 }
 
 /* A new file of this name in the dump folder; what an earlier process of ours left is replaced. */
-static FILE *dump_open(char *path, size_t path_bytes, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static FILE *dump_open(char *path, size_t path_bytes, const char *format, ...)
+static FILE *dump_open(const struct ntk_core *core, char *path, size_t path_bytes,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+static FILE *dump_open(const struct ntk_core *core, char *path, size_t path_bytes,
+                       const char *format, ...)
 {
-    const char *folder = getenv("NEURON_RT_OOM_DUMP_DIRECTORY");
     va_list args;
-    int used = snprintf(path, path_bytes, "%s/", folder && *folder ? folder : "/tmp");
+    int used = snprintf(path, path_bytes, "%s/", core->dump_folder);
 
     if (used < 0 || (size_t)used >= path_bytes) {
         return NULL;
@@ -221,9 +220,9 @@ static void table_dump(struct ntk_core *core, const struct core_usage_view *view
 {
     char path[NTK_PATH_BYTES];
     FILE *file = view->core == CORE_USAGE_ALL
-                     ? dump_open(path, sizeof path, "neuron_mem_table_device_%u_hbm_%u.log",
+                     ? dump_open(core, path, sizeof path, "neuron_mem_table_device_%u_hbm_%u.log",
                                  view->device, view->stack)
-                     : dump_open(path, sizeof path, "neuron_mem_table_device_%u_nc_%u.log",
+                     : dump_open(core, path, sizeof path, "neuron_mem_table_device_%u_nc_%u.log",
                                  view->device, view->core);
 
     if (file) {
@@ -247,13 +246,14 @@ static void files_dump(struct ntk_core *core, const struct core_usage_view *view
     if (!core->memlog) {
         return;
     }
-    FILE *file = dump_open(path, sizeof path, "neuron_mem_log_device_%u_hbm_%u_%08x.csv",
+    FILE *file = dump_open(core, path, sizeof path, "neuron_mem_log_device_%u_hbm_%u_%08x.csv",
                            view->device, view->stack, pid);
     if (file) {
         memlog_write(core->memlog, view->device, view->stack, file);
         (void)fclose(file);
     }
-    file = dump_open(path, sizeof path, "nrt_mem_log_device_%u_%08x.csv", view->device, pid);
+    file = dump_open(core, path, sizeof path, "%s_mem_log_device_%u_%08x.csv",
+                     core->options.dump_name ? core->options.dump_name : "core", view->device, pid);
     if (file) {
         memlog_write(core->memlog, view->device, ALL_STACKS, file);
         if (fclose(file) == 0) {
@@ -315,12 +315,11 @@ static struct core_usage_view stack_view(const struct ntk_core *core, uint32_t d
 
 void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const char *cause)
 {
-    const char *enabled = getenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG");
     uint32_t per_device = core->row->facts.cores_per_device;
     uint32_t local = physical_core % per_device;
     char path[NTK_PATH_BYTES] = "";
 
-    if (enabled && (strcmp(enabled, "0") == 0 || strcasecmp(enabled, "false") == 0)) {
+    if (core->options.shortage_off) {
         return;
     }
     struct core_usage_view view =
@@ -404,8 +403,9 @@ int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path), 
     }
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
         char path[NTK_PATH_BYTES];
-        FILE *file = dump_open(path, sizeof path, "neuron_mem_alloc_device_%u_hbm_%u_%08x.csv",
-                               (*stack)->device, (*stack)->index, (unsigned)getpid());
+        FILE *file =
+            dump_open(core, path, sizeof path, "neuron_mem_alloc_device_%u_hbm_%u_%08x.csv",
+                      (*stack)->device, (*stack)->index, (unsigned)getpid());
 
         if (!file) {
             return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,

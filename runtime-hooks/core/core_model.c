@@ -55,13 +55,14 @@ static void lnc_check(const struct ntk_core *core, const struct ntk_neff_header 
                       struct refusal *refusal)
 {
     uint32_t lnc = ntk_neff_lnc(header);
+    const char *name = core->options.lnc_name;
     char way_out[64] = "";
 
     if (lnc == core->lnc) {
         return;
     }
-    if (lnc <= core->row->facts.largest_lnc) {
-        (void)snprintf(way_out, sizeof way_out, " (NEURON_LOGICAL_NC_CONFIG=%u changes that)", lnc);
+    if (name && lnc <= core->row->facts.largest_lnc) {
+        (void)snprintf(way_out, sizeof way_out, " (%s=%u changes that)", name, lnc);
     }
     refusal_add(refusal, -EINVAL,
                 "the NEFF is for logical cores of %u, this process has cores of %u%s", lnc,
@@ -85,15 +86,13 @@ static void target_check(const struct ntk_core *core, const struct ntk_neff *nef
     }
 }
 
-static void cpu_nodes_check(const struct ntk_neff *neff, struct refusal *refusal)
+static void cpu_nodes_check(const struct ntk_neff *neff, const char *why, struct refusal *refusal)
 {
     for (uint32_t n = 0; n < neff->node_count; n++) {
         if (neff->nodes[n].kind == NTK_NEFF_NODE_CPU) {
-            refusal_add(
-                refusal, -EPERM,
-                "node %s runs on the CPU, which is not allowed for this NEFF (it is another "
-                "user's, or NEURON_SOFT_CPU_NODES says so)",
-                neff->nodes[n].name);
+            refusal_add(refusal, -EPERM,
+                        "node %s runs on the CPU, which is not allowed for this NEFF%s%s%s",
+                        neff->nodes[n].name, why ? " (" : "", why ? why : "", why ? ")" : "");
             return;
         }
     }
@@ -107,17 +106,20 @@ static void file_check(const struct ntk_core *core, const struct ntk_neff *neff,
         refusal_add(refusal, -EBADMSG, "the NEFF's hash does not match its content");
     }
     if (neff->is_vendor && !options->run_opaque) {
+        const char *way_out = options->opaque_way_out;
+
         refusal_add(refusal, -ENOTSUP,
                     "the NEFF holds vendor-compiled engine code, which software NeuronCores cannot "
-                    "run (neuron-packager info lists its contents, NEURON_SOFT_OPAQUE=1 runs it "
-                    "without computing)");
+                    "run (neuron-packager info lists its contents%s%s%s)",
+                    way_out ? ", " : "", way_out ? way_out : "",
+                    way_out ? " runs it without computing" : "");
     }
     lnc_check(core, &neff->header, refusal);
     if (!options->allow_legacy) {
         target_check(core, neff, refusal);
     }
     if (!options->allow_cpu_nodes) {
-        cpu_nodes_check(neff, refusal);
+        cpu_nodes_check(neff, options->cpu_nodes_why, refusal);
     }
 }
 
@@ -366,7 +368,7 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
     model->core = core;
     model->constants = constants;
     model->timeout_ns = options->execution_timeout_ns;
-    model->hangs_last = options->hangs_last || core->is_paced;
+    model->hangs_last = options->hangs_last || core->options.is_paced;
     model->nc = placement->nc + replica * placement->needed;
     model->nc_count = placement->needed;
     model->group_nc = placement->nc;

@@ -16,7 +16,7 @@
 
 #define POWER_SAMPLES_MIN 55 /* of a minute; fewer are no data */
 #define POWER_ENGINES 5
-/* A tree of more leaves (several devices) is not made while nrt_init waits: that sees devices and cores,
+/* A tree of more leaves (several devices) is not made while the opening process waits: that sees devices and cores,
  * their counters follow at once. */
 #define LEAVES_AT_ONCE 2048
 

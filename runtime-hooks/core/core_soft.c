@@ -131,10 +131,11 @@ static int file_open(const struct ntk_core_soft *soft, const char *name, bool cr
     return fd;
 }
 
-static void state_build(struct ntk_soft_state *state, const struct ntk_core_machine_row *row,
+static void state_build(struct ntk_soft_state *state, const struct ntk_core_soft_options *options,
                         uint64_t generation)
 {
-    const char *layout = getenv("NEURON_SOFT_SYSFS");
+    const struct ntk_core_machine_row *row = ntk_core_machine_row_find(
+        options->instance ? options->instance : NTK_CORE_DEFAULT_INSTANCE);
     struct ntk_soft_header *header = &state->header;
 
     header->abi_version = NTK_SOFT_ABI_VERSION;
@@ -143,7 +144,7 @@ static void state_build(struct ntk_soft_state *state, const struct ntk_core_mach
     (void)ntk_str_copy(header->instance_type, sizeof header->instance_type, row->facts.instance);
     header->device_count = row->facts.device_count;
     header->cores_per_device = row->facts.cores_per_device;
-    header->sysfs_layout = layout && strcmp(layout, "new") == 0 ? 1 : 0;
+    header->sysfs_layout = options->new_tree ? 1 : 0;
     header->notify_delay = (uint32_t)-1;
     header->created_realtime_ns = ntk_clock_realtime_ns();
     for (uint32_t d = 0; d < row->facts.device_count; d++) {
@@ -328,8 +329,8 @@ static int state_map(struct ntk_core_soft *soft, int fd, struct ntk_err *err)
 
 /* A new file takes the name of the one that is there, if any: who has that mapped, and is seen by nobody,
  * keeps it. The descriptor or -errno. */
-static int state_create(struct ntk_core_soft *soft, const char *instance, uint64_t generation,
-                        struct ntk_err *err)
+static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
+                        uint64_t generation, struct ntk_err *err)
 {
     char path[NTK_PATH_BYTES + 32];
     char new_path[sizeof path];
@@ -347,7 +348,7 @@ static int state_create(struct ntk_core_soft *soft, const char *instance, uint64
         ret = state_map(soft, fd, err);
     }
     if (ret == 0) {
-        state_build(soft->state, ntk_core_machine_row_find(instance), generation);
+        state_build(soft->state, options, generation);
         if (rename(new_path, path) < 0) {
             ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s: %s", path,
                               strerror(errno));
@@ -363,9 +364,10 @@ static int state_create(struct ntk_core_soft *soft, const char *instance, uint64
 
 /* Maps the state, (re)building it when it is not what is asked for. SETUP is locked. The descriptor or
  * -errno. */
-static int state_open(struct ntk_core_soft *soft, const char *instance,
-                      const char *default_instance, struct ntk_err *err)
+static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
+                      struct ntk_err *err)
 {
+    const char *instance = options->instance;
     struct ntk_soft_header header = { 0 };
     uint64_t generation = 1;
     struct stat status;
@@ -399,10 +401,11 @@ static int state_open(struct ntk_core_soft *soft, const char *instance,
                                  soft->folder, header.instance_type, instance)
                    : ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                                  "processes of another version use the software machine of %s; "
-                                 "end them first, or set NEURON_HOOKS_DIR to another folder",
+                                 "end them first, or set " NTK_HOOKS_DIR_VARIABLE
+                                 " to another folder",
                                  soft->folder);
     }
-    return state_create(soft, instance ? instance : default_instance, generation, err);
+    return state_create(soft, options, generation, err);
 }
 
 /* Locks SETUP; whoever holds it does so for milliseconds, unless it was stopped or hangs. */
@@ -469,7 +472,7 @@ static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
         !ntk_paths_is_own_folder(soft->folder, geteuid())) {
         ret = ntk_err_set(
             err, -EPERM, NTK_ERR_NO_OFFSET,
-            "%s belongs to someone else or others may write to it; set NEURON_HOOKS_DIR",
+            "%s belongs to someone else or others may write to it; set " NTK_HOOKS_DIR_VARIABLE,
             soft->folder);
     }
     return ret;
@@ -492,8 +495,8 @@ static int setup_aside(struct ntk_core_soft *soft, struct ntk_err *err)
     return setup_lock(soft, err);
 }
 
-int ntk_core_soft_open(const char *instance, const char *default_instance, bool as_process,
-                       struct ntk_core_soft **out_soft, struct ntk_err *err)
+int ntk_core_soft_open(const struct ntk_core_soft_options *options, struct ntk_core_soft **out_soft,
+                       struct ntk_err *err)
 {
     struct ntk_core_soft *soft = calloc(1, sizeof *soft);
     int state_fd = -1;
@@ -514,9 +517,9 @@ int ntk_core_soft_open(const char *instance, const char *default_instance, bool 
     if (ret < 0) {
         goto out;
     }
-    state_fd = state_open(soft, instance, default_instance, err);
+    state_fd = state_open(soft, options, err);
     ret = state_fd < 0 ? state_fd : 0;
-    if (ret == 0 && as_process) {
+    if (ret == 0 && options->as_process) {
         ret = process_claim(soft, state_fd, err);
     }
     ntk_core_soft_unlock(soft, NTK_SOFT_LOCK_SETUP);

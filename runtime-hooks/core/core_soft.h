@@ -31,13 +31,18 @@ struct ntk_core_soft {
 /* The instance type of the machine that this hooks folder holds; false when there is none. */
 bool ntk_core_soft_peek(char *instance, size_t instance_bytes);
 
-/* Opens the machine, building or rebuilding its state: instance NULL takes what is there, else
- * default_instance. -EEXIST when another instance is asked for while processes use the machine, -EBUSY
- * when processes use it with a state that this version does not know, or when one of them does not let go
- * of the setup for NTK_CORE_SOFT_WAIT_NS. With as_process a slot is taken. */
+struct ntk_core_soft_options {
+    const char *instance; /* of the catalogue; NULL: the one that is there, else the default */
+    bool new_tree;        /* of a state that is built: the newer layout of the device tree */
+    bool as_process;      /* takes a slot */
+};
+
+/* Opens the machine, building or rebuilding its state. -EEXIST when another instance is asked for while
+ * processes use the machine, -EBUSY when processes use it with a state that this version does not know, or
+ * when one of them does not let go of the setup for NTK_CORE_SOFT_WAIT_NS. */
 #define NTK_CORE_SOFT_WAIT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
-int ntk_core_soft_open(const char *instance, const char *default_instance, bool as_process,
-                       struct ntk_core_soft **out_soft, struct ntk_err *err);
+int ntk_core_soft_open(const struct ntk_core_soft_options *options, struct ntk_core_soft **out_soft,
+                       struct ntk_err *err);
 void ntk_core_soft_close(struct ntk_core_soft *soft);
 /* In a forked child: releases memory, touches neither locks nor state. */
 void ntk_core_soft_forget(struct ntk_core_soft *soft);

@@ -80,10 +80,10 @@ struct ntk_core {
     pthread_mutex_t lock;
     struct ntk_vec models;   /* of struct ntk_core_model *; under lock */
     struct ntk_vec captures; /* of struct core_capture *; under lock */
-    bool is_paced;
     _Atomic uint64_t execution_id;
     struct core_memlog *memlog;
     struct core_usage *usage;
+    char *dump_folder;
     _Atomic bool has_dumped;        /* files of a shortage are written */
     struct ntk_core_faults *faults; /* NULL: none are asked for */
     pthread_mutex_t comm_lock;

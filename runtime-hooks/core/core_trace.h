@@ -49,7 +49,7 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_UNLOAD,
     NTK_CORE_TRACE_EXECUTE,
     NTK_CORE_TRACE_SCHEDULE,      /* span: an execution is put in a queue */
-    NTK_CORE_TRACE_SUBMIT,        /* span: nrt_execute() puts it in a queue */
+    NTK_CORE_TRACE_SUBMIT,        /* span: the call puts it in a queue */
     NTK_CORE_TRACE_EXEC_PRE,      /* span: arguments are checked */
     NTK_CORE_TRACE_EXEC_DISPATCH, /* span: until the core is this execution's */
     NTK_CORE_TRACE_EXEC_WAIT,     /* span: until the core is done */

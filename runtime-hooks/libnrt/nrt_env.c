@@ -2,11 +2,12 @@
 #include "runtime-hooks/libnrt/nrt_env.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "runtime-hooks/core/core_debug.h"
+#include "runtime-hooks/env/env.h"
+#include "runtime-hooks/env/env_soft.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
@@ -21,44 +22,6 @@
 #define COMPUTE_DEPTH_MAX 4096U
 #define IMPLICIT_DEPTH_MAX 63U
 #define PROFILE_MB_MAX 65536U
-#define DEFAULT_FEATURES UINT64_C(0x8000000000000FFF)
-
-/* NULL when unset or empty. */
-static const char *variable_get(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? value : NULL;
-}
-
-/* Leaves *out_value alone when the variable is unset. */
-static int variable_get_u64(const char *name, uint64_t *out_value, struct ntk_err *err)
-{
-    const char *value = variable_get(name);
-
-    if (value && ntk_str_parse_u64(value, out_value) < 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s is not a number", name, value);
-    }
-    return 0;
-}
-
-static int variable_get_bool(const char *name, bool *out_value, struct ntk_err *err)
-{
-    const char *value = variable_get(name);
-
-    if (!value) {
-        return 0;
-    }
-    if (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0) {
-        *out_value = true;
-    } else if (strcmp(value, "0") == 0 || strcasecmp(value, "false") == 0) {
-        *out_value = false;
-    } else {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s is neither 0 nor 1", name,
-                           value);
-    }
-    return 0;
-}
 
 static int lnc_get(const struct ntk_core_machine *machine, uint32_t *out_lnc, struct ntk_err *err)
 {
@@ -69,10 +32,10 @@ static int lnc_get(const struct ntk_core_machine *machine, uint32_t *out_lnc, st
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         uint64_t value = 0;
 
-        if (!variable_get(names[i])) {
+        if (!ntk_env_text(names[i])) {
             continue;
         }
-        int ret = variable_get_u64(names[i], &value, err);
+        int ret = ntk_env_u64(names[i], &value, err);
         if (ret < 0) {
             return ret;
         }
@@ -116,12 +79,11 @@ static int scratchpad_get(struct ntk_core_options *options, struct ntk_err *err)
     uint64_t page_mb = DEFAULT_PAGE_MB;
 
     options->contiguous_scratchpad = true;
-    int ret =
-        variable_get_bool("NEURON_RT_CONTIGUOUS_SCRATCHPAD", &options->contiguous_scratchpad, err);
+    int ret = ntk_env_bool("NEURON_RT_CONTIGUOUS_SCRATCHPAD", &options->contiguous_scratchpad, err);
     if (ret < 0) {
         return ret;
     }
-    ret = variable_get_u64("NEURON_SCRATCHPAD_PAGE_SIZE", &page_mb, err);
+    ret = ntk_env_u64("NEURON_SCRATCHPAD_PAGE_SIZE", &page_mb, err);
     if (ret < 0) {
         return ret;
     }
@@ -134,12 +96,24 @@ static int scratchpad_get(struct ntk_core_options *options, struct ntk_err *err)
     return 0;
 }
 
+static void shortage_get(struct ntk_core_options *options)
+{
+    bool is_told = true;
+
+    /* What is neither on nor off leaves it on. */
+    (void)ntk_env_bool("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", &is_told, NULL);
+    options->shortage_off = !is_told;
+    options->dump_folder = ntk_env_text("NEURON_RT_OOM_DUMP_DIRECTORY");
+    options->dump_name = "nrt";
+}
+
 int nrt_env_options_get(const struct ntk_core_machine *machine,
                         struct ntk_core_options *out_options, struct ntk_err *err)
 {
-    struct ntk_core_options options = { .memlog_entries = DEFAULT_MEMLOG_ENTRIES };
-    const char *visible = variable_get("NEURON_RT_VISIBLE_CORES");
-    const char *verbosity = variable_get("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
+    struct ntk_core_options options = { .memlog_entries = DEFAULT_MEMLOG_ENTRIES,
+                                        .lnc_name = "NEURON_LOGICAL_NC_CONFIG" };
+    const char *visible = ntk_env_text("NEURON_RT_VISIBLE_CORES");
+    const char *verbosity = ntk_env_text("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
     uint64_t count = 0;
     int ret = lnc_get(machine, &options.lnc, err);
 
@@ -149,7 +123,7 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     if (visible) {
         ret = visible_cores_get(visible, &options, err);
     } else {
-        ret = variable_get_u64("NEURON_RT_NUM_CORES", &count, err);
+        ret = ntk_env_u64("NEURON_RT_NUM_CORES", &count, err);
         options.core_count = count > CORES_MAX ? CORES_MAX : (uint32_t)count;
     }
     if (ret < 0) {
@@ -164,41 +138,35 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
         !(verbosity && (strcasecmp(verbosity, "none") == 0 || strcasecmp(verbosity, "off") == 0 ||
                         strcmp(verbosity, "0") == 0));
     bool fails_on_nan = false;
-    ret = variable_get_bool("NEURON_FAIL_ON_NAN", &fails_on_nan, err);
+    ret = ntk_env_bool("NEURON_FAIL_ON_NAN", &fails_on_nan, err);
     if (ret < 0) {
         return ret;
     }
     options.report_numerical_errors = options.report_numerical_errors || fails_on_nan;
-    ret = variable_get_u64("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", &options.memlog_entries, err);
+    ret = ntk_env_u64("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", &options.memlog_entries, err);
     if (ret < 0) {
         return ret;
     }
-    ret = variable_get_u64("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", &count, err);
+    ret = ntk_env_u64("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", &count, err);
     if (ret < 0) {
         return ret;
     }
+    ret = ntk_env_soft_options_get(&options, err);
+    if (ret < 0) {
+        return ret;
+    }
+    shortage_get(&options);
     *out_options = options;
     return 0;
-}
-
-enum nrt_env_cpu_nodes nrt_env_cpu_nodes(void)
-{
-    const char *value = variable_get("NEURON_SOFT_CPU_NODES");
-
-    if (value && strcmp(value, "1") == 0) {
-        return NRT_ENV_CPU_NODES_ALL;
-    }
-    return value && strcasecmp(value, "own") != 0 ? NRT_ENV_CPU_NODES_NONE : NRT_ENV_CPU_NODES_OWN;
 }
 
 int nrt_env_load_options_get(const struct ntk_core_machine *machine,
                              struct ntk_core_load_options *out_options, struct ntk_err *err)
 {
-    struct ntk_core_load_options options = { .nc = NTK_CORE_ANY,
-                                             .features_mask = DEFAULT_FEATURES };
+    struct ntk_core_load_options options = { .nc = NTK_CORE_ANY };
     uint64_t timeout_s =
         machine->generation == 1 ? DEFAULT_TIMEOUT_GENERATION_1_S : DEFAULT_TIMEOUT_S;
-    int ret = variable_get_u64("NEURON_RT_EXEC_TIMEOUT", &timeout_s, err);
+    int ret = ntk_env_u64("NEURON_RT_EXEC_TIMEOUT", &timeout_s, err);
 
     if (ret < 0) {
         return ret;
@@ -208,24 +176,20 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
     }
     options.execution_timeout_ns = timeout_s * NTK_NS_PER_SECOND;
     /* Nobody waits ten minutes for a limit that nobody has set: docs/decisions/execution.md. */
-    options.hangs_last = variable_get("NEURON_RT_EXEC_TIMEOUT") != NULL;
-    ret = variable_get_bool("NEURON_RT_VALIDATE_HASH", &options.validate_hash, err);
+    options.hangs_last = ntk_env_text("NEURON_RT_EXEC_TIMEOUT") != NULL;
+    ret = ntk_env_bool("NEURON_RT_VALIDATE_HASH", &options.validate_hash, err);
     if (ret < 0) {
         return ret;
     }
-    ret = variable_get_bool("NEURON_RT_MULTI_INSTANCE_SHARED_WEIGHTS", &options.share_weights, err);
+    ret = ntk_env_bool("NEURON_RT_MULTI_INSTANCE_SHARED_WEIGHTS", &options.share_weights, err);
     if (ret < 0) {
         return ret;
     }
-    ret = variable_get_bool("NEURON_RT_ALLOW_LEGACY_NEFF", &options.allow_legacy, err);
+    ret = ntk_env_bool("NEURON_RT_ALLOW_LEGACY_NEFF", &options.allow_legacy, err);
     if (ret < 0) {
         return ret;
     }
-    ret = variable_get_bool("NEURON_SOFT_OPAQUE", &options.run_opaque, err);
-    if (ret < 0) {
-        return ret;
-    }
-    ret = variable_get_u64("NEURON_SOFT_NEFF_FEATURES", &options.features_mask, err);
+    ret = ntk_env_soft_load_options_get(&options, err);
     if (ret < 0) {
         return ret;
     }
@@ -236,7 +200,7 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
 int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
 {
     uint64_t count = DEFAULT_DEBUG_EVENTS;
-    int ret = variable_get_u64("NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", &count, err);
+    int ret = ntk_env_u64("NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", &count, err);
 
     if (ret < 0) {
         return ret;
@@ -265,7 +229,7 @@ int nrt_env_profile_bounds_get(struct ntk_core_recorder_options *out_options, st
 
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         uint64_t mb = bounds[i].default_mb;
-        int ret = bounds[i].name ? variable_get_u64(bounds[i].name, &mb, err) : 0;
+        int ret = bounds[i].name ? ntk_env_u64(bounds[i].name, &mb, err) : 0;
 
         if (ret < 0) {
             return ret;
@@ -283,7 +247,7 @@ int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err)
 {
     uint64_t implicit_depth = 0;
     uint64_t compute_depth = DEFAULT_COMPUTE_DEPTH;
-    int ret = variable_get_u64("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", &implicit_depth, err);
+    int ret = ntk_env_u64("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", &implicit_depth, err);
 
     if (ret < 0) {
         return ret;
@@ -293,7 +257,7 @@ int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err)
                            "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=%llu is more than %u",
                            (unsigned long long)implicit_depth, IMPLICIT_DEPTH_MAX);
     }
-    ret = variable_get_u64("NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS", &compute_depth, err);
+    ret = ntk_env_u64("NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS", &compute_depth, err);
     if (ret < 0) {
         return ret;
     }
@@ -312,13 +276,13 @@ uint64_t nrt_env_dump_status(void)
     struct ntk_err err;
     uint64_t status = 0;
 
-    (void)variable_get_u64("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", &status, &err);
+    (void)ntk_env_u64("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", &status, &err);
     return status;
 }
 
 bool nrt_env_legacy_dtype(void)
 {
-    const char *value = variable_get("NEURON_SOFT_LEGACY_DTYPE");
+    const char *value = ntk_env_text("NEURON_SOFT_LEGACY_DTYPE");
 
     return value && strcmp(value, "1") == 0;
 }

@@ -9,7 +9,7 @@
 
 #include "runtime-hooks/core/core.h"
 
-/* Cores, LNC and scratchpad of this process. -EINVAL with the variable in the sentence. */
+/* All that the environment says of this process. -EINVAL with the variable in the sentence. */
 int nrt_env_options_get(const struct ntk_core_machine *machine,
                         struct ntk_core_options *out_options, struct ntk_err *err);
 /* What is read anew at each nrt_load(). */
@@ -28,13 +28,5 @@ int nrt_env_profile_bounds_get(struct ntk_core_recorder_options *out_options, st
 uint64_t nrt_env_dump_status(void);
 /* Old numbers of nrt_dtype_t. */
 bool nrt_env_legacy_dtype(void);
-
-/* NEURON_SOFT_CPU_NODES: which NEFFs may bring code that runs on the host. */
-enum nrt_env_cpu_nodes {
-    NRT_ENV_CPU_NODES_NONE,
-    NRT_ENV_CPU_NODES_OWN, /* those of this user and of root; the default */
-    NRT_ENV_CPU_NODES_ALL,
-};
-enum nrt_env_cpu_nodes nrt_env_cpu_nodes(void);
 
 #endif

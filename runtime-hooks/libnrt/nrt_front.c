@@ -6,6 +6,7 @@
 
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_trace.h"
+#include "runtime-hooks/env/env_soft.h"
 #include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_env_names.h"
@@ -180,7 +181,8 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     struct ntk_core_options options = { 0 };
     struct ntk_core_machine machine = { 0 };
     struct ntk_err err = { 0 };
-    int ret = ntk_core_machine_find(&machine, &err);
+    const struct ntk_core_machine_options wanted = ntk_env_soft_machine();
+    int ret = ntk_core_machine_find(&wanted, &machine, &err);
 
     if (ret >= 0) {
         ret = nrt_env_options_get(&machine, &options, &err);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime-hooks/env/env_soft.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
@@ -29,7 +30,8 @@ static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t 
         nrt_front_leave();
         return NRT_SUCCESS;
     }
-    int ret = ntk_core_machine_find(&machine, &err);
+    const struct ntk_core_machine_options wanted = ntk_env_soft_machine();
+    int ret = ntk_core_machine_find(&wanted, &machine, &err);
     if (ret >= 0) {
         ret = nrt_env_options_get(&machine, &options, &err);
     }
@@ -104,7 +106,8 @@ static NRT_STATUS machine_get(const char *function, struct ntk_core_machine *out
         nrt_front_leave();
         return NRT_SUCCESS;
     }
-    int ret = ntk_core_machine_find(out_machine, &err);
+    const struct ntk_core_machine_options wanted = ntk_env_soft_machine();
+    int ret = ntk_core_machine_find(&wanted, out_machine, &err);
     return ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
 }
 
@@ -150,7 +153,7 @@ NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t instance_info
     if (status != NRT_SUCCESS) {
         return status;
     }
-    known.family = machine.nrt_family;
+    known.family = machine.family;
     known.size = instance_size_get(machine.instance);
     (void)snprintf(known.arch_name, sizeof known.arch_name, "%s", machine.core_arch);
     (void)snprintf(known.device_revision, sizeof known.device_revision, "0");

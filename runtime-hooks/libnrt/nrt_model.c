@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/env/env_soft.h"
 #include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_infodump.h"
@@ -45,11 +46,11 @@ static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, i
 
     if (ret == 0) {
         options.nc = vnc < 0 ? NTK_CORE_ANY : (uint32_t)vnc;
-        enum nrt_env_cpu_nodes allowed = nrt_env_cpu_nodes();
+        enum ntk_env_cpu_nodes allowed = ntk_env_soft_cpu_nodes();
 
         options.allow_cpu_nodes =
-            allowed == NRT_ENV_CPU_NODES_ALL ||
-            (allowed == NRT_ENV_CPU_NODES_OWN && nrt_neff_source_is_ours(neff_bytes));
+            allowed == NTK_ENV_CPU_NODES_ALL ||
+            (allowed == NTK_ENV_CPU_NODES_OWN && nrt_neff_source_is_ours(neff_bytes));
         options.core_count = vnc_count < 0 ? 0 : (uint32_t)vnc_count;
         ret = ntk_core_model_load(core, neff_bytes, size, &options, &loaded, &err);
     }

@@ -36,7 +36,6 @@ int core_fixture_prepare(void **state)
     test_scratch_in_memory();
     f->folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", f->folder, 1);
-    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
     *state = f;
     return 0;
 }

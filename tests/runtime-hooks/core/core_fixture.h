@@ -15,7 +15,8 @@ struct core_fixture {
     struct ntk_err err;
 };
 
-/* Set-up and tear-down of a test: no variable of a caller's is seen. The first leaves the core closed. */
+/* Set-up and tear-down of a test: no variable of a caller's is seen, the folder is empty. The first leaves the
+ * core closed. */
 int core_fixture_prepare(void **state);
 int core_fixture_setup(void **state);
 int core_fixture_teardown(void **state);

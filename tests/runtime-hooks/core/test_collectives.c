@@ -35,7 +35,6 @@ static int setup(void **state)
     f->folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", f->folder, 1);
     setenv("NEURON_HOOKS", "0", 1);
-    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
     if (ntk_core_open(&options, &f->core, &err) < 0) {
         return -1;
     }

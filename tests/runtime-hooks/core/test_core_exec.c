@@ -180,16 +180,16 @@ static void every_fault_ends_its_execution_as_the_table_says(void **state)
 #include "runtime-hooks/core/core_fault.def"
 #undef NTK_FAULT
     };
-    const struct ntk_core_options options = { .lnc = 1 };
+    const struct ntk_core_options healthy = { .lnc = 1 };
     struct core_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         const struct ntk_core_load_options second = { .nc = 1 };
         struct core_adder adder, other;
         char text[64];
+        const struct ntk_core_options options = { .lnc = 1, .faults = { .value = text } };
 
         (void)snprintf(text, sizeof text, "%s:at=2,core=0", faults[i].name);
-        setenv("NEURON_SOFT_FAULT", text, 1);
         core_fixture_open(f, &options);
         core_adder_init(f, &adder, NULL, NULL);
         core_adder_init(f, &other, NULL, &second);
@@ -206,24 +206,61 @@ static void every_fault_ends_its_execution_as_the_table_says(void **state)
         core_adder_fini(&adder);
         core_fixture_close(f);
     }
-    unsetenv("NEURON_SOFT_FAULT");
-    core_fixture_open(f, &options); /* a machine opened anew runs again */
+    core_fixture_open(f, &healthy); /* a machine opened anew runs again */
     struct core_adder adder;
     core_adder_init(f, &adder, NULL, NULL);
     assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
     core_adder_fini(&adder);
 }
 
-static void a_fault_that_cannot_be_read_opens_nothing(void **state)
+static void a_setting_that_cannot_be_read_opens_nothing_and_is_named(void **state)
 {
-    const struct ntk_core_options options = { .lnc = 1 };
+    const struct ntk_core_options options[] = {
+        { .lnc = 1, .faults = { "THE_FAULTS", "hbm-ue:at=0" } },
+        { .lnc = 1, .machine.instance = { "THE_MACHINE", "abacus" } },
+        { .lnc = 1, .machine.instance = { .value = "abacus" } },
+    };
+    static const char *const sentences[] = { "THE_FAULTS: \"at=0\" is not ",
+                                             "THE_MACHINE: abacus is not a machine; there are ",
+                                             "abacus is not a machine; there are " };
     struct core_fixture *f = *state;
 
-    setenv("NEURON_SOFT_FAULT", "hbm-ue:at=0", 1);
-    assert_int_equal(ntk_core_open(&options, &f->core, &f->err), -EINVAL);
-    assert_non_null(strstr(f->err.text, "NEURON_SOFT_FAULT: "));
-    assert_null(f->core);
-    unsetenv("NEURON_SOFT_FAULT");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        assert_int_equal(ntk_core_open(&options[i], &f->core, &f->err), -EINVAL);
+        assert_memory_equal(f->err.text, sentences[i], strlen(sentences[i]));
+        assert_null(f->core);
+    }
+}
+
+/* Method: every variable that a front may have read says otherwise. */
+static void the_environment_changes_nothing(void **state)
+{
+    static const char *const variables[][2] = {
+        { "NEURON_SOFT_INSTANCE", "abacus" },
+        { "NEURON_SOFT_FAULT", "hbm-ue:every=1" },
+        { "NEURON_SOFT_PACE", "1" },
+        { "NEURON_SOFT_SYSFS", "new" },
+        { "NEURON_RT_NUM_CORES", "1" },
+        { "NEURON_RT_VISIBLE_CORES", "1" },
+        { "NEURON_RT_VIRTUAL_CORE_SIZE", "2" },
+    };
+    const struct ntk_core_options options = { .lnc = 1 };
+    const struct ntk_core_machine_options any = { .new_tree = false };
+    struct core_fixture *f = *state;
+    struct ntk_core_machine machine;
+    struct core_adder adder;
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        setenv(variables[i][0], variables[i][1], 1);
+    }
+    assert_int_equal(ntk_core_machine_find(&any, &machine, &f->err), 0);
+    assert_string_equal(machine.instance, "trn1.2xlarge");
+    core_fixture_open(f, &options);
+    assert_int_equal(ntk_core_count(f->core), 2);
+    assert_string_equal(ntk_core_driver_version(f->core), "2.30.2.0");
+    core_adder_init(f, &adder, NULL, NULL);
+    assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
+    core_adder_fini(&adder);
 }
 
 #define OPEN(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, core_fixture_teardown)
@@ -240,7 +277,8 @@ int main(void)
         OPEN(a_program_that_can_never_go_on_is_a_timeout_found_at_once),
         OPEN(threads_share_a_core_and_each_gets_its_own_results),
         SHUT(every_fault_ends_its_execution_as_the_table_says),
-        SHUT(a_fault_that_cannot_be_read_opens_nothing),
+        SHUT(a_setting_that_cannot_be_read_opens_nothing_and_is_named),
+        SHUT(the_environment_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,49 @@ static void a_refused_file_hears_every_reason_at_once(void **state)
     }
 }
 
+/* With and without what a front has to say about them. */
+static void a_refusal_names_the_settings_that_would_allow_a_file(void **state)
+{
+    static const char lnc[] = "the NEFF is for logical cores of 2, this process has cores of 1";
+    const struct test_model_options model = { .lnc = 2 };
+    const struct ntk_core_options named = { .lnc = 1,
+                                            .lnc_name = "CORE_SIZE",
+                                            .machine.instance = { .value = "trn2.3xlarge" } };
+    const struct ntk_core_options nameless = { .lnc = 1, .machine = named.machine };
+    const struct ntk_core_options whole = { .lnc = 1 };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *loaded = NULL;
+    char sentence[NTK_ERR_TEXT_BYTES];
+
+    core_fixture_open(f, &nameless);
+    assert_int_equal(load(f, &model, 0, &loaded), -EINVAL);
+    assert_string_equal(f->err.text, lnc);
+    core_fixture_close(f);
+    core_fixture_open(f, &named);
+    assert_int_equal(load(f, &model, 0, &loaded), -EINVAL);
+    (void)snprintf(sentence, sizeof sentence, "%s (CORE_SIZE=2 changes that)", lnc);
+    assert_string_equal(f->err.text, sentence);
+
+    const struct test_model_options host = { .lnc = 1, .cpu_after = 1 };
+    const char *const reasons[] = { NULL, "that is a rule" };
+    size_t bytes = 0;
+    uint8_t *neff = test_model_adder(&host, &bytes);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        const struct ntk_core_load_options options = { .features_mask = UINT64_MAX,
+                                                       .allow_legacy = true,
+                                                       .cpu_nodes_why = reasons[i] };
+
+        core_fixture_close(f);
+        core_fixture_open(f, &whole);
+        assert_int_equal(ntk_core_model_load(f->core, neff, bytes, &options, &loaded, &f->err),
+                         -EPERM);
+        assert_non_null(strstr(f->err.text, i == 0 ? "not allowed for this NEFF"
+                                                   : "for this NEFF (that is a rule)"));
+        assert_int_equal(strchr(f->err.text, '(') != NULL, i == 1);
+    }
+    free(neff);
+}
+
 static void a_file_cut_at_any_length_is_refused(void **state)
 {
     const struct ntk_core_load_options options = { .features_mask = UINT64_MAX };
@@ -258,6 +301,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused_and_leaves_nothing,
                                         core_fixture_prepare, core_fixture_teardown),
         OPEN(a_refused_file_hears_every_reason_at_once),
+        cmocka_unit_test_setup_teardown(a_refusal_names_the_settings_that_would_allow_a_file,
+                                        core_fixture_prepare, core_fixture_teardown),
         OPEN(a_file_cut_at_any_length_is_refused),
         OPEN(a_core_that_is_not_there_is_refused),
         OPEN(copies_of_a_model_take_turns),

@@ -153,10 +153,11 @@ static void links_check(enum link link, const struct ntk_device_tree *tree, uint
 
 static void facts_check(const struct ntk_device_tree *tree)
 {
+    const struct ntk_core_machine_options there = { .new_tree = false };
     struct ntk_core_machine machine;
     struct ntk_err err = { 0 };
 
-    assert_int_equal(ntk_core_machine_find(&machine, &err), 0);
+    assert_int_equal(ntk_core_machine_find(&there, &machine, &err), 0);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (strcmp(facts[i].instance, machine.instance) != 0) {
             continue;
@@ -232,9 +233,9 @@ static void machine_check(const char *folder, const struct machine *machine, boo
     struct ntk_device_source *source = NULL;
     struct ntk_err err = { 0 };
 
-    setenv("NEURON_SOFT_INSTANCE", machine->instance, 1);
-    setenv("NEURON_SOFT_SYSFS", new_layout ? "new" : "old", 1);
-    if (ntk_core_machine_build(&err) != 0) {
+    const struct ntk_core_machine_options wanted = { .instance = { .value = machine->instance },
+                                                     .new_tree = new_layout };
+    if (ntk_core_machine_build(&wanted, &err) != 0) {
         fail_msg("%s: %s", machine->instance, err.text);
     }
     assert_int_equal(ntk_device_source_open(&options, &source, &err), 0);

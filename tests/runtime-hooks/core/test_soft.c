@@ -47,7 +47,10 @@ static int teardown(void **state)
 
 static int machine_open(struct ntk_core_soft **out_soft)
 {
-    return ntk_core_soft_open("trn1.2xlarge", "trn1.2xlarge", true, out_soft, NULL);
+    static const struct ntk_core_soft_options options = { .instance = "trn1.2xlarge",
+                                                          .as_process = true };
+
+    return ntk_core_soft_open(&options, out_soft, NULL);
 }
 
 /* Counts in the state it mapped, once when it came and once when it is told to. */
@@ -119,7 +122,8 @@ static void a_new_machine_takes_nothing_from_under_a_job_that_cannot_be_seen(voi
 
     (void)state;
     assert_int_equal(observed_receive(&other), 0);
-    assert_int_equal(ntk_core_soft_open("trn1.32xlarge", "trn1.2xlarge", true, &soft, NULL), 0);
+    const struct ntk_core_soft_options larger = { .instance = "trn1.32xlarge", .as_process = true };
+    assert_int_equal(ntk_core_soft_open(&larger, &soft, NULL), 0);
     observed_send(&other, 1);
     assert_int_equal(observed_finish(&other, 0), 0);
     assert_int_equal(soft->state->core[1].inference_count.total, 0);
@@ -150,7 +154,8 @@ static void a_process_that_never_lets_go_of_the_setup_is_waited_for_so_long_only
     (void)state;
     assert_int_equal(observed_receive(&other), 1);
     start_ns = ntk_clock_monotonic_ns();
-    assert_int_equal(ntk_core_soft_open(NULL, "trn1.2xlarge", true, &soft, &err), -EBUSY);
+    const struct ntk_core_soft_options any = { .as_process = true };
+    assert_int_equal(ntk_core_soft_open(&any, &soft, &err), -EBUSY);
     assert_in_range(ntk_clock_monotonic_ns() - start_ns, NTK_CORE_SOFT_WAIT_NS,
                     4 * NTK_CORE_SOFT_WAIT_NS);
     (void)snprintf(pid, sizeof pid, "process %d ", (int)other.pid);

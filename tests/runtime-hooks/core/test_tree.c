@@ -22,14 +22,14 @@
 #include "tests/support/scratch.h"
 
 static char *folder;
+static struct ntk_core_options options; /* of the test */
 
 static int setup(void **state)
 {
     (void)state;
     folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", folder, 1);
-    unsetenv("NEURON_SOFT_INSTANCE");
-    unsetenv("NEURON_SOFT_SYSFS");
+    options = (struct ntk_core_options){ 0 };
     return 0;
 }
 
@@ -59,8 +59,8 @@ static void build(const char *instance)
 {
     struct ntk_err err = { 0 };
 
-    setenv("NEURON_SOFT_INSTANCE", instance, 1);
-    if (ntk_core_machine_build(&err) != 0) {
+    options.machine.instance.value = instance;
+    if (ntk_core_machine_build(&options.machine, &err) != 0) {
         fail_msg("%s", err.text);
     }
 }
@@ -123,7 +123,7 @@ static void another_instance_rebuilds_the_tree(void **state)
 static void the_new_layout_moves_stats(void **state)
 {
     (void)state;
-    setenv("NEURON_SOFT_SYSFS", "new", 1);
+    options.machine.new_tree = true;
     build("inf2.xlarge");
     assert_string_equal(leaf("module/neuron/version"), "2.31.0.0");
     assert_string_equal(leaf(DEVICES "neuron0/telemetry/device/hardware/mem_ecc_uncorrected"), "0");
@@ -148,7 +148,6 @@ static void memory_shows_at_close_of_a_round_and_sums_hold(void **state)
         "notifications",        "runtime_memory", "model_shared_scratchpad",
         "nonshared_scratchpad", "uncategorized",
     };
-    struct ntk_core_options options = { 0 };
     struct ntk_core *core = NULL;
     struct ntk_core_tensor *tensor = NULL;
     struct ntk_core_tensor *host = NULL;
@@ -156,7 +155,7 @@ static void memory_shows_at_close_of_a_round_and_sums_hold(void **state)
     uint64_t sum = 0;
 
     (void)state;
-    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    options.machine.instance.value = "trn1.2xlarge";
     assert_int_equal(ntk_core_open(&options, &core, NULL), 0);
     /* The tree was written while the cores were taken. */
     assert_int_equal(number(CORE "device_mem/total"), 96 << 20);
@@ -185,12 +184,12 @@ static void memory_shows_at_close_of_a_round_and_sums_hold(void **state)
 
 static int holder(struct observed *parent, void *ctx)
 {
-    struct ntk_core_options options = { .exact = true,
-                                        .first_core = *(uint32_t *)ctx,
-                                        .core_count = 1 };
     struct ntk_core *core = NULL;
     struct ntk_core_tensor *tensor = NULL;
 
+    options.exact = true;
+    options.first_core = *(uint32_t *)ctx;
+    options.core_count = 1;
     observed_send(parent, (uint64_t)(ntk_core_open(&options, &core, NULL) == 0));
     (void)observed_receive(parent);
     (void)ntk_core_tensor_create(core, NTK_CORE_DEVICE, 0, 4096, "t", &tensor, NULL);
@@ -211,7 +210,7 @@ static void the_next_process_takes_over_when_the_publisher_is_killed(void **stat
     uint32_t cores[2] = { 0, 1 };
 
     (void)state;
-    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    options.machine.instance.value = "trn1.2xlarge";
     struct observed first = observed_start(folder, holder, &cores[0]);
     assert_int_equal(observed_receive(&first), 1);
     struct observed second = observed_start(folder, holder, &cores[1]);
@@ -265,7 +264,7 @@ static void a_write_clears_one_counter_and_nothing_else(void **state)
     uint32_t core = 1;
 
     (void)state;
-    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    options.machine.instance.value = "trn1.2xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
     observed_send(&other, 1);
@@ -303,7 +302,7 @@ static void a_reset_counts_on_every_core_of_a_device_that_nobody_uses(void **sta
     uint32_t core = 1;
 
     (void)state;
-    setenv("NEURON_SOFT_INSTANCE", "trn1.32xlarge", 1);
+    options.machine.instance.value = "trn1.32xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
     assert_true(will_show(RESETS(15, 1), 0));
@@ -328,7 +327,6 @@ static void a_reset_counts_on_every_core_of_a_device_that_nobody_uses(void **sta
 
 static void what_is_written_while_no_process_runs_is_taken_by_the_next(void **state)
 {
-    struct ntk_core_options options = { 0 };
     struct ntk_core *core = NULL;
 
     (void)state;
@@ -356,7 +354,7 @@ static void a_tree_that_was_removed_comes_back(void **state)
     char root[512];
 
     (void)state;
-    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    options.machine.instance.value = "trn1.2xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
     observed_send(&other, 1);
@@ -398,7 +396,7 @@ static void counters_that_come_later_change_the_time_of_the_folder(void **state)
     uint32_t core = 1;
 
     (void)state;
-    setenv("NEURON_SOFT_INSTANCE", "trn1.32xlarge", 1);
+    options.machine.instance.value = "trn1.32xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
     assert_true(test_wait_until(folder_is_the_youngest, NULL, 30.0));
@@ -414,7 +412,7 @@ static void removal_is_refused_while_the_machine_is_used(void **state)
     char path[512];
 
     (void)state;
-    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    options.machine.instance.value = "trn1.2xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
     assert_int_equal(ntk_core_machine_remove(&err), -EBUSY);

@@ -92,13 +92,21 @@ static void a_vendors_binaries_are_refused_unless_asked_for(void **state)
     size_t bytes;
     uint8_t *neff = changed_model(LOOK_LIKE_A_VENDOR, &bytes);
 
-    (void)state;
+    const struct runtime *runtime = *state;
+    char *log_path = test_scratch_path(runtime->folder, "log");
+    char text[4096];
+
+    setenv("NEURON_RT_LOG_LEVEL", "ERROR", 1);
+    setenv("NEURON_RT_LOG_LOCATION", log_path, 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_load(neff, bytes, 0, 1, &model), NRT_UNSUPPORTED_NEFF_VERSION);
     assert_null(model);
+    assert_true(ntk_fs_read_text(log_path, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "NEURON_SOFT_OPAQUE=1 runs it without computing"));
     setenv("NEURON_SOFT_OPAQUE", "0", 1);
     assert_int_equal(nrt_load(neff, bytes, 0, 1, &model), NRT_UNSUPPORTED_NEFF_VERSION);
     free(neff);
+    free(log_path);
 }
 
 static void opaque_programs_give_zeros_and_every_tool_says_estimated(void **state)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/env/env.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "shared/base/str.h"
+
+const char *ntk_env_text(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+int ntk_env_u64(const char *name, uint64_t *out_value, struct ntk_err *err)
+{
+    const char *value = ntk_env_text(name);
+
+    if (value && ntk_str_parse_u64(value, out_value) < 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s is not a number", name, value);
+    }
+    return 0;
+}
+
+int ntk_env_bool(const char *name, bool *out_value, struct ntk_err *err)
+{
+    const char *value = ntk_env_text(name);
+
+    if (!value) {
+        return 0;
+    }
+    if (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0) {
+        *out_value = true;
+    } else if (strcmp(value, "0") == 0 || strcasecmp(value, "false") == 0) {
+        *out_value = false;
+    } else {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s is neither 0 nor 1", name,
+                           value);
+    }
+    return 0;
+}

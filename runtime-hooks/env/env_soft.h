@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * env_soft - the NEURON_SOFT_* variables as options of the core (docs/environment.md): they say how software
+ * NeuronCores behave, whichever front they stand behind.
+ *
+ * Owner:   texts are those of the environment.
+ * Threads: any; reads the environment at each call.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ENV_ENV_SOFT_H
+#define NTK_RUNTIME_HOOKS_ENV_ENV_SOFT_H
+
+#include "runtime-hooks/core/core.h"
+
+/* NEURON_SOFT_INSTANCE, NEURON_SOFT_SYSFS. */
+struct ntk_core_machine_options ntk_env_soft_machine(void);
+/* Those, NEURON_SOFT_FAULT and NEURON_SOFT_PACE; other options stay as they are. -EINVAL. */
+int ntk_env_soft_options_get(struct ntk_core_options *options, struct ntk_err *err);
+/* NEURON_SOFT_OPAQUE and NEURON_SOFT_NEFF_FEATURES, and how a refusal names what would allow a file; other
+ * options stay as they are. -EINVAL. */
+int ntk_env_soft_load_options_get(struct ntk_core_load_options *options, struct ntk_err *err);
+
+/* NEURON_SOFT_CPU_NODES: which NEFFs may bring code that runs on the host. */
+enum ntk_env_cpu_nodes {
+    NTK_ENV_CPU_NODES_NONE,
+    NTK_ENV_CPU_NODES_OWN, /* those of this user and of root; the default */
+    NTK_ENV_CPU_NODES_ALL,
+};
+enum ntk_env_cpu_nodes ntk_env_soft_cpu_nodes(void);
+
+#endif

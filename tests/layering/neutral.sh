@@ -1,0 +1,21 @@
+#!/bin/bash
+# neutral - engine, core and inspect stand behind every front: they know no interface's names or status numbers,
+# and read no variable of the environment. What they may say otherwise comes in options.
+set -euo pipefail
+cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+offences() {
+    grep -rnE --include='*.[ch]' --include='*.def' \
+        '[Nn][Rr][Tt]|cnml|popef|NERR|NEURON_|getenv|\benviron\b|\b(100[2-6]|120[0-6])\b' "$@"
+}
+
+for word in nrt_init NRT_TIMEOUT cnrtInit cnmlInit popef NERR_OK NEURON_RT_NUM_CORES 'secure_getenv("X")' 'extern char **environ;' '= 1003,' '1200'; do
+    printf '%s\n' "$word" >"$scratch/planted.c"
+    offences "$scratch" >/dev/null || { echo "$word would not be found"; exit 1; }
+done
+if offences runtime-hooks/engine runtime-hooks/core runtime-hooks/inspect; then
+    echo "a front maps names and numbers, and reads the environment (runtime-hooks/env)"
+    exit 1
+fi

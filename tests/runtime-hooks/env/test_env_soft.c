@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the environment says about software NeuronCores, as options of the core.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime-hooks/env/env_soft.h"
+
+static int setup(void **state)
+{
+    static const char *const names[] = { "NEURON_SOFT_INSTANCE", "NEURON_SOFT_SYSFS",
+                                         "NEURON_SOFT_FAULT",    "NEURON_SOFT_PACE",
+                                         "NEURON_SOFT_OPAQUE",   "NEURON_SOFT_NEFF_FEATURES",
+                                         "NEURON_SOFT_CPU_NODES" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        unsetenv(names[i]);
+    }
+    return 0;
+}
+
+static void nothing_set_and_nothing_in_it_are_the_same(void **state)
+{
+    (void)state;
+    for (int is_empty = 0; is_empty < 2; is_empty++) {
+        struct ntk_core_options options = { .lnc = 2 };
+        struct ntk_core_load_options load = { .nc = 3 };
+
+        if (is_empty) {
+            setenv("NEURON_SOFT_INSTANCE", "", 1);
+            setenv("NEURON_SOFT_FAULT", "", 1);
+            setenv("NEURON_SOFT_PACE", "", 1);
+            setenv("NEURON_SOFT_CPU_NODES", "", 1);
+        }
+        assert_int_equal(ntk_env_soft_options_get(&options, NULL), 0);
+        assert_null(options.machine.instance.value);
+        assert_false(options.machine.new_tree);
+        assert_null(options.faults.value);
+        assert_false(options.is_paced);
+        assert_int_equal(options.lnc, 2);
+        assert_int_equal(ntk_env_soft_load_options_get(&load, NULL), 0);
+        assert_false(load.run_opaque);
+        assert_int_equal(load.features_mask, UINT64_C(0x8000000000000fff));
+        assert_int_equal(load.nc, 3);
+        assert_int_equal(ntk_env_soft_cpu_nodes(), NTK_ENV_CPU_NODES_OWN);
+    }
+}
+
+static void what_is_set_arrives_with_its_name(void **state)
+{
+    struct ntk_core_options options = { .lnc = 1 };
+    struct ntk_core_load_options load = { .nc = 0 };
+
+    (void)state;
+    setenv("NEURON_SOFT_INSTANCE", "inf2.xlarge", 1);
+    setenv("NEURON_SOFT_SYSFS", "new", 1);
+    setenv("NEURON_SOFT_FAULT", "hang:at=1", 1);
+    setenv("NEURON_SOFT_PACE", "1", 1);
+    setenv("NEURON_SOFT_OPAQUE", "true", 1);
+    setenv("NEURON_SOFT_NEFF_FEATURES", "0x11", 1);
+    assert_int_equal(ntk_env_soft_options_get(&options, NULL), 0);
+    assert_string_equal(options.machine.instance.name, "NEURON_SOFT_INSTANCE");
+    assert_string_equal(options.machine.instance.value, "inf2.xlarge");
+    assert_true(options.machine.new_tree);
+    assert_string_equal(options.faults.name, "NEURON_SOFT_FAULT");
+    assert_string_equal(options.faults.value, "hang:at=1");
+    assert_true(options.is_paced);
+    assert_int_equal(ntk_env_soft_load_options_get(&load, NULL), 0);
+    assert_true(load.run_opaque);
+    assert_int_equal(load.features_mask, 0x11);
+    assert_non_null(strstr(load.opaque_way_out, "NEURON_SOFT_OPAQUE=1"));
+    assert_non_null(strstr(load.cpu_nodes_why, "NEURON_SOFT_CPU_NODES"));
+}
+
+static void code_for_the_host_is_its_users_own_all_or_none(void **state)
+{
+    static const struct {
+        const char *value;
+        enum ntk_env_cpu_nodes allowed;
+    } rows[] = {
+        { "own", NTK_ENV_CPU_NODES_OWN },  { "OWN", NTK_ENV_CPU_NODES_OWN },
+        { "1", NTK_ENV_CPU_NODES_ALL },    { "0", NTK_ENV_CPU_NODES_NONE },
+        { "yes", NTK_ENV_CPU_NODES_NONE }, /* in doubt none */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        setenv("NEURON_SOFT_CPU_NODES", rows[i].value, 1);
+        assert_int_equal(ntk_env_soft_cpu_nodes(), rows[i].allowed);
+    }
+}
+
+static void a_value_that_cannot_be_is_refused_by_name(void **state)
+{
+    struct ntk_core_options options = { .lnc = 1 };
+    struct ntk_core_load_options load = { .nc = 0 };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    setenv("NEURON_SOFT_PACE", "fast", 1);
+    assert_int_equal(ntk_env_soft_options_get(&options, &err), -EINVAL);
+    assert_string_equal(err.text, "NEURON_SOFT_PACE=fast is neither 0 nor 1");
+    setenv("NEURON_SOFT_NEFF_FEATURES", "many", 1);
+    assert_int_equal(ntk_env_soft_load_options_get(&load, &err), -EINVAL);
+    assert_string_equal(err.text, "NEURON_SOFT_NEFF_FEATURES=many is not a number");
+    setenv("NEURON_SOFT_OPAQUE", "maybe", 1);
+    assert_int_equal(ntk_env_soft_load_options_get(&load, &err), -EINVAL);
+    assert_string_equal(err.text, "NEURON_SOFT_OPAQUE=maybe is neither 0 nor 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(nothing_set_and_nothing_in_it_are_the_same, setup),
+        cmocka_unit_test_setup(what_is_set_arrives_with_its_name, setup),
+        cmocka_unit_test_setup(code_for_the_host_is_its_users_own_all_or_none, setup),
+        cmocka_unit_test_setup(a_value_that_cannot_be_is_refused_by_name, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
