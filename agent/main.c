@@ -236,14 +236,18 @@ static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
 static int print_schema(void)
 {
     struct ntk_err err = { 0 };
-    size_t bytes;
-    const char *schema = ntk_report_schema_get(&bytes);
+    char *schema = ntk_report_schema_make();
+    int ret = 0;
 
-    if (fwrite(schema, 1, bytes, stdout) != bytes || fflush(stdout) != 0) {
+    if (!schema) {
+        ntk_err_no_memory(&err);
+        ret = ntk_log_failure(NULL, &err);
+    } else if (puts(schema) < 0 || fflush(stdout) != 0) {
         ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
-        return ntk_log_failure(NULL, &err);
+        ret = ntk_log_failure(NULL, &err);
     }
-    return 0;
+    free(schema);
+    return ret;
 }
 
 /* A core file would hold the secrets of those who ask and are asked. One byte is less than any core, and the limit

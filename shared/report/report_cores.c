@@ -12,7 +12,7 @@
 
 #define AT(member) .offset = offsetof(struct ntk_core_sample, member)
 /* Now. */
-static const struct report_field ext_state[] = {
+const struct report_field report_fields_core_state[] = {
     REPORT_ROW("utilization", REPORT_RATIO, AT(utilization)),
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
     REPORT_ROW("running_ns", REPORT_U64, AT(running_ns), .sparse = true),
@@ -23,7 +23,7 @@ static const struct report_field ext_state[] = {
 #define LIST_ENGINE .count = NTK_ENGINE_COUNT, .names = ntk_engine_labels
 #define LIST_OUTCOME .count = NTK_OUTCOME_COUNT
 #define LIST_ERROR_CLASS .count = NTK_ERROR_CLASS_COUNT
-static const struct report_field ext_counts[] = {
+const struct report_field report_fields_core_counts[] = {
 #define NTK_CORE_COUNT(id, member, list, group, key, column) \
     [id] = REPORT_ROW(key, REPORT_COUNT, AT(member), .has = NTK_CORE_HAS_##group, LIST_##list),
 #include "shared/abi/core_counts.def"
@@ -237,11 +237,11 @@ void report_write_ext_cores(struct report_writer *w, const struct ntk_core_sampl
     for (size_t i = 0; i < count; i++) {
         report_key_number(w, cores[i].core);
         ntk_json_object_begin(&w->json);
-        report_write_fields(w, ext_state, &cores[i]);
-        report_write_fields(w, ext_counts, &cores[i]);
+        report_write_fields(w, report_fields_core_state, &cores[i]);
+        report_write_fields(w, report_fields_core_counts, &cores[i]);
         if (cores[i].unwatched) {
             ntk_json_key_object_begin(&w->json, "unwatched");
-            report_write_fields(w, ext_counts, cores[i].unwatched);
+            report_write_fields(w, report_fields_core_counts, cores[i].unwatched);
             ntk_json_object_end(&w->json);
         }
         ntk_json_object_end(&w->json);
@@ -256,7 +256,7 @@ static void read_unwatched(struct ntk_snapshot *snapshot, const json_t *object,
 
     if (part) {
         part->core = core->core;
-        report_read_fields(snapshot, object, ext_counts, part);
+        report_read_fields(snapshot, object, report_fields_core_counts, part);
         core->unwatched = part;
     }
 }
@@ -280,8 +280,8 @@ size_t report_read_ext_cores(struct ntk_snapshot *snapshot, const json_t *object
         if (count < room && json_is_object(value) &&
             report_key_index(key, REPORT_CORES_MAX, &number)) {
             cores[count].core = number;
-            report_read_fields(snapshot, value, ext_state, &cores[count]);
-            report_read_fields(snapshot, value, ext_counts, &cores[count]);
+            report_read_fields(snapshot, value, report_fields_core_state, &cores[count]);
+            report_read_fields(snapshot, value, report_fields_core_counts, &cores[count]);
             read_unwatched(snapshot, report_get_object(value, "unwatched"), &cores[count++]);
         }
     }

@@ -10,7 +10,7 @@
 #define EVENTS_WRITTEN_MAX 64
 #define EVENTS_READ_MAX 4096
 
-static const char *const kinds[NTK_EVENT_KIND_COUNT] = {
+const char *const report_event_kinds[NTK_EVENT_KIND_COUNT] = {
     [NTK_EVENT_MEM_ALLOC] = "alloc",
     [NTK_EVENT_MEM_FREE] = "free",
     [NTK_EVENT_MODEL_LOAD] = "load",
@@ -22,7 +22,7 @@ static const char *const kinds[NTK_EVENT_KIND_COUNT] = {
 };
 
 #define AT(member) .offset = offsetof(struct ntk_event_sample, member)
-static const struct report_field fields[] = {
+const struct report_field report_fields_event[] = {
     REPORT_ROW("time_ns", REPORT_U64, AT(realtime_ns)),
     REPORT_ROW("pid", REPORT_U32, AT(pid)),
     REPORT_ROW("header_pid", REPORT_U32, AT(header_pid)),
@@ -55,14 +55,14 @@ static size_t find(const char *const *words, size_t count, const char *word)
 
 static bool is_known(const struct ntk_event_sample *event)
 {
-    return event->kind < NTK_EVENT_KIND_COUNT && kinds[event->kind];
+    return event->kind < NTK_EVENT_KIND_COUNT && report_event_kinds[event->kind];
 }
 
 static void write_event(struct report_writer *w, const struct ntk_event_sample *event)
 {
     ntk_json_object_begin(&w->json);
-    report_key_text(w, "kind", kinds[event->kind]);
-    report_write_fields(w, fields, event);
+    report_key_text(w, "kind", report_event_kinds[event->kind]);
+    report_write_fields(w, report_fields_event, event);
     if (event->core != NTK_NO_CORE) {
         report_key_u64(w, "core", event->core);
     }
@@ -106,7 +106,8 @@ static bool read_event(struct ntk_snapshot *snapshot, const json_t *object,
                        struct ntk_event_sample *out)
 {
     uint64_t core = report_has(object, "core") ? report_get_u64(object, "core") : NTK_NO_CORE;
-    size_t kind = find(kinds, NTK_EVENT_KIND_COUNT, report_get_text(snapshot, object, "kind"));
+    size_t kind =
+        find(report_event_kinds, NTK_EVENT_KIND_COUNT, report_get_text(snapshot, object, "kind"));
     size_t category = find(ntk_memory_category_names, NTK_MEMORY_CATEGORY_COUNT,
                            report_get_text(snapshot, object, "category"));
     size_t error_class = find(ntk_error_class_names, NTK_ERROR_CLASS_COUNT,
@@ -115,7 +116,7 @@ static bool read_event(struct ntk_snapshot *snapshot, const json_t *object,
     if (kind == NTK_EVENT_KIND_COUNT) {
         return false;
     }
-    report_read_fields(snapshot, object, fields, out);
+    report_read_fields(snapshot, object, report_fields_event, out);
     out->kind = (uint16_t)kind;
     out->core = (uint16_t)(core < REPORT_CORES_MAX ? core : NTK_NO_CORE);
     out->error_class =

@@ -3,7 +3,7 @@
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_instance, member)
-static const struct report_field instance_fields[] = {
+const struct report_field report_fields_instance[] = {
     REPORT_ROW("instance_name", REPORT_TEXT, AT(name)),
     REPORT_ROW("instance_id", REPORT_TEXT, AT(id)),
     REPORT_ROW("instance_type", REPORT_TEXT, AT(type)),
@@ -20,7 +20,7 @@ static const struct report_field instance_fields[] = {
 
 #define AT(member) .offset = offsetof(struct ntk_hardware, member)
 /* neuroncore_per_device_count is of logical cores in the line; see below. */
-static const struct report_field hardware_fields[] = {
+const struct report_field report_fields_hardware[] = {
     REPORT_ROW("neuron_device_type", REPORT_TEXT, AT(device_type)),
     REPORT_ROW("neuron_device_version", REPORT_TEXT, AT(device_version)),
     REPORT_ROW("neuroncore_version", REPORT_TEXT, AT(core_version)),
@@ -31,7 +31,7 @@ static const struct report_field hardware_fields[] = {
     REPORT_ROW("error", REPORT_TEXT, AT(error)),
     REPORT_END,
 };
-static const struct report_field ext_hardware_fields[] = {
+const struct report_field report_fields_hardware_ext[] = {
     REPORT_ROW("software", REPORT_BOOL, AT(software)),
     REPORT_ROW("instance_type", REPORT_TEXT, AT(instance_type), .sparse = true),
     REPORT_ROW("driver_version", REPORT_TEXT, AT(driver_version), .sparse = true),
@@ -45,7 +45,7 @@ static const struct report_field ext_hardware_fields[] = {
 #undef AT
 
 #define AT(member) .offset = offsetof(struct ntk_device_sample, member)
-static const struct report_field device_fields[] = {
+const struct report_field report_fields_device_ext[] = {
     REPORT_ROW("index", REPORT_U32, AT(index)),
     REPORT_ROW("name", REPORT_TEXT, AT(name), .sparse = true),
     REPORT_ROW("arch", REPORT_TEXT, AT(arch), .sparse = true),
@@ -61,7 +61,7 @@ static const struct report_field device_fields[] = {
 #undef AT
 
 #define AT(member) .offset = offsetof(struct ntk_snapshot, member)
-static const struct report_field machine_fields[] = {
+const struct report_field report_fields_machine_ext[] = {
     REPORT_ROW("time_ns", REPORT_U64, AT(realtime_ns), .sparse = true),
     REPORT_ROW("period_ns", REPORT_U64, AT(period_ns)),
     REPORT_ROW("host_name", REPORT_TEXT, AT(host_name), .sparse = true),
@@ -83,13 +83,13 @@ void report_write_instance(struct report_writer *w)
         instance.type = w->snapshot->hardware.instance_type;
     }
     ntk_json_key_object_begin(&w->json, "instance_info");
-    report_write_fields(w, instance_fields, &instance);
+    report_write_fields(w, report_fields_instance, &instance);
     ntk_json_object_end(&w->json);
 }
 
 void report_read_instance(struct ntk_snapshot *snapshot, const json_t *object)
 {
-    report_read_fields(snapshot, object, instance_fields, &snapshot->instance);
+    report_read_fields(snapshot, object, report_fields_instance, &snapshot->instance);
 }
 
 /* -- neuron_hardware_info ----------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ void report_write_hardware(struct report_writer *w)
     hardware.lnc = hardware.lnc ? hardware.lnc : 1;
     hardware.cores_per_device /= hardware.lnc;
     ntk_json_key_object_begin(&w->json, "neuron_hardware_info");
-    report_write_fields(w, hardware_fields, &hardware);
+    report_write_fields(w, report_fields_hardware, &hardware);
     ntk_json_object_end(&w->json);
 }
 
@@ -110,7 +110,7 @@ static void read_ext_hardware(struct ntk_snapshot *snapshot, const json_t *objec
     struct ntk_hardware *hardware = &snapshot->hardware;
     uint32_t cores_per_device = hardware->cores_per_device;
 
-    report_read_fields(snapshot, object, ext_hardware_fields, hardware);
+    report_read_fields(snapshot, object, report_fields_hardware_ext, hardware);
     hardware->cores_per_device = cores_per_device; /* the vendor's key and LNC give it, bounded */
     if (hardware->stack_count > NTK_SNAPSHOT_STACKS_MAX) {
         hardware->stack_count = 0;
@@ -121,7 +121,7 @@ void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, c
 {
     struct ntk_hardware *hardware = &snapshot->hardware;
 
-    report_read_fields(snapshot, object, hardware_fields, hardware);
+    report_read_fields(snapshot, object, report_fields_hardware, hardware);
     if (hardware->lnc != 2) {
         hardware->lnc = 1;
     }
@@ -165,7 +165,7 @@ static void write_ecc_totals(struct report_writer *w, const struct ntk_device_sa
 static void write_device(struct report_writer *w, const struct ntk_device_sample *device)
 {
     ntk_json_object_begin(&w->json);
-    report_write_fields(w, device_fields, device);
+    report_write_fields(w, report_fields_device_ext, device);
     if (device->has & NTK_DEVICE_HAS_NEIGHBOURS) {
         ntk_json_key_array_begin(&w->json, "connected_devices");
         for (uint32_t k = 0; k < device->neighbour_count && k < NTK_SNAPSHOT_NEIGHBOURS_MAX; k++) {
@@ -230,7 +230,7 @@ void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sam
     const json_t *used = report_get_array(object, "memory_used_bytes");
     const json_t *totals = report_get_object(object, "ecc_total");
 
-    report_read_fields(snapshot, object, device_fields, device);
+    report_read_fields(snapshot, object, report_fields_device_ext, device);
     if (neighbours) {
         read_neighbours(device, neighbours);
     }
@@ -252,10 +252,10 @@ void report_write_machine_ext(struct report_writer *w)
     const struct ntk_snapshot *snapshot = w->snapshot;
 
     ntk_json_key_object_begin(&w->json, "neuron_ext");
-    report_write_fields(w, machine_fields, snapshot);
+    report_write_fields(w, report_fields_machine_ext, snapshot);
     if (snapshot->hardware.has & NTK_HARDWARE_HAS_DEVICES) {
         ntk_json_key_object_begin(&w->json, "hardware");
-        report_write_fields(w, ext_hardware_fields, &snapshot->hardware);
+        report_write_fields(w, report_fields_hardware_ext, &snapshot->hardware);
         ntk_json_object_end(&w->json);
     }
     ntk_json_key_array_begin(&w->json, "devices");
@@ -274,6 +274,6 @@ void report_write_machine_ext(struct report_writer *w)
 
 void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext)
 {
-    report_read_fields(snapshot, ext, machine_fields, snapshot);
+    report_read_fields(snapshot, ext, report_fields_machine_ext, snapshot);
     report_read_events(snapshot, ext);
 }

@@ -14,7 +14,7 @@
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_snapshot, member)
-static const struct report_field time_fields[] = {
+const struct report_field report_fields_time[] = {
     REPORT_ROW("timestamp_ns", REPORT_U64, AT(realtime_ns)),
     REPORT_ROW("sequence", REPORT_U64, AT(sequence)),
     REPORT_END,
@@ -78,7 +78,7 @@ static void write_report(struct report_writer *w, struct ntk_buf *out)
         report_write_machine_ext(w);
     }
     if (w->options->timestamps) {
-        report_write_fields(w, time_fields, w->snapshot);
+        report_write_fields(w, report_fields_time, w->snapshot);
     }
     ntk_json_object_end(&w->json);
     ntk_buf_add_char(out, '\n');
@@ -223,7 +223,7 @@ static void read_report(struct ntk_snapshot *snapshot, const json_t *root)
     const json_t *ext = report_get_object(root, "neuron_ext");
 
     report_read_machine_ext(snapshot, ext);
-    report_read_fields(snapshot, root, time_fields, snapshot);
+    report_read_fields(snapshot, root, report_fields_time, snapshot);
     if (!report_has(ext, "period_ns")) {
         snapshot->period_ns = longest_period(root);
     }

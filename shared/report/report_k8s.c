@@ -8,7 +8,7 @@
 
 /* Written as one key each; container_name is an array in this group. */
 #define AT(member) .offset = offsetof(struct ntk_k8s_owner, member)
-static const struct report_field owner_fields[] = {
+const struct report_field report_fields_owner[] = {
     REPORT_ROW("pod_name", REPORT_TEXT, AT(pod_name)),
     REPORT_ROW("namespace", REPORT_TEXT, AT(namespace_name)),
     REPORT_END,
@@ -40,7 +40,7 @@ static void write_owners(struct report_writer *w, const char *key,
         const struct ntk_k8s_owner *owner = ((const struct ntk_k8s_owner **)order.items)[i];
         report_key_number(w, owner->index);
         ntk_json_object_begin(&w->json);
-        report_write_fields(w, owner_fields, owner);
+        report_write_fields(w, report_fields_owner, owner);
         ntk_json_key_array_begin(&w->json, "container_name");
         for (size_t k = 0; k < owner->container_count; k++) {
             report_value_text(w, owner->containers[k]);
@@ -109,7 +109,7 @@ static struct ntk_k8s_owner *read_owners(struct ntk_snapshot *snapshot, const js
             struct ntk_k8s_owner *owner = &owners[count++];
             owner->index = index;
             owner->pod_name = owner->namespace_name = "";
-            report_read_fields(snapshot, value, owner_fields, owner);
+            report_read_fields(snapshot, value, report_fields_owner, owner);
             read_containers(snapshot, owner, report_get_array(value, "container_name"));
         }
     }

@@ -11,7 +11,7 @@
 
 #define AT(member) .offset = offsetof(struct ntk_memory_sample, member)
 /* Behind category and core. */
-static const struct report_field row_fields[] = {
+const struct report_field report_fields_memory_row[] = {
     REPORT_ROW("model_id", REPORT_U32, AT(model_id), .sparse = true),
     REPORT_ROW("bytes", REPORT_U64, AT(current_bytes)),
     REPORT_ROW("peak_bytes", REPORT_U64, AT(peak_bytes)),
@@ -166,7 +166,7 @@ static void write_rows(struct report_writer *w, const char *key,
         if (rows[i].core != NTK_NO_CORE) {
             report_key_u64(w, "core", rows[i].core);
         }
-        report_write_fields(w, row_fields, &rows[i]);
+        report_write_fields(w, report_fields_memory_row, &rows[i]);
         ntk_json_object_end(&w->json);
     }
     ntk_json_array_end(&w->json);
@@ -207,7 +207,7 @@ static struct ntk_memory_sample *read_rows(struct ntk_snapshot *snapshot, const 
         row->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category);
         row->core = (uint16_t)core;
         row->category = (uint16_t)category;
-        report_read_fields(snapshot, entry, row_fields, row);
+        report_read_fields(snapshot, entry, report_fields_memory_row, row);
     }
     *out_count = count;
     return rows;

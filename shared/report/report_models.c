@@ -11,7 +11,7 @@
 #define NAME_BYTES_MAX 255
 
 #define AT(member) .offset = offsetof(struct ntk_model_sample, member)
-static const struct report_field ext_fields[] = {
+const struct report_field report_fields_model_ext[] = {
     REPORT_ROW("model_id", REPORT_U32, AT(id)),
     REPORT_ROW("name", REPORT_TEXT, AT(name)),
     REPORT_ROW("neff_path", REPORT_TEXT, AT(neff_path), .sparse = true),
@@ -33,14 +33,14 @@ static const struct report_field ext_fields[] = {
     REPORT_END,
 };
 /* Behind the name. */
-static const struct report_field vendor_fields[] = {
+const struct report_field report_fields_model[] = {
     REPORT_ROW("uuid", REPORT_UUID, AT(uuid)),
     REPORT_ROW("model_id", REPORT_U32, AT(id)),
     REPORT_ROW("is_running", REPORT_BOOL, AT(is_running)),
     REPORT_END,
 };
 /* Ours, so absent where the vendor's tool could have written the model. */
-static const struct report_field estimated_field[] = {
+const struct report_field report_fields_model_estimated[] = {
     REPORT_ROW("estimated", REPORT_BOOL, AT(estimated), .sparse = true),
     REPORT_END,
 };
@@ -126,9 +126,9 @@ void report_write_models(struct report_writer *w, const struct ntk_runtime_sampl
         }
         ntk_json_object_begin(&w->json);
         write_name(w, model);
-        report_write_fields(w, vendor_fields, model);
+        report_write_fields(w, report_fields_model, model);
         if (!w->options->vendor_only) {
-            report_write_fields(w, estimated_field, model);
+            report_write_fields(w, report_fields_model_estimated, model);
         }
         ntk_json_key_object_begin(&w->json, "subgraphs");
         for (uint32_t k = 0; k < model->core_count && k < REPORT_CORES_MAX; k++) {
@@ -152,8 +152,8 @@ static void read_vendor_model(struct ntk_snapshot *snapshot,
     size_t parts = json_object_size(subgraphs);
 
     model->name = report_get_text(snapshot, object, "name");
-    report_read_fields(snapshot, object, vendor_fields, model);
-    report_read_fields(snapshot, object, estimated_field, model);
+    report_read_fields(snapshot, object, report_fields_model, model);
+    report_read_fields(snapshot, object, report_fields_model_estimated, model);
     model->loaded = true;
     if (core < REPORT_CORES_MAX && parts <= REPORT_CORES_MAX) {
         model->core = (uint32_t)core;
@@ -168,7 +168,7 @@ void report_write_ext_models(struct report_writer *w, const struct ntk_runtime_s
     ntk_json_key_array_begin(&w->json, "models");
     for (size_t i = 0; i < runtime->model_count; i++) {
         ntk_json_object_begin(&w->json);
-        report_write_fields(w, ext_fields, &runtime->models[i]);
+        report_write_fields(w, report_fields_model_ext, &runtime->models[i]);
         ntk_json_object_end(&w->json);
     }
     ntk_json_array_end(&w->json);
@@ -177,7 +177,7 @@ void report_write_ext_models(struct report_writer *w, const struct ntk_runtime_s
 static void read_ext_model(struct ntk_snapshot *snapshot, struct ntk_model_sample *model,
                            const json_t *object)
 {
-    report_read_fields(snapshot, object, ext_fields, model);
+    report_read_fields(snapshot, object, report_fields_model_ext, model);
     if (model->core >= REPORT_CORES_MAX || model->core_count > REPORT_CORES_MAX) {
         model->core = model->core_count = 0;
     }

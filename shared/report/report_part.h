@@ -17,6 +17,18 @@
 extern "C" {
 #endif
 
+/* ---- the tables of all parts, by the names that report.shape.json has for them ---- */
+
+/* clang-format off */
+#define REPORT_TABLES(X) \
+    X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(event) X(executions) \
+    X(executions_ext) X(hardware) X(hardware_ext) X(instance) X(machine_ext) X(memory_info) X(memory_row) X(model) \
+    X(model_estimated) X(model_ext) X(owner) X(runtime) X(runtime_cpu) X(runtime_ext) X(time)
+/* clang-format on */
+#define REPORT_DECLARE(name) extern const struct report_field report_fields_##name[];
+REPORT_TABLES(REPORT_DECLARE)
+extern const char *const report_event_kinds[NTK_EVENT_KIND_COUNT]; /* NULL: not in reports */
+
 /* ---- report_runtime.c: one application ---- */
 
 void report_write_runtime(struct report_writer *w, const struct ntk_runtime_sample *runtime);

@@ -7,25 +7,25 @@
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_runtime_sample, member)
-static const struct report_field head_fields[] = {
+const struct report_field report_fields_runtime[] = {
     REPORT_ROW("pid", REPORT_U32, AT(pid)),
     REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag)),
     REPORT_ROW("error", REPORT_TEXT, AT(error)),
     REPORT_END,
 };
-static const struct report_field execution_fields[] = {
+const struct report_field report_fields_executions[] = {
     REPORT_ROW("error_summary", REPORT_COUNT, AT(error_class), .count = NTK_ERROR_CLASS_COUNT,
                .names = ntk_error_class_names),
     REPORT_ROW("execution_summary", REPORT_COUNT, AT(outcome), .count = NTK_OUTCOME_COUNT,
                .names = ntk_outcome_names),
     REPORT_END,
 };
-static const struct report_field cpu_fields[] = {
+const struct report_field report_fields_runtime_cpu[] = {
     REPORT_ROW("user", REPORT_PERCENT, AT(cpu_user)),
     REPORT_ROW("system", REPORT_PERCENT, AT(cpu_system)),
     REPORT_END,
 };
-static const struct report_field ext_fields[] = {
+const struct report_field report_fields_runtime_ext[] = {
     REPORT_ROW("header_pid", REPORT_U32, AT(header_pid)),
     REPORT_ROW("start_time", REPORT_U64, AT(start_time)),
     REPORT_ROW("uid", REPORT_U32, AT(uid)),
@@ -43,7 +43,7 @@ static const struct report_field ext_fields[] = {
     REPORT_END,
 };
 /* With execution_stats. */
-static const struct report_field ext_execution_fields[] = {
+const struct report_field report_fields_executions_ext[] = {
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
     REPORT_ROW("total_latency", REPORT_HISTOGRAM, AT(total_latency)),
     REPORT_ROW("device_latency", REPORT_HISTOGRAM, AT(device_latency)),
@@ -114,7 +114,7 @@ static void write_executions(struct report_writer *w, const struct ntk_runtime_s
 
     ntk_json_key_object_begin(&w->json, ntk_runtime_group_names[NTK_RUNTIME_GROUP_EXECUTIONS]);
     report_write_period(w, runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS]);
-    report_write_fields(w, execution_fields, runtime);
+    report_write_fields(w, report_fields_executions, runtime);
     ntk_json_key_object_begin(&w->json, "latency_stats");
     write_percentiles(w, "total_latency", &runtime->total_latency,
                       known ? runtime->total_percentile_ns : NULL);
@@ -134,7 +134,7 @@ static void read_executions(struct ntk_snapshot *snapshot, struct ntk_runtime_sa
         return;
     }
     runtime->has |= NTK_RUNTIME_HAS_EXECUTIONS;
-    report_read_fields(snapshot, group, execution_fields, runtime);
+    report_read_fields(snapshot, group, report_fields_executions, runtime);
     if (read_percentiles(stats, "total_latency", runtime->total_percentile_ns)) {
         runtime->has |= NTK_RUNTIME_HAS_PERCENTILES;
     }
@@ -151,7 +151,7 @@ static void write_cpu(struct report_writer *w, const struct ntk_runtime_sample *
     ntk_json_key_object_begin(&w->json, ntk_runtime_group_names[NTK_RUNTIME_GROUP_CPU]);
     report_write_period(w, runtime->group_period_ns[NTK_RUNTIME_GROUP_CPU]);
     ntk_json_key_object_begin(&w->json, "vcpu_usage");
-    report_write_fields(w, cpu_fields, runtime);
+    report_write_fields(w, report_fields_runtime_cpu, runtime);
     ntk_json_object_end(&w->json);
     report_key_text(w, "error", runtime->cpu_error);
     ntk_json_object_end(&w->json);
@@ -167,7 +167,8 @@ static void read_cpu(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
     if (runtime->cpu_error[0] == '\0') {
         runtime->has |= NTK_RUNTIME_HAS_CPU;
     }
-    report_read_fields(snapshot, report_get_object(group, "vcpu_usage"), cpu_fields, runtime);
+    report_read_fields(snapshot, report_get_object(group, "vcpu_usage"), report_fields_runtime_cpu,
+                       runtime);
 }
 
 /* -- the application ---------------------------------------------------------------------------- */
@@ -176,9 +177,9 @@ static void read_cpu(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
 static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *runtime)
 {
     ntk_json_key_object_begin(&w->json, "neuron_ext");
-    report_write_fields(w, ext_fields, runtime);
+    report_write_fields(w, report_fields_runtime_ext, runtime);
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS)) {
-        report_write_fields(w, ext_execution_fields, runtime);
+        report_write_fields(w, report_fields_executions_ext, runtime);
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_CORES) && runtime->has & NTK_RUNTIME_HAS_CORES) {
         report_write_ext_cores(w, runtime->cores, runtime->core_count);
@@ -197,7 +198,7 @@ static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *
 void report_write_runtime(struct report_writer *w, const struct ntk_runtime_sample *runtime)
 {
     ntk_json_object_begin(&w->json);
-    report_write_fields(w, head_fields, runtime);
+    report_write_fields(w, report_fields_runtime, runtime);
     ntk_json_key_object_begin(&w->json, "report");
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) &&
         runtime->has & NTK_RUNTIME_HAS_EXECUTIONS) {
@@ -230,8 +231,8 @@ static void read_ext(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
                      const json_t *ext)
 {
     runtime->lnc = 0;
-    report_read_fields(snapshot, ext, ext_fields, runtime);
-    report_read_fields(snapshot, ext, ext_execution_fields, runtime);
+    report_read_fields(snapshot, ext, report_fields_runtime_ext, runtime);
+    report_read_fields(snapshot, ext, report_fields_executions_ext, runtime);
     runtime->has |= report_has(ext, "in_flight") ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
     if (runtime->device_latency.count > 0) {
         runtime->has_device_latency = true;
@@ -256,7 +257,7 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     const json_t *ext = report_get_object(report, "neuron_ext");
     const json_t *group[NTK_RUNTIME_GROUP_COUNT];
 
-    report_read_fields(snapshot, object, head_fields, runtime);
+    report_read_fields(snapshot, object, report_fields_runtime, runtime);
     runtime->header_pid = runtime->pid;
     runtime->ended = report_get_bool(object, "ended");
     runtime->first = report_get_bool(object, "first");

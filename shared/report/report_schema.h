@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_schema - the JSON Schema (2020-12) of a report, as this version writes it: report.schema.json,
- * which is also installed.
+ * report_schema - the JSON Schema (2020-12) of a report, as this version writes it.
  *
- * Owner, threads: constant.
+ * It is made from the tables that write and read the plain keys, and from report.shape.json, which says how
+ * their objects lie in each other and has the keys that are worked out:
+ *
+ *   "name"                     what $defs has under this name
+ *   "fields": [tables]         an object with the keys of these tables (REPORT_TABLES in report_part.h)
+ *   "properties": {}           ... and these, which replace rows of the same key
+ *   "names": list, "of": x     ... and one key for each word of a list (report_schema.c)
+ *   "optional": [keys]         what may be absent, true: all; the tables know it of theirs
+ *   "list": x                  an array of such
+ *   "by_number": x             an object whose keys are numbers
+ *   "words": list              one of these texts
+ *   anything else              itself
+ *
+ * Threads: any; no state.
  */
 #ifndef NTK_SHARED_REPORT_REPORT_SCHEMA_H
 #define NTK_SHARED_REPORT_REPORT_SCHEMA_H
-
-#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-const char *ntk_report_schema_get(size_t *out_bytes);
+/* Freed with free(). NULL without memory. */
+char *ntk_report_schema_make(void);
 
 #ifdef __cplusplus
 }

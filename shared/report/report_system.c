@@ -6,7 +6,7 @@
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_system_sample, member)
-static const struct report_field memory_fields[] = {
+const struct report_field report_fields_memory_info[] = {
     REPORT_ROW("memory_total_bytes", REPORT_U64, AT(memory_total_bytes)),
     REPORT_ROW("memory_used_bytes", REPORT_U64, AT(memory_used_bytes)),
     REPORT_ROW("swap_total_bytes", REPORT_U64, AT(swap_total_bytes)),
@@ -14,13 +14,13 @@ static const struct report_field memory_fields[] = {
     REPORT_ROW("error", REPORT_TEXT, AT(memory_error)),
     REPORT_END,
 };
-static const struct report_field average_field[] = {
+const struct report_field report_fields_cpu_average[] = {
     REPORT_ROW("average_usage", REPORT_PERCENT, AT(average), .count = NTK_CPU_FIELD_COUNT,
                .names = ntk_cpu_field_names),
     REPORT_END,
 };
 /* Behind the CPUs. */
-static const struct report_field cpu_fields[] = {
+const struct report_field report_fields_cpus[] = {
     REPORT_ROW("context_switch_count", REPORT_U64, AT(context_switches)),
     REPORT_ROW("error", REPORT_TEXT, AT(cpu_error)),
     REPORT_END,
@@ -28,7 +28,7 @@ static const struct report_field cpu_fields[] = {
 #undef AT
 
 #define AT(member) .offset = offsetof(struct ntk_device_sample, member)
-static const struct report_field device_fields[] = {
+const struct report_field report_fields_ecc_device[] = {
     REPORT_ROW("neuron_device_index", REPORT_U32, AT(index)),
     REPORT_END,
 };
@@ -40,7 +40,7 @@ static void write_memory(struct report_writer *w)
 {
     ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_MEMORY]);
     report_write_period(w, w->snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY]);
-    report_write_fields(w, memory_fields, &w->snapshot->system);
+    report_write_fields(w, report_fields_memory_info, &w->snapshot->system);
     ntk_json_object_end(&w->json);
 }
 
@@ -51,7 +51,7 @@ static void read_memory(struct ntk_snapshot *snapshot, const json_t *group)
     if (!group) {
         return;
     }
-    report_read_fields(snapshot, group, memory_fields, system);
+    report_read_fields(snapshot, group, report_fields_memory_info, system);
     if (system->memory_error[0] == '\0') {
         system->has |= NTK_SYSTEM_HAS_MEMORY;
     }
@@ -69,7 +69,7 @@ static void write_counters(struct report_writer *w)
     ntk_json_key_array_begin(&w->json, "neuron_devices");
     for (size_t i = 0; i < snapshot->device_count; i++) {
         ntk_json_object_begin(&w->json);
-        report_write_fields(w, device_fields, &snapshot->devices[i]);
+        report_write_fields(w, report_fields_ecc_device, &snapshot->devices[i]);
         for (int k = 0; k < NTK_ECC_COUNT; k++) {
             report_key_u64(w, ntk_ecc_names[k], snapshot->devices[i].ecc[k].period);
         }
@@ -163,11 +163,11 @@ static void write_cpu(struct report_writer *w)
 
     ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_CPU]);
     report_write_period(w, w->snapshot->group_period_ns[NTK_SYSTEM_GROUP_CPU]);
-    report_write_fields(w, average_field, system);
+    report_write_fields(w, report_fields_cpu_average, system);
     if (!report_omits(w, NTK_REPORT_OMIT_USAGE_DATA)) {
         write_usage_data(w);
     }
-    report_write_fields(w, cpu_fields, system);
+    report_write_fields(w, report_fields_cpus, system);
     ntk_json_object_end(&w->json);
 }
 
@@ -190,8 +190,8 @@ static void read_cpu(struct ntk_snapshot *snapshot, const json_t *group)
     if (!group) {
         return;
     }
-    report_read_fields(snapshot, group, average_field, system);
-    report_read_fields(snapshot, group, cpu_fields, system);
+    report_read_fields(snapshot, group, report_fields_cpu_average, system);
+    report_read_fields(snapshot, group, report_fields_cpus, system);
     if (system->cpu_error[0] == '\0') {
         system->has |= NTK_SYSTEM_HAS_CPU;
     }

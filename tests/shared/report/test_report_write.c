@@ -14,6 +14,7 @@
 
 #include "shared/base/fs.h"
 #include "shared/metrics/snapshot.h"
+#include "shared/report/report_schema.h"
 #include "tests/support/sample_snapshot.h"
 
 /* Freed by the caller. */
@@ -503,6 +504,58 @@ static void pretty_is_the_same_report_over_many_lines(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+/* Each key below `value` has a schema below `node`. */
+static void assert_told(const json_t *schema, const json_t *node, json_t *value)
+{
+    const char *reference = json_string_value(json_object_get(node, "$ref"));
+    const char *key;
+    json_t *child;
+    size_t i;
+
+    if (reference) {
+        assert_memory_equal(reference, "#/$defs/", 8);
+        node = json_object_get(json_object_get(schema, "$defs"), reference + 8);
+        assert_non_null(node);
+    }
+    json_object_foreach(value, key, child)
+    {
+        const json_t *told = json_object_get(json_object_get(node, "properties"), key);
+        json_t *patterns = json_object_get(node, "patternProperties");
+        if (!told) {
+            told = json_object_iter_value(json_object_iter(patterns));
+        }
+        if (!told) {
+            fail_msg("the schema has no %s", key);
+        }
+        assert_told(schema, told, child);
+    }
+    json_array_foreach(value, i, child)
+    {
+        assert_told(schema, json_object_get(node, "items"), child);
+    }
+}
+
+static void the_schema_has_every_key_of_a_report(void **state)
+{
+    char *text = ntk_report_schema_make();
+    json_t *schema = json_loads(text, 0, NULL);
+
+    (void)state;
+    assert_non_null(schema);
+    for (uint32_t lnc = 1; lnc <= 2; lnc++) {
+        struct ntk_snapshot *snapshot = test_sample_snapshot(lnc);
+        char *line = write_line(snapshot, &(struct ntk_report_options){ .timestamps = true }, NULL);
+        json_t *report = json_loads(line, 0, NULL);
+
+        assert_told(schema, schema, report);
+        json_decref(report);
+        free(line);
+        ntk_snapshot_destroy(snapshot);
+    }
+    json_decref(schema);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +569,7 @@ int main(void)
         cmocka_unit_test(index_keys_are_sorted_as_texts),
         cmocka_unit_test(a_long_model_name_is_cut_at_whole_characters),
         cmocka_unit_test(pretty_is_the_same_report_over_many_lines),
+        cmocka_unit_test(the_schema_has_every_key_of_a_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
