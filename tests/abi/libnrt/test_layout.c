@@ -273,17 +273,6 @@ SIZE(nrt_sys_trace_fetch_options_t *, 8);
 SIZE(nrt_async_sendrecv_comm_t *, 8);
 SIZE(nrt_async_sendrecv_request_t *, 8);
 
-/* Declared again: another signature does not compile. */
-#ifdef __cplusplus
-extern "C" {
-#endif
-#define CALL(result, name, arguments) result name arguments;
-#include "tests/abi/libnrt/calls.def"
-#undef CALL
-#ifdef __cplusplus
-}
-#endif
-
 int main(void)
 {
     return 0;
