@@ -70,7 +70,7 @@ function(ntk_shared_library name)
     set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${NTK_LIB_DIR})
 endfunction()
 
-# A program that is installed with its man page (MAN); it lands in <build>/bin.
+# A program that is installed with its man page (MAN, the template man.awk reads); it lands in <build>/bin.
 function(ntk_program name)
     cmake_parse_arguments(ARG "" "MAN" "SOURCES;USES;PACKAGES" ${ARGN})
     ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES}")
@@ -84,7 +84,7 @@ function(ntk_program name)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${NTK_BIN_DIR})
     install(TARGETS ${name} RUNTIME DESTINATION bin)
     if(ARG_MAN)
-        install(FILES ${ARG_MAN} DESTINATION share/man/man1)
+        ntk_install_man(${name} ${ARG_MAN})
         ntk_install_completions(${name})
     endif()
 endfunction()
@@ -95,6 +95,18 @@ function(ntk_install_vendor_name name vendor_name)
         set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin\")
         file(CREATE_LINK ${name} \"\${folder}/${vendor_name}\" SYMBOLIC)
         message(STATUS \"Installing: \${folder}/${vendor_name}\")")
+endfunction()
+
+# <build>/share/man/man1/NAME.1: the template with the options of the program's table.
+function(ntk_install_man name template)
+    set(made ${CMAKE_BINARY_DIR}/share/man/man1/${name}.1)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/man/man1)
+    add_custom_command(OUTPUT ${made}
+        COMMAND awk -v program=$<TARGET_FILE:${name}> -f ${CMAKE_SOURCE_DIR}/cmake/man.awk
+            ${CMAKE_CURRENT_SOURCE_DIR}/${template} >${made}
+        DEPENDS ${name} ${template} ${CMAKE_SOURCE_DIR}/cmake/man.awk)
+    add_custom_target(${name}_man ALL DEPENDS ${made})
+    install(FILES ${made} DESTINATION share/man/man1)
 endfunction()
 
 # What the program itself prints for each shell, where the shell looks for it.

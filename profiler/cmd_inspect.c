@@ -35,7 +35,8 @@ static const struct ntk_opt options[] = {
       "record what the host does; the default when neither is asked for" },
     { 0, "capture-device-profiles", NULL, NTK_OPT_FLAG, &arg_device, "record what the cores do" },
     { 0, "device-profile-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
-      "model (default): the first execution of each NEFF on each core; session: all, a file per "
+      "which executions: model (default), the first of each NEFF on each core, or session, all of "
+      "them, a file per "
       "core" },
     { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "record executions that fail too" },
     { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the load of the processors" },

@@ -22,16 +22,17 @@ static bool arg_errors;
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "instead: what inspections left there and below" },
+      "instead of a capture: the folders of inspections there and below" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "check that it is a capture of this NEFF" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON" },
     { 'i', "show-instructions", NULL, NTK_OPT_FLAG, &arg_instructions,
-      "instead: each instruction of the execution" },
+      "instead of the tables: each instruction of the execution" },
     { 0, "show-trace", NULL, NTK_OPT_FLAG, &arg_trace,
-      "instead: the records of instructions, semaphores, throttling, as in the file" },
-    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "instead: the records of DMA" },
-    { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors, "instead: the records of errors" },
+      "instead of the tables: the records of instructions, semaphores, throttling, as in the "
+      "file" },
+    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "the same with the records of DMA" },
+    { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors, "the same with the records of errors" },
     NTK_OPT_COMMON,
     { 0 },
 };

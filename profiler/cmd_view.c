@@ -45,18 +45,20 @@ static bool arg_force;
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "instead: what inspections left there and below; with -n all captures of that NEFF" },
+      "instead of a capture: the folders of inspections there and below; with -n all captures of "
+      "that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "the NEFF that was captured: adds what only it knows" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "page (default on a terminal), summary-text (default elsewhere), summary-json, json, csv, "
+      "what to make: page (default on a terminal), summary-text (default elsewhere), summary-json, "
+      "json, csv, "
       "sqlite, parquet, perfetto, chrome or html" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
     { 0, "html-size", "SIZE", NTK_OPT_BYTES, &arg_html_bytes,
-      "of html (16M): the finest levels of zoom that make it larger are left out" },
+      "largest size of html (16M): the finest levels of zoom that exceed it are left out" },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
-      "of the page (3001); where it is taken, the next one that is free; 0: any" },
+      "port of the page (3001); where it is taken, the next one that is free; 0: any" },
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
       "on the page: a later capture below it, and what became slower or faster" },
     { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff,
@@ -89,7 +91,7 @@ static const struct ntk_opt options[] = {
       "parquet goes to FOLDER/profiles/global/NAME@latest" },
     { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "no page, also on a terminal" },
     { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "the same" },
-    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "nothing: files are always read anew" },
+    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "has no effect: files are always read anew" },
     NTK_OPT_COMMON,
     { 0 },
 };

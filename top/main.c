@@ -81,7 +81,7 @@ static const struct ntk_opt options[] = {
       "show the machine whose neuron-monitor serves http://HOST:PORT" },
     { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file, "bearer token for --connect" },
     { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
-      "PEM of who signed the server's certificate, not the system's" },
+      "PEM of the authority that signed the server's certificate, instead of the system's" },
     { 0, "from", "FILE", NTK_OPT_TEXT, &arg_from,
       "show what neuron-monitor stored in FILE with --db; [ ] { } < > and space steer" },
     { 0, "at", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&call_at,

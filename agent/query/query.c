@@ -81,6 +81,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "comma-separated values" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON array of objects" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
     { 0 },

@@ -37,7 +37,7 @@ static const struct ntk_opt option_rows[] = {
     { 'n', "namespace", "NAME", NTK_OPT_TEXT, &arg_namespace,
       "namespace of the metrics; default " NTK_CLOUDWATCH_NAMESPACE },
     { 'r', "region", "REGION", NTK_OPT_TEXT, &arg_region,
-      "default: AWS_REGION, the profile's, the reports', the instance's" },
+      "default: AWS_REGION, AWS_DEFAULT_REGION, the profile's, the reports', the instance's" },
     { 0, "profile", "NAME", NTK_OPT_TEXT, &arg_profile,
       "profile of the credentials and config files, and no keys of the environment" },
     { 0, "endpoint-url", "URL", NTK_OPT_TEXT, &arg_endpoint,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opt - command-line options as a table: the parser, --help and shell completion read the same
- * rows. */
+/* opt - command-line options as a table: the parser and --help. */
 #include "shared/base/opt.h"
 
 #include <errno.h>
@@ -142,7 +141,7 @@ static int print_completion(const struct ntk_opt_program *program, const char *s
     const char *blank = strchr(program->name, ' ');
 
     shell = shell ? shell : ""; /* its row has an arg_name */
-    if (blank && strcmp(shell, "words") != 0) {
+    if (blank && strcmp(shell, "words") != 0 && strcmp(shell, "man") != 0) {
         ntk_opt_usage_error(program, "the completion script is that of '%.*s --completion %s'",
                             (int)(blank - program->name), program->name, shell);
         return -EINVAL;

@@ -235,6 +235,7 @@ bool ntk_opt_print_completion(const struct ntk_opt_program *program, const char 
     } shells[] = { { "bash", print_bash },
                    { "zsh", print_zsh },
                    { "fish", print_fish },
+                   { "man", ntk_opt_print_man },
                    { "words", print_words } };
 
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {

@@ -477,34 +477,6 @@ static void a_reader_that_goes_ends_it_at_once(void **state)
     test_run_fini(&run);
 }
 
-static void help_names_every_option_of_the_man_page(void **state)
-{
-    struct test_run run = RUN((struct fixture *)*state, "--help");
-    static const char *const options[] = {
-        "--config-file", "--period",        "--once",     "--count",   "--pretty",
-        "--timestamps",  "--all-cores",     "--max-line", "--db",      "--prometheus",
-        "--http",        "--sysfs-root",    "--no-imds",  "--quiet",   "--omit",
-        "--schema",      "--command-lines", "--verbose",  "--version", "--help",
-    };
-    char path[512];
-    uint8_t *man;
-    size_t man_bytes;
-
-    snprintf(path, sizeof path, "%s/agent/neuron-monitor.1", getenv("NTK_SOURCE_DIR"));
-    assert_int_equal(ntk_fs_read(path, 1 << 20, &man, &man_bytes, NULL), 0);
-    assert_int_equal(run.exit_code, 0);
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        char escaped[64] = "";
-        for (const char *at = options[i]; *at; at++) {
-            snprintf(escaped + strlen(escaped), 4, "%s%c", *at == '-' ? "\\" : "", *at);
-        }
-        assert_non_null(strstr(run.out, options[i]));
-        assert_non_null(strstr((const char *)man, escaped));
-    }
-    free(man);
-    test_run_fini(&run);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,7 +495,6 @@ int main(void)
         CASE(secrets_stay_out_of_cores_and_open_files_are_told),
         CASE(a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing),
         CASE(a_reader_that_goes_ends_it_at_once),
-        CASE(help_names_every_option_of_the_man_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

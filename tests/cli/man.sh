@@ -1,17 +1,23 @@
 #!/bin/bash
 # man - every man page is one that mandoc has nothing to say about, but that pages have no date (they go with the
-# version of the programs).
+# version of the programs); and every option of a table has its entry.
 set -u
 if ! command -v mandoc >/dev/null; then
     echo "mandoc is not installed"
     exit 77
 fi
-cd "$NTK_SOURCE_DIR" || exit 1
-mapfile -t pages < <(find agent exporters profiler runtime-hooks top -name '*.1' | sort)
+export PATH=$NTK_BIN_DIR:$PATH
+cd "$NTK_BIN_DIR/../share/man/man1" || exit 1
+mapfile -t pages < <(find . -name '*.1' | sort)
 [ ${#pages[@]} -ge 8 ] || { echo "only ${#pages[@]} pages are found"; exit 1; }
 said=$(mandoc -T lint -W warning "${pages[@]}" 2>&1 | grep -v 'WARNING: missing date, using "": TH$')
 [ -z "$said" ] || { echo "$said"; exit 1; }
 for page in "${pages[@]}"; do
     name=$(basename "$page" .1)
     mandoc -T ascii "$page" | sed 's,.\x08,,g' | grep -c "^ *$name *-" >/dev/null || { echo "$page does not begin with its name"; exit 1; }
+    for command in "" $("$name" --completion fish | sed -n 's/.*__fish_use_subcommand -a //p'); do
+        for option in $("$name" $command --completion words | head -1); do
+            sed 's/\\-/-/g' "$page" | grep -q -- "^\\\\fB.*$option" || { echo "$page does not tell $option of $command"; exit 1; }
+        done
+    done
 done

@@ -108,7 +108,7 @@ analyze 0 -s a.ntff -n a.neff --output-file all.txt
 [ ! -s printed ] || complain "prints beside the file"
 analyze 0 --list
 for name in $(awk '/^  / { print $1 }' printed); do
-    sed 's/\\-/-/g' "$NTK_SOURCE_DIR/profiler/neuron-profile.1" | grep -q "^\.B $name\$" ||
+    sed 's/\\-/-/g' "$NTK_SOURCE_DIR/profiler/neuron-profile.1.in" | grep -q "^\.B $name\$" ||
         complain "the man page does not tell $name"
 done
 

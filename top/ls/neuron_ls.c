@@ -34,14 +34,16 @@ static uint64_t arg_count;
 static const char *arg_sysfs_root;
 
 static const struct ntk_opt options[] = {
-    { 'w', "wide", NULL, NTK_OPT_FLAG, &arg_wide, "commands of 80 characters instead of 40" },
+    { 'w', "wide", NULL, NTK_OPT_FLAG, &arg_wide, "cut commands at 80 characters instead of 40" },
     { 'a', "show-all-procs", NULL, NTK_OPT_FLAG, &arg_all,
-      "also processes that use no Neuron runtime, as neuron-monitor and this one" },
+      "also processes that use no Neuron runtime, such as neuron-monitor and this one" },
     { 't', "topology", NULL, NTK_OPT_FLAG, &arg_topology,
       "devices without processes, then a drawing of their links" },
     { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "a JSON array of the devices" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "json: an object with the machine, its devices and processes; text: the table", "json text" },
+      "what to print: json, an object with the machine, its devices and processes, or text "
+      "(default), the table",
+      "json text" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_object, "the same as --output-format json" },
     { 0, "watch", NULL, NTK_OPT_FLAG, &arg_watch, "print again and again until interrupted" },
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
