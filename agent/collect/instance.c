@@ -32,11 +32,10 @@ struct ntk_instance_source {
 
 const char *ntk_instance_endpoint_get(bool *out_is_certain)
 {
-    const char *disabled = getenv("AWS_EC2_METADATA_DISABLED");
     const char *endpoint = getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
 
     *out_is_certain = endpoint && endpoint[0];
-    if (disabled && strcmp(disabled, "true") == 0) {
+    if (ntk_str_is_true(getenv("AWS_EC2_METADATA_DISABLED"))) {
         return NULL;
     }
     return *out_is_certain ? endpoint : NTK_INSTANCE_ENDPOINT;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "exporters/cloudwatch/aws_finder.h"
 #include "shared/base/buf.h"
@@ -24,9 +23,7 @@ const char *ntk_aws_variable(const struct ntk_aws_credentials *c, const char *na
 
 bool ntk_aws_is_on(const struct ntk_aws_credentials *c, const char *name)
 {
-    const char *value = ntk_aws_variable(c, name);
-
-    return value && !strcasecmp(value, "true");
+    return ntk_str_is_true(ntk_aws_variable(c, name));
 }
 
 struct ntk_aws_credentials *ntk_aws_credentials_create(const struct ntk_aws_world *world,

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <zlib.h>
 
 #include "exporters/cloudwatch/aws_credentials.h"
@@ -414,14 +413,13 @@ static int take_text(const char *text, char **out, struct ntk_err *err)
 static int configure(struct ntk_cloudwatch *c, const struct ntk_cloudwatch_options *options,
                      struct ntk_err *err)
 {
-    const char *disabled = getenv("AWS_DISABLE_REQUEST_COMPRESSION");
     const char *minimum = getenv("AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES");
     int ret = take_text(options->namespace_name, &c->namespace_name, err);
 
     c->ca_file = getenv("AWS_CA_BUNDLE");
     c->ca_file = c->ca_file && *c->ca_file ? c->ca_file : NULL;
     c->gzip_bytes_min = GZIP_BYTES_MIN;
-    if (disabled && !strcasecmp(disabled, "true")) {
+    if (ntk_str_is_true(getenv("AWS_DISABLE_REQUEST_COMPRESSION"))) {
         c->gzip_bytes_min = UINT64_MAX;
     } else if (minimum && *minimum && ntk_str_parse_u64(minimum, &c->gzip_bytes_min) < 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,

@@ -366,11 +366,10 @@ static const char *value_of(char *(*get)(const char *name), const char *variable
 static int read_disabled(struct ntk_otlp_config *config, char *(*get)(const char *name),
                          struct ntk_err *err)
 {
-    const char *disabled = value_of(get, "OTEL_SDK_DISABLED");
     const char *exporter = value_of(get, "OTEL_METRICS_EXPORTER");
 
-    config->is_disabled =
-        (disabled && !strcasecmp(disabled, "true")) || (exporter && !strcasecmp(exporter, "none"));
+    config->is_disabled = ntk_str_is_true(value_of(get, "OTEL_SDK_DISABLED")) ||
+                          (exporter && !strcasecmp(exporter, "none"));
     return config->is_disabled || !exporter || !strcasecmp(exporter, "otlp")
                ? 0
                : refuse("OTEL_METRICS_EXPORTER", "otlp or none expected", err);

@@ -11,6 +11,7 @@
 #include "shared/abi/segment_abi.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
+#include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 
 #define NEFF_BYTES_MAX (SIZE_MAX / 4)
@@ -214,8 +215,9 @@ static bool is_opaque(const uint8_t *bytes, size_t bytes_count)
 {
     const char *asked = getenv("NEURON_SOFT_OPAQUE");
     struct ntk_neff *neff = NULL;
+    bool is_asked = false;
 
-    if (!asked || strcmp(asked, "1") != 0 ||
+    if (!asked || ntk_str_parse_bool(asked, &is_asked) < 0 || !is_asked ||
         ntk_neff_open_bytes(bytes, bytes_count, &neff, NULL) < 0) {
         return false;
     }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 int ntk_str_parse_u64(const char *text, uint64_t *out_value)
 {
@@ -59,6 +60,22 @@ int ntk_str_parse_double(const char *text, double *out_value)
         return -EINVAL;
     }
     *out_value = value;
+    return 0;
+}
+
+bool ntk_str_is_true(const char *text)
+{
+    return text && strcasecmp(text, "true") == 0;
+}
+
+int ntk_str_parse_bool(const char *text, bool *out_value)
+{
+    bool is_on = ntk_str_is_true(text) || strcmp(text, "1") == 0;
+
+    if (!is_on && strcasecmp(text, "false") != 0 && strcmp(text, "0") != 0) {
+        return -EINVAL;
+    }
+    *out_value = is_on;
     return 0;
 }
 

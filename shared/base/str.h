@@ -21,6 +21,9 @@ extern "C" {
 int ntk_str_parse_u64(const char *text, uint64_t *out_value); /* decimal or 0x hexadecimal */
 int ntk_str_parse_i64(const char *text, int64_t *out_value);
 int ntk_str_parse_double(const char *text, double *out_value);
+int ntk_str_parse_bool(const char *text, bool *out_value); /* 0, 1, false, true, in either case */
+/* "true" in either case: all that OpenTelemetry and the SDKs of AWS take for one; NULL is none. */
+bool ntk_str_is_true(const char *text);
 /* Bytes with an optional suffix K, M, G, T (1024-based, B or iB may follow). */
 int ntk_str_parse_bytes(const char *text, uint64_t *out_bytes);
 /* Go durations ("1.5s", "500ms", "1m30s"); a bare number counts seconds. */

@@ -79,10 +79,10 @@ bool neff_number_of(const json_t *value, int64_t *out)
 bool neff_is_true(const json_t *value)
 {
     int64_t number;
+    bool is_on = false;
 
     if (json_is_string(value)) {
-        return strcmp(json_string_value(value), "true") == 0 ||
-               strcmp(json_string_value(value), "1") == 0;
+        return ntk_str_parse_bool(json_string_value(value), &is_on) == 0 && is_on;
     }
     return json_is_true(value) || (neff_number_of(value, &number) && number != 0);
 }

@@ -383,7 +383,7 @@ static void the_variables_of_the_sdks_count(void **state)
     setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://[fd00:ec2::254]", 1);
     assert_string_equal(ntk_instance_endpoint_get(&is_certain), "http://[fd00:ec2::254]");
     assert_true(is_certain);
-    setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+    setenv("AWS_EC2_METADATA_DISABLED", "True", 1);
     assert_null(ntk_instance_endpoint_get(&is_certain));
 }
 

@@ -87,6 +87,29 @@ static void numbers_take_the_whole_text_or_nothing(void **state)
     assert_int_equal(ntk_str_parse_double("1e999", &d), -EINVAL);
 }
 
+static void booleans_are_0_1_false_true_in_either_case(void **state)
+{
+    static const struct {
+        const char *text;
+        int ret;
+        bool value, is_true;
+    } rows[] = {
+        { "1", 0, true, false },      { "true", 0, true, true },
+        { "TRUE", 0, true, true },    { "0", 0, false, false },
+        { "False", 0, false, false }, { "yes", -EINVAL, true, false },
+        { "", -EINVAL, true, false }, { "10", -EINVAL, true, false },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool value = true;
+        assert_int_equal(ntk_str_parse_bool(rows[i].text, &value), rows[i].ret);
+        assert_int_equal(value, rows[i].value);
+        assert_int_equal(ntk_str_is_true(rows[i].text), rows[i].is_true);
+    }
+    assert_false(ntk_str_is_true(NULL));
+}
+
 static void lists_expand_ranges_within_bounds(void **state)
 {
     uint32_t values[4];
@@ -236,6 +259,7 @@ int main(void)
         cmocka_unit_test(durations_follow_go_and_bare_numbers_are_seconds),
         cmocka_unit_test(sizes_take_binary_suffixes),
         cmocka_unit_test(numbers_take_the_whole_text_or_nothing),
+        cmocka_unit_test(booleans_are_0_1_false_true_in_either_case),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
         cmocka_unit_test(clean_copies_replace_what_is_not_text),
         cmocka_unit_test(unsafe_is_what_moves_the_cursor_or_turns_the_line),
