@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profiler/packager/examples/examples.h"
+#include "shared/kernels/examples.h"
 #include "profiler/packager/packager.h"
 #include "shared/base/opt.h"
 #include "shared/metrics/snapshot.h"

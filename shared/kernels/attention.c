@@ -12,7 +12,8 @@
  */
 #include <math.h>
 
-#include "profiler/packager/examples/example_kit.h"
+#include "shared/kernels/examples.h"
+#include "shared/kernels/kit.h"
 
 enum { WIDTH = 64, OUT_BANK = 6, TRANSPOSE_BANK = 4 };
 
@@ -43,7 +44,7 @@ struct attention {
 /* Two columns, for even and odd tiles. */
 static struct ntk_isa_operand column(uint64_t offset, uint64_t tile)
 {
-    return ntk_isa_sbuf(offset + 4 * (tile % 2), KIT_P, 1, NTK_DTYPE_FLOAT32);
+    return ntk_isa_sbuf(offset + 4 * (tile % 2), NTK_KIT_P, 1, NTK_DTYPE_FLOAT32);
 }
 
 static ntk_neff_token scores(const struct attention *a, uint64_t tile, struct ntk_neff_after after)
@@ -55,11 +56,11 @@ static ntk_neff_token scores(const struct attention *a, uint64_t tile, struct nt
         uint64_t count =
             a->length - first < NTK_ISA_MOVING_MAX ? a->length - first : NTK_ISA_MOVING_MAX;
 
-        done = kit_matmul(a->kernel,
-                          ntk_isa_psum(first * 4, KIT_P, (uint32_t)count, NTK_DTYPE_FLOAT32),
-                          ntk_isa_sbuf(a->at.q + tile * KIT_P * a->size, WIDTH, KIT_P, a->dtype),
-                          ntk_isa_sbuf(a->at.k + first * a->size, WIDTH, (uint32_t)count, a->dtype),
-                          false, first == 0 ? after : NTK_AFTER_NONE);
+        done = ntk_kit_matmul(
+            a->kernel, ntk_isa_psum(first * 4, NTK_KIT_P, (uint32_t)count, NTK_DTYPE_FLOAT32),
+            ntk_isa_sbuf(a->at.q + tile * NTK_KIT_P * a->size, WIDTH, NTK_KIT_P, a->dtype),
+            ntk_isa_sbuf(a->at.k + first * a->size, WIDTH, (uint32_t)count, a->dtype), false,
+            first == 0 ? after : NTK_AFTER_NONE);
     }
     return done;
 }
@@ -73,18 +74,20 @@ static ntk_neff_token spill_and_reload(struct attention *a, uint64_t tile, bool 
     ntk_neff_token copied;
 
     ntk_neff_kernel_layer(a->kernel, "spill scores");
-    copied = kit_copy(a->kernel, NTK_ISA_ENGINE_ACT,
-                      ntk_isa_sbuf(a->at.spilt, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32),
-                      ntk_isa_psum(0, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32),
-                      NTK_AFTER(scored, spill->stored));
+    copied =
+        ntk_kit_copy(a->kernel, NTK_ISA_ENGINE_ACT,
+                     ntk_isa_sbuf(a->at.spilt, NTK_KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32),
+                     ntk_isa_psum(0, NTK_KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32),
+                     NTK_AFTER(scored, spill->stored));
     spill->stored =
-        is_first ? ntk_neff_kernel_store(a->kernel, spill->queue, spill->var, tile * KIT_P * row,
-                                         row, KIT_P, a->at.spilt, row, NTK_AFTER(copied))
-                 : ntk_neff_kernel_dma_again(a->kernel, spill->stores[tile], NTK_AFTER(copied));
+        is_first
+            ? ntk_neff_kernel_store(a->kernel, spill->queue, spill->var, tile * NTK_KIT_P * row,
+                                    row, NTK_KIT_P, a->at.spilt, row, NTK_AFTER(copied))
+            : ntk_neff_kernel_dma_again(a->kernel, spill->stores[tile], NTK_AFTER(copied));
     ntk_neff_kernel_layer(a->kernel, "reload scores");
     ntk_neff_token loaded =
-        is_first ? ntk_neff_kernel_load(a->kernel, spill->queue, spill->var, tile * KIT_P * row,
-                                        row, KIT_P, a->at.reloaded, row,
+        is_first ? ntk_neff_kernel_load(a->kernel, spill->queue, spill->var, tile * NTK_KIT_P * row,
+                                        row, NTK_KIT_P, a->at.reloaded, row,
                                         NTK_AFTER(spill->stored, reloaded_free))
                  : ntk_neff_kernel_dma_again(a->kernel, spill->loads[tile],
                                              NTK_AFTER(spill->stored, reloaded_free));
@@ -101,8 +104,8 @@ static ntk_neff_token softmax(const struct attention *a, uint64_t tile, ntk_neff
 {
     const float scale = 1.0F / sqrtf((float)WIDTH);
     struct ntk_isa_operand scores =
-        a->is_slow ? ntk_isa_sbuf(a->at.reloaded, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32)
-                   : ntk_isa_psum(0, KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32);
+        a->is_slow ? ntk_isa_sbuf(a->at.reloaded, NTK_KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32)
+                   : ntk_isa_psum(0, NTK_KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32);
     struct ntk_isa_instr reduce = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_REDUCE);
     struct ntk_isa_instr exponential = ntk_isa_instr_make(NTK_ISA_OP_ACTIVATION_REDUCE);
     ntk_neff_token maximum;
@@ -114,15 +117,15 @@ static ntk_neff_token softmax(const struct attention *a, uint64_t tile, ntk_neff
     reduce.operand[NTK_ISA_DST] = column(a->at.maximum, tile);
     reduce.operand[NTK_ISA_SRC0] = scores;
     ntk_neff_kernel_emit(a->kernel, NTK_ISA_ENGINE_DVE, &reduce, NTK_AFTER(scored));
-    maximum = kit_scalar(a->kernel, NTK_ISA_ALU_MULTIPLY, column(a->at.maximum, tile),
-                         column(a->at.maximum, tile), kit_none(), scale, NTK_AFTER_NONE);
+    maximum = ntk_kit_scalar(a->kernel, NTK_ISA_ALU_MULTIPLY, column(a->at.maximum, tile),
+                             column(a->at.maximum, tile), ntk_kit_none(), scale, NTK_AFTER_NONE);
 
     exponential.act = NTK_ISA_ACT_EXP;
     exponential.imm[0] = ntk_isa_float_bits(scale);
     exponential.reduce_op = NTK_ISA_ALU_ADD;
     exponential.reduce_cmd = NTK_ISA_REDUCE_RESET_REDUCE;
     exponential.operand[NTK_ISA_DST] =
-        ntk_isa_sbuf(a->at.weights, KIT_P, (uint32_t)a->length, a->dtype);
+        ntk_isa_sbuf(a->at.weights, NTK_KIT_P, (uint32_t)a->length, a->dtype);
     exponential.operand[NTK_ISA_SRC0] = scores;
     exponential.operand[NTK_ISA_SRC1] = column(a->at.maximum, tile);
     exponential.operand[NTK_ISA_DST2] = column(a->at.sum, tile);
@@ -140,15 +143,16 @@ static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
     ntk_neff_kernel_layer(a->kernel, "transpose");
     for (uint64_t k = 0; k < a->tiles; k++) {
         struct ntk_isa_operand psum = ntk_isa_psum(
-            (TRANSPOSE_BANK + k % 2) * NTK_ISA_PSUM_BANK_BYTES, KIT_P, KIT_P, a->dtype);
-        ntk_neff_token transposed =
-            kit_transpose(a->kernel, psum,
-                          ntk_isa_sbuf(a->at.weights + k * KIT_P * a->size, KIT_P, KIT_P, a->dtype),
-                          k == 0 ? NTK_AFTER(weighed, turned_free) : NTK_AFTER(copied[k % 2]));
+            (TRANSPOSE_BANK + k % 2) * NTK_ISA_PSUM_BANK_BYTES, NTK_KIT_P, NTK_KIT_P, a->dtype);
+        ntk_neff_token transposed = ntk_kit_transpose(
+            a->kernel, psum,
+            ntk_isa_sbuf(a->at.weights + k * NTK_KIT_P * a->size, NTK_KIT_P, NTK_KIT_P, a->dtype),
+            k == 0 ? NTK_AFTER(weighed, turned_free) : NTK_AFTER(copied[k % 2]));
 
-        last = kit_copy(a->kernel, NTK_ISA_ENGINE_DVE,
-                        ntk_isa_sbuf(a->at.turned + k * KIT_P * a->size, KIT_P, KIT_P, a->dtype),
-                        psum, NTK_AFTER(transposed));
+        last = ntk_kit_copy(
+            a->kernel, NTK_ISA_ENGINE_DVE,
+            ntk_isa_sbuf(a->at.turned + k * NTK_KIT_P * a->size, NTK_KIT_P, NTK_KIT_P, a->dtype),
+            psum, NTK_AFTER(transposed));
         copied[k % 2] = last;
     }
     return last;
@@ -162,8 +166,8 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
                            .dtype = options->dtype,
                            .size = ntk_dtype_bytes((unsigned)options->dtype),
                            .length = options->size,
-                           .tiles = options->size / KIT_P };
-    struct kit_space space = { 0 };
+                           .tiles = options->size / NTK_KIT_P };
+    struct ntk_kit_space space = { 0 };
     uint64_t row = a.length * a.size;
     uint64_t v_row = WIDTH * a.size;
     uint32_t q = ntk_neff_kernel_input(a.kernel, "q", a.dtype, 2, (uint64_t[]){ WIDTH, a.length });
@@ -183,23 +187,23 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
     ntk_neff_token out_free = 0;     /* the last result has left PSUM */
     ntk_neff_token all_read = 0;
 
-    a.at = (struct places){ .q = kit_take(&space, row),
-                            .k = kit_take(&space, row),
-                            .v = kit_take(&space, a.tiles * v_row),
-                            .weights = kit_take(&space, row),
-                            .turned = kit_take(&space, row),
-                            .maximum = kit_take(&space, 8),
-                            .sum = kit_take(&space, 8),
-                            .result = kit_take(&space, 2 * WIDTH * 4) };
+    a.at = (struct places){ .q = ntk_kit_take(&space, row),
+                            .k = ntk_kit_take(&space, row),
+                            .v = ntk_kit_take(&space, a.tiles * v_row),
+                            .weights = ntk_kit_take(&space, row),
+                            .turned = ntk_kit_take(&space, row),
+                            .maximum = ntk_kit_take(&space, 8),
+                            .sum = ntk_kit_take(&space, 8),
+                            .result = ntk_kit_take(&space, 2 * WIDTH * 4) };
     if (is_slow) {
-        a.at.spilt = kit_take(&space, a.length * 4);
-        a.at.reloaded = kit_take(&space, a.length * 4);
+        a.at.spilt = ntk_kit_take(&space, a.length * 4);
+        a.at.reloaded = ntk_kit_take(&space, a.length * 4);
         a.spill.var = ntk_neff_kernel_tmp(a.kernel, "scores", a.length * a.length * 4);
         a.spill.queue = ntk_neff_kernel_queue(a.kernel, "qActSpillReload0", NTK_ISA_ENGINE_ACT,
                                               NTK_NEFF_QUEUE_DATA, 16);
     }
 
-    if (space.used > KIT_SBUF_BYTES) {
+    if (space.used > NTK_KIT_SBUF_BYTES) {
         ntk_neff_build_fail(build, "a sequence of this length needs more than the state buffer");
         return;
     }
@@ -214,15 +218,15 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
                 loads[i] = ntk_neff_kernel_load(a.kernel, in_queue, i == 0 ? q : k, 0, row, WIDTH,
                                                 i == 0 ? a.at.q : a.at.k, row, NTK_AFTER_NONE);
             } else {
-                loads[i] =
-                    ntk_neff_kernel_load(a.kernel, in_queue, v, (i - 2) * KIT_P * v_row, v_row,
-                                         KIT_P, a.at.v + (i - 2) * v_row, v_row, NTK_AFTER_NONE);
+                loads[i] = ntk_neff_kernel_load(a.kernel, in_queue, v, (i - 2) * NTK_KIT_P * v_row,
+                                                v_row, NTK_KIT_P, a.at.v + (i - 2) * v_row, v_row,
+                                                NTK_AFTER_NONE);
             }
             loaded = loads[i];
         }
         for (uint64_t tile = 0; tile < a.tiles; tile++) {
-            struct ntk_isa_operand psum =
-                ntk_isa_psum(OUT_BANK * NTK_ISA_PSUM_BANK_BYTES, KIT_P, WIDTH, NTK_DTYPE_FLOAT32);
+            struct ntk_isa_operand psum = ntk_isa_psum(OUT_BANK * NTK_ISA_PSUM_BANK_BYTES,
+                                                       NTK_KIT_P, WIDTH, NTK_DTYPE_FLOAT32);
             struct ntk_isa_instr reciprocal = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
             uint64_t result_at = a.at.result + tile % 2 * WIDTH * 4;
             ntk_neff_token scored = scores(&a, tile, NTK_AFTER(loaded, scores_free));
@@ -236,25 +240,27 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
             scores_free = weighed;
             ntk_neff_kernel_layer(a.kernel, "weigh");
             for (uint64_t key = 0; key < a.tiles; key++) {
-                all_read = kit_matmul(
+                all_read = ntk_kit_matmul(
                     a.kernel, psum,
-                    ntk_isa_sbuf(a.at.turned + key * KIT_P * a.size, KIT_P, KIT_P, a.dtype),
-                    ntk_isa_sbuf(a.at.v + key * v_row, KIT_P, WIDTH, a.dtype), key > 0,
+                    ntk_isa_sbuf(a.at.turned + key * NTK_KIT_P * a.size, NTK_KIT_P, NTK_KIT_P,
+                                 a.dtype),
+                    ntk_isa_sbuf(a.at.v + key * v_row, NTK_KIT_P, WIDTH, a.dtype), key > 0,
                     key == 0 ? NTK_AFTER(turned, out_free) : NTK_AFTER_NONE);
             }
             weights_free = all_read;
             reciprocal.operand[NTK_ISA_DST] = column(a.at.sum, tile);
             reciprocal.operand[NTK_ISA_SRC0] = column(a.at.sum, tile);
             ntk_neff_kernel_emit(a.kernel, NTK_ISA_ENGINE_DVE, &reciprocal, NTK_AFTER(weighed));
-            scaled = kit_scalar(a.kernel, NTK_ISA_ALU_MULTIPLY,
-                                ntk_isa_sbuf(result_at, KIT_P, WIDTH, NTK_DTYPE_FLOAT32), psum,
-                                column(a.at.sum, tile), 0, NTK_AFTER(all_read, stores[tile % 2]));
+            scaled =
+                ntk_kit_scalar(a.kernel, NTK_ISA_ALU_MULTIPLY,
+                               ntk_isa_sbuf(result_at, NTK_KIT_P, WIDTH, NTK_DTYPE_FLOAT32), psum,
+                               column(a.at.sum, tile), 0, NTK_AFTER(all_read, stores[tile % 2]));
             out_free = scaled;
             ntk_neff_kernel_layer(a.kernel, "store");
             groups[tile] =
-                r == 0 ? ntk_neff_kernel_store(a.kernel, out_queue, out, tile * KIT_P * WIDTH * 4,
-                                               WIDTH * 4, KIT_P, result_at, WIDTH * 4,
-                                               NTK_AFTER(scaled))
+                r == 0 ? ntk_neff_kernel_store(a.kernel, out_queue, out,
+                                               tile * NTK_KIT_P * WIDTH * 4, WIDTH * 4, NTK_KIT_P,
+                                               result_at, WIDTH * 4, NTK_AFTER(scaled))
                        : ntk_neff_kernel_dma_again(a.kernel, groups[tile], NTK_AFTER(scaled));
             stores[tile % 2] = groups[tile];
         }

@@ -8,14 +8,15 @@
  */
 #include <stdlib.h>
 
-#include "profiler/packager/examples/example_kit.h"
+#include "shared/kernels/examples.h"
+#include "shared/kernels/kit.h"
 
 enum { IN_CHANNELS = 64, OUT_CHANNELS = 128, TAPS = 9 };
 
 void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_options *options)
 {
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "conv");
-    struct kit_space space = { 0 };
+    struct ntk_kit_space space = { 0 };
     enum ntk_dtype dtype = options->dtype;
     uint64_t size = ntk_dtype_bytes((unsigned)dtype);
     uint64_t side = options->size;
@@ -23,8 +24,8 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
     uint64_t block_rows = NTK_ISA_MOVING_MAX / side < side ? NTK_ISA_MOVING_MAX / side : side;
     uint64_t tap_bytes = OUT_CHANNELS * size;
     uint64_t row_bytes = side * side * 4;
-    void *weights = kit_weights((uint64_t)TAPS * IN_CHANNELS * OUT_CHANNELS, dtype, 0.05F, 11);
-    void *biases = kit_weights(OUT_CHANNELS, NTK_DTYPE_FLOAT32, 0.5F, 12);
+    void *weights = ntk_kit_weights((uint64_t)TAPS * IN_CHANNELS * OUT_CHANNELS, dtype, 0.05F, 11);
+    void *biases = ntk_kit_weights(OUT_CHANNELS, NTK_DTYPE_FLOAT32, 0.5F, 12);
     uint32_t image =
         ntk_neff_kernel_input(kernel, "image", dtype, 3, (uint64_t[]){ IN_CHANNELS, side, side });
     uint32_t result = ntk_neff_kernel_output(kernel, "result", NTK_DTYPE_FLOAT32, 3,
@@ -39,10 +40,10 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
         ntk_neff_kernel_queue(kernel, "qSPIOParam0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
     uint32_t out_queue =
         ntk_neff_kernel_queue(kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
-    uint64_t image_at = kit_take(&space, framed * framed * size);
-    uint64_t weights_at = kit_take(&space, TAPS * tap_bytes);
-    uint64_t bias_at = kit_take(&space, 4);
-    uint64_t result_at = kit_take(&space, row_bytes);
+    uint64_t image_at = ntk_kit_take(&space, framed * framed * size);
+    uint64_t weights_at = ntk_kit_take(&space, TAPS * tap_bytes);
+    uint64_t bias_at = ntk_kit_take(&space, 4);
+    uint64_t result_at = ntk_kit_take(&space, row_bytes);
     struct ntk_neff_build_side from = { .var_id = image,
                                         .offset = 0,
                                         .dtype = dtype,
@@ -71,13 +72,13 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
 
     free(weights);
     free(biases);
-    if (space.used > KIT_SBUF_BYTES) {
+    if (space.used > NTK_KIT_SBUF_BYTES) {
         ntk_neff_build_fail(build,
                             "an image of this size and dtype needs more than the state buffer");
         return;
     }
     ntk_neff_kernel_layer(kernel, "input");
-    framed_zero = kit_memset(
+    framed_zero = ntk_kit_memset(
         kernel, NTK_ISA_ENGINE_DVE,
         ntk_isa_sbuf(image_at, IN_CHANNELS, (uint32_t)(framed * framed), dtype), 0, NTK_AFTER_NONE);
     ntk_neff_kernel_layer(kernel, "weights");
@@ -109,14 +110,14 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
 
                 moving.dim_count = 2;
                 moving.dim[1] = (struct ntk_isa_dim){ (int32_t)framed, (uint32_t)rows };
-                image_read = kit_matmul(
+                image_read = ntk_kit_matmul(
                     kernel, psum,
                     ntk_isa_sbuf(weights_at + tap * tap_bytes, IN_CHANNELS, OUT_CHANNELS, dtype),
                     moving, tap > 0,
                     tap == 0 ? NTK_AFTER(image_in, weights_in, bank_free[bank]) : NTK_AFTER_NONE);
             }
             ntk_neff_kernel_layer(kernel, "relu");
-            activated = kit_activation(
+            activated = ntk_kit_activation(
                 kernel, NTK_ISA_ACT_RELU,
                 ntk_isa_sbuf(result_at + first * side * 4, OUT_CHANNELS, (uint32_t)(rows * side),
                              NTK_DTYPE_FLOAT32),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of examples, and the check of their options. */
-#include "profiler/packager/examples/examples.h"
+#include "shared/kernels/examples.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "profiler/packager/examples/example_kit.h"
+#include "shared/kernels/kit.h"
 
 static const struct ntk_example examples[] = {
     { "mlp", "two dense layers with gelu: y = W2' gelu(W1' x + b1) + b2 for 512 columns",

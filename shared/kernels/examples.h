@@ -7,8 +7,8 @@
  *
  * Owner:   ntk_example_build() gives a build that the caller destroys. Threads: any.
  */
-#ifndef NTK_PROFILER_PACKAGER_EXAMPLES_H
-#define NTK_PROFILER_PACKAGER_EXAMPLES_H
+#ifndef NTK_SHARED_KERNELS_EXAMPLES_H
+#define NTK_SHARED_KERNELS_EXAMPLES_H
 
 #include "shared/base/err.h"
 #include "shared/formats/neff/neff_build.h"
@@ -44,5 +44,19 @@ int ntk_example_build(const struct ntk_example *example, const struct ntk_exampl
 
 /* Greatest repeat: the programs are unrolled. */
 #define NTK_EXAMPLE_REPEAT_MAX 10000
+
+/* Their compile functions; options are complete, with no value left 0. */
+void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_attention(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_attention_slow(struct ntk_neff_build *build,
+                                const struct ntk_example_options *options);
+void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_nan(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_oob(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_deadlock(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_two_node_cpu(struct ntk_neff_build *build,
+                              const struct ntk_example_options *options);
+void ntk_example_spin(struct ntk_neff_build *build, const struct ntk_example_options *options);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler/packager/examples/example_kit.h"
+#include "shared/kernels/kit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t kit_take(struct kit_space *space, uint64_t bytes)
+uint64_t ntk_kit_take(struct ntk_kit_space *space, uint64_t bytes)
 {
     uint64_t at = space->used;
 
@@ -19,7 +19,7 @@ static uint16_t to_bfloat16(float value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-void *kit_weights(uint64_t count, enum ntk_dtype dtype, float scale, uint32_t seed)
+void *ntk_kit_weights(uint64_t count, enum ntk_dtype dtype, float scale, uint32_t seed)
 {
     size_t size = ntk_dtype_bytes((unsigned)dtype);
     uint8_t *bytes = malloc((size_t)count * size);
@@ -41,14 +41,14 @@ void *kit_weights(uint64_t count, enum ntk_dtype dtype, float scale, uint32_t se
     return bytes;
 }
 
-struct ntk_isa_operand kit_none(void)
+struct ntk_isa_operand ntk_kit_none(void)
 {
     return (struct ntk_isa_operand){ .var_id = NTK_ISA_NO_VAR };
 }
 
-ntk_neff_token kit_matmul(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
-                          struct ntk_isa_operand stationary, struct ntk_isa_operand moving,
-                          bool accumulate, struct ntk_neff_after after)
+ntk_neff_token ntk_kit_matmul(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
+                              struct ntk_isa_operand stationary, struct ntk_isa_operand moving,
+                              bool accumulate, struct ntk_neff_after after)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
 
@@ -59,8 +59,8 @@ ntk_neff_token kit_matmul(struct ntk_neff_kernel *kernel, struct ntk_isa_operand
     return ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_PE, &instr, after);
 }
 
-ntk_neff_token kit_transpose(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
-                             struct ntk_isa_operand src, struct ntk_neff_after after)
+ntk_neff_token ntk_kit_transpose(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
+                                 struct ntk_isa_operand src, struct ntk_neff_after after)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NC_TRANSPOSE);
 
@@ -69,9 +69,10 @@ ntk_neff_token kit_transpose(struct ntk_neff_kernel *kernel, struct ntk_isa_oper
     return ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_PE, &instr, after);
 }
 
-ntk_neff_token kit_activation(struct ntk_neff_kernel *kernel, enum ntk_isa_act act,
-                              struct ntk_isa_operand dst, struct ntk_isa_operand src, float scale,
-                              struct ntk_isa_operand bias, struct ntk_neff_after after)
+ntk_neff_token ntk_kit_activation(struct ntk_neff_kernel *kernel, enum ntk_isa_act act,
+                                  struct ntk_isa_operand dst, struct ntk_isa_operand src,
+                                  float scale, struct ntk_isa_operand bias,
+                                  struct ntk_neff_after after)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_ACTIVATION);
 
@@ -83,9 +84,10 @@ ntk_neff_token kit_activation(struct ntk_neff_kernel *kernel, enum ntk_isa_act a
     return ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_ACT, &instr, after);
 }
 
-ntk_neff_token kit_scalar(struct ntk_neff_kernel *kernel, enum ntk_isa_alu op,
-                          struct ntk_isa_operand dst, struct ntk_isa_operand src,
-                          struct ntk_isa_operand column, float number, struct ntk_neff_after after)
+ntk_neff_token ntk_kit_scalar(struct ntk_neff_kernel *kernel, enum ntk_isa_alu op,
+                              struct ntk_isa_operand dst, struct ntk_isa_operand src,
+                              struct ntk_isa_operand column, float number,
+                              struct ntk_neff_after after)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_SCALAR);
 
@@ -99,8 +101,8 @@ ntk_neff_token kit_scalar(struct ntk_neff_kernel *kernel, enum ntk_isa_alu op,
     return ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &instr, after);
 }
 
-ntk_neff_token kit_memset(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
-                          struct ntk_isa_operand dst, float value, struct ntk_neff_after after)
+ntk_neff_token ntk_kit_memset(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
+                              struct ntk_isa_operand dst, float value, struct ntk_neff_after after)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_MEMSET);
 
@@ -109,9 +111,9 @@ ntk_neff_token kit_memset(struct ntk_neff_kernel *kernel, enum ntk_isa_engine en
     return ntk_neff_kernel_emit(kernel, engine, &instr, after);
 }
 
-ntk_neff_token kit_copy(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
-                        struct ntk_isa_operand dst, struct ntk_isa_operand src,
-                        struct ntk_neff_after after)
+ntk_neff_token ntk_kit_copy(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
+                            struct ntk_isa_operand dst, struct ntk_isa_operand src,
+                            struct ntk_neff_after after)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(
         dst.dtype == src.dtype ? NTK_ISA_OP_TENSOR_COPY : NTK_ISA_OP_TENSOR_CAST);

@@ -3,7 +3,8 @@
  * memcpy - a tensor from memory to memory through the state buffer, in pieces of at most 16 KiB of each
  * row, two buffers in turn.
  */
-#include "profiler/packager/examples/example_kit.h"
+#include "shared/kernels/examples.h"
+#include "shared/kernels/kit.h"
 
 enum { PIECE_BYTES = 16384, BUFFERS = 2, PIECES_MAX = 256 };
 
@@ -11,7 +12,7 @@ void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_o
 {
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "memcpy");
     uint64_t row = options->size * 4;
-    uint64_t shape[2] = { KIT_P, options->size };
+    uint64_t shape[2] = { NTK_KIT_P, options->size };
     uint32_t in = ntk_neff_kernel_input(kernel, "in", NTK_DTYPE_FLOAT32, 2, shape);
     uint32_t out = ntk_neff_kernel_output(kernel, "out", NTK_DTYPE_FLOAT32, 2, shape);
     uint32_t in_queue =
@@ -31,11 +32,11 @@ void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_o
 
             loads[piece] =
                 r == 0
-                    ? ntk_neff_kernel_load(kernel, in_queue, in, at, row, KIT_P,
+                    ? ntk_neff_kernel_load(kernel, in_queue, in, at, row, NTK_KIT_P,
                                            buffer * PIECE_BYTES, bytes, NTK_AFTER(stored[buffer]))
                     : ntk_neff_kernel_dma_again(kernel, loads[piece], NTK_AFTER(stored[buffer]));
             stores[piece] =
-                r == 0 ? ntk_neff_kernel_store(kernel, out_queue, out, at, row, KIT_P,
+                r == 0 ? ntk_neff_kernel_store(kernel, out_queue, out, at, row, NTK_KIT_P,
                                                buffer * PIECE_BYTES, bytes, NTK_AFTER(loads[piece]))
                        : ntk_neff_kernel_dma_again(kernel, stores[piece], NTK_AFTER(loads[piece]));
             stored[buffer] = stores[piece];

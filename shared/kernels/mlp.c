@@ -10,7 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "profiler/packager/examples/example_kit.h"
+#include "shared/kernels/examples.h"
+#include "shared/kernels/kit.h"
 
 enum { COLUMNS = 512, BANKS = 2 };
 
@@ -27,7 +28,7 @@ struct mlp {
     struct ntk_neff_kernel *kernel;
     enum ntk_dtype dtype;
     uint64_t size; /* of the dtype */
-    struct kit_space space;
+    struct ntk_kit_space space;
     uint32_t weight_queue;
     ntk_neff_token bank_free[BANKS]; /* whoever read the bank last */
     uint64_t tiles;                  /* used so far: which bank is next */
@@ -38,8 +39,8 @@ static struct layer load_layer(struct mlp *m, const char *weights_name, const ch
                                uint64_t inputs, uint64_t outputs, uint32_t seed)
 {
     struct layer layer = { .inputs = inputs, .outputs = outputs };
-    void *weights = kit_weights(inputs * outputs, m->dtype, 1.0F / sqrtf((float)inputs), seed);
-    void *biases = kit_weights(outputs, NTK_DTYPE_FLOAT32, 0.5F, seed + 1);
+    void *weights = ntk_kit_weights(inputs * outputs, m->dtype, 1.0F / sqrtf((float)inputs), seed);
+    void *biases = ntk_kit_weights(outputs, NTK_DTYPE_FLOAT32, 0.5F, seed + 1);
     uint64_t row_bytes = outputs * m->size;
     uint32_t bias_var;
 
@@ -50,16 +51,16 @@ static struct layer load_layer(struct mlp *m, const char *weights_name, const ch
                                         (uint64_t[]){ outputs }, biases);
     free(weights);
     free(biases);
-    layer.sbuf = kit_take(&m->space, inputs / KIT_P * row_bytes);
-    layer.biases = kit_take(&m->space, outputs / KIT_P * 4);
-    for (uint64_t k = 0; k < inputs / KIT_P; k++) {
-        ntk_neff_kernel_load(m->kernel, m->weight_queue, layer.var, k * KIT_P * row_bytes,
-                             row_bytes, KIT_P, layer.sbuf + k * row_bytes, row_bytes,
+    layer.sbuf = ntk_kit_take(&m->space, inputs / NTK_KIT_P * row_bytes);
+    layer.biases = ntk_kit_take(&m->space, outputs / NTK_KIT_P * 4);
+    for (uint64_t k = 0; k < inputs / NTK_KIT_P; k++) {
+        ntk_neff_kernel_load(m->kernel, m->weight_queue, layer.var, k * NTK_KIT_P * row_bytes,
+                             row_bytes, NTK_KIT_P, layer.sbuf + k * row_bytes, row_bytes,
                              NTK_AFTER_NONE);
     }
-    for (uint64_t j = 0; j < outputs / KIT_P; j++) {
-        layer.loaded = ntk_neff_kernel_load(m->kernel, m->weight_queue, bias_var, j * KIT_P * 4, 4,
-                                            KIT_P, layer.biases + 4 * j, 4, NTK_AFTER_NONE);
+    for (uint64_t j = 0; j < outputs / NTK_KIT_P; j++) {
+        layer.loaded = ntk_neff_kernel_load(m->kernel, m->weight_queue, bias_var, j * NTK_KIT_P * 4,
+                                            4, NTK_KIT_P, layer.biases + 4 * j, 4, NTK_AFTER_NONE);
     }
     return layer;
 }
@@ -72,20 +73,21 @@ static ntk_neff_token product(struct mlp *m, const struct layer *layer, uint64_t
     uint64_t bank = m->tiles % BANKS;
     ntk_neff_token done = 0;
 
-    *out_psum = ntk_isa_psum(bank * NTK_ISA_PSUM_BANK_BYTES, KIT_P, COLUMNS, NTK_DTYPE_FLOAT32);
-    for (uint64_t k = 0; k < layer->inputs / KIT_P; k++) {
-        struct ntk_isa_operand weights = ntk_isa_sbuf(
-            layer->sbuf + (k * layer->outputs + j * KIT_P) * m->size, KIT_P, KIT_P, m->dtype);
+    *out_psum = ntk_isa_psum(bank * NTK_ISA_PSUM_BANK_BYTES, NTK_KIT_P, COLUMNS, NTK_DTYPE_FLOAT32);
+    for (uint64_t k = 0; k < layer->inputs / NTK_KIT_P; k++) {
+        struct ntk_isa_operand weights =
+            ntk_isa_sbuf(layer->sbuf + (k * layer->outputs + j * NTK_KIT_P) * m->size, NTK_KIT_P,
+                         NTK_KIT_P, m->dtype);
         struct ntk_isa_operand moving =
-            ntk_isa_sbuf(from + k * COLUMNS * m->size, KIT_P, COLUMNS, m->dtype);
+            ntk_isa_sbuf(from + k * COLUMNS * m->size, NTK_KIT_P, COLUMNS, m->dtype);
         ntk_neff_token tokens[8] = { layer->loaded, m->bank_free[bank] };
         size_t count = 2;
 
         for (size_t i = 0; i < after.count; i++) {
             tokens[count++] = after.tokens[i];
         }
-        done = kit_matmul(m->kernel, *out_psum, weights, moving, k > 0,
-                          k == 0 ? (struct ntk_neff_after){ tokens, count } : NTK_AFTER_NONE);
+        done = ntk_kit_matmul(m->kernel, *out_psum, weights, moving, k > 0,
+                              k == 0 ? (struct ntk_neff_after){ tokens, count } : NTK_AFTER_NONE);
     }
     return done;
 }
@@ -103,8 +105,8 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
                      .space = { 0 } };
     uint64_t features = options->size;
     uint64_t hidden = 4 * features;
-    uint64_t in_tiles = features / KIT_P;
-    uint64_t hidden_tiles = hidden / KIT_P;
+    uint64_t in_tiles = features / NTK_KIT_P;
+    uint64_t hidden_tiles = hidden / NTK_KIT_P;
     uint64_t row = COLUMNS * m.size;
     uint64_t x_at;
     uint64_t hidden_at;
@@ -129,11 +131,11 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
         ntk_neff_kernel_queue(m.kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
     first = load_layer(&m, "w1", "b1", features, hidden, 1);
     second = load_layer(&m, "w2", "b2", hidden, features, 3);
-    x_at = kit_take(&m.space, in_tiles * row);
-    hidden_at = kit_take(&m.space, hidden_tiles * row);
-    y_at = kit_take(&m.space, in_tiles * COLUMNS * 4);
+    x_at = ntk_kit_take(&m.space, in_tiles * row);
+    hidden_at = ntk_kit_take(&m.space, hidden_tiles * row);
+    y_at = ntk_kit_take(&m.space, in_tiles * COLUMNS * 4);
 
-    if (m.space.used > KIT_SBUF_BYTES) {
+    if (m.space.used > NTK_KIT_SBUF_BYTES) {
         ntk_neff_build_fail(build,
                             "an mlp of this size and dtype needs more than the state buffer");
         return;
@@ -144,41 +146,42 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
         ntk_neff_kernel_layer(m.kernel, "input");
         for (uint64_t k = 0; k < in_tiles; k++) {
             x_loads[k] = r == 0
-                             ? ntk_neff_kernel_load(m.kernel, in_queue, x, k * KIT_P * row, row,
-                                                    KIT_P, x_at + k * row, row, NTK_AFTER_NONE)
+                             ? ntk_neff_kernel_load(m.kernel, in_queue, x, k * NTK_KIT_P * row, row,
+                                                    NTK_KIT_P, x_at + k * row, row, NTK_AFTER_NONE)
                              : ntk_neff_kernel_dma_again(m.kernel, x_loads[k], NTK_AFTER(x_read));
         }
         ntk_neff_kernel_layer(m.kernel, "dense1");
         for (uint64_t j = 0; j < hidden_tiles; j++) {
             struct ntk_isa_operand psum;
             struct ntk_isa_operand bias =
-                ntk_isa_sbuf(first.biases + 4 * j, KIT_P, 1, NTK_DTYPE_FLOAT32);
+                ntk_isa_sbuf(first.biases + 4 * j, NTK_KIT_P, 1, NTK_DTYPE_FLOAT32);
 
             x_read = product(&m, &first, j, x_at, NTK_AFTER(x_loads[in_tiles - 1]), &psum);
-            activated = kit_activation(m.kernel, NTK_ISA_ACT_GELU,
-                                       ntk_isa_sbuf(hidden_at + j * row, KIT_P, COLUMNS, m.dtype),
-                                       psum, 1.0F, bias, NTK_AFTER(x_read));
+            activated =
+                ntk_kit_activation(m.kernel, NTK_ISA_ACT_GELU,
+                                   ntk_isa_sbuf(hidden_at + j * row, NTK_KIT_P, COLUMNS, m.dtype),
+                                   psum, 1.0F, bias, NTK_AFTER(x_read));
             released(&m, activated);
         }
         for (uint64_t j = 0; j < in_tiles; j++) {
             struct ntk_isa_operand psum;
             struct ntk_isa_operand bias =
-                ntk_isa_sbuf(second.biases + 4 * j, KIT_P, 1, NTK_DTYPE_FLOAT32);
+                ntk_isa_sbuf(second.biases + 4 * j, NTK_KIT_P, 1, NTK_DTYPE_FLOAT32);
             uint64_t at = y_at + j * COLUMNS * 4;
 
             ntk_neff_kernel_layer(m.kernel, "dense2");
             ntk_neff_token sum = product(&m, &second, j, hidden_at, NTK_AFTER(activated), &psum);
-            ntk_neff_token added = kit_scalar(m.kernel, NTK_ISA_ALU_ADD,
-                                              ntk_isa_sbuf(at, KIT_P, COLUMNS, NTK_DTYPE_FLOAT32),
-                                              psum, bias, 0, NTK_AFTER(sum, y_stores[j]));
+            ntk_neff_token added = ntk_kit_scalar(
+                m.kernel, NTK_ISA_ALU_ADD, ntk_isa_sbuf(at, NTK_KIT_P, COLUMNS, NTK_DTYPE_FLOAT32),
+                psum, bias, 0, NTK_AFTER(sum, y_stores[j]));
 
             released(&m, added);
             ntk_neff_kernel_layer(m.kernel, "output");
-            y_stores[j] =
-                r == 0
-                    ? ntk_neff_kernel_store(m.kernel, out_queue, y, j * KIT_P * COLUMNS * 4,
-                                            COLUMNS * 4, KIT_P, at, COLUMNS * 4, NTK_AFTER(added))
-                    : ntk_neff_kernel_dma_again(m.kernel, y_stores[j], NTK_AFTER(added));
+            y_stores[j] = r == 0
+                              ? ntk_neff_kernel_store(m.kernel, out_queue, y,
+                                                      j * NTK_KIT_P * COLUMNS * 4, COLUMNS * 4,
+                                                      NTK_KIT_P, at, COLUMNS * 4, NTK_AFTER(added))
+                              : ntk_neff_kernel_dma_again(m.kernel, y_stores[j], NTK_AFTER(added));
         }
     }
 }

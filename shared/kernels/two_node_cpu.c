@@ -3,7 +3,8 @@
  * two-node-cpu - two nodes: scaled = x / 4 on a NeuronCore, probabilities = softmax of each row on the
  * CPU, by the shared object of example_cpu_node.c, which lies in the NEFF.
  */
-#include "profiler/packager/examples/example_kit.h"
+#include "shared/kernels/examples.h"
+#include "shared/kernels/kit.h"
 
 /* The shared object, put into this file's object by the assembler. */
 __asm__(".section .rodata\n"
@@ -25,24 +26,26 @@ void ntk_example_two_node_cpu(struct ntk_neff_build *build,
                               const struct ntk_example_options *options)
 {
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "scale");
-    uint64_t shape[2] = { KIT_P, options->size };
+    uint64_t shape[2] = { NTK_KIT_P, options->size };
     uint64_t row = options->size * 4;
     uint32_t x = ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_FLOAT32, 2, shape);
     uint32_t scaled = ntk_neff_kernel_output(kernel, "scaled", NTK_DTYPE_FLOAT32, 2, shape);
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
     struct ntk_isa_operand tile =
-        ntk_isa_sbuf(0, KIT_P, (uint32_t)options->size, NTK_DTYPE_FLOAT32);
+        ntk_isa_sbuf(0, NTK_KIT_P, (uint32_t)options->size, NTK_DTYPE_FLOAT32);
     ntk_neff_token loaded =
-        ntk_neff_kernel_load(kernel, queue, x, 0, row, KIT_P, 0, row, NTK_AFTER_NONE);
-    ntk_neff_token multiplied =
-        kit_scalar(kernel, NTK_ISA_ALU_MULTIPLY, tile, tile, kit_none(), 0.25F, NTK_AFTER(loaded));
-    struct ntk_neff_build_tensor in = { "scaled", NTK_DTYPE_FLOAT32, 2, { KIT_P, options->size } };
+        ntk_neff_kernel_load(kernel, queue, x, 0, row, NTK_KIT_P, 0, row, NTK_AFTER_NONE);
+    ntk_neff_token multiplied = ntk_kit_scalar(kernel, NTK_ISA_ALU_MULTIPLY, tile, tile,
+                                               ntk_kit_none(), 0.25F, NTK_AFTER(loaded));
+    struct ntk_neff_build_tensor in = {
+        "scaled", NTK_DTYPE_FLOAT32, 2, { NTK_KIT_P, options->size }
+    };
     struct ntk_neff_build_tensor out = {
-        "probabilities", NTK_DTYPE_FLOAT32, 2, { KIT_P, options->size }
+        "probabilities", NTK_DTYPE_FLOAT32, 2, { NTK_KIT_P, options->size }
     };
 
-    ntk_neff_kernel_store(kernel, queue, scaled, 0, row, KIT_P, 0, row, NTK_AFTER(multiplied));
+    ntk_neff_kernel_store(kernel, queue, scaled, 0, row, NTK_KIT_P, 0, row, NTK_AFTER(multiplied));
     ntk_neff_build_cpu_node(build, "softmax", "example_row_softmax", "example_cpu_node.so", &in, 1,
                             &out, 1);
     ntk_neff_build_member(

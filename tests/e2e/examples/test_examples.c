@@ -10,7 +10,7 @@
 #include <nrt/nrt.h>
 #include <nrt/nrt_experimental.h>
 
-#include "profiler/packager/examples/examples.h"
+#include "shared/kernels/examples.h"
 #include "shared/formats/neff/neff.h"
 #include "tests/e2e/examples/reference.h"
 #include "tests/support/scratch.h"
