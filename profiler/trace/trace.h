@@ -43,10 +43,11 @@ struct ntk_trace_instruction {
 
 enum ntk_trace_dma_class {
     NTK_TRACE_DMA_INSTRUCTION, /* fetches programs and tables */
-    NTK_TRACE_DMA_IO, /* inputs, outputs, weights, by the queue's name; what the NEFF calls it: */
-    NTK_TRACE_DMA_INPUT,  /* type "in", which compilers use for stores to outputs too */
-    NTK_TRACE_DMA_OUTPUT, /* type "out" */
-    NTK_TRACE_DMA_DATA,   /* made by the compiler, constants, spills and reloads too */
+    NTK_TRACE_DMA_IO, /* inputs, outputs and weights by the queue's name, when no type is known */
+    /* By the type that the NEFF gives the queue: */
+    NTK_TRACE_DMA_INPUT,  /* "in", which compilers use for stores to outputs too */
+    NTK_TRACE_DMA_OUTPUT, /* "out" */
+    NTK_TRACE_DMA_DATA,   /* "data": made by the compiler, constants, spills and reloads too */
     NTK_TRACE_DMA_SOFTWARE_DYNAMIC,
     NTK_TRACE_DMA_HARDWARE_DYNAMIC,
     NTK_TRACE_DMA_CLASS_COUNT

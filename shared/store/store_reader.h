@@ -4,9 +4,10 @@
  * agent that starts again must know; and a plain way to ask in SQL.
  *
  * Readers never block the writer, and each call sees one moment of the file. A file that no agent
- * writes can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes
- * bytes; cores are global physical ones. A file may be anyone's: a call that it keeps busy for minutes gives up, as does
- * one whose program has SIGINT or SIGTERM blocked and waiting (-ECANCELED). Errors: a sentence without the file's name (but of open).
+ * writes can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations
+ * nanoseconds, sizes bytes; cores are global physical ones. A file may be anyone's: a call that it
+ * keeps busy for minutes gives up, as does one whose program has SIGINT or SIGTERM blocked and
+ * waiting (-ECANCELED). Errors: a sentence, which names the file only when it cannot be opened.
  *
  * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their reader.
  * Threads: one reader, one thread at a time.
@@ -29,7 +30,8 @@ extern "C" {
 
 struct ntk_store_reader;
 
-/* Read-only, files of older versions too (what they lack is not known, or none); -ENOENT when there is no file, -EPROTO when it is no database of ours. */
+/* Read-only, files of older versions too (what they lack is not known, or none); -ENOENT when there
+ * is no file, -EPROTO when it is not a database of ours. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
 /* The same for a program of several threads: every call gives up (-ECANCELED) soon after *stop is true. Borrowed for
@@ -248,7 +250,8 @@ int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_
 int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_store_tier tier,
                                      uint64_t time_ns, struct ntk_snapshot **out_snapshot,
                                      struct ntk_err *err);
-/* Puts what was logged after from_ns and until the end of the snapshot in place of its events: the last ones, at most `most`. */
+/* Puts what was logged after from_ns and until the end of the snapshot in place of its events: the
+ * last ones, at most `most`. */
 int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                  uint64_t from_ns, size_t most, struct ntk_err *err);
 /* The time_ns of the first sample after time_ns (before: the last one before it), of any tier: what to

@@ -2,9 +2,10 @@
 /*
  * tar - members of a tar archive in memory, and archives made from members.
  *
- * Reading takes ustar, GNU and PAX archives, plain or as gzip; what follows the gzip stream, or the end of a
- * plain archive, is ignored. Checksum and length of the gzip stream are compared, so no flipped bit goes
- * unseen. Only regular files and folders are accepted, and only names that stay inside the archive. A caller that names what it wants gets no more than that in memory, however
+ * Reading takes ustar, GNU and PAX archives, plain or as gzip; what follows the gzip stream, or the
+ * end of a plain archive, is ignored. Checksum and length of the gzip stream are compared, so no
+ * flipped bit goes unseen. Only regular files and folders are accepted, and only names that stay
+ * inside the archive. A caller that names what it wants gets no more than that in memory, however
  * much the others inflate to. Writing is deterministic: equal members give equal bytes.
  *
  * Owner:   ntk_tar_read() fills caller's storage, ntk_tar_fini() frees it.
