@@ -157,7 +157,7 @@ static bool is_in_haste(void *ctx)
         sigaddset(&set, stop_signals[i]);
     }
     if (!monitor->is_in_haste && sigtimedwait(&set, NULL, &at_once) > 0) {
-        ntk_log_warn(MODULE, "told to stop a second time: nothing is waited for any more");
+        ntk_log_warn(MODULE, "told to stop a second time: stopping without waiting any longer");
         monitor->is_in_haste = true;
     }
     return monitor->is_in_haste;
@@ -190,7 +190,7 @@ static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
     }
     if (ntk_monitor_stream_is_torn(monitor->stream)) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                           ret < 0 ? "stdout took a part of the last report only"
+                           ret < 0 ? "stdout took only a part of the last report"
                                    : "the reader of stdout is too slow: it took a part of the last "
                                      "report only");
     }
@@ -373,7 +373,8 @@ static void reload(struct ntk_monitor *monitor)
     take_period(monitor, true);
     if (config->k8s_info !=
         (monitor->config ? monitor->config : monitor->options->config)->k8s_info) {
-        ntk_log_warn(MODULE, "k8s_info was changed: that shows when neuron-monitor starts again");
+        ntk_log_warn(MODULE,
+                     "k8s_info was changed: it takes effect when neuron-monitor is started again");
     }
     ntk_monitor_schedule_configure(monitor->schedule, config, ntk_clock_monotonic_ns());
     if (monitor->config) {

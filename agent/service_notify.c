@@ -52,7 +52,7 @@ static int parse_watchdog(struct ntk_service *service, struct ntk_err *err)
     }
     if (ntk_str_parse_u64(usec_text, &usec) < 0 || usec < 2 || usec > UINT64_MAX / NTK_NS_PER_US) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "WATCHDOG_USEC '%.40s' is no time in microseconds", usec_text);
+                           "WATCHDOG_USEC '%.40s' is not a time in microseconds", usec_text);
     }
     if (pid_text && (ntk_str_parse_u64(pid_text, &pid) < 0 || pid != (uint64_t)getpid())) {
         return 0; /* meant for another process of the service */

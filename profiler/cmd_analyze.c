@@ -237,7 +237,7 @@ int ntk_cmd_analyze(int argc, char **argv)
         return 0;
     }
     if (arg_folder && (arg_session || arg_neff)) {
-        return ntk_opt_usage_error(&program_options, "-d goes without -s and -n");
+        return ntk_opt_usage_error(&program_options, "-d excludes -s and -n");
     }
     for (int i = first; i < argc; i++) {
         if (!has_name(arg_folder != NULL, argv[i])) {

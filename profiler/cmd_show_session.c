@@ -85,7 +85,7 @@ int ntk_cmd_show_session(int argc, char **argv)
             .folder = arg_folder, .format = arg_json ? "summary-json" : "summary-text" });
     }
     if (arg_folder) {
-        return ntk_opt_usage_error(&program, "-d goes without -s and -n");
+        return ntk_opt_usage_error(&program, "-d excludes -s and -n");
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");

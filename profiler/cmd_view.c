@@ -211,7 +211,7 @@ static const char *default_format(void)
 static int check_page_options(bool is_page)
 {
     if (arg_port != UINT64_MAX && arg_port > UINT16_MAX) {
-        return ntk_opt_usage_error(&program, "--port: no port is above 65535");
+        return ntk_opt_usage_error(&program, "--port is above 65535");
     }
     if (!is_page && (arg_port != UINT64_MAX || arg_no_open || arg_compare)) {
         return ntk_opt_usage_error(&program, "--port, --no-open and --compare are for the page");
@@ -220,13 +220,13 @@ static int check_page_options(bool is_page)
         return ntk_opt_usage_error(&program, "--output-file: the page is served, not written");
     }
     if (arg_compare && !arg_session) {
-        return ntk_opt_usage_error(&program, "--compare goes with -s");
+        return ntk_opt_usage_error(&program, "--compare needs -s");
     }
     if (arg_compare_neff && !arg_compare) {
-        return ntk_opt_usage_error(&program, "--compare-neff goes with --compare");
+        return ntk_opt_usage_error(&program, "--compare-neff needs --compare");
     }
     if (is_page && arg_folder && arg_session) {
-        return ntk_opt_usage_error(&program, "-d goes without -s");
+        return ntk_opt_usage_error(&program, "-d and -s exclude each other");
     }
     return 0;
 }
@@ -268,7 +268,7 @@ static int view_folder(bool is_json)
     bool is_summary = is_json || strcmp(arg_format, "summary-text") == 0;
 
     if (arg_session) {
-        return ntk_opt_usage_error(&program, "-d goes without -s");
+        return ntk_opt_usage_error(&program, "-d and -s exclude each other");
     }
     if (arg_neff && (arg_cores || arg_types || arg_instances)) {
         return ntk_opt_usage_error(&program,
@@ -281,7 +281,7 @@ static int view_folder(bool is_json)
                                    arg_format);
     }
     if (!is_summary && !is_html && !ntk_export_format_find(arg_format)) {
-        return ntk_opt_usage_error(&program, "unknown output format '%s': --help has them",
+        return ntk_opt_usage_error(&program, "unknown output format '%s': --help lists them",
                                    arg_format);
     }
     if (ntk_system_grouping_set(&grouping, arg_primary, arg_secondary, &err) < 0) {
@@ -344,12 +344,11 @@ int ntk_cmd_view(int argc, char **argv)
         return view_folder(is_json);
     }
     if (arg_cores || arg_types || arg_instances || arg_primary || arg_secondary) {
-        return ntk_opt_usage_error(&program, "--system-trace-* go with -d");
+        return ntk_opt_usage_error(&program, "--system-trace-* need -d");
     }
     if (arg_flows && strcmp(arg_format, "perfetto") != 0 && strcmp(arg_format, "chrome") != 0) {
-        return ntk_opt_usage_error(&program,
-                                   "--show-perfetto-flows goes with perfetto and chrome: the "
-                                   "page draws what an instruction waited for");
+        return ntk_opt_usage_error(&program, "--show-perfetto-flows needs perfetto or chrome: the "
+                                             "page draws what an instruction waited for");
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
@@ -359,7 +358,7 @@ int ntk_cmd_view(int argc, char **argv)
     }
     format = ntk_export_format_find(arg_format);
     if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {
-        return ntk_opt_usage_error(&program, "unknown output format '%s': --help has them",
+        return ntk_opt_usage_error(&program, "unknown output format '%s': --help lists them",
                                    arg_format);
     }
     code = ntk_profile_open(arg_session, arg_neff, &profile);

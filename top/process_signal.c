@@ -38,7 +38,7 @@ int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct nt
 
     if (start_time == 0) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "process %u gets no signal: when it started is not known", pid);
+                           "process %u was not signalled: when it started is not known", pid);
     }
     /* The descriptor stays with the process it was opened for; whether it is the right one is looked up behind that. */
     fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);

@@ -271,7 +271,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
     }
     if (!isatty(run->key_fd) || !isatty(STDOUT_FILENO)) {
         return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
-                           "%s is no terminal; --once or --batch print the screen as text",
+                           "%s is not a terminal; --once or --batch print the screen as text",
                            !isatty(STDOUT_FILENO) ? "stdout"
                            : run->is_stdin_taken  ? "/dev/tty"
                                                   : "stdin");

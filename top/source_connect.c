@@ -190,7 +190,7 @@ static int make_url(struct connect_source *source, struct ntk_err *err)
 
     if (!host || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' is no URL with http:// or https://", url);
+                           "'%.200s' is not a URL with http:// or https://", url);
     }
     while (length > 0 && url[length - 1] == '/') {
         length--;

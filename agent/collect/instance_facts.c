@@ -98,7 +98,7 @@ static bool ask_subnet(const struct asker *asker, const char *header,
     }
     if (!is_mac(mac)) {
         ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                    "the instance metadata service gives a mac that is none");
+                    "the instance metadata service gives an invalid MAC address");
         return false;
     }
     snprintf(path, sizeof path, "network/interfaces/macs/%s/subnet-id", mac);

@@ -146,7 +146,8 @@ static void drop_doubles(struct ntk_vec *rows)
 static int unframe(const uint8_t *bytes, size_t bytes_count, struct ntk_err *err)
 {
     if (bytes_count < FRAME_HEAD_BYTES) {
-        return ntk_err_set(err, -EBADMSG, bytes_count, "the answer ends inside its frame's head");
+        return ntk_err_set(err, -EBADMSG, bytes_count,
+                           "the answer ends inside the head of its frame");
     }
     if (bytes[0] != 0) {
         return ntk_err_set(err, -EBADMSG, 0, "the answer is compressed, which was not asked for");
@@ -178,7 +179,7 @@ int ntk_pod_list_read(struct ntk_pod_list *list, const struct ntk_pod_resource *
                                                           bytes + FRAME_HEAD_BYTES);
     if (!message) {
         return ntk_err_set(err, -EBADMSG, FRAME_HEAD_BYTES,
-                           "the answer is no list of pods that can be read");
+                           "the answer is not a list of pods that can be read");
     }
     fresh.message = message;
     for (size_t i = 0; i < message->n_pod_resources && ret == 0; i++) {

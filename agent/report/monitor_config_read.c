@@ -130,7 +130,7 @@ static int read_period(const struct reader *r, const json_t *object, const char 
     const char *text = json_string_value(value);
     uint64_t ns;
     if (ntk_str_parse_duration_ns(text, &ns) < 0) {
-        return refuse(r, path, "'%.64s' is no time such as 500ms, 5s or 1m30s", text);
+        return refuse(r, path, "'%.64s' is not a time such as 500ms, 5s or 1m30s", text);
     }
     if (ns > NTK_MONITOR_PERIOD_MAX_NS) {
         return refuse(r, path, "'%.64s' is longer than a day", text);
@@ -175,8 +175,7 @@ static int refuse_type(const struct reader *r, const char *where, const char *ty
     char allowed[160] = "";
 
     if (name_index(scope->other_names, scope->other_count, type) >= 0) {
-        return refuse(r, where, "'%.64s' does not belong here but into %s", type,
-                      scope->other_place);
+        return refuse(r, where, "'%.64s' belongs in %s, not here", type, scope->other_place);
     }
     for (size_t i = 0; i < sizeof historic_names / sizeof *historic_names; i++) {
         if (!strcmp(type, historic_names[i].name)) {

@@ -91,6 +91,6 @@ int ntk_monitor_filter_compile(const char *pattern, regex_t *out_regex, struct n
         return 0;
     }
     regerror(code, out_regex, text, sizeof text);
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.64s' is no regular expression: %s",
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.64s' is not a regular expression: %s",
                        pattern, text);
 }

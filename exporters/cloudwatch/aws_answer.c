@@ -144,7 +144,7 @@ static int set_temporary(struct ntk_aws_keys *out_keys, const char *access_key,
     }
     if (expiration && ntk_aws_time_parse(expiration, &expires) < 0) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "the answer has keys with an end that is not a time");
+                           "the answer has keys whose expiry is not a time");
     }
     int ret = ntk_aws_keys_set(&keys, access_key, secret_key, session_token, err);
     if (ret < 0) {
@@ -167,7 +167,7 @@ static json_t *object_of(const char *bytes, size_t bytes_count, struct ntk_err *
 
     if (!json_is_object(root)) {
         json_decref(root);
-        (void)ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is no JSON object");
+        (void)ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is not a JSON object");
         return NULL;
     }
     return root;

@@ -117,7 +117,7 @@ static int static_keys(const struct ntk_aws_profile *profile, const char *path,
     }
     if (!value[NTK_AWS_SECRET_ACCESS_KEY]) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%.200s: the profile has aws_access_key_id and no aws_secret_access_key",
+                           "%.200s: the profile has aws_access_key_id but no aws_secret_access_key",
                            path);
     }
     int ret = ntk_aws_keys_set(keys, value[NTK_AWS_ACCESS_KEY_ID], value[NTK_AWS_SECRET_ACCESS_KEY],
@@ -179,7 +179,7 @@ static int source_keys(struct ntk_aws_credentials *c, const struct sections *sec
         return ret ? ret
                    : complain(err, sections,
                               is_found ? "has a source_profile without keys"
-                                       : "has a source_profile that is not there");
+                                       : "has a source_profile that does not exist");
     }
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (!strcmp(source, sources[i].name)) {
@@ -188,8 +188,8 @@ static int source_keys(struct ntk_aws_credentials *c, const struct sections *sec
         }
     }
     return complain(err, sections,
-                    "has a credential_source that is none of Environment, EcsContainer, "
-                    "Ec2InstanceMetadata");
+                    "has an invalid credential_source: Environment, EcsContainer or "
+                    "Ec2InstanceMetadata expected");
 }
 
 static int role_keys(struct ntk_aws_credentials *c, const struct sections *sections, unsigned depth,
@@ -213,7 +213,7 @@ static int role_keys(struct ntk_aws_credentials *c, const struct sections *secti
     }
     if (value_of(sections, NTK_AWS_MFA_SERIAL)) {
         return complain(err, sections,
-                        "asks for a code of a device (mfa_serial), which nobody types");
+                        "needs a code from a device (mfa_serial), and nobody is there to type it");
     }
     if (!value_of(sections, NTK_AWS_SOURCE_PROFILE) &&
         !value_of(sections, NTK_AWS_CREDENTIAL_SOURCE)) {
@@ -262,7 +262,7 @@ static int keys_of(struct ntk_aws_credentials *c, const char *name, unsigned dep
     int ret = 0;
 
     if (depth > DEPTH_MAX) {
-        return complain(err, &sections, "is one source_profile too far from the first");
+        return complain(err, &sections, "is at the end of too long a chain of source_profile");
     }
     for (int file = 0; file < 2 && ret >= 0; file++) {
         ret = read_profile(c, (enum ntk_aws_file)file, name, &sections.file[file], err);

@@ -45,8 +45,8 @@ static int find_service(const struct ntk_aws_credentials *c, char **out_region, 
         ret = *out_url ? 0 : ntk_err_no_memory(err);
     }
     if (ret >= 0 && *out_url && !strstr(*out_url, "://")) {
-        ret =
-            ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.200s' is no address of STS", *out_url);
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.200s' is not an address of STS",
+                          *out_url);
     }
     if (ret < 0) {
         free(region);

@@ -392,10 +392,11 @@ static int check_url(char *url, struct ntk_err *err)
 
     if (!is_http || host_bytes == 0 || strpbrk(host, "@?# \t\r\n") ||
         (host[host_bytes] && ntk_aws_path_check(host + host_bytes) < 0)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' is no address of an endpoint: http:// or https://, a host and "
-                           "perhaps a plain path",
-                           url);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "'%.200s' is not the address of an endpoint: http:// or https://, a host and "
+            "perhaps a plain path",
+            url);
     }
     if (host[host_bytes] == '/' && host[host_bytes + 1] == '\0') {
         url[bytes - 1] = '\0';

@@ -306,7 +306,7 @@ static int take_target(struct ntk_emf_output *output, const char *target, struct
         output->kind = is_tcp ? TCP : UDP;
         return take_address(output, target + 6) < 0
                    ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                 "'%.200s' is no address: tcp://HOST:PORT or udp://HOST:PORT",
+                                 "'%.200s' is not an address: tcp://HOST:PORT or udp://HOST:PORT",
                                  target)
                    : 0;
     }

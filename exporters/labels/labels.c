@@ -88,8 +88,7 @@ int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *
     }
     if (is_taken(row.name)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "metrics have the label %s by themselves: choose another name",
-                           row.name);
+                           "metrics already have a label %s: choose another name", row.name);
     }
     for (size_t i = 0; i < labels->count; i++) {
         if (!strcmp(labels->rows[i].name, row.name)) {

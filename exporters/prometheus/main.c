@@ -62,7 +62,7 @@ static void watch_pods(struct server *server, const struct ntk_snapshot *snapsho
     server->has_pods = server->has_pods || snapshot->k8s.period_ns != NTK_GROUP_ABSENT;
     if (!server->has_pods && ++server->reports_without_pods == REPORTS_WITHOUT_PODS_MAX) {
         ntk_log_warn(NULL,
-                     "the reports tell no pods, so metrics have no labels of pods: start it as "
+                     "the reports name no pods, so metrics have no labels of pods: start it as "
                      "neuron-monitor --k8s-info, which asks the kubelet itself");
     }
 }

@@ -74,5 +74,5 @@ int main(int argc, char **argv)
             return subcommands[i].run(argc - first, argv + first);
         }
     }
-    return ntk_opt_usage_error(&main_program, "no subcommand \"%s\"", argv[first]);
+    return ntk_opt_usage_error(&main_program, "unknown subcommand \"%s\"", argv[first]);
 }

@@ -55,10 +55,9 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager create",
     .usage = "-i DIR -o FILE [OPTION]...",
-    .summary = "Makes a NEFF out of the files of a folder. Of what unpack writes, neff.tgz is left "
-               "out, and "
-               "neff.header says what no option does. The result is opened once, and kept only if "
-               "it is sound.",
+    .summary =
+        "Makes a NEFF out of a folder as unpack writes it: neff.header says what no option "
+        "does, neff.tgz is left out. The result is opened once and kept only if it is sound.",
     .options = options,
 };
 
@@ -217,7 +216,7 @@ int packager_create(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first != argc) {
-        return ntk_opt_usage_error(&program, "\"%s\" is too much", argv[first]);
+        return ntk_opt_usage_error(&program, "unexpected operand \"%s\"", argv[first]);
     }
     if (!input || !output) {
         return ntk_opt_usage_error(&program, "--%s is missing", input ? "output" : "input");

@@ -90,7 +90,7 @@ int packager_example(int argc, char **argv)
     if (dtype) {
         wanted.dtype = ntk_dtype_find(dtype);
         if (wanted.dtype == NTK_DTYPE_NONE) {
-            return ntk_opt_usage_error(&program, "no dtype \"%s\"", dtype);
+            return ntk_opt_usage_error(&program, "unknown dtype \"%s\"", dtype);
         }
     }
     wanted.size = size;

@@ -157,7 +157,7 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
         return BAD("%s: no known dtype or no dimensions", what);
     }
     if (pattern->sizes[0] % width != 0) {
-        return BAD("%s: %llu bytes are no whole number of elements", what,
+        return BAD("%s: %llu bytes are not a whole number of elements", what,
                    (unsigned long long)pattern->sizes[0]);
     }
     walk.dim_count = (uint8_t)pattern->dim_count;

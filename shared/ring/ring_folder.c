@@ -28,7 +28,7 @@ int ntk_ring_folder_open(const char *path, int64_t owner, struct ring_folder **o
     if (fd < 0) {
         return errno == ENOENT ? -ENOENT
                : errno == ELOOP || errno == ENOTDIR
-                   ? ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s is no folder", path)
+                   ? ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s is not a folder", path)
                    : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
                                  strerror(errno));
     }

@@ -441,7 +441,7 @@ static void find_user_folder(struct ring_folder *parent, const char *name, void 
         struct ntk_err err = { 0 };
 
         (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET,
-                          NTK_HOOKS_PARENT "/%s is no folder of user %llu", name, uid);
+                          NTK_HOOKS_PARENT "/%s is not a folder of user %llu", name, uid);
         set_ignored(registry->out, err.text);
         return;
     }

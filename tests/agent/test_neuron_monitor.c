@@ -453,7 +453,7 @@ static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing
                        "\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
     assert_int_equal(kill(pid, SIGHUP), 0);
     assert_true(test_wait_until(holds, &(struct holding){ out, "vcpu_usage" }, 30));
-    assert_true(holds(&(struct holding){ log, "k8s_info was changed: that shows when" }));
+    assert_true(holds(&(struct holding){ log, "k8s_info was changed: it takes effect when" }));
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);
     assert_numbered(out);
     free(log);

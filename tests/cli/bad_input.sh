@@ -166,7 +166,7 @@ if [ "$as_nobody" != none ]; then
 fi
 
 # ---- screens that are none ----
-row 1 "is no terminal; --once or --batch" neuron-top
+row 1 "is not a terminal; --once or --batch" neuron-top
 row 1 "cannot|no " env NEURON_LIBNRT=/nowhere/libnrt.so.1 neuron-bench exec good.neff --count 1
 
 [ $failures = 0 ] || exit 1

@@ -151,7 +151,7 @@ static void without_a_terminal_it_names_the_way_out(void **state)
 
     assert_int_equal(r.exit_code, 1);
     assert_string_equal(r.out, "");
-    assert_string_equal(r.err, "neuron-top: stdout is no terminal; --once or --batch print the "
+    assert_string_equal(r.err, "neuron-top: stdout is not a terminal; --once or --batch print the "
                                "screen as text\n");
     test_run_fini(&r);
 }

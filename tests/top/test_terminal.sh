@@ -195,7 +195,7 @@ sees "an unknown terminal" 'terminal type "no-such-terminal"'
 sees "its status" 'status=1'
 
 start small 80 24 TERM=dumb
-sees "a terminal that cannot" 'terminal type "dumb" is not known or cannot do it'
+sees "a terminal that cannot" 'terminal type "dumb" is unknown or lacks what this program needs'
 sees "its status" 'status=1'
 
 # nothing is sent while nothing changes

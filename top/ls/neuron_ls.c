@@ -203,7 +203,7 @@ static int check_arguments(enum output *out_output)
         arg_object = arg_object || strcmp(arg_format, "json") == 0;
     }
     if (arg_array && arg_object) {
-        return ntk_opt_usage_error(&program, "--json-output and --json are two forms: one of them");
+        return ntk_opt_usage_error(&program, "--json-output and --json exclude each other");
     }
     if (arg_delay_ns < DELAY_MIN_NS || arg_delay_ns > DELAY_MAX_NS) {
         return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");

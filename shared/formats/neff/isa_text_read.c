@@ -124,7 +124,7 @@ static int parse_operand(const char *text, struct ntk_isa_operand *operand, stru
     dtype[length] = '\0';
     operand->dtype = ntk_dtype_find(dtype);
     if (operand->dtype == NTK_DTYPE_NONE) {
-        return BAD("no dtype \"%s\"", dtype);
+        return BAD("unknown dtype \"%s\"", dtype);
     }
     at += length + 1;
     if (!parse_dims(&at, operand)) {

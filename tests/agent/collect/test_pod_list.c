@@ -129,13 +129,13 @@ static void frames_that_lie_are_refused_and_the_old_list_stays(void **state)
         size_t count;
         const char *sentence;
     } rows[] = {
-        { "\0\0\0", 3, "the answer ends inside its frame's head" },
+        { "\0\0\0", 3, "the answer ends inside the head of its frame" },
         { "\1\0\0\0\0", 5, "the answer is compressed, which was not asked for" },
         { "\0\xff\xff\xff\xff", 5, "the answer is longer than 4194304 bytes" },
         { "\0\0\0\0\2x", 6, "the frame promises 2 bytes, 1 came" },
         { "\0\0\0\0\0more", 9, "the frame promises 0 bytes, 4 came" },
-        { "\0\0\0\0\2\x0a\x7f", 7, "the answer is no list of pods that can be read" },
-        { "\0\0\0\0\4\xff\xff\xff\xff", 9, "the answer is no list of pods that can be read" },
+        { "\0\0\0\0\2\x0a\x7f", 7, "the answer is not a list of pods that can be read" },
+        { "\0\0\0\0\4\xff\xff\xff\xff", 9, "the answer is not a list of pods that can be read" },
     };
     struct ntk_buf message = { 0 };
     struct ntk_buf framed = { 0 };

@@ -216,8 +216,10 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
         { "[]", "line 1: a JSON object expected" },
         { "{\n\"period\": \"5s\",\n}", "line 3, column 1: string or '}' expected near '}'" },
         { "{\"period\":5}", "line 1: period: a string such as \"5s\" expected" },
-        { "{\"period\":\"soon\"}", "line 1: period: 'soon' is no time such as 500ms, 5s or 1m30s" },
-        { "{\"period\":\"-1s\"}", "line 1: period: '-1s' is no time such as 500ms, 5s or 1m30s" },
+        { "{\"period\":\"soon\"}",
+          "line 1: period: 'soon' is not a time such as 500ms, 5s or 1m30s" },
+        { "{\"period\":\"-1s\"}",
+          "line 1: period: '-1s' is not a time such as 500ms, 5s or 1m30s" },
         { "{\"period\":\"25h\"}", "line 1: period: '25h' is longer than a day" },
         { "{\"neuron_runtimes\":{}}", "line 1: neuron_runtimes: an array expected" },
         { "{\"neuron_runtimes\":[1]}", "line 1: neuron_runtimes[0]: an object expected" },
@@ -232,8 +234,8 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":3}]}]}",
           "line 1: neuron_runtimes[0].metrics[0].type: a string expected" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"vcpu_usage\"}]}]}",
-          "line 1: neuron_runtimes[0].metrics[0].type: 'vcpu_usage' does not belong here but into "
-          "system_metrics" },
+          "line 1: neuron_runtimes[0].metrics[0].type: 'vcpu_usage' belongs in system_metrics, "
+          "not here" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"inference_stats\"}]}]}",
           "line 1: neuron_runtimes[0].metrics[0].type: unknown metric type 'inference_stats': it "
           "is called "
@@ -244,10 +246,10 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "line 1: system_metrics[0].type: unknown metric type 'gpu_usage'; known are memory_info, "
           "neuron_hw_counters, vcpu_usage" },
         { "{\"system_metrics\":[{\"type\":\"memory_used\"}]}",
-          "line 1: system_metrics[0].type: 'memory_used' does not belong here but into "
-          "neuron_runtimes[].metrics" },
+          "line 1: system_metrics[0].type: 'memory_used' belongs in "
+          "neuron_runtimes[].metrics, not here" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"(\"}]}",
-          "line 1: neuron_runtimes[0].tag_filter: '(' is no regular expression: Unmatched ( or "
+          "line 1: neuron_runtimes[0].tag_filter: '(' is not a regular expression: Unmatched ( or "
           "\\(" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"(a)\\\\1\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: '\\1' (a back reference) is not supported" },

@@ -242,8 +242,8 @@ wrong 2 "printable ASCII" --namespace "$(printf 'a\tb')"
 wrong 2 "need --emf" --emf-output -
 wrong 2 "exclude each other" --emf --dry-run
 wrong 1 "'EU WEST' is not a region" --region 'EU WEST'
-wrong 1 "is no address of an endpoint" --endpoint-url 'http://user@host/'
-wrong 1 "is no address: tcp" --emf --emf-output tcp://host
+wrong 1 "is not the address of an endpoint" --endpoint-url 'http://user@host/'
+wrong 1 "is not an address: tcp" --emf --emf-output tcp://host
 wrong 1 "No such file or directory" --emf --emf-output none/such
 wrong 1 "No such device or address" --emf --emf-output emf.in
 mkdir -p .aws && printf '[default]\nregion = eu-west-1\nnonsense\n' >.aws/config

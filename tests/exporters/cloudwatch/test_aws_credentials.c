@@ -201,7 +201,7 @@ static void profiles_of_files(void **state)
                  "profile 'role' has role_arn without source_profile, credential_source or "
                  "web_identity_token_file");
     snprintf(said, sizeof said,
-             "%s: the profile has aws_access_key_id and no aws_secret_access_key", path);
+             "%s: the profile has aws_access_key_id but no aws_secret_access_key", path);
     assert_found(&world, "half", said);
     world.variables[2] = "AWS_PROFILE=c";
     assert_found(&world, NULL, "C");
@@ -274,8 +274,8 @@ static void hostile_answers_are_refused(void **state)
         const char *body;
         const char *said;
     } rows[] = {
-        { "", "http://localhost/k: the answer is no JSON object" },
-        { "[]", "http://localhost/k: the answer is no JSON object" },
+        { "", "http://localhost/k: the answer is not a JSON object" },
+        { "[]", "http://localhost/k: the answer is not a JSON object" },
         { "{\"AccessKeyId\":\"A\"}", "http://localhost/k: the answer has no keys" },
         { "{\"AccessKeyId\":1,\"SecretAccessKey\":\"s\"}",
           "http://localhost/k: the answer has no keys" },
@@ -285,9 +285,9 @@ static void hostile_answers_are_refused(void **state)
         { "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\",\"Token\":\"a\\nb\"}",
           "http://localhost/k: invalid session token" },
         { KEYS("A", "tomorrow"),
-          "http://localhost/k: the answer has keys with an end that is not a time" },
+          "http://localhost/k: the answer has keys whose expiry is not a time" },
         { KEYS("A", "2023-13-01T00:00:00Z"),
-          "http://localhost/k: the answer has keys with an end that is not a time" },
+          "http://localhost/k: the answer has keys whose expiry is not a time" },
     };
 
     (void)state;
@@ -439,13 +439,14 @@ static void roles_that_cannot_be_taken_say_why(void **state)
         const char *profile;
         const char *said;
     } rows[] = {
-        { "lost", "profile 'lost' has a source_profile that is not there" },
+        { "lost", "profile 'lost' has a source_profile that does not exist" },
         { "of-empty", "profile 'of-empty' has a source_profile without keys" },
-        { "circle", "profile 'elcric' is one source_profile too far from the first" },
-        { "odd", "profile 'odd' has a credential_source that is none of Environment, EcsContainer, "
-                 "Ec2InstanceMetadata" },
+        { "circle", "profile 'elcric' is at the end of too long a chain of source_profile" },
+        { "odd", "profile 'odd' has an invalid credential_source: Environment, EcsContainer or "
+                 "Ec2InstanceMetadata expected" },
         { "both", "profile 'both' has source_profile and credential_source" },
-        { "mfa", "profile 'mfa' asks for a code of a device (mfa_serial), which nobody types" },
+        { "mfa",
+          "profile 'mfa' needs a code from a device (mfa_serial), and nobody is there to type it" },
         { "long", "profile 'long' has a duration_seconds that is not a number" },
         { "person", "profile 'person' signs a person in (sso_session), which is not supported; a "
                     "credential_process line can give such keys" },
@@ -474,7 +475,8 @@ static void a_chain_of_profiles_has_nine_and_no_more(void **state)
     assert_found(&f->world, "p1", "R");
     assert_string_equal(f->world.signers, "P,R t,R t,R t,R t,R t,R t,R t,");
     f->world.asked = 0;
-    assert_found(&f->world, "p0", "profile 'p9' is one source_profile too far from the first");
+    assert_found(&f->world, "p0",
+                 "profile 'p9' is at the end of too long a chain of source_profile");
     assert_int_equal(f->world.asked, 0);
 }
 
@@ -485,7 +487,7 @@ static void a_command_gives_keys(void **state)
         const char *said;
     } rows[] = {
         { NULL, "profile 'run': the command fails" },
-        { "hello", "profile 'run': the answer is no JSON object" },
+        { "hello", "profile 'run': the answer is not a JSON object" },
         { "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}",
           "profile 'run': the answer is not of version 1" },
         { "{\"Version\":2,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}",

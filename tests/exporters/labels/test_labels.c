@@ -45,14 +45,14 @@ static void what_would_break_a_series_is_refused(void **state)
         { "a-b=x", "a name of letters" },
         { "__name__=x", "a name of letters" },
         { "node=", "label node has no value" },
-        { "instance_id=x", "metrics have the label instance_id by themselves" },
-        { "neuroncore=x", "metrics have the label neuroncore by themselves" },
-        { "event_type=x", "metrics have the label event_type by themselves" },
-        { "runtime_tag=x", "metrics have the label runtime_tag by themselves" },
-        { "le=x", "metrics have the label le by themselves" },
-        { "job=x", "metrics have the label job by themselves" },
-        { "_aws=x", "metrics have the label _aws by themselves" },
-        { "SystemMemoryTotal=x", "metrics have the label SystemMemoryTotal by themselves" },
+        { "instance_id=x", "metrics already have a label instance_id" },
+        { "neuroncore=x", "metrics already have a label neuroncore" },
+        { "event_type=x", "metrics already have a label event_type" },
+        { "runtime_tag=x", "metrics already have a label runtime_tag" },
+        { "le=x", "metrics already have a label le" },
+        { "job=x", "metrics already have a label job" },
+        { "_aws=x", "metrics already have a label _aws" },
+        { "SystemMemoryTotal=x", "metrics already have a label SystemMemoryTotal" },
         { "rack=9", "label rack stands twice" },
     };
     struct ntk_labels labels = { 0 };
@@ -121,7 +121,7 @@ static void a_file_is_one_of_a_line(void **state)
     labels.count = 0;
     assert_int_equal(ntk_fs_write(path, bad, sizeof bad - 1, NULL), 0);
     assert_int_equal(ntk_labels_add_file(&labels, path, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "labels: line 3: metrics have the label pid"));
+    assert_non_null(strstr(err.text, "labels: line 3: metrics already have a label pid"));
     test_scratch_destroy(folder);
     assert_true(ntk_labels_add_file(&labels, path, &err) < 0);
 }

@@ -348,7 +348,8 @@ static void wrong_words_are_usage_errors(void **state)
 {
     (void)state;
     check_error(2, "neuron-packager: a subcommand is missing", NULL, NULL, NULL, NULL, NULL);
-    check_error(2, "neuron-packager: no subcommand \"inform\"", "inform", NULL, NULL, NULL, NULL);
+    check_error(2, "neuron-packager: unknown subcommand \"inform\"", "inform", NULL, NULL, NULL,
+                NULL);
     check_error(2, "neuron-packager info: the file is missing", "info", NULL, NULL, NULL, NULL);
     check_error(2, "neuron-packager info: one file at a time", "info", "a", "b", NULL, NULL);
     check_error(2, "neuron-packager example: no example \"mpl\"; --list shows them", "example",

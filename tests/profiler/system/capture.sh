@@ -142,7 +142,7 @@ limited() { # BYTES
     [ $got = 1 ] || complain "no room for all of it: exit code $got"
 }
 limited $((whole * 3 / 4))
-says 'half.ntff: not all records are in the file, there was no room for them'
+says 'half.ntff: not all records are in the file: there was no room for them'
 [ "$(stat -c %s half.ntff)" -lt "$whole" ] || complain "the limit was none"
 neuron-profile view -s half.ntff >text 2>err || complain "a part of a capture is not readable"
 grep -q '^total_time ' text || complain "a part of a capture has no time"

@@ -146,14 +146,14 @@ code 7 "left no profile in none" inspect -o none -- sh -c 'exit 7'
 code 143 "left no profile in none" inspect -o none -- sh -c 'kill -TERM $$'
 code 1 "has no folder of an inspection" view -d hooks
 code 1 "nowhere" view -d nowhere
-code 2 "goes without" view -d out -s x.ntff
+code 2 "exclude each other" view -d out -s x.ntff
 code 2 "unknown output format 'xml': " view -d out --output-format xml
 code 2 "events cannot be grouped by 'colour': use" view -d out --output-format perfetto --system-trace-primary-group colour
-code 2 "go with -d" view -s x.ntff --system-trace-secondary-group process_id
-code 2 "goes with perfetto and chrome" view -s x.ntff --show-perfetto-flows
+code 2 "need -d" view -s x.ntff --system-trace-secondary-group process_id
+code 2 "needs perfetto or chrome" view -s x.ntff --show-perfetto-flows
 code 2 "unknown output format 'json' with -d and -n: " view -d out -n m.neff --output-format json
 code 2 "'x' is not a list of cores" view -d out --system-trace-filter-neuron-core x
-code 2 "go with -d" view -s x.ntff --system-trace-filter-event-type hardware
+code 2 "need -d" view -s x.ntff --system-trace-filter-event-type hardware
 code 2 "have no such events" view -d out -n m.neff --system-trace-filter-event-type hardware
 code 1 "nothing.neff" view -d out -n nothing.neff
 

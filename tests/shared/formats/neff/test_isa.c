@@ -855,7 +855,7 @@ static void a_line_says_what_is_wrong_with_it(void **state)
         { "nop signal=s5", "\"s5\" is not a signal of the form s5+1 or e5=1" },
         { "memset D=heap(0:1):float32[1]",
           "\"heap(0:1):float32[1]\" starts with no space: var, sbuf, psum or pattern" },
-        { "memset D=sbuf(0:1):float99[1]", "no dtype \"float99\"" },
+        { "memset D=sbuf(0:1):float99[1]", "unknown dtype \"float99\"" },
         { "memset D=sbuf(0:1):float32[1,2,3,4,5]",
           "\"sbuf(0:1):float32[1,2,3,4,5]\" has no dimensions of the form [COUNT:STEP,...], at "
           "most 4" },
