@@ -2,7 +2,8 @@
 /*
  * core - what a front may ask of the software NeuronCores: cores, tensors, models, executions, captures.
  *
- * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(). Fronts check
+ * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(), and so one front:
+ * another one is refused, also where it brings a core of its own in another library. Fronts check
  * arguments, keep the handles of their callers, map names and read the environment; this module knows no
  * vendor's name and reads no variable. Every event of interest goes to the hooks from here, so a front gets
  * monitoring for nothing.
@@ -16,7 +17,7 @@
  *
  * Owner:   *_create/_load/_open give a reference, the matching call drops it. A tensor's storage lives
  *          until its last slice and its last execution are gone.
- * Threads: every call from any thread; ntk_core_open/close from one at a time, with nothing running.
+ * Threads: every call from any thread; ntk_core_close with nothing running.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_H
@@ -119,10 +120,10 @@ struct ntk_core_options {
 };
 
 /* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the sentence when cores
- * are not free, -EINVAL for cores the machine has not, -EALREADY while one is open. */
+ * are not free, -EINVAL for cores the machine has not, -EALREADY while this process has one open. */
 int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
                   struct ntk_err *err);
-/* All models and tensors must be gone: the memory of the devices goes here, and who still holds one holds a dead
+/* Ends debug streams and traces too. All models and tensors must be gone: the memory of the devices goes here, and who still holds one holds a dead
  * reference to a struct that nobody frees. */
 void ntk_core_close(struct ntk_core *core);
 /* In a child after fork: forgets the parent's machine without touching what both share. */

@@ -10,11 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_publish.h"
+#include "runtime-hooks/core/core_trace.h"
 #include "shared/base/str.h"
 
 static _Atomic uint32_t next_model_id = NTK_MODEL_ID_FIRST;
-static struct ntk_core *open_core; /* at most one; guarded by the fronts */
 static struct ntk_core *forgotten_core;
 
 uint32_t core_model_id_next(void)
@@ -336,6 +337,10 @@ static int faults_open(const struct ntk_core_setting *setting, struct ntk_core_f
 
 static void core_free(struct ntk_core *core)
 {
+    ntk_core_debug_close_all();
+    for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {
+        (void)ntk_core_trace_stop((enum ntk_core_trace_sink)sink);
+    }
     core_captures_drop(core);
     core_comms_drop(core);
     if (core->ncs) {
@@ -372,16 +377,26 @@ static void core_free(struct ntk_core *core)
 int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
                   struct ntk_err *err)
 {
+    const struct ntk_core_machine_row *row = NULL;
+    struct ntk_core_faults *faults = NULL;
+    struct ntk_core_soft *soft = NULL;
     struct ntk_err tree_err = { 0 };
+    int ret = faults_open(&options->faults, &faults, err);
 
-    if (open_core) {
-        return ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "this process has a machine already");
+    if (ret == 0) {
+        ret = machine_open(&options->machine, &soft, &row, err);
     }
-    struct ntk_core *core = calloc(1, sizeof *core);
+    /* From here on the process has no other core, whose hooks and traces core_free() would end. */
+    struct ntk_core *core = ret == 0 ? calloc(1, sizeof *core) : NULL;
     if (!core) {
-        return ntk_err_no_memory(err);
+        ntk_core_faults_destroy(faults);
+        ntk_core_soft_close(soft);
+        return ret < 0 ? ret : ntk_err_no_memory(err);
     }
     core->options = *options;
+    core->faults = faults;
+    core->soft = soft;
+    core->row = row;
     pthread_mutex_init(&core->lock, NULL);
     pthread_mutex_init(&core->comm_lock, NULL);
     pthread_mutex_init(&core->weights_lock, NULL);
@@ -389,14 +404,6 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     ntk_vec_init(&core->stacks, sizeof(struct core_stack *));
     ntk_vec_init(&core->models, sizeof(struct ntk_core_model *));
     ntk_vec_init(&core->captures, sizeof(struct core_capture *));
-    int ret = faults_open(&options->faults, &core->faults, err);
-    if (ret < 0) {
-        goto out;
-    }
-    ret = machine_open(&options->machine, &core->soft, &core->row, err);
-    if (ret < 0) {
-        goto out;
-    }
     if (core->soft->is_aside) {
         aside_tell(core);
     }
@@ -438,7 +445,6 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
         options->warn(tree_err.text);
     }
     *out_core = core;
-    open_core = core;
     core = NULL;
 
 out:
@@ -451,7 +457,6 @@ out:
 void ntk_core_close(struct ntk_core *core)
 {
     if (core) {
-        open_core = NULL;
         core_free(core);
     }
 }
@@ -461,7 +466,6 @@ void ntk_core_forget_after_fork(struct ntk_core *core)
     if (!core) {
         return;
     }
-    open_core = NULL;
     core_tensor_forget();
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
         munmap((*stack)->bytes, (*stack)->size);

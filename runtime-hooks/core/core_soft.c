@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_machine.h"
+#include "runtime-hooks/core/core_once.h"
 #include "shared/abi/process_stat.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
@@ -506,6 +507,10 @@ int ntk_core_soft_open(const struct ntk_core_soft_options *options, struct ntk_c
         return ntk_err_no_memory(err);
     }
     soft->lock_fd = -1;
+    ret = ntk_core_once_claim(&soft->mark, err);
+    if (ret < 0) {
+        goto out;
+    }
     ret = folder_prepare(soft, err);
     if (ret < 0) {
         goto out;
@@ -552,6 +557,7 @@ void ntk_core_soft_close(struct ntk_core_soft *soft)
     if (soft->state) {
         munmap(soft->state, sizeof *soft->state);
     }
+    ntk_core_once_release(soft->mark);
     free(soft);
 }
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime-hooks/core/core_debug.h"
-#include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/env/env_soft.h"
 #include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
@@ -272,10 +270,6 @@ NRT_STATUS nrt_close(void)
         nrt_sendrecv_close_all();
         ntk_inspect_closing(core);
         nrt_profile_closing();
-        ntk_core_debug_close_all();
-        for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {
-            (void)ntk_core_trace_stop((enum ntk_core_trace_sink)sink);
-        }
         ntk_core_handle_close_all(&nrt_front_sets);
         ntk_core_handle_close_all(&nrt_front_models);
         ntk_core_handle_close_all(&nrt_front_tensors);

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "runtime-hooks/core/core_debug.h"
+#include "runtime-hooks/core/core_trace.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
 
 static int load(struct core_fixture *f, const struct test_model_options *model, uint32_t nc,
@@ -290,6 +292,25 @@ static void a_machine_opens_once_and_anew_after_it_was_closed(void **state)
     }
 }
 
+static void what_listens_to_a_machine_ends_with_it(void **state)
+{
+    const struct ntk_core_options options = { .lnc = 1 };
+    const struct ntk_core_trace_options trace = { .core_count = 2,
+                                                  .kinds = UINT64_MAX,
+                                                  .events_per_core = 4 };
+    struct core_fixture *f = *state;
+
+    for (int i = 0; i < 2; i++) {
+        int fd = -1;
+
+        assert_int_equal(ntk_core_trace_start(NTK_CORE_TRACE_API, &trace, &f->err), 0);
+        assert_int_equal(ntk_core_debug_connect(0, 16, &fd), 0);
+        core_fixture_close(f);
+        assert_int_equal(ntk_core_trace_core_count(NTK_CORE_TRACE_API), 0);
+        core_fixture_open(f, &options);
+    }
+}
+
 #define OPEN(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, core_fixture_teardown)
 
 int main(void)
@@ -307,6 +328,7 @@ int main(void)
         OPEN(a_core_that_is_not_there_is_refused),
         OPEN(copies_of_a_model_take_turns),
         OPEN(a_machine_opens_once_and_anew_after_it_was_closed),
+        OPEN(what_listens_to_a_machine_ends_with_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
