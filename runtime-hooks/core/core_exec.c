@@ -263,8 +263,8 @@ static struct ntk_core_trace_data trace_data(const struct execution *execution)
 static void trace_execution_begin(struct execution *execution)
 {
     const struct ntk_core_trace_note notes[] = {
-        { NTK_CORE_TRACE_START, NTK_CORE_TRACE_EXECUTE, &execution->traced },
-        { NTK_CORE_TRACE_START, NTK_CORE_TRACE_EXEC_PRE, &execution->phase },
+        { NTK_NTRACE_START, NTK_CORE_TRACE_EXECUTE, &execution->traced },
+        { NTK_NTRACE_START, NTK_CORE_TRACE_EXEC_PRE, &execution->phase },
     };
     struct ntk_core_trace_data data = trace_data(execution);
 
@@ -290,8 +290,8 @@ static void trace_phase_next(struct execution *execution, enum ntk_core_trace_ki
     }
     last = execution->phase;
     const struct ntk_core_trace_note notes[] = {
-        { .phase = NTK_CORE_TRACE_STOP, .span = &last },
-        { NTK_CORE_TRACE_START, kind, &execution->phase },
+        { .phase = NTK_NTRACE_STOP, .span = &last },
+        { NTK_NTRACE_START, kind, &execution->phase },
     };
     struct ntk_core_trace_data data = trace_data(execution);
 
@@ -302,8 +302,8 @@ static void trace_phase_next(struct execution *execution, enum ntk_core_trace_ki
 static void trace_execution_end(struct execution *execution)
 {
     const struct ntk_core_trace_note notes[] = {
-        { .phase = NTK_CORE_TRACE_STOP, .span = &execution->phase },
-        { .phase = NTK_CORE_TRACE_STOP, .span = &execution->traced },
+        { .phase = NTK_NTRACE_STOP, .span = &execution->phase },
+        { .phase = NTK_NTRACE_STOP, .span = &execution->traced },
     };
     struct ntk_core_trace_data data = trace_data(execution);
 
@@ -327,8 +327,8 @@ static void trace_running_begin(const struct execution *execution, const struct 
     }
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         const struct ntk_core_trace_note notes[] = {
-            { NTK_CORE_TRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
-            { NTK_CORE_TRACE_START, NTK_CORE_TRACE_RUNNING, &spans[i] },
+            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
+            { NTK_NTRACE_START, NTK_CORE_TRACE_RUNNING, &spans[i] },
         };
 
         data.device_core = (uint16_t)((nc->first_physical + i) % core->row->facts.cores_per_device);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/core/core_inspect.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,61 +15,21 @@
 #include "shared/formats/ntrace/ntrace.h"
 
 #define PIECE_EVENTS 16384U /* of the file, and of memory while it is written */
-#define PIECE_COLUMNS_WIDE 5U
-#define PIECE_COLUMNS 7U
-#define SAMPLES_MAX 86400U /* a day; later ones are left out */
+#define SAMPLES_MAX 86400U  /* a day; later ones are left out */
 #define CPUS_MAX 1024U
 
 /* --- system trace --------------------------------------------------------------------------------- */
 
-/* Events on their way to a piece of the file. */
-struct piece {
-    struct ntk_core_trace_event events[PIECE_EVENTS];
-    uint64_t wide[PIECE_COLUMNS_WIDE][PIECE_EVENTS];
-    uint32_t narrow[PIECE_COLUMNS][PIECE_EVENTS];
-};
-
-/* Rows to columns. */
-static void columns_fill(NtkNtracePb__Core *core, struct piece *piece, size_t count)
-{
-    const struct ntk_core_trace_event *event = piece->events;
-    size_t wide = 0;
-    size_t narrow = 0;
-
-#define COLUMN(name, type, to, member)             \
-    do {                                           \
-        core->name = (to);                         \
-        core->n_##name = count;                    \
-        for (size_t i = 0; i < count; i++) {       \
-            core->name[i] = (type)event[i].member; \
-        }                                          \
-    } while (0)
-    COLUMN(tracking_id, uint64_t, piece->wide[wide++], tracking_id);
-    COLUMN(timestamp_ns, uint64_t, piece->wide[wide++], time_ns);
-    COLUMN(exec_id, uint64_t, piece->wide[wide++], execution_id);
-    COLUMN(nc_timestamp_ns, uint64_t, piece->wide[wide++], device_ns);
-    COLUMN(size, uint64_t, piece->wide[wide++], bytes);
-    COLUMN(model_id, uint32_t, piece->narrow[narrow++], model_id);
-    COLUMN(name, uint32_t, piece->narrow[narrow++], name);
-    COLUMN(thread_id, uint32_t, piece->narrow[narrow++], thread_id);
-    COLUMN(device_core_idx, uint32_t, piece->narrow[narrow++], device_core);
-    COLUMN(hbm_idx, uint32_t, piece->narrow[narrow++], stack);
-    COLUMN(event_type, uint32_t, piece->narrow[narrow++], kind);
-    COLUMN(phase, uint32_t, piece->narrow[narrow++], phase);
-#undef COLUMN
-    assert(wide == PIECE_COLUMNS_WIDE && narrow == PIECE_COLUMNS);
-}
-
 /* The texts of the names from *inout_named + 1 to the last that the events have: before them in the
  * file, so that a file that is cut off names what it holds. */
-static int names_add(struct ntk_ntrace_writer *writer, const struct piece *piece, size_t count,
-                     uint32_t *inout_named, struct ntk_err *err)
+static int names_add(struct ntk_ntrace_writer *writer, const struct ntk_ntrace_event *events,
+                     size_t count, uint32_t *inout_named, struct ntk_err *err)
 {
     NtkNtracePb__Trace names = NTK_NTRACE_PB__TRACE__INIT;
     uint32_t largest = *inout_named;
 
     for (size_t i = 0; i < count; i++) {
-        largest = piece->events[i].name > largest ? piece->events[i].name : largest;
+        largest = events[i].name > largest ? events[i].name : largest;
     }
     if (largest == *inout_named) {
         return 0;
@@ -90,7 +49,7 @@ static int names_add(struct ntk_ntrace_writer *writer, const struct piece *piece
 
 /* At least one piece per core, so that each is in the file. */
 static int core_add(struct ntk_ntrace_writer *writer, enum ntk_core_trace_sink sink,
-                    const struct ntk_core *core, uint32_t nc, struct piece *piece,
+                    const struct ntk_core *core, uint32_t nc, struct ntk_ntrace_event *events,
                     uint32_t *inout_named, struct ntk_err *err)
 {
     uint64_t position = 0;
@@ -100,23 +59,17 @@ static int core_add(struct ntk_ntrace_writer *writer, enum ntk_core_trace_sink s
     int ret = 0;
 
     while (count == PIECE_EVENTS && room >= PIECE_EVENTS && ret == 0) {
-        NtkNtracePb__Trace trace = NTK_NTRACE_PB__TRACE__INIT;
-        NtkNtracePb__Core of = NTK_NTRACE_PB__CORE__INIT;
-        NtkNtracePb__Core *list[] = { &of };
+        uint64_t lost = 0;
 
-        count = ntk_core_trace_copy(sink, nc, &position, piece->events, PIECE_EVENTS, &of.lost);
+        count = ntk_core_trace_copy(sink, nc, &position, events, PIECE_EVENTS, &lost);
         room -= count;
         if (count == 0 && position > 0) {
             break;
         }
-        of.nc_idx = nc;
-        of.worker_gid = ntk_core_global(core, nc);
-        columns_fill(&of, piece, count);
-        trace.cores = list;
-        trace.n_cores = 1;
-        ret = names_add(writer, piece, count, inout_named, err);
+        ret = names_add(writer, events, count, inout_named, err);
         if (ret == 0) {
-            ret = ntk_ntrace_writer_add(writer, &trace.base, err);
+            ret = ntk_ntrace_writer_add_events(writer, nc, ntk_core_global(core, nc), lost, events,
+                                               count, err);
         }
     }
     return ret;
@@ -127,10 +80,10 @@ int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink si
 {
     NtkNtracePb__Trace head = NTK_NTRACE_PB__TRACE__INIT;
     struct ntk_ntrace_writer writer = { 0 };
-    struct piece *piece = malloc(sizeof *piece);
+    struct ntk_ntrace_event *events = calloc(PIECE_EVENTS, sizeof *events);
     uint32_t named = 0;
 
-    if (!piece) {
+    if (!events) {
         return ntk_err_no_memory(err);
     }
     head.version = NTK_NTRACE_VERSION;
@@ -138,13 +91,13 @@ int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink si
     head.n_event_types = NTK_CORE_TRACE_KINDS;
     int ret = ntk_ntrace_writer_begin(&writer, path, err);
     if (ret < 0) {
-        free(piece);
+        free(events);
         return ret;
     }
     ret = ntk_ntrace_writer_add(&writer, &head.base, err);
     uint32_t core_count = ntk_core_trace_core_count(sink);
     for (uint32_t nc = 0; nc < core_count && ret == 0; nc++) {
-        ret = core_add(&writer, sink, core, nc, piece, &named, err);
+        ret = core_add(&writer, sink, core, nc, events, &named, err);
     }
     if (ret < 0 && writer.bytes == 0) {
         ntk_ntrace_writer_abort(&writer); /* not even the head: no file */
@@ -153,7 +106,7 @@ int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink si
     } else {
         ntk_ntrace_writer_abort(&writer);
     }
-    free(piece);
+    free(events);
     return ret;
 }
 

@@ -13,14 +13,14 @@
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 
-static_assert(sizeof(struct ntk_core_trace_event) == 64, "one cache line");
+static_assert(sizeof(struct ntk_ntrace_event) == 64, "one cache line");
 static_assert(NTK_CORE_TRACE_KINDS <= 64, "a filter is one word");
 
 /* All under the lane of its core. */
 struct ring {
-    struct ntk_core_trace_event *events; /* a mapping; NULL: the core is not traced */
-    uint64_t head, tail;                 /* ever written, ever taken or lost */
-    uint64_t next;                       /* head % capacity */
+    struct ntk_ntrace_event *events; /* a mapping; NULL: the core is not traced */
+    uint64_t head, tail;             /* ever written, ever taken or lost */
+    uint64_t next;                   /* head % capacity */
     uint64_t lost;
 };
 
@@ -221,7 +221,7 @@ uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink)
 
 /* From *inout_position on; takes them when it is NULL. */
 static size_t events_get(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
-                         struct ntk_core_trace_event *out_events, size_t count, uint64_t *out_lost)
+                         struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost)
 {
     const struct sink *from = &sinks[sink];
     struct lane *lane = lane_of(nc);
@@ -251,15 +251,13 @@ static size_t events_get(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *i
 }
 
 size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
-                           struct ntk_core_trace_event *out_events, size_t count,
-                           uint64_t *out_lost)
+                           struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost)
 {
     return events_get(sink, nc, NULL, out_events, count, out_lost);
 }
 
 size_t ntk_core_trace_copy(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
-                           struct ntk_core_trace_event *out_events, size_t count,
-                           uint64_t *out_lost)
+                           struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost)
 {
     return events_get(sink, nc, inout_position, out_events, count, out_lost);
 }
@@ -302,7 +300,7 @@ static uint32_t name_number(struct lane *lane, const char *text)
     return number;
 }
 
-static void ring_add(struct ring *ring, uint64_t capacity, const struct ntk_core_trace_event *event)
+static void ring_add(struct ring *ring, uint64_t capacity, const struct ntk_ntrace_event *event)
 {
     if (ring->head - ring->tail == capacity) {
         ring->tail++;
@@ -314,7 +312,7 @@ static void ring_add(struct ring *ring, uint64_t capacity, const struct ntk_core
 }
 
 /* To every sink that was started no later than span_serial. The lane is held. */
-static void event_add(uint32_t nc, uint64_t span_serial, struct ntk_core_trace_event *event,
+static void event_add(uint32_t nc, uint64_t span_serial, struct ntk_ntrace_event *event,
                       const char *name)
 {
     for (size_t i = 0; i < NTK_CORE_TRACE_SINKS; i++) {
@@ -340,7 +338,7 @@ void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
     if (thread_id == 0) {
         thread_id = (uint32_t)syscall(SYS_gettid);
     }
-    struct ntk_core_trace_event event = {
+    struct ntk_ntrace_event event = {
         .time_ns = data->time_ns > 0 ? data->time_ns : ntk_clock_realtime_ns(),
         .execution_id = data->execution_id,
         .device_ns = data->device_ns,
@@ -359,12 +357,12 @@ void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
         event.tracking_id = new_id + i;
         event.kind = (uint8_t)notes[i].kind;
         event.phase = (uint8_t)notes[i].phase;
-        if (notes[i].phase == NTK_CORE_TRACE_START) {
+        if (notes[i].phase == NTK_NTRACE_START) {
             *span = (struct ntk_core_trace_span){ .tracking_id = new_id + i,
                                                   .serial = serial,
                                                   .nc = nc,
                                                   .kind = (uint32_t)notes[i].kind };
-        } else if (notes[i].phase == NTK_CORE_TRACE_STOP) {
+        } else if (notes[i].phase == NTK_NTRACE_STOP) {
             if (span->tracking_id == 0) {
                 continue; /* no sink was on at its begin */
             }
@@ -380,7 +378,7 @@ void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
 void ntk_core_trace_span_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
                                uint32_t nc, const struct ntk_core_trace_data *data)
 {
-    const struct ntk_core_trace_note note = { NTK_CORE_TRACE_START, kind, span };
+    const struct ntk_core_trace_note note = { NTK_NTRACE_START, kind, span };
 
     ntk_core_trace_moment(nc, data, &note, 1);
 }
@@ -389,7 +387,7 @@ void ntk_core_trace_span_end(const struct ntk_core_trace_span *span,
                              const struct ntk_core_trace_data *data)
 {
     struct ntk_core_trace_span ended = *span;
-    const struct ntk_core_trace_note note = { .phase = NTK_CORE_TRACE_STOP, .span = &ended };
+    const struct ntk_core_trace_note note = { .phase = NTK_NTRACE_STOP, .span = &ended };
 
     if (span->tracking_id != 0) {
         ntk_core_trace_moment(span->nc, data, &note, 1);
@@ -399,7 +397,7 @@ void ntk_core_trace_span_end(const struct ntk_core_trace_span *span,
 void ntk_core_trace_point(enum ntk_core_trace_kind kind, uint32_t nc,
                           const struct ntk_core_trace_data *data)
 {
-    const struct ntk_core_trace_note note = { .phase = NTK_CORE_TRACE_INSTANT, .kind = kind };
+    const struct ntk_core_trace_note note = { .phase = NTK_NTRACE_INSTANT, .kind = kind };
 
     ntk_core_trace_moment(nc, data, &note, 1);
 }

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "shared/base/err.h"
+#include "shared/formats/ntrace/ntrace_event.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,12 +67,6 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_KINDS,
 };
 
-enum ntk_core_trace_phase {
-    NTK_CORE_TRACE_START,
-    NTK_CORE_TRACE_STOP,
-    NTK_CORE_TRACE_INSTANT,
-};
-
 /* What a kind says; the rest is zero. */
 struct ntk_core_trace_data {
     uint64_t time_ns;      /* since 1970-01-01 UTC; 0: now */
@@ -82,22 +77,6 @@ struct ntk_core_trace_data {
     uint16_t device_core; /* physical, in its device */
     uint16_t stack;       /* of the device, for MEMORY_* */
     const char *name;     /* of the model or the tensor; MEMORY_*: the category. Copied */
-};
-
-struct ntk_core_trace_event {
-    uint64_t tracking_id; /* of the process, never reused; both ends of a span have the same */
-    uint64_t time_ns;
-    uint64_t execution_id;
-    uint64_t device_ns;
-    uint64_t bytes;
-    uint32_t model_id;
-    uint32_t name; /* ntk_core_trace_name() */
-    uint32_t thread_id;
-    uint16_t device_core;
-    uint16_t stack;
-    uint8_t kind;
-    uint8_t phase;
-    uint8_t reserved[6];
 };
 
 struct ntk_core_trace_options {
@@ -117,13 +96,11 @@ uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink);
 /* The oldest events of a core, at most so many, in the order in which they were recorded. *out_lost
  * (may be NULL): overwritten since the start. 0 for a core without a ring. */
 size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
-                           struct ntk_core_trace_event *out_events, size_t count,
-                           uint64_t *out_lost);
+                           struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
 /* The same without taking: from *inout_position on, 0 for the oldest that is there; moves it behind what was
  * copied. An event that was overwritten meanwhile is left out. */
 size_t ntk_core_trace_copy(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
-                           struct ntk_core_trace_event *out_events, size_t count,
-                           uint64_t *out_lost);
+                           struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
 /* "" for 0. Valid while a sink is on that took the event. */
 const char *ntk_core_trace_name(uint32_t name);
 
@@ -148,7 +125,7 @@ struct ntk_core_trace_span {
 /* One event of a moment. START fills its span; STOP takes the kind from it, and records nothing when it has not
  * begun; INSTANT has none. */
 struct ntk_core_trace_note {
-    enum ntk_core_trace_phase phase;
+    enum ntk_ntrace_phase phase;
     enum ntk_core_trace_kind kind;
     struct ntk_core_trace_span *span;
 };

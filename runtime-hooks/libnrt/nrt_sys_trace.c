@@ -204,7 +204,7 @@ void nrt_sys_trace_fetch_options_set_nc_idx(nrt_sys_trace_fetch_options_t *optio
  * the fetch up. */
 static void core_write(struct ntk_json *json, uint32_t nc, uint64_t count)
 {
-    static struct ntk_core_trace_event batch[FETCH_BATCH]; /* under lock */
+    static struct ntk_ntrace_event batch[FETCH_BATCH]; /* under lock */
     uint32_t worker = ntk_core_global(nrt_front_core_get(), nc);
 
     while (count > 0) {

@@ -178,18 +178,18 @@ NRT_STATUS nrt_trace_types_list(uint64_t set, const char ***out_names, size_t *o
     return status;
 }
 
-static void model_write(struct ntk_json *json, const struct ntk_core_trace_event *event)
+static void model_write(struct ntk_json *json, const struct ntk_ntrace_event *event)
 {
     ntk_json_key_u64(json, "model_id", event->model_id);
     ntk_json_key_text(json, "model_name", ntk_core_trace_name(event->name));
 }
 
 /* The keys of "data" by kind. */
-static void data_write(struct ntk_json *json, const struct ntk_core_trace_event *event)
+static void data_write(struct ntk_json *json, const struct ntk_ntrace_event *event)
 {
     switch ((enum ntk_core_trace_kind)event->kind) {
     case NTK_CORE_TRACE_RUNNING:
-        if (event->phase == NTK_CORE_TRACE_START) {
+        if (event->phase == NTK_NTRACE_START) {
             ntk_json_key_u64(json, "exec_id", event->execution_id);
             ntk_json_key_u64(json, "device_core_idx", event->device_core);
         }
@@ -221,7 +221,7 @@ static void data_write(struct ntk_json *json, const struct ntk_core_trace_event 
         model_write(json, event);
         break;
     case NTK_CORE_TRACE_SCHEDULE:
-        if (event->phase == NTK_CORE_TRACE_STOP) { /* before that it has none */
+        if (event->phase == NTK_NTRACE_STOP) { /* before that it has none */
             ntk_json_key_u64(json, "nrt_sequence_id", event->execution_id);
         }
         model_write(json, event);
@@ -257,8 +257,8 @@ static void data_write(struct ntk_json *json, const struct ntk_core_trace_event 
     }
 }
 
-void nrt_trace_event_write(struct ntk_json *json, const struct ntk_core_trace_event *event,
-                           uint32_t nc, uint32_t worker)
+void nrt_trace_event_write(struct ntk_json *json, const struct ntk_ntrace_event *event, uint32_t nc,
+                           uint32_t worker)
 {
     static const char *const phases[] = { "start", "stop", "instant" };
 

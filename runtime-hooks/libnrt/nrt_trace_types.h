@@ -37,7 +37,7 @@ NRT_STATUS nrt_trace_names_dup(const char *const *names, size_t count, const cha
 void nrt_trace_names_free(const char **names, size_t count);
 
 /* One element of "events". The sink that it is from is on. */
-void nrt_trace_event_write(struct ntk_json *json, const struct ntk_core_trace_event *event,
-                           uint32_t nc, uint32_t worker);
+void nrt_trace_event_write(struct ntk_json *json, const struct ntk_ntrace_event *event, uint32_t nc,
+                           uint32_t worker);
 
 #endif

@@ -82,6 +82,56 @@ int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessa
     return ret;
 }
 
+int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, uint32_t worker,
+                                 uint64_t lost, const struct ntk_ntrace_event *events, size_t count,
+                                 struct ntk_err *err)
+{
+    NtkNtracePb__Trace trace = NTK_NTRACE_PB__TRACE__INIT;
+    NtkNtracePb__Core core = NTK_NTRACE_PB__CORE__INIT;
+    NtkNtracePb__Core *list[] = { &core };
+    size_t row_bytes = 0;
+    uint8_t *next;
+
+    core.nc_idx = nc;
+    core.worker_gid = worker;
+    core.lost = lost;
+    trace.cores = list;
+    trace.n_cores = 1;
+/* Those of 64 bits first, so that each column is aligned. */
+#define COLUMNS(COLUMN)                  \
+    COLUMN(tracking_id, tracking_id)     \
+    COLUMN(timestamp_ns, time_ns)        \
+    COLUMN(exec_id, execution_id)        \
+    COLUMN(nc_timestamp_ns, device_ns)   \
+    COLUMN(size, bytes)                  \
+    COLUMN(model_id, model_id)           \
+    COLUMN(name, name)                   \
+    COLUMN(thread_id, thread_id)         \
+    COLUMN(device_core_idx, device_core) \
+    COLUMN(hbm_idx, stack)               \
+    COLUMN(event_type, kind)             \
+    COLUMN(phase, phase)
+#define COLUMN_BYTES(to, from) row_bytes += sizeof *core.to;
+    COLUMNS(COLUMN_BYTES)
+    ntk_buf_reset(&writer->columns);
+    next = ntk_buf_extend(&writer->columns, row_bytes * count + 1);
+    if (!next) {
+        return ntk_err_no_memory(err);
+    }
+#define COLUMN_FILL(to, from)            \
+    core.to = (void *)next;              \
+    core.n_##to = count;                 \
+    for (size_t i = 0; i < count; i++) { \
+        core.to[i] = events[i].from;     \
+    }                                    \
+    next += count * sizeof *core.to;
+    COLUMNS(COLUMN_FILL)
+#undef COLUMN_FILL
+#undef COLUMN_BYTES
+#undef COLUMNS
+    return ntk_ntrace_writer_add(writer, &trace.base, err);
+}
+
 int ntk_ntrace_writer_commit(struct ntk_ntrace_writer *writer, struct ntk_err *err)
 {
     int full = writer->full;
@@ -103,6 +153,7 @@ void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer)
 {
     ntk_fs_replace_abort(&writer->replace);
     ntk_buf_fini(&writer->packed);
+    ntk_buf_fini(&writer->columns);
     *writer = (struct ntk_ntrace_writer){ 0 };
 }
 

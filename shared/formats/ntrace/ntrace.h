@@ -16,6 +16,7 @@
 #include "shared/base/err.h"
 #include "shared/base/fs.h"
 #include "shared/formats/ntrace/ntrace.pb-c.h"
+#include "shared/formats/ntrace/ntrace_event.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,11 +40,16 @@ struct ntk_ntrace_writer {
     uint64_t pieces_lost; /* since the disk is full */
     int full;             /* the negative errno of that, or 0 */
     struct ntk_buf packed;
+    struct ntk_buf columns; /* of the events of a piece */
 };
 int ntk_ntrace_writer_begin(struct ntk_ntrace_writer *writer, const char *path,
                             struct ntk_err *err);
 int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessage *piece,
                           struct ntk_err *err);
+/* A piece with the events of one core; `lost` counts what its recorder dropped of it until then. */
+int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, uint32_t worker,
+                                 uint64_t lost, const struct ntk_ntrace_event *events, size_t count,
+                                 struct ntk_err *err);
 /* 0: complete under its name. 1: readable, but pieces are missing, err says why. */
 int ntk_ntrace_writer_commit(struct ntk_ntrace_writer *writer, struct ntk_err *err);
 void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer);

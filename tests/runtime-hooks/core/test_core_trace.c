@@ -28,7 +28,7 @@ static void start(enum ntk_core_trace_sink sink, uint64_t kinds, uint64_t events
     }
 }
 
-static size_t take(enum ntk_core_trace_sink sink, uint32_t nc, struct ntk_core_trace_event *events,
+static size_t take(enum ntk_core_trace_sink sink, uint32_t nc, struct ntk_ntrace_event *events,
                    size_t count)
 {
     return ntk_core_trace_take(sink, nc, events, count, NULL);
@@ -49,16 +49,16 @@ static void a_moment_has_one_time_and_keeps_its_order(void **state)
     struct ntk_core_trace_span first = { 0 };
     struct ntk_core_trace_span second = { 0 };
     const struct ntk_core_trace_note begins[] = {
-        { NTK_CORE_TRACE_START, NTK_CORE_TRACE_EXECUTE, &whole },
-        { NTK_CORE_TRACE_START, NTK_CORE_TRACE_EXEC_PRE, &first },
+        { NTK_NTRACE_START, NTK_CORE_TRACE_EXECUTE, &whole },
+        { NTK_NTRACE_START, NTK_CORE_TRACE_EXEC_PRE, &first },
     };
     const struct ntk_core_trace_note turns[] = {
-        { .phase = NTK_CORE_TRACE_STOP, .span = &first },
-        { NTK_CORE_TRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
-        { NTK_CORE_TRACE_START, NTK_CORE_TRACE_EXEC_WAIT, &second },
+        { .phase = NTK_NTRACE_STOP, .span = &first },
+        { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
+        { NTK_NTRACE_START, NTK_CORE_TRACE_EXEC_WAIT, &second },
     };
     const struct ntk_core_trace_data data = { .execution_id = 7, .model_id = 10001, .name = "m" };
-    struct ntk_core_trace_event events[8];
+    struct ntk_ntrace_event events[8];
 
     (void)state;
     start(NTK_CORE_TRACE_API, ALL_KINDS, 16);
@@ -70,11 +70,11 @@ static void a_moment_has_one_time_and_keeps_its_order(void **state)
     assert_int_equal(events[1].kind, NTK_CORE_TRACE_EXEC_PRE);
     assert_int_equal(events[1].time_ns, events[0].time_ns);
     assert_int_equal(events[2].kind, NTK_CORE_TRACE_EXEC_PRE);
-    assert_int_equal(events[2].phase, NTK_CORE_TRACE_STOP);
+    assert_int_equal(events[2].phase, NTK_NTRACE_STOP);
     assert_int_equal(events[2].tracking_id, events[1].tracking_id);
-    assert_int_equal(events[3].phase, NTK_CORE_TRACE_INSTANT);
+    assert_int_equal(events[3].phase, NTK_NTRACE_INSTANT);
     assert_int_equal(events[4].kind, NTK_CORE_TRACE_EXEC_WAIT);
-    assert_int_equal(events[4].phase, NTK_CORE_TRACE_START);
+    assert_int_equal(events[4].phase, NTK_NTRACE_START);
     assert_true(events[2].time_ns >= events[1].time_ns);
     assert_int_equal(events[3].time_ns, events[2].time_ns);
     assert_int_equal(events[4].time_ns, events[2].time_ns);
@@ -92,9 +92,9 @@ static void ends_go_to_sinks_that_saw_the_begin(void **state)
 {
     struct ntk_core_trace_span before = { 0 };
     struct ntk_core_trace_span between = { 0 };
-    const struct ntk_core_trace_note end = { .phase = NTK_CORE_TRACE_STOP, .span = &before };
+    const struct ntk_core_trace_note end = { .phase = NTK_NTRACE_STOP, .span = &before };
     const struct ntk_core_trace_data data = { .name = "" };
-    struct ntk_core_trace_event events[4];
+    struct ntk_ntrace_event events[4];
 
     (void)state;
     start(NTK_CORE_TRACE_API, ALL_KINDS, 16);
@@ -106,8 +106,8 @@ static void ends_go_to_sinks_that_saw_the_begin(void **state)
     ntk_core_trace_span_end(&between, &data);
     ntk_core_trace_point(NTK_CORE_TRACE_SYNC, 0, &data);
     assert_int_equal(take(NTK_CORE_TRACE_API, 0, events, 4), 3);
-    assert_int_equal(events[0].phase, NTK_CORE_TRACE_START);
-    assert_int_equal(events[1].phase, NTK_CORE_TRACE_STOP);
+    assert_int_equal(events[0].phase, NTK_NTRACE_START);
+    assert_int_equal(events[1].phase, NTK_NTRACE_STOP);
     assert_int_equal(events[1].kind, NTK_CORE_TRACE_LOAD);
     assert_int_equal(take(NTK_CORE_TRACE_WHOLE, 0, events, 4), 1);
     assert_int_equal(events[0].kind, NTK_CORE_TRACE_SYNC);
@@ -121,7 +121,7 @@ static void a_name_is_its_text_not_its_place(void **state)
     static const char *const texts[] = { "first", "second", "first", "", "secondary" };
     char place[16];
     struct ntk_core_trace_data data = { .name = place };
-    struct ntk_core_trace_event events[5];
+    struct ntk_ntrace_event events[5];
 
     (void)state;
     for (int run = 0; run < 2; run++) { /* again after all has stopped: nothing old is left */
@@ -142,7 +142,7 @@ static void a_name_is_its_text_not_its_place(void **state)
 /* A capacity that is no power of two, gone round several times. */
 static void a_full_ring_has_the_newest_in_order(void **state)
 {
-    struct ntk_core_trace_event events[8];
+    struct ntk_ntrace_event events[8];
     uint64_t position = 0;
     uint64_t lost = 0;
 
@@ -187,7 +187,7 @@ static void nothing_is_lost_while_another_sink_comes_and_goes(void **state)
 {
     uint32_t cores[] = { 0, 16, 1 };
     pthread_t threads[3];
-    struct ntk_core_trace_event events[64];
+    struct ntk_ntrace_event events[64];
     uint64_t seen[3] = { 0 };
 
     (void)state;
