@@ -60,7 +60,7 @@ static const struct ntk_opt options[] = {
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
       "port of the page (3001); where it is taken, the next one that is free; 0: any" },
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
-      "on the page: a later capture below it, and what became slower or faster" },
+      "on the page: a later capture row by row beside it, and what became slower or faster" },
     { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff,
       "its NEFF, if it is another one" },
     { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page, start no browser" },

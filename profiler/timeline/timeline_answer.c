@@ -514,9 +514,18 @@ static int compare_hits(const void *a, const void *b)
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
+static bool is_hit(const struct ntk_timeline_wanted *wanted, const struct ntk_timeline_track *track,
+                   const struct ntk_timeline_slice *slice)
+{
+    return (wanted->whats && wanted->whats[slice->what]) ||
+           (wanted->has_pc && track->kind == NTK_TIMELINE_ENGINE &&
+            track->core->instructions[slice->ref].slot == wanted->pc);
+}
+
 /* What of a track may be among the hits that are listed: its first ones, or its last ones. */
-static void list_hits(const struct ntk_timeline *timeline, uint32_t index, const bool *is_wanted,
-                      int64_t from_ps, bool is_back, struct ntk_vec *hits)
+static void list_hits(const struct ntk_timeline *timeline, uint32_t index,
+                      const struct ntk_timeline_wanted *wanted, int64_t from_ps, bool is_back,
+                      struct ntk_vec *hits)
 {
     const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, index);
     size_t taken = 0;
@@ -525,7 +534,7 @@ static void list_hits(const struct ntk_timeline *timeline, uint32_t index, const
         size_t i = is_back ? track->slice_count - 1 - n : n;
         const struct ntk_timeline_slice *slice = &track->slices[i];
         ntk_timeline_pass(track, i, is_back);
-        if (is_wanted[slice->what] && (slice->start_ps < from_ps) == is_back) {
+        if (is_hit(wanted, track, slice) && (slice->start_ps < from_ps) == is_back) {
             struct hit hit = { slice->start_ps, slice->end_ps, index, (uint32_t)i };
             taken++;
             (void)ntk_vec_push(hits, &hit);
@@ -533,7 +542,8 @@ static void list_hits(const struct ntk_timeline *timeline, uint32_t index, const
     }
 }
 
-static void count_hits(const struct ntk_timeline *timeline, const bool *is_wanted,
+static void count_hits(const struct ntk_timeline *timeline,
+                       const struct ntk_timeline_wanted *wanted,
                        uint64_t counts[NTK_TIMELINE_HIT_BUCKETS])
 {
     double bucket_ps =
@@ -542,7 +552,7 @@ static void count_hits(const struct ntk_timeline *timeline, const bool *is_wante
 
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
         for (size_t i = 0; i < track->slice_count; i++) {
-            if (is_wanted[track->slices[i].what]) {
+            if (is_hit(wanted, track, &track->slices[i])) {
                 int64_t at_ps = track->slices[i].start_ps - timeline->begin_ps;
                 size_t bucket = (size_t)((double)at_ps / bucket_ps);
                 counts[bucket < last ? bucket : last]++; /* beyond 2^53 ps the 1 above is lost */
@@ -552,17 +562,18 @@ static void count_hits(const struct ntk_timeline *timeline, const bool *is_wante
     }
 }
 
-int ntk_timeline_put_hits(const struct ntk_timeline *timeline, const bool *is_wanted,
-                          int64_t from_ps, bool is_back, struct ntk_buf *out)
+int ntk_timeline_put_hits(const struct ntk_timeline *timeline,
+                          const struct ntk_timeline_wanted *wanted, int64_t from_ps, bool is_back,
+                          struct ntk_buf *out)
 {
     uint64_t counts[NTK_TIMELINE_HIT_BUCKETS] = { 0 };
     struct ntk_vec hits = NTK_VEC_INIT(struct hit);
     struct ntk_json json;
     uint64_t total = 0;
 
-    count_hits(timeline, is_wanted, counts);
+    count_hits(timeline, wanted, counts);
     for (size_t t = 0; t < timeline->tracks.count; t++) {
-        list_hits(timeline, (uint32_t)t, is_wanted, from_ps + timeline->begin_ps, is_back, &hits);
+        list_hits(timeline, (uint32_t)t, wanted, from_ps + timeline->begin_ps, is_back, &hits);
     }
     ntk_vec_sort(&hits, compare_hits);
     ntk_json_init(&json, out, false);

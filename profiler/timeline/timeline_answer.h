@@ -25,9 +25,16 @@ int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track, 
 /* How busy each track is in the range, and with what; clipped to it. */
 int ntk_timeline_put_stats(const struct ntk_timeline *timeline, int64_t from_ps, int64_t to_ps,
                            struct ntk_buf *out);
-/* Slices of these whats: how many, where, and by time the first NTK_TIMELINE_HITS_MAX that begin at or after
+/* What a search is for. */
+struct ntk_timeline_wanted {
+    const bool *whats; /* by number: slices of these; NULL: of none */
+    bool has_pc;       /* and instructions of this PC, on every engine */
+    uint32_t pc;
+};
+/* Such slices: how many, where, and by time the first NTK_TIMELINE_HITS_MAX that begin at or after
  * from_ps; with is_back the last ones that begin before it. */
-int ntk_timeline_put_hits(const struct ntk_timeline *timeline, const bool *is_wanted,
-                          int64_t from_ps, bool is_back, struct ntk_buf *out);
+int ntk_timeline_put_hits(const struct ntk_timeline *timeline,
+                          const struct ntk_timeline_wanted *wanted, int64_t from_ps, bool is_back,
+                          struct ntk_buf *out);
 
 #endif

@@ -184,6 +184,7 @@ static int answer_hits(const struct ntk_timeline_ask *ask, const struct ntk_time
 {
     uint64_t from = 0;
     uint64_t back = 0;
+    uint64_t pc = 0;
     uint32_t *whats = NULL;
     size_t count = 0;
     int ret = get_u64(query, "from", UINT64_MAX, &from, err);
@@ -191,21 +192,24 @@ static int answer_hits(const struct ntk_timeline_ask *ask, const struct ntk_time
     if (ret == 0) {
         ret = get_u64(query, "back", 1, &back, err);
     }
-    if (ret == 0) {
+    if (ret == 0 && query_get(query, "pc")) {
+        ret = get_u64(query, "pc", UINT32_MAX, &pc, err);
+    } else if (ret == 0) {
         ret = get_list(query, "whats", &whats, &count, err);
     }
-    if (ret < 0 || !whats) {
+    if (ret < 0) {
         return ret;
     }
     bool *is_wanted = calloc(ask->timeline->whats.count + 1, sizeof *is_wanted);
     out->failed |= !is_wanted;
-    for (size_t i = 0; is_wanted && i < count; i++) {
+    for (size_t i = 0; is_wanted && whats && i < count; i++) {
         if (whats[i] < ask->timeline->whats.count) {
             is_wanted[whats[i]] = true;
         }
     }
     if (is_wanted) {
-        ret = ntk_timeline_put_hits(ask->timeline, is_wanted, clipped(ask, from), back, out);
+        struct ntk_timeline_wanted wanted = { is_wanted, !whats, (uint32_t)pc };
+        ret = ntk_timeline_put_hits(ask->timeline, &wanted, clipped(ask, from), back, out);
     }
     free(is_wanted);
     free(whats);

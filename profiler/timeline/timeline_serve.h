@@ -7,7 +7,7 @@
  *   /api/v1/tiles?level&tile&tracks=0,3-7    a tile (docs/formats/timeline-tile.md)
  *   /api/v1/slice?track&slice     one slice in full
  *   /api/v1/stats?from&to         how busy each track is in a range
- *   /api/v1/hits?whats=1,5&from&back   slices of these kinds from a time on, or (back=1) before it
+ *   /api/v1/hits?whats=1,5&from&back   slices of these kinds (or pc=76: instructions) from a time on, or (back=1) before it
  *   /api/v1/summary?source        all metrics of a capture
  *   /api/v1/analysis?source&name  {"value": an answer of `neuron-profile analyze`}, or null and why it is "absent"
  *                                 &brief=1: without the steps of the critical path, which may be hundreds of megabytes

@@ -1,10 +1,18 @@
 // Answers of analyses: asked once, and shown with what is to be said while they are made or where there are none.
 
 import { make } from './dom.js';
-import { refresh } from './panel.js';
+import { markAbsent, refresh } from './panel.js';
 import { state } from './state.js';
 
 const known = new Map();
+
+function begin(tab, key, ask) {
+  known.set(key, {});
+  ask().then((value) => known.set(key, { value }), (error) => known.set(key, { error: error.message })).finally(() => {
+    markAbsent();
+    refresh(tab);
+  });
+}
 
 // The answer, or null while it is on its way (the tab is drawn again when it came); a sentence goes into box.
 export function answer(box, tab, key, ask) {
@@ -14,10 +22,7 @@ export function answer(box, tab, key, ask) {
     box.append(make('p', { class: 'soft' }, `Not known: ${entry.error}.`));
     return null;
   }
-  if (!entry) {
-    known.set(key, {});
-    ask().then((value) => known.set(key, { value }), (error) => known.set(key, { error: error.message })).finally(() => refresh(tab));
-  }
+  if (!entry) begin(tab, key, ask);
   box.append(make('p', { class: 'soft' }, 'Working it out …'));
   return null;
 }
@@ -30,10 +35,20 @@ export function sourceChoice(tab) {
   if (state.meta.sources.length < 2) return null;
   const select = make('select', { 'aria-label': 'Capture', onchange: (event) => {
     chosen.source = Number(event.target.value);
+    markAbsent();
     refresh(tab);
   } }, ...state.meta.sources.map((one, i) => make('option', { value: i }, one.name)));
   select.value = String(chosen.source);
   return select;
 }
 
-export const analysis = (box, tab, name) => answer(box, tab, `analysis ${chosen.source} ${name}`, () => state.source.analysis(chosen.source, name));
+const keyOf = (name) => `analysis ${chosen.source} ${name}`;
+export const analysis = (box, tab, name) => answer(box, tab, keyOf(name), () => state.source.analysis(chosen.source, name));
+
+// Why the files do not answer it: what is told of an analysis of a capture so short that nobody waits for it, else once it was asked.
+const SHORT_SLICES = 100000;
+export function absence(tab, name) {
+  const key = keyOf(name);
+  if (!known.has(key) && state.meta.slices <= SHORT_SLICES) begin(tab, key, () => state.source.analysis(chosen.source, name));
+  return known.get(key)?.error ?? null;
+}

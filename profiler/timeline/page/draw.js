@@ -143,7 +143,7 @@ function drawBuckets(tile, row, track, y, from, until) {
   const bucket = width / state.meta.tile_buckets;
   const x0 = xOf(begin + first * bucket);
   const x1 = xOf(begin + last * bucket);
-  const isDim = state.hits && !tile.shown.some((what) => state.hits.wanted.has(what));
+  const isDim = state.hits && !tile.shown.some((what) => state.hits.isHit(what, row.track));
   if (isDim) context.globalAlpha = 0.25;
   context.drawImage(tile.bitmap, first, 0, last - first, high, x0, y + PAD, x1 - x0, row.height - 2 * PAD);
   if (isDim) context.globalAlpha = 1;
@@ -200,7 +200,7 @@ function drawSlices(tile, row, track, y, from, until) {
       last = what;
     }
     const top = y + PAD + lane * laneHigh;
-    const isDim = state.hits && !state.hits.wanted.has(what);
+    const isDim = state.hits && !state.hits.isHit(what, row.track, words[i * 8 + 4]);
     if (isDim) context.globalAlpha = 0.25;
     context.fillRect(x0, top, x1 - x0 > 3 ? x1 - x0 - 0.6 : x1 - x0, laneHigh - gap);
     drawn.slices++;

@@ -207,14 +207,22 @@ async function statsIn(from, to) {
   return { from, to, tracks };
 }
 
-async function hitsOf(whats, from, isBack) {
+// By track, the slices of the instructions at a place of their program.
+async function slicesAt(pc) {
+  const known = await details();
+  if (!known) throw absent('The PC of instructions');
+  return known.slices.map((list) => new Set(list.flatMap((one, i) => (one?.groups.some(({ rows }) => rows.some(({ name, value }) => name === 'PC' && value === pc)) ? [i] : []))));
+}
+
+async function hitsOf(whats, from, isBack, pc) {
   const { meta } = await answers();
   const wanted = new Set(whats);
+  const at = pc === undefined ? null : await slicesAt(pc);
   const counts = new Array(HIT_BUCKETS).fill(0);
   const hits = [];
   for (const [track, section] of await allSlices('Search')) {
     for (const one of each(section)) {
-      if (!wanted.has(one.what)) continue;
+      if (at ? !at[track].has(one.slice) : !wanted.has(one.what)) continue;
       counts[Math.min(HIT_BUCKETS - 1, Math.floor((one.start / meta.span) * HIT_BUCKETS))]++;
       if (isBack ? one.start < from : one.start >= from) hits.push({ track, slice: one.slice, start: one.start, end: one.end, what: one.what, lane: one.lane });
     }
@@ -228,7 +236,7 @@ export const server = {
   tiles: tileOf,
   slice: sliceOf,
   stats: (from, to) => statsIn(Math.floor(from), Math.ceil(to)),
-  hits: (whats, from, isBack) => hitsOf(whats, Math.floor(from), isBack),
+  hits: (whats, from, isBack, pc) => hitsOf(whats, Math.floor(from), isBack, pc),
   analysis: async (source, name) => {
     const { value, absent: why } = (await answers()).analyses[source][name] ?? {};
     if (value === undefined) throw new Error(why ?? `${name} is none of an analysis`);

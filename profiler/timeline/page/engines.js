@@ -23,10 +23,11 @@ function stacked(engine, total) {
   return box;
 }
 
+// An idle core's name says so, too.
 function trackOf(core, engine) {
   const { meta } = state;
   return meta.tracks.findIndex((track) => track.kind === 'engine' && track.name.toLowerCase() === engine.toLowerCase() &&
-    meta.groups[track.group].source === source() && meta.groups[track.group].name === `NeuronCore ${core}`);
+    meta.groups[track.group].source === source() && meta.groups[track.group].name.split(',')[0] === `NeuronCore ${core}`);
 }
 
 // ns of the execution of the chosen capture, as ps of the timeline.

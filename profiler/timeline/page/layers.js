@@ -94,6 +94,13 @@ function costs(list) {
 }
 
 function render(box) {
+  const body = make('div', {});
+  const top = analysis(body, 'layers', 'top');
+  if (top && isFresh) {
+    for (const node of treeOf(top.layers).children.values()) opened.add(node.path);
+    if (!top.layers.length) kind = 'operations';
+    isFresh = false;
+  }
   const head = make('div', { class: 'pane-head' }, sourceChoice('layers'));
   const group = make('div', { role: 'radiogroup', 'aria-label': 'Costs by' });
   choice(group, [['layers', 'Layers'], ['operations', 'Operations'], ['instructions', 'Instructions']], kind, (value) => {
@@ -102,17 +109,12 @@ function render(box) {
     document.querySelector('.pane-layers [aria-checked=true]')?.focus();
   });
   head.append(group);
-  box.append(head);
-  const top = analysis(box, 'layers', 'top');
+  box.append(head, body);
   if (!top) return;
-  if (isFresh) {
-    for (const node of treeOf(top.layers).children.values()) opened.add(node.path);
-    isFresh = false;
-  }
   if (kind === 'layers') {
-    box.append(top.layers.length ? layers(top) : make('p', { class: 'soft' }, state.meta.sources[source()]?.has_neff ? 'The NEFF names no layers; operations and instructions have their costs all the same.' : 'Names of layers are in the NEFF, which was not given (-n).'));
+    body.append(top.layers.length ? layers(top) : make('p', { class: 'soft' }, state.meta.sources[source()]?.has_neff ? 'The NEFF names no layers; operations and instructions have their costs all the same.' : 'Names of layers are in the NEFF, which was not given (-n).'));
   } else {
-    box.append(costs(top[kind]));
+    body.append(costs(top[kind]));
   }
 }
 

@@ -41,9 +41,9 @@ function head() {
   const [first] = meta.sources;
   setText(byId('title'), meta.title);
   document.title = `${meta.title} - neuron-profile`;
-  setText(byId('facts'), [first?.neff, first?.instance, meta.sources.length > 1 ? `${meta.sources.length} captures` : '',
+  setText(byId('facts'), meta.compares ? `before: ${first.name} (${duration(first.total ?? 0)}) · after: ${meta.sources[1].name} (${duration(meta.sources[1].total ?? 0)}) · ${first.instance}` : [first?.neff, first?.instance, meta.sources.length > 1 ? `${meta.sources.length} captures` : '',
     first?.total !== undefined && meta.sources.length === 1 ? `execution ${duration(first.total)}` : '', `${whole(meta.slices)} events`, meta.note].filter(Boolean).join(' · '));
-  if (meta.note) byId('facts').title = meta.note_more;
+  byId('facts').title = meta.note ? meta.note_more : byId('facts').textContent;
 }
 
 function frame(now) {
@@ -70,6 +70,7 @@ export async function start(source) {
   }
   state.tiles = new Tiles(source, state.meta, () => { say(''); tell('tiles'); changed(); }, (error) => say(`No data: ${error.message}. Is neuron-profile still there?`, true));
   state.meta.groups.forEach((group, g) => group.folded && state.folded.add(g));
+  rows.unfoldWork();
   head();
   drawing.start();
   ruler.start();

@@ -8,9 +8,18 @@ const LEAST = 90;
 
 export const panel = { current: null };
 
-// render(box) fills the tab when it is shown; it is asked again by refresh().
-export function addTab(id, title, render) {
-  tabs.push({ id, title, render });
+// render(box) fills the tab when it is shown; it is asked again by refresh(). absent() says why there is nothing in it, as far
+// as that is known: then the tab is grey.
+export function addTab(id, title, render, absent = () => null) {
+  tabs.push({ id, title, render, absent });
+}
+
+export function markAbsent() {
+  for (const { id, absent } of tabs) {
+    const why = absent();
+    byId(`tab-${id}`).classList.toggle('absent', Boolean(why));
+    byId(`tab-${id}`).title = why ?? '';
+  }
 }
 
 export function showTab(id) {
@@ -76,6 +85,7 @@ export function start() {
     byId(`tab-${next}`).focus();
   });
   startBar();
+  markAbsent();
 }
 
 // A table from rows of cells: { text, value } or text; columns: [title, isText]. Heads sort; options.foot are rows that stay below.

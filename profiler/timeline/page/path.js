@@ -2,7 +2,7 @@
 
 import { make } from './dom.js';
 import { boxOf, drawOver } from './draw.js';
-import { analysis, source, sourceChoice } from './answers.js';
+import { absence, analysis, source, sourceChoice } from './answers.js';
 import { addTab, bar, table } from './panel.js';
 import { rows } from './rows.js';
 import { duration } from './time.js';
@@ -91,7 +91,7 @@ function render(box) {
 }
 
 export function start() {
-  addTab('path', 'Critical path', render);
+  addTab('path', 'Critical path', render, () => absence('path', 'critical-path'));
   drawOver(draw);
   on('window', soon);
 }

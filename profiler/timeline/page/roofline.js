@@ -2,7 +2,7 @@
 
 import { make } from './dom.js';
 import { bytes, count } from './format.js';
-import { analysis, sourceChoice } from './answers.js';
+import { absence, analysis, sourceChoice } from './answers.js';
 import { addTab, bar, table } from './panel.js';
 import { duration } from './time.js';
 
@@ -68,4 +68,4 @@ function render(box) {
     })))));
 }
 
-export const start = () => addTab('roofline', 'Roofline', render);
+export const start = () => addTab('roofline', 'Roofline', render, () => absence('roofline', 'roofline'));

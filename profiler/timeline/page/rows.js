@@ -1,4 +1,5 @@
-// Which rows there are, how high, and their names at the left; a tree of groups and tracks.
+// Which rows there are, how high, and their names at the left; a tree of groups and tracks. Of two captures that are compared
+// what has the same place in both stands together: one group of each core, in it each row of the first before that of the second.
 
 import { byId, make, setText } from './dom.js';
 import { changed, state, tell } from './state.js';
@@ -17,41 +18,68 @@ function heightOf(track, id) {
   return HEIGHTS[track.kind] ?? HEIGHTS.queue;
 }
 
-function isHidden(group) {
-  for (let g = group; g !== undefined; g = state.meta.groups[g].parent) if (state.folded.has(g)) return true;
-  return false;
+// Of a group of the second capture the one of the first that it is shown as.
+const shownAs = new Map();
+const leadOf = (g) => shownAs.get(g) ?? g;
+
+// The groups around, from the innermost; compared captures themselves are none.
+function* around(group) {
+  for (let g = group; g !== undefined; g = state.meta.groups[g].parent) {
+    if (!state.meta.compares || state.meta.groups[g].parent !== undefined) yield leadOf(g);
+  }
 }
 
-const depthOf = (group) => {
-  let depth = 0;
-  for (let g = state.meta.groups[group].parent; g !== undefined; g = state.meta.groups[g].parent) depth++;
-  return depth;
-};
+const isHidden = (group) => [...around(group)].some((g) => state.folded.has(g));
+const depthOf = (group) => [...around(group)].length - 1;
 
-// Groups in their order, each with the rate first, then its tracks, then the groups below it.
-function walk(parent, visit) {
-  state.meta.groups.forEach((group, g) => {
-    if (group.parent !== parent) return;
-    visit({ group: g });
-    const own = state.meta.tracks.map((track, t) => t).filter((t) => state.meta.tracks[t].group === g);
-    for (const t of own) visit({ track: t });
-    walk(g, visit);
-  });
+// What has the same name in several lists as one; what is left over goes together by its order where isLoose says so.
+function together(lists, nameOf, isLoose) {
+  const found = [];
+  lists.forEach((list, side) => list.forEach((one) => {
+    const free = (set) => set[side] === undefined;
+    const set = found.find((other) => free(other) && nameOf(other.find((it) => it !== undefined)) === nameOf(one)) ??
+      found.find((other) => free(other) && isLoose(one) && other.every((it) => it === undefined || !lists[side].some((mine) => nameOf(mine) === nameOf(it))) && isLoose(other.find((it) => it !== undefined)));
+    if (set) set[side] = one;
+    else found.push(Object.assign(new Array(lists.length), { [side]: one }));
+  }));
+  return found.map((set) => set.filter((one) => one !== undefined));
 }
+
+const plainName = (g) => state.meta.groups[g].name.replace(/, idle$/, '');
+const isCore = (g) => state.meta.groups[g].name.startsWith('NeuronCore ');
+
+// Groups in their order, each with the rate first, then its tracks, then the groups below it. parents: those that are shown
+// as one.
+function walk(parents, visit) {
+  const { groups, tracks } = state.meta;
+  const below = parents.map((parent) => groups.map((group, g) => g).filter((g) => groups[g].parent === parent));
+  for (const set of together(below, plainName, isCore)) {
+    set.slice(1).forEach((g) => shownAs.set(g, set[0]));
+    visit({ group: set[0], set });
+    const own = set.map((g) => tracks.map((track, t) => t).filter((t) => tracks[t].group === g));
+    for (const t of together(own, (track) => `${tracks[track].kind} ${tracks[track].name}`, () => false).flat()) visit({ track: t });
+    walk(set, visit);
+  }
+}
+
+// The captures themselves, when they are compared, else the one place where all groups are.
+const roots = () => (state.meta.compares ? state.meta.sources.map((source, s) => state.meta.groups.findIndex((group) => group.parent === undefined && group.source === s)) : [undefined]);
+
+const sideOf = (track) => (state.meta.compares ? ['before', 'after'][state.meta.groups[track.group].source] : '');
 
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
   const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples' }[track.kind] ?? 'instructions';
   const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; busy: any of them` : '';
-  return `${track.name}: ${track.slices.toLocaleString('en')} ${what}${lanes}. The share is of the time that is shown. Click: taller or lower`;
+  return `${track.name}${sideOf(track) && `, ${sideOf(track)}`}: ${track.slices.toLocaleString('en')} ${what}${lanes}. The share is of the time that is shown. Click: taller or lower`;
 }
 
-function groupRow(g) {
-  const group = state.meta.groups[g];
+function groupRow(g, set) {
+  const name = [...new Set(set.map((one) => state.meta.groups[one].name))].join(' → ');
   const button = make('button', {
     type: 'button', class: 'group', 'aria-expanded': String(!state.folded.has(g)), 'data-group': g,
     onclick: () => fold(g),
-  }, make('span', { class: 'fold', 'aria-hidden': 'true' }), group.name);
+  }, make('span', { class: 'fold', 'aria-hidden': 'true' }), name);
   button.style.paddingLeft = `${8 + depthOf(g) * 12}px`;
   return button;
 }
@@ -59,7 +87,7 @@ function groupRow(g) {
 function trackRow(t) {
   const track = state.meta.tracks[t];
   const button = make('button', { type: 'button', class: 'track', title: trackTitle(track), 'data-track': t, onclick: () => tall(t) },
-    make('span', { class: 'name' }, track.name), make('span', { class: 'share', 'aria-hidden': 'true' }));
+    make('span', { class: 'name' }, track.name), sideOf(track) ? make('span', { class: `side ${sideOf(track)}` }, sideOf(track)) : '', make('span', { class: 'share', 'aria-hidden': 'true' }));
   button.style.paddingLeft = `${20 + depthOf(track.group) * 12}px`;
   return button;
 }
@@ -69,11 +97,11 @@ export function layout() {
   const focused = document.activeElement?.dataset;
   let y = 0;
   rows.list = [];
-  walk(undefined, ({ group, track }) => {
+  walk(roots(), ({ group, set, track }) => {
     if (group !== undefined) {
       const { parent } = state.meta.groups[group];
       if (parent !== undefined && isHidden(parent)) return;
-      rows.list.push({ group, y, height: GROUP_HEIGHT, element: groupRow(group) });
+      rows.list.push({ group, y, height: GROUP_HEIGHT, element: groupRow(group, set) });
       y += GROUP_HEIGHT;
     } else if (!isHidden(state.meta.tracks[track].group)) {
       const height = heightOf(state.meta.tracks[track], track);
@@ -94,6 +122,13 @@ export function layout() {
   changed();
 }
 
+// What is folded at first in one of two compared captures, and not in the other, is not.
+export function unfoldWork() {
+  walk(roots(), ({ set }) => {
+    if (set && !set.every((g) => state.folded.has(g))) set.forEach((g) => state.folded.delete(g));
+  });
+}
+
 function fold(g) {
   if (!state.folded.delete(g)) state.folded.add(g);
   layout();
@@ -110,7 +145,7 @@ export const rowAt = (y) => rows.list.find((row) => y >= row.y && y < row.y + ro
 // Makes a track visible: unfolds what hides it and scrolls there.
 export function reveal(track) {
   let isNew = false;
-  for (let g = state.meta.tracks[track].group; g !== undefined; g = state.meta.groups[g].parent) isNew = state.folded.delete(g) || isNew;
+  for (const g of around(state.meta.tracks[track].group)) isNew = state.folded.delete(g) || isNew;
   if (isNew) layout();
   const row = rowOfTrack(track);
   const box = byId('rows');

@@ -1,8 +1,9 @@
-// Search by regular expression over the names of what slices are, of rows and of layers; slices are counted everywhere,
-// listed in order of time, and gone through with n and N.
+// Search by regular expression over the names of what slices are, of rows, layers and tensors, or with "pc 76" for the
+// instructions at a place of their program; slices are counted everywhere, listed in order of time, and gone through
+// with n and N.
 
 import { byId, make, setText } from './dom.js';
-import { whole } from './format.js';
+import { bytes, whole } from './format.js';
 import { source } from './answers.js';
 import { goTo } from './details.js';
 import { psOf } from './engines.js';
@@ -53,10 +54,8 @@ function matching(text, lists) {
 }
 
 // Only where the NEFF names some.
-async function allLayers() {
-  const top = state.meta.sources.length ? await state.source.analysis(source(), 'top').catch(() => null) : null;
-  return top?.layers ?? [];
-}
+const analysis = (name) => (state.meta.sources.length ? state.source.analysis(source(), name).catch(() => null) : null);
+const allNamed = async () => [(await analysis('top'))?.layers ?? [], await analysis('tensors') ?? []];
 
 function clear(message) {
   state.hits = null;
@@ -76,6 +75,7 @@ export async function run(text, isQuiet) {
     clear();
     return;
   }
+  const pc = text.match(/^pc\s+(\d+)$/i)?.[1];
   try {
     RegExp(text, 'i');
   } catch {
@@ -83,23 +83,33 @@ export async function run(text, isQuiet) {
     return;
   }
   try {
-    const [whats, tracks] = await matching(text, [state.meta.whats, state.meta.tracks]);
-    const answer = whats.length ? await state.source.hits(whats, 0, false) : null;
+    const [whats, tracks] = pc ? [[], []] : await matching(text, [state.meta.whats, state.meta.tracks]);
+    const answer = pc || whats.length ? await state.source.hits(whats, 0, false, pc && Number(pc)) : null;
     if (mine !== asked) return;
-    state.hits = answer && { ...answer, whats, wanted: new Set(whats), text };
-    others = { tracks, layers: [] };
-    const isShown = answer || tracks.length;
+    state.hits = answer?.total ? { ...answer, whats, pc: pc && Number(pc), isHit: isHitOf(whats, pc, answer), text } : null;
+    others = { tracks, layers: [], tensors: [] };
+    const isShown = state.hits || tracks.length;
     if (isShown) show(isQuiet);
-    const layers = await allLayers(); // of a long capture they take their time
+    const named = pc ? [[], []] : await allNamed(); // of a long capture they take their time
     if (mine !== asked) return;
-    const [found] = layers.length ? await matching(text, [layers]) : [[]];
-    others.layers = found.map((i) => layers[i]);
-    if (isShown || found.length) show(isShown || isQuiet);
+    const found = named.some((list) => list.length) ? await matching(text, named) : [[], []];
+    [others.layers, others.tensors] = found.map((list, n) => list.map((i) => named[n][i]));
+    if (isShown || found.some((list) => list.length)) show(isShown || isQuiet);
     else clear('no hit');
   } catch (error) {
     if (error instanceof Hopeless) clear(error.message);
     else tell('error', error);
   }
+}
+
+// Whether a slice is one that was searched for: (what, track, slice), without a slice whether some of the row may be. Of a PC
+// only the listed ones are known.
+function isHitOf(whats, pc, answer) {
+  const wanted = new Set(whats);
+  if (!pc) return (what) => wanted.has(what);
+  const listed = new Set(answer.hits.map(({ track, slice }) => `${track} ${slice}`));
+  const tracks = new Set(answer.hits.map(({ track }) => track));
+  return (what, track, slice) => (slice === undefined || answer.total > answer.hits.length ? tracks.has(track) : listed.has(`${track} ${slice}`));
 }
 
 function show(isQuiet) {
@@ -111,7 +121,7 @@ function show(isQuiet) {
 }
 
 function foundText() {
-  const parts = [[state.hits?.total, 'hit'], [others.tracks.length, 'row'], [others.layers.length, 'layer']];
+  const parts = [[state.hits?.total, 'hit'], [others.tracks.length, 'row'], [others.layers.length, 'layer'], [others.tensors.length, 'tensor']];
   return parts.filter(([number]) => number).map(([number, name]) => `${whole(number)} ${name}${number === 1 ? '' : 's'}`).join(', ');
 }
 
@@ -119,12 +129,12 @@ function foundText() {
 async function step(by) {
   if (!state.hits) return;
   const { selected, hits } = state;
-  const isHit = selected && hits.wanted.has(selected.what);
+  const isHit = selected && hits.isHit(selected.what, selected.track, selected.slice);
   const at = hits.hits.findIndex((hit) => selected && hit.track === selected.track && hit.slice === selected.slice);
   let next = at >= 0 ? hits.hits[at + by] : null;
   if (!next) {
     const from = selected ? selected.start + (isHit && by > 0 ? 1 : 0) : by > 0 ? Math.max(0, state.from) : state.meta.span;
-    const answer = await state.source.hits(hits.whats, from, by < 0);
+    const answer = await state.source.hits(hits.whats, from, by < 0, hits.pc);
     next = by > 0 ? answer.hits[0] : answer.hits[answer.hits.length - 1];
     if (next) hits.hits = answer.hits;
   }
@@ -137,18 +147,19 @@ function renderOthers(box) {
   const group = (title, links) => links.length && box.append(make('p', {}, make('span', { class: 'soft' }, `${title}: `), ...links.flatMap((one, i) => (i ? [', ', one] : [one]))));
   group('Rows', others.tracks.slice(0, SHOWN).map((t) => link(`${state.meta.tracks[t].name} (${state.meta.groups[state.meta.tracks[t].group].name})`, () => reveal(t))));
   group('Layers', others.layers.slice(0, SHOWN).map((layer) => link(layer.name, () => glideTo(psOf(layer.start_ns), psOf(layer.end_ns), 0.8))));
+  group('Tensors', others.tensors.slice(0, SHOWN).map((one) => link(`${one.name} (${one.kind}, ${bytes(one.size_bytes)}, read ${whole(one.read_count)} times, written ${whole(one.write_count)})`, () => showTab('memory'))));
 }
 
 function render(box) {
   const { hits } = state;
   if (others) renderOthers(box);
   if (!hits) {
-    if (!others) box.append(make('p', { class: 'soft' }, 'Search for operations with a regular expression, such as matmul|reduce.'));
+    if (!others) box.append(make('p', { class: 'soft' }, 'Search for operations, rows, layers and tensors with a regular expression, such as matmul|reduce, or for an instruction with pc 76.'));
     return;
   }
   const shown = hits.hits.slice(0, SHOWN);
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, `${whole(hits.total)} hits`),
-    make('span', { class: 'soft' }, `${hits.whats.map((w) => state.meta.whats[w].name).join(', ')}${hits.total > shown.length ? `; the first ${shown.length}` : ''}`),
+    make('span', { class: 'soft' }, `${hits.pc === undefined ? hits.whats.map((w) => state.meta.whats[w].name).join(', ') : `PC ${hits.pc}`}${hits.total > shown.length ? `; the first ${shown.length}` : ''}`),
     make('span', { class: 'space' }), make('button', { type: 'button', onclick: () => step(-1) }, 'Before'), make('button', { type: 'button', onclick: () => step(1) }, 'Next')),
   table([['What', true], ['Row', true], ['Start'], ['Duration']], shown.map((hit) => ({
     onclick: () => goTo(hit.track, hit.slice),

@@ -33,7 +33,8 @@ export const server = {
   slice: (track, slice) => askJson('slice', { track, slice }),
   stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
   // The first hits that begin at or after from; with isBack the last that begin before it.
-  hits: (whats, from, isBack) => askJson('hits', { whats: ranges(whats), from: Math.floor(from), back: isBack ? 1 : 0 }),
+  // Of these whats, or (pc) instructions at that place of their program.
+  hits: (whats, from, isBack, pc) => askJson('hits', { ...(pc === undefined ? { whats: ranges(whats) } : { pc }), from: Math.floor(from), back: isBack ? 1 : 0 }),
   analysis: (source, name) => askValue('analysis', { source, name, brief: 1 }), // steps of the path are asked by range
   host: (name) => askValue('host', { name }),
   flows: (track, slice) => askJson('flows', { track, slice }),

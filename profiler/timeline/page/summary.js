@@ -34,6 +34,10 @@ function render(box) {
   const all = answer(box, 'summary', `summary ${source()}`, () => state.source.summary(source()));
   if (!all) return;
   const metrics = Object.values(all)[0];
+  const cores = state.meta.sources[source()].cores.length;
+  if (cores > 1) {
+    box.append(make('p', { class: 'soft' }, `Shares are those of the vendor's tool, of the ${cores} cores together: the part of the execution in which the engine of any core was at work. The rows above and the tab Engines have each core by itself.`));
+  }
   box.append(make('div', { class: 'tiles' }, ...TILES.filter(([, metric]) => metrics[metric] !== undefined).map(([name, metric, write]) =>
     make('div', { title: metric }, make('span', {}, name), make('b', {}, write(metrics[metric]))))),
   table([['Metric', true], ['Shown'], ['Value']], Object.entries(metrics).map(([name, value]) => ({

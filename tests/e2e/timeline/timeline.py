@@ -220,6 +220,34 @@ def check_search(page):
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '(('; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelector('#found').textContent === 'no regular expression'")
     equal('invalid', browser.evaluate("document.querySelector('#search').getAttribute('aria-invalid')"), 'true')
+    # An instruction by its place, on every engine that has it; a tensor by its name, also where nothing else is called so.
+    pc, count, first = page.state("""await (async () => {
+        const { meta, source } = state, places = [];
+        for (const [t, track] of meta.tracks.entries()) {
+          for (let s = 0; track.kind === 'engine' && s < track.slices; s++) {
+            const slice = await source.slice(t, s);
+            places.push([slice.groups.flatMap(({ rows }) => rows).find(({ name }) => name === 'PC').value, slice.start]);
+          }
+        }
+        const [pc] = places.find(([at]) => at > 5), hits = places.filter(([at]) => at === pc);
+        return [pc, hits.length, Math.min(...hits.map(([, start]) => start))];
+      })()""")
+    browser.evaluate(f"(() => {{ const s = document.querySelector('#search'); s.value = 'pc {pc}'; s.dispatchEvent(new Event('input')); }})()")
+    browser.wait_for(f"document.querySelector('#found').textContent === '{count} hit{'' if count == 1 else 's'}'")
+    equal('head of the hits', browser.evaluate("document.querySelector('.pane-search h2 + span').textContent"), f'PC {pc}')
+    browser.evaluate("(async () => (await import('/details.js')).select(null))()")
+    browser.evaluate("document.querySelector('#canvas').focus()")
+    browser.key('n')
+    browser.wait_for(f"(async () => (await import('/state.js')).state.selected?.start === {first})()")
+    page.picture('search-pc')
+    browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = 'pc 123456'; s.dispatchEvent(new Event('input')); })()")
+    browser.wait_for("document.querySelector('#found').textContent === 'no hit'")
+    tensor = page.state("(await state.source.analysis(0, 'tensors'))[0].name")
+    browser.evaluate(f"(() => {{ const s = document.querySelector('#search'); s.value = '^{tensor}$'; s.dispatchEvent(new Event('input')); }})()")
+    browser.wait_for("/1 tensor$/.test(document.querySelector('#found').textContent)")
+    assert browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].at(-1).textContent").startswith(f'{tensor} ('), 'no tensor'
+    browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].at(-1).click()")
+    browser.wait_for("document.querySelector('[role=tab][aria-selected=true]').textContent === 'Memory'")
     # Longer than anyone waits, and deeper than a browser goes: the page says so, and is alive.
     for name, expression, said in (('slow', '((((((((.+)+)+)+)+)+)+)+)+!', 'ended after a second: try a simpler expression'),
                                    ('deep', '(' * 20000 + ')' * 20000, 'this browser cannot search for that')):
@@ -398,8 +426,21 @@ def check_folder(page, address):
 def check_compare(page, address, diff):
     browser = page.browser
     page.open(address)
+    # Each row of the first capture stands above that of the second, in one group for the core.
     groups = browser.evaluate("[...document.querySelectorAll('#labels .group')].map((e) => e.textContent)")
-    assert 'attention.ntff' in groups and 'mlp.ntff' in groups, f'a group for each capture: {groups}'
+    equal('groups', groups, ['NeuronCore 0', 'DMA queues', 'Semaphores'])
+    for name in ('attention.ntff', 'mlp.ntff'):
+        assert name in browser.evaluate("document.querySelector('#facts').textContent"), f'{name} is not named'
+    shown = browser.evaluate("[...document.querySelectorAll('#labels .track')].map((e) => [e.querySelector('.name').textContent, e.querySelector('.side').textContent])")
+    for name in ('Tensor', 'Vector', 'Sync', 'DMA throughput'):
+        at = shown.index([name, 'before'])
+        equal(f'{name} of both', shown[at + 1], [name, 'after'])
+    equal('rows', len(shown), len({tuple(row) for row in shown}))
+    browser.evaluate("document.querySelector('#labels .group').click()")
+    equal('folded', browser.evaluate("document.querySelectorAll('#labels .track').length"), 0)
+    last = page.state("state.meta.tracks.findLastIndex(({ kind }) => kind === 'semaphore')")
+    browser.evaluate(f"(async () => (await import('/rows.js')).reveal({last}))()")
+    assert browser.evaluate(f"document.querySelector('[data-track=\"{last}\"] .side')?.textContent") == 'after', 'a row of the second capture is not found'
     browser.evaluate("document.querySelector('#tab-compare').click()")
     browser.wait_for("document.querySelector('.pane-compare table') !== null")
     equal('tables that compare', browser.evaluate(COLLIDING), [])
@@ -414,8 +455,21 @@ def check_compare(page, address, diff):
     page.picture('compare')
 
 
+def check_absent(page, address):
+    """What the files do not say is told by its tab; where no layers are named, the tab of layers begins with operations."""
+    browser = page.browser
+    page.open(address)
+    browser.wait_for("document.querySelector('#tab-roofline.absent') !== null")
+    assert 'are not known' in browser.evaluate("document.querySelector('#tab-roofline').title"), 'no reason'
+    equal('tabs that have something', browser.evaluate("[...document.querySelectorAll('[role=tab].absent')].map((e) => e.textContent)"), ['Roofline'])
+    browser.evaluate("document.querySelector('#tab-layers').click()")
+    browser.wait_for("document.querySelectorAll('.pane-layers tbody tr').length > 2")
+    equal('costs by', browser.evaluate("document.querySelector('.pane-layers [aria-checked=true]').textContent"), 'Operations')
+    page.picture('absent')
+
+
 def main():
-    program, profile, address, summary_path, analyses_path, large, folder, compare, diff_path = sys.argv[1:]
+    program, profile, address, summary_path, analyses_path, large, folder, compare, diff_path, bare = sys.argv[1:]
     with open(summary_path, encoding='utf-8') as file:
         summary = next(iter(json.load(file).values()))
     with open(analyses_path, encoding='utf-8') as file:
@@ -449,6 +503,7 @@ def main():
         equal('scrolls sideways', browser.evaluate('document.documentElement.scrollWidth > window.innerWidth'), False)
         browser.size(WIDTH, HEIGHT)
         check_large(page, large)
+        check_absent(page, bare)
         check_folder(page, folder)
         check_compare(page, compare, diff)
         equal('complaints', browser.said, [])

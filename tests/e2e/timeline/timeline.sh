@@ -31,6 +31,8 @@ view folder.log -d inspected -n attention.neff
 folder=$address
 view compare.log -s attention.ntff -n attention.neff --compare mlp.ntff --compare-neff mlp.neff
 compare=$address
+view bare.log -s attention.ntff
+bare=$address
 view view.log -s attention.ntff -n attention.neff
 mkfifo hold
 "$NTK_BIN_DIR/../tests/timeline_server" 100000 <hold >server.log &
@@ -38,6 +40,6 @@ pids+=($!)
 exec 9>hold
 wait_for server_is_up
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/timeline.py" "$browser" "$scratch/profile" "$address" summary.json analyses.json \
-    "$(cut -d' ' -f1 server.log)" "$folder" "$compare" diff.json 9>&- || fail "see above"
+    "$(cut -d' ' -f1 server.log)" "$folder" "$compare" diff.json "$bare" 9>&- || fail "see above"
 kill -TERM "$view"
 wait "$view" || fail "neuron-profile ended with $?"

@@ -421,7 +421,10 @@ static void hits_are_counted_everywhere_and_listed_in_order(void **state)
         is_wanted[w] =
             strcmp(what->name, "MATMUL") == 0 || strcmp(what->name, "TENSOR_REDUCE") == 0;
     }
-    assert_int_equal(ntk_timeline_put_hits(timeline, is_wanted, 1000 * 1000 * NS, false, &out), 0);
+    assert_int_equal(ntk_timeline_put_hits(timeline,
+                                           &(struct ntk_timeline_wanted){ .whats = is_wanted },
+                                           1000 * 1000 * NS, false, &out),
+                     0);
     json_t *json = json_of(&out);
     assert_int_equal((int)number(json, "total"), 2700 + 3000);
     const json_t *hits = json_object_get(json, "hits");
@@ -434,7 +437,10 @@ static void hits_are_counted_everywhere_and_listed_in_order(void **state)
     assert_true(number(json_array_get(hits, 0), "start") == 1000.0 * 1000.0 * NS);
     json_decref(json);
     /* The last ones before; at 999 us the tensor engine waits, so the last hit is the other one. */
-    assert_int_equal(ntk_timeline_put_hits(timeline, is_wanted, 1000 * 1000 * NS, true, &out), 0);
+    assert_int_equal(ntk_timeline_put_hits(timeline,
+                                           &(struct ntk_timeline_wanted){ .whats = is_wanted },
+                                           1000 * 1000 * NS, true, &out),
+                     0);
     json = json_of(&out);
     hits = json_object_get(json, "hits");
     assert_int_equal(json_array_size(hits), NTK_TIMELINE_HITS_MAX);

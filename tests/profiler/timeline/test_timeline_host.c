@@ -231,7 +231,10 @@ static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
                             &timeline, NULL),
         0);
     assert_int_equal(timeline->whats.count, 1);
-    assert_int_equal(ntk_timeline_put_hits(timeline, is_wanted, 0, false, &out), 0);
+    assert_int_equal(ntk_timeline_put_hits(timeline,
+                                           &(struct ntk_timeline_wanted){ .whats = is_wanted }, 0,
+                                           false, &out),
+                     0);
     assert_non_null(strstr(ntk_buf_text_get(&out), ",1],\"total\":2,"));
     ntk_buf_fini(&out);
     ntk_timeline_destroy(timeline);

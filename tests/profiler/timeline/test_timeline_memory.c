@@ -100,8 +100,14 @@ static void ask(const struct ntk_timeline *timeline, struct ntk_buf *out)
         ntk_timeline_give_back_all(timeline);
     }
     assert_int_equal(ntk_timeline_put_stats(timeline, 0, span_ps, out), 0);
-    assert_int_equal(ntk_timeline_put_hits(timeline, is_wanted, span_ps / 2, false, out), 0);
-    assert_int_equal(ntk_timeline_put_hits(timeline, is_wanted, span_ps / 2, true, out), 0);
+    assert_int_equal(ntk_timeline_put_hits(timeline,
+                                           &(struct ntk_timeline_wanted){ .whats = is_wanted },
+                                           span_ps / 2, false, out),
+                     0);
+    assert_int_equal(ntk_timeline_put_hits(timeline,
+                                           &(struct ntk_timeline_wanted){ .whats = is_wanted },
+                                           span_ps / 2, true, out),
+                     0);
     assert_true(ntk_buf_ok(out));
 }
 

@@ -86,6 +86,7 @@ static void answers_are_what_was_asked(void **state)
     expect(f, "/api/v1/slice?track=0&slice=5", "200 OK", "\"name\":\"MATMUL\"");
     expect(f, "/api/v1/stats?from=0&to=1000000", "200 OK", "\"tracks\":[{\"track\":0");
     expect(f, "/api/v1/hits?whats=0&from=0&back=0", "200 OK", "\"total\":90");
+    expect(f, "/api/v1/hits?pc=0&from=0&back=0", "200 OK", "\"total\":2,");
     expect(f, "/api/v1/analysis?source=0&name=idle", "200 OK", "\"total_ns\":100000");
     expect(f, "/api/v1/analysis?source=0&name=critical-path", "200 OK", ",\"steps\":[{\"kind\":");
     expect(f, "/api/v1/analysis?source=0&name=critical-path&brief=0", "200 OK",
@@ -118,6 +119,7 @@ static void bad_questions_get_a_sentence(void **state)
         { "/api/v1/stats?from=9&to=1", "400", "from is behind to" },
         { "/api/v1/stats?from=0&to=-1", "400", "to is not a number" },
         { "/api/v1/hits?from=0&back=0", "400", "whats is missing" },
+        { "/api/v1/hits?pc=x&from=0&back=0", "400", "pc is not a number" },
         { "/api/v1/analysis?source=0&name=magic", "400", "unknown analysis" },
         { "/api/v1/analysis?source=0&name=idle&brief=2", "400",
           "brief is not a number from 0 to 1" },
