@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_inspect - runs a program with the variables that have its runtime leave profiles in a folder. */
+/*
+ * cmd_inspect - runs a program with the variables that have its runtime leave profiles in a folder, or records from
+ * outside one that runs already.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,14 +15,22 @@
 #include <unistd.h>
 
 #include "profiler/cmd.h"
+#include "profiler/progress.h"
+#include "profiler/system/live_trace.h"
 #include "profiler/system/session_find.h"
+#include "shared/base/clock.h"
 #include "shared/base/opt.h"
+#include "shared/base/units.h"
+
+#define EVENTS_PER_CORE 1000000U
 
 extern char **environ;
 
 static const char *arg_output = "./output";
 static const char *arg_mode = "model";
 static uint64_t arg_events;
+static uint64_t arg_pid;
+static uint64_t arg_duration_ns;
 static bool arg_system;
 static bool arg_device;
 static bool arg_on_fail;
@@ -29,6 +40,11 @@ static bool arg_memory;
 static const struct ntk_opt options[] = {
     { 'o', "output-dir", "FOLDER", NTK_OPT_TEXT, &arg_output,
       "where profiles go (default ./output)" },
+    { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid,
+      "instead of a command: record a process that runs, from outside; what it calls and executes, "
+      "nothing of what happens inside an execution" },
+    { 0, "duration", "TIME", NTK_OPT_DURATION, &arg_duration_ns,
+      "with --pid: for how long (default 10s); ctrl-c ends it earlier" },
     { 'n', "num-trace-events", "N", NTK_OPT_U64, &arg_events,
       "events that the system trace keeps per core (default 1000000)" },
     { 0, "capture-system-profiles", NULL, NTK_OPT_FLAG, &arg_system,
@@ -47,7 +63,7 @@ static const struct ntk_opt options[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-profile inspect",
-    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
+    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]... | --pid PID",
     .summary =
         "Runs a program and has the Neuron runtime in it, and in the processes it starts, leave "
         "profiles: a folder for each process. Prints these folders at the end.",
@@ -157,6 +173,66 @@ static void folders_print(const struct timespec *since)
     }
 }
 
+/* ---- a process that runs already ---- */
+
+static volatile sig_atomic_t is_over;
+
+static void end(int number)
+{
+    (void)number;
+    is_over = 1;
+}
+
+static bool goes_on(double share, void *ctx)
+{
+    ntk_progress_show(ctx, share);
+    return !is_over;
+}
+
+/* Prints the folder, as folders_print() does. Exit code. */
+static int process_record(void)
+{
+    const struct sigaction stop = { .sa_handler = end };
+    struct ntk_live_trace_result result = { 0 };
+    struct ntk_progress progress;
+    struct ntk_err err = { 0 };
+    char what[64];
+    char time_text[NTK_UNITS_TEXT_BYTES];
+
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGHUP, &stop, NULL);
+    (void)snprintf(what, sizeof what, "recording process %u", (unsigned)arg_pid);
+    ntk_progress_begin(&progress, what);
+    int ret = ntk_live_trace_record(
+        &(struct ntk_live_trace_options){
+            .pid = (uint32_t)arg_pid,
+            .duration_ns = arg_duration_ns ? arg_duration_ns : 10 * NTK_NS_PER_SECOND,
+            .events_per_core = arg_events ? arg_events : EVENTS_PER_CORE,
+            .folder = arg_output,
+            .goes_on = goes_on,
+            .ctx = &progress },
+        &result, &err);
+    ntk_progress_end(&progress);
+    if (ret < 0) {
+        return ntk_profile_fail(&err);
+    }
+    if (ret > 0) {
+        (void)ntk_profile_fail(&err); /* what there was room for is there */
+    }
+    fprintf(stderr, "neuron-profile: recorded %s, %llu executions%s\n",
+            ntk_units_duration(time_text, sizeof time_text, result.recorded_ns),
+            (unsigned long long)result.executions,
+            result.has_ended ? "; then the process ended" : "");
+    if (result.lost > 0) {
+        fprintf(stderr, "neuron-profile: %llu events are missing: there were too many\n",
+                (unsigned long long)result.lost);
+    }
+    printf("%s\n", result.folder);
+    free(result.folder);
+    return ret > 0;
+}
+
 int ntk_cmd_inspect(int argc, char **argv)
 {
     struct timespec since;
@@ -164,6 +240,23 @@ int ntk_cmd_inspect(int argc, char **argv)
 
     if (first < 0) {
         return ntk_opt_exit_code(first);
+    }
+    if (arg_duration_ns > 0 && arg_pid == 0) {
+        return ntk_opt_usage_error(&program, "--duration goes with --pid");
+    }
+    if (arg_pid > 0 && first < argc) {
+        return ntk_opt_usage_error(&program, "--pid or a command, not both");
+    }
+    if (arg_pid > 0 && (arg_device || arg_on_fail || arg_cpu || arg_memory)) {
+        return ntk_opt_usage_error(
+            &program, "--pid records what the process calls: the rest only a runtime can record "
+                      "that was started for it, with a command");
+    }
+    if (arg_pid > INT32_MAX) {
+        return ntk_opt_usage_error(&program, "--pid: no process has that number");
+    }
+    if (arg_pid > 0) {
+        return process_record();
     }
     if (first >= argc) {
         return ntk_opt_usage_error(&program, "the command is missing");

@@ -61,12 +61,14 @@ void ntk_top_run_ask_for_more(struct ntk_top_run *run);
 void ntk_top_run_set_note(struct ntk_top_run *run);
 /* A moment back, forward, or (0) now, in what was shown before; for at least distance_ns where there is so much. */
 void ntk_top_run_walk(struct ntk_top_run *run, int direction, uint64_t distance_ns);
+/* The application of the row or tab, or the only one; NULL: the message says why it cannot be `what`. */
+const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, const char *what);
 /* Asks which signal the selected application shall get, or says why it cannot get one. */
 void ntk_top_run_ask_signal(struct ntk_top_run *run);
 /* The answer; any other key is none. */
 void ntk_top_run_send_signal(struct ntk_top_run *run, int key);
-/* Says how to profile what is selected. */
-void ntk_top_run_tell_capture(struct ntk_top_run *run);
+/* Has ten seconds of it recorded and the profile shown, instead of the screen. False: end. */
+bool ntk_top_run_capture(struct ntk_top_run *run);
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
 /* Reads the past of the shown moment for the graphs, for at most that long. Whether there is more. */

@@ -202,10 +202,6 @@ static bool steer(struct ntk_top_run *run, enum ntk_top_action action)
         ntk_top_run_ask_signal(run);
         return true;
     }
-    if (action == NTK_TOP_ACTION_CAPTURE) {
-        ntk_top_run_tell_capture(run);
-        return true;
-    }
     return false;
 }
 
@@ -244,6 +240,12 @@ static bool handle_keys(struct ntk_top_run *run)
             continue; /* typed into a box */
         }
         action = find_action(run, key, &argument);
+        if (action == NTK_TOP_ACTION_CAPTURE) {
+            if (!ntk_top_run_capture(run)) {
+                return false;
+            }
+            break; /* what was typed meanwhile was for others */
+        }
         was_open = ntk_top_model_has_settings_open(run->model);
         if ((was_open || !steer(run, action)) &&
             ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {

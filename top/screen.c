@@ -183,6 +183,20 @@ void ntk_screen_set_look(struct ntk_screen *screen, const struct ntk_screen_look
     }
 }
 
+void ntk_screen_suspend(struct ntk_screen *screen)
+{
+    if (screen->ops->suspend) {
+        screen->ops->suspend(screen);
+    }
+}
+
+void ntk_screen_resume(struct ntk_screen *screen)
+{
+    if (screen->ops->resume) {
+        screen->ops->resume(screen);
+    }
+}
+
 int ntk_screen_key_take(struct ntk_screen *screen)
 {
     return screen->ops->key_take(screen);

@@ -114,6 +114,9 @@ struct ntk_screen_ops {
     int (*key_take)(struct ntk_screen *screen);
     /* NULL: it has one look. */
     void (*set_look)(struct ntk_screen *screen, const struct ntk_screen_look *look);
+    /* NULL: nobody else writes where it does. */
+    void (*suspend)(struct ntk_screen *screen);
+    void (*resume)(struct ntk_screen *screen);
     void (*destroy)(struct ntk_screen *screen);
 };
 
@@ -153,6 +156,9 @@ void ntk_screen_spot_add(struct ntk_screen *screen, int row, int column, int wid
 const struct ntk_screen_spot *ntk_screen_spot_find(const struct ntk_screen *screen, int row,
                                                    int column);
 void ntk_screen_set_look(struct ntk_screen *screen, const struct ntk_screen_look *look);
+/* The terminal is somebody else's, as it was before, until it is resumed with the next frame. */
+void ntk_screen_suspend(struct ntk_screen *screen);
+void ntk_screen_resume(struct ntk_screen *screen);
 /* A code point, enum ntk_screen_key or NTK_SCREEN_KEY_NONE; never waits. */
 int ntk_screen_key_take(struct ntk_screen *screen);
 void ntk_screen_destroy(struct ntk_screen *screen); /* NULL is fine */

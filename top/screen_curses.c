@@ -340,9 +340,28 @@ static void curses_set_look(struct ntk_screen *base, const struct ntk_screen_loo
     clearok(curscr, TRUE); /* pairs of cells that stay have another look now */
 }
 
-static const struct ntk_screen_ops curses_ops = {
-    curses_begin, curses_put, curses_end, curses_key_take, curses_set_look, curses_destroy
-};
+static void curses_suspend(struct ntk_screen *base)
+{
+    (void)base;
+    endwin();
+}
+
+static void curses_resume(struct ntk_screen *base)
+{
+    (void)base;
+    clearok(curscr, TRUE);
+    refresh();
+    flushinp(); /* what was typed for others */
+}
+
+static const struct ntk_screen_ops curses_ops = { .begin = curses_begin,
+                                                  .put = curses_put,
+                                                  .end = curses_end,
+                                                  .key_take = curses_key_take,
+                                                  .set_look = curses_set_look,
+                                                  .suspend = curses_suspend,
+                                                  .resume = curses_resume,
+                                                  .destroy = curses_destroy };
 
 /* A terminal on which nothing can be put anywhere ("dumb") would get one long line. */
 static bool can_move(void)

@@ -112,8 +112,11 @@ static void text_destroy(struct ntk_screen *base)
     free(screen);
 }
 
-static const struct ntk_screen_ops text_ops = { text_begin,    text_put, text_end,
-                                                text_key_take, NULL,     text_destroy };
+static const struct ntk_screen_ops text_ops = { .begin = text_begin,
+                                                .put = text_put,
+                                                .end = text_end,
+                                                .key_take = text_key_take,
+                                                .destroy = text_destroy };
 
 void ntk_screen_text_resize(struct ntk_screen *base, int rows, int columns)
 {

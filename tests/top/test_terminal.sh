@@ -53,7 +53,7 @@ wait_for is_now
 key k
 sees "not of this machine" 'only applications of this machine can be signalled'
 key P
-sees "how to profile" 'neuron-profile '
+sees "the same of a profile" 'only applications of this machine can be recorded'
 
 # the mouse
 start trn1 170 34 TERM=xterm-256color

@@ -130,6 +130,20 @@ neuron-profile inspect -o all --capture-device-profiles --device-profile-mode se
 neuron-profile view -d all >text 2>err || complain "session mode: view: exit code $?"
 grep -Eq '^profile_nc_0_session_1.ntff +10001 +0 +all ' text || complain "no session"
 
+# ---- a process that runs already ----
+neuron-bench exec m.neff --rate 50 --duration 5m >/dev/null 2>&1 &
+job=$!
+until [ -n "$(ls hooks/$job-* 2>/dev/null)" ]; do sleep 0.05; done
+neuron-profile inspect --pid $job --duration 1s -o live >printed 2>err || complain "--pid: exit code $?"
+kill $job
+neuron-profile view -d live >text 2>err || complain "--pid: view: exit code $?"
+[ "$(awk '/^neuron-profile: recorded/ { print $4 }' err)" != 0 ] || complain "--pid: no executions"
+grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +[1-9]' text || complain "--pid: nothing on the core"
+grep -q ' 0 without begin or end, 0 events overwritten' text || complain "--pid: events are missing"
+neuron-profile view -d live --output-format perfetto --output-file live.pftrace 2>err || complain "--pid: perfetto: exit code $?"
+neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-gaps: exit code $?"
+grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
+
 # ---- wrong use, and the command's own fate ----
 code() { # WANTED PATTERN ARGUMENT...
     local wanted=$1 pattern=$2
@@ -141,6 +155,10 @@ code() { # WANTED PATTERN ARGUMENT...
 }
 code 2 "the command is missing" inspect -o out
 code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none true
+code 2 "not both" inspect --pid 1 true
+code 2 "goes with --pid" inspect --duration 1s true
+code 2 "only a runtime can record" inspect --pid 1 --capture-device-profiles
+code 1 "process 1 has no Neuron runtime" inspect --pid 1
 code 127 "cannot run no-such-program" inspect -o none no-such-program
 code 7 "left no profile in none" inspect -o none -- sh -c 'exit 7'
 code 143 "left no profile in none" inspect -o none -- sh -c 'kill -TERM $$'

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_records - the records of a process's rings as the events of a system trace, in pieces of its file.
+ *
+ * Owner:   the storage is the caller's, zeroed, of a size for the heap; ntk_live_records_fini() frees what hangs on it.
+ *          The segment is the registry's.
+ * Threads: one at a time.
+ */
+#ifndef NTK_PROFILER_SYSTEM_LIVE_RECORDS_H
+#define NTK_PROFILER_SYSTEM_LIVE_RECORDS_H
+
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+#include "shared/formats/ntrace/ntrace.h"
+#include "shared/ring/ring_registry.h"
+
+#define NTK_LIVE_PIECE_EVENTS 16384U
+
+/* When the core began, by what engines wrote just before their execution. */
+struct ntk_live_began {
+    uint64_t execution_id;
+    uint64_t ticks;
+    uint64_t cores; /* bit i: core first + i */
+    uint16_t first;
+};
+
+struct ntk_live_records {
+    struct ntk_ring_segment *segment;
+    struct ntk_ring_process process;
+    struct ntk_ntrace_writer writer;
+    struct ntk_map names;     /* text to number */
+    struct ntk_map models;    /* id to number of its name */
+    struct ntk_vec unwritten; /* of char *: names that the file has not, in order */
+    uint64_t events, events_max, beyond;
+    uint64_t executions;
+    uint64_t tracking_id;
+    uint32_t first_logical, core_count;
+    uint32_t logical[NTK_SEGMENT_CORES];
+    uint64_t device_ns[NTK_SEGMENT_CORES]; /* clock of each core since the recording began */
+    struct ntk_live_began began[NTK_SEGMENT_THREADS];
+    struct ntk_ntrace_event event[NTK_LIVE_PIECE_EVENTS];
+    uint32_t nc[NTK_LIVE_PIECE_EVENTS]; /* of each */
+    struct ntk_ntrace_event of_core[NTK_LIVE_PIECE_EVENTS];
+    size_t count;
+    struct ntk_ring_core cores[NTK_SEGMENT_CORES];
+    struct ntk_ring_model known[NTK_SEGMENT_MODELS];
+    int failed; /* 0, or the first failure: nothing more is written */
+    struct ntk_err *err;
+};
+
+/* The segment, its process and err are set, the writer has begun. Writes the head of the file. */
+void ntk_live_records_begin(struct ntk_live_records *records);
+/* Models and cores that came since. */
+void ntk_live_records_look(struct ntk_live_records *records);
+/* What the rings have. */
+void ntk_live_records_drain(struct ntk_live_records *records);
+/* What is not in the file yet, and how many events are missing in it. */
+void ntk_live_records_end(struct ntk_live_records *records, uint64_t lost);
+void ntk_live_records_fini(struct ntk_live_records *records);
+
+#endif

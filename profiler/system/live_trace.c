@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/system/live_trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "profiler/system/live_records.h"
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+
+/* A ring of 16,384 slots lasts at least so long at three million records a second. */
+#define DRAIN_NS (5 * NTK_NS_PER_MS)
+#define POLL_NS (50 * NTK_NS_PER_MS)
+#define FOLDERS_OF_A_SECOND 100U
+
+static struct ntk_ring_segment *segment_find(struct ntk_ring_registry *registry, uint32_t pid,
+                                             struct ntk_ring_process *out_process)
+{
+    for (size_t i = 0; i < ntk_ring_registry_count(registry); i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
+
+        ntk_ring_segment_process(segment, out_process);
+        if (out_process->pid == pid && ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
+            return segment;
+        }
+    }
+    return NULL;
+}
+
+/* As an inspection names its own; NULL with a sentence. */
+static char *folder_make(const char *below, uint32_t pid, struct ntk_err *err)
+{
+    char time_text[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    char *folder = NULL;
+
+    gmtime_r(&now, &utc);
+    (void)strftime(time_text, sizeof time_text, "%Y%m%dT%H%M%SZ", &utc);
+    if (asprintf(&folder, "%s/i-local_pid_%u", below, pid) < 0) {
+        ntk_err_no_memory(err);
+        return NULL;
+    }
+    int ret = ntk_fs_make_folders(folder, 0755, err);
+    free(folder);
+    for (unsigned i = 0; ret == 0 && i < FOLDERS_OF_A_SECOND; i++) {
+        char number[16] = "";
+
+        if (i > 0) {
+            (void)snprintf(number, sizeof number, "-%u", i);
+        }
+        if (asprintf(&folder, "%s/i-local_pid_%u/%s%s", below, pid, time_text, number) < 0) {
+            ntk_err_no_memory(err);
+            return NULL;
+        }
+        if (mkdir(folder, 0755) == 0) {
+            return folder;
+        }
+        if (errno != EEXIST) {
+            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s: %s", folder,
+                        strerror(errno));
+            ret = -1;
+        }
+        free(folder);
+    }
+    if (ret == 0) {
+        ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET, "%s has too many recordings of this second",
+                    below);
+    }
+    return NULL;
+}
+
+static char *path_in(const char *folder, const char *name)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+static uint64_t lost_of(const struct ntk_ring_segment *segment)
+{
+    struct ntk_ring_refusals refusals;
+    uint64_t read;
+    uint64_t lost;
+    uint64_t published;
+
+    ntk_ring_segment_events(segment, &read, &lost, &published);
+    ntk_ring_segment_refusals(segment, &refusals);
+    return lost + refusals.events_without_ring + refusals.events_in_signals;
+}
+
+/* Follows the rings until the time is over, the process ends, or nobody wants more. */
+static void follow(struct ntk_live_records *records, struct ntk_ring_registry *registry,
+                   const struct ntk_live_trace_options *options,
+                   struct ntk_live_trace_result *result)
+{
+    const struct timespec pause = { 0, DRAIN_NS };
+    uint64_t begin_ns = ntk_clock_monotonic_ns();
+    uint64_t polled_ns = begin_ns;
+    uint64_t now_ns = begin_ns;
+
+    ntk_live_records_drain(records); /* rings are followed from their first drain on */
+    while (!records->failed && !result->has_ended && now_ns - begin_ns < options->duration_ns &&
+           (!options->goes_on ||
+            options->goes_on((double)(now_ns - begin_ns) / (double)options->duration_ns,
+                             options->ctx))) {
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        now_ns = ntk_clock_monotonic_ns();
+        if (now_ns - polled_ns >= POLL_NS) {
+            polled_ns = now_ns;
+            records->failed = ntk_ring_registry_poll(registry, NULL, records->err);
+            ntk_live_records_look(records);
+            result->has_ended = ntk_ring_segment_state(records->segment) != NTK_SEGMENT_ALIVE;
+        }
+        ntk_live_records_drain(records);
+    }
+    result->recorded_ns = now_ns - begin_ns;
+}
+
+static int info_write(const struct ntk_live_records *records, const char *folder, uint64_t begin_ns,
+                      uint64_t end_ns, struct ntk_err *err)
+{
+    NtkNtracePb__Info info = NTK_NTRACE_PB__INFO__INIT;
+    char *path = path_in(folder, "trace_info.pb");
+
+    info.version = NTK_NTRACE_VERSION;
+    info.instance_id = "i-local";
+    info.instance_type = (char *)records->process.instance_type;
+    info.process_id = records->process.pid;
+    info.core_count = records->core_count;
+    info.first_core = records->first_logical;
+    info.lnc = records->process.lnc;
+    info.begin_ns = begin_ns;
+    info.end_ns = end_ns;
+    info.runtime_version = (char *)records->process.runtime_version;
+    int ret = path ? ntk_ntrace_write(path, &info.base, err) : ntk_err_no_memory(err);
+    free(path);
+    return ret;
+}
+
+/* Into the folder, which is there. */
+static int record(struct ntk_live_records *records, struct ntk_ring_registry *registry,
+                  const struct ntk_live_trace_options *options,
+                  struct ntk_live_trace_result *result, struct ntk_err *err)
+{
+    uint64_t begin_ns = ntk_clock_realtime_ns();
+    uint64_t lost = lost_of(records->segment);
+    char *path = path_in(result->folder, "ntrace.pb");
+    int ret = path ? ntk_ntrace_writer_begin(&records->writer, path, err) : ntk_err_no_memory(err);
+
+    free(path);
+    if (ret < 0) {
+        return ret;
+    }
+    records->err = err;
+    ntk_live_records_begin(records);
+    records->events_max =
+        options->events_per_core * (records->core_count > 0 ? records->core_count : 1);
+    follow(records, registry, options, result);
+    lost = lost_of(records->segment) - lost;
+    ntk_live_records_end(records, lost);
+    result->executions = records->executions;
+    result->lost = lost + records->beyond;
+    if (records->failed && !records->writer.full) {
+        return records->failed;
+    }
+    ret = ntk_ntrace_writer_commit(&records->writer, err);
+    if (ret < 0) {
+        return ret;
+    }
+    int saved = info_write(records, result->folder, begin_ns, ntk_clock_realtime_ns(), err);
+    return saved < 0 ? saved : ret;
+}
+
+int ntk_live_trace_record(const struct ntk_live_trace_options *options,
+                          struct ntk_live_trace_result *out_result, struct ntk_err *err)
+{
+    const struct ntk_ring_options ring = { .from = NTK_RING_FROM_NOW };
+    struct ntk_live_trace_result result = { 0 };
+    struct ntk_ring_registry *registry = NULL;
+    struct ntk_live_records *records = calloc(1, sizeof *records);
+    int ret;
+
+    if (!records) {
+        return ntk_err_no_memory(err);
+    }
+    ret = ntk_ring_registry_open(&ring, &registry, err);
+    ret = ret == 0 ? ntk_ring_registry_poll(registry, NULL, err) : ret;
+    if (ret == 0) {
+        records->segment = segment_find(registry, options->pid, &records->process);
+        if (!records->segment) {
+            ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                              "process %u has no Neuron runtime that can be watched", options->pid);
+        } else if (records->process.mode < 2) {
+            ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                              "process %u keeps no events: it was started with "
+                              "NEURON_HOOKS=counters",
+                              options->pid);
+        }
+    }
+    if (ret == 0) {
+        result.folder = folder_make(options->folder, options->pid, err);
+        ret = result.folder ? record(records, registry, options, &result, err) : -EIO;
+    }
+    if (ret < 0) {
+        free(result.folder);
+    } else {
+        *out_result = result;
+    }
+    ntk_live_records_fini(records);
+    ntk_ring_registry_close(registry);
+    free(records);
+    return ret;
+}

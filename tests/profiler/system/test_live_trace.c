@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that runs already, recorded from outside. Method: a child has the hooks in it and calls them a known
+ * number of times once the recording has begun, then ends; what the folder says must be exactly that.
+ */
+#include "profiler/system/live_trace.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/system/system_trace.h"
+#include "runtime-hooks/hooks/hooks.h"
+#include "tests/support/observed.h"
+#include "tests/support/scratch.h"
+
+#define RUNS 500U
+#define FAILURES 5U /* every hundredth */
+#define DEVICE_NS 1000U
+#define A_MINUTE UINT64_C(60000000000)
+
+enum { FIRST_CORE = 6, CORES = 2, LOGICAL = 3 }; /* the logical core 3, LNC 2 */
+
+static void execute(struct ntk_hooks_model_ref model, uint64_t id)
+{
+    struct ntk_hooks_exec_core cores[CORES] = { 0 };
+    struct ntk_hooks_exec exec = { .model = model,
+                                   .execution_id = id,
+                                   .call_start_ticks = ntk_hooks_now(),
+                                   .device_ns = DEVICE_NS,
+                                   .status = id % (RUNS / FAILURES) == 0 ? 1003 : 0,
+                                   .core = FIRST_CORE,
+                                   .core_count = CORES,
+                                   .per_core = cores };
+
+    for (unsigned i = 0; i < CORES; i++) {
+        cores[i].engine_busy_device_ns[0] = cores[i].engine_busy_device_ns[2] = DEVICE_NS / 2;
+        cores[i].engine_instructions[0] = 1;
+    }
+    exec.core_start_ticks = ntk_hooks_exec_begin(model, FIRST_CORE, CORES);
+    ntk_hooks_exec_end(&exec);
+}
+
+/* ctx: NULL, or the value of NEURON_HOOKS. */
+static int child_works(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_config config = {
+        .instance_type = "trn2.3xlarge", .lnc = 2, .device_count = 1, .cores_per_device = 8
+    };
+    struct ntk_hooks_model model = {
+        .id = 10001, .name = "/m/step.neff", .core = FIRST_CORE, .core_count = CORES
+    };
+    struct ntk_hooks_model_ref ref;
+    struct ntk_hooks_memory memory = {
+        .address = 64, .bytes = 4096, .core = FIRST_CORE, .category = NTK_MEMORY_TENSORS
+    };
+
+    if (ctx) {
+        setenv("NEURON_HOOKS", ctx, 1);
+    }
+    if (ntk_hooks_attach(&config, NULL, 0) < 0) {
+        return 1;
+    }
+    for (int i = 0; i < CORES; i++) {
+        ntk_hooks_core_claim((uint16_t)(FIRST_CORE + i), LOGICAL, i == 0);
+    }
+    ntk_hooks_model_begin(&model, &ref);
+    ntk_hooks_model_loaded(ref, ntk_hooks_now(), 0, 4096);
+    execute(ref, RUNS + 1); /* before the recording: not in it */
+    observed_send(child, 1);
+    if (observed_receive(child) == 0) {
+        return 0;
+    }
+    memory.name = ntk_hooks_name("weights");
+    ntk_hooks_row row = ntk_hooks_memory_alloc(&memory);
+    ntk_hooks_transfer(&(struct ntk_hooks_transfer){ .start_ticks = ntk_hooks_now(),
+                                                     .bytes = 4096,
+                                                     .name = memory.name,
+                                                     .core = FIRST_CORE,
+                                                     .direction = NTK_TRANSFER_HOST_TO_DEVICE });
+    for (uint64_t id = 1; id <= RUNS; id++) {
+        execute(ref, id);
+    }
+    ntk_hooks_memory_free(&memory, row);
+    ntk_hooks_detach();
+    return 0;
+}
+
+/* The first time the child is told to go on. */
+static bool begin_work(double share, void *ctx)
+{
+    struct observed *child = ctx;
+
+    assert_true(share >= 0 && share <= 1);
+    if (child->out >= 0 && child->pid > 0) {
+        observed_send(child, 1);
+        child->pid = -child->pid;
+    }
+    return true;
+}
+
+static struct ntk_live_trace_result record(struct observed *child, uint64_t events_per_core)
+{
+    struct ntk_live_trace_result result = { 0 };
+    struct ntk_err err = { 0 };
+    char *folder = test_scratch_path(test_scratch_folder, "out");
+    int ret =
+        ntk_live_trace_record(&(struct ntk_live_trace_options){ .pid = (uint32_t)child->pid,
+                                                                .duration_ns = A_MINUTE,
+                                                                .events_per_core = events_per_core,
+                                                                .folder = folder,
+                                                                .goes_on = begin_work,
+                                                                .ctx = child },
+                              &result, &err);
+
+    child->pid = abs(child->pid);
+    assert_string_equal(err.text, "");
+    assert_int_equal(ret, 0);
+    assert_int_equal(observed_finish(child, 0), 0);
+    free(folder);
+    return result;
+}
+
+static void folder_holds_exactly_what_the_process_did(void **state)
+{
+    struct observed child = observed_start(test_scratch_folder, child_works, NULL);
+    struct ntk_system_trace *trace = NULL;
+    struct ntk_err err = { 0 };
+    size_t count[4] = { 0 };
+    uint64_t clock_ns = 0;
+
+    (void)state;
+    assert_int_equal(observed_receive(&child), 1);
+    struct ntk_live_trace_result result = record(&child, 1000000);
+
+    assert_true(result.has_ended);
+    assert_true(result.recorded_ns < A_MINUTE);
+    assert_int_equal(result.executions, RUNS);
+    assert_int_equal(result.lost, 0);
+    assert_int_equal(ntk_system_trace_open(result.folder, &trace, &err), 0);
+    assert_int_equal(trace->warnings.count, 0);
+    assert_int_equal(trace->lost, 0);
+    assert_int_equal(trace->partial_count, 0);
+    assert_int_equal(trace->info->lnc, 2);
+    assert_int_equal(trace->info->first_core, LOGICAL);
+    assert_int_equal(trace->info->core_count, 1);
+    assert_string_equal(trace->info->instance_type, "trn2.3xlarge");
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+
+        assert_int_equal(span->nc, 0);
+        assert_int_equal(span->worker, LOGICAL);
+        assert_true(span->start_ns >= trace->begin_ns && span->end_ns <= trace->end_ns);
+        if (strcmp(span->type, "nrt_execute") == 0) {
+            count[0]++;
+            assert_string_equal(span->name, "step.neff");
+            assert_int_equal(span->exec_id, count[0]);
+        } else if (strcmp(span->type, "nc_exec_running") == 0) {
+            /* Two physical cores, in one device time. */
+            assert_int_equal(span->device_core, FIRST_CORE + count[1] % CORES);
+            assert_int_equal(span->device_start_ns, clock_ns);
+            assert_int_equal(span->device_end_ns, clock_ns + DEVICE_NS);
+            clock_ns += ++count[1] % CORES == 0 ? DEVICE_NS : 0;
+            assert_string_equal(trace->spans[span->parent].type,
+                                count[1] % CORES ? "nrt_execute" : "nc_exec_running");
+        } else if (strcmp(span->type, "nrt_error") == 0) {
+            count[2]++;
+            assert_int_equal(span->exec_id % (RUNS / FAILURES), 0);
+        } else {
+            count[3]++;
+            assert_string_equal(span->name, "weights");
+            assert_int_equal(span->bytes, 4096);
+        }
+    }
+    assert_int_equal(count[0], RUNS);
+    assert_int_equal(count[1], RUNS * CORES);
+    assert_int_equal(count[2], FAILURES);
+    assert_int_equal(count[3], 3); /* allocated, written, freed */
+    ntk_system_trace_close(trace);
+    free(result.folder);
+}
+
+static void what_is_beyond_the_bound_is_counted_as_lost(void **state)
+{
+    struct observed child = observed_start(test_scratch_folder, child_works, NULL);
+    struct ntk_system_trace *trace = NULL;
+    struct ntk_err err = { 0 };
+    size_t events = 0;
+
+    (void)state;
+    assert_int_equal(observed_receive(&child), 1);
+    struct ntk_live_trace_result result = record(&child, 50);
+
+    assert_int_equal(result.executions, RUNS);
+    assert_int_equal(ntk_system_trace_open(result.folder, &trace, &err), 0);
+    for (size_t c = 0; c < trace->file->n_cores; c++) {
+        events += trace->file->cores[c]->n_tracking_id;
+    }
+    /* Two ends of a call and of what each core ran; failures, memory, two ends of a transfer. */
+    assert_int_equal(events + trace->lost, RUNS * 2 * (1 + CORES) + FAILURES + 4);
+    assert_int_equal(trace->lost, result.lost);
+    assert_true(events > 0 && result.lost > 0);
+    ntk_system_trace_close(trace);
+    free(result.folder);
+}
+
+static void who_cannot_be_recorded_is_told_why(void **state)
+{
+    char counters[] = "counters";
+    struct observed child = observed_start(test_scratch_folder, child_works, counters);
+    struct ntk_live_trace_options options = { .duration_ns = A_MINUTE,
+                                              .events_per_core = 1,
+                                              .folder = test_scratch_folder };
+    struct ntk_live_trace_result result = { 0 };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(observed_receive(&child), 1);
+    options.pid = (uint32_t)child.pid;
+    assert_int_equal(ntk_live_trace_record(&options, &result, &err), -ENODATA);
+    assert_non_null(strstr(err.text, "NEURON_HOOKS=counters"));
+    options.pid = 1;
+    assert_int_equal(ntk_live_trace_record(&options, &result, &err), -ENOENT);
+    assert_string_equal(err.text, "process 1 has no Neuron runtime that can be watched");
+    assert_null(result.folder);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
+static int set_up(void **state)
+{
+    int ret = test_scratch_set_up(state);
+
+    setenv("NEURON_HOOKS_DIR", test_scratch_folder, 1);
+    unsetenv("NEURON_HOOKS");
+    return ret;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folder_holds_exactly_what_the_process_did),
+        cmocka_unit_test(what_is_beyond_the_bound_is_counted_as_lost),
+        cmocka_unit_test(who_cannot_be_recorded_is_told_why),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, test_scratch_tear_down);
+}
