@@ -286,14 +286,17 @@ static void watch_store(struct ntk_monitor *monitor)
         monitor->said_set_aside = status.set_aside_count;
     }
     if (status.failing && !monitor->said_store) {
-        ntk_log_warn("store", "%s; monitoring goes on, up to %d periods wait in memory",
-                     status.text, NTK_STORE_QUEUE_MAX);
+        ntk_log_warn(
+            "store",
+            "%s; monitoring goes on, periods wait in memory, those before the last %d as one",
+            status.text, NTK_STORE_QUEUE_MAX - 1);
     } else if (!status.failing && monitor->said_store) {
-        ntk_log_warn("store", "writing again; %llu periods were lost",
+        ntk_log_warn("store", "writing again; %llu periods were added up, %llu were lost",
+                     (unsigned long long)status.snapshots_joined,
                      (unsigned long long)status.snapshots_lost);
     }
     monitor->said_store = status.failing;
-    ntk_collector_keep(monitor->collector, monitor->sequence - status.snapshots_waiting);
+    ntk_collector_keep(monitor->collector, status.sequence_stored);
 }
 
 /* An application that cannot be shown is said once, not each period. */

@@ -154,7 +154,8 @@ static int ask(const struct question_route *route, struct ntk_api_parameters *pa
     if (ret < 0) {
         return ret;
     }
-    ret = set_window(parameters, query, err);
+    ret = ntk_store_reader_begin(query->reader, err); /* until the reader is closed */
+    ret = ret < 0 ? ret : set_window(parameters, query, err);
     ret = ret < 0 ? ret : check_steps(&query->window, route->steps_max, err);
     ret = ret < 0 ? ret : ntk_store_reader_check(query->reader, &query->filter, err);
     ret = ret < 0 ? ret : route->question->answer(query, table, err);

@@ -176,7 +176,8 @@ static int answer(const struct ntk_query_question *question, struct ntk_err *err
         return ret;
     }
     ntk_query_table_init(&table);
-    ret = set_window(err);
+    ret = ntk_store_reader_begin(query.reader, err);
+    ret = ret < 0 ? ret : set_window(err);
     if (ret == 0) {
         ret = ntk_store_reader_check(query.reader, &query.filter, err);
     }

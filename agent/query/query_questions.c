@@ -344,7 +344,7 @@ static int add_core(const struct ntk_query *query, uint32_t core, struct ntk_que
 {
     struct ntk_store_point *points[CORE_COLUMNS] = { NULL };
     struct ntk_store_filter filter = query->filter;
-    size_t count = SIZE_MAX; /* of the shortest: an agent at work may move a step between two */
+    size_t count = SIZE_MAX; /* of the shortest */
     int ret = 0;
 
     filter.has_core = true;

@@ -129,13 +129,13 @@ CREATE VIEW core_by_@ AS
 SELECT datetime(c.time_ns / 1000000000, 'unixepoch') AS time,
        c.core,
        p.tag,
-       round(c.period_ns / 1e9, 1) AS seconds,
-       round(100.0 * c.busy_ns / c.busy_period_ns, 1) AS busy_percent,
+       round(m.period_ns / 1e9, 1) AS seconds,
+       round(min(100.0, 100.0 * c.busy_ns / m.period_ns), 1) AS busy_percent,
        round(100.0 * c.busy_ratio_max, 1) AS busiest_second_percent,
-       round(100.0 * c.pe_busy_ns / c.period_ns, 1) AS pe_percent,
-       round(100.0 * c.dma_busy_ns / c.period_ns, 1) AS dma_percent,
-       round(c.effective_flops * 1.0 / c.period_ns, 3) AS effective_gflops_per_s
-  FROM core_@ c JOIN process p USING (process_id)
+       round(min(100.0, 100.0 * c.pe_busy_ns / m.period_ns), 1) AS pe_percent,
+       round(min(100.0, 100.0 * c.dma_busy_ns / m.period_ns), 1) AS dma_percent,
+       round(c.effective_flops * 1.0 / m.period_ns, 3) AS effective_gflops_per_s
+  FROM core_@ c JOIN process p USING (process_id) JOIN machine_@ m USING (time_ns)
  ORDER BY c.time_ns, c.core;
 
 CREATE VIEW model_by_@ AS

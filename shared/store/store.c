@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/metrics/snapshot_merge.h"
 #include "shared/store/retention.h"
 #include "shared/store/rollup.h"
 #include "shared/store/store_file.h"
@@ -24,10 +25,13 @@
 
 #define DAY_NS (86400 * NTK_NS_PER_SECOND)
 #define DEFAULT_KEEP_BYTES (UINT64_C(1) << 30)
+#define DEFAULT_JOINED_BYTES ((size_t)64 << 20)
 #define DEFAULT_COMMIT_NS NTK_NS_PER_SECOND
 #define DEFAULT_RETRY_NS (5 * NTK_NS_PER_SECOND)
 #define RETENTION_EVERY_NS (60 * NTK_NS_PER_SECOND)
 #define BUSY_TIMEOUT_MS 10000
+/* Of the queue, so that some always wait beside it. */
+#define TRANSACTION_MAX (NTK_STORE_QUEUE_MAX / 2)
 /* How long merging may keep the writer from committing. */
 #define ROLLUP_BUDGET_NS (100 * NTK_NS_PER_MS)
 /* The write-ahead log shrinks to this when a long reader let it grow. */
@@ -276,6 +280,7 @@ static bool commit(struct ntk_store *store)
     store->in_transaction = 0;
     store->status.failing = false;
     store->status.snapshots_stored += done_count;
+    store->status.sequence_stored = done[done_count - 1]->sequence;
     store->status.rows_stored += store->transaction_rows;
     pthread_mutex_unlock(&store->mutex);
     for (size_t i = 0; i < done_count; i++) {
@@ -351,8 +356,10 @@ static void *writer_main(void *arg)
         uint64_t commit_at_ns = store->transaction_since_ns +
                                 (store->status.snapshots_stored > 0 ? store->options.commit_ns : 0);
 
-        if (waiting && may_write) {
-            /* Counted as part of the transaction first, so that put() does not throw it away. */
+        bool is_long = store->in_transaction == TRANSACTION_MAX;
+
+        if (waiting && may_write && !is_long) {
+            /* Counted as part of the transaction first, so that put() does not touch it. */
             const struct ntk_snapshot *snapshot = store->queue[store->in_transaction++];
             bool last_try = store->stop;
             pthread_mutex_unlock(&store->mutex);
@@ -363,7 +370,7 @@ static void *writer_main(void *arg)
             }
             continue;
         }
-        if (store->transaction_open && (store->stop || now_ns >= commit_at_ns)) {
+        if (store->transaction_open && (store->stop || is_long || now_ns >= commit_at_ns)) {
             bool last_try = store->stop;
             pthread_mutex_unlock(&store->mutex);
             bool committed = commit(store);
@@ -416,6 +423,7 @@ static void set_defaults(struct ntk_store_options *options)
     options->keep_bytes = options->keep_bytes ? options->keep_bytes : DEFAULT_KEEP_BYTES;
     options->commit_ns = options->commit_ns ? options->commit_ns : DEFAULT_COMMIT_NS;
     options->retry_ns = options->retry_ns ? options->retry_ns : DEFAULT_RETRY_NS;
+    options->joined_bytes = options->joined_bytes ? options->joined_bytes : DEFAULT_JOINED_BYTES;
 }
 
 int ntk_store_open(const char *path, const struct ntk_store_options *options,
@@ -451,26 +459,36 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     return 0;
 }
 
+/* Makes room: the two that wait longest become one, or the second of them goes. The mutex is held. */
+static void join_oldest(struct ntk_store *store)
+{
+    const struct ntk_snapshot **oldest = store->queue + store->in_transaction;
+    const struct ntk_snapshot *joined = ntk_snapshot_bytes(oldest[0]) < store->options.joined_bytes
+                                            ? ntk_snapshot_merge(oldest[0], oldest[1])
+                                            : NULL;
+
+    if (joined) {
+        ntk_snapshot_destroy(oldest[0]);
+        oldest[0] = joined;
+        store->status.snapshots_joined++;
+    } else {
+        store->status.snapshots_lost++;
+    }
+    ntk_snapshot_destroy(oldest[1]);
+    store->queue_count--;
+    memmove(oldest + 1, oldest + 2,
+            (store->queue_count - store->in_transaction - 1) * sizeof *oldest);
+}
+
 void ntk_store_put(struct ntk_store *store, const struct ntk_snapshot *snapshot)
 {
-    const struct ntk_snapshot *lost = NULL;
-
     pthread_mutex_lock(&store->mutex);
     if (store->queue_count == NTK_STORE_QUEUE_MAX) {
-        store->status.snapshots_lost++;
-        if (store->in_transaction == store->queue_count) {
-            pthread_mutex_unlock(&store->mutex);
-            return; /* all of them are being written: this one is the one to lose */
-        }
-        lost = store->queue[store->in_transaction];
-        store->queue_count--;
-        memmove(store->queue + store->in_transaction, store->queue + store->in_transaction + 1,
-                (store->queue_count - store->in_transaction) * sizeof *store->queue);
+        join_oldest(store);
     }
     store->queue[store->queue_count++] = ntk_snapshot_share(snapshot);
     pthread_cond_signal(&store->changed);
     pthread_mutex_unlock(&store->mutex);
-    ntk_snapshot_destroy(lost);
 }
 
 void ntk_store_status_get(struct ntk_store *store, struct ntk_store_status *out_status)

@@ -3,8 +3,9 @@
  * store - the writing side of the database: one snapshot per period, in a thread of its own.
  *
  * ntk_store_put() only queues; the thread writes and commits once a second. A disk that is full or
- * gone stops storing, not monitoring: snapshots wait in a bounded queue and are tried again, the
- * oldest go first, and what went is counted. The file is SQLite in WAL mode, one file to hand on;
+ * gone stops storing, not monitoring: snapshots wait in a bounded queue and are tried again. Of more than
+ * it holds the oldest become one that covers the time of both, so nothing that was counted is lost, only
+ * when exactly; what even that cannot hold is counted. The file is SQLite in WAL mode, one file to hand on;
  * any number of readers may have it open. Layout: docs/formats/store.md.
  *
  * A damaged file of ours is renamed to <file>.damaged-<UTC time> and a new one begun, at the start or
@@ -44,8 +45,9 @@ enum ntk_store_tier {
 struct ntk_store_options {
     uint64_t keep_ns[NTK_STORE_TIER_COUNT]; /* older rows go; 0: 7 days, 90 days, 3 years */
     uint64_t keep_bytes;                    /* the oldest go while the file is larger; 0: 1 GiB */
-    uint64_t commit_ns; /* time between two commits; 0: 1 s; the first period at once */
-    uint64_t retry_ns;  /* after a failure; 0: 5 s */
+    uint64_t commit_ns;  /* time between two commits; 0: 1 s; the first period at once */
+    uint64_t retry_ns;   /* after a failure; 0: 5 s */
+    size_t joined_bytes; /* memory of a snapshot that stands for many; 0: 64 MiB */
 };
 
 struct ntk_store_status {
@@ -55,7 +57,9 @@ struct ntk_store_status {
     char set_aside[NTK_ERR_TEXT_BYTES]; /* the sentence about the last of them */
     uint64_t snapshots_stored;          /* committed */
     uint64_t snapshots_waiting;
-    uint64_t snapshots_lost; /* thrown away: queue full */
+    uint64_t snapshots_joined; /* went into the next one: queue full */
+    uint64_t snapshots_lost;   /* thrown away: those joined fill their memory */
+    uint64_t sequence_stored;  /* of the newest that is committed, 0 none */
     uint64_t rows_stored;
 };
 

@@ -30,8 +30,7 @@ extern "C" {
 
 struct ntk_store_reader;
 
-/* Read-only, files of older versions too (what they lack is not known, or none); -ENOENT when there
- * is no file, -EPROTO when it is not a database of ours. */
+/* Read-only; -ENOENT when there is no file, -EPROTO when it is not a database of ours. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
 /* The same for a program of several threads: every call gives up (-ECANCELED) soon after *stop is true. Borrowed for
@@ -39,6 +38,11 @@ int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader
 int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
                                 struct ntk_store_reader **out_reader, struct ntk_err *err);
 void ntk_store_reader_close(struct ntk_store_reader *reader);
+
+/* All that is asked until _end is of one moment of the file, also while an agent writes. Every question does so by
+ * itself; around several, their answers belong together. Calls nest. */
+int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err);
+void ntk_store_reader_end(struct ntk_store_reader *reader);
 
 /*
  * The totals stored of a process: what ntk_collector_options.totals_get asks, with ctx = the reader.

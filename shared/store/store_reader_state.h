@@ -30,10 +30,6 @@ struct ntk_store_piece {
     uint64_t to_ns;
 };
 
-/* One moment of the file until _end; calls do not nest. */
-int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err);
-void ntk_store_reader_end(struct ntk_store_reader *reader);
-
 /* Widens the window to its steps; step_ns becomes its length where it was 0. -EINVAL, -E2BIG. */
 int ntk_store_window_align(struct ntk_store_window *window, struct ntk_err *err);
 /* The pieces (struct ntk_store_piece) that cover an aligned window, in order. */

@@ -15,12 +15,12 @@ struct extent {
 
 int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err)
 {
-    return ntk_store_sql_exec(reader->db, "BEGIN", err);
+    return ntk_store_sql_exec(reader->db, "SAVEPOINT answer", err);
 }
 
 void ntk_store_reader_end(struct ntk_store_reader *reader)
 {
-    sqlite3_exec(reader->db, "COMMIT", NULL, NULL, NULL);
+    sqlite3_exec(reader->db, "RELEASE answer", NULL, NULL, NULL);
 }
 
 int ntk_store_window_align(struct ntk_store_window *window, struct ntk_err *err)

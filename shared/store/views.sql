@@ -17,21 +17,40 @@ SELECT p.pid,
          WHERE m.process_id = p.process_id) AS device_mib_max
   FROM process p;
 
+-- Shares and rates are of all the time that an agent watched, as neuron-monitor query cores has them: those of the
+-- processes of a core add up to its own. Each part of the time is asked from the coarsest tier that has it.
 CREATE VIEW core_overview AS
-SELECT c.core,
+WITH merged AS (
+    SELECT coalesce((SELECT done_ns FROM tier WHERE tier = 'minute'), 0) AS minute_ns,
+           coalesce((SELECT done_ns FROM tier WHERE tier = 'hour'), 0) AS hour_ns),
+watched AS (
+    SELECT sum(period_ns) AS ns FROM (
+        SELECT period_ns FROM machine_sample, merged WHERE time_ns > minute_ns
+        UNION ALL SELECT period_ns FROM machine_minute, merged WHERE time_ns > hour_ns
+        UNION ALL SELECT period_ns FROM machine_hour)),
+sums AS (
+    SELECT process_id, core, sum(samples) AS samples, sum(busy_ns) AS busy_ns, sum(pe_busy_ns) AS pe_busy_ns,
+           sum(dma_busy_ns) AS dma_busy_ns, sum(effective_flops) AS effective_flops
+      FROM (SELECT process_id, core, 1 AS samples, busy_ns, pe_busy_ns, dma_busy_ns, effective_flops
+              FROM core_sample, merged WHERE time_ns > minute_ns
+            UNION ALL
+            SELECT process_id, core, samples, busy_ns, pe_busy_ns, dma_busy_ns, effective_flops
+              FROM core_minute, merged WHERE time_ns > hour_ns
+            UNION ALL
+            SELECT process_id, core, samples, busy_ns, pe_busy_ns, dma_busy_ns, effective_flops FROM core_hour)
+     GROUP BY process_id, core)
+SELECT s.core,
        p.tag,
-       count(*) AS samples,
-       round(100.0 * sum(c.busy_ns) / sum(c.period_ns), 1) AS busy_percent,
-       round(100.0 * sum(c.pe_busy_ns) / sum(c.period_ns), 1) AS pe_percent,
-       round(100.0 * sum(c.dma_busy_ns) / sum(c.period_ns), 1) AS dma_percent,
-       round(sum(c.effective_flops) * 1.0 / sum(c.period_ns), 3) AS effective_gflops_per_s,
-       (SELECT sum(e.completed) FROM execution_sample e
-         WHERE e.process_id = c.process_id AND e.core = c.core) AS completed,
+       s.samples,
+       round(min(100.0, 100.0 * s.busy_ns / w.ns), 1) AS busy_percent,
+       round(min(100.0, 100.0 * s.pe_busy_ns / w.ns), 1) AS pe_percent,
+       round(min(100.0, 100.0 * s.dma_busy_ns / w.ns), 1) AS dma_percent,
+       round(s.effective_flops * 1.0 / w.ns, 3) AS effective_gflops_per_s,
+       (SELECT t.completed FROM core_total t WHERE t.process_id = s.process_id AND t.core = s.core) AS completed,
        (SELECT round(max(e.latency_p99_ns) / 1e6, 3) FROM execution_sample e
-         WHERE e.process_id = c.process_id AND e.core = c.core) AS worst_p99_ms
-  FROM core_sample c JOIN process p USING (process_id)
- GROUP BY c.process_id, c.core
- ORDER BY c.core;
+         WHERE e.process_id = s.process_id AND e.core = s.core) AS worst_p99_ms
+  FROM sums s JOIN process p USING (process_id), watched w
+ ORDER BY s.core, p.first_seen_ns;
 
 CREATE VIEW process_memory_by_hour AS
 SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,

@@ -22,17 +22,20 @@ run() {
 # The log beside the file is the first to grow.
 fill() { prlimit --pid "$agent" --fsize=$(($(stat -c %s "$1.db-wal") + 1)): || fail "no limit can be set"; }
 
+neuron-packager example memcpy -o memcpy.neff
 run room
 fill room
-wait_for says room.log 'monitoring goes on, up to 64 periods wait in memory'
+neuron-bench exec memcpy.neff --count 50 >bench.txt
+wait_for says room.log 'monitoring goes on, periods wait in memory, those before the last 63 as one'
 before=$(wc -l <room.jsonl)
 wait_for lines room.jsonl $((before + 10))
 port=$(sed -n 's/.*serving metrics at port //p' room.log)
 curl -sf "http://127.0.0.1:$port/metrics" | greps 'system_memory_total_bytes' || fail "no metrics while the disk is full"
 stored=$(samples room.db)
 prlimit --pid "$agent" --fsize=unlimited: || fail "the limit stays"
-wait_for says room.log 'writing again; 0 periods were lost'
+wait_for says room.log 'writing again; 0 periods were added up, 0 were lost'
 wait_for more_samples room.db "$stored"
+[ "$(sqlite3 -readonly room.db 'SELECT sum(completed) FROM process_overview')" = 50 ] || fail "counts were lost"
 kill -TERM "$agent"
 wait "$agent" || fail "the agent failed: $(cat room.log)"
 [ "$(grep -c 'monitoring goes on' room.log)" = 1 ] || fail "said more than once: $(cat room.log)"

@@ -37,6 +37,25 @@ kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 [ ! -s agent.txt ] || fail "the agent complains: $(cat agent.txt)"
 
+# What one file says of one thing is the same in a view and in an answer, also of what nobody watched.
+neuron-bench exec memcpy.neff --count 77 >bench.txt
+neuron-monitor --quiet --db a.db 2>agent.txt &
+agent=$!
+pids+=("$agent")
+counted() { [ "$(sqlite3 -readonly a.db 'SELECT sum(completed) FROM process_overview')" = "$1" ] && echo yes; }
+wait_for counted 377
+neuron-bench exec memcpy.neff --count 11 >bench.txt
+wait_for counted 388
+kill "$agent"
+wait "$agent" || fail "the agent failed: $(cat agent.txt)"
+[ "$(neuron-monitor query processes --db a.db --json | jq -c '[.[].completed]')" = '[300,77,11]' ] || fail "answer"
+[ "$(sqlite3 -readonly a.db 'SELECT json_group_array(completed) FROM process_overview')" = '[300,77,11]' ] || fail "view"
+[ "$(neuron-monitor query executions --db a.db --json | jq '.[0].completed')" = 388 ] || fail "the sum of an answer"
+[ "$(sqlite3 -readonly a.db 'SELECT sum(completed) FROM core_overview')" = 388 ] || fail "the sum of a view"
+shares=$(neuron-monitor query cores --db a.db --json | jq '[.[].busy_ratio] | add * 100')
+view=$(sqlite3 -readonly a.db 'SELECT sum(busy_percent) FROM core_overview')
+jq -ne "$shares > 0 and ($shares - $view | fabs) < 0.3" >/dev/null || fail "cores are busy $shares %, in the view $view %" # rounded
+
 # A damaged file: one sentence, the agent goes on, the file is still there.
 cp a.db damaged.db
 page=$(sqlite3 damaged.db "SELECT rootpage FROM sqlite_schema WHERE name = 'machine_sample'")

@@ -262,6 +262,38 @@ static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
     ntk_store_reader_close(reader);
 }
 
+static void between_begin_and_end_all_answers_are_of_one_moment(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = { .time_ns = T0, .completed = 7 };
+    struct ntk_store_reader *reader;
+    uint64_t first_ns;
+    uint64_t last_ns[3];
+
+    struct ntk_store *store = open_store(f->path);
+    put(store, &period);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
+    assert_int_equal(ntk_store_reader_begin(reader, NULL), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(ntk_store_reader_begin(reader, NULL), 0); /* as a question does */
+        assert_int_equal(
+            ntk_store_reader_span(reader, NTK_STORE_SECOND, &first_ns, &last_ns[i], NULL), 0);
+        ntk_store_reader_end(reader);
+        if (i == 0) {
+            store = open_store(f->path);
+            put(store, &period);
+            assert_int_equal(ntk_store_close(store, NULL), 0);
+        } else if (i == 1) {
+            ntk_store_reader_end(reader);
+        }
+    }
+    assert_int_equal(last_ns[0], T0);
+    assert_int_equal(last_ns[1], T0);
+    assert_int_equal(last_ns[2], T0 + SECOND);
+    ntk_store_reader_close(reader);
+}
+
 static void every_view_for_people_answers(void **state)
 {
     static const char *const views[] = {
@@ -422,13 +454,20 @@ static void a_store_closes_while_the_disk_stays_full(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void a_queue_that_overflows_loses_the_oldest_and_counts_them(void **state)
+/* Method: more periods than wait while nothing can be written, in the third of them a process ends; then the disk is
+ * there again. The child says how many were joined and lost. */
+static void overflow(const char *path, size_t joined_bytes, uint64_t joined, uint64_t lost)
 {
-    struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
                                          .commit_ns = 1,
-                                         .retry_ns = 3600 * SECOND };
+                                         .retry_ns = 3600 * SECOND,
+                                         .joined_bytes = joined_bytes };
     struct test_period period = { .time_ns = T0, .completed = 1, .latency_ns = 1000 };
+    struct test_period last = { .time_ns = T0 + 2 * SECOND + 7,
+                                .uid = 1001,
+                                .completed = 5,
+                                .latency_ns = 1000,
+                                .ended = true };
 
     fflush(NULL);
     pid_t child = fork();
@@ -437,7 +476,7 @@ static void a_queue_that_overflows_loses_the_oldest_and_counts_them(void **state
         struct ntk_store_status store_status;
         struct rlimit limit = { 4096, RLIM_INFINITY };
         signal(SIGXFSZ, SIG_IGN);
-        if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
+        if (ntk_store_open(path, &options, &store, NULL) < 0) {
             _exit(10);
         }
         setrlimit(RLIMIT_FSIZE, &limit);
@@ -447,22 +486,57 @@ static void a_queue_that_overflows_loses_the_oldest_and_counts_them(void **state
         }
         for (int i = 1; i < NTK_STORE_QUEUE_MAX + 6; i++) {
             put(store, &period);
+            if (i == 2) {
+                put(store, &last);
+            }
         }
         ntk_store_status_get(store, &store_status);
+        if (store_status.sequence_stored != 0 || store_status.snapshots_joined != joined ||
+            store_status.snapshots_lost != lost) {
+            _exit(12);
+        }
         limit.rlim_cur = RLIM_INFINITY;
         setrlimit(RLIMIT_FSIZE, &limit);
-        ntk_store_close(store, NULL);
-        _exit(store_status.snapshots_lost == 6 ? 0 : 12);
+        _exit(ntk_store_close(store, NULL) == 0 ? 0 : 13);
     }
     int status;
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
-    /* The last ones are stored at the close, the first six are not. */
+}
+
+static void a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count(void **state)
+{
+    struct fixture *f = *state;
+
+    overflow(f->path, 0, 7, 0);
     assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "64");
-    assert_string_equal(ask(f->path, "SELECT (min(time_ns) - 1700000000000000000) / 1000000000"
-                                     " FROM machine_sample"),
-                        "6");
-    assert_string_equal(ask(f->path, "SELECT completed FROM core_total LIMIT 1"), "70");
+    assert_string_equal(ask(f->path, "SELECT min(time_ns) - 1700000000000000000 FROM"
+                                     " machine_sample"),
+                        "6000000000");
+    assert_string_equal(ask(f->path, "SELECT max(period_ns) FROM machine_sample"), "8000000000");
+    assert_string_equal(ask(f->path, "SELECT sum(period_ns) / 1000000000 FROM machine_sample"),
+                        "71");
+    assert_string_equal(ask(f->path, "SELECT group_concat(n) FROM (SELECT sum(completed) AS n"
+                                     " FROM execution_sample GROUP BY process_id ORDER BY 1)"),
+                        "10,140");
+    assert_string_equal(ask_sqlite(f->path, "SELECT group_concat(completed) FROM (SELECT completed"
+                                            " FROM process_overview ORDER BY 1)"),
+                        "10,140");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM process WHERE ended_ns IS NOT NULL"),
+                        "1");
+}
+
+static void what_is_added_up_has_a_bound_and_what_is_beyond_is_counted(void **state)
+{
+    struct fixture *f = *state;
+
+    overflow(f->path, 1, 0, 7);
+    /* The first and the last ones are there. */
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "64");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"
+                                     " WHERE time_ns = 1700000000000000000"),
+                        "1");
+    assert_string_equal(ask(f->path, "SELECT max(completed) FROM core_total"), "70");
 }
 
 static int has_stored_one(void *ctx)
@@ -658,6 +732,8 @@ int main(void)
             a_writer_that_starts_again_goes_on_where_the_last_one_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims_of_two_users_on_one_process_never_share_a_row,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(between_begin_and_end_all_answers_are_of_one_moment, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(every_view_for_people_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_second_writer_is_refused_and_readers_are_not, set_up,
                                         tear_down),
@@ -667,7 +743,9 @@ int main(void)
             a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_queue_that_overflows_loses_the_oldest_and_counts_them,
+        cmocka_unit_test_setup_teardown(
+            a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_added_up_has_a_bound_and_what_is_beyond_is_counted,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_set_aside_and_storing_goes_on, set_up,
                                         tear_down),
