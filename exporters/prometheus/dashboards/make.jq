@@ -1,4 +1,4 @@
-# make.jq - a dashboard of Grafana out of a table of panels: jq -f make.jq NAME.panels.json > NAME.json
+# make.jq - a dashboard of Grafana out of a table of panels: jq -f make.jq NAME.panels.json
 # A panel is {title, width (of 24), height, type, unit, queries: [[expression, legend], ...]}.
 
 def datasource: { type: "prometheus", uid: "${datasource}" };
@@ -31,6 +31,13 @@ def custom:
 
 def bounds: if .unit == "percentunit" then { min: 0, max: 1 } else { min: 0 } end;
 
+# Where Prometheus has native histograms, a histogram has no _bucket, _sum and _count: a query that names them asks for
+# native ones first. Grafana's heatmap needs the classic buckets.
+def native_first: . as $classic
+    | gsub("rate\\((?<of>[a-z_]+_latency_seconds)_(?<part>sum|count)(?<rest>[^]]*\\])\\)"; "histogram_\(.part)(rate(\(.of)\(.rest)))")
+    | if startswith("histogram_quantile(") then gsub(", le\\)"; ")") | gsub("_bucket\\{"; "{") else . end
+    | if . == $classic then . else "\(.) or \($classic)" end;
+
 def panel($id; $x; $y): . as $panel | {
     id: $id, title: .title, type: .type, description: (.description // ""), datasource: datasource,
     gridPos: { x: $x, y: $y, w: .width, h: .height },
@@ -41,7 +48,7 @@ def panel($id; $x; $y): . as $panel | {
     },
     options: options,
     targets: [ .queries | to_entries[] | {
-        refId: ("ABCDEFGHIJ"[.key:.key + 1]), datasource: datasource, expr: .value[0], legendFormat: .value[1],
+        refId: ("ABCDEFGHIJ"[.key:.key + 1]), datasource: datasource, expr: (.value[0] | native_first), legendFormat: .value[1],
         range: ($panel.type != "table"), instant: ($panel.type == "table"), editorMode: "code",
         format: (if $panel.type == "table" then "table" elif $panel.type == "heatmap" then "heatmap" else "time_series" end)
     } ],
