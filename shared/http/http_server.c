@@ -21,6 +21,10 @@
 #include "shared/http/http_tls.h"
 #include "shared/http/http_worker.h"
 
+#define ANSWER_BYTES 2048 /* of a connection's memory, for the head of an answer */
+#define VALUE_BYTES \
+    64 /* what the library keeps beside the text of a header, an argument or a cookie */
+
 struct ntk_http_request {
     struct MHD_Connection *connection;
     const char *path;
@@ -249,7 +253,6 @@ static const struct {
     const char *text;
 } refusals[] = {
     { MHD_HTTP_BAD_REQUEST, "HTTP/1.1 needs one Host\n" },
-    { MHD_HTTP_URI_TOO_LONG, "the address is too long or has too many parameters\n" },
     { MHD_HTTP_UNAUTHORIZED, "name and password are needed\n" },
     { MHD_HTTP_FORBIDDEN, "a certificate is needed\n" },
     { MHD_HTTP_TOO_MANY_REQUESTS, "too many requests\n" },
@@ -516,6 +519,46 @@ static bool make_answer(struct ntk_http_server *server, const struct ntk_http_re
     return true;
 }
 
+static enum MHD_Result count_value(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    size_t *bytes = ctx;
+
+    (void)kind;
+    *bytes += VALUE_BYTES + strlen(name) + (value ? strlen(value) : 0);
+    return MHD_YES;
+}
+
+/* The library closes a connection without an answer when the head of the request leaves no memory for one. So what is too
+ * large is told past it, and it closes then. */
+static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool is_too_long)
+{
+    const union MHD_ConnectionInfo *info;
+    size_t bytes = strlen(path);
+    char answer[256];
+
+    (void)MHD_get_connection_values(
+        connection, MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND, count_value, &bytes);
+    if (!is_too_long && bytes <= NTK_HTTP_CONNECTION_BYTES - ANSWER_BYTES) {
+        return false;
+    }
+    const char *text = is_too_long ? "the address is too long or has too many parameters\n"
+                                   : "the head of the request is too large\n";
+    int length =
+        snprintf(answer, sizeof answer,
+                 "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                 "Content-Length: %zu\r\n\r\n%s",
+                 is_too_long ? "414 URI Too Long" : "431 Request Header Fields Too Large",
+                 strlen(text), text);
+    if ((info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)) &&
+        info->tls_session) {
+        (void)gnutls_record_send(info->tls_session, answer, (size_t)length);
+    } else if ((info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD))) {
+        (void)send(info->connect_fd, answer, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    return true;
+}
+
 static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *upload, size_t *upload_bytes, void **state)
@@ -528,12 +571,11 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
 
     (void)upload;
     ntk_http_crowd_asked(crowd_row_of(connection));
-    if (*state == &too_long) {
-        refuse(&answer, MHD_HTTP_URI_TOO_LONG);
-        return send_answer(server, connection, &answer);
-    }
-    if (!*state) {
-        *state = &head_seen; /* the first call has the head only */
+    if (!*state || *state == &too_long) { /* the first call has the head only */
+        if (is_cut_off(connection, path, *state == &too_long)) {
+            return MHD_NO;
+        }
+        *state = &head_seen;
         return MHD_YES;
     }
     if (*upload_bytes) {

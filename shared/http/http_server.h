@@ -35,9 +35,10 @@ extern "C" {
 #endif
 
 /* Bounds, each with what happens there. */
-#define NTK_HTTP_CONNECTIONS_MAX 256          /* more: who has waited longest to ask is cut off */
-#define NTK_HTTP_IDLE_SECONDS 15              /* a silent connection is closed */
-#define NTK_HTTP_CONNECTION_BYTES (32 * 1024) /* a larger request head is answered 431 */
+#define NTK_HTTP_CONNECTIONS_MAX 256 /* more: who has waited longest to ask is cut off */
+#define NTK_HTTP_IDLE_SECONDS 15     /* a silent connection is closed */
+#define NTK_HTTP_CONNECTION_BYTES \
+    (32 * 1024)                       /* a request head that nearly fills it is answered 431 */
 #define NTK_HTTP_URI_BYTES (8 * 1024) /* a longer path with its parameters is answered 414 */
 #define NTK_HTTP_PARAMETERS_MAX 64    /* more behind the '?' are answered 414 */
 #define NTK_HTTP_FEED_LINES 16        /* waiting per reader of a feed; more are dropped */

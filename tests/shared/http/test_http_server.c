@@ -260,6 +260,28 @@ static void parameters_beyond_their_bounds_are_answered_414(void **state)
     free(answer);
 }
 
+/* Up to what fills the memory of a connection and beyond: each has an answer, from some size on always the same. */
+static void a_head_of_any_size_is_answered(void **state)
+{
+    const char *expected = "HTTP/1.1 200 ";
+
+    for (size_t bytes = 28 * 1024; bytes < 36 * 1024; bytes += 61) {
+        char *of_header = ask_with_parameters(*state, "q=1&", 1, bytes);
+        char *of_address = ask_with_parameters(*state, "x", bytes, 0);
+        if (!strncmp(of_header, "HTTP/1.1 431 ", 13)) {
+            expected = "HTTP/1.1 431 ";
+        }
+        assert_memory_equal(of_header, expected, 13);
+        if (strncmp(of_address, "HTTP/1.1 414 ", 13) !=
+            0) { /* there is no memory for its headers */
+            assert_memory_equal(of_address, "HTTP/1.1 431 ", 13);
+        }
+        free(of_header);
+        free(of_address);
+    }
+    assert_string_equal(expected, "HTTP/1.1 431 ");
+}
+
 static void a_port_in_use_is_one_sentence(void **state)
 {
     struct fixture *f = *state;
@@ -475,6 +497,7 @@ int main(void)
         CASE(other_methods_and_paths_are_refused),
         CASE(a_request_head_beyond_the_bound_does_not_harm),
         CASE(parameters_beyond_their_bounds_are_answered_414),
+        CASE(a_head_of_any_size_is_answered),
         CASE(a_port_in_use_is_one_sentence),
         CASE(an_unknown_host_is_one_sentence),
         CASE(a_feed_gives_the_last_line_and_all_that_follow),
