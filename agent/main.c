@@ -140,8 +140,10 @@ static const struct ntk_opt last_rows[] = {
     NTK_EXPORTER_OPT(options.exporter),
     { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),
       "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given" },
-    { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.http_host,
-      "names, separated by commas, by which --http may be asked besides those of this machine" },
+    { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.exporter.host_names,
+      "names, separated by commas, by which --http, and an exporter that listens on loopback, may "
+      "be "
+      "asked besides those of this machine" },
     { 0, "http-token-file", "FILE", NTK_OPT_TEXT, &options.http_token_file,
       "answer on --http only who knows the token in this file" },
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
@@ -292,8 +294,8 @@ int main(int argc, char **argv)
     if (check_exporters(&has_secrets, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
-    if (!options.http && (options.http_host || options.http_token_file)) {
-        return ntk_opt_usage_error(&program, "--http-... needs --http");
+    if (!options.http && options.http_token_file) {
+        return ntk_opt_usage_error(&program, "--http-token-file needs --http");
     }
     if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
         return ntk_opt_usage_error(&program, "--period is longer than a day");

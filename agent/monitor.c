@@ -500,7 +500,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     if (ret >= 0 && options->http) {
         const struct ntk_routes_options routes = {
             .address = options->http,
-            .host_names = options->http_host,
+            .host_names = options->exporter.host_names,
             .token_path = options->http_token_file,
             .db_path = options->db_path,
             .security = options->exporter.security,

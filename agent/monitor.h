@@ -44,9 +44,8 @@ struct ntk_monitor_options {
     const char *db_path;                  /* NULL: no store */
     struct ntk_store_options store;       /* zeroed: the defaults */
     const char *http;                     /* address, NULL: none */
-    const char *http_host;                /* more names that it is asked by, NULL: none */
     const char *http_token_file;          /* NULL: no token */
-    struct ntk_exporter_options exporter; /* its security is that of the page too */
+    struct ntk_exporter_options exporter; /* its security and names are those of the page too */
     const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */
     bool instance_is_certain;      /* see struct ntk_instance_options */
     const struct ntk_pods_options *pods; /* NULL: nobody is asked which pod has what */

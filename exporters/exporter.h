@@ -36,6 +36,8 @@ struct ntk_exporter_options {
     bool zero_fill;                     /* cores that nobody has are shown at zero */
     const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
     struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
+    const char
+        *host_names; /* by which such a server is asked besides its own, with commas; NULL: none */
 };
 
 /* Rows of a program's table that fill such a struct; the labels are those of ntk_labels_option. */

@@ -25,6 +25,9 @@ static const struct ntk_opt option_rows[] = {
     { 'p', "port", "N", NTK_OPT_U64, &arg_port, "port to listen on; default 8000, 0 for any" },
     { 0, "address", "ADDR", NTK_OPT_TEXT, &arg_address,
       "address to listen on; default: all of the machine's" },
+    { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.host_names,
+      "names, separated by commas, by which an address of loopback may be asked besides those of "
+      "this machine" },
     { 0, "cert-file", "FILE", NTK_OPT_TEXT, &arg_cert_file,
       "PEM certificate (chain): serve HTTPS; with --key-file" },
     { 0, "key-file", "FILE", NTK_OPT_TEXT, &arg_key_file, "PEM key of the certificate" },

@@ -14,6 +14,7 @@
 #include "exporters/prometheus/prometheus_negotiate.h"
 #include "exporters/prometheus/prometheus_page.h"
 #include "shared/base/log.h"
+#include "shared/http/http_guard.h"
 #include "shared/http/http_server.h"
 
 /* Scrapes that still have the last counts of an application: the one that may be under way, and the next. */
@@ -45,6 +46,7 @@ static int is_asked(struct ntk_err *err)
 
 struct prometheus {
     bool vendor_only;
+    struct ntk_http_guard *guard;   /* NULL: by any name */
     struct ntk_http_server *server; /* NULL without a port of its own */
     struct ntk_http_route routes[5];
     pthread_mutex_t lock; /* everything below */
@@ -144,6 +146,7 @@ static void destroy(void *state)
         return;
     }
     ntk_http_server_destroy(prometheus->server);
+    ntk_http_guard_destroy(prometheus->guard);
     text_forget(prometheus);
     ntk_prometheus_page_fini(&prometheus->page);
     pthread_mutex_destroy(&prometheus->lock);
@@ -180,6 +183,11 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         http.routes = prometheus->routes;
         http.security = options->security;
         ret = ntk_http_address_parse(ntk_prometheus_address, "", &http.address, err);
+        if (ret >= 0 && ntk_http_address_is_loopback(&http.address)) {
+            const struct ntk_http_guard_options guard = { .names = options->host_names };
+            ret = ntk_http_guard_create(&guard, &prometheus->guard, err);
+            http.guard = prometheus->guard;
+        }
         if (ret >= 0) {
             ret = ntk_http_server_create(&http, &prometheus->server, err);
         }

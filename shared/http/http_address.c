@@ -49,3 +49,9 @@ int ntk_http_address_parse(const char *text, const char *default_host,
     *out_address = address;
     return 0;
 }
+
+bool ntk_http_address_is_loopback(const struct ntk_http_address *address)
+{
+    return ntk_str_starts_with(address->host, "127.") || !strcmp(address->host, "::1") ||
+           !strcmp(address->host, "localhost");
+}

@@ -8,6 +8,7 @@
 #ifndef NTK_SHARED_HTTP_HTTP_ADDRESS_H
 #define NTK_SHARED_HTTP_HTTP_ADDRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shared/base/err.h"
@@ -27,6 +28,8 @@ struct ntk_http_address {
  * does not repeat the text. ":PORT" means every address whatever the default is. */
 int ntk_http_address_parse(const char *text, const char *default_host,
                            struct ntk_http_address *out_address, struct ntk_err *err);
+/* Whether only this machine reaches it. */
+bool ntk_http_address_is_loopback(const struct ntk_http_address *address);
 
 #ifdef __cplusplus
 }

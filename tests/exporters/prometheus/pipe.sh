@@ -44,6 +44,15 @@ exec 7>&-
 wait "$last" || fail "the end of the input is not a failure: $(cat plain.err)"
 grep -q 'line 2 is skipped' plain.err || fail "the bad line is not told: $(cat plain.err)"
 
+# By a foreign name it is asked on loopback only where that name is said; a port for others knows no names.
+asked() { curl -s -o /dev/null -w '%{http_code}' -H "Host: $1" "http://127.0.0.1:$port/metrics"; }
+start named --http-host evil.example
+wait_for ready "http://127.0.0.1:$port/-/ready"
+[ "$(asked evil.example) $(asked localhost:9) $(asked other.example)" = '200 200 421' ] || fail "names are not heeded"
+start open --address 0.0.0.0
+wait_for ready "http://127.0.0.1:$port/-/ready"
+[ "$(asked other.example)" = 200 ] || fail "a service's name is refused"
+
 # The vendor's pipe of three: without --k8s-info at its beginning nobody asks for pods, which is said once.
 for count in 2 3 5; do
     for _ in $(seq $count); do cat reports; done |

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static void every_form_gives_host_and_port(void **state)
@@ -58,12 +59,30 @@ static void a_host_that_does_not_fit_is_refused(void **state)
     assert_int_equal(ntk_http_address_parse(text, "", &address, NULL), -EINVAL);
 }
 
+static void loopback_is_known(void **state)
+{
+    static const struct {
+        const char *host;
+        bool is_loopback;
+    } rows[] = { { "127.0.0.1", true }, { "127.8.9.1", true }, { "::1", true },
+                 { "localhost", true }, { "", false },         { "10.0.0.1", false },
+                 { "::", false },       { "0.0.0.0", false },  { "host", false } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_http_address address = { 0 };
+        snprintf(address.host, sizeof address.host, "%s", rows[i].host);
+        assert_int_equal(ntk_http_address_is_loopback(&address), rows[i].is_loopback);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_gives_host_and_port),
         cmocka_unit_test(what_is_no_address_is_refused_and_leaves_the_result),
         cmocka_unit_test(a_host_that_does_not_fit_is_refused),
+        cmocka_unit_test(loopback_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
