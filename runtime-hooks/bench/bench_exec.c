@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime-hooks/env/env.h"
 #include "shared/abi/segment_abi.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
-#include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 
 #define NEFF_BYTES_MAX (SIZE_MAX / 4)
@@ -213,11 +213,10 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
 /* Only our runtime loads a program that it cannot execute, and only when asked to. */
 static bool is_opaque(const uint8_t *bytes, size_t bytes_count)
 {
-    const char *asked = getenv("NEURON_SOFT_OPAQUE");
     struct ntk_neff *neff = NULL;
     bool is_asked = false;
 
-    if (!asked || ntk_str_parse_bool(asked, &is_asked) < 0 || !is_asked ||
+    if (ntk_env_bool("NEURON_SOFT_OPAQUE", &is_asked, NULL) < 0 || !is_asked ||
         ntk_neff_open_bytes(bytes, bytes_count, &neff, NULL) < 0) {
         return false;
     }

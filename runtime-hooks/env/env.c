@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "shared/base/str.h"
 
@@ -29,14 +27,7 @@ int ntk_env_bool(const char *name, bool *out_value, struct ntk_err *err)
 {
     const char *value = ntk_env_text(name);
 
-    if (!value) {
-        return 0;
-    }
-    if (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0) {
-        *out_value = true;
-    } else if (strcmp(value, "0") == 0 || strcasecmp(value, "false") == 0) {
-        *out_value = false;
-    } else {
+    if (value && ntk_str_parse_bool(value, out_value) < 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s is neither 0 nor 1", name,
                            value);
     }

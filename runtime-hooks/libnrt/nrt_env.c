@@ -282,7 +282,8 @@ uint64_t nrt_env_dump_status(void)
 
 bool nrt_env_legacy_dtype(void)
 {
-    const char *value = ntk_env_text("NEURON_SOFT_LEGACY_DTYPE");
+    bool is_on = false;
 
-    return value && strcmp(value, "1") == 0;
+    (void)ntk_env_bool("NEURON_SOFT_LEGACY_DTYPE", &is_on, NULL);
+    return is_on;
 }

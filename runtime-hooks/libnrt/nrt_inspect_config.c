@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "runtime-hooks/env/env.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
@@ -213,43 +213,42 @@ void nrt_inspect_config_free_activity_types(const char **activity_types, size_t 
 
 /* --- environment ---------------------------------------------------------------------------------- */
 
-static const char *variable_get(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? value : NULL;
-}
-
-static bool variable_is_on(const char *name, bool by_default)
-{
-    const char *value = variable_get(name);
-
-    return value ? strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0 : by_default;
-}
-
+/* A value that is neither on nor off is wanted, too: nrt_inspect_config_from_environment() says what is wrong. */
 bool nrt_inspect_config_is_wanted(void)
 {
-    return variable_is_on("NEURON_RT_INSPECT_ENABLE", false) ||
-           variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false);
+    bool is_on = false;
+    bool on_fail = false;
+
+    return ntk_env_bool("NEURON_RT_INSPECT_ENABLE", &is_on, NULL) < 0 ||
+           ntk_env_bool("NEURON_RT_INSPECT_ON_FAIL", &on_fail, NULL) < 0 || is_on || on_fail;
 }
 
 static int environment_bad(const char *name, struct ntk_err *err)
 {
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s means nothing here", name,
-                       variable_get(name));
+                       ntk_env_text(name));
 }
 
 int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struct ntk_err *err)
 {
+    static const struct {
+        const char *name;
+        bool by_default;
+        unsigned activity;
+    } switches[] = {
+        { "NEURON_RT_INSPECT_SYSTEM_PROFILE", true, NTK_INSPECT_SYSTEM_PROFILE },
+        { "NEURON_RT_INSPECT_HOST_MEMORY", false, NTK_INSPECT_HOST_MEMORY },
+        { "NEURON_RT_INSPECT_CPU_UTIL", false, NTK_INSPECT_CPU_UTIL },
+    };
     static const char cores_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_NC";
     static const char types_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_TYPE";
     static const char events_name[] = "NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC";
     static const char device_name[] = "NEURON_RT_INSPECT_DEVICE_PROFILE";
-    const char *folder = variable_get("NEURON_RT_INSPECT_OUTPUT_DIR");
-    const char *cores = variable_get(cores_name);
-    const char *types = variable_get(types_name);
-    const char *events = variable_get(events_name);
-    const char *device = variable_get(device_name);
+    const char *folder = ntk_env_text("NEURON_RT_INSPECT_OUTPUT_DIR");
+    const char *cores = ntk_env_text(cores_name);
+    const char *types = ntk_env_text(types_name);
+    const char *events = ntk_env_text(events_name);
+    const char *device = ntk_env_text(device_name);
     uint32_t numbers[NTK_INSPECT_CORES];
     size_t count = NTK_INSPECT_CORES;
     char word[64];
@@ -281,13 +280,17 @@ int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struc
     }
     config->device_mode = is_session ? NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION
                                      : NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL;
-    config->enable_inspect = variable_is_on("NEURON_RT_INSPECT_ENABLE", false);
-    config->enable_on_fail = variable_is_on("NEURON_RT_INSPECT_ON_FAIL", false);
-    config->activities =
-        (variable_is_on("NEURON_RT_INSPECT_SYSTEM_PROFILE", true) ? NTK_INSPECT_SYSTEM_PROFILE
-                                                                  : 0U) |
-        (device && strcmp(device, "0") != 0 ? NTK_INSPECT_DEVICE_PROFILE : 0U) |
-        (variable_is_on("NEURON_RT_INSPECT_HOST_MEMORY", false) ? NTK_INSPECT_HOST_MEMORY : 0U) |
-        (variable_is_on("NEURON_RT_INSPECT_CPU_UTIL", false) ? NTK_INSPECT_CPU_UTIL : 0U);
-    return 0;
+    config->enable_inspect = false;
+    config->enable_on_fail = false;
+    config->activities = device && strcmp(device, "0") != 0 ? NTK_INSPECT_DEVICE_PROFILE : 0;
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+        bool is_on = switches[i].by_default;
+        int ret = ntk_env_bool(switches[i].name, &is_on, err);
+        if (ret < 0) {
+            return ret;
+        }
+        config->activities |= is_on ? switches[i].activity : 0;
+    }
+    int ret = ntk_env_bool("NEURON_RT_INSPECT_ENABLE", &config->enable_inspect, err);
+    return ret < 0 ? ret : ntk_env_bool("NEURON_RT_INSPECT_ON_FAIL", &config->enable_on_fail, err);
 }

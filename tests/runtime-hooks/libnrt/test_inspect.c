@@ -209,12 +209,12 @@ static void the_older_trace_goes_to_one_file(void **state)
 
 static void misuse_answers_by_the_table(void **state)
 {
+    struct runtime *runtime = *state;
     nrt_inspect_config_t *config = NULL;
     const char **names = NULL;
     size_t count = 0;
     char small[4];
 
-    (void)state;
     assert_int_equal(nrt_inspect_begin(), NRT_UNINITIALIZED);
     assert_int_equal(nrt_inspect_begin_with_options(NULL), NRT_UNINITIALIZED);
     assert_int_equal(nrt_inspect_stop(), NRT_UNINITIALIZED);
@@ -247,6 +247,13 @@ static void misuse_answers_by_the_table(void **state)
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_inspect_begin(), NRT_INVALID);
     assert_int_equal(nrt_inspect_stop(), NRT_INVALID);
+    unsetenv("NEURON_RT_INSPECT_EVENT_FILTER_TYPE");
+    setenv("NEURON_RT_INSPECT_OUTPUT_DIR", runtime->folder, 1);
+    setenv("NEURON_RT_INSPECT_SYSTEM_PROFILE", "maybe", 1); /* neither on nor off */
+    assert_int_equal(nrt_inspect_begin(), NRT_INVALID);
+    setenv("NEURON_RT_INSPECT_SYSTEM_PROFILE", "False", 1);
+    assert_int_equal(nrt_inspect_begin(), NRT_SUCCESS);
+    assert_int_equal(nrt_inspect_stop(), NRT_SUCCESS);
 }
 
 /* A setting of recordings that nobody makes is nobody's mistake. */
@@ -275,7 +282,7 @@ static int setup(void **state)
         "NEURON_RT_INSPECT_ENABLE",         "NEURON_RT_INSPECT_OUTPUT_DIR",
         "NEURON_RT_INSPECT_DEVICE_PROFILE", "NEURON_RT_INSPECT_HOST_MEMORY",
         "NEURON_RT_INSPECT_CPU_UTIL",       "NEURON_RT_INSPECT_EVENT_FILTER_TYPE",
-        "NEURON_RT_PROFILE_BUF_DMA_MB",
+        "NEURON_RT_PROFILE_BUF_DMA_MB",     "NEURON_RT_INSPECT_SYSTEM_PROFILE",
     };
 
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
