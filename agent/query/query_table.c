@@ -10,6 +10,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
+#include "shared/base/text_table.h"
 #include "shared/base/timestamp.h"
 #include "shared/base/units.h"
 
@@ -164,36 +165,6 @@ size_t ntk_query_table_row_count(const struct ntk_query_table *table)
     return table->column_count > 0 ? table->cells.count / table->column_count : 0;
 }
 
-/* Terminal cells of UTF-8 text without wide characters. */
-static size_t text_width(const char *text)
-{
-    size_t width = 0;
-
-    for (; *text; text++) {
-        width += (*text & 0xc0) != 0x80;
-    }
-    return width;
-}
-
-/* Texts to the left, numbers to the right; nothing behind the last column. */
-static void add_padded(struct ntk_buf *out, const struct ntk_query_table *table, size_t column,
-                       const char *text, size_t width)
-{
-    enum ntk_query_kind kind = table->columns[column].kind;
-    bool left = kind == NTK_QUERY_TEXT || kind == NTK_QUERY_TIME;
-    size_t blanks = width - text_width(text);
-    bool last = column + 1 == table->column_count;
-
-    if (!left) {
-        ntk_buf_add_fill(out, ' ', blanks);
-    }
-    ntk_buf_add_text(out, text);
-    if (left && !last) {
-        ntk_buf_add_fill(out, ' ', blanks);
-    }
-    ntk_buf_add_text(out, last ? "\n" : "  ");
-}
-
 static void add_heading(char *buf, size_t buf_bytes, const char *name)
 {
     static const char *const units[] = { "_ns", "_seconds", "_bytes", "_ratio" };
@@ -209,31 +180,31 @@ static void add_heading(char *buf, size_t buf_bytes, const char *name)
     }
 }
 
+/* Texts to the left, numbers to the right. */
 static void write_table(const struct ntk_query_table *table, struct ntk_buf *out)
 {
-    size_t widths[NTK_QUERY_COLUMNS_MAX];
+    struct ntk_text_table lines;
     char text[CELL_BYTES];
-    size_t row_count = ntk_query_table_row_count(table);
+    uint32_t left = 0;
 
     for (size_t c = 0; c < table->column_count; c++) {
-        add_heading(text, sizeof text, table->columns[c].name);
-        widths[c] = text_width(text);
-        for (size_t r = 0; r < row_count; r++) {
-            format_cell(cell_at(table, r, c), table->columns[c].kind, text, sizeof text);
-            size_t width = text_width(text);
-            widths[c] = width > widths[c] ? width : widths[c];
-        }
+        enum ntk_query_kind kind = table->columns[c].kind;
+        left |= (uint32_t)(kind == NTK_QUERY_TEXT || kind == NTK_QUERY_TIME) << c;
     }
+    ntk_text_table_init(&lines, table->column_count, left, NULL);
+    lines.cell_bytes = sizeof text;
     for (size_t c = 0; c < table->column_count; c++) {
         add_heading(text, sizeof text, table->columns[c].name);
-        add_padded(out, table, c, text, widths[c]);
+        ntk_text_table_text(&lines, text);
     }
-    for (size_t r = 0; r < row_count; r++) {
+    for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
         for (size_t c = 0; c < table->column_count; c++) {
             format_cell(cell_at(table, r, c), table->columns[c].kind, text, sizeof text);
-            add_padded(out, table, c, text, widths[c]);
+            ntk_text_table_text(&lines, text);
         }
     }
+    ntk_text_table_put(&lines, out);
+    ntk_text_table_fini(&lines);
 }
 
 static void write_csv(const struct ntk_query_table *table, struct ntk_buf *out)

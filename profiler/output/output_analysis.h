@@ -20,7 +20,7 @@
 #include "profiler/analysis/idle_reasons.h"
 #include "profiler/analysis/roofline.h"
 #include "profiler/analysis/tensor_traffic.h"
-#include "profiler/output/text_table.h"
+#include "shared/base/text_table.h"
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 

@@ -6,7 +6,7 @@
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_CELLS_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_CELLS_H
 
-#include "profiler/output/text_table.h"
+#include "shared/base/text_table.h"
 #include "profiler/trace/trace.h"
 #include "shared/base/json.h"
 #include "shared/base/units.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "profiler/output/output.h"
-#include "profiler/output/text_table.h"
+#include "shared/base/text_table.h"
 #include "shared/base/json.h"
 
 static const struct ntk_summary_value *value_find(const struct ntk_summary *summary,

@@ -5,7 +5,7 @@
 
 #include "profiler/output/glossary.h"
 #include "profiler/output/tables.h"
-#include "profiler/output/text_table.h"
+#include "shared/base/text_table.h"
 #include "shared/base/json.h"
 
 /* ---- tables ---- */

@@ -8,7 +8,7 @@
 
 #include "profiler/output/rows_system.h"
 #include "profiler/output/tables.h"
-#include "profiler/output/text_table.h"
+#include "shared/base/text_table.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 #include "shared/base/units.h"

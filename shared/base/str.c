@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <wchar.h>
 
 int ntk_str_parse_u64(const char *text, uint64_t *out_value)
 {
@@ -290,6 +291,27 @@ size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code)
     }
     *out_code = code;
     return length;
+}
+
+size_t ntk_str_first_cells(const char *text, size_t *out_bytes)
+{
+    uint32_t code;
+    size_t bytes = ntk_str_utf8_read(text, strnlen(text, 4), &code);
+    int cells = bytes > 1 ? wcwidth((wchar_t)code) : 1;
+
+    *out_bytes = bytes > 0 ? bytes : 1;
+    return cells < 0 ? 1 : (size_t)cells;
+}
+
+size_t ntk_str_cells(const char *text)
+{
+    size_t all = 0;
+    size_t bytes;
+
+    for (; *text; text += bytes) {
+        all += ntk_str_first_cells(text, &bytes);
+    }
+    return all;
 }
 
 bool ntk_str_is_unsafe(uint32_t code)

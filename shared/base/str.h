@@ -42,6 +42,11 @@ size_t ntk_str_utf8(char to[4], uint32_t code);
 /* Bytes of the sound UTF-8 character at text (RFC 3629), which is at most that long; 0 when there is none. */
 size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code);
 
+/* Cells that the first character of a text takes on a terminal, as wcwidth() of the program's LC_CTYPE says, and its
+ * bytes. A byte that is no UTF-8 and a character that is not known there take one. */
+size_t ntk_str_first_cells(const char *text, size_t *out_bytes);
+size_t ntk_str_cells(const char *text);
+
 /*
  * Text from outside: names, messages and paths that a file, a peer, the kernel or another process chose may hold
  * escape sequences, a line end that begins a forged line, letters that swap what stands beside them, or bytes that

@@ -3,7 +3,11 @@
 #include "top/ls/table.h"
 
 #include <string.h>
-#include <wchar.h>
+
+#include "shared/base/str.h"
+#include "shared/base/text_table.h"
+
+enum { HEAD_LINES = 2 };
 
 enum column {
     COLUMN_DEVICE,
@@ -21,7 +25,7 @@ enum column {
 };
 
 static const struct {
-    const char *head[2];
+    const char *head[HEAD_LINES];
     bool of_process;
     bool default_form_only;
 } columns[COLUMN_COUNT] = {
@@ -42,53 +46,23 @@ struct layout {
     enum ntk_ls_form form;
     size_t command_cells;
     bool short_bdf;
-    bool shown[COLUMN_COUNT];
-    size_t cells[COLUMN_COUNT];
+    bool separates; /* a rule below each device */
+    uint32_t used;  /* mask of the columns that have a value somewhere */
+    struct ntk_text_table table;
+    struct ntk_buf cell;
 };
-
-/* ---- text on a terminal ---- */
-
-/* Bytes of the next character and its cells; a byte that is no character is one cell. */
-static size_t next_character(const char *text, size_t *out_cells)
-{
-    mbstate_t state = { 0 };
-    wchar_t character;
-    size_t bytes = mbrtowc(&character, text, strlen(text), &state);
-    int cells;
-
-    *out_cells = 1;
-    if (bytes == (size_t)-1 || bytes == (size_t)-2 || bytes == 0) {
-        return 1;
-    }
-    cells = wcwidth(character);
-    *out_cells = cells < 0 ? 1 : (size_t)cells;
-    return bytes;
-}
-
-static size_t text_cells(const char *text)
-{
-    size_t all = 0;
-
-    while (*text) {
-        size_t cells;
-
-        text += next_character(text, &cells);
-        all += cells;
-    }
-    return all;
-}
 
 void ntk_ls_command_write(const char *command, size_t cells, struct ntk_buf *out)
 {
     size_t used = 0;
 
-    if (text_cells(command) <= cells) {
+    if (ntk_str_cells(command) <= cells) {
         ntk_buf_add_text(out, command);
         return;
     }
     for (;;) {
-        size_t width;
-        size_t bytes = next_character(command, &width);
+        size_t bytes;
+        size_t width = ntk_str_first_cells(command, &bytes);
 
         if (used + width > cells - 3) {
             break;
@@ -182,111 +156,54 @@ static void write_cell(const struct layout *layout, enum column column,
 
 /* ---- rows ---- */
 
-/* Calls for every row: a device with its first process, then its further ones. */
-static void each_row(const struct ntk_ls_machine *machine, const struct layout *layout,
-                     void (*row)(const struct layout *layout, const struct ntk_ls_device *device,
-                                 const struct ntk_ls_process *process, bool ends_device, void *ctx),
-                     void *ctx)
+/* Without `device`: a further row of the device before. */
+static void add_row(struct layout *layout, const struct ntk_ls_device *device,
+                    const struct ntk_ls_process *process)
 {
-    for (size_t i = 0; i < machine->device_count; i++) {
-        const struct ntk_ls_device *device = &machine->devices[i];
-        const struct ntk_ls_device *head = device;
-        const struct ntk_ls_process *held = NULL;
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        ntk_buf_reset(&layout->cell);
+        write_cell(layout, (enum column)i, device, process, &layout->cell);
+        layout->used |= (uint32_t)(layout->cell.bytes_count > 0) << i;
+        ntk_text_table_text(&layout->table, ntk_buf_text_get(&layout->cell));
+        layout->table.cells.failed |= !ntk_buf_ok(&layout->cell);
+    }
+}
 
-        if (layout->form != NTK_LS_FORM_TOPOLOGY) {
-            ntk_vec_each(const struct ntk_ls_process, process, &machine->processes) {
-                if (!ntk_ls_process_uses(process, device)) {
-                    continue;
-                }
-                if (held) {
-                    row(layout, head, held, false, ctx);
-                    head = NULL;
-                }
-                held = process;
+/* A device with its first process, then its further ones. */
+static void add_device(struct layout *layout, const struct ntk_ls_machine *machine,
+                       const struct ntk_ls_device *device)
+{
+    const struct ntk_ls_device *head = device;
+
+    if (layout->form != NTK_LS_FORM_TOPOLOGY) {
+        ntk_vec_each(const struct ntk_ls_process, process, &machine->processes) {
+            if (ntk_ls_process_uses(process, device)) {
+                add_row(layout, head, process);
+                head = NULL;
             }
         }
-        row(layout, head, held, true, ctx);
+    }
+    if (head) {
+        add_row(layout, head, NULL);
+    }
+    if (layout->separates) {
+        ntk_text_table_rule(&layout->table);
     }
 }
 
-struct measure {
-    struct layout *layout;
-    struct ntk_buf cell;
-    bool has_further_rows;
-};
-
-static void measure_row(const struct layout *layout, const struct ntk_ls_device *device,
-                        const struct ntk_ls_process *process, bool ends_device, void *ctx)
+/* Whether devices take lines of their own: a form asks for it, or one has several processes. */
+static bool separates(const struct ntk_ls_machine *machine, enum ntk_ls_form form)
 {
-    struct measure *measure = ctx;
-
-    measure->has_further_rows = measure->has_further_rows || !ends_device;
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        size_t cells;
-
-        ntk_buf_reset(&measure->cell);
-        write_cell(layout, (enum column)i, device, process, &measure->cell);
-        cells = text_cells(ntk_buf_text_get(&measure->cell));
-        if (cells > measure->layout->cells[i]) {
-            measure->layout->cells[i] = cells;
+    for (size_t i = 0; i < machine->device_count && form != NTK_LS_FORM_TOPOLOGY; i++) {
+        size_t uses = 0;
+        ntk_vec_each(const struct ntk_ls_process, process, &machine->processes) {
+            uses += ntk_ls_process_uses(process, &machine->devices[i]);
+        }
+        if (uses > 1) {
+            return true;
         }
     }
-}
-
-static void write_rule(const struct layout *layout, struct ntk_buf *out)
-{
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        if (layout->shown[i]) {
-            ntk_buf_add_char(out, '+');
-            ntk_buf_add_fill(out, '-', layout->cells[i] + 2);
-        }
-    }
-    ntk_buf_add_text(out, "+\n");
-}
-
-static void write_head(const struct layout *layout, size_t line, struct ntk_buf *out)
-{
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        const char *text = columns[i].head[line];
-        size_t left = layout->cells[i] - strlen(text);
-
-        if (layout->shown[i]) {
-            ntk_buf_add_char(out, '|');
-            ntk_buf_add_fill(out, ' ', 1 + left / 2);
-            ntk_buf_add_text(out, text);
-            ntk_buf_add_fill(out, ' ', 1 + left - left / 2);
-        }
-    }
-    ntk_buf_add_text(out, "|\n");
-}
-
-struct writing {
-    struct ntk_buf *out;
-    struct ntk_buf cell;
-    bool separates; /* a rule below each device */
-};
-
-static void write_row(const struct layout *layout, const struct ntk_ls_device *device,
-                      const struct ntk_ls_process *process, bool ends_device, void *ctx)
-{
-    struct writing *writing = ctx;
-
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        if (layout->shown[i]) {
-            const char *text;
-
-            ntk_buf_reset(&writing->cell);
-            write_cell(layout, (enum column)i, device, process, &writing->cell);
-            text = ntk_buf_text_get(&writing->cell);
-            ntk_buf_add_text(writing->out, "| ");
-            ntk_buf_add_text(writing->out, text);
-            ntk_buf_add_fill(writing->out, ' ', layout->cells[i] - text_cells(text) + 1);
-        }
-    }
-    ntk_buf_add_text(writing->out, "|\n");
-    if (ends_device && writing->separates) {
-        write_rule(layout, writing->out);
-    }
+    return form == NTK_LS_FORM_ALL || form == NTK_LS_FORM_WIDE_ALL;
 }
 
 /* Which columns the form has; the narrow ones appear with the processes that they are about. */
@@ -305,38 +222,38 @@ void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form f
                         struct ntk_buf *out)
 {
     const bool wide = form == NTK_LS_FORM_WIDE || form == NTK_LS_FORM_WIDE_ALL;
-    struct layout layout = { .form = form,
-                             .command_cells =
-                                 wide ? NTK_LS_COMMAND_CELLS_WIDE : NTK_LS_COMMAND_CELLS };
-    struct measure measure = { .layout = &layout };
-    struct writing writing = { .out = out };
+    struct layout layout = {
+        .form = form,
+        .command_cells = wide ? NTK_LS_COMMAND_CELLS_WIDE : NTK_LS_COMMAND_CELLS,
+        .short_bdf = form != NTK_LS_FORM_DEFAULT &&
+                     (form == NTK_LS_FORM_TOPOLOGY || machine->processes.count > 0),
+        .separates = separates(machine, form),
+    };
+    struct ntk_text_table *table = &layout.table;
 
-    layout.short_bdf = form != NTK_LS_FORM_DEFAULT &&
-                       (form == NTK_LS_FORM_TOPOLOGY || machine->processes.count > 0);
-    each_row(machine, &layout, measure_row, &measure);
-    for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        layout.shown[i] = layout.cells[i] > 0 && is_wanted(machine, form, i);
-        for (size_t line = 0; line < 2; line++) {
-            size_t head = strlen(columns[i].head[line]);
-
-            layout.cells[i] = layout.cells[i] < head ? head : layout.cells[i];
+    ntk_text_table_init(table, COLUMN_COUNT, UINT32_MAX, NULL);
+    table->cell_bytes = NTK_TEXT_TABLE_CELL_BYTES_MAX;
+    table->framed = HEAD_LINES;
+    ntk_text_table_rule(table);
+    for (size_t line = 0; line < HEAD_LINES; line++) {
+        for (size_t i = 0; i < COLUMN_COUNT; i++) {
+            ntk_text_table_text(table, columns[i].head[line]);
         }
     }
-    writing.separates =
-        measure.has_further_rows || form == NTK_LS_FORM_ALL || form == NTK_LS_FORM_WIDE_ALL;
-    write_rule(&layout, out);
-    write_head(&layout, 0, out);
-    write_head(&layout, 1, out);
-    write_rule(&layout, out);
-    each_row(machine, &layout, write_row, &writing);
-    if (!writing.separates) {
-        write_rule(&layout, out);
+    ntk_text_table_rule(table);
+    for (size_t i = 0; i < machine->device_count; i++) {
+        add_device(&layout, machine, &machine->devices[i]);
     }
-    if (!ntk_buf_ok(&measure.cell) || !ntk_buf_ok(&writing.cell)) {
-        out->failed = true;
+    if (!layout.separates) {
+        ntk_text_table_rule(table);
     }
-    ntk_buf_fini(&measure.cell);
-    ntk_buf_fini(&writing.cell);
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        bool is_shown = (layout.used >> i & 1) && is_wanted(machine, form, i);
+        table->hidden |= (uint32_t)!is_shown << i;
+    }
+    ntk_text_table_put(table, out);
+    ntk_text_table_fini(table);
+    ntk_buf_fini(&layout.cell);
 }
 
 /* ---- places of nobody in particular ---- */

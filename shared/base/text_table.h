@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text_table - rows of cells as aligned text: texts to the left, numbers to the right.
+ *
+ * Columns are as wide as their widest cell, in cells of a terminal (ntk_str_cells). The first rows are headings.
+ * Plain, a table has two blanks between columns and nothing behind the last; in a frame, columns have lines between
+ * them, headings are centred, and rules stand where they are asked for.
+ *
+ * Owner:   caller's storage, _fini frees. Threads: one. A lack of memory shows in the buffer it is written to.
+ */
+#ifndef NTK_SHARED_BASE_TEXT_TABLE_H
+#define NTK_SHARED_BASE_TEXT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_TEXT_TABLE_COLUMNS_MAX 32
+#define NTK_TEXT_TABLE_CELL_BYTES_MAX 1024
+
+struct ntk_text_table {
+    size_t column_count;
+    size_t cell_bytes; /* what is longer is cut; 128 unless set after init */
+    uint32_t left;     /* mask of columns that are texts */
+    uint32_t hidden;   /* mask of columns that are not written */
+    size_t framed;     /* so many rows of headings, in a frame; 0: no frame */
+    size_t cell_count;
+    size_t widths[NTK_TEXT_TABLE_COLUMNS_MAX];
+    struct ntk_buf cells; /* each with its NUL; a line is "\n" */
+};
+
+/* column_count of at most NTK_TEXT_TABLE_COLUMNS_MAX; heads: as many, or NULL. */
+void ntk_text_table_init(struct ntk_text_table *table, size_t column_count, uint32_t left,
+                         const char *const *heads);
+/* The next cell; control characters become U+FFFD. */
+void ntk_text_table_text(struct ntk_text_table *table, const char *text);
+void ntk_text_table_format(struct ntk_text_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Nanoseconds as microseconds with one digit; "-" for none. */
+void ntk_text_table_us(struct ntk_text_table *table, uint64_t ns, bool is_present);
+/* A line of the frame, below the row that is full or above the first. */
+void ntk_text_table_rule(struct ntk_text_table *table);
+void ntk_text_table_put(const struct ntk_text_table *table, struct ntk_buf *out);
+void ntk_text_table_fini(struct ntk_text_table *table);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a table is filled and put, and the text is the expected one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <locale.h>
+
+#include "shared/base/text_table.h"
+
+static void assert_put(struct ntk_text_table *table, const char *expected)
+{
+    struct ntk_buf out = { 0 };
+
+    ntk_text_table_put(table, &out);
+    assert_true(ntk_buf_ok(&out));
+    assert_string_equal(ntk_buf_text_get(&out), expected);
+    ntk_buf_fini(&out);
+    ntk_text_table_fini(table);
+}
+
+static void texts_stand_left_and_numbers_right(void **state)
+{
+    static const char *const heads[] = { "NAME", "N", "NOTE" };
+    struct ntk_text_table table;
+
+    (void)state;
+    ntk_text_table_init(&table, 3, 0x5, heads);
+    ntk_text_table_text(&table, "mlp");
+    ntk_text_table_format(&table, "%d", 1234);
+    ntk_text_table_text(&table, "a\033b"); /* nothing that a terminal would obey */
+    ntk_text_table_text(&table, "attention");
+    ntk_text_table_us(&table, 1250, true);
+    ntk_text_table_us(&table, 0, false);
+    assert_put(&table, "NAME          N  NOTE\n"
+                       "mlp        1234  a\xef\xbf\xbd"
+                       "b\n"
+                       "attention   1.2  -\n");
+}
+
+static void a_frame_has_rules_where_they_are_asked_for(void **state)
+{
+    struct ntk_text_table table;
+
+    (void)state;
+    ntk_text_table_init(&table, 3, UINT32_MAX, NULL);
+    table.framed = 1;
+    table.hidden = 1 << 1;
+    ntk_text_table_rule(&table);
+    ntk_text_table_text(&table, "A");
+    ntk_text_table_text(&table, "GONE");
+    ntk_text_table_text(&table, "B");
+    ntk_text_table_rule(&table);
+    ntk_text_table_text(&table, "wide");
+    ntk_text_table_text(&table, "x");
+    ntk_text_table_text(&table, "");
+    ntk_text_table_rule(&table);
+    assert_put(&table, "+------+---+\n"
+                       "|  A   | B |\n"
+                       "+------+---+\n"
+                       "| wide |   |\n"
+                       "+------+---+\n");
+}
+
+static void columns_are_as_wide_as_the_characters_on_a_terminal(void **state)
+{
+    struct ntk_text_table table;
+
+    (void)state;
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+        skip();
+    }
+    ntk_text_table_init(&table, 2, 0x3, NULL);
+    ntk_text_table_text(&table, "\xc3\xa9t\xc3\xa9"); /* three cells in five bytes */
+    ntk_text_table_text(&table, "x");
+    ntk_text_table_text(&table, "\xe6\x97\xa5\xe6\x9c\xac"); /* four in six */
+    ntk_text_table_text(&table, "x");
+    assert_put(&table, "\xc3\xa9t\xc3\xa9   x\n\xe6\x97\xa5\xe6\x9c\xac  x\n");
+}
+
+static void a_long_cell_is_cut(void **state)
+{
+    struct ntk_text_table table;
+
+    (void)state;
+    ntk_text_table_init(&table, 1, 0, NULL);
+    table.cell_bytes = 4;
+    ntk_text_table_text(&table, "abcdef");
+    assert_put(&table, "abc\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_stand_left_and_numbers_right),
+        cmocka_unit_test(a_frame_has_rules_where_they_are_asked_for),
+        cmocka_unit_test(columns_are_as_wide_as_the_characters_on_a_terminal),
+        cmocka_unit_test(a_long_cell_is_cut),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
