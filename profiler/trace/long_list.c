@@ -36,13 +36,52 @@ void ntk_long_list_init(struct ntk_long_list *list, const struct ntk_trace *trac
                                     .folder = ntk_trace_folder_get(trace) };
 }
 
+int ntk_long_file_map(int *fd, const char *folder, uint64_t offset, size_t bytes_count,
+                      void **out_items)
+{
+    int file = *fd < 0 ? ntk_fs_open_unnamed(folder, NULL) : *fd;
+    void *items = MAP_FAILED;
+    int ret = file < 0 ? -file : EINTR;
+
+    while (ret == EINTR) {
+        ret = posix_fallocate(file, (off_t)offset, (off_t)bytes_count);
+    }
+    if (ret == 0) {
+        items = mmap(NULL, bytes_count, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+        ret = items == MAP_FAILED ? errno : 0;
+    }
+    if (ret != 0) {
+        if (*fd < 0 && file >= 0) {
+            close(file);
+        }
+        return -ret;
+    }
+    *fd = file;
+    *out_items = items;
+    return 0;
+}
+
+void ntk_long_items_free(void *items, size_t bytes_count, bool is_mapped)
+{
+    if (is_mapped) {
+        munmap(items, bytes_count);
+    } else {
+        free(items);
+    }
+}
+
+void ntk_long_items_give_back(const void *items, size_t bytes_count, bool is_mapped)
+{
+    if (is_mapped) {
+        (void)madvise((void *)items, bytes_count, MADV_DONTNEED);
+    }
+}
+
 void ntk_long_list_fini(struct ntk_long_list *list)
 {
+    ntk_long_items_free(list->items, list->capacity * list->item_bytes, list->is_mapped);
     if (list->is_mapped) {
-        munmap(list->items, list->capacity * list->item_bytes);
         close(list->fd);
-    } else {
-        free(list->items);
     }
     *list = (struct ntk_long_list){ 0 };
 }
@@ -61,44 +100,24 @@ static int grow_on_heap(struct ntk_long_list *list, size_t capacity)
     return 0;
 }
 
-/* The room is there before it is mapped: a full disk is an error, not SIGBUS at some write. */
-static int grow_file(struct ntk_long_list *list, size_t capacity)
+static int grow_in_file(struct ntk_long_list *list, size_t capacity)
 {
-    size_t bytes_count = capacity * list->item_bytes;
-    int ret = posix_fallocate(list->fd, 0, (off_t)bytes_count);
+    int fd = list->is_mapped ? list->fd : -1;
+    void *items;
+    int ret = ntk_long_file_map(&fd, list->folder, 0, capacity * list->item_bytes, &items);
 
-    if (ret != 0) {
-        return -ret;
-    }
-    void *items =
-        list->is_mapped
-            ? mremap(list->items, list->capacity * list->item_bytes, bytes_count, MREMAP_MAYMOVE)
-            : mmap(NULL, bytes_count, PROT_READ | PROT_WRITE, MAP_SHARED, list->fd, 0);
-    if (items == MAP_FAILED) {
-        return -errno;
+    if (ret < 0) {
+        return ret;
     }
     if (!list->is_mapped && list->items) {
         memcpy(items, list->items, list->count * list->item_bytes);
-        free(list->items);
     }
+    ntk_long_items_free(list->items, list->capacity * list->item_bytes, list->is_mapped);
     list->items = items;
     list->capacity = capacity;
     list->is_mapped = true;
+    list->fd = fd;
     return 0;
-}
-
-static int move_to_file(struct ntk_long_list *list, size_t capacity)
-{
-    list->fd = ntk_fs_open_unnamed(list->folder, NULL);
-    if (list->fd < 0) {
-        return list->fd;
-    }
-    int ret = grow_file(list, capacity);
-
-    if (ret < 0) {
-        close(list->fd);
-    }
-    return ret;
 }
 
 /* capacity is larger than it is. */
@@ -107,11 +126,9 @@ static int grow(struct ntk_long_list *list, size_t capacity)
     if (capacity > SIZE_MAX / 2 / list->item_bytes) {
         return -ENOMEM;
     }
-    if (list->is_mapped) {
-        return grow_file(list, capacity);
-    }
-    return capacity * list->item_bytes > list->heap_bytes_max ? move_to_file(list, capacity)
-                                                              : grow_on_heap(list, capacity);
+    return list->is_mapped || capacity * list->item_bytes > list->heap_bytes_max
+               ? grow_in_file(list, capacity)
+               : grow_on_heap(list, capacity);
 }
 
 int ntk_long_list_resize(struct ntk_long_list *list, size_t count)
@@ -140,7 +157,5 @@ void *ntk_long_list_add(struct ntk_long_list *list, int *out_failed)
 
 void ntk_long_list_give_back(const struct ntk_long_list *list)
 {
-    if (list->is_mapped) {
-        (void)madvise(list->items, list->capacity * list->item_bytes, MADV_DONTNEED);
-    }
+    ntk_long_items_give_back(list->items, list->capacity * list->item_bytes, list->is_mapped);
 }

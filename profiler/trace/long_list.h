@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shared/base/err.h"
 
@@ -38,6 +39,15 @@ int ntk_long_list_resize(struct ntk_long_list *list, size_t count);
 /* One more at the end, borrowed until the next; NULL with -errno in *out_failed. */
 void *ntk_long_list_add(struct ntk_long_list *list, int *out_failed);
 void ntk_long_list_give_back(const struct ntk_long_list *list);
+
+/* What spill and sorter are made of, too. Items of a file: reserves its bytes from offset on before it maps them, so
+ * that a full disk is an error here, not SIGBUS at some write. *fd -1: a new file without a name. 0 or -errno. */
+int ntk_long_file_map(int *fd, const char *folder, uint64_t offset, size_t bytes_count,
+                      void **out_items);
+/* Unmaps or frees; items that are not mapped may be NULL. */
+void ntk_long_items_free(void *items, size_t bytes_count, bool is_mapped);
+/* The memory of what is mapped, from a page on: it stays in the file. */
+void ntk_long_items_give_back(const void *items, size_t bytes_count, bool is_mapped);
 
 /* The sentence for a failure of a list; returns code. */
 int ntk_long_list_err_set(struct ntk_err *err, int code, const char *folder);

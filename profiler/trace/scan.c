@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "profiler/trace/long_list.h"
 #include "profiler/trace/trace.h"
 
 void ntk_trace_pages_give_back(const void *first, const void *end)
@@ -29,17 +30,13 @@ void ntk_trace_scan_give_back(const void *first, size_t passed_bytes)
     }
 }
 
-static void give_back(bool is_mapped, const void *items, size_t bytes_count)
-{
-    if (is_mapped) {
-        (void)madvise((void *)items, bytes_count, MADV_DONTNEED);
-    }
-}
-
 void ntk_trace_give_back(const struct ntk_trace_core *core)
 {
-    give_back(core->is_mapped.instructions, core->instructions,
-              core->instruction_count * sizeof *core->instructions);
-    give_back(core->is_mapped.packets, core->packets, core->packet_count * sizeof *core->packets);
-    give_back(core->is_mapped.events, core->events, core->event_count * sizeof *core->events);
+    ntk_long_items_give_back(core->instructions,
+                             core->instruction_count * sizeof *core->instructions,
+                             core->is_mapped.instructions);
+    ntk_long_items_give_back(core->packets, core->packet_count * sizeof *core->packets,
+                             core->is_mapped.packets);
+    ntk_long_items_give_back(core->events, core->event_count * sizeof *core->events,
+                             core->is_mapped.events);
 }

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "profiler/trace/long_list.h"
@@ -338,9 +337,10 @@ static bool take_file(struct ntk_sorter *sorter, struct ntk_sorted *sorted)
         return false;
     }
     size_t bytes_count = (size_t)sorter->written * sorter->item_bytes;
-    void *mapped = mmap(NULL, bytes_count, PROT_READ, MAP_SHARED, sorter->fd, 0);
-    if (mapped == MAP_FAILED) {
-        return fail(sorter, -errno);
+    void *mapped;
+    int ret = ntk_long_file_map(&sorter->fd, sorter->folder, 0, bytes_count, &mapped);
+    if (ret < 0) {
+        return fail(sorter, ret);
     }
     *sorted = (struct ntk_sorted){ mapped, (size_t)sorter->written, true };
     return true;
@@ -382,10 +382,6 @@ int ntk_sorter_finish(struct ntk_sorter *sorter, size_t heap_bytes, struct ntk_s
 
 void ntk_sorted_fini(struct ntk_sorted *sorted, size_t item_bytes)
 {
-    if (sorted->is_mapped) {
-        munmap(sorted->items, sorted->count * item_bytes);
-    } else {
-        free(sorted->items);
-    }
+    ntk_long_items_free(sorted->items, sorted->count * item_bytes, sorted->is_mapped);
     *sorted = (struct ntk_sorted){ 0 };
 }

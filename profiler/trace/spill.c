@@ -3,10 +3,8 @@
 #include "profiler/trace/spill.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "profiler/trace/long_list.h"
@@ -35,11 +33,7 @@ void ntk_spill_init(struct ntk_spill *spill, size_t heap_bytes, const char *fold
 void ntk_spill_fini(struct ntk_spill *spill)
 {
     ntk_vec_each(struct piece, piece, &spill->pieces) {
-        if (piece->is_mapped) {
-            (void)munmap(piece->first, piece->bytes_count);
-        } else {
-            free(piece->first);
-        }
+        ntk_long_items_free(piece->first, piece->bytes_count, piece->is_mapped);
     }
     ntk_vec_fini(&spill->pieces);
     if (spill->fd >= 0) {
@@ -62,40 +56,23 @@ static void *keep(struct ntk_spill *spill, void *first, size_t bytes_count, bool
     struct piece piece = { first, bytes_count, is_mapped };
 
     if (ntk_vec_push(&spill->pieces, &piece) < 0) {
-        if (is_mapped) {
-            (void)munmap(first, bytes_count);
-        } else {
-            free(first);
-        }
+        ntk_long_items_free(first, bytes_count, is_mapped);
         return fail(spill, -ENOMEM);
     }
     return first;
 }
 
-/* Room is reserved before it is mapped: a full disk is an error here, not a signal at some write. */
 static bool add_extent(struct ntk_spill *spill, size_t bytes_count)
 {
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     size_t extent_bytes = bytes_count > EXTENT_BYTES ? bytes_count : EXTENT_BYTES;
-    int ret;
+    void *mapped;
 
     extent_bytes = (extent_bytes + page_bytes - 1) / page_bytes * page_bytes;
-    if (spill->fd < 0) {
-        spill->fd = ntk_fs_open_unnamed(spill->folder, NULL);
-        if (spill->fd < 0) {
-            return fail(spill, spill->fd);
-        }
-    }
-    do {
-        ret = posix_fallocate(spill->fd, (off_t)spill->file_bytes, (off_t)extent_bytes);
-    } while (ret == EINTR);
-    if (ret != 0) {
-        return fail(spill, -ret);
-    }
-    void *mapped = mmap(NULL, extent_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, spill->fd,
-                        (off_t)spill->file_bytes);
-    if (mapped == MAP_FAILED) {
-        return fail(spill, -errno);
+    int ret =
+        ntk_long_file_map(&spill->fd, spill->folder, spill->file_bytes, extent_bytes, &mapped);
+    if (ret < 0) {
+        return fail(spill, ret);
     }
     if (!keep(spill, mapped, extent_bytes, true)) {
         return false;
@@ -146,8 +123,6 @@ void ntk_spill_give_back(const struct ntk_spill *spill, const void *first, size_
 void ntk_spill_give_back_all(const struct ntk_spill *spill)
 {
     ntk_vec_each(const struct piece, piece, &spill->pieces) {
-        if (piece->is_mapped) {
-            ntk_trace_pages_give_back(piece->first, piece->first + piece->bytes_count);
-        }
+        ntk_long_items_give_back(piece->first, piece->bytes_count, piece->is_mapped);
     }
 }

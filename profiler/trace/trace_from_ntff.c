@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "profiler/trace/long_list.h"
 #include "profiler/trace/trace_build.h"
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff.h"
@@ -161,11 +161,6 @@ const char *ntk_trace_folder_get(const struct ntk_trace *trace)
     return trace->folder ? trace->folder : ntk_fs_temporary_folder();
 }
 
-static void free_list(void *items, size_t count, size_t item_bytes, bool is_mapped)
-{
-    ntk_sorted_fini(&(struct ntk_sorted){ items, count, is_mapped }, item_bytes);
-}
-
 void ntk_trace_destroy(struct ntk_trace *trace)
 {
     if (!trace) {
@@ -176,13 +171,15 @@ void ntk_trace_destroy(struct ntk_trace *trace)
         for (size_t e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
             free(core->slot_counts[e]);
         }
-        free_list(core->instructions, core->instruction_count, sizeof *core->instructions,
-                  core->is_mapped.instructions);
-        free_list(core->packets, core->packet_count, sizeof *core->packets,
-                  core->is_mapped.packets);
-        free_list(core->events, core->event_count, sizeof *core->events, core->is_mapped.events);
-        free_list(core->throttles, core->throttle_count, sizeof *core->throttles,
-                  core->is_mapped.throttles);
+        ntk_long_items_free(core->instructions,
+                            core->instruction_count * sizeof *core->instructions,
+                            core->is_mapped.instructions);
+        ntk_long_items_free(core->packets, core->packet_count * sizeof *core->packets,
+                            core->is_mapped.packets);
+        ntk_long_items_free(core->events, core->event_count * sizeof *core->events,
+                            core->is_mapped.events);
+        ntk_long_items_free(core->throttles, core->throttle_count * sizeof *core->throttles,
+                            core->is_mapped.throttles);
     }
     free(trace->cores);
     free(trace);
