@@ -153,11 +153,15 @@ static int print_completion(const struct ntk_opt_program *program, const char *s
     return -EINVAL;
 }
 
-static int bad_value(const struct ntk_opt_program *program, const char *name, const char *value,
-                     const char *expected)
+/* parsed is what the parser of the value answered. */
+static int take(int parsed, const struct ntk_opt_program *program, const char *name,
+                const char *value, const char *expected)
 {
-    ntk_opt_usage_error(program, "bad value '%s' of %s: %s expected", value, name, expected);
-    return -EINVAL;
+    if (parsed < 0) {
+        ntk_opt_usage_error(program, "bad value '%s' of %s: %s expected", value, name, expected);
+        return -EINVAL;
+    }
+    return 0;
 }
 
 /* name is as typed, for messages. */
@@ -172,25 +176,19 @@ static int apply(const struct ntk_opt_program *program, const struct ntk_opt *op
         *(const char **)option->value = value;
         return 0;
     case NTK_OPT_U64:
-        return ntk_str_parse_u64(value, option->value) < 0
-                   ? bad_value(program, name, value, "a whole number")
-                   : 0;
+        return take(ntk_str_parse_u64(value, option->value), program, name, value,
+                    "a whole number");
     case NTK_OPT_I64:
-        return ntk_str_parse_i64(value, option->value) < 0
-                   ? bad_value(program, name, value, "a whole number")
-                   : 0;
+        return take(ntk_str_parse_i64(value, option->value), program, name, value,
+                    "a whole number");
     case NTK_OPT_DOUBLE:
-        return ntk_str_parse_double(value, option->value) < 0
-                   ? bad_value(program, name, value, "a number")
-                   : 0;
+        return take(ntk_str_parse_double(value, option->value), program, name, value, "a number");
     case NTK_OPT_BYTES:
-        return ntk_str_parse_bytes(value, option->value) < 0
-                   ? bad_value(program, name, value, "a size such as 64K, 32M or 1G")
-                   : 0;
+        return take(ntk_str_parse_bytes(value, option->value), program, name, value,
+                    "a size such as 64K, 32M or 1G");
     case NTK_OPT_DURATION:
-        return ntk_str_parse_duration_ns(value, option->value) < 0
-                   ? bad_value(program, name, value, "a time such as 500ms, 2s or 1m30s")
-                   : 0;
+        return take(ntk_str_parse_duration_ns(value, option->value), program, name, value,
+                    "a time such as 500ms, 2s or 1m30s");
     case NTK_OPT_CALL: {
         struct ntk_err err = { 0 };
         int (*call)(const char *, struct ntk_err *) =

@@ -169,6 +169,18 @@ uint32_t hand_trace_queue(struct hand_trace *h, size_t core, const char *name, u
     return of->queue_set_count - 1;
 }
 
+struct ntk_isa_instr hand_trace_load(struct hand_trace *h, size_t core, uint32_t columns)
+{
+    struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+
+    load.queue = (uint16_t)hand_trace_queue(h, core, "qSPIO0", 20);
+    load.done_semaphore = 20;
+    load.done_value = 1;
+    load.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, columns, NTK_DTYPE_FLOAT32);
+    load.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, columns, columns, NTK_DTYPE_FLOAT32);
+    return load;
+}
+
 static int by_start(const void *a, const void *b)
 {
     const struct ntk_trace_instruction *x = a;

@@ -2,6 +2,8 @@
 /* ntff_big - steps through the writer of the format. */
 #include "tests/support/ntff_big.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/analysis/vendor_slot.h"
@@ -214,4 +216,18 @@ int ntff_big_write(const char *path, struct ntff_big *big)
     ret = w.ret ? w.ret : ntk_ntff_writer_commit(w.writer, NULL);
     ntk_ntff_writer_destroy(w.writer);
     return ret;
+}
+
+char *ntff_big_write_in(const char *folder, struct ntff_big *big)
+{
+    char *path = NULL;
+
+    if (asprintf(&path, "%s/big.ntff", folder) < 0) {
+        return NULL;
+    }
+    if (ntff_big_write(path, big) < 0) {
+        free(path);
+        return NULL;
+    }
+    return path;
 }

@@ -24,17 +24,12 @@
  */
 static void build(struct hand_trace *h, const char *instance_type)
 {
-    struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
     struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
     struct ntk_isa_instr turn = ntk_isa_instr_make(NTK_ISA_OP_NC_TRANSPOSE);
     static struct ntk_neff_var vars[2];
 
     hand_trace_begin(h, 1, instance_type, 1000);
-    load.queue = (uint16_t)hand_trace_queue(h, 0, "qSPIO0", 20);
-    load.done_semaphore = 20;
-    load.done_value = 1;
-    load.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32);
-    load.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 64, 64, NTK_DTYPE_FLOAT32);
+    struct ntk_isa_instr load = hand_trace_load(h, 0, 64);
     load.name_id = hand_trace_name(h, 0, NTK_ISA_ENGINE_SP, "load");
     product.operand[NTK_ISA_DST] = ntk_isa_psum(0, 128, 64, NTK_DTYPE_FLOAT32);
     product.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 128, NTK_DTYPE_BFLOAT16);

@@ -33,16 +33,11 @@ static void the_chain_goes_through_the_load_and_the_product(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
-    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
     struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NOP);
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
-    copy.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPIO0", 20);
-    copy.done_semaphore = 20;
-    copy.done_value = 1;
-    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 4, NTK_DTYPE_FLOAT32);
-    copy.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 4, 4, NTK_DTYPE_FLOAT32);
+    struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
     copy.name_id = hand_trace_name(&h, 0, NTK_ISA_ENGINE_SP, "load");
     product.imm[0] = 1;
     product.wait_semaphore = 20;

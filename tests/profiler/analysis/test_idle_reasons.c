@@ -65,15 +65,10 @@ static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_f
 {
     struct hand_trace h;
     struct hand_answers a;
-    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
 
     (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
-    copy.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPIO0", 20);
-    copy.done_semaphore = 20;
-    copy.done_value = 1;
-    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 4, NTK_DTYPE_FLOAT32);
-    copy.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 4, 4, NTK_DTYPE_FLOAT32);
+    struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
     uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
     uint32_t before = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
     uint32_t after = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE);

@@ -23,12 +23,6 @@
 
 #define LIST_BYTES ((size_t)1 << 20)
 #define MIB ((uint64_t)1 << 20)
-/* Sanitizers shadow what is looked at, and that memory grows: there only the answers count. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define HAS_SHADOWS 1
-#else
-#define HAS_SHADOWS 0
-#endif
 
 struct opened {
     char *path;
@@ -39,12 +33,8 @@ struct opened {
 
 static char *write_big(struct ntff_big *big)
 {
-    char *path = NULL;
-
     big->has_waits = true;
-    assert_true(asprintf(&path, "%s/big.ntff", test_scratch_folder) > 0);
-    assert_int_equal(ntff_big_write(path, big), 0);
-    return path;
+    return ntff_big_write_in(test_scratch_folder, big);
 }
 
 static void open_trace(const char *path, size_t list_bytes, struct opened *o)
@@ -210,7 +200,8 @@ static void memory_does_not_grow_with_the_capture(void **state)
 {
     uint64_t used[2] = { 0 };
     /* Files below 64 MiB are copied when they are opened, and would count. */
-    uint64_t sizes[2] = { HAS_SHADOWS ? 2 * MIB : 72 * MIB, HAS_SHADOWS ? 4 * MIB : 108 * MIB };
+    uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 72 * MIB,
+                          NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 108 * MIB };
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -223,7 +214,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
         unlink(path);
         free(path);
     }
-    if (!HAS_SHADOWS) {
+    if (!NTFF_BIG_HAS_SHADOWS) {
         assert_true(used[1] <= used[0] + 4 * MIB);
         assert_true(used[1] <= 32 * MIB);
     }
@@ -231,7 +222,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
 
 static void the_program_gives_away_what_it_writes(void **state)
 {
-    struct ntff_big big = { .bytes_count = HAS_SHADOWS ? 2 * MIB : 108 * MIB, .cores = 1 };
+    struct ntff_big big = { .bytes_count = NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 108 * MIB, .cores = 1 };
     char *path = write_big(&big);
     const char *bin = getenv("NTK_BIN_DIR");
     struct rusage usage;
@@ -254,7 +245,7 @@ static void the_program_gives_away_what_it_writes(void **state)
     print_message("%llu MiB of records: %llu MiB of memory\n",
                   (unsigned long long)(big.record_count * 16 / MIB),
                   (unsigned long long)usage.ru_maxrss / 1024);
-    if (!HAS_SHADOWS) {
+    if (!NTFF_BIG_HAS_SHADOWS) {
         /* Short lists of the trace are on the heap, up to four of 32 MiB. */
         assert_true((uint64_t)usage.ru_maxrss * 1024 <= 128 * MIB);
     }

@@ -45,13 +45,8 @@ static void fill_second_core(struct hand_trace *h)
         [0] = 0xa0, [1] = 0x10, [32] = 0x01, [33] = 2, [34] = 0x13, [35] = 2, [36] = 1, [40] = 1
     };
     static const uint8_t opener[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 2 };
-    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
 
-    copy.queue = (uint16_t)hand_trace_queue(h, 1, "qSPIO0", 20);
-    copy.done_semaphore = 20;
-    copy.done_value = 1;
-    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 4, NTK_DTYPE_FLOAT32);
-    copy.operand[NTK_ISA_SRC0] = ntk_isa_var(1, 0, 128, 4, 4, NTK_DTYPE_FLOAT32);
+    struct ntk_isa_instr copy = hand_trace_load(h, 1, 4);
     uint32_t load = hand_trace_open(h, 1, NTK_ISA_ENGINE_SP, &copy);
     uint32_t wait = hand_trace_slot(h, 1, NTK_ISA_ENGINE_SP, barrier);
     uint32_t product = hand_trace_nop(h, 1, NTK_ISA_ENGINE_PE, 20, 1, 9);

@@ -31,21 +31,6 @@
 #define WHATS_MAX 64
 #define TRACKS_MAX 64
 #define LEVELS 14 /* below the top: single slices */
-/* Sanitizers shadow what is looked at, and that memory grows: there only the answers count. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define HAS_SHADOWS 1
-#else
-#define HAS_SHADOWS 0
-#endif
-
-static char *write_big(struct ntff_big *big)
-{
-    char *path = NULL;
-
-    assert_true(asprintf(&path, "%s/big.ntff", test_scratch_folder) > 0);
-    assert_int_equal(ntff_big_write(path, big), 0);
-    return path;
-}
 
 struct opened {
     struct ntk_ntff *ntff;
@@ -114,7 +99,7 @@ static void ask(const struct ntk_timeline *timeline, struct ntk_buf *out)
 static void a_timeline_in_a_file_is_that_on_the_heap(void **state)
 {
     struct ntff_big big = { .steps = 20000, .cores = 2 };
-    char *path = write_big(&big);
+    char *path = ntff_big_write_in(test_scratch_folder, &big);
     struct ntk_buf answers[2] = { 0 };
 
     (void)state;
@@ -278,12 +263,13 @@ static void memory_does_not_grow_with_the_capture(void **state)
     enum { WORKS = sizeof works / sizeof *works };
     uint64_t used[2][WORKS] = { 0 };
     /* Files below 64 MiB are copied when they are opened, and would count. */
-    uint64_t sizes[2] = { HAS_SHADOWS ? 2 * MIB : 72 * MIB, HAS_SHADOWS ? 4 * MIB : 144 * MIB };
+    uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 72 * MIB,
+                          NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 144 * MIB };
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct ntff_big big = { .bytes_count = sizes[i], .cores = 1, .has_waits = true };
-        char *path = write_big(&big);
+        char *path = ntff_big_write_in(test_scratch_folder, &big);
         for (size_t w = 0; w < WORKS; w++) {
             used[i][w] = memory_of_timeline(path, works[w].with);
             print_message(
@@ -295,7 +281,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
         unlink(path);
         free(path);
     }
-    for (size_t w = 0; w < WORKS && !HAS_SHADOWS; w++) {
+    for (size_t w = 0; w < WORKS && !NTFF_BIG_HAS_SHADOWS; w++) {
         /* The levels of one row are in memory while they are made: some bytes of each of its slices. */
         assert_true(used[1][w] <= used[0][w] + 20 * MIB);
         assert_true(used[1][w] <= 64 * MIB);
@@ -309,7 +295,7 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
     struct ntk_timeline *timeline = NULL;
     struct opened opened = { 0 };
     struct ntk_err err = { 0 };
-    char *path = write_big(&big);
+    char *path = ntff_big_write_in(test_scratch_folder, &big);
 
     (void)state;
     open_timeline(path, 0, 0, &opened);

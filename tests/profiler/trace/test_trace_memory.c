@@ -24,21 +24,6 @@
 
 #define LIST_BYTES ((size_t)1 << 20)
 #define MIB ((uint64_t)1 << 20)
-/* Sanitizers shadow what is looked at, and that memory grows: there only the answers count. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define HAS_SHADOWS 1
-#else
-#define HAS_SHADOWS 0
-#endif
-
-static char *write_big(struct ntff_big *big)
-{
-    char *path = NULL;
-
-    assert_true(asprintf(&path, "%s/big.ntff", test_scratch_folder) > 0);
-    assert_int_equal(ntff_big_write(path, big), 0);
-    return path;
-}
 
 static struct ntk_trace *open_trace(const char *path, size_t list_bytes, struct ntk_ntff **out_ntff)
 {
@@ -130,7 +115,7 @@ static void a_trace_in_files_is_that_in_memory(void **state)
     struct ntff_big big = { .steps = 3000, .cores = 2 };
     struct ntk_ntff *ntffs[3] = { 0 };
     struct ntk_trace *traces[3] = { 0 };
-    char *path = write_big(&big);
+    char *path = ntff_big_write_in(test_scratch_folder, &big);
 
     (void)state;
     traces[0] = open_trace(path, 0, &ntffs[0]);
@@ -164,7 +149,7 @@ static void many_short_lists_do_not_add_up_in_memory(void **state)
     struct ntff_big big = { .steps = 3000, .cores = 2 };
     struct ntk_ntff *ntffs[2] = { 0 };
     struct ntk_trace *traces[2] = { 0 };
-    char *path = write_big(&big);
+    char *path = ntff_big_write_in(test_scratch_folder, &big);
 
     (void)state;
     traces[0] = open_trace(path, 0, &ntffs[0]);
@@ -209,12 +194,13 @@ static void memory_does_not_grow_with_the_capture(void **state)
 {
     uint64_t used[2] = { 0 };
     /* Files below 64 MiB are copied when they are opened, and would count. */
-    uint64_t sizes[2] = { HAS_SHADOWS ? 2 * MIB : 72 * MIB, HAS_SHADOWS ? 4 * MIB : 144 * MIB };
+    uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 72 * MIB,
+                          NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 144 * MIB };
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct ntff_big big = { .bytes_count = sizes[i], .cores = 1 };
-        char *path = write_big(&big);
+        char *path = ntff_big_write_in(test_scratch_folder, &big);
         used[i] = memory_of_summary(path, &big);
         print_message("%llu MiB of records: %llu MiB of memory\n",
                       (unsigned long long)(big.record_count * 16 / MIB),
@@ -222,7 +208,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
         unlink(path);
         free(path);
     }
-    if (!HAS_SHADOWS) {
+    if (!NTFF_BIG_HAS_SHADOWS) {
         assert_true(used[1] <= used[0] + 2 * MIB);
         assert_true(used[1] <= 24 * MIB);
     }
@@ -235,7 +221,7 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
     struct ntk_trace *trace = NULL;
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
-    char *path = write_big(&big);
+    char *path = ntff_big_write_in(test_scratch_folder, &big);
 
     (void)state;
     assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
@@ -256,7 +242,7 @@ static void a_full_disk_is_an_error_that_says_so(void **state)
     struct ntk_trace *trace = NULL;
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
-    char *path = write_big(&big);
+    char *path = ntff_big_write_in(test_scratch_folder, &big);
 
     (void)state;
     assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
@@ -287,7 +273,7 @@ static void a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so(void
     struct ntk_trace *trace = NULL;
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
-    char *path = write_big(&big);
+    char *path = ntff_big_write_in(test_scratch_folder, &big);
     struct ntk_trace_options options = { .folder = test_scratch_folder,
                                          .progress = cut_once,
                                          .progress_ctx = path };
