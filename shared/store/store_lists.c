@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "shared/store/store_reader_state.h"
+#include "shared/store/store_counts.h"
 #include "shared/store/store_sql.h"
 
 int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier tier,
@@ -88,11 +89,6 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
 
 /* ---- processes ---- */
 
-/* What executions are counted by; those that nobody watched have them too. */
-#define COUNTED                                                                     \
-    "process_id, completed, completed_with_err, completed_with_num_err, timed_out," \
-    " incorrect_input, failed_to_queue"
-
 static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
     " p.ended_ns, (SELECT count(*) FROM core_total t WHERE t.process_id = p.process_id),"
@@ -102,9 +98,8 @@ static const char process_columns[] =
     "  max(rss_bytes_max) AS rss FROM ";
 static const char execution_columns[] =
     " GROUP BY process_id) m USING (process_id) LEFT JOIN"
-    " (SELECT process_id, add_up(completed) AS completed, add_up(completed_with_err +"
-    "  completed_with_num_err + timed_out + incorrect_input + failed_to_queue) AS failed FROM"
-    " (SELECT " COUNTED " FROM ";
+    " (SELECT process_id, add_up(completed) AS completed, add_up(0{failed| + %}) AS failed FROM"
+    " (SELECT process_id{outcome|, %} FROM ";
 
 static void take_process(sqlite3_stmt *statement, struct ntk_store_process *process)
 {
@@ -157,9 +152,9 @@ static int make_process_sql(struct ntk_store_reader *reader, const struct ntk_st
     ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_PROCESS, filter);
     ntk_buf_add_text(sql, execution_columns);
     ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_EXECUTION, filter);
+    ntk_buf_add_text(sql, " UNION ALL SELECT process_id{outcome|, %} FROM unwatched");
     ntk_buf_add_format(sql,
-                       " UNION ALL SELECT " COUNTED " FROM unwatched WHERE time_ns > %" PRIu64
-                       " AND time_ns <= %" PRIu64
+                       " WHERE time_ns > %" PRIu64 " AND time_ns <= %" PRIu64
                        ") GROUP BY process_id) e USING (process_id) WHERE",
                        window->from_ns, window->to_ns);
     add_lifetime(sql, "p.first_seen_ns", "p.last_seen_ns", window);
@@ -189,7 +184,7 @@ int ntk_store_reader_processes(struct ntk_store_reader *reader,
     }
     ret = make_process_sql(reader, filter, window, &sql, err);
     if (ret == 0) {
-        ret = ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err);
+        ret = ntk_store_counts_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err);
     }
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "shared/store/store.h"
-#include "shared/store/store_core_counts.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
@@ -172,10 +171,10 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
     core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
                 NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS |
                 NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY | NTK_CORE_HAS_TRANSFERS;
-    for (size_t i = 0; i < sizeof store_core_counts / sizeof *store_core_counts; i++) {
-        struct ntk_count *counts = (void *)((char *)core + store_core_counts[i].offset);
-        for (size_t k = 0; k < store_core_counts[i].count; k++) {
-            counts[k].total = (uint64_t)sqlite3_column_int64(statement, column++);
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        for (size_t k = 0; k < ntk_core_count_rows[i].count; k++) {
+            core->counts[ntk_core_count_rows[i].at + k].total =
+                (uint64_t)sqlite3_column_int64(statement, column++);
         }
     }
     core->total_latency = ntk_store_reader_histogram(statement, column++, entries->total);

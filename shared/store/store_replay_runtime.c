@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "shared/store/store_counts.h"
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
@@ -85,42 +86,34 @@ static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
 
 /* ---- cores ---- */
 
+/* The next column. */
+static int take_counts(sqlite3_stmt *statement, int column, enum ntk_store_counts set,
+                       struct ntk_core_sample *core)
+{
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        for (size_t k = 0; k < row->count && ntk_store_counts_have(set, row); k++, column++) {
+            core->has |= ntk_replay_is_known(statement, column) ? row->has : 0;
+            core->counts[row->at + k].period = ntk_replay_number(statement, column);
+        }
+    }
+    return column;
+}
+
 static const char core_columns[] =
-    "process_id, core, period_ns, busy_ns, busy_period_ns, in_flight_max, pe_busy_ns, act_busy_ns,"
-    " pool_busy_ns, dve_busy_ns, sp_busy_ns, dma_busy_ns, flops, effective_flops, hbm_read_bytes,"
-    " hbm_written_bytes, dma_bytes, host_to_device_bytes, device_to_host_bytes, busy_total_ns";
+    "process_id, core, period_ns, busy_period_ns, in_flight_max, busy_total_ns{core|, %}";
 
 static void take_core(sqlite3_stmt *statement, struct ntk_core_sample *core)
 {
-    static const struct {
-        int column;
-        uint32_t has;
-    } groups[] = {
-        { 3, NTK_CORE_HAS_BUSY },   { 6, NTK_CORE_HAS_ENGINES },
-        { 12, NTK_CORE_HAS_FLOPS }, { 13, NTK_CORE_HAS_EFFECTIVE_FLOPS },
-        { 14, NTK_CORE_HAS_BYTES }, { 17, NTK_CORE_HAS_TRANSFERS },
-    };
-    double busy_period_ns = (double)ntk_replay_number(statement, 4); /* may be a part of a minute */
+    double busy_period_ns = (double)ntk_replay_number(statement, 3); /* may be a part of a minute */
 
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        core->has |= ntk_replay_is_known(statement, groups[i].column) ? groups[i].has : 0;
-    }
+    take_counts(statement, 6, NTK_STORE_COUNTS_CORE, core);
     core->core = (uint32_t)ntk_replay_number(statement, 1);
-    core->busy_ns =
-        (struct ntk_count){ ntk_replay_number(statement, 3), ntk_replay_number(statement, 19) };
+    core->busy_ns.total = ntk_replay_number(statement, 5);
     core->utilization = busy_period_ns > 0 ? (double)core->busy_ns.period / busy_period_ns : 0;
     core->utilization = core->utilization > 1 ? 1 : core->utilization;
-    core->in_flight = ntk_replay_number(statement, 5);
-    for (int i = 0; i < NTK_ENGINE_COUNT; i++) {
-        core->engine_busy_ns[i].period = ntk_replay_number(statement, 6 + i);
-    }
-    core->flops.period = ntk_replay_number(statement, 12);
-    core->effective_flops.period = ntk_replay_number(statement, 13);
-    core->hbm_bytes_read.period = ntk_replay_number(statement, 14);
-    core->hbm_bytes_written.period = ntk_replay_number(statement, 15);
-    core->dma_bytes.period = ntk_replay_number(statement, 16);
-    core->host_to_device_bytes.period = ntk_replay_number(statement, 17);
-    core->device_to_host_bytes.period = ntk_replay_number(statement, 18);
+    core->in_flight = ntk_replay_number(statement, 4);
 }
 
 /* Rows of a runtime come together: each run of them becomes its array. */
@@ -166,9 +159,7 @@ static int load_cores(struct ntk_replay *replay, struct ntk_err *err)
 }
 
 static const char execution_columns[] =
-    "process_id, core, completed, completed_with_err, completed_with_num_err, timed_out,"
-    " incorrect_input, failed_to_queue, generic, numerical, transient, model, runtime, hardware,"
-    " latency_histogram, device_latency_histogram";
+    "process_id, core{execution|, %}, latency_histogram, device_latency_histogram";
 
 static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
 {
@@ -185,15 +176,9 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
             if (core->core != ntk_replay_number(statement, 1)) {
                 continue;
             }
-            for (int o = 0; o < NTK_OUTCOME_COUNT; o++) {
-                core->outcome[o].period = ntk_replay_number(statement, 2 + o);
-            }
-            for (int e = 0; e < NTK_ERROR_CLASS_COUNT; e++) {
-                core->error_class[e].period =
-                    ntk_replay_number(statement, 2 + NTK_OUTCOME_COUNT + e);
-            }
-            core->total_latency = ntk_replay_histogram(replay, statement, 14);
-            core->device_latency = ntk_replay_histogram(replay, statement, 15);
+            int column = take_counts(statement, 2, NTK_STORE_COUNTS_EXECUTION, core);
+            core->total_latency = ntk_replay_histogram(replay, statement, column);
+            core->device_latency = ntk_replay_histogram(replay, statement, column + 1);
             core->has |= core->total_latency.count > 0 ? NTK_CORE_HAS_LATENCY : 0;
             core->has |= core->device_latency.count > 0 ? NTK_CORE_HAS_DEVICE_LATENCY : 0;
         }
@@ -232,12 +217,6 @@ static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *ru
     free(device);
 }
 
-static void add_count(struct ntk_count *to, const struct ntk_count *from)
-{
-    to->period += from->period;
-    to->total += from->total;
-}
-
 /* The cores of the machine are the sums over all runtimes. */
 static void sum_machine(const struct ntk_replay *replay, const struct ntk_runtime_sample *runtime)
 {
@@ -251,22 +230,9 @@ static void sum_machine(const struct ntk_replay *replay, const struct ntk_runtim
         to->utilization += from->utilization;
         to->utilization = to->utilization > 1 ? 1 : to->utilization;
         to->in_flight += from->in_flight;
-        add_count(&to->busy_ns, &from->busy_ns);
-        for (size_t e = 0; e < NTK_ENGINE_COUNT; e++) {
-            add_count(&to->engine_busy_ns[e], &from->engine_busy_ns[e]);
-        }
-        add_count(&to->flops, &from->flops);
-        add_count(&to->effective_flops, &from->effective_flops);
-        add_count(&to->hbm_bytes_read, &from->hbm_bytes_read);
-        add_count(&to->hbm_bytes_written, &from->hbm_bytes_written);
-        add_count(&to->dma_bytes, &from->dma_bytes);
-        add_count(&to->host_to_device_bytes, &from->host_to_device_bytes);
-        add_count(&to->device_to_host_bytes, &from->device_to_host_bytes);
-        for (size_t o = 0; o < NTK_OUTCOME_COUNT; o++) {
-            add_count(&to->outcome[o], &from->outcome[o]);
-        }
-        for (size_t e = 0; e < NTK_ERROR_CLASS_COUNT; e++) {
-            add_count(&to->error_class[e], &from->error_class[e]);
+        for (size_t k = 0; k < NTK_CORE_COUNTS; k++) {
+            to->counts[k].period += from->counts[k].period;
+            to->counts[k].total += from->counts[k].total;
         }
         if (to->total_latency.count == 0) {
             to->total_latency = from->total_latency;

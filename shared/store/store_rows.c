@@ -8,6 +8,15 @@
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
+/* What is given a whole row at once, in the order of the columns. */
+static const char *const tables[STATEMENT_COUNT] = {
+    [ADD_MACHINE] = "machine_sample",        [ADD_DEVICE] = "device_sample",
+    [ADD_PROCESS_SAMPLE] = "process_sample", [ADD_CORE] = "core_sample",
+    [ADD_EXECUTION] = "execution_sample",    [ADD_MODEL_SAMPLE] = "model_sample",
+    [ADD_MEMORY] = "memory_sample",          [PUT_CORE_TOTAL] = "core_total",
+    [ADD_UNWATCHED] = "unwatched",
+};
+
 static const char *const statement_sql[STATEMENT_COUNT] = {
     [FIND_PROCESS] = "SELECT process_id FROM process"
                      " WHERE boot_id = ?1 AND header_pid = ?2 AND uid = ?3 AND start_time = ?4",
@@ -22,30 +31,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
                   " load_time_ns = excluded.load_time_ns,"
                   " load_duration_ns = excluded.load_duration_ns,"
                   " unloaded_ns = excluded.unloaded_ns",
-    [ADD_MACHINE] = "INSERT OR REPLACE INTO machine_sample"
-                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    [ADD_DEVICE] = "INSERT OR REPLACE INTO device_sample"
-                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    [ADD_PROCESS_SAMPLE] = "INSERT OR REPLACE INTO process_sample"
-                           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [ADD_CORE] = "INSERT OR REPLACE INTO core_sample"
-                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-                 " ?17, ?18, ?19, ?20)",
-    [ADD_EXECUTION] = "INSERT OR REPLACE INTO execution_sample"
-                      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-                      " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
-    [ADD_MODEL_SAMPLE] = "INSERT OR REPLACE INTO model_sample"
-                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [ADD_MEMORY] = "INSERT OR REPLACE INTO memory_sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [PUT_MEMORY_LAST] = "INSERT OR REPLACE INTO memory_last VALUES (?2, ?3, ?4, ?5, ?1, ?6, ?7)",
-    [PUT_CORE_TOTAL] = "INSERT OR REPLACE INTO core_total"
-                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-                       " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29,"
-                       " ?30, ?31)",
-    [ADD_UNWATCHED] = "INSERT OR REPLACE INTO unwatched"
-                      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-                      " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29,"
-                      " ?30, ?31, ?32)",
     [FIND_HISTOGRAMS] = "SELECT latency_histogram, device_latency_histogram, time_ns"
                         " FROM core_total"
                         " WHERE process_id = ?1 AND core = ?2",
@@ -65,6 +51,31 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
     ntk_buf_reset(&rows->machine.written);
 }
 
+static int prepare_row(sqlite3 *db, const char *table, sqlite3_stmt **out_statement,
+                       struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *columns = NULL;
+
+    ntk_buf_add_format(&sql, "SELECT * FROM %s", table);
+    int ret = ntk_buf_ok(&sql) ? ntk_store_sql_prepare(db, ntk_buf_text_get(&sql), &columns, err)
+                               : ntk_err_no_memory(err);
+    if (ret == 0) {
+        ntk_buf_reset(&sql);
+        ntk_buf_add_format(&sql, "INSERT OR REPLACE INTO %s VALUES (?", table);
+        for (int i = 1; i < sqlite3_column_count(columns); i++) {
+            ntk_buf_add_text(&sql, ", ?");
+        }
+        ntk_buf_add_char(&sql, ')');
+        ret = ntk_buf_ok(&sql)
+                  ? ntk_store_sql_prepare(db, ntk_buf_text_get(&sql), out_statement, err)
+                  : ntk_err_no_memory(err);
+    }
+    sqlite3_finalize(columns);
+    ntk_buf_fini(&sql);
+    return ret;
+}
+
 int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct ntk_err *err)
 {
     struct ntk_store_rows *rows = calloc(1, sizeof *rows);
@@ -74,7 +85,9 @@ int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct 
     }
     rows->db = db;
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
-        int ret = ntk_store_sql_prepare(db, statement_sql[i], &rows->statements[i], err);
+        int ret = tables[i]
+                      ? prepare_row(db, tables[i], &rows->statements[i], err)
+                      : ntk_store_sql_prepare(db, statement_sql[i], &rows->statements[i], err);
         if (ret < 0) {
             ntk_store_rows_destroy(rows);
             return ret;

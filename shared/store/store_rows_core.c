@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "shared/store/store_core_counts.h"
+#include "shared/store/store_counts.h"
 #include "shared/store/store_histogram.h"
 
 static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
@@ -17,14 +17,17 @@ static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
     }
 }
 
+/* Where not known may be said: only what is. */
 static void bind_counts(struct ntk_rows_binder *binder, const struct ntk_core_sample *core,
-                        bool is_total)
+                        enum ntk_store_counts set, bool is_total)
 {
-    for (size_t i = 0; i < sizeof store_core_counts / sizeof *store_core_counts; i++) {
-        const struct ntk_count *counts =
-            (const void *)((const char *)core + store_core_counts[i].offset);
-        for (size_t k = 0; k < store_core_counts[i].count; k++) {
-            ntk_rows_bind_u64(binder, is_total ? counts[k].total : counts[k].period);
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+        bool is_known = set != NTK_STORE_COUNTS_CORE || core->has & row->has;
+
+        for (size_t k = 0; k < row->count && ntk_store_counts_have(set, row); k++) {
+            struct ntk_count count = core->counts[row->at + k];
+            ntk_rows_bind_known(binder, is_known, is_total ? count.total : count.period);
         }
     }
 }
@@ -46,7 +49,7 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core->core);
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-    bind_counts(&binder, core, true);
+    bind_counts(&binder, core, NTK_STORE_COUNTS_ALL, true);
     ntk_rows_bind_blob(&binder, &state->total_blob);
     ntk_rows_bind_blob(&binder, &state->device_blob);
     return ntk_rows_bind_finish(rows, &binder, err);
@@ -57,27 +60,12 @@ static int write_core_sample(struct ntk_store_rows *rows, const struct ntk_snaps
                              const struct ntk_core_sample *core, struct ntk_err *err)
 {
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_CORE);
-    bool has_engines = core->has & NTK_CORE_HAS_ENGINES;
-    bool has_bytes = core->has & NTK_CORE_HAS_BYTES;
 
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core->core);
     ntk_rows_bind_u64(&binder, snapshot->period_ns);
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.period);
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        ntk_rows_bind_known(&binder, has_engines, core->engine_busy_ns[i].period);
-    }
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_FLOPS, core->flops.period);
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_EFFECTIVE_FLOPS,
-                        core->effective_flops.period);
-    ntk_rows_bind_known(&binder, has_bytes, core->hbm_bytes_read.period);
-    ntk_rows_bind_known(&binder, has_bytes, core->hbm_bytes_written.period);
-    ntk_rows_bind_known(&binder, has_bytes, core->dma_bytes.period);
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_TRANSFERS,
-                        core->host_to_device_bytes.period);
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_TRANSFERS,
-                        core->device_to_host_bytes.period);
+    bind_counts(&binder, core, NTK_STORE_COUNTS_CORE, false);
     ntk_rows_bind_u64(&binder, core->in_flight);
     ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.total);
     return ntk_rows_bind_finish(rows, &binder, err);
@@ -103,12 +91,7 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core->core);
     ntk_rows_bind_u64(&binder, snapshot->period_ns);
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        ntk_rows_bind_u64(&binder, core->outcome[i].period);
-    }
-    for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        ntk_rows_bind_u64(&binder, core->error_class[i].period);
-    }
+    bind_counts(&binder, core, NTK_STORE_COUNTS_EXECUTION, false);
     ntk_rows_bind_percentiles(&binder, &core->total_latency, 3);
     ntk_rows_bind_percentiles(&binder, &core->device_latency, 2);
     ntk_rows_bind_histogram(&binder, &core->total_latency, &rows->scratch);
@@ -173,7 +156,7 @@ static int write_unwatched(struct ntk_store_rows *rows, const struct ntk_snapsho
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core->core);
     ntk_rows_bind_known(&binder, state->since_ns, state->since_ns);
-    bind_counts(&binder, core->unwatched, false);
+    bind_counts(&binder, core->unwatched, NTK_STORE_COUNTS_ALL, false);
     ntk_rows_bind_histogram(&binder, &core->unwatched->total_latency, &rows->scratch);
     ntk_rows_bind_histogram(&binder, &core->unwatched->device_latency, &rows->scratch_2);
     return ntk_rows_bind_finish(rows, &binder, err);

@@ -6,6 +6,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/store/store_reader_state.h"
+#include "shared/store/store_counts.h"
 #include "shared/store/store_sql.h"
 
 enum kind { SHARE, RATE, SIZE };
@@ -72,8 +73,8 @@ static void add_bucket(struct ntk_buf *sql, const struct query *query)
 static int prepare(struct query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
                    struct ntk_err *err)
 {
-    int ret = ntk_buf_ok(sql) ? ntk_store_sql_prepare(query->reader->db, ntk_buf_text_get(sql),
-                                                      out_statement, err)
+    int ret = ntk_buf_ok(sql) ? ntk_store_counts_prepare(query->reader->db, ntk_buf_text_get(sql),
+                                                         out_statement, err)
                               : ntk_err_no_memory(err);
 
     if (ret == 0) {
@@ -330,35 +331,16 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
 
 /* ---- executions ---- */
 
-#define OUTCOMES_AND_CLASSES (NTK_OUTCOME_COUNT + NTK_ERROR_CLASS_COUNT)
-
 /* Counts and histograms of the steps that have any, the columns as merged rows name them. */
 static void add_execution_columns(struct ntk_buf *sql, bool of_model)
 {
-    static const char *const counts[OUTCOMES_AND_CLASSES] = {
-        "completed",
-        "completed_with_err",
-        "completed_with_num_err",
-        "timed_out",
-        "incorrect_input",
-        "failed_to_queue",
-        "generic",
-        "numerical",
-        "transient",
-        "model",
-        "runtime",
-        "hardware",
-    };
-
     ntk_buf_add_text(sql, ", histogram_merge(latency_histogram),"
                           " histogram_merge(device_latency_histogram)");
     if (of_model) {
         ntk_buf_add_text(sql, ", add_up(executions), add_up(errors)");
         return;
     }
-    for (size_t i = 0; i < OUTCOMES_AND_CLASSES; i++) {
-        ntk_buf_add_format(sql, ", add_up(%s)", counts[i]);
-    }
+    ntk_buf_add_text(sql, "{outcome|, add_up(%)}{error|, add_up(%)}");
 }
 
 static uint64_t take_count(sqlite3_stmt *statement, int column)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/store/store_counts.h"
 #include "shared/store/store_reader.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
@@ -11,26 +12,19 @@
 #define RUNTIMES_MAX 4096
 #define CORES_MAX 1024
 
-#define EXECUTION_SUMS                                                           \
-    " sum(completed), sum(completed_with_err), sum(completed_with_num_err),"     \
-    " sum(timed_out), sum(incorrect_input), sum(failed_to_queue), sum(generic)," \
-    " sum(numerical), sum(transient), sum(model), sum(runtime), sum(hardware)"
-
 /* A row per tag, and per process where they stand apart; the last that ran, if there are too many. */
 static const char runtimes_sql[] =
-    "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc)," EXECUTION_SUMS
+    "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc){execution|, sum(%)}"
     " FROM process JOIN core_total USING (process_id)"
     " GROUP BY tag, CASE ?1 WHEN 0 THEN 0 ELSE process_id END"
     " ORDER BY max(last_seen_ns) DESC LIMIT ?2";
 
 /* Of all of them, also those that are too many to be listed. */
 static const char machine_sql[] = "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total"
-                                  " USING (process_id))," EXECUTION_SUMS " FROM core_total";
+                                  " USING (process_id)){execution|, sum(%)} FROM core_total";
 
-static const char cores_sql[] =
-    "SELECT core, sum(busy_ns), sum(pe_busy_ns), sum(act_busy_ns), sum(pool_busy_ns),"
-    " sum(dve_busy_ns), sum(sp_busy_ns), sum(dma_busy_ns), sum(flops), sum(effective_flops)"
-    " FROM core_total WHERE core BETWEEN 0 AND ?1 GROUP BY core ORDER BY core";
+static const char cores_sql[] = "SELECT core{core|, sum(%)} FROM core_total"
+                                " WHERE core BETWEEN 0 AND ?1 GROUP BY core ORDER BY core";
 
 static uint64_t number(sqlite3_stmt *statement, int column)
 {
@@ -72,7 +66,7 @@ static int load_machine(struct ntk_store_reader *reader, struct ntk_snapshot *sn
 {
     sqlite3_stmt *statement;
     int column = 0;
-    int ret = ntk_store_sql_prepare(reader->db, machine_sql, &statement, err);
+    int ret = ntk_store_counts_prepare(reader->db, machine_sql, &statement, err);
 
     if (ret < 0) {
         return ret;
@@ -100,7 +94,7 @@ static int load_runtimes(struct ntk_store_reader *reader, bool by_process,
     struct ntk_vec rows = NTK_VEC_INIT(struct ntk_runtime_sample);
     sqlite3_stmt *statement;
     int step;
-    int ret = ntk_store_sql_prepare(reader->db, runtimes_sql, &statement, err);
+    int ret = ntk_store_counts_prepare(reader->db, runtimes_sql, &statement, err);
 
     if (ret < 0) {
         return ret;
@@ -136,7 +130,7 @@ static int load_cores(struct ntk_store_reader *reader, struct ntk_snapshot *snap
 {
     sqlite3_stmt *statement;
     int step = SQLITE_DONE;
-    int ret = ntk_store_sql_prepare(reader->db, cores_sql, &statement, err);
+    int ret = ntk_store_counts_prepare(reader->db, cores_sql, &statement, err);
 
     if (ret < 0) {
         return ret;
@@ -149,12 +143,13 @@ static int load_cores(struct ntk_store_reader *reader, struct ntk_snapshot *snap
 
         core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
                     NTK_CORE_HAS_EFFECTIVE_FLOPS;
-        core->busy_ns.period = number(statement, column++);
-        for (int i = 0; i < NTK_ENGINE_COUNT; i++) {
-            core->engine_busy_ns[i].period = number(statement, column++);
+        for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+            const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+            for (size_t k = 0; k < row->count && core->has & row->has; k++) {
+                core->counts[row->at + k].period = number(statement, column + (int)k);
+            }
+            column += ntk_store_counts_have(NTK_STORE_COUNTS_CORE, row) ? (int)row->count : 0;
         }
-        core->flops.period = number(statement, column++);
-        core->effective_flops.period = number(statement, column);
         snapshot->core_count = (size_t)sqlite3_column_int(statement, 0) + 1;
     }
     ret = !cores                ? ntk_err_no_memory(err)
@@ -162,7 +157,7 @@ static int load_cores(struct ntk_store_reader *reader, struct ntk_snapshot *snap
                                 : 0;
     sqlite3_finalize(statement);
     snapshot->cores = cores;
-    for (size_t i = 0; i < snapshot->core_count; i++) {
+    for (size_t i = 0; cores && i < snapshot->core_count; i++) {
         cores[i].core = (uint32_t)i;
     }
     return ret;

@@ -3,6 +3,7 @@
 #include "shared/store/tier.h"
 
 #include "shared/base/clock.h"
+#include "shared/store/store_counts.h"
 
 const char *const ntk_tier_names[NTK_STORE_TIER_COUNT] = { "second", "minute", "hour" };
 const uint64_t ntk_tier_step_ns[NTK_STORE_TIER_COUNT] = {
@@ -24,6 +25,7 @@ enum merge {
     NEWEST,
     HISTOGRAM,
     DERIVED, /* computed from the merged columns */
+    COUNTS, /* sums of many columns (store_counts.h): name is the list of them, from the merged one */
 };
 
 struct column {
@@ -95,21 +97,8 @@ static const struct column core_columns[] = {
     { "samples", SUM, "1" },
     { "period_ns", SUM, NULL },
     { "busy_period_ns", SUM, BUSY_PERIOD },
-    { "busy_ns", SUM, NULL },
     { "busy_ratio_max", LARGEST, "1.0 * busy_ns / " BUSY_PERIOD },
-    { "pe_busy_ns", SUM, NULL },
-    { "act_busy_ns", SUM, NULL },
-    { "pool_busy_ns", SUM, NULL },
-    { "dve_busy_ns", SUM, NULL },
-    { "sp_busy_ns", SUM, NULL },
-    { "dma_busy_ns", SUM, NULL },
-    { "flops", SUM, NULL },
-    { "effective_flops", SUM, NULL },
-    { "hbm_read_bytes", SUM, NULL },
-    { "hbm_written_bytes", SUM, NULL },
-    { "dma_bytes", SUM, NULL },
-    { "host_to_device_bytes", SUM, NULL },
-    { "device_to_host_bytes", SUM, NULL },
+    { "{core|, %}", COUNTS, "{core|, add_up(%) AS %}" },
     { "in_flight_max", LARGEST, "in_flight" },
     { "busy_total_ns", NEWEST, NULL },
     { 0 },
@@ -120,18 +109,7 @@ static const struct column execution_columns[] = {
     { "core", KEY, NULL },
     { "samples", SUM, "1" },
     { "period_ns", SUM, NULL },
-    { "completed", SUM, NULL },
-    { "completed_with_err", SUM, NULL },
-    { "completed_with_num_err", SUM, NULL },
-    { "timed_out", SUM, NULL },
-    { "incorrect_input", SUM, NULL },
-    { "failed_to_queue", SUM, NULL },
-    { "generic", SUM, NULL },
-    { "numerical", SUM, NULL },
-    { "transient", SUM, NULL },
-    { "model", SUM, NULL },
-    { "runtime", SUM, NULL },
-    { "hardware", SUM, NULL },
+    { "{execution|, %}", COUNTS, "{execution|, add_up(%) AS %}" },
     { "latency_p50_ns", DERIVED, P("latency_histogram", "50") },
     { "latency_p99_ns", DERIVED, P("latency_histogram", "99") },
     { "latency_max_ns", LARGEST, NULL },
@@ -169,6 +147,16 @@ uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns)
     return time_ns == 0 ? 0 : (time_ns - 1) / step_ns * step_ns;
 }
 
+/* ", name": that name, or the columns of the list. */
+static void add_name(struct ntk_buf *sql, const struct column *column, const char *name)
+{
+    if (column->merge == COUNTS) {
+        ntk_store_counts_tell(sql, column->name);
+    } else {
+        ntk_buf_add_format(sql, ", %s", name);
+    }
+}
+
 void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family, enum ntk_store_tier tier)
 {
     ntk_buf_add_text(sql, "SELECT time_ns");
@@ -176,10 +164,10 @@ void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family, enum 
         if (column->merge == DERIVED) {
             continue;
         }
-        if (tier == NTK_STORE_SECOND && column->from) {
+        if (tier == NTK_STORE_SECOND && column->from && column->merge != COUNTS) {
             ntk_buf_add_format(sql, ", %s AS %s", column->from, column->name);
         } else {
-            ntk_buf_add_format(sql, ", %s", column->name);
+            add_name(sql, column, column->name);
         }
     }
     ntk_buf_add_format(sql, " FROM %s%s", families[family], ntk_tier_suffixes[tier]);
@@ -196,6 +184,8 @@ static void add_merged(struct ntk_buf *sql, const struct column *column)
 
     if (column->merge == KEY) {
         ntk_buf_add_format(sql, ", %s", column->name);
+    } else if (column->merge == COUNTS) {
+        ntk_store_counts_tell(sql, column->from);
     } else {
         ntk_buf_add_format(sql, ", %s(%s%s) AS %s", functions[column->merge], column->name,
                            column->merge == NEWEST ? ", time_ns" : "", column->name);
@@ -209,11 +199,11 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
     ntk_buf_add_format(sql, "INSERT OR REPLACE INTO %s%s (time_ns", families[family],
                        ntk_tier_suffixes[tier]);
     for (const struct column *column = all; column->name; column++) {
-        ntk_buf_add_format(sql, ", %s", column->name);
+        add_name(sql, column, column->name);
     }
     ntk_buf_add_text(sql, ") SELECT ?2");
     for (const struct column *column = all; column->name; column++) {
-        ntk_buf_add_format(sql, ", %s", column->merge == DERIVED ? column->from : column->name);
+        add_name(sql, column, column->merge == DERIVED ? column->from : column->name);
     }
     ntk_buf_add_text(sql, " FROM (SELECT count(*) AS rows");
     for (const struct column *column = all; column->name; column++) {

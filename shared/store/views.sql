@@ -8,7 +8,7 @@ SELECT p.pid,
        datetime(p.ended_ns / 1000000000, 'unixepoch') AS ended,
        (SELECT count(*) FROM core_total t WHERE t.process_id = p.process_id) AS cores,
        (SELECT sum(t.completed) FROM core_total t WHERE t.process_id = p.process_id) AS completed,
-       (SELECT sum(t.generic + t.numerical + t.transient + t.model + t.runtime + t.hardware)
+       (SELECT sum(0{error| + t.%})
           FROM core_total t WHERE t.process_id = p.process_id) AS errors,
        (SELECT round(max(m.bytes) / 1048576.0, 1)
           FROM (SELECT process_id, device_memory_bytes AS bytes FROM process_sample
@@ -71,8 +71,7 @@ CREATE VIEW execution_rate AS
 SELECT datetime(e.time_ns / 1000000000, 'unixepoch') AS time,
        p.tag,
        sum(e.completed) AS completed,
-       sum(e.completed_with_err + e.completed_with_num_err + e.timed_out + e.incorrect_input +
-           e.failed_to_queue) AS failed,
+       sum(0{failed| + e.%}) AS failed,
        round(sum(e.completed) * 1e9 / max(e.period_ns), 1) AS per_second,
        round(max(e.latency_p50_ns) / 1e6, 3) AS p50_ms,
        round(max(e.latency_p99_ns) / 1e6, 3) AS p99_ms
