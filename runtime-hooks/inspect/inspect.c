@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_inspect.h"
+#include "runtime-hooks/inspect/continuous.h"
+#include "runtime-hooks/inspect/session.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -187,9 +189,7 @@ static int recorders_start(struct ntk_core *core, enum ntk_core_recorder_keeps k
     int ret = 0;
 
     recorder.keeps = keeps;
-    if (inspection.folder) {
-        recorder.folder = inspection.folder;
-    }
+    recorder.folder = inspection.folder ? inspection.folder : ntk_fs_temporary_folder();
     inspection.has_recorders = true;
     for (uint32_t nc = 0; nc < ntk_core_count(core) && ret == 0; nc++) {
         if (core_is_enabled(nc)) {
@@ -393,6 +393,8 @@ void ntk_inspect_forget(void)
     lock = fresh;
     inspection = (struct inspection){ 0 }; /* files, thread and memory are the parent's */
     ntk_vec_clear(&models);
+    ntk_continuous_forget();
+    ntk_session_forget();
 }
 
 /* --- what a front tells -------------------------------------------------------------------------- */
@@ -405,6 +407,8 @@ void ntk_inspect_closing(struct ntk_core *core)
     }
     ntk_vec_clear(&models);
     pthread_mutex_unlock(&lock);
+    ntk_continuous_closing();
+    (void)ntk_session_drop(0, NTK_CORE_ANY);
 }
 
 /* The program beside its captures. The lock is held. */

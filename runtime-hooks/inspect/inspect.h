@@ -52,8 +52,7 @@ struct ntk_inspect_options {
     bool core_enabled[NTK_INSPECT_CORES];
     uint64_t trace_kinds; /* bits of enum ntk_core_trace_kind */
     uint64_t events_per_core;
-    /* Of recordings, whose kind is chosen here; the folder is for those of an inspection without one. */
-    struct ntk_core_recorder_options bounds;
+    struct ntk_core_recorder_options bounds; /* of recordings; only the bounds */
 
     const char *const *kind_names; /* what the trace calls its kinds, by number */
     const char *runtime_version;
@@ -68,7 +67,8 @@ int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *o
                       struct ntk_err *err);
 /* Writes its files. -ENOENT: none is on; else the first failure, which was told. */
 int ntk_inspect_stop(struct ntk_core *core);
-/* Before the core is closed: ends one that is on, and forgets all models. */
+/* Before the core is closed: ends one that is on, continuous profiling too; drops sessions, forgets all
+ * models. */
 void ntk_inspect_closing(struct ntk_core *core);
 void ntk_inspect_forget(void);
 

@@ -11,7 +11,6 @@
 #include "runtime-hooks/libnrt/nrt_infodump.h"
 #include "runtime-hooks/libnrt/nrt_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
-#include "runtime-hooks/libnrt/nrt_profile_state.h"
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_sendrecv.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
@@ -77,7 +76,6 @@ static void child_after_fork(void)
     gate = fresh;
     lifecycle = fresh_lifecycle;
     ntk_inspect_forget();
-    nrt_profile_forget();
     nrt_sys_trace_forget();
     if (state == STATE_OPEN) {
         nrt_request_forget_after_fork();
@@ -269,7 +267,6 @@ NRT_STATUS nrt_close(void)
         nrt_request_close();
         nrt_sendrecv_close_all();
         ntk_inspect_closing(core);
-        nrt_profile_closing();
         ntk_core_handle_close_all(&nrt_front_sets);
         ntk_core_handle_close_all(&nrt_front_models);
         ntk_core_handle_close_all(&nrt_front_tensors);

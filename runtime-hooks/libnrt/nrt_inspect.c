@@ -40,25 +40,14 @@ static void tell(enum ntk_inspect_step step, int error, const char *sentence)
 static int begin(struct ntk_core *core, const struct nrt_inspect_config *config,
                  struct ntk_err *err)
 {
-    const char *scratch = getenv("TMPDIR");
-    struct ntk_inspect_options options = {
-        .session_id = config->session_id,
-        .folder = config->folder,
-        .activities = config->activities,
-        .device = config->device_mode == NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION
-                      ? NTK_INSPECT_BY_SESSION
-                      : NTK_INSPECT_BY_MODEL,
-        .records = config->enable_inspect || !config->enable_on_fail,
-        .on_fail = config->enable_on_fail,
-        .trace_kinds = nrt_trace_types_kinds(config->types),
-        .events_per_core = config->events_per_nc,
-        .bounds = { .folder = scratch && *scratch ? scratch : "/tmp" },
-        .kind_names = nrt_trace_kind_names(),
-        .runtime_version = NRT_FRONT_RUNTIME_VERSION,
-        .tell = tell,
-    };
+    struct ntk_inspect_options options = config->options;
 
-    memcpy(options.core_enabled, config->core_enabled, sizeof options.core_enabled);
+    options.folder = config->folder;
+    options.records = config->enable_inspect || !options.on_fail;
+    options.trace_kinds = nrt_trace_types_kinds(config->types);
+    options.kind_names = nrt_trace_kind_names();
+    options.runtime_version = NRT_FRONT_RUNTIME_VERSION;
+    options.tell = tell;
     int ret =
         ntk_inspect_has_recordings(&options) ? nrt_env_profile_bounds_get(&options.bounds, err) : 0;
     return ret < 0 ? ret : ntk_inspect_begin(core, &options, err);

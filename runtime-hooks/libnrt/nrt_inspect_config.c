@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "runtime-hooks/env/env.h"
-#include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 #include "shared/base/str.h"
@@ -27,13 +26,13 @@ NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config)
         return NRT_RESOURCE;
     }
     free(config->folder);
-    *config = (struct nrt_inspect_config){ .session_id = 1,
+    *config = (struct nrt_inspect_config){ .options = { .session_id = 1,
+                                                        .events_per_core = NRT_TRACE_EVENTS_PER_NC,
+                                                        .activities = NTK_INSPECT_ALL_ACTIVITIES,
+                                                        .device = NTK_INSPECT_BY_MODEL },
                                            .folder = folder,
-                                           .events_per_nc = NRT_TRACE_EVENTS_PER_NC,
-                                           .types = nrt_trace_types_all(),
-                                           .activities = NTK_INSPECT_ALL_ACTIVITIES,
-                                           .device_mode = NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL };
-    memset(config->core_enabled, true, sizeof config->core_enabled);
+                                           .types = nrt_trace_types_all() };
+    memset(config->options.core_enabled, true, sizeof config->options.core_enabled);
     return NRT_SUCCESS;
 }
 
@@ -71,7 +70,7 @@ NRT_STATUS nrt_inspect_config_set_session_id(nrt_inspect_config_t *options, int 
     if (!options || session_id < 0) {
         return NRT_INVALID;
     }
-    options->session_id = (uint64_t)session_id;
+    options->options.session_id = (uint64_t)session_id;
     return NRT_SUCCESS;
 }
 
@@ -97,7 +96,7 @@ nrt_inspect_config_set_sys_trace_max_events_per_nc(nrt_inspect_config_t *options
         sys_trace_max_events_per_nc > NTK_CORE_TRACE_EVENTS_MAX) {
         return NRT_INVALID;
     }
-    options->events_per_nc = sys_trace_max_events_per_nc;
+    options->options.events_per_core = sys_trace_max_events_per_nc;
     return NRT_SUCCESS;
 }
 
@@ -107,7 +106,7 @@ NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *o
     if (!options || nc_idx >= NTK_INSPECT_CORES) {
         return NRT_INVALID;
     }
-    options->core_enabled[nc_idx] = enabled;
+    options->options.core_enabled[nc_idx] = enabled;
     return NRT_SUCCESS;
 }
 
@@ -136,7 +135,7 @@ NRT_STATUS nrt_inspect_config_set_enable_inspect_on_fail(nrt_inspect_config_t *o
     if (!options) {
         return NRT_INVALID;
     }
-    options->enable_on_fail = enable_inspect_on_fail;
+    options->options.on_fail = enable_inspect_on_fail;
     return NRT_SUCCESS;
 }
 
@@ -149,10 +148,12 @@ nrt_inspect_config_set_inspect_device_profile_mode(nrt_inspect_config_t *options
         return NRT_INVALID;
     }
     if (mode == NRT_INSPECT_DEVICE_PROFILE_MODE_OFF) {
-        options->activities &= ~(uint32_t)NTK_INSPECT_DEVICE_PROFILE;
+        options->options.activities &= ~(uint32_t)NTK_INSPECT_DEVICE_PROFILE;
     } else {
-        options->activities |= NTK_INSPECT_DEVICE_PROFILE;
-        options->device_mode = mode;
+        options->options.activities |= NTK_INSPECT_DEVICE_PROFILE;
+        options->options.device = mode == NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION
+                                      ? NTK_INSPECT_BY_SESSION
+                                      : NTK_INSPECT_BY_MODEL;
     }
     return NRT_SUCCESS;
 }
@@ -170,7 +171,8 @@ NRT_STATUS nrt_inspect_config_set_activity(nrt_inspect_config_t *options, const 
             named |= 1U << i;
         }
     }
-    options->activities = enabled ? options->activities | named : options->activities & ~named;
+    options->options.activities =
+        enabled ? options->options.activities | named : options->options.activities & ~named;
     return named != 0 ? NRT_SUCCESS : NRT_INVALID;
 }
 
@@ -203,7 +205,8 @@ NRT_STATUS nrt_inspect_config_get_enabled_activity_types(nrt_inspect_config_t *o
                                                          const char ***activity_types,
                                                          size_t *count)
 {
-    return options ? activities_list(options->activities, activity_types, count) : NRT_INVALID;
+    return options ? activities_list(options->options.activities, activity_types, count)
+                   : NRT_INVALID;
 }
 
 void nrt_inspect_config_free_activity_types(const char **activity_types, size_t count)
@@ -250,6 +253,7 @@ int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struc
     const char *events = ntk_env_text(events_name);
     const char *device = ntk_env_text(device_name);
     uint32_t numbers[NTK_INSPECT_CORES];
+    struct ntk_inspect_options *options = &config->options;
     size_t count = NTK_INSPECT_CORES;
     char word[64];
 
@@ -260,17 +264,17 @@ int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struc
         if (ntk_str_parse_list(cores, NTK_INSPECT_CORES - 1, numbers, &count) < 0) {
             return environment_bad(cores_name, err);
         }
-        memset(config->core_enabled, false, sizeof config->core_enabled);
+        memset(options->core_enabled, false, sizeof options->core_enabled);
         for (size_t i = 0; i < count; i++) {
-            config->core_enabled[numbers[i]] = true;
+            options->core_enabled[numbers[i]] = true;
         }
     }
     if (types && !nrt_trace_types_parse(types, &config->types, word, sizeof word)) {
         return environment_bad(types_name, err);
     }
     if (events &&
-        (ntk_str_parse_u64(events, &config->events_per_nc) < 0 || config->events_per_nc == 0 ||
-         config->events_per_nc > NTK_CORE_TRACE_EVENTS_MAX)) {
+        (ntk_str_parse_u64(events, &options->events_per_core) < 0 ||
+         options->events_per_core == 0 || options->events_per_core > NTK_CORE_TRACE_EVENTS_MAX)) {
         return environment_bad(events_name, err);
     }
     bool is_session = device && strcmp(device, "session") == 0;
@@ -278,19 +282,18 @@ int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struc
         strcmp(device, "model") != 0 && !is_session) {
         return environment_bad(device_name, err);
     }
-    config->device_mode = is_session ? NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION
-                                     : NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL;
+    options->device = is_session ? NTK_INSPECT_BY_SESSION : NTK_INSPECT_BY_MODEL;
     config->enable_inspect = false;
-    config->enable_on_fail = false;
-    config->activities = device && strcmp(device, "0") != 0 ? NTK_INSPECT_DEVICE_PROFILE : 0;
+    options->on_fail = false;
+    options->activities = device && strcmp(device, "0") != 0 ? NTK_INSPECT_DEVICE_PROFILE : 0;
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         bool is_on = switches[i].by_default;
         int ret = ntk_env_bool(switches[i].name, &is_on, err);
         if (ret < 0) {
             return ret;
         }
-        config->activities |= is_on ? switches[i].activity : 0;
+        options->activities |= is_on ? switches[i].activity : 0;
     }
     int ret = ntk_env_bool("NEURON_RT_INSPECT_ENABLE", &config->enable_inspect, err);
-    return ret < 0 ? ret : ntk_env_bool("NEURON_RT_INSPECT_ON_FAIL", &config->enable_on_fail, err);
+    return ret < 0 ? ret : ntk_env_bool("NEURON_RT_INSPECT_ON_FAIL", &options->on_fail, err);
 }

@@ -10,14 +10,11 @@
 #include "runtime-hooks/libnrt/nrt_trace_types.h"
 
 struct nrt_inspect_config {
-    uint64_t session_id;
+    struct ntk_inspect_options
+        options; /* without what is the same for all, and but for these three: */
     char *folder;
-    uint64_t events_per_nc;
     uint64_t types;
-    bool core_enabled[NTK_INSPECT_CORES];
-    uint32_t activities;                           /* bits of enum ntk_inspect_activity */
-    nrt_inspect_device_profile_mode_t device_mode; /* with NTK_INSPECT_DEVICE_PROFILE; never off */
-    bool enable_inspect, enable_on_fail;
+    bool enable_inspect;
 };
 
 /* Frees the folder it had; the defaults then. NRT_RESOURCE: out of memory, nothing changed. */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * continuous - the latest execution of every core is at hand, and becomes a file when somebody asks for it.
+ *
+ * At most NTK_CONTINUOUS_FILES files of a core stay; older ones of this runtime are removed.
+ *
+ * Threads: any, between ntk_core_open() and ntk_core_close(). It ends with ntk_inspect_closing().
+ */
+#ifndef NTK_RUNTIME_HOOKS_INSPECT_CONTINUOUS_H
+#define NTK_RUNTIME_HOOKS_INSPECT_CONTINUOUS_H
+
+#include "runtime-hooks/core/core.h"
+
+#define NTK_CONTINUOUS_FILES 16U
+
+/* Of bounds only the bounds. -EINVAL: it is on already, or an inspection records the device. */
+int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_options *bounds,
+                         struct ntk_err *err);
+/* Into the folder of this process below `folder`, which is made. As ntk_core_recorder_save(); -EINVAL: it is
+ * off, or the path is too long. */
+int ntk_continuous_save(struct ntk_core *core, uint32_t nc, const char *folder,
+                        struct ntk_err *err);
+/* -ENOENT: it is off. */
+int ntk_continuous_stop(struct ntk_core *core, struct ntk_err *err);
+
+/* For inspect.c: the recorders go with their cores; in the child of a fork. */
+void ntk_continuous_closing(void);
+void ntk_continuous_forget(void);
+
+#endif
