@@ -121,6 +121,12 @@ void *ntk_core_handle_take(struct ntk_core_handle_pool *pool, const void *pointe
     return object;
 }
 
+void ntk_core_handle_hold(void *object)
+{
+    atomic_fetch_add_explicit(&((struct ntk_core_handle *)object)->references, 1,
+                              memory_order_relaxed);
+}
+
 void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
 {
     struct ntk_core_handle *handle = object;

@@ -51,6 +51,8 @@ struct ntk_core_handle_pool {
 void *ntk_core_handle_create(struct ntk_core_handle_pool *pool);
 /* The object with one more reference when pointer is an open object of this pool, else NULL. */
 void *ntk_core_handle_take(struct ntk_core_handle_pool *pool, const void *pointer);
+/* One more reference to an object that the caller holds, closed or not. */
+void ntk_core_handle_hold(void *object);
 void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object);
 /* Closes: later takes fail; the creator's reference goes. False when pointer is no open object. */
 bool ntk_core_handle_close(struct ntk_core_handle_pool *pool, const void *pointer);

@@ -420,13 +420,9 @@ static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, stru
     request->repeat_count = repeat_count;
     NRT_STATUS status = nrt_execute_call_init(&request->call, model, input, output);
     if (status == NRT_SUCCESS) {
-        request->model = ntk_core_handle_take(&nrt_front_models, model);
-        if (!request->model) {
-            ntk_core_execute_refused(model->core, -EINVAL); /* being unloaded */
-            status = NRT_INVALID;
-        }
-    }
-    if (status == NRT_SUCCESS) {
+        /* Whatever began before an unload is executed: the unload waits for it. */
+        ntk_core_handle_hold(model);
+        request->model = model;
         return submit_traced(request, kind, model->core, place);
     }
     nrt_execute_call_fini(&request->call);
