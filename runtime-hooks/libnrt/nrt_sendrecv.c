@@ -324,7 +324,8 @@ static NRT_STATUS request_create(struct nrt_tensor *tensor, size_t offset, size_
         return NRT_RESOURCE;
     }
     pthread_mutex_init(&request->lock, NULL);
-    request->comm = ntk_core_handle_take(&comms, comm);
+    ntk_core_handle_hold(comm);
+    request->comm = comm;
     request->transfer = transfer;
     *out_request = request;
     return NRT_SUCCESS;
@@ -346,10 +347,7 @@ static NRT_STATUS request_post(nrt_tensor_t *tensor, size_t offset, size_t lengt
     } else if (!taken || !request || taken_comm->is_sender != is_sender) {
         status = NRT_INVALID;
     } else {
-        /* With the lock no close comes between the take above and the one of the request. */
-        pthread_mutex_lock(&lock);
         status = request_create(taken, offset, length, taken_comm, request);
-        pthread_mutex_unlock(&lock);
     }
     if (taken_comm) {
         ntk_core_handle_drop(&comms, taken_comm);
