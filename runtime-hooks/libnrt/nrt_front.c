@@ -170,6 +170,13 @@ static void shortage(const char *cause, const char *cores, const char *table)
     }
 }
 
+/* The sentence with the cause is the last line before what the program says. */
+static NRT_STATUS open_failed(const char *function, int error, const struct ntk_err *err)
+{
+    nrt_infodump(NRT_INFODUMP_INIT, nrt_status_from_error(error), NULL);
+    return nrt_front_fail(function, error, err);
+}
+
 /* The gate is held for writing. */
 static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_version,
                              const char *fal_version)
@@ -184,7 +191,7 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
         ret = nrt_env_options_get(&machine, &options, &err);
     }
     if (ret < 0) {
-        return nrt_front_fail("nrt_init", ret, &err);
+        return open_failed("nrt_init", ret, &err);
     }
     options.framework = (uint32_t)framework;
     options.framework_version = fw_version;
@@ -194,13 +201,13 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     options.shortage = shortage;
     ret = ntk_core_open(&options, &core, &err);
     if (ret < 0) {
-        return nrt_front_fail("nrt_allocate_neuron_cores", ret, &err);
+        return open_failed("nrt_allocate_neuron_cores", ret, &err);
     }
-    NRT_STATUS status = nrt_request_open(core);
-    if (status != NRT_SUCCESS) {
+    ret = nrt_request_open(core, &err);
+    if (ret < 0) {
         ntk_core_close(core);
         core = NULL;
-        return status;
+        return open_failed("nrt_init", ret, &err);
     }
     state = STATE_OPEN;
     nrt_inspect_opened(core);
@@ -241,9 +248,6 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
         nrt_env_tell();
         nrt_infodump_reset();
         status = front_open(framework, fw_version, fal_version);
-        if (status != NRT_SUCCESS) {
-            nrt_infodump(NRT_INFODUMP_INIT, status, NULL);
-        }
         pthread_rwlock_unlock(&gate);
         ntk_quiet_leave(&quiet);
     }

@@ -16,12 +16,12 @@
 #include "runtime-hooks/libnrt/nrt_neff_source.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-/* The cause, then what came of it, as the vendor's components say it one after another. */
+/* The lines of the vendor's components, then the sentence with the cause: the last before what the program says. */
 static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
                               const struct ntk_err *err)
 {
     char name[NTK_CORE_FILE_NAME_BYTES];
-    NRT_STATUS status = nrt_front_fail("nrt_load", error, err);
+    NRT_STATUS status = nrt_status_from_error(error);
 
     ntk_core_file_name(neff_bytes, size, name);
     if (status == NRT_RESOURCE || status == NRT_LOAD_NOT_ENOUGH_NC) { /* it was good so far */
@@ -31,7 +31,7 @@ static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
     nrt_log_write(NRT_LOG_NMGR, NRT_LOG_ERROR, "kmgr_load_nn_post_metrics",
                   "Failed to load NN: %s, err: %d", name, (int)status);
     nrt_infodump(NRT_INFODUMP_LOAD, status, nrt_front_core_get());
-    return status;
+    return nrt_front_fail("nrt_load", error, err);
 }
 
 /* Between nrt_front_enter() and _leave(). vnc_count was checked. */

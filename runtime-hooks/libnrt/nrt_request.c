@@ -74,18 +74,17 @@ static void tracker_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool trackers =
     NTK_CORE_HANDLE_POOL_INIT(struct nrt_tracker, tracker_release);
 
-NRT_STATUS nrt_request_open(const struct ntk_core *core)
+int nrt_request_open(const struct ntk_core *core, struct ntk_err *err)
 {
     struct nrt_env_async env = { 0 };
-    struct ntk_err err = { 0 };
-    int ret = nrt_env_async_get(&env, &err);
+    int ret = nrt_env_async_get(&env, err);
 
     if (ret < 0) {
-        return nrt_front_fail("nrt_init", ret, &err);
+        return ret;
     }
     is_implicit = env.implicit_depth > 0;
     ret = nrt_queues_open(ntk_core_count(core), env.compute_depth, env.implicit_depth);
-    return nrt_status_from_error(ret);
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : 0;
 }
 
 void nrt_request_stop(void)

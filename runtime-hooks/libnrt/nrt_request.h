@@ -27,7 +27,7 @@ struct nrt_request_place {
 };
 
 /* nrt_init() and nrt_close(), with the gate held for writing; stop without it. */
-NRT_STATUS nrt_request_open(const struct ntk_core *core);
+int nrt_request_open(const struct ntk_core *core, struct ntk_err *err);
 void nrt_request_stop(void);
 void nrt_request_close(void);
 void nrt_request_forget_after_fork(void);

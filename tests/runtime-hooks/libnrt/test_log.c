@@ -254,7 +254,9 @@ static void a_failed_load_leaves_cause_chain_and_information(void **state)
     const char *stage = strstr(text, " NMGR:stage_kelf_models ");
     const char *chain = strstr(text, " NMGR:kmgr_load_nn_post_metrics ");
     const char *dump = strstr(text, "  NRT:nrt_infodump ");
-    assert_true(cause && cause < call && call < stage && stage < chain && chain < dump);
+    assert_true(cause && cause < stage && stage < chain && chain < dump && dump < call);
+    /* What refused it is the last line, next to what the program says. */
+    assert_null(strchr(call, '\n'));
     assert_non_null(strstr(stage, "  Failed to stage graph: adder to NeuronCore\n"));
     assert_non_null(strstr(chain, "  Failed to load NN: adder, err: 4\n"));
 
@@ -293,7 +295,11 @@ static void a_failed_start_and_a_failed_execution_leave_information_once(void **
     setenv("NEURON_RT_VISIBLE_CORES", "7", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
     unsetenv("NEURON_RT_VISIBLE_CORES");
-    assert_int_equal(count(log_read(path), "Failure: NRT_INVALID in nrt_init()\n"), 1);
+    const char *start = log_read(path);
+    assert_int_equal(count(start, "Failure: NRT_INVALID in nrt_init()\n"), 1);
+    const char *refused = strstr(start, "  NRT:nrt_allocate_neuron_cores ");
+    assert_true(refused && strstr(start, "[ cut to here ]") < refused);
+    assert_null(strchr(refused, '\n'));
     assert_null(strstr(log_read(path), "Visible cores:"));
 
     setenv("NEURON_SOFT_FAULT", "nq-overflow:every=1", 1);
