@@ -201,6 +201,8 @@ struct ntk_top_model {
     struct ntk_top_event_log events;
     bool hbm_by_core; /* rows are cores, else devices */
     struct ntk_top_graphs graphs;
+    uint64_t
+        past_ns; /* how much of the past the last frame shows, in graphs beside others; 0 none */
     struct ntk_top_errors errors;
     struct ntk_top_alerts alerts;
     int heat; /* enum ntk_top_heat: what the map of the devices shows */

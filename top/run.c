@@ -129,19 +129,23 @@ bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns)
     uint64_t begin_ns = ntk_clock_monotonic_ns();
     struct ntk_snapshot *snapshot;
 
-    if (run->model->view != NTK_TOP_VIEW_GRAPHS || !run->model->snapshot) {
-        return false;
-    }
-    while (ntk_top_source_before_shown(run->source, &snapshot) > 0) {
+    uint64_t wanted_ns = run->model->view == NTK_TOP_VIEW_GRAPHS ? UINT64_MAX : run->model->past_ns;
+    uint64_t shown_ns = run->model->snapshot ? run->model->snapshot->realtime_ns : 0;
+    uint64_t since_ns = shown_ns > wanted_ns ? shown_ns - wanted_ns : 0;
+    bool has_some = false;
+
+    while (shown_ns > 0 && wanted_ns > 0 &&
+           ntk_top_source_before_shown(run->source, since_ns, &snapshot) > 0) {
         /* Without memory the graph is shorter. */
         if (ntk_top_model_graphs_take_past(run->model, snapshot) < 0) {
             return false;
         }
+        has_some = true;
         if (ntk_clock_monotonic_ns() - begin_ns >= longest_ns) {
             return true;
         }
     }
-    return false;
+    return has_some;
 }
 
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err)

@@ -71,7 +71,7 @@ void ntk_top_run_send_signal(struct ntk_top_run *run, int key);
 bool ntk_top_run_capture(struct ntk_top_run *run);
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
-/* Reads the past of the shown moment for the graphs, for at most that long. Whether there is more. */
+/* Reads the past of the shown moment for the graphs that are drawn, for at most that long. Whether there was some. */
 bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns);
 /* Before the first frame there is nothing to show but what is wrong: then a sentence and -EIO, else 0. */
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err);

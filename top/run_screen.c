@@ -304,8 +304,8 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
             }
         }
         if (has_frame) {
-            run->has_more_past = ntk_top_run_take_past(run, PAST_SLICE_NS);
             ntk_top_view_draw(run->model, run->screen, true);
+            run->has_more_past = ntk_top_run_take_past(run, PAST_SLICE_NS);
         }
     }
 }

@@ -35,9 +35,11 @@ void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted)
     }
 }
 
-int ntk_top_source_before_shown(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot)
+int ntk_top_source_before_shown(struct ntk_top_source *source, uint64_t since_ns,
+                                struct ntk_snapshot **out_snapshot)
 {
-    return source->ops->before_shown ? source->ops->before_shown(source, out_snapshot) : 0;
+    return source->ops->before_shown ? source->ops->before_shown(source, since_ns, out_snapshot)
+                                     : 0;
 }
 
 void ntk_top_source_close(struct ntk_top_source *source)

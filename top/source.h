@@ -45,8 +45,9 @@ struct ntk_top_source_ops {
     /* Whether snapshots shall have latencies, which cost much on a busy machine. NULL: they have what they have. */
     void (*read_latency)(struct ntk_top_source *source, bool wanted);
     /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the newest first; 0 when there is
-     * no more. NULL: nobody knows it. */
-    int (*before_shown)(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot);
+     * no more since that time. NULL: nobody knows it. */
+    int (*before_shown)(struct ntk_top_source *source, uint64_t since_ns,
+                        struct ntk_snapshot **out_snapshot);
 };
 
 struct ntk_top_source {
@@ -62,7 +63,8 @@ bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control 
 void ntk_top_source_read_events(struct ntk_top_source *source);
 void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted);
 /* 1, or 0 when nothing is known. */
-int ntk_top_source_before_shown(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot);
+int ntk_top_source_before_shown(struct ntk_top_source *source, uint64_t since_ns,
+                                struct ntk_snapshot **out_snapshot);
 void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */
 
 /* This machine. sysfs_root stands for /sys; NULL looks where devices usually are. */

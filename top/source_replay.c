@@ -114,7 +114,8 @@ static int load_skipped_events(struct replay_source *source, struct ntk_snapshot
 }
 
 /* Seconds for the finest graph, then minutes, then hours where there are no minutes any more. */
-static int replay_before_shown(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot)
+static int replay_before_shown(struct ntk_top_source *base, uint64_t since_ns,
+                               struct ntk_snapshot **out_snapshot)
 {
     static const struct {
         uint64_t reach_ns;   /* back from what is shown */
@@ -126,7 +127,7 @@ static int replay_before_shown(struct ntk_top_source *base, struct ntk_snapshot 
     };
     struct replay_source *source = (struct replay_source *)base;
 
-    while (source->past_tier < NTK_STORE_TIER_COUNT) {
+    while (source->past_tier < NTK_STORE_TIER_COUNT && source->past_ns > since_ns) {
         struct ntk_snapshot *snapshot = NULL;
         uint64_t reach_ns = tiers[source->past_tier].reach_ns;
 

@@ -234,6 +234,7 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
 {
     struct ntk_top_layout layout;
 
+    model->past_ns = 0;
     ntk_screen_begin(screen);
     ntk_top_view_layout(model, screen->rows, screen->columns, with_keys, &layout);
     if (layout.is_too_small) {

@@ -96,7 +96,7 @@ static void draw_applications(struct ntk_top_model *model, struct ntk_screen *sc
     }
 }
 
-static void draw_graph(const struct ntk_top_model *model, struct ntk_screen *screen,
+static void draw_graph(struct ntk_top_model *model, struct ntk_screen *screen,
                        const struct area *area)
 {
     struct ntk_top_graph graph = { .row = area->row + 1,
@@ -109,6 +109,7 @@ static void draw_graph(const struct ntk_top_model *model, struct ntk_screen *scr
     float *values = calloc(count + 1, sizeof *values);
     int last = area->row + area->rows - 1;
 
+    model->past_ns = SPAN_NS;
     ntk_screen_put(screen, area->row, area->column, area->columns, NTK_STYLE_HEADING,
                    "Busy in the last minute");
     if (values && ntk_top_model_graphs_read_span(model, NTK_TOP_QUANTITY_BUSY, NTK_TOP_GRAPHS_TOTAL,

@@ -337,6 +337,7 @@ static void draw_minute(struct pen *pen, struct ntk_top_model *model,
     int bottom = pen->line + SPARK_ROWS - 1;
     float most = -1; /* nothing is known */
 
+    model->past_ns = SPARK_NS;
     for (size_t i = 0; sums && i < count; i++) {
         sums[i] = NAN;
     }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # bench_top - CPU time and terminal bytes of neuron-top at a refresh of one second beside htop -d 10 and btop, all
-# at the same time in terminals of 200x50; the machine has 128 NeuronCores (trn2.48xlarge, LNC 1) and is idle, then
-# one application works on all of them, then 120 have one each. Also the time to the first frame. Its peers are
-# htop and btop: without them (or tmux, or the software machine) the bench is skipped.
+# at the same time in terminals of 200x50, where neuron-top has its tall first screen; the machine has 128 NeuronCores
+# (trn2.48xlarge, LNC 1) and is idle, then one application works on all of them, then 120 have one each. Also the time to
+# the first frame. Its peers are htop and btop: without them (or tmux, or the software machine) the bench is skipped.
 set -u
 command -v htop >/dev/null && command -v btop >/dev/null && command -v tmux >/dev/null || exit 77
 [ -x "$NTK_BIN_DIR/neuron-bench" ] && [ -x "$NTK_BIN_DIR/neuron-packager" ] || exit 77
@@ -69,6 +69,8 @@ measure() { # name of the scene
     sleep 3 # all have drawn their first screens
     top=$(pid_of top) htop=$(pid_of htop) btop=$(pid_of btop)
     [ "$(cat "/proc/$btop/comm")" = btop ] || { echo "   btop did not start"; exit 1; }
+    tmx capture-pane -p -t =top: | grep -c 'Neuron Applications .*Busy in the last minute' >/dev/null ||
+        { echo "   the first screen is not the tall one"; exit 1; }
     : >"$scratch/runs"
     for ((run = 1; run <= runs; run++)); do
         line=

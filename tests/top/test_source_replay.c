@@ -77,7 +77,7 @@ static void the_past_is_told_without_gaps_in_ever_longer_steps(void **state)
     assert_int_equal(snapshot->realtime_ns, SHOWN);
     from_ns -= snapshot->period_ns;
     ntk_snapshot_destroy(snapshot);
-    while (ntk_top_source_before_shown(source, &snapshot) > 0) {
+    while (ntk_top_source_before_shown(source, 0, &snapshot) > 0) {
         uint64_t start_ns = snapshot->realtime_ns - snapshot->period_ns;
 
         assert_true(snapshot->realtime_ns <= SHOWN);
@@ -94,7 +94,38 @@ static void the_past_is_told_without_gaps_in_ever_longer_steps(void **state)
     assert_int_equal(seconds, 959); /* sixteen minutes, without the one that is shown */
     assert_int_equal(minutes, 45);  /* to the hour that is left of them */
     assert_int_equal(hours, 2);
-    assert_int_equal(ntk_top_source_before_shown(source, &snapshot), 0); /* once is enough */
+    assert_int_equal(ntk_top_source_before_shown(source, 0, &snapshot), 0); /* once is enough */
+    ntk_top_source_close(source);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+static void the_past_is_told_as_far_as_it_is_wanted_and_later_the_rest(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "store.db");
+    struct ntk_top_source *source = NULL;
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+    size_t minute = 0;
+    size_t rest = 0;
+
+    (void)state;
+    record(path);
+    assert_int_equal(ntk_top_source_replay_open(path, SHOWN, &source, &err), 0);
+    assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
+    ntk_snapshot_destroy(snapshot);
+    while (ntk_top_source_before_shown(source, SHOWN - MINUTE, &snapshot) > 0) {
+        assert_true(snapshot->realtime_ns >= SHOWN - MINUTE);
+        minute++;
+        ntk_snapshot_destroy(snapshot);
+    }
+    while (ntk_top_source_before_shown(source, 0, &snapshot) > 0) {
+        rest += snapshot->period_ns == SECOND;
+        ntk_snapshot_destroy(snapshot);
+    }
+    assert_int_equal(minute, 60);
+    assert_int_equal(minute + rest, 959);
     ntk_top_source_close(source);
     free(path);
     test_scratch_destroy(folder);
@@ -106,7 +137,7 @@ static size_t take_past(struct ntk_top_source *source, uint64_t *out_first_ns)
     struct ntk_snapshot *snapshot;
     size_t seconds = 0;
 
-    while (ntk_top_source_before_shown(source, &snapshot) > 0) {
+    while (ntk_top_source_before_shown(source, 0, &snapshot) > 0) {
         *out_first_ns = snapshot->realtime_ns;
         seconds += snapshot->period_ns == SECOND;
         ntk_snapshot_destroy(snapshot);
@@ -145,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_past_is_told_without_gaps_in_ever_longer_steps),
+        cmocka_unit_test(the_past_is_told_as_far_as_it_is_wanted_and_later_the_rest),
         cmocka_unit_test(a_stretch_that_is_skipped_is_told_as_the_past),
     };
 

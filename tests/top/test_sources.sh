@@ -1,5 +1,6 @@
 # test_sources - the same running model from each source (this machine, a pipe, HTTP, a recording): every view and every
-# form is printed, and all tell of the same applications.
+# form is printed, and all tell of the same applications. Then a terminal of 200x50 on each: the tall first screen, the pages of
+# application and model, the way back in time.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq
 export COLUMNS=250 LC_ALL=C.UTF-8 TZ=UTC NEURON_SOFT_INSTANCE=trn2.3xlarge
@@ -50,3 +51,46 @@ for source in live pipe http past; do
         .applications[0].pod == null and .failed_executions == 0 and .device_bytes > 0' $source.json >/dev/null ||
         fail "$source: $(cat $source.json)"
 done
+
+# The tall first screen, pages and the walk back in time.
+needs tmux
+tmx new-session -d -s keep cat
+screen() { tmx capture-pane -p -t top 2>/dev/null; }
+shows() { screen | greps -e "$1" && echo yes; }
+key() { tmx send-keys -t top "$@"; }
+for source in live pipe http past; do
+    case $source in
+    live) command=neuron-top then=' ago; \[ \] { } walk' ;;
+    pipe) command='neuron-monitor --period 500ms | neuron-top --stdin' then=' ago; \[ \] { } walk' ;;
+    http) command="neuron-top --connect http://127.0.0.1:$port" then=' ago; \[ \] { } walk' ;;
+    past) command="neuron-top --from history.db --at $(($(date +%s) - 4))" then='recorded at .*, paused' ;;
+    esac
+    tmx new-session -d -s top -x 200 -y 50 \
+        "export PATH='$PATH' NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' NEURON_SOFT_INSTANCE=$NEURON_SOFT_INSTANCE LC_ALL=C.UTF-8; $command; echo status=\$?; exec cat"
+    wait_for shows 'Neuron Applications .*Busy in the last minute'
+    wait_for shows '[0-9] *everywhere .*%.*MB .*root'
+    wait_for shows 'HBM  *0\.[0-9]*%'
+    key p Enter
+    wait_for shows 'Executions in the last minute'
+    wait_for shows 'TAG  *everywhere'
+    key Escape m Enter
+    wait_for shows 'Model mlp'
+    wait_for shows 'How long the last ones took'
+    sleep 1.5 # there is something to go back to
+    key '['
+    wait_for shows "$then"
+    key Escape o
+    wait_for shows 'Neuron Applications .*Busy in the last minute'
+    key ' ' q
+    wait_for shows status=0
+    tmx kill-session -t top
+done
+
+# A recording knows the minute before the moment that is shown: the graphs beside others have it at once.
+kill -TERM "${pids[@]}"
+wait "${pids[@]}" 2>/dev/null || true
+tmx new-session -d -s top -x 200 -y 50 "LC_ALL=C.UTF-8 TZ=UTC $NTK_BIN_DIR/neuron-top --from history.db --at $(date +%s); exec cat"
+wait_for shows 'the last of it'
+# cells of the lowest row of the graph: more than the one of the moment that is shown
+has_past() { [ "$(screen | grep ' 0% ' | grep -o '⣿' | wc -l)" -ge 6 ] && echo yes; }
+wait_for has_past
