@@ -18,6 +18,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -920,6 +922,49 @@ static void a_folder_that_the_user_names_is_nobody_elses(void **state)
     assert_int_equal(result, 0);
 }
 
+#define SKIPPED 77
+
+/* In a mount namespace of its own, where another user made the folder of this one first. */
+static int child_has_a_taken_folder(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_config config = { .lnc = 1 };
+    char usual[NTK_PATH_BYTES];
+    char expected[NTK_PATH_BYTES];
+    char note[256];
+
+    (void)child;
+    (void)ctx;
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", NTK_HOOKS_PARENT, "tmpfs", 0, "mode=1777") != 0) {
+        return SKIPPED;
+    }
+    unsetenv("NEURON_HOOKS_DIR");
+    (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
+                   (unsigned)geteuid());
+    CHECK(mkdir(usual, 0755) == 0 && chown(usual, 65534, 65534) == 0);
+    CHECK(ntk_hooks_attach(&config, note, sizeof note) == 0);
+    (void)snprintf(expected, sizeof expected, "%s belongs to someone else; using %s.", usual,
+                   usual);
+    CHECK(strncmp(note, expected, strlen(expected)) == 0);
+    CHECK(strncmp(ntk_hooks_segment_path(), note + strlen(expected) - strlen(usual) - 1,
+                  strlen(usual) + 1) == 0);
+    ntk_hooks_detach();
+    return 0;
+}
+
+static void a_folder_that_somebody_else_took_is_named_with_the_one_used_instead(void **state)
+{
+    struct observed child = observed_start(NULL, child_has_a_taken_folder, NULL);
+    int result = observed_finish(&child, 0);
+
+    (void)state;
+    if (result == SKIPPED) {
+        skip();
+    }
+    assert_int_equal(result, 0);
+}
+
 static int child_has_little_file_size(struct observed *child, void *ctx)
 {
     struct ntk_hooks_config config = { .lnc = 1 };
@@ -1500,6 +1545,7 @@ int main(void)
         TEST(an_unknown_mode_is_said_and_means_all),
         TEST(without_a_folder_the_program_goes_on_unobserved),
         TEST(a_folder_that_the_user_names_is_nobody_elses),
+        TEST(a_folder_that_somebody_else_took_is_named_with_the_one_used_instead),
         TEST(a_small_limit_of_file_sizes_means_no_segment_and_no_signal),
         TEST(a_middling_limit_of_file_sizes_means_fewer_events),
         TEST(a_program_that_changes_its_folder_leaves_no_file),
