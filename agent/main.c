@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "agent/collect/instance.h"
 #include "agent/collect/instance_facts.h"
@@ -15,6 +14,7 @@
 #include "agent/report/monitor_config.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/memory.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/http/http_address.h"
@@ -252,18 +252,6 @@ static int print_schema(void)
     return ret;
 }
 
-/* A core file would hold the secrets of those who ask and are asked. One byte is less than any core, and the limit
- * that also keeps the kernel from giving one to a program. */
-static void forbid_cores(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max > 0 ? 1 : 0;
-        (void)setrlimit(RLIMIT_CORE, &limit);
-    }
-}
-
 int main(int argc, char **argv)
 {
     static struct ntk_monitor_config config; /* large */
@@ -304,7 +292,7 @@ int main(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--k8s-period is below one second");
     }
     if (has_secrets) {
-        forbid_cores();
+        ntk_memory_forbid_cores();
     }
     signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */
     if (read_config(&config, &err) < 0) {

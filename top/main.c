@@ -7,6 +7,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/memory.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
@@ -225,6 +226,9 @@ int main(int argc, char **argv)
     }
     if (first < argc) {
         return ntk_opt_usage_error(&program, "unexpected argument \"%s\"", argv[first]);
+    }
+    if (arg_remote.token_file) {
+        ntk_memory_forbid_cores();
     }
     ret = check_arguments();
     run.count = arg_count;

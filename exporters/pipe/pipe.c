@@ -12,6 +12,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/memory.h"
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_stream.h"
 
@@ -31,6 +32,7 @@ int ntk_pipe_begin(struct ntk_pipe *pipe, struct ntk_err *err)
     sigaddset(&signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+    ntk_memory_forbid_cores();
     pipe->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     return pipe->signal_fd < 0
                ? ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "signalfd: %s", strerror(errno))

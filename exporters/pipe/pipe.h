@@ -40,7 +40,8 @@ struct ntk_pipe {
     int signal_fd;
 };
 
-/* Signals become readable instead of ending the program; SIGPIPE is ignored. */
+/* Signals become readable instead of ending the program; SIGPIPE is ignored. There will be no core file: exporters know
+ * keys and passwords. */
 int ntk_pipe_begin(struct ntk_pipe *pipe, struct ntk_err *err);
 void ntk_pipe_end(struct ntk_pipe *pipe);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory - how much more of it this process can take.
+ * memory - how much more of it this process can take, and that no file has a copy of it.
  *
  * Threads: any.
  */
@@ -16,6 +16,8 @@ extern "C" {
 /* The least of what the machine has free, what the control groups of this process leave and what
  * RLIMIT_AS leaves; what cannot be read limits nothing. */
 uint64_t ntk_memory_available(void);
+/* For who has secrets of those who ask and are asked: there will be no core file. */
+void ntk_memory_forbid_cores(void);
 
 #ifdef __cplusplus
 }
