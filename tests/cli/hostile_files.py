@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 CHANGES = int(os.environ.get("NTK_HOSTILE_CHANGES", "30"))
@@ -29,10 +30,10 @@ def fail(what, why):
         print(f"FAILED: {what}: {why}", flush=True)
 
 
-def run(command, sigterm_after=None):
+def run(command, sigterm_after=None, stdin=os.devnull, **where):
     """Exit code, stderr, greatest resident memory, seconds from SIGTERM (or the start) to the end."""
-    with open("err", "w+b") as err:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+    with tempfile.TemporaryFile() as err, open(stdin, "rb") as given:
+        process = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL, stderr=err, **where)
         begin = time.monotonic()
         if sigterm_after is not None:
             time.sleep(sigterm_after)
@@ -63,13 +64,13 @@ def size_of(paths):
     return total
 
 
-def changes(data, seed):
+def changes(data, seed, count=CHANGES):
     """Names and contents: cut at each of the first lengths and at a stride, fields of 1, 4 and 8 bytes set to extremes."""
     rand = random.Random(seed)
-    cuts = sorted({0, 1, len(data) - 1, *(len(data) * i // (CHANGES // 2) for i in range(CHANGES // 2))})
+    cuts = sorted({0, 1, len(data) - 1, *(len(data) * i // (count // 2) for i in range(count // 2))})
     for cut in cuts:
         yield f"cut at {cut}", data[:max(cut, 0)]
-    for i in range(CHANGES - CHANGES // 2):
+    for i in range(count - count // 2):
         at = rand.randrange(min(len(data), 1024)) if i % 2 else rand.randrange(len(data))
         width = rand.choice((1, 1, 4, 8))
         value = rand.choice((b"\0", b"\xff", b"\x7f", b"\x80"))[:1] * width
@@ -78,15 +79,15 @@ def changes(data, seed):
         yield f"{value.hex()} at {at}", data[:at] + value + data[at + len(value):]
 
 
-def check(what, command, files, memory_base, allow_partial=True):
+def check(what, command, files, memory_base, allow_partial=True, codes=(0, 1), **how):
     global runs
     runs += 1
-    code, err, memory, seconds = run(command)
+    code, err, memory, seconds = run(command, **how)
     bound = memory_base + 4 * size_of(files) + MEMORY
     name = " ".join(command[:2])
     worst[name] = max(worst.get(name, 0), memory - memory_base)
     said = [line for line in err.splitlines() if line.startswith("neuron-")]
-    if code not in (0, 1):
+    if code not in codes:
         fail(what, f"exit code {code}: {err[:300]}")
     elif code == 1 and not said:
         fail(what, f"no sentence: {err[:300]!r}")
@@ -99,10 +100,10 @@ def check(what, command, files, memory_base, allow_partial=True):
     return seconds
 
 
-def check_sigterm(what, command, after):
+def check_sigterm(what, command, after, **how):
     """Three tries: others use the machine too."""
     for _ in range(3):
-        code, err, _, seconds = run(command, after)
+        code, err, _, seconds = run(command, after, **how)
         if seconds <= 1:
             return
     fail(what, f"{seconds:.1f} s after SIGTERM: {code} {err[:200]}")
@@ -222,4 +223,5 @@ def main():
     return 1 if failures else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,6 @@
 #!/bin/bash
-# hostile_files - files that are cut or changed anywhere, in the programs that open them: see hostile_files.py. The captures
-# of NTK_VENDOR_CAPTURES are changed too where that is set.
+# hostile_files - files that are cut or changed anywhere, in the programs that open them: see hostile_files.py, and
+# hostile_inputs.py with the argument "inputs". The captures of NTK_VENDOR_CAPTURES are changed too where that is set.
 set -u
 if ! command -v python3 >/dev/null; then
     echo "skipped: python3 is missing"
@@ -12,6 +12,11 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir -m 700 "$scratch/hooks"
 export PATH=$NTK_BIN_DIR:$PATH NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_RT_LOG_LEVEL=NONE
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+if [ "${1:-}" = inputs ]; then
+    command -v openssl >/dev/null || exit 77
+    PYTHONDONTWRITEBYTECODE=1 python3 "$here/hostile_inputs.py" "$scratch"
+    exit
+fi
 files=("$here"/../corpus/ntff/*.ntff)
 [ -z "${NTK_VENDOR_CAPTURES:-}" ] || files+=("$NTK_VENDOR_CAPTURES"/*.ne[f]f "$NTK_VENDOR_CAPTURES"/*.ntff)
 python3 "$here/hostile_files.py" "$scratch" "${files[@]}"

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""hostile_inputs - settings, secrets, saved reports, databases, spools and the machine's state, cut and changed anywhere, as
+hostile_files.py does it with NEFFs and captures: each is read, set aside or refused within its bounds, and the program that
+opened it obeys SIGTERM. Usage: hostile_inputs.py FOLDER, programs in the PATH.
+NTK_HOSTILE_CHANGES is how many ways each file is tried (default 12)."""
+import concurrent.futures
+import http.server
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import hostile_files
+from hostile_files import changes, check, check_sigterm, fail, run
+
+CHANGES = int(os.environ.get("NTK_HOSTILE_CHANGES", "12"))
+AGENT = ["neuron-monitor", "--period", "100ms", "--no-imds", "--quiet"]
+ONCE = ["--count", "1"]
+CONFIG = b"""{"period": "1s", "neuron_runtimes": [{"tag_filter": ".*", "metrics": [{"type": "neuroncore_counters"},
+  {"type": "memory_used"}, {"type": "execution_stats", "period": "2s"}]}], "system_metrics": [{"type": "vcpu_usage"}]}
+"""
+WEB_CONFIG = b"""basic_auth_users:
+  alice: $2b$04$abcdefghijklmnopqrstuuAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+http_server_config:
+  headers:
+    X-Frame-Options: deny
+"""
+AWS_CONFIG = b"""[default]
+region = us-east-1
+[profile other]
+source_profile = keys
+role_arn = arn:aws:iam::123456789012:role/monitor
+[profile keys]
+aws_access_key_id = AKIAIOSFODNN7EXAMPLE
+aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
+"""
+
+
+class Peer(http.server.BaseHTTPRequestHandler):
+    """Takes all that is sent."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_POST
+
+    def log_message(self, *_):
+        pass
+
+
+class Kind:
+    """A file and who opens it; @ stands for the changed file. until: what serves until it is told to end. stdin: True
+    for the file itself, or another one."""
+
+    def __init__(self, name, content, command, until=None, codes=(0, 1), stdin=False, env=None, place=None, beside=()):
+        self.name, self.content, self.command, self.until, self.codes = name, content, command, until, codes
+        self.stdin, self.env, self.place, self.beside = stdin, env or {}, place, beside
+
+
+def try_kind(kind, base):
+    """In a folder of its own, with hooks of its own."""
+    folder = os.path.join(base, "kind-" + kind.name)
+    env = dict(os.environ, NEURON_HOOKS_DIR=os.path.join(folder, "hooks"))
+    os.makedirs(env["NEURON_HOOKS_DIR"], mode=0o700)
+    for source in kind.beside:
+        target = os.path.join(folder, os.path.basename(source))
+        shutil.copytree(source, target, dirs_exist_ok=True) if os.path.isdir(source) else shutil.copy(source, target)
+    path = os.path.join(folder, kind.place or kind.name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    env.update({name: value.replace("@", path) for name, value in kind.env.items()})
+    where = {"cwd": folder, "env": env}
+
+    def write(content):
+        for stale in (path, path + "-wal", path + "-shm"):
+            if os.path.exists(stale):
+                os.remove(stale)
+        with open(path, "wb") as file:
+            file.write(content)
+        os.chmod(path, 0o600)
+
+    def words(command):
+        return [word.replace("@", path) for word in command]
+
+    given = {"stdin": path if kind.stdin is True else kind.stdin} if kind.stdin else {}
+    write(kind.content)
+    code, err, memory, _ = run(words(kind.command), **given, **where)
+    if code != 0:
+        fail(kind.name, f"sound file: {code}: {err[:300]}")
+    for number, (how, content) in enumerate(changes(kind.content, kind.name, CHANGES)):
+        write(content)
+        what = f"{kind.name} {how}: {' '.join(words(kind.command))}"
+        check(what, words(kind.command), [path], memory, codes=kind.codes, **given, **where)
+        if number % 6 == 5:
+            write(content)
+            check_sigterm(what, words(kind.until or kind.command), 0.1 if kind.until else 0.02, **given, **where)
+
+
+def make(*command, **how):
+    code, err, _, _ = run(list(command), **how)
+    if code != 0:
+        print("cannot make samples:", command, err)
+        sys.exit(1)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def machine_files(hooks):
+    """The state of the software machine, and files of its device tree that say something."""
+    found = {}
+    for folder, _, names in os.walk(hooks):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and not os.path.islink(path) and 0 < os.path.getsize(path) < 1 << 20:
+                found.setdefault(name, path)
+    return found
+
+
+def kinds(base, url):
+    hooks = os.path.join(base, "hooks")
+    make("neuron-packager", "example", "memcpy", "-o", "memcpy.neff")
+    make("neuron-packager", "disasm", "-o", "memcpy.asm", "memcpy.neff")
+    with subprocess.Popen(["neuron-bench", "exec", "memcpy.neff", "--duration", "30s", "--rate", "100"],
+                          stdout=subprocess.DEVNULL) as job:
+        with open("reports.jsonl", "wb") as reports:
+            subprocess.run(["neuron-monitor", "--no-imds", "--period", "200ms", "--count", "4", "--db", "history.db"],
+                           stdout=reports, check=True)
+        shutil.copytree(hooks, "machine", ignore=lambda _, names: [name for name in names if name[0].isdigit()], symlinks=True)
+        job.terminate()
+    with sqlite3.connect("history.db") as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "cert.pem"], check=True, capture_output=True)
+    subprocess.run([*AGENT, *ONCE, "--remote-write", "http://127.0.0.1:1/", "--remote-write-spool", "spool"], check=True,
+                   capture_output=True)
+    reports, history = read("reports.jsonl"), read("history.db")
+    message = next(name for name in sorted(os.listdir("spool")) if name.endswith(".msg"))
+    neff, saved = os.path.join(base, "memcpy.neff"), os.path.join(base, "reports.jsonl")
+    page = ["--prometheus", "127.0.0.1:0"]
+
+    def agent(name, content, *options, **more):
+        return Kind(name, content, [*AGENT, *ONCE, *options], [*AGENT, *options], codes=(0, 1, 2), **more)
+
+    yield agent("config.json", CONFIG, "-c", "@")
+    yield agent("web.yml", WEB_CONFIG, "--web.config.file", "@", *page)
+    yield agent("token", b"0123456789abcdef0123456789abcdef\n", "--http", "127.0.0.1:0", "--http-token-file", "@")
+    yield agent("labels", b"# of this machine\nnode=a7\nrack=r 12\n", "--label-file", "@", *page)
+    yield agent("write-token", b"secret-of-the-receiver\n", "--remote-write", url, "--remote-write-token-file", "@")
+    yield agent("message", read(os.path.join("spool", message)), "--remote-write", url, "--remote-write-spool", "spool",
+                place=os.path.join("spool", message))
+    yield agent("kept.db", history, "--db", "@")
+    yield Kind("asked.db", history, ["neuron-monitor", "query", "cores", "--db", "@"])
+    yield Kind("shown.db", history, ["neuron-top", "--from", "@", "--json", "--once"], ["neuron-top", "--from", "@", "--batch"])
+    yield Kind("settings", b"# mine\nview = hbm\n", ["neuron-top", "--config", "@", "--once"],
+               ["neuron-top", "--config", "@", "--batch"], codes=(0, 1, 2))
+    yield Kind("top-reports", reports, ["neuron-top", "--stdin", "--once"], stdin=True)
+    yield Kind("page-reports", reports, ["neuron-monitor-prometheus", "--port", "0", "--address", "127.0.0.1"], stdin=True)
+    yield Kind("otlp-reports", reports, ["neuron-monitor-otlp", "--endpoint", url], stdin=True)
+    yield Kind("emf-reports", reports, ["neuron-monitor-cloudwatch", "--emf"], stdin=True)
+    yield Kind("pods-reports", reports, ["neuron-monitor-k8s-info"], stdin=True)
+    for name, option in (("cert.pem", "--cert-file"), ("key.pem", "--key-file")):
+        other = {"--cert-file": "--key-file", "--key-file": "--cert-file"}[option]
+        yield Kind(name, read(name), ["neuron-monitor-prometheus", "--port", "0", "--address", "127.0.0.1", option, "@", other,
+                                      os.path.join(base, {"cert.pem": "key.pem", "key.pem": "cert.pem"}[name])],
+                   stdin=saved)
+    keys = {"AWS_SHARED_CREDENTIALS_FILE": "@", "AWS_CONFIG_FILE": "@", "AWS_EC2_METADATA_DISABLED": "true"}
+    yield Kind("aws", AWS_CONFIG, ["neuron-monitor-cloudwatch", "--dry-run", "--profile", "keys", "-r", "us-east-1"],
+               stdin=saved, env=keys, codes=(0, 1, 2))
+    yield Kind("aws-role", AWS_CONFIG, ["neuron-monitor-cloudwatch", "--dry-run", "--profile", "other", "-r", "us-east-1"],
+               stdin=saved, env=dict(keys, AWS_ENDPOINT_URL_STS=url), codes=(0, 1, 2))
+    yield Kind("listing.asm", read("memcpy.asm"), ["neuron-packager", "asm", "-o", "made", "@"])
+    for name, path in machine_files("machine").items():
+        if name.startswith("soft.") or name in ("connected_devices", "core_count", "instance_type", "total", "present", "uuid"):
+            place = os.path.join("hooks", os.path.relpath(path, "machine"))
+            tree = [os.path.join(base, "machine-as", "hooks")]
+            yield Kind("machine-" + name, read(path), ["neuron-bench", "exec", "-n", "1", neff], place=place, beside=tree)
+            yield Kind("tree-" + name, read(path), ["neuron-top", "--once"], ["neuron-top", "--batch"], place=place, beside=tree)
+            yield Kind("list-" + name, read(path), ["neuron-ls", "--json-output"], place=place, beside=tree, codes=(0, 1))
+
+
+def main():
+    base = os.path.abspath(sys.argv[1])
+    os.chdir(base)
+    peer = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
+    threading.Thread(target=peer.serve_forever, daemon=True).start()
+    todo = list(kinds(base, f"http://127.0.0.1:{peer.server_port}/"))
+    os.makedirs("machine-as")
+    os.rename("machine", os.path.join("machine-as", "hooks"))
+    # Most of them wait for a period to end.
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        for done in [pool.submit(try_kind, kind, base) for kind in todo]:
+            done.result()
+    print(f"{hostile_files.runs} changed files of {len(todo)} kinds")
+    return 1 if hostile_files.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
