@@ -29,7 +29,9 @@ extern "C" {
 #endif
 
 #define NTK_SEGMENT_MAGIC 0x314745534b544eull /* "NTKSEG1" and a NUL, little-endian */
+#ifndef NTK_SEGMENT_ABI_VERSION /* given: how programs of two versions live together is a test */
 #define NTK_SEGMENT_ABI_VERSION 1u
+#endif
 
 /* Bounds; design: nothing in a segment grows. */
 #define NTK_SEGMENT_CORES 128u
