@@ -42,7 +42,6 @@ int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk
     aggregate->last_monotonic_ns = options->begin_monotonic_ns;
     ntk_vec_init(&aggregate->runtimes, sizeof(struct runtime_state *));
     ntk_vec_init(&aggregate->events, sizeof(struct ntk_event_sample));
-    ntk_vec_init(&aggregate->event_owners, sizeof(struct event_owner));
     ntk_vec_init(&aggregate->system_cpus, sizeof(struct ntk_cpu_reading));
     ntk_vec_init(&aggregate->system_base, sizeof(struct ntk_cpu_reading));
     *out = aggregate;
@@ -118,6 +117,7 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
     struct ntk_event_sample *events;
 
     ntk_aggregate_drop_rowless_events(aggregate);
+    ntk_aggregate_keep_events(aggregate);
     events = ntk_snapshot_alloc_events(snapshot, aggregate->events.count);
     if (events) {
         memcpy(events, aggregate->events.items, aggregate->events.count * sizeof *events);

@@ -141,10 +141,11 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
 
 /* ---- events ---- */
 
-/* A record of the list, or NULL when there is no room (counted): a full list gives each user as much as the others,
- * up to what it asks for. realtime_ns and what the record says are the caller's to fill; texts by
- * ntk_aggregate_event_text(). */
-struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate, uint32_t uid);
+/* A record of the list with its process, or NULL when there is no room (counted). Of more than events_max some go
+ * later: see ntk_snapshot_keep_events(). realtime_ns and what the record says are the caller's to fill before the next
+ * call; texts by ntk_aggregate_event_text(). */
+struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate,
+                                             struct ntk_process_key key, bool is_error);
 const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char *text);
 
 /* ---- the end of the period ---- */

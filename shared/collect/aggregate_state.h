@@ -107,13 +107,7 @@ struct user_state {
     double rows; /* so many more of its processes are listed one by one */
     bool is_over;
     size_t shared_row; /* in the snapshot that is built: its index + 1 */
-    size_t events;     /* listed in this period, */
-    size_t last_event; /* ... the last of them: its index + 1 */
-};
-
-struct event_owner {
-    uint32_t uid;
-    size_t previous; /* event of the user: its index + 1 */
+    size_t events;     /* taken in this period */
 };
 
 struct tag_state {
@@ -158,12 +152,12 @@ struct ntk_aggregate {
     struct ntk_map by_key;
     void (*context_free)(void *);
 
-    struct ntk_map users;        /* struct user_state, by uid; who has all its rows is not there */
-    struct ntk_map rowless;      /* processes that got no row in this period */
-    char note[192];              /* of the last period */
-    struct ntk_vec events;       /* struct ntk_event_sample */
-    struct ntk_vec event_owners; /* struct event_owner, of each */
-    size_t events_of_greediest;  /* at most, of a user, once the list was full; 0 it was not */
+    struct ntk_map users;   /* struct user_state, by uid; who has all its rows is not there */
+    struct ntk_map rowless; /* processes that got no row in this period */
+    char note[192];         /* of the last period */
+    struct ntk_vec events;  /* struct ntk_event_sample */
+    struct ntk_map
+        events_taken; /* in this period: how many, by process and whether they are errors */
     bool lists_events;
     bool no_latency;
     uint64_t events_unlisted;
@@ -290,6 +284,8 @@ bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_stat
 size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot,
                                size_t count, const struct ntk_runtime_sample *sample);
 void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate);
+/* events_max of them at most. */
+void ntk_aggregate_keep_events(struct ntk_aggregate *aggregate);
 void ntk_aggregate_finish_users(struct ntk_aggregate *aggregate, uint64_t period_ns);
 
 /* The parts of ntk_aggregate_finish(), in this order. */

@@ -35,7 +35,7 @@ void ntk_aggregate_free_users(struct ntk_aggregate *aggregate)
     }
     ntk_map_fini(&aggregate->users);
     ntk_map_fini(&aggregate->rowless);
-    ntk_vec_fini(&aggregate->event_owners);
+    ntk_map_fini(&aggregate->events_taken);
 }
 
 /* ---- rows ---- */
@@ -95,62 +95,53 @@ size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snaps
 
 /* ---- events ---- */
 
-static struct event_owner *owner_at(struct ntk_aggregate *aggregate, size_t index)
+/* Lists of events_max that a user may take in a period, so that choosing among them costs little. */
+#define LISTS_OF_USER 4
+
+/* Whether a process has not taken a list of such events yet. */
+static bool may_take(struct ntk_aggregate *aggregate, struct ntk_process_key key, bool is_error)
 {
-    return ntk_vec_at(&aggregate->event_owners, index);
+    /* Processes that meet here share what they may take. */
+    uint64_t number =
+        (key.start_time << 32 ^ (uint64_t)key.uid << 23 ^ key.header_pid) * 2 + is_error;
+    size_t taken = (size_t)(uintptr_t)ntk_map_get_number(&aggregate->events_taken, number);
+
+    return taken < aggregate->options.events_max &&
+           ntk_map_put_number(&aggregate->events_taken, number, (void *)(uintptr_t)(taken + 1)) >=
+               0;
 }
 
-/* The last event of the user with the most of them, if that leaves it as many as this user then has; else none. */
-static struct ntk_event_sample *take_from_greediest(struct ntk_aggregate *aggregate,
-                                                    struct user_state *user, size_t *out_index)
+void ntk_aggregate_keep_events(struct ntk_aggregate *aggregate)
 {
-    struct user_state *greediest = user;
+    struct ntk_vec *events = &aggregate->events;
+    size_t count = events->count;
 
-    if (aggregate->events_of_greediest != 0 && user->events + 1 >= aggregate->events_of_greediest) {
-        return NULL;
-    }
-    ntk_map_each(entry, &aggregate->users) {
-        struct user_state *other = entry->value;
-
-        greediest = other->events > greediest->events ? other : greediest;
-    }
-    /* It only falls until the period ends: whoever gets an event then has fewer. */
-    aggregate->events_of_greediest = greediest->events;
-    if (user->events + 1 >= greediest->events) {
-        return NULL;
-    }
-    *out_index = greediest->last_event - 1;
-    greediest->last_event = owner_at(aggregate, *out_index)->previous;
-    greediest->events--;
-    return ntk_vec_at(&aggregate->events, *out_index);
+    events->count = ntk_snapshot_keep_events(events->items, count, aggregate->options.events_max);
+    aggregate->events_unlisted += count - events->count;
 }
 
-struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate, uint32_t uid)
+struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate,
+                                             struct ntk_process_key key, bool is_error)
 {
-    struct user_state *user = user_of(aggregate, uid);
+    struct user_state *user = user_of(aggregate, key.uid);
+    size_t most = aggregate->options.events_max;
     struct ntk_event_sample *event = NULL;
-    struct event_owner *owner = NULL;
-    size_t index = aggregate->events.count;
 
-    if (user && index < aggregate->options.events_max) {
-        owner = ntk_vec_add(&aggregate->event_owners);
-        event = owner ? ntk_vec_add(&aggregate->events) : NULL;
-        if (owner && !event) {
-            ntk_vec_remove(&aggregate->event_owners, index);
+    if (user && user->events < LISTS_OF_USER * most && may_take(aggregate, key, is_error)) {
+        if (aggregate->events.count >= 2 * most) {
+            ntk_aggregate_keep_events(aggregate);
         }
-    } else if (user) {
-        event = take_from_greediest(aggregate, user, &index);
-        owner = event ? owner_at(aggregate, index) : NULL;
-        aggregate->events_unlisted += event != NULL;
+        event = ntk_vec_add(&aggregate->events);
     }
     if (!event) {
         aggregate->events_unlisted++;
         return NULL;
     }
-    *owner = (struct event_owner){ .uid = uid, .previous = user->last_event };
-    user->last_event = index + 1;
     user->events++;
-    *event = (struct ntk_event_sample){ .name = "",
+    *event = (struct ntk_event_sample){ .header_pid = key.header_pid,
+                                        .uid = key.uid,
+                                        .start_time = key.start_time,
+                                        .name = "",
                                         .core = NTK_NO_CORE,
                                         .error_class = NTK_ERROR_CLASS_NONE };
     return event;
@@ -166,8 +157,8 @@ void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate)
     for (size_t i = 0; i < aggregate->events.count && aggregate->rowless.count > 0; i++) {
         const struct ntk_event_sample *event = &events[i];
 
-        if (ntk_map_get(&aggregate->rowless, process_key(key, owner_at(aggregate, i)->uid,
-                                                         event->header_pid, event->start_time))) {
+        if (ntk_map_get(&aggregate->rowless,
+                        process_key(key, event->uid, event->header_pid, event->start_time))) {
             aggregate->events_unlisted++;
         } else {
             *(struct ntk_event_sample *)ntk_vec_at(&aggregate->events, kept++) = *event;
@@ -195,14 +186,12 @@ void ntk_aggregate_finish_users(struct ntk_aggregate *aggregate, uint64_t period
         user->is_over = false;
         user->shared_row = 0;
         user->events = 0;
-        user->last_event = 0;
         user->rows += (double)period_ns / (double)NTK_NS_PER_SECOND;
         if (user->rows >= NTK_AGGREGATE_ROWS_OF_USER) {
             ntk_map_remove_number(&aggregate->users, user->uid);
             free(user);
         }
     }
-    aggregate->events_of_greediest = 0;
     ntk_map_fini(&aggregate->rowless);
-    ntk_vec_clear(&aggregate->event_owners);
+    ntk_map_fini(&aggregate->events_taken);
 }

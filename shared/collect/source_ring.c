@@ -21,9 +21,6 @@
 /* Records of one user's processes that a look takes: nobody keeps it from the rings of others. */
 #define RECORDS_OF_USER (1u << 20)
 
-/* Processes share a count of failures when their pids meet here. */
-#define FAILURE_SLOTS 64
-
 struct source_ring {
     struct ntk_ring_registry *registry;
     bool no_events;
@@ -31,11 +28,11 @@ struct source_ring {
     uint64_t looked_ns;
     bool looked;
     char note[256];
-    struct ntk_aggregate *aggregate;        /* of the drain that runs */
-    struct ntk_map records_taken;           /* ... the number of them, by uid */
-    uint8_t failures_listed[FAILURE_SLOTS]; /* by pid: not forgotten yet */
-    uint64_t sequence;                      /* of the last snapshot */
-    uint64_t ended[SNAPSHOTS_KEPT]; /* by its number: how many processes had ended in it, ever */
+    struct ntk_aggregate *aggregate; /* of the drain that runs */
+    struct ntk_map records_taken;    /* ... the number of them, by uid */
+    struct ntk_map failures_listed;  /* not forgotten yet, by serial of the segment */
+    uint64_t sequence;               /* of the last snapshot */
+    uint64_t ended[SNAPSHOTS_KEPT];  /* by its number: how many processes had ended in it, ever */
     char key[KEY_BYTES];
     /* of the segment that is read */
     struct ntk_ring_process process;
@@ -141,23 +138,38 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
 /* ---- events ---- */
 
 /* An execution that did not complete, while its process may have one more listed. */
-static bool is_listed_failure(struct source_ring *source, const struct ntk_slot *slot)
+static bool is_listed_failure(struct source_ring *source, const struct ntk_ring_segment *segment,
+                              const struct ntk_slot *slot)
 {
     if (slot->kind != NTK_EVENT_EXEC || (slot->flags & 0xf) == NTK_OUTCOME_COMPLETED) {
         return false;
     }
-    uint8_t *listed = &source->failures_listed[source->process.own_pid % FAILURE_SLOTS];
-    if (*listed >= NTK_COLLECT_FAILURES_MAX) {
-        return false;
-    }
-    ++*listed;
-    return true;
+    uint64_t serial = ntk_ring_segment_serial(segment);
+    uintptr_t listed = (uintptr_t)ntk_map_get_number(&source->failures_listed, serial);
+    return listed < NTK_COLLECT_FAILURES_MAX &&
+           ntk_map_put_number(&source->failures_listed, serial, (void *)(listed + 1)) >= 0;
 }
 
-static bool is_listed(struct source_ring *source, const struct ntk_slot *slot)
+/* One of each process. */
+static void forget_failures(struct source_ring *source)
+{
+    struct ntk_map *listed = &source->failures_listed;
+
+    for (size_t i = listed->count; i-- > 0;) {
+        struct ntk_map_entry *entry = &listed->entries[i];
+
+        entry->value = (void *)((uintptr_t)entry->value - 1);
+        if (!entry->value) {
+            ntk_map_remove_number(listed, entry->number);
+        }
+    }
+}
+
+static bool is_listed(struct source_ring *source, const struct ntk_ring_segment *segment,
+                      const struct ntk_slot *slot)
 {
     return (slot->kind >= NTK_EVENT_MEM_ALLOC && slot->kind <= NTK_EVENT_MARK) ||
-           is_listed_failure(source, slot);
+           is_listed_failure(source, segment, slot);
 }
 
 static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
@@ -171,9 +183,6 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
     out->flags = slot->flags;
     out->core = slot->core;
     out->pid = source->process.pid;
-    out->header_pid = source->process.own_pid;
-    out->start_time = source->process.start_time;
-    out->uid = source->process.uid;
     ntk_ring_segment_thread(segment, slot, &thread);
     out->tid = thread.tid;
     out->model_id = slot->kind == NTK_EVENT_MARK ? 0 : NTK_WORD_LO(slot->word[1]);
@@ -247,7 +256,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         uint64_t duration;
         uint64_t end;
 
-        if (!is_listed(source, slot)) {
+        if (!is_listed(source, segment, slot)) {
             continue;
         }
         duration = slot->kind == NTK_EVENT_MEM_ALLOC || slot->kind == NTK_EVENT_MEM_FREE ||
@@ -259,11 +268,15 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         if (end < source->begin_monotonic_ns) {
             continue;
         }
-        event = ntk_aggregate_event(source->aggregate, source->process.uid);
+        bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error when it ended */
+        event = ntk_aggregate_event(source->aggregate,
+                                    (struct ntk_process_key){ source->process.own_pid,
+                                                              source->process.uid,
+                                                              source->process.start_time },
+                                    is_failure || slot->kind == NTK_EVENT_ERROR);
         if (!event) {
             continue;
         }
-        bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error when it ended */
         event->realtime_ns =
             ntk_ring_segment_realtime_ns(segment, slot->start_ticks + (is_failure ? duration : 0));
         event->duration_ns = is_failure ? 0 : ntk_ring_segment_ticks_to_ns(segment, duration);
@@ -388,9 +401,7 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
     int ret;
 
     begin_drain(source, aggregate);
-    for (size_t i = 0; i < FAILURE_SLOTS; i++) {
-        source->failures_listed[i] -= source->failures_listed[i] > 0;
-    }
+    forget_failures(source);
     ret = look(source, aggregate, monotonic_ns, &events, err);
     if (ret < 0) {
         return ret;

@@ -555,21 +555,14 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
                                                    struct ntk_runtime_sample *runtime,
                                                    size_t count);
 
-/* ---- events where there is no room for all: the log of memory goes first ---- */
+/* ---- events where there is no room for all ---- */
 
 #define NTK_SNAPSHOT_JOINED_EVENTS_MAX 1024
 
-struct ntk_event_room {
-    size_t other;
-    size_t memory;
-};
-
 bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event);
-/* What of `room` each kind gets. */
-struct ntk_event_room ntk_snapshot_event_room(const struct ntk_event_sample *events, size_t count,
-                                              size_t room);
-/* Whether there is room for this one, which it takes. */
-bool ntk_snapshot_event_take(struct ntk_event_room *room, const struct ntk_event_sample *event);
+/* Leaves `room` of the events at most, in their order, and says how many: errors stay first and the log of memory goes
+ * first; of each kind every user has as many as the others, and of those every process, as far as they have so many. */
+size_t ntk_snapshot_keep_events(struct ntk_event_sample *events, size_t count, size_t room);
 /* Sets the events of `to`: both lists, bounded; what is left out counts as unlisted. The lists may be of `to` itself; texts are
  * copied. */
 void ntk_snapshot_join_events(struct ntk_snapshot *to, const struct ntk_event_sample *older,

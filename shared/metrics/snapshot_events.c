@@ -2,79 +2,144 @@
 /* snapshot_events - which events stay where there is no room for all of them. */
 #include "shared/metrics/snapshot.h"
 
+#include <stdlib.h>
+
 bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event)
 {
     return event->kind == NTK_EVENT_MEM_ALLOC || event->kind == NTK_EVENT_MEM_FREE;
 }
 
-struct ntk_event_room ntk_snapshot_event_room(const struct ntk_event_sample *events, size_t count,
-                                              size_t room)
-{
-    size_t memory = 0;
-    struct ntk_event_room out;
+/* ---- which stay ---- */
 
-    for (size_t i = 0; i < count; i++) {
-        memory += ntk_snapshot_event_is_memory(&events[i]);
-    }
-    out.other = count - memory < room ? count - memory : room;
-    out.memory = room - out.other;
-    return out;
+enum class { ERROR, OTHER, MEMORY };
+
+struct rank {
+    const struct ntk_event_sample *event; /* in the list: who is earlier, stays */
+    enum class class;
+    size_t turn; /* so many of the same stand before it: of its process, then of its user */
+};
+
+static enum class class_of(const struct ntk_event_sample *event) {
+    return event->kind == NTK_EVENT_ERROR        ? ERROR
+           : ntk_snapshot_event_is_memory(event) ? MEMORY
+                                                 : OTHER;
 }
 
-bool ntk_snapshot_event_take(struct ntk_event_room *room, const struct ntk_event_sample *event)
-{
-    size_t *left = ntk_snapshot_event_is_memory(event) ? &room->memory : &room->other;
-
-    if (*left == 0) {
-        return false;
+#define COMPARE(a, b)              \
+    if ((a) != (b)) {              \
+        return (a) < (b) ? -1 : 1; \
     }
-    --*left;
-    return true;
+
+static int compare_in_processes(const void *a, const void *b)
+{
+    const struct rank *x = a;
+    const struct rank *y = b;
+
+    COMPARE(x->event->uid, y->event->uid)
+    COMPARE(x->event->start_time, y->event->start_time)
+    COMPARE(x->event->header_pid, y->event->header_pid)
+    COMPARE(x->class, y->class)
+    COMPARE(x->event, y->event)
+    return 0;
 }
 
-/* Those of one list behind those of the other, as far as `room` has it. */
-static size_t copy(struct ntk_snapshot *to, struct ntk_event_sample *into,
-                   const struct ntk_event_sample *events, size_t count, struct ntk_event_room *room)
+static int compare_in_users(const void *a, const void *b)
 {
-    size_t taken = 0;
+    const struct rank *x = a;
+    const struct rank *y = b;
 
+    COMPARE(x->event->uid, y->event->uid)
+    COMPARE(x->class, y->class)
+    COMPARE(x->turn, y->turn)
+    COMPARE(x->event, y->event)
+    return 0;
+}
+
+static int compare_in_all(const void *a, const void *b)
+{
+    const struct rank *x = a;
+    const struct rank *y = b;
+
+    COMPARE(x->class, y->class)
+    COMPARE(x->turn, y->turn)
+    COMPARE(x->event, y->event)
+    return 0;
+}
+
+static int compare_by_place(const void *a, const void *b)
+{
+    COMPARE(((const struct rank *)a)->event, ((const struct rank *)b)->event)
+    return 0;
+}
+
+static bool is_of_one_process(const struct rank *a, const struct rank *b)
+{
+    return a->event->uid == b->event->uid && a->event->start_time == b->event->start_time &&
+           a->event->header_pid == b->event->header_pid;
+}
+
+static bool is_of_one_user(const struct rank *a, const struct rank *b)
+{
+    return a->event->uid == b->event->uid;
+}
+
+/* Sorts, then counts the neighbours of one group and class through. */
+static void take_turns(struct rank *ranks, size_t count,
+                       int (*compare)(const void *a, const void *b),
+                       bool (*is_of_one)(const struct rank *a, const struct rank *b))
+{
+    size_t turn = 0;
+
+    qsort(ranks, count, sizeof *ranks, compare);
     for (size_t i = 0; i < count; i++) {
-        if (!ntk_snapshot_event_take(room, &events[i])) {
-            to->events_unlisted++;
-            continue;
-        }
-        into[taken] = events[i];
-        into[taken].name = ntk_snapshot_text(to, events[i].name);
-        into[taken].tag = events[i].tag ? ntk_snapshot_text(to, events[i].tag) : NULL;
-        taken++;
+        bool goes_on =
+            i > 0 && ranks[i].class == ranks[i - 1].class && is_of_one(&ranks[i], &ranks[i - 1]);
+        turn = goes_on ? turn + 1 : 0;
+        ranks[i].turn = turn;
     }
-    return taken;
+}
+
+size_t ntk_snapshot_keep_events(struct ntk_event_sample *events, size_t count, size_t room)
+{
+    struct rank *ranks = count > room ? calloc(count, sizeof *ranks) : NULL;
+
+    if (!ranks) {
+        return count < room ? count : room;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ranks[i] = (struct rank){ .event = &events[i], .class = class_of(&events[i]) };
+    }
+    take_turns(ranks, count, compare_in_processes, is_of_one_process);
+    take_turns(ranks, count, compare_in_users, is_of_one_user);
+    qsort(ranks, count, sizeof *ranks, compare_in_all);
+    qsort(ranks, room, sizeof *ranks, compare_by_place);
+    for (size_t i = 0; i < room; i++) {
+        events[i] = *ranks[i].event; /* never behind one that is still to come */
+    }
+    free(ranks);
+    return room;
 }
 
 void ntk_snapshot_join_events(struct ntk_snapshot *to, const struct ntk_event_sample *older,
                               size_t older_count, const struct ntk_event_sample *newer,
                               size_t newer_count)
 {
-    struct ntk_event_room first =
-        ntk_snapshot_event_room(older, older_count, NTK_SNAPSHOT_JOINED_EVENTS_MAX);
-    struct ntk_event_room second =
-        ntk_snapshot_event_room(newer, newer_count, NTK_SNAPSHOT_JOINED_EVENTS_MAX);
-    struct ntk_event_room both = { first.other + second.other, 0 };
-    struct ntk_event_sample *events = older_count + newer_count > 0
-                                          ? ntk_snapshot_alloc_events(to, older_count + newer_count)
-                                          : NULL;
-    size_t count;
+    size_t count = older_count + newer_count;
+    struct ntk_event_sample *events = count > 0 ? ntk_snapshot_alloc_events(to, count) : NULL;
 
     to->event_count = 0;
     if (!events) {
         to->events = NULL;
-        to->events_unlisted += older_count + newer_count;
+        to->events_unlisted += count;
         return;
     }
-    both.other =
-        both.other < NTK_SNAPSHOT_JOINED_EVENTS_MAX ? both.other : NTK_SNAPSHOT_JOINED_EVENTS_MAX;
-    both.memory = NTK_SNAPSHOT_JOINED_EVENTS_MAX - both.other;
-    count = copy(to, events, older, older_count, &both);
-    count += copy(to, events + count, newer, newer_count, &both);
-    to->event_count = count;
+    for (size_t i = 0; i < count; i++) {
+        events[i] = i < older_count ? older[i] : newer[i - older_count];
+    }
+    to->event_count = ntk_snapshot_keep_events(events, count, NTK_SNAPSHOT_JOINED_EVENTS_MAX);
+    to->events_unlisted += count - to->event_count;
+    for (size_t i = 0; i < to->event_count; i++) {
+        events[i].name = ntk_snapshot_text(to, events[i].name);
+        events[i].tag = events[i].tag ? ntk_snapshot_text(to, events[i].tag) : NULL;
+    }
 }

@@ -3,6 +3,7 @@
  * report_events - what happened in the period, for who looks at another machine: loads, errors, captures, marks, the log
  * of memory. A line has room for some; where there are more, the log of memory goes first, and what is left out is counted.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "shared/report/report_part.h"
@@ -78,23 +79,26 @@ static void write_event(struct report_writer *w, const struct ntk_event_sample *
 void report_write_events(struct report_writer *w)
 {
     const struct ntk_snapshot *snapshot = w->snapshot;
-    struct ntk_event_room room;
+    size_t count = snapshot->event_count;
     uint64_t unlisted = snapshot->events_unlisted;
 
     if (!snapshot->lists_events) {
         return;
     }
-    room = ntk_snapshot_event_room(snapshot->events, snapshot->event_count, EVENTS_WRITTEN_MAX);
+    struct ntk_event_sample *events = count > 0 ? malloc(count * sizeof *events) : NULL;
+    if (events) {
+        memcpy(events, snapshot->events, count * sizeof *events);
+        count = ntk_snapshot_keep_events(events, count, EVENTS_WRITTEN_MAX);
+    }
+    unlisted += snapshot->event_count;
     ntk_json_key_array_begin(&w->json, "events");
-    for (size_t i = 0; i < snapshot->event_count; i++) {
-        const struct ntk_event_sample *event = &snapshot->events[i];
-
-        if (is_known(event) && ntk_snapshot_event_take(&room, event)) {
-            write_event(w, event);
-        } else {
-            unlisted++;
+    for (size_t i = 0; events && i < count; i++) {
+        if (is_known(&events[i])) {
+            write_event(w, &events[i]);
+            unlisted--;
         }
     }
+    free(events);
     ntk_json_array_end(&w->json);
     if (unlisted > 0) {
         report_key_u64(w, "events_unlisted", unlisted);

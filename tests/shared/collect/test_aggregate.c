@@ -1088,9 +1088,9 @@ static void events_come_by_time_and_what_has_no_room_is_counted(void **state)
     static const uint64_t times[] = { 30, 10, 20, 40, 5, 6 };
 
     for (size_t i = 0; i < 6; i++) {
-        struct ntk_event_sample *event = ntk_aggregate_event(f->aggregate, 1000);
+        struct ntk_event_sample *event =
+            ntk_aggregate_event(f->aggregate, (struct ntk_process_key){ 7, 1000, 1 }, false);
 
-        assert_int_equal(event != NULL, i < 4);
         if (event) {
             event->realtime_ns = times[i];
             event->name = ntk_aggregate_event_text(f->aggregate, "weights");
@@ -1111,7 +1111,8 @@ static void events_come_by_time_and_what_has_no_room_is_counted(void **state)
 static void list_events(struct fixture *f, uint32_t uid, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct ntk_event_sample *event = ntk_aggregate_event(f->aggregate, uid);
+        struct ntk_event_sample *event =
+            ntk_aggregate_event(f->aggregate, (struct ntk_process_key){ 100 + uid, uid, 1 }, false);
 
         if (event) {
             event->pid = uid;
@@ -1149,6 +1150,45 @@ static void a_user_with_many_events_leaves_others_theirs(void **state)
     assert_int_equal(count_events(f, 2), 2);
     assert_int_equal(count_events(f, 3), 2);
     assert_int_equal(f->snapshot->events_unlisted, 3);
+}
+
+/* Of the processes of one user: 1 floods with the log of memory and marks, 2 with errors, 3 has one error. */
+static void a_process_with_many_events_leaves_others_theirs_and_errors_come_first(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        uint32_t pid;
+        uint16_t kind;
+        size_t count;
+    } floods[] = {
+        { 1, NTK_EVENT_MEM_ALLOC, 100 }, { 1, NTK_EVENT_MARK, 100 }, { 2, NTK_EVENT_ERROR, 100 },
+        { 1, NTK_EVENT_MEM_ALLOC, 100 }, { 3, NTK_EVENT_ERROR, 1 },  { 2, NTK_EVENT_ERROR, 100 },
+        { 4, NTK_EVENT_MARK, 1 },        { 1, NTK_EVENT_ERROR, 1 },
+    };
+    size_t asked = 0;
+
+    for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
+        for (size_t k = 0; k < floods[i].count; k++) {
+            const struct ntk_process_key key = { floods[i].pid, 1000, 1 };
+            struct ntk_event_sample *event =
+                ntk_aggregate_event(f->aggregate, key, floods[i].kind == NTK_EVENT_ERROR);
+
+            if (event) {
+                event->kind = floods[i].kind;
+                event->pid = floods[i].pid;
+            }
+            asked++;
+        }
+    }
+    finish(f);
+    assert_int_equal(f->snapshot->event_count, 4);
+    assert_int_equal(count_events(f, 1), 1);
+    assert_int_equal(count_events(f, 2), 2);
+    assert_int_equal(count_events(f, 3), 1);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(f->snapshot->events[i].kind, NTK_EVENT_ERROR);
+    }
+    assert_int_equal(f->snapshot->events_unlisted, asked - 4);
 }
 
 static struct fake *make_users(struct fixture *f, size_t index, uint32_t uid, uint32_t pid)
@@ -1229,9 +1269,9 @@ static void a_process_without_a_row_waits_for_one_with_all_it_did(void **state)
     invent_processes(f, 100, NTK_AGGREGATE_ROWS_OF_USER);
     fake = make_users(f, 1, 1, 42);
     list_events(f, 1, 1);
-    struct ntk_event_sample *event = ntk_aggregate_event(f->aggregate, 1);
-    event->header_pid = fake->process.own_pid;
-    event->start_time = fake->process.start_time;
+    (void)ntk_aggregate_event(
+        f->aggregate,
+        (struct ntk_process_key){ fake->process.own_pid, 1, fake->process.start_time }, false);
     sample(f, fake);
     finish(f);
     assert_null(find_tag(f, "job 42"));
@@ -1347,6 +1387,7 @@ int main(void)
         TEST(cpu_shares_are_ticks_of_the_period),
         TEST(events_come_by_time_and_what_has_no_room_is_counted),
         TEST(a_user_with_many_events_leaves_others_theirs),
+        TEST(a_process_with_many_events_leaves_others_theirs_and_errors_come_first),
         TEST(a_user_with_too_many_processes_has_the_rest_in_one_row),
         TEST(a_process_without_a_row_waits_for_one_with_all_it_did),
         TEST(nonsense_readings_give_bounded_snapshots),
