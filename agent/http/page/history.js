@@ -72,9 +72,21 @@ const EVENTS = [
   { name: 'took', value: (event) => format.nanoseconds(event.duration_ns) },
 ];
 
+// The newest, yet of every process some, and of its errors: who has thousands hides nobody's only one.
+function chooseEvents(rows) {
+  const seen = new Map();
+  const ranked = rows.map((row, place) => ({ row, place })).reverse().map((entry) => {
+    const key = `${entry.row.event === 'error'} ${entry.row.pid} ${entry.row.process}`;
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+    return { ...entry, turn: seen.get(key), other: entry.row.event !== 'error' };
+  });
+  ranked.sort((a, b) => a.turn - b.turn || a.other - b.other || b.place - a.place);
+  return ranked.slice(0, EVENTS_SHOWN).sort((a, b) => b.place - a.place).map((entry) => entry.row);
+}
+
 async function drawEvents() {
   const rows = await ask('events', core === null ? {} : { core: physicalOf(core)[0] });
-  fillTable(byId('events'), EVENTS, rows.slice(-EVENTS_SHOWN).reverse(), 'Nothing happened in this time.');
+  fillTable(byId('events'), EVENTS, chooseEvents(rows), 'Nothing happened in this time.');
 }
 
 // Of the whole machine in the whole range; a dash until it is known.

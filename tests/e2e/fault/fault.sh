@@ -1,7 +1,7 @@
 #!/bin/bash
 # fault - what NEURON_SOFT_FAULT injects is what the reports, /metrics and the device tree show.
 . "$(dirname "$0")/../lib.sh"
-needs jq curl
+needs jq curl sqlite3
 
 is() { [ "$("${@:2}")" = "$1" ] && echo yes; } # is VALUE COMMAND...
 in_reports() {
@@ -43,6 +43,25 @@ wait_for is 1 in_errors hardware
 wait_for is 5 in_errors runtime
 wait_for is 60 metric hardware_ecc_events_total mem_ecc_corrected
 wait_for is 1 metric hardware_ecc_events_total mem_ecc_uncorrected
+
+# A process that corrects a bit with every execution hides no other's only failure: in reports, in the database.
+neuron-monitor --db many.db >many.jsonl 2>many.log &
+pids+=($!)
+agent=$!
+in_database() { sqlite3 -readonly many.db "SELECT count(*) FROM error_log JOIN process USING (process_id) WHERE pid = $1 AND error_class = '$2'" 2>/dev/null; }
+has_many() { [ "$(in_database "$1" mem_ecc_corrected)" -ge "$2" ] && echo yes; }
+wait_for is 0 in_database 0 none
+NEURON_RT_LOG_LEVEL=QUIET NEURON_SOFT_FAULT='mem-ecc-corrected:every=1' neuron-bench exec memcpy.neff --cores 0 --count 2000000 >/dev/null 2>&1 &
+many=$!
+pids+=("$many")
+wait_for has_many "$many" 10
+NEURON_RT_LOG_LEVEL=QUIET NEURON_SOFT_FAULT='hbm-ue:at=1' neuron-bench exec memcpy.neff --cores 1 --count 1 >/dev/null 2>&1 &
+only=$!
+wait_for is 1 in_database "$only" mem_ecc_uncorrected
+kill "$many"
+kill "$agent"
+wait "$agent" || fail "the agent failed: $(cat many.log)"
+jq -se "[.[].neuron_ext.events // [] | .[] | select(.pid == $only)] | length > 0" many.jsonl >/dev/null || fail "reports hide the only error"
 
 # A core that hangs is busy for as long as the limit says, with one execution in it and none that ended; then
 # the execution has timed out.
