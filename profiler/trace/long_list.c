@@ -36,29 +36,29 @@ void ntk_long_list_init(struct ntk_long_list *list, const struct ntk_trace *trac
                                     .folder = ntk_trace_folder_get(trace) };
 }
 
-int ntk_long_file_map(int *fd, const char *folder, uint64_t offset, size_t bytes_count,
-                      void **out_items)
+void *ntk_long_file_map(int *fd, const char *folder, uint64_t offset, size_t bytes_count,
+                        int *out_failed)
 {
     int file = *fd < 0 ? ntk_fs_open_unnamed(folder, NULL) : *fd;
     void *items = MAP_FAILED;
-    int ret = file < 0 ? -file : EINTR;
+    int failed = file < 0 ? -file : EINTR;
 
-    while (ret == EINTR) {
-        ret = posix_fallocate(file, (off_t)offset, (off_t)bytes_count);
+    while (failed == EINTR) {
+        failed = posix_fallocate(file, (off_t)offset, (off_t)bytes_count);
     }
-    if (ret == 0) {
+    if (failed == 0) {
         items = mmap(NULL, bytes_count, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
-        ret = items == MAP_FAILED ? errno : 0;
+        failed = errno;
     }
-    if (ret != 0) {
+    if (items == MAP_FAILED) {
         if (*fd < 0 && file >= 0) {
             close(file);
         }
-        return -ret;
+        *out_failed = -failed;
+        return NULL;
     }
     *fd = file;
-    *out_items = items;
-    return 0;
+    return items;
 }
 
 void ntk_long_items_free(void *items, size_t bytes_count, bool is_mapped)
@@ -103,11 +103,11 @@ static int grow_on_heap(struct ntk_long_list *list, size_t capacity)
 static int grow_in_file(struct ntk_long_list *list, size_t capacity)
 {
     int fd = list->is_mapped ? list->fd : -1;
-    void *items;
-    int ret = ntk_long_file_map(&fd, list->folder, 0, capacity * list->item_bytes, &items);
+    int failed = 0;
+    void *items = ntk_long_file_map(&fd, list->folder, 0, capacity * list->item_bytes, &failed);
 
-    if (ret < 0) {
-        return ret;
+    if (!items) {
+        return failed;
     }
     if (!list->is_mapped && list->items) {
         memcpy(items, list->items, list->count * list->item_bytes);

@@ -41,9 +41,10 @@ void *ntk_long_list_add(struct ntk_long_list *list, int *out_failed);
 void ntk_long_list_give_back(const struct ntk_long_list *list);
 
 /* What spill and sorter are made of, too. Items of a file: reserves its bytes from offset on before it maps them, so
- * that a full disk is an error here, not SIGBUS at some write. *fd -1: a new file without a name. 0 or -errno. */
-int ntk_long_file_map(int *fd, const char *folder, uint64_t offset, size_t bytes_count,
-                      void **out_items);
+ * that a full disk is an error here, not SIGBUS at some write. *fd -1: a new file without a name. NULL with -errno in
+ * *out_failed. */
+void *ntk_long_file_map(int *fd, const char *folder, uint64_t offset, size_t bytes_count,
+                        int *out_failed);
 /* Unmaps or frees; items that are not mapped may be NULL. */
 void ntk_long_items_free(void *items, size_t bytes_count, bool is_mapped);
 /* The memory of what is mapped, from a page on: it stays in the file. */

@@ -337,10 +337,10 @@ static bool take_file(struct ntk_sorter *sorter, struct ntk_sorted *sorted)
         return false;
     }
     size_t bytes_count = (size_t)sorter->written * sorter->item_bytes;
-    void *mapped;
-    int ret = ntk_long_file_map(&sorter->fd, sorter->folder, 0, bytes_count, &mapped);
-    if (ret < 0) {
-        return fail(sorter, ret);
+    int failed = 0;
+    void *mapped = ntk_long_file_map(&sorter->fd, sorter->folder, 0, bytes_count, &failed);
+    if (!mapped) {
+        return fail(sorter, failed);
     }
     *sorted = (struct ntk_sorted){ mapped, (size_t)sorter->written, true };
     return true;

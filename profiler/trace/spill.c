@@ -66,13 +66,13 @@ static bool add_extent(struct ntk_spill *spill, size_t bytes_count)
 {
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     size_t extent_bytes = bytes_count > EXTENT_BYTES ? bytes_count : EXTENT_BYTES;
-    void *mapped;
+    int failed = 0;
 
     extent_bytes = (extent_bytes + page_bytes - 1) / page_bytes * page_bytes;
-    int ret =
-        ntk_long_file_map(&spill->fd, spill->folder, spill->file_bytes, extent_bytes, &mapped);
-    if (ret < 0) {
-        return fail(spill, ret);
+    void *mapped =
+        ntk_long_file_map(&spill->fd, spill->folder, spill->file_bytes, extent_bytes, &failed);
+    if (!mapped) {
+        return fail(spill, failed);
     }
     if (!keep(spill, mapped, extent_bytes, true)) {
         return false;

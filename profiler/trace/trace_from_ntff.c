@@ -92,7 +92,6 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     if (ret < 0 && ret != -ENODATA) { /* that is a warning, of whoever opened the files */
         return ret;
     }
-    ret = 0;
     if (options) {
         build.options = *options;
     }
