@@ -90,7 +90,7 @@ static int set_db_keep(const char *value, struct ntk_err *err)
         value += length + 1;
     }
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "one to three times with commas between expected, such as 24h,720h");
+                       "one to three times, separated by commas, expected, such as 24h,720h");
 }
 
 static int (*const call_verbose)(const char *, struct ntk_err *) = set_verbose;

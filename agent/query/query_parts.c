@@ -32,7 +32,7 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
         number[length] = '\0';
         if (ntk_str_parse_double(number, &percent) < 0 || !(percent >= 0 && percent <= 100)) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "numbers from 0 to 100 with commas between expected");
+                               "numbers from 0 to 100, separated by commas, expected");
         }
         if (query->percentile_count > 0 &&
             percent <= query->percentiles[query->percentile_count - 1]) {
@@ -68,8 +68,8 @@ int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct n
     }
     return *out_kinds ? 0
                       : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                    "start, end, load, unload, error, alloc, free with commas "
-                                    "between, or all, expected");
+                                    "start, end, load, unload, error, alloc, free, separated by "
+                                    "commas, or all, expected");
 }
 
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,

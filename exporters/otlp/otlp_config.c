@@ -132,7 +132,7 @@ static int read_list(struct ntk_otlp_config *config, const char *variable, const
         }
         char *equals = strchr(item, '=');
         if (!equals || equals == item) {
-            ret = refuse(variable, "NAME=VALUE with commas between expected", err);
+            ret = refuse(variable, "NAME=VALUE, separated by commas, expected", err);
             break;
         }
         *equals = '\0';

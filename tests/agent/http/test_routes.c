@@ -193,11 +193,11 @@ static void hostile_parameters_are_one_sentence_and_400(void **state)
         { "cores?from=1000&to=2000&step=1s", "step: more than 200 steps in the window" },
         { "latency?from=1&to=2&percentiles=50,10", "percentiles: ascending numbers expected" },
         { "latency?from=1&to=2&percentiles=101",
-          "percentiles: numbers from 0 to 100 with commas between expected" },
+          "percentiles: numbers from 0 to 100, separated by commas, expected" },
         { "latency?latency=both", "latency: 'total' or 'device' expected" },
         { "processes?process=", "process: a name expected" },
         { "events?kind=error,%27",
-          "kind: start, end, load, unload, error, alloc, free with commas between, or all, "
+          "kind: start, end, load, unload, error, alloc, free, separated by commas, or all, "
           "expected" },
     };
 
