@@ -3,7 +3,7 @@
 import { make } from './dom.js';
 import { bytes, whole } from './format.js';
 import { addTab, bar, refresh, showTab, table } from './panel.js';
-import { reveal } from './rows.js';
+import { coreOf, reveal } from './rows.js';
 import { duration, exact } from './time.js';
 import { changed, glideTo, on, state, tell } from './state.js';
 
@@ -52,12 +52,6 @@ function rowsTable() {
     onclick: () => reveal(track),
     cells: [state.meta.tracks[track].name, coreOf(track), busyOf(track, busy), { value: count, text: whole(count) }, moved === undefined ? '' : { value: moved, text: bytes(moved) }],
   })), { foot: [total('engine', 'engines'), total('queue', 'queues'), total('host', 'host rows')].filter(Boolean) });
-}
-
-function coreOf(track) {
-  let g = state.meta.tracks[track].group;
-  if (state.meta.tracks[track].kind !== 'engine') g = state.meta.groups[g].parent ?? g;
-  return state.meta.groups[g].name;
 }
 
 function whatsTable() {

@@ -34,6 +34,7 @@ const depthOf = (group) => [...around(group)].length - 1;
 
 // What has the same name in several lists as one; what is left over goes together by its order where isLoose says so.
 function together(lists, nameOf, isLoose) {
+  if (lists.length === 1) return lists[0].map((one) => [one]);
   const found = [];
   lists.forEach((list, side) => list.forEach((one) => {
     const free = (set) => set[side] === undefined;
@@ -66,6 +67,20 @@ function walk(parents, visit) {
 const roots = () => (state.meta.compares ? state.meta.sources.map((source, s) => state.meta.groups.findIndex((group) => group.parent === undefined && group.source === s)) : [undefined]);
 
 const sideOf = (track) => (state.meta.compares ? ['before', 'after'][state.meta.groups[track.group].source] : '');
+
+// Where a row is, for tables that name rows of several cores or captures.
+export function coreOf(t) {
+  const track = state.meta.tracks[t];
+  const g = ['queue', 'semaphore'].includes(track.kind) ? state.meta.groups[track.group].parent ?? track.group : track.group;
+  return [state.meta.groups[g].name, sideOf(track)].filter(Boolean).join(', ');
+}
+
+// All rows from top to bottom, the folded ones too.
+export function inOrder() {
+  const order = [];
+  walk(roots(), ({ track }) => track !== undefined && order.push(track));
+  return order;
+}
 
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;

@@ -3,6 +3,7 @@
 import { byId } from './dom.js';
 import { colourOf } from './draw.js';
 import { theme } from './colours.js';
+import { inOrder } from './rows.js';
 import { tickText, ticks } from './time.js';
 import { on, pan, show, state, stopGlide, to, xOf } from './state.js';
 
@@ -63,8 +64,8 @@ function paintSmall() {
   const ratio = window.devicePixelRatio || 1;
   const canvas = new OffscreenCanvas(Math.round(state.width * ratio), Math.round(HEIGHT.overview * ratio));
   const context = canvas.getContext('2d');
-  const engines = state.meta.tracks.map((track, t) => t).filter((t) => ['engine', 'host'].includes(state.meta.tracks[t].kind)).slice(0, LINES_MAX);
-  const lines = engines.length ? engines : state.meta.tracks.map((track, t) => t).slice(0, 8);
+  const engines = inOrder().filter((t) => ['engine', 'host'].includes(state.meta.tracks[t].kind)).slice(0, LINES_MAX);
+  const lines = engines.length ? engines : inOrder().slice(0, 8);
   const high = (canvas.height - 6) / Math.max(1, lines.length);
   const { span } = state.meta;
   lines.forEach((track, line) => {

@@ -8,7 +8,7 @@ import { source } from './answers.js';
 import { goTo } from './details.js';
 import { psOf } from './engines.js';
 import { addTab, refresh, showTab, table } from './panel.js';
-import { reveal } from './rows.js';
+import { coreOf, reveal } from './rows.js';
 import { duration, exact } from './time.js';
 import { changed, glideTo, on, state, tell } from './state.js';
 
@@ -145,7 +145,7 @@ async function step(by) {
 function renderOthers(box) {
   const link = (text, onclick) => make('button', { type: 'button', class: 'as-link', onclick }, text);
   const group = (title, links) => links.length && box.append(make('p', {}, make('span', { class: 'soft' }, `${title}: `), ...links.flatMap((one, i) => (i ? [', ', one] : [one]))));
-  group('Rows', others.tracks.slice(0, SHOWN).map((t) => link(`${state.meta.tracks[t].name} (${state.meta.groups[state.meta.tracks[t].group].name})`, () => reveal(t))));
+  group('Rows', others.tracks.slice(0, SHOWN).map((t) => link(`${state.meta.tracks[t].name} (${coreOf(t)})`, () => reveal(t))));
   group('Layers', others.layers.slice(0, SHOWN).map((layer) => link(layer.name, () => glideTo(psOf(layer.start_ns), psOf(layer.end_ns), 0.8))));
   group('Tensors', others.tensors.slice(0, SHOWN).map((one) => link(`${one.name} (${one.kind}, ${bytes(one.size_bytes)}, read ${whole(one.read_count)} times, written ${whole(one.write_count)})`, () => showTab('memory'))));
 }
@@ -161,9 +161,9 @@ function render(box) {
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, `${whole(hits.total)} hits`),
     make('span', { class: 'soft' }, `${hits.pc === undefined ? hits.whats.map((w) => state.meta.whats[w].name).join(', ') : `PC ${hits.pc}`}${hits.total > shown.length ? `; the first ${shown.length}` : ''}`),
     make('span', { class: 'space' }), make('button', { type: 'button', onclick: () => step(-1) }, 'Before'), make('button', { type: 'button', onclick: () => step(1) }, 'Next')),
-  table([['What', true], ['Row', true], ['Start'], ['Duration']], shown.map((hit) => ({
+  table([['What', true], ['Row', true], ['Core', true], ['Start'], ['Duration']], shown.map((hit) => ({
     onclick: () => goTo(hit.track, hit.slice),
-    cells: [state.meta.whats[hit.what].name, state.meta.tracks[hit.track].name, { value: hit.start, text: exact(hit.start + state.meta.begin) },
+    cells: [state.meta.whats[hit.what].name, state.meta.tracks[hit.track].name, coreOf(hit.track), { value: hit.start, text: exact(hit.start + state.meta.begin) },
       { value: hit.end - hit.start, text: duration(hit.end - hit.start) }],
   }))));
 }

@@ -216,7 +216,7 @@ def check_search(page):
     browser.wait_for(f"(async () => (await import('/state.js')).state.selected.start === {first[0]})()")
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = 'softmax|qSyncIO'; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelector('#found').textContent === '1 row, 1 layer'")
-    equal('rows and layers', browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].map((e) => e.textContent)"), ['qSyncIO0 (DMA queues)', 'softmax'])
+    equal('rows and layers', browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].map((e) => e.textContent)"), ['qSyncIO0 (NeuronCore 0)', 'softmax'])
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '(('; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelector('#found').textContent === 'no regular expression'")
     equal('invalid', browser.evaluate("document.querySelector('#search').getAttribute('aria-invalid')"), 'true')
@@ -441,6 +441,10 @@ def check_compare(page, address, diff):
     last = page.state("state.meta.tracks.findLastIndex(({ kind }) => kind === 'semaphore')")
     browser.evaluate(f"(async () => (await import('/rows.js')).reveal({last}))()")
     assert browser.evaluate(f"document.querySelector('[data-track=\"{last}\"] .side')?.textContent") == 'after', 'a row of the second capture is not found'
+    browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '^matmul$'; s.dispatchEvent(new Event('input')); })()")
+    browser.wait_for("document.querySelectorAll('.pane-search tbody tr').length > 10")
+    equal('where hits are', browser.evaluate("[...new Set([...document.querySelectorAll('.pane-search tbody tr')].map((row) => row.cells[2].textContent))].sort()"),
+          ['NeuronCore 0, after', 'NeuronCore 0, before'])
     browser.evaluate("document.querySelector('#tab-compare').click()")
     browser.wait_for("document.querySelector('.pane-compare table') !== null")
     equal('tables that compare', browser.evaluate(COLLIDING), [])
