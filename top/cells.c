@@ -71,7 +71,7 @@ void ntk_top_cells_memory(const struct ntk_runtime_sample *runtime, uint32_t mod
     uint64_t host_bytes = 0;
 
     if (runtime->has & NTK_RUNTIME_HAS_MEMORY) {
-        ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, model_id, NULL, &host_bytes,
+        ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, model_id, NULL, &host_bytes,
                                 &device_bytes);
         *out_device = ntk_top_cell_number((double)device_bytes);
         *out_host = ntk_top_cell_number((double)host_bytes);

@@ -304,38 +304,29 @@ static void add_bytes(struct ntk_top_bytes *bytes, uint64_t value)
 
 static void project_memory(struct ntk_top_model *model)
 {
-    static const uint64_t nothing[NTK_GROUP_COUNT];
     const struct ntk_snapshot *snapshot = model->snapshot;
     struct ntk_top_memory *memory = &model->memory;
+    uint64_t groups[NTK_GROUP_COUNT] = { 0 };
+    bool is_known = ntk_top_model_is_nobody_there(model);
 
     memset(memory, 0, sizeof *memory);
-    for (size_t i = 0; i <= snapshot->runtime_count; i++) {
-        uint64_t groups[NTK_GROUP_COUNT];
-        const uint64_t *add = groups;
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
-        if (i == snapshot->runtime_count) {
-            if (!ntk_top_model_is_nobody_there(model)) {
-                break;
-            }
-            add = nothing;
-        } else {
-            const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-
-            if (!ntk_top_model_is_in_tab(model, i) || !(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
-                continue;
-            }
-            ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, NULL, NULL);
+        if (ntk_top_model_is_in_tab(model, i) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
+            ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, NULL, NULL);
+            is_known = true;
         }
-        for (int g = 0; g < NTK_GROUP_COUNT; g++) {
-            enum ntk_top_group group = ntk_top_model_group_of((enum ntk_memory_group)g);
+    }
+    for (int g = 0; is_known && g < NTK_GROUP_COUNT; g++) {
+        enum ntk_top_group group = ntk_top_model_group_of((enum ntk_memory_group)g);
 
-            if (g <= NTK_GROUP_HOST_TENSORS) {
-                add_bytes(&memory->host[group], add[g]);
-                add_bytes(&memory->host_total, add[g]);
-            } else {
-                add_bytes(&memory->device[group], add[g]);
-                add_bytes(&memory->device_total, add[g]);
-            }
+        if (g <= NTK_GROUP_HOST_TENSORS) {
+            add_bytes(&memory->host[group], groups[g]);
+            add_bytes(&memory->host_total, groups[g]);
+        } else {
+            add_bytes(&memory->device[group], groups[g]);
+            add_bytes(&memory->device_total, groups[g]);
         }
     }
 }

@@ -263,11 +263,8 @@ static void set_core_memory(struct row *row, const struct ntk_top_model *model, 
         }
         is_known = true;
         for (uint32_t part = 0; part < model->lnc; part++) {
-            uint64_t bytes = 0;
-
-            ntk_snapshot_memory_sum(&snapshot->runtimes[r], logical * model->lnc + part,
-                                    NTK_MEMORY_ANY, NULL, NULL, &bytes);
-            sum += bytes;
+            ntk_snapshot_memory_add(&snapshot->runtimes[r], logical * model->lnc + part,
+                                    NTK_MEMORY_ANY, NULL, NULL, &sum);
         }
     }
     set_count(row, COLUMN_cores_device_bytes, is_known, sum);
@@ -397,7 +394,7 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
         for (size_t m = 0; m < runtime->model_count; m++) {
             model_count += runtime->models[m].loaded;
         }
-        ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
+        ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
         set_count(row, COLUMN_applications_pid, true, runtime->pid);
         set_text(row, COLUMN_applications_tag, runtime->tag);
         set_text(row, COLUMN_applications_user, runtime->user);
@@ -444,7 +441,7 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
          c += top->lnc) {
         cores[core_count++] = (model->core + c) / top->lnc;
     }
-    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, model->id, NULL, &host, &device);
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, model->id, NULL, &host, &device);
     set_count(row, COLUMN_models_pid, true, runtime->pid);
     set_text(row, COLUMN_models_tag, runtime->tag);
     set_count(row, COLUMN_models_model_id, true, model->id);

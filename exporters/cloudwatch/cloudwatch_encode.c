@@ -358,10 +358,10 @@ static void add_core_memory(struct adder *adder, const struct ntk_runtime_sample
 
 static void add_memory(struct adder *adder, const struct ntk_runtime_sample *runtime, uint32_t lnc)
 {
-    uint64_t host_bytes;
-    uint64_t device_bytes;
+    uint64_t host_bytes = 0;
+    uint64_t device_bytes = 0;
 
-    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host_bytes,
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host_bytes,
                             &device_bytes);
     add(adder, NTK_CLOUDWATCH_RUNTIME_MEMORY_USED, LABELS({ "MemoryLocation", "host", 0 }),
         (double)host_bytes);

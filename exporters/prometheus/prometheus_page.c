@@ -283,13 +283,10 @@ static void add_memory_row(struct ntk_prometheus_tag *tag, const struct ntk_memo
 static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
-    uint64_t host;
-    uint64_t device;
 
-    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
     tag->has_memory = true;
-    tag->host_bytes += host;
-    tag->device_bytes += device;
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &tag->host_bytes,
+                            &tag->device_bytes);
     /* An owned core without memory shows zeros. */
     size_t owned = runtime->has & NTK_RUNTIME_HAS_LISTED_MEMORY ? 0 : runtime->core_count;
     for (size_t i = 0; i < owned; i++) {

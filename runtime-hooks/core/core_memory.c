@@ -25,11 +25,6 @@ static const char *const category_names[] = {
 #undef NTK_MEMORY
 };
 
-static bool is_host_category(enum ntk_memory_category category)
-{
-    return category >= NTK_MEMORY_HOST_APPLICATION;
-}
-
 /* Free memory of a stack is zero; large parts go back to the system. */
 static void stack_zero(char *address, uint64_t bytes)
 {
@@ -228,7 +223,7 @@ int core_memory_take(struct ntk_core *core, const struct core_memory_request *re
                      struct core_allocation *out_allocation, struct ntk_err *err)
 {
     struct core_allocation allocation = { .bytes = request->bytes };
-    bool on_host = is_host_category(request->category);
+    bool on_host = ntk_memory_location_of(request->category) == NTK_MEMORY_HOST;
     int ret = on_host ? host_take(request, &allocation, err)
                       : device_take(core, request, &allocation, err);
 

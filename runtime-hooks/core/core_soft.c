@@ -178,18 +178,13 @@ static void uncount_memory(struct ntk_soft_memory *memory, uint64_t bytes)
     ntk_abi_store(&memory->present, bytes);
 }
 
-static bool is_host_category(uint32_t category)
-{
-    return category >= NTK_MEMORY_HOST_APPLICATION;
-}
-
 /* The two counters of the tree that a category of a core counts in. */
 static void memory_counters_get(struct ntk_soft_state *state, uint32_t core, uint32_t category,
                                 struct ntk_soft_memory *out_counters[2])
 {
     uint32_t device = core / state->header.cores_per_device;
 
-    if (is_host_category(category)) {
+    if (ntk_memory_location_of(category) == NTK_MEMORY_HOST) {
         out_counters[0] = &state->device[device].host_memory[category];
         out_counters[1] = &state->core[core].host_memory_total;
     } else {
@@ -218,7 +213,7 @@ static void process_reclaim(struct ntk_soft_state *state, struct ntk_soft_proces
             uncount_memory(counters[0], bytes);
             uncount_memory(counters[1], bytes);
             ntk_abi_store(&process->bytes[core][category], 0);
-            device_bytes += is_host_category(category) ? 0 : bytes;
+            device_bytes += ntk_memory_location_of(category) == NTK_MEMORY_HOST ? 0 : bytes;
         }
         if (device_bytes > 0) {
             uint32_t device = core / state->header.cores_per_device;

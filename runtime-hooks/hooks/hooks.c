@@ -675,27 +675,25 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
 
 /* ---- memory ---- */
 
-static const uint8_t category_location[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) \
-    [id] = NTK_MEMORY_##location,
-#include "shared/abi/memory.def"
-#undef NTK_MEMORY
-};
+static enum ntk_memory_category category_of(const struct ntk_hooks_memory *memory)
+{
+    return memory->category < NTK_MEMORY_CATEGORY_COUNT ? (enum ntk_memory_category)memory->category
+                                                        : NTK_MEMORY_UNCATEGORIZED;
+}
 
-static void record_memory(uint16_t kind, const struct ntk_hooks_memory *memory, uint8_t category,
-                          uint8_t location)
+static void record_memory(uint16_t kind, const struct ntk_hooks_memory *memory,
+                          enum ntk_memory_category category)
 {
     record(kind, 0, memory->core, ntk_hooks_now(), 0,
            NTK_WORD(model_id(memory->model), memory->name), memory->address, memory->bytes,
-           NTK_WORD(category, location));
+           NTK_WORD(category, ntk_memory_location_of(category)));
 }
 
 ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory)
 {
     uint32_t mask = ntk_abi_load(&hooks_mask);
     struct ntk_segment_memory_row *row;
-    uint8_t category;
-    uint8_t location;
+    enum ntk_memory_category category;
     uint64_t current;
     uint64_t peak;
     uint32_t index;
@@ -703,10 +701,9 @@ ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory)
     if (unlikely(mask == 0)) {
         return 0;
     }
-    category = memory->category < NTK_MEMORY_CATEGORY_COUNT ? memory->category
-                                                            : (uint8_t)NTK_MEMORY_UNCATEGORIZED;
-    location = category_location[category];
-    index = hooks_row_of(NTK_MEMORY_KEY(location, memory->core, model_id(memory->model), category));
+    category = category_of(memory);
+    index = hooks_row_of(NTK_MEMORY_KEY(ntk_memory_location_of(category), memory->core,
+                                        model_id(memory->model), category));
     row = &hooks.segment.rows[index];
     current = ntk_abi_add_shared(&row->current_bytes, memory->bytes) + memory->bytes;
     ntk_abi_add_shared(&row->alloc_count, 1);
@@ -717,7 +714,7 @@ ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory)
                                         __ATOMIC_RELAXED)) {
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record_memory(NTK_EVENT_MEM_ALLOC, memory, category, location);
+        record_memory(NTK_EVENT_MEM_ALLOC, memory, category);
     }
     return index + 1;
 }
@@ -725,13 +722,10 @@ ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory)
 void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row row)
 {
     uint32_t mask = ntk_abi_load(&hooks_mask);
-    uint8_t category;
 
     if (unlikely(mask == 0)) {
         return;
     }
-    category = memory->category < NTK_MEMORY_CATEGORY_COUNT ? memory->category
-                                                            : (uint8_t)NTK_MEMORY_UNCATEGORIZED;
     /* Row 0: allocated while the hooks were off, so there is nothing to take back. */
     if (row != 0 && row <= NTK_SEGMENT_MEMORY_ROWS) {
         struct ntk_segment_memory_row *entry = &hooks.segment.rows[row - 1];
@@ -741,7 +735,7 @@ void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row 
         ntk_abi_store(&entry->last_bytes, memory->bytes);
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record_memory(NTK_EVENT_MEM_FREE, memory, category, category_location[category]);
+        record_memory(NTK_EVENT_MEM_FREE, memory, category_of(memory));
     }
 }
 

@@ -155,6 +155,18 @@ enum ntk_memory_category {
 };
 static_assert(NTK_MEMORY_CATEGORY_COUNT == 22, "memory.def numbers its rows without gaps");
 
+/* Host categories come last. */
+static inline enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_category category)
+{
+    return category >= NTK_MEMORY_HOST_APPLICATION ? NTK_MEMORY_HOST : NTK_MEMORY_DEVICE;
+}
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) \
+    static_assert((NTK_MEMORY_##location == NTK_MEMORY_HOST) ==                       \
+                      ((id) >= NTK_MEMORY_HOST_APPLICATION),                          \
+                  "memory.def has the host's categories last");
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+
 /* kind, flags, core and thread of a slot as the one word that writers store and readers load. */
 #define NTK_SLOT_META(kind, flags, core, thread)                      \
     ((uint64_t)(uint16_t)(kind) | (uint64_t)(uint16_t)(flags) << 16 | \

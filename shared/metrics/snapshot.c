@@ -504,45 +504,32 @@ uint64_t ntk_snapshot_outcome_sum(const struct ntk_count *outcome)
 
 /* ---- memory groups ---- */
 
-static const struct {
-    enum ntk_memory_location location;
-    const char *key;
-} categories[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, at, sysfs, report_key, oom_row, ntff_type) \
-    { NTK_MEMORY_##at, report_key },
+static const char *const category_keys[NTK_MEMORY_CATEGORY_COUNT] = {
+#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) report_key,
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
 };
 
-enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_category category)
-{
-    return categories[category].location;
-}
-
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
 {
-    bool host = categories[category].location == NTK_MEMORY_HOST;
+    bool host = ntk_memory_location_of(category) == NTK_MEMORY_HOST;
     int first = host ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_CONSTANTS;
     int end = host ? NTK_GROUP_CONSTANTS : NTK_GROUP_COUNT;
 
     for (int group = first; group < end; group++) {
-        if (strcmp(ntk_memory_group_keys[group], categories[category].key) == 0) {
+        if (strcmp(ntk_memory_group_keys[group], category_keys[category]) == 0) {
             return (enum ntk_memory_group)group;
         }
     }
     return host ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_RUNTIME;
 }
 
-void ntk_snapshot_memory_sum(const struct ntk_runtime_sample *runtime, uint32_t core,
-                             uint32_t model_id, uint64_t out_group[NTK_GROUP_COUNT],
-                             uint64_t *out_host_bytes, uint64_t *out_device_bytes)
+void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t core,
+                             uint32_t model_id, uint64_t group[NTK_GROUP_COUNT],
+                             uint64_t *host_bytes, uint64_t *device_bytes)
 {
     uint64_t by_category[NTK_MEMORY_CATEGORY_COUNT] = { 0 };
-    uint64_t at[2] = { 0 };
 
-    if (out_group) {
-        memset(out_group, 0, NTK_GROUP_COUNT * sizeof *out_group);
-    }
     for (size_t i = 0; i < runtime->memory_count; i++) {
         const struct ntk_memory_sample *row = &runtime->memory[i];
 
@@ -552,16 +539,16 @@ void ntk_snapshot_memory_sum(const struct ntk_runtime_sample *runtime, uint32_t 
             by_category[row->category] += row->current_bytes;
         }
     }
-    for (size_t i = 0; i < NTK_MEMORY_CATEGORY_COUNT; i++) {
-        at[categories[i].location] += by_category[i];
-        if (out_group && by_category[i] > 0) {
-            out_group[ntk_memory_group_of((enum ntk_memory_category)i)] += by_category[i];
+    for (int i = 0; i < NTK_MEMORY_CATEGORY_COUNT; i++) {
+        enum ntk_memory_category category = (enum ntk_memory_category)i;
+        uint64_t *bytes =
+            ntk_memory_location_of(category) == NTK_MEMORY_HOST ? host_bytes : device_bytes;
+
+        if (bytes) {
+            *bytes += by_category[i];
         }
-    }
-    if (out_host_bytes) {
-        *out_host_bytes = at[NTK_MEMORY_HOST];
-    }
-    if (out_device_bytes) {
-        *out_device_bytes = at[NTK_MEMORY_DEVICE];
+        if (group && by_category[i] > 0) {
+            group[ntk_memory_group_of(category)] += by_category[i];
+        }
     }
 }

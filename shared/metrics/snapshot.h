@@ -625,17 +625,16 @@ extern const char *const ntk_engine_labels[NTK_ENGINE_COUNT]; /* "pe" ... */
 extern const char *const ntk_outcome_names[NTK_OUTCOME_COUNT];
 extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);
-enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_category category);
 
 #define NTK_MEMORY_ANY UINT32_MAX
 /*
- * Adds up current bytes of the rows of a runtime that match: core is global physical (NTK_NO_CORE: rows
- * without a core), model an id (0: rows without a model), NTK_MEMORY_ANY everything. out_group[] gets the
- * sums by vendor group; any of the results may be NULL.
+ * Adds current bytes of the rows of a runtime that match: core is global physical (NTK_NO_CORE: rows
+ * without a core), model an id (0: rows without a model), NTK_MEMORY_ANY everything; to group[] by vendor
+ * group, to the others by location. Any of them may be NULL.
  */
-void ntk_snapshot_memory_sum(const struct ntk_runtime_sample *runtime, uint32_t core,
-                             uint32_t model_id, uint64_t out_group[NTK_GROUP_COUNT],
-                             uint64_t *out_host_bytes, uint64_t *out_device_bytes);
+void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t core,
+                             uint32_t model_id, uint64_t group[NTK_GROUP_COUNT],
+                             uint64_t *host_bytes, uint64_t *device_bytes);
 
 /* The row of the catalogue of machines: NULL for an unknown one. */
 struct ntk_machine {

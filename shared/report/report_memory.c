@@ -45,16 +45,12 @@ static void write_core_memory(struct report_writer *w, const struct ntk_runtime_
     ntk_json_key_object_begin(&w->json, "neuroncore_memory_usage");
     report_list_cores(w, runtime, &logical);
     ntk_vec_each(uint32_t, core, &logical) {
-        uint64_t sum[NTK_GROUP_COUNT] = { 0 };
+        uint64_t group[NTK_GROUP_COUNT] = { 0 };
         for (uint32_t i = 0; i < lnc; i++) {
-            uint64_t group[NTK_GROUP_COUNT] = { 0 };
-            ntk_snapshot_memory_sum(runtime, *core * lnc + i, NTK_MEMORY_ANY, group, NULL, NULL);
-            for (int k = 0; k < NTK_GROUP_COUNT; k++) {
-                sum[k] += group[k];
-            }
+            ntk_snapshot_memory_add(runtime, *core * lnc + i, NTK_MEMORY_ANY, group, NULL, NULL);
         }
         report_key_number(w, *core);
-        write_groups(w, sum, CORE_FIRST, CORE_LAST);
+        write_groups(w, group, CORE_FIRST, CORE_LAST);
     }
     ntk_vec_fini(&logical);
     ntk_json_object_end(&w->json);
@@ -66,7 +62,7 @@ void report_write_memory(struct report_writer *w, const struct ntk_runtime_sampl
     uint64_t host_bytes = 0;
     uint64_t device_bytes = 0;
 
-    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, group, &host_bytes,
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, group, &host_bytes,
                             &device_bytes);
     ntk_json_key_object_begin(&w->json, ntk_runtime_group_names[NTK_RUNTIME_GROUP_MEMORY]);
     report_write_period(w, runtime->group_period_ns[NTK_RUNTIME_GROUP_MEMORY]);

@@ -73,17 +73,9 @@ static void write_subgraph(struct report_writer *w, const struct ntk_runtime_sam
     char name[48];
     char version[24];
 
-    ntk_snapshot_memory_sum(runtime, core, model->id, group, &host_bytes, &device_bytes);
+    ntk_snapshot_memory_add(runtime, core, model->id, group, &host_bytes, &device_bytes);
     if (index == 0) {
-        uint64_t more[NTK_GROUP_COUNT] = { 0 };
-        uint64_t more_host = 0;
-        uint64_t more_device = 0;
-        ntk_snapshot_memory_sum(runtime, NTK_NO_CORE, model->id, more, &more_host, &more_device);
-        for (int i = 0; i < NTK_GROUP_COUNT; i++) {
-            group[i] += more[i];
-        }
-        host_bytes += more_host;
-        device_bytes += more_device;
+        ntk_snapshot_memory_add(runtime, NTK_NO_CORE, model->id, group, &host_bytes, &device_bytes);
     }
     snprintf(key, sizeof key, "sg_%02u", index);
     ntk_json_key_object_begin(&w->json, key);

@@ -228,13 +228,6 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
 
 /* ---- memory ---- */
 
-static const uint8_t category_location[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) \
-    [id] = NTK_MEMORY_##location,
-#include "shared/abi/memory.def"
-#undef NTK_MEMORY
-};
-
 size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
                                struct ntk_ring_memory *out_rows, size_t out_count)
 {
@@ -255,7 +248,8 @@ size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
 
         unused = key == 0 && ntk_abi_load(&row->alloc_count) == 0 ? unused + 1 : 0;
         if (key >> 63 == 0 || NTK_MEMORY_KEY_CATEGORY(key) >= NTK_MEMORY_CATEGORY_COUNT ||
-            category_location[NTK_MEMORY_KEY_CATEGORY(key)] != NTK_MEMORY_KEY_LOCATION(key)) {
+            ntk_memory_location_of((enum ntk_memory_category)NTK_MEMORY_KEY_CATEGORY(key)) !=
+                NTK_MEMORY_KEY_LOCATION(key)) {
             continue;
         }
         out->model = NTK_MEMORY_KEY_MODEL(key);

@@ -118,10 +118,10 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
 {
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_PROCESS_SAMPLE);
     bool has_cpu = runtime->has & NTK_RUNTIME_HAS_CPU;
-    uint64_t host_bytes;
-    uint64_t device_bytes;
+    uint64_t host_bytes = 0;
+    uint64_t device_bytes = 0;
 
-    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host_bytes,
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host_bytes,
                             &device_bytes);
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);

@@ -120,7 +120,7 @@ static void add_up(struct fixture *f)
     sums->snapshots++;
     for (size_t i = 0; i < f->snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &f->snapshot->runtimes[i];
-        uint64_t device;
+        uint64_t device = 0;
 
         for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {
             sums->outcome[k] += runtime->outcome[k].period;
@@ -130,7 +130,7 @@ static void add_up(struct fixture *f)
         for (size_t k = 0; k < runtime->model_count; k++) {
             sums->models += runtime->models[k].executions.period;
         }
-        ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, NULL, &device);
+        ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, NULL, &device);
         if (device > sums->device_bytes_max) {
             sums->device_bytes_max = device;
         }

@@ -145,8 +145,8 @@ static void every_group_has_its_metrics(void **state)
     const struct ntk_runtime_sample *runtime = &snapshot->runtimes[0];
     const struct ntk_core_sample *core = &runtime->cores[0];
     double seconds = (double)snapshot->period_ns / 1e9;
-    uint64_t host;
-    uint64_t device;
+    uint64_t host = 0;
+    uint64_t device = 0;
     char base[200];
     char tagged[250];
     char text[TEXT_BYTES];
@@ -162,7 +162,7 @@ static void every_group_has_its_metrics(void **state)
     assert_sum(&sent, "NeuronCoreUtilization", text, 3 * core->utilization * 100, 3);
     assert_sum(&sent, "NeuronCoreFlops", text, 3 * (double)core->effective_flops.period / seconds,
                3);
-    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
     snprintf(text, sizeof text, "%sMemoryLocation=neuron_device;", tagged);
     assert_sum(&sent, "RuntimeMemoryUsed", text, 3 * (double)device, 3);
     snprintf(text, sizeof text, "%sNeuronCore=0;MemoryType=constants;", tagged);

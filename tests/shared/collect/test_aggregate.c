@@ -619,7 +619,7 @@ static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void *
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
     const struct ntk_runtime_sample *runtime;
-    uint64_t device;
+    uint64_t device = 0;
 
     see(f, fake);
     fake->memory_count = 1;
@@ -631,7 +631,7 @@ static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void *
     fake->cores[0].in_flight = 1;
     sample(f, fake);
     finish(f);
-    ntk_snapshot_memory_sum(&f->snapshot->runtimes[0], 3, 0, NULL, NULL, &device);
+    ntk_snapshot_memory_add(&f->snapshot->runtimes[0], 3, 0, NULL, NULL, &device);
     assert_int_equal(device, 4096);
     assert_int_equal(f->snapshot->runtimes[0].in_flight, 1);
     assert_int_equal(f->snapshot->cores[3].in_flight, 1);
@@ -646,7 +646,8 @@ static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void *
     assert_int_equal(runtime->total_latency.count, 6);
     assert_int_equal(runtime->in_flight, 0);
     assert_int_equal(f->snapshot->cores[3].in_flight, 0);
-    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, NULL, &device);
+    device = 0;
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, NULL, &device);
     assert_int_equal(device, 0);
     assert_int_equal(runtime->memory_by_category[0].current_bytes, 0);
     assert_int_equal(runtime->memory_by_category[0].peak_bytes, 8192);

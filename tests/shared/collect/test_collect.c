@@ -284,9 +284,9 @@ static void the_events_of_the_period_say_what_happened(void **state)
     assert_true(alloc->realtime_ns + 60 * NTK_NS_PER_SECOND > f->snapshot->realtime_ns);
     assert_true(alloc->realtime_ns < f->snapshot->realtime_ns + 60 * NTK_NS_PER_SECOND);
     {
-        uint64_t device;
+        uint64_t device = 0;
 
-        ntk_snapshot_memory_sum(&f->snapshot->runtimes[0], 3, 0, NULL, NULL, &device);
+        ntk_snapshot_memory_add(&f->snapshot->runtimes[0], 3, 0, NULL, NULL, &device);
         assert_int_equal(device, 12288);
     }
     poll_collector(f);

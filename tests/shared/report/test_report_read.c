@@ -268,8 +268,8 @@ static void the_vendor_form_gives_what_it_holds(void **state)
     char *line = write_line(snapshot, &(struct ntk_report_options){ .vendor_only = true });
     struct ntk_snapshot *back = read_line(line);
     const struct ntk_runtime_sample *runtime = &back->runtimes[0];
-    uint64_t host;
-    uint64_t device;
+    uint64_t host = 0;
+    uint64_t device = 0;
 
     (void)state;
     assert_int_equal(back->hardware.lnc, 2);
@@ -280,7 +280,7 @@ static void the_vendor_form_gives_what_it_holds(void **state)
     assert_true(runtime->has & NTK_RUNTIME_HAS_PERCENTILES);
     assert_true(runtime->total_percentile_ns[6] > 2113535 - 1 &&
                 runtime->total_percentile_ns[6] < 2113535 + 1);
-    ntk_snapshot_memory_sum(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
     assert_int_equal(host, 4608);
     assert_int_equal(device, 1125504);
     assert_int_equal(runtime->model_count, 1);

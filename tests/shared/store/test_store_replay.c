@@ -138,13 +138,13 @@ static void assert_same_runtime(const struct ntk_runtime_sample *a,
     }
     assert_int_equal(a->memory_count, b->memory_count);
     for (size_t i = 0; i < a->memory_count; i++) {
-        uint64_t a_host;
-        uint64_t a_device;
-        uint64_t b_host;
-        uint64_t b_device;
+        uint64_t a_host = 0;
+        uint64_t a_device = 0;
+        uint64_t b_host = 0;
+        uint64_t b_device = 0;
         const struct ntk_memory_sample *row = &a->memory[i];
-        ntk_snapshot_memory_sum(a, row->core, row->model_id, NULL, &a_host, &a_device);
-        ntk_snapshot_memory_sum(b, row->core, row->model_id, NULL, &b_host, &b_device);
+        ntk_snapshot_memory_add(a, row->core, row->model_id, NULL, &a_host, &a_device);
+        ntk_snapshot_memory_add(b, row->core, row->model_id, NULL, &b_host, &b_device);
         assert_int_equal(a_host, b_host);
         assert_int_equal(a_device, b_device);
     }
