@@ -110,7 +110,7 @@ static int observe_device(struct ntk_top_errors *errors, const struct ntk_snapsh
             counter->kind = ecc_texts[e].kind;
             counter->what = ecc_texts[e].what;
             counter->device_index = device->index;
-            count(counter, snapshot, device->ecc[e], true);
+            count(counter, snapshot, device->ecc[e], device->has & NTK_DEVICE_HAS_ECC_TOTAL);
         }
     }
     return ret;

@@ -293,7 +293,7 @@ void ntk_aggregate_build_devices(struct ntk_aggregate *aggregate, struct ntk_sna
                 ecc_value(&aggregate->readings[i], (enum ntk_ecc)ecc);
 
             if (value->present && state->known[ecc]) {
-                out->has |= NTK_DEVICE_HAS_ECC;
+                out->has |= NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_ECC_TOTAL;
                 out->ecc_has |= 1u << ecc;
                 out->ecc[ecc].total = value->value;
                 out->ecc[ecc].period = ntk_aggregate_difference(value->value, state->base[ecc]);

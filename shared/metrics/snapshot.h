@@ -129,6 +129,7 @@ enum ntk_device_has {
     NTK_DEVICE_HAS_MEMORY_CAPACITY = 1u << 2,
     NTK_DEVICE_HAS_MEMORY_USED = 1u << 3,
     NTK_DEVICE_HAS_POWER = 1u << 4,
+    NTK_DEVICE_HAS_ECC_TOTAL = 1u << 5, /* ... and of its total: not in a recording */
 };
 
 struct ntk_device_sample {

@@ -215,7 +215,7 @@ static void read_ecc_totals(struct ntk_device_sample *device, const json_t *tota
     device->ecc_has = 0;
     for (int i = 0; i < NTK_ECC_COUNT; i++) {
         if (report_has(totals, ntk_ecc_names[i])) {
-            device->has |= NTK_DEVICE_HAS_ECC;
+            device->has |= NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_ECC_TOTAL;
             device->ecc_has |= 1u << i;
             device->ecc[i].total = report_get_u64(totals, ntk_ecc_names[i]);
         }

@@ -55,7 +55,8 @@ static sqlite3_int64 size_of(sqlite3 *db, sqlite3_file **out_file)
     return size;
 }
 
-/* All connections of the process together. Nobody else made a file that began with us. */
+/* SQLite counts all connections of the process together; so what they held before the statement began is theirs, and
+ * statements of ours do not nest. Nobody else made a file that began with us. */
 static bool fills_memory(const struct ntk_store_file *file)
 {
     sqlite3_int64 used = sqlite3_memory_used() - file->memory_before - MEMORY_BYTES;
@@ -73,7 +74,7 @@ static int look(void *ctx)
            ntk_clock_monotonic_ns() > atomic_load(&file->until_ns) || fills_memory(file);
 }
 
-/* A statement begins: its time runs from now. */
+/* A statement begins: its time and memory count from now. */
 static int begin(unsigned int what, void *ctx, void *statement, void *text)
 {
     struct ntk_store_file *file = ctx;
@@ -83,6 +84,7 @@ static int begin(unsigned int what, void *ctx, void *statement, void *text)
     (void)what;
     (void)statement;
     (void)text;
+    file->memory_before = sqlite3_memory_used();
     atomic_store(&file->until_ns, ntk_clock_monotonic_ns() + span_ns);
     return 0;
 }
@@ -107,8 +109,7 @@ int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_er
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     file->db = db;
     file->is_fresh = handle && size == 0; /* then SQLite heeds no log beside it either */
-    file->memory_before = sqlite3_memory_used();
-    begin(0, file, NULL, NULL); /* the first thing SQLite does is no statement of ours */
+    begin(0, file, NULL, NULL);           /* the first thing SQLite does is no statement of ours */
     sqlite3_trace_v2(db, SQLITE_TRACE_STMT, begin, file);
     sqlite3_progress_handler(db, STEPS_PER_LOOK, look, file);
     return 0;

@@ -248,7 +248,7 @@ static void fill_machine(struct ntk_snapshot *s, uint32_t lnc)
     hardware->device_memory_bytes = 51539607552u;
     hardware->tensor_peak_flops = 78.64e12;
 
-    device[0].has = NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_NEIGHBOURS |
+    device[0].has = NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_ECC_TOTAL | NTK_DEVICE_HAS_NEIGHBOURS |
                     NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED;
     device[0].core_count = CORES;
     device[0].name = "Trainium2";

@@ -244,7 +244,7 @@ static void fill_events(const struct scene *scene, struct ntk_snapshot *snapshot
 /* Two devices of an old driver that does not count what was corrected; one that has trouble. */
 static void fill_ecc(const struct scene *scene, struct ntk_device_sample *device)
 {
-    device->has |= NTK_DEVICE_HAS_ECC;
+    device->has |= NTK_DEVICE_HAS_ECC | (scene->no_ecc_total ? 0 : NTK_DEVICE_HAS_ECC_TOTAL);
     device->ecc_has = device->index < 2 ? 1u << NTK_ECC_MEM_UNCORRECTED : (1u << NTK_ECC_COUNT) - 1;
     if (device->index == 3) {
         device->ecc[NTK_ECC_MEM_CORRECTED] = (struct ntk_count){ scene->ecc, 17 + scene->ecc };

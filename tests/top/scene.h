@@ -38,6 +38,7 @@ struct scene {
     bool events;                       /* one of each kind, of the first runtime */
     uint32_t lost;                     /* records overwritten before they were read */
     uint32_t ecc;                      /* bits corrected in the period */
+    bool no_ecc_total;                 /* as of a recording */
     uint64_t realtime_ns;
     uint64_t
         unwatched; /* executions, time-outs and operations of each first core before anyone looked */

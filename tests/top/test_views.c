@@ -465,6 +465,22 @@ static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
     ntk_top_model_destroy(model);
 }
 
+static void a_recording_has_no_totals_of_ecc_instead_of_zeros(void **state)
+{
+    struct scene scene = scene_trn1;
+    scene.no_ecc_total = true;
+    scene.ecc = 4;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_ERRORS);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_ERRORS];
+    const struct ntk_top_row *row = find_row(table, "ND3", "HBM ECC corrected");
+
+    (void)state;
+    assert_non_null(row);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 4);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_TOTAL) == -1);
+    ntk_top_model_destroy(model);
+}
+
 /* Method: more applications than are remembered, each of which failed once. */
 static void remembered_errors_are_bounded(void **state)
 {
@@ -949,6 +965,7 @@ int main(void)
         cmocka_unit_test(the_log_is_bounded_and_not_stopped_by_freezing),
         cmocka_unit_test(the_map_shows_what_is_told_of_each_device),
         cmocka_unit_test(errors_stand_out_while_they_are_new_and_are_remembered),
+        cmocka_unit_test(a_recording_has_no_totals_of_ecc_instead_of_zeros),
         cmocka_unit_test(remembered_errors_are_bounded),
         cmocka_unit_test(graphs_show_the_last_minutes),
         cmocka_unit_test(graphs_end_at_the_moment_that_is_shown),
