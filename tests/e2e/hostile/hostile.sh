@@ -6,7 +6,7 @@ if [ -z "${NTK_HOSTILE_APART:-}" ]; then
     [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "only root can be several users"; exit 77; }
     NTK_HOSTILE_APART=1 exec unshare -m --propagation private bash "$0"
 fi
-mount -t tmpfs -o mode=1777,size=4g tmpfs /dev/shm
+mount -t tmpfs -o mode=1777,size=4g tmpfs /dev/shm || exit 77
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 setpriv curl
 chmod 755 "$scratch"
@@ -82,5 +82,5 @@ done
 rows=$(sqlite3 -readonly t.db 'SELECT count(*) FROM process WHERE uid <> 1001')
 # Each of three may have 1024 processes at once and one a second, and a row for the rest in each period.
 [ "$rows" -le $((3 * (1024 + attack_ms / 1000 * 3 + 60))) ] || fail "$rows processes of others are stored"
-[ "$mb" -le 512 ] || fail "the agent has $mb MB"
+[ "$mb" -le 512 ] || [ -n "$NTK_SANITIZE" ] || fail "the agent has $mb MB"
 echo "$attack_ms ms, $invented files of others left, $rows processes of others stored, agent: $((ticks * 1000 / attack_ms))% of a CPU, $mb MB, reports $(stat -c %s reports.jsonl) bytes"
