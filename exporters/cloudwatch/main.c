@@ -19,6 +19,7 @@
 
 #define MINUTE_MS 60000u
 #define SECOND_MS 1000u
+#define INSTANCE_WAIT_NS UINT64_C(10000000000) /* the metadata service is given up before */
 
 static const char *arg_namespace = NTK_CLOUDWATCH_NAMESPACE;
 static const char *arg_region;
@@ -101,7 +102,9 @@ static int run_sending(struct ntk_pipe *pipe, uint32_t metric_mask, struct ntk_e
     if (ret < 0) {
         return ret;
     }
-    const struct ntk_pipe_sink sink = { .put = put, .drain = drain, .ctx = cloudwatch };
+    const struct ntk_pipe_sink sink = {
+        .put = put, .drain = drain, .ctx = cloudwatch, .instance_wait_ns = INSTANCE_WAIT_NS
+    };
     ret = ntk_pipe_run(pipe, STDIN_FILENO, &sink, err);
     ntk_cloudwatch_destroy(cloudwatch);
     return ret;
@@ -197,7 +200,9 @@ static int run_lines(struct ntk_pipe *pipe, const char *target, uint32_t metric_
                                        .metric_mask = metric_mask,
                                        .deliver = arg_emf ? deliver_emf : deliver_requests,
                                        .ctx = &lines } };
-    const struct ntk_pipe_sink sink = { .put = put_lines, .drain = drain_lines, .ctx = &lines };
+    const struct ntk_pipe_sink sink = {
+        .put = put_lines, .drain = drain_lines, .ctx = &lines, .instance_wait_ns = INSTANCE_WAIT_NS
+    };
 
     int ret = ntk_emf_output_create(target, arg_spool, &lines.output, err);
     if (ret < 0) {

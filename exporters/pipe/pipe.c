@@ -13,6 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
+#include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_stream.h"
 
@@ -21,6 +22,9 @@ struct run {
     const struct ntk_pipe_sink *sink;
     struct ntk_report_stream *stream;
     char last_text[NTK_ERR_TEXT_BYTES]; /* what the sink's last failure said; "" after a success */
+    bool is_waiting;                    /* for the answer of the instance's metadata service */
+    uint64_t until_ns;                  /* of the wait; 0 before the first report */
+    struct ntk_vec waiting;             /* struct ntk_snapshot * */
 };
 
 int ntk_pipe_begin(struct ntk_pipe *pipe, struct ntk_err *err)
@@ -68,6 +72,40 @@ static void put(struct run *run, const struct ntk_snapshot *snapshot)
     }
 }
 
+/* Ends the wait: what waited gets the instance of the report that did. NULL: none came. */
+static void put_waiting(struct run *run, const struct ntk_snapshot *told)
+{
+    run->is_waiting = false;
+    ntk_vec_each(struct ntk_snapshot *, snapshot, &run->waiting) {
+        if (told) {
+            (*snapshot)->instance = told->instance; /* borrowed for the time of the put */
+        }
+        put(run, *snapshot);
+        ntk_snapshot_destroy(*snapshot);
+    }
+    ntk_vec_fini(&run->waiting);
+}
+
+/* Takes the snapshot. */
+static void take(struct run *run, struct ntk_snapshot *snapshot)
+{
+    if (run->is_waiting) {
+        uint64_t now_ns = ntk_clock_monotonic_ns();
+        run->until_ns = run->until_ns ? run->until_ns : now_ns + run->sink->instance_wait_ns;
+        bool is_told = snapshot->instance.id[0] || snapshot->instance.error[0];
+        if (!is_told && now_ns < run->until_ns && run->waiting.count < NTK_PIPE_INSTANCE_REPORTS &&
+            ntk_vec_push(&run->waiting, &snapshot) == 0) {
+            if (!snapshot->realtime_ns) {
+                snapshot->realtime_ns = ntk_clock_realtime_ns();
+            }
+            return;
+        }
+        put_waiting(run, snapshot);
+    }
+    put(run, snapshot);
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void put_all(struct run *run)
 {
     struct ntk_snapshot *snapshot;
@@ -80,9 +118,18 @@ static void put_all(struct run *run)
             ntk_log_warn(NULL, "standard input: %s", ntk_err_format(&err, text, sizeof text));
             continue;
         }
-        put(run, snapshot);
-        ntk_snapshot_destroy(snapshot);
+        take(run, snapshot);
     }
+}
+
+/* Of the wait; -1 when nothing waits. */
+static int rest_ms(const struct run *run)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+
+    return !run->waiting.count       ? -1
+           : now_ns >= run->until_ns ? 0
+                                     : (int)((run->until_ns - now_ns) / NTK_NS_PER_MS) + 1;
 }
 
 /* Until the input ends (true) or a signal comes (false). Negative: the input cannot be read. */
@@ -91,8 +138,12 @@ static int read_all(struct ntk_pipe *pipe, struct run *run, int fd, struct ntk_e
     for (;;) {
         struct pollfd fds[] = { { fd, POLLIN, 0 }, { pipe->signal_fd, POLLIN, 0 } };
 
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) {
+        int ready = poll(fds, 2, rest_ms(run));
+        if (ready < 0 && errno != EINTR) {
             return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "poll: %s", strerror(errno));
+        }
+        if (ready == 0) {
+            put_waiting(run, NULL);
         }
         if (take_signal(pipe)) {
             return false;
@@ -138,12 +189,16 @@ static int drain(struct ntk_pipe *pipe, const struct ntk_pipe_sink *sink, struct
 int ntk_pipe_run(struct ntk_pipe *pipe, int fd, const struct ntk_pipe_sink *sink,
                  struct ntk_err *err)
 {
-    struct run run = { .sink = sink, .stream = ntk_report_stream_create() };
+    struct run run = { .sink = sink,
+                       .stream = ntk_report_stream_create(),
+                       .is_waiting = sink->instance_wait_ns > 0,
+                       .waiting = NTK_VEC_INIT(struct ntk_snapshot *) };
 
     if (!run.stream) {
         return ntk_err_no_memory(err);
     }
     int ended = read_all(pipe, &run, fd, err);
+    put_waiting(&run, NULL);
     struct ntk_report_stream_counts counts = ntk_report_stream_counts_get(run.stream);
     ntk_report_stream_destroy(run.stream);
     if (ended < 0) {

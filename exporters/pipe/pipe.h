@@ -32,7 +32,12 @@ struct ntk_pipe_sink {
      * program fails with that sentence). In haste: not 0. NULL: nothing is ever left. */
     int (*drain)(void *ctx, bool in_haste, struct ntk_err *err);
     void *ctx;
+    /* The first reports come before the metadata service of the instance was heard. They wait for the one that has its
+     * answer, and get it too, so that what is named after the instance has one name from the first value on. */
+    uint64_t instance_wait_ns; /* at most; then they go without. 0: they do not wait */
 };
+
+#define NTK_PIPE_INSTANCE_REPORTS 100 /* wait at most */
 
 #define NTK_PIPE_DRAIN_STEP_NS 20000000ULL
 

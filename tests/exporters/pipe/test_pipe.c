@@ -27,13 +27,18 @@ struct counting {
     int signal_in_drain;
     size_t at_once_count;
     int at_once_code; /* what drain returns at once */
+    uint64_t instance_wait_ns;
+    char instances[64]; /* the last digit of each put one's id, '-' without */
 };
 
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct counting *counting = ctx;
 
-    (void)snapshot;
+    if (counting->put_count < sizeof counting->instances - 1) {
+        const char *id = snapshot->instance.id;
+        counting->instances[counting->put_count] = id[0] ? id[strlen(id) - 1] : '-';
+    }
     counting->put_count++;
     if (counting->signal_in_put) {
         raise(counting->signal_in_put);
@@ -63,7 +68,7 @@ static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 /* Runs over the text; the writing side stays open when keep_open. */
 static int run(const char *text, struct counting *counting, int keep_open, struct ntk_err *err)
 {
-    const struct ntk_pipe_sink sink = { put, drain, counting };
+    const struct ntk_pipe_sink sink = { put, drain, counting, counting->instance_wait_ns };
     struct ntk_pipe pipe = { -1 };
     int fds[2];
 
@@ -80,6 +85,58 @@ static int run(const char *text, struct counting *counting, int keep_open, struc
         close(fds[1]);
     }
     return ret;
+}
+
+/* A report for each letter: of the instance with that digit, '-' of none, '!' where it cannot be known. */
+static char *reports_of(const char *instances)
+{
+    const struct ntk_report_options options = { 0 };
+    struct ntk_buf buf = { 0 };
+
+    for (; *instances; instances++) {
+        struct ntk_snapshot *snapshot = test_idle_snapshot();
+        char id[] = { 'i', '-', *instances, '\0' };
+        snapshot->instance.id = *instances == '-' || *instances == '!' ? "" : id;
+        snapshot->instance.error = *instances == '!' ? "nobody answers" : "";
+        assert_int_equal(ntk_report_write(snapshot, &options, &buf, NULL), 0);
+        ntk_snapshot_destroy(snapshot);
+    }
+    return ntk_buf_take(&buf, NULL);
+}
+
+/* What came before the answer has its name; without an answer nothing is kept back for good. */
+static void test_the_first_reports_wait_for_the_instance(void **state)
+{
+    static const char *const rows[][2] = {
+        { "--77", "7777" }, { "7-7", "7-7" }, { "--!7", "---7" }, { "--", "--" }, { "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct counting counting = { .drains_wanted = 1,
+                                     .instance_wait_ns = UINT64_C(60000000000) };
+        struct ntk_err err = { 0 };
+        char *text = reports_of(rows[i][0]);
+        (void)run(text ? text : "", &counting, 0, &err);
+        assert_string_equal(counting.instances, rows[i][1]);
+        assert_int_equal(counting.put_count, strlen(rows[i][1]));
+        free(text);
+    }
+}
+
+/* The input stays open and nothing comes any more: what waits goes when its time is over. */
+static void test_no_report_waits_for_good(void **state)
+{
+    struct counting counting = { .drains_wanted = 1,
+                                 .instance_wait_ns = 20000000,
+                                 .signal_in_put = SIGTERM };
+    struct ntk_err err = { 0 };
+    char *text = reports_of("-");
+
+    (void)state;
+    assert_int_equal(run(text, &counting, 1, &err), 0);
+    assert_string_equal(counting.instances, "-");
+    free(text);
 }
 
 static char *reports(size_t count)
@@ -170,6 +227,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_to_the_end),
+        cmocka_unit_test(test_the_first_reports_wait_for_the_instance),
+        cmocka_unit_test(test_no_report_waits_for_good),
         cmocka_unit_test(test_a_failing_sink_gets_every_report),
         cmocka_unit_test(test_without_a_report),
         cmocka_unit_test(test_a_signal_ends_in_order),
