@@ -68,7 +68,7 @@ function drawDetail() {
   const box = byId('core');
   const core = selected === null ? null : state.cores.get(selected);
   if (!core) {
-    box.replaceChildren(make('p', { class: 'note' }, 'Select a core for its engines, memory traffic and history.'));
+    box.replaceChildren(make('p', { class: 'note' }, state.cores.size ? 'Select a core for its engines, memory traffic and history.' : ''));
     return;
   }
   let table = box.querySelector('table');

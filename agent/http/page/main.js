@@ -12,13 +12,13 @@ import { state, take, totals } from './state.js';
 
 // [id, name, text, what stands behind it, raw, bad]
 const TILES = [
-  ['busy', 'Busy cores', (t) => t.busy.toFixed(2), (t) => `of ${t.cores}`, (t) => t.busy],
+  ['busy', 'Busy cores', (t) => (t.cores ? t.busy.toFixed(2) : '-'), (t) => (t.cores ? `of ${t.cores}` : ''), (t) => t.busy],
   ['rate', 'Executions', (t) => format.rate(t.rate), () => '/s', (t) => t.rate],
   ['failed', 'Failures', (t) => format.rate(t.failureRate), () => '/s', (t) => t.failureRate, (t) => t.failureRate > 0],
   ['p50', 'Latency p50', (t) => format.nanoseconds(t.p50), () => '', (t) => t.p50],
   ['p99', 'Latency p99', (t) => format.nanoseconds(t.p99), () => '', (t) => t.p99],
   ['flops', 'FLOP/s', (t) => format.count(t.flops), () => '', (t) => t.flops],
-  ['device', 'Device memory', (t) => format.bytes(t.used), (t) => `of ${format.bytes(t.capacity)}`, (t) => t.used],
+  ['device', 'Device memory', (t) => (t.capacity ? format.bytes(t.used) : '-'), (t) => (t.capacity ? `of ${format.bytes(t.capacity)}` : ''), (t) => t.used],
   ['host', 'Host memory', (t) => format.bytes(t.memory), (t) => `of ${format.bytes(t.memoryTotal)}`, (t) => t.memory],
   ['vcpu', 'vCPU', (t) => format.percent(t.vcpu), () => '', (t) => t.vcpu],
 ];
@@ -46,7 +46,8 @@ function drawHeader() {
   const kind = report.instance_info?.instance_type || report.neuron_ext?.hardware?.instance_type || '';
   setText(byId('host'), host);
   document.title = `${host} - neuron-monitor`;
-  setText(byId('machine'), [kind, `${info.neuron_device_count ?? 0} × ${info.neuron_device_type || 'device'}`, `${state.cores.size} cores`,
+  setText(byId('machine'), [kind, info.neuron_device_count ? `${info.neuron_device_count} × ${info.neuron_device_type || 'device'}` : 'no Neuron device',
+    state.cores.size ? `${state.cores.size} cores` : '',
     state.lnc > 1 ? `LNC ${state.lnc}` : '', report.neuron_ext?.hardware?.software ? 'software cores' : ''].filter(Boolean).join(' · '));
   setText(byId('connection'), state.period ? `live, ${state.period.toFixed(1)}s` : 'live');
 }
