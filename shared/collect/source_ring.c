@@ -439,6 +439,7 @@ static void source_ring_destroy(void *state)
 
     ntk_ring_registry_close(source->registry);
     ntk_map_fini(&source->records_taken);
+    ntk_map_fini(&source->failures_listed);
     free(source);
 }
 
