@@ -87,10 +87,11 @@ int ntk_core_notifier_is_reached(const struct ntk_core_notifier *notifier)
 
 int ntk_core_notifier_wait(struct ntk_core_notifier *notifier, uint64_t timeout_ns)
 {
+    struct ntk_core_crew *crew = notifier->crew; /* the notifier may go during the wait */
     uint64_t until_ns = ntk_core_queue_until(timeout_ns);
     int ret = 0;
 
-    pthread_mutex_lock(&notifier->crew->lock);
+    pthread_mutex_lock(&crew->lock);
     struct ntk_core_placement *placement = notifier->latest;
     if (!placement) {
         ret = -EINVAL;
@@ -99,12 +100,12 @@ int ntk_core_notifier_wait(struct ntk_core_notifier *notifier, uint64_t timeout_
     } else {
         placement->holders++;
         while (ret == 0 && !placement->is_reached) {
-            ret = ntk_core_queue_cond_wait(&placement->reached, &notifier->crew->lock, until_ns);
+            ret = ntk_core_queue_cond_wait(&placement->reached, &crew->lock, until_ns);
         }
         ret = placement->is_reached ? 0 : ret;
         ntk_core_placement_drop(placement);
     }
-    pthread_mutex_unlock(&notifier->crew->lock);
+    pthread_mutex_unlock(&crew->lock);
     return ret;
 }
 

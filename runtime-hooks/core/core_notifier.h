@@ -7,7 +7,7 @@
  * before it is complete. Whoever waits, waits for the placement that was the latest when he began.
  *
  * Owner:   ntk_core_notifier_create() allocates, ntk_core_notifier_destroy() frees at any time: placements
- *          that are not reached, and queues that wait for them, are not touched by it.
+ *          that are not reached, and the queues and threads that wait for them, are not touched by it.
  * Threads: any. A notifier is for queues of its own crew.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_NOTIFIER_H

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -607,6 +608,55 @@ static void a_queue_waits_for_a_notifier_in_another(void **state)
     sem_destroy(&later);
 }
 
+struct notifier_wait {
+    struct ntk_core_notifier *notifier;
+    _Atomic int tid;
+    int ret;
+};
+
+static void *notifier_wait_thread(void *ctx)
+{
+    struct notifier_wait *wait = ctx;
+
+    atomic_store(&wait->tid, (int)gettid());
+    wait->ret = ntk_core_notifier_wait(wait->notifier, NTK_CORE_QUEUE_FOREVER);
+    return NULL;
+}
+
+/* Returns when the thread sleeps, as the kernel tells. */
+static void sleeping_wait(const _Atomic int *tid)
+{
+    char path[64];
+    char state = 0;
+
+    while (state != 'S') {
+        (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(tid));
+        FILE *file = atomic_load(tid) ? fopen(path, "re") : NULL;
+
+        if (file) {
+            assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+            (void)fclose(file);
+        }
+        sched_yield();
+    }
+}
+
+static void who_waits_for_a_notifier_goes_on_without_it(void **state)
+{
+    struct fixture *f = *state;
+    struct notifier_wait wait = { .notifier = ntk_core_notifier_create(f->crew), .ret = -1 };
+    pthread_t thread;
+
+    assert_int_equal(submit(f->first, &f->start, NULL), 0);
+    assert_int_equal(ntk_core_notifier_place(wait.notifier, f->first), 0);
+    assert_int_equal(pthread_create(&thread, NULL, notifier_wait_thread, &wait), 0);
+    sleeping_wait(&wait.tid);
+    ntk_core_notifier_destroy(wait.notifier);
+    sem_post(&f->start);
+    pthread_join(thread, NULL);
+    assert_int_equal(wait.ret, 0);
+}
+
 struct many {
     struct ntk_core_queue *queues[QUEUES];
     struct ntk_core_notifier *begin[QUEUES], *end[QUEUES];
@@ -789,6 +839,7 @@ int main(void)
         TEST(notifiers_tell_how_long_the_work_between_them_took),
         TEST(a_notifier_takes_its_place_in_order_and_depth),
         TEST(a_queue_waits_for_a_notifier_in_another),
+        TEST(who_waits_for_a_notifier_goes_on_without_it),
         TEST(four_thousand_queues_need_no_thread_of_their_own),
         TEST(a_chain_of_four_thousand_queues_runs_through),
         TEST(many_threads_keep_the_order_of_every_queue),
