@@ -45,7 +45,7 @@ static const struct ntk_opt option_rows[] = {
       "instead of the region's; default: AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL" },
     NTK_LABELS_OPT,
     { 0, "metrics", "LIST", NTK_OPT_TEXT, &arg_metrics,
-      "only these, the names separated by commas; each dimension of each is billed" },
+      "only these, the names separated by commas; each combination of dimensions is billed" },
     { 0, "high-resolution-metrics", 0, NTK_OPT_FLAG, &arg_high_resolution,
       "keep values by the second; without it a request per minute carries them all" },
     { 0, "spool", "FOLDER", NTK_OPT_TEXT, &arg_spool,
