@@ -106,7 +106,6 @@ int packager_optimize(int argc, char **argv)
     struct ntk_err err = { 0 };
     uint8_t *bytes = NULL;
     uint8_t *packed = NULL;
-    size_t count = 0;
     size_t packed_count = 0;
     uint32_t left_out = 0;
     int code;
@@ -123,6 +122,7 @@ int packager_optimize(int argc, char **argv)
     if (ret < 0) {
         return packager_fail(&err);
     }
+    uint64_t before = header.header_size + header.data_size; /* packing writes them anew */
     for (size_t i = 0; i < tar.member_count && ret == 0; i++) {
         if (!keep_debug && is_debug(tar.members[i].name)) {
             left_out++;
@@ -141,8 +141,8 @@ int packager_optimize(int argc, char **argv)
         ret = ntk_fs_write(output, packed, packed_count, &err);
     }
     if (ret == 0) {
-        printf("%s: %zu bytes, was %zu; %u files for debuggers left out\n", output, packed_count,
-               count, left_out);
+        printf("%s: %zu bytes, was %llu; %u files for debuggers left out\n", output, packed_count,
+               (unsigned long long)before, left_out);
     }
 
     ntk_neff_close(check);
