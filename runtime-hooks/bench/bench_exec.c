@@ -2,6 +2,7 @@
 #include "runtime-hooks/bench/bench_exec.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -163,7 +164,9 @@ static void *worker_run(void *argument)
     return NULL;
 }
 
-static double percentile(const uint64_t *buckets, uint64_t count, double percent)
+/* The middle of the bucket, as far as a call can have taken that long. */
+static double percentile(const uint64_t *buckets, uint64_t count, double percent,
+                         const struct bench_result *result)
 {
     uint64_t rank = (uint64_t)(percent / 100.0 * (double)(count - 1));
     uint64_t seen = 0;
@@ -171,7 +174,8 @@ static double percentile(const uint64_t *buckets, uint64_t count, double percent
     for (uint32_t i = 0; i < NTK_HISTOGRAM_BUCKETS; i++) {
         seen += buckets[i];
         if (seen > rank) {
-            return ntk_histogram_bucket_middle(i);
+            return fmin(fmax(ntk_histogram_bucket_middle(i), (double)result->min_ns),
+                        (double)result->max_ns);
         }
     }
     return 0.0;
@@ -204,10 +208,10 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
         return;
     }
     result->mean_ns = (double)sum_ns / (double)calls;
-    result->p50_ns = percentile(buckets, calls, 50.0);
-    result->p90_ns = percentile(buckets, calls, 90.0);
-    result->p99_ns = percentile(buckets, calls, 99.0);
-    result->p999_ns = percentile(buckets, calls, 99.9);
+    result->p50_ns = percentile(buckets, calls, 50.0, result);
+    result->p90_ns = percentile(buckets, calls, 90.0, result);
+    result->p99_ns = percentile(buckets, calls, 99.0, result);
+    result->p999_ns = percentile(buckets, calls, 99.9, result);
 }
 
 /* Only our runtime loads a program that it cannot execute, and only when asked to. */
@@ -241,7 +245,7 @@ static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench
         if (status != NRT_SUCCESS) {
             models[i] = NULL;
             ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot load %s on core %u: %s",
-                              bench->path, i, ntk_nrt_status_name(nrt, status));
+                              bench->path, bench->first_core + i, ntk_nrt_status_name(nrt, status));
         }
     }
     result->is_estimated = ret == 0 && is_opaque(neff, bytes);

@@ -14,6 +14,7 @@
 
 struct bench_exec {
     const char *path;
+    uint32_t first_core;   /* the machine's number of the process's core 0; 0: not known */
     uint32_t core_count;   /* models loaded, on process-relative cores 0 .. */
     uint32_t thread_count; /* spread over the cores */
     uint64_t duration_ns;  /* 0: until count */

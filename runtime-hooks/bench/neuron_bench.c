@@ -96,7 +96,7 @@ static void on_signal(int number)
 }
 
 /* Sets the variables that reserve the cores; 0 and how many, or an exit code. */
-static int cores_choose(uint32_t *out_count)
+static int cores_choose(uint32_t *out_first, uint32_t *out_count)
 {
     uint32_t cores[BENCH_CORES_MAX];
     size_t count = BENCH_CORES_MAX;
@@ -121,6 +121,7 @@ static int cores_choose(uint32_t *out_count)
     }
     (void)snprintf(range, sizeof range, "%u-%u", cores[0], cores[count - 1]);
     (void)setenv("NEURON_RT_VISIBLE_CORES", range, 1);
+    *out_first = cores[0];
     *out_count = (uint32_t)count;
     return 0;
 }
@@ -182,7 +183,7 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
     };
     char text[NTK_UNITS_TEXT_BYTES];
 
-    (void)printf("%s on %u core%s%s%s, %u thread%s, %.2f s\n", bench->path, bench->core_count,
+    (void)printf("%s on %score%s%s%s, %u thread%s, %.2f s\n", bench->path, cores_text ? "" : "1 ",
                  bench->core_count == 1 ? "" : "s", cores_text ? " " : "",
                  cores_text ? cores_text : "", bench->thread_count,
                  bench->thread_count == 1 ? "" : "s", (double)result->elapsed_ns / 1e9);
@@ -229,7 +230,7 @@ static int command_exec(int argc, char **argv)
         return ntk_opt_usage_error(&exec_program, "at most %d threads, and no negative rate",
                                    THREADS_MAX);
     }
-    int code = cores_choose(&bench.core_count);
+    int code = cores_choose(&bench.first_core, &bench.core_count);
     if (code != 0) {
         return code;
     }

@@ -46,7 +46,13 @@ bench=$NTK_BIN_DIR/neuron-bench
 code 0 "$bench" exec adder.neff --count 37 --threads 3 --cores 0-1 --json
 grep -q '"executions":37,"numerical_errors":0,"errors":0,' out || bad "not 37 executions: $(cat out)"
 code 0 "$bench" exec adder.neff -n 5
-grep -q '^executions  5 ' out || bad "text: $(cat out)"
+grep -q '^executions  5 ' out && grep -q '^adder.neff on 1 core, 1 thread,' out || bad "text: $(cat out)"
+code 0 "$bench" exec adder.neff -n 1 -c 1
+grep -q '^adder.neff on core 1, 1 thread,' out || bad "a core by its number: $(cat out)"
+code 0 "$bench" exec adder.neff -n 1 --json
+grep -Eq '"min":([0-9]+),"mean":\1,"p50":\1,"p90":\1,"p99":\1,"p99.9":\1,"max":\1}' out || bad "percentiles of one call: $(cat out)"
+code 1 "$bench" exec ones -c 1
+grep -q 'cannot load ones on core 1: NRT_INVALID' err || bad "the core of a load: $(cat err)"
 code 0 "$bench" exec adder.neff --rate 100000 --count 10
 code 0 "$bench" exec adder.neff --duration 50ms
 code 0 "$bench" --help
