@@ -63,7 +63,7 @@ static const struct ntk_opt options[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-profile inspect",
-    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]... | --pid PID",
+    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...\n--pid PID [OPTION]...",
     .summary =
         "Runs a program and has the Neuron runtime in it, and in the processes it starts, leave "
         "profiles: a folder for each process. Prints these folders at the end.",

@@ -36,9 +36,11 @@ static const struct ntk_opt_program program = {
              "view -s FILE.ntff [-n FILE.neff] [OPTION]...\n"
              "view -d FOLDER [OPTION]...\n"
              "analyze -s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
+             "analyze -d FOLDER [OPTION]... [NAME]...\n"
              "diff [OPTION]... BEFORE AFTER\n"
              "show-session -s FILE.ntff [OPTION]...\n"
-             "inspect [OPTION]... [--] COMMAND [ARGUMENT]...",
+             "inspect [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+             "inspect --pid PID [OPTION]...",
     .summary = "Records what a NEFF does on a NeuronCore, and analyses it.",
     .options = options,
     .stop_at_operand = true,
