@@ -10,6 +10,8 @@ export PATH=$NTK_BIN_DIR:$PATH
 cd "$NTK_BIN_DIR/../share/man/man1" || exit 1
 mapfile -t pages < <(find . -name '*.1' | sort)
 [ ${#pages[@]} -ge 8 ] || { echo "only ${#pages[@]} pages are found"; exit 1; }
+heads=$(sed -n 's/^\.TH [A-Z0-9-]* //p' "${pages[@]}" | sort -u)
+[ "$heads" = '1 "" "Neuron toolkit" "User Commands"' ] || { echo "the pages have different heads and feet: $heads"; exit 1; }
 said=$(mandoc -T lint -W warning "${pages[@]}" 2>&1 | grep -v 'WARNING: missing date, using "": TH$')
 [ -z "$said" ] || { echo "$said"; exit 1; }
 for page in "${pages[@]}"; do
