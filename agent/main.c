@@ -201,17 +201,21 @@ static int join_options(void)
     return program.options ? 0 : ntk_err_no_memory(&err);
 }
 
-/* Whether what the exporters' options say fits together; *out_secrets: one that is asked for has secrets. */
+/* How many exporters are asked for; negative when what their options say does not fit together. *out_secrets: one of them has
+ * secrets. */
 static int check_exporters(bool *out_secrets, struct ntk_err *err)
 {
+    int asked = 0;
+
     for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
         int ret = ntk_exporters[i]->is_asked(err);
         if (ret < 0) {
             return ret;
         }
+        asked += ret;
         *out_secrets = *out_secrets || (ret > 0 && ntk_exporters[i]->has_secrets);
     }
-    return 0;
+    return asked;
 }
 
 static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
@@ -279,8 +283,13 @@ int main(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--once and --count exclude each other");
     }
     bool has_secrets = arg_web_config || options.http_token_file;
-    if (check_exporters(&has_secrets, &err) < 0) {
+    int asked = check_exporters(&has_secrets, &err);
+    if (asked < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
+    }
+    if (!options.http && asked == 0 && options.exporter.host_names) {
+        return ntk_opt_usage_error(&program,
+                                   "--http-host needs --http or an exporter that listens");
     }
     if (!options.http && options.http_token_file) {
         return ntk_opt_usage_error(&program, "--http-token-file needs --http");

@@ -71,6 +71,8 @@ static void wrong_usage_is_one_line_and_2(void **state)
            "neuron-monitor: bad value 'soon' of --period: a time such as 500ms, 2s or 1m30s "
            "expected\n" TRY);
     expect(*state, "--period", "25h", 2, "neuron-monitor: --period is longer than a day\n" TRY);
+    expect(*state, "--http-host", "a.example", 2,
+           "neuron-monitor: --http-host needs --http or an exporter that listens\n" TRY);
     expect(*state, "--prometheus", "localhost", 2,
            "neuron-monitor: bad value 'localhost' of --prometheus: '[ADDRESS:]PORT' with a port up "
            "to 65535 expected\n" TRY);
