@@ -89,7 +89,7 @@ static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
     to->unwatched = merge_unwatched(s, older->unwatched, to->unwatched, w);
 }
 
-/* A core that only one part knows was idle in the other. */
+/* A core that only one part knows was idle in the other, and its totals are what they were. */
 static struct ntk_core_sample *merge_cores(struct ntk_snapshot *s,
                                            const struct ntk_core_sample *older, size_t older_count,
                                            const struct ntk_core_sample *newer, size_t newer_count,
@@ -108,6 +108,9 @@ static struct ntk_core_sample *merge_cores(struct ntk_snapshot *s,
             *to = newer[k];
         } else {
             to->core = older[i].core;
+            for (int c = 0; c < NTK_CORE_COUNTS; c++) {
+                to->counts[c].total = older[i].counts[c].total;
+            }
         }
         add_core(s, to, has_older ? &older[i] : &idle, w);
         i += has_older;

@@ -164,6 +164,29 @@ static void what_nobody_watched_adds_up_and_is_not_borrowed(void **state)
     ntk_snapshot_destroy(both);
 }
 
+/* Method: the newer period has only the first of two cores. */
+static void a_core_that_is_given_back_keeps_its_totals(void **state)
+{
+    struct ntk_snapshot *older = test_sample_snapshot(1);
+    struct ntk_snapshot *newer = test_sample_snapshot(1);
+
+    (void)state;
+    older->runtimes[0].cores[0].outcome[0] = (struct ntk_count){ 3, 30 };
+    older->runtimes[0].cores[1].outcome[0] = (struct ntk_count){ 4, 40 };
+    newer->runtimes[0].cores[0].outcome[0] = (struct ntk_count){ 5, 35 };
+    newer->runtimes[0].core_count = 1;
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    const struct ntk_runtime_sample *runtime = &both->runtimes[1];
+    assert_int_equal(runtime->core_count, 2);
+    assert_int_equal(runtime->cores[0].outcome[0].period, 8);
+    assert_int_equal(runtime->cores[0].outcome[0].total, 35);
+    assert_int_equal(runtime->cores[1].outcome[0].period, 4);
+    assert_int_equal(runtime->cores[1].outcome[0].total, 40);
+    ntk_snapshot_destroy(both);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+}
+
 static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
 {
     struct ntk_snapshot *older = ntk_snapshot_create();
@@ -209,6 +232,7 @@ int main(void)
         cmocka_unit_test(shares_are_weighted_by_the_lengths),
         cmocka_unit_test(a_core_is_never_more_than_busy),
         cmocka_unit_test(states_are_the_newer_ones),
+        cmocka_unit_test(a_core_that_is_given_back_keeps_its_totals),
         cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
