@@ -53,12 +53,12 @@ static void print_list(void)
     }
 }
 
-/* What a process on the machine gets that loads the file next. */
-static uint32_t machine_lnc(void)
+/* Where the file is loaded next; NULL for none in particular. */
+static const struct ntk_machine *machine_find(void)
 {
     const char *instance = getenv("NEURON_SOFT_INSTANCE");
 
-    return ntk_machine_lnc(instance ? ntk_machine_find(instance) : NULL);
+    return instance ? ntk_machine_find(instance) : NULL;
 }
 
 int packager_example(int argc, char **argv)
@@ -67,6 +67,7 @@ int packager_example(int argc, char **argv)
     const struct ntk_example *example;
     struct ntk_neff_build *build = NULL;
     struct ntk_err err = { 0 };
+    const struct ntk_machine *machine = machine_find();
     int first = ntk_opt_parse(&program, argc, argv);
     int ret;
 
@@ -96,7 +97,8 @@ int packager_example(int argc, char **argv)
     }
     wanted.size = size;
     wanted.repeat = repeat;
-    wanted.lnc = lnc > UINT32_MAX ? UINT32_MAX : lnc > 0 ? (uint32_t)lnc : machine_lnc();
+    wanted.lnc = lnc > UINT32_MAX ? UINT32_MAX : lnc > 0 ? (uint32_t)lnc : ntk_machine_lnc(machine);
+    wanted.columns = machine ? machine->tensor_columns : 0;
     wanted.target = target;
     ret = ntk_example_build(example, &wanted, &build, &err);
     if (ret < 0) {

@@ -34,6 +34,7 @@ struct attention {
     struct ntk_neff_kernel *kernel;
     enum ntk_dtype dtype;
     uint64_t size;
+    uint32_t columns; /* of the tensor engine */
     uint64_t length;
     uint64_t tiles;
     struct places at;
@@ -60,7 +61,7 @@ static ntk_neff_token scores(const struct attention *a, uint64_t tile, struct nt
             a->kernel, ntk_isa_psum(first * 4, NTK_KIT_P, (uint32_t)count, NTK_DTYPE_FLOAT32),
             ntk_isa_sbuf(a->at.q + tile * NTK_KIT_P * a->size, WIDTH, NTK_KIT_P, a->dtype),
             ntk_isa_sbuf(a->at.k + first * a->size, WIDTH, (uint32_t)count, a->dtype), false,
-            first == 0 ? after : NTK_AFTER_NONE);
+            a->columns, first == 0 ? after : NTK_AFTER_NONE);
     }
     return done;
 }
@@ -147,7 +148,7 @@ static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
         ntk_neff_token transposed = ntk_kit_transpose(
             a->kernel, psum,
             ntk_isa_sbuf(a->at.weights + k * NTK_KIT_P * a->size, NTK_KIT_P, NTK_KIT_P, a->dtype),
-            k == 0 ? NTK_AFTER(weighed, turned_free) : NTK_AFTER(copied[k % 2]));
+            a->columns, k == 0 ? NTK_AFTER(weighed, turned_free) : NTK_AFTER(copied[k % 2]));
 
         last = ntk_kit_copy(
             a->kernel, NTK_ISA_ENGINE_DVE,
@@ -165,6 +166,7 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
                            .is_slow = is_slow,
                            .dtype = options->dtype,
                            .size = ntk_dtype_bytes((unsigned)options->dtype),
+                           .columns = options->columns,
                            .length = options->size,
                            .tiles = options->size / NTK_KIT_P };
     struct ntk_kit_space space = { 0 };
@@ -245,7 +247,7 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
                     ntk_isa_sbuf(a.at.turned + key * NTK_KIT_P * a.size, NTK_KIT_P, NTK_KIT_P,
                                  a.dtype),
                     ntk_isa_sbuf(a.at.v + key * v_row, NTK_KIT_P, WIDTH, a.dtype), key > 0,
-                    key == 0 ? NTK_AFTER(turned, out_free) : NTK_AFTER_NONE);
+                    a.columns, key == 0 ? NTK_AFTER(turned, out_free) : NTK_AFTER_NONE);
             }
             weights_free = all_read;
             reciprocal.operand[NTK_ISA_DST] = column(a.at.sum, tile);

@@ -77,6 +77,12 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
                             "an image of this size and dtype needs more than the state buffer");
         return;
     }
+    /* The tensor engine tells it from the others: its DMA does no more than copy, and the image gets its frame on the way. */
+    if (options->columns < OUT_CHANNELS) {
+        ntk_neff_build_fail(build,
+                            "conv has transfers that inf1 cannot do: mlp and attention run there");
+        return;
+    }
     ntk_neff_kernel_layer(kernel, "input");
     framed_zero = ntk_kit_memset(
         kernel, NTK_ISA_ENGINE_DVE,
@@ -113,7 +119,7 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
                 image_read = ntk_kit_matmul(
                     kernel, psum,
                     ntk_isa_sbuf(weights_at + tap * tap_bytes, IN_CHANNELS, OUT_CHANNELS, dtype),
-                    moving, tap > 0,
+                    moving, tap > 0, options->columns,
                     tap == 0 ? NTK_AFTER(image_in, weights_in, bank_free[bank]) : NTK_AFTER_NONE);
             }
             ntk_neff_kernel_layer(kernel, "relu");

@@ -114,6 +114,9 @@ int ntk_example_build(const struct ntk_example *example, const struct ntk_exampl
     if (full.dtype == NTK_DTYPE_NONE) {
         full.dtype = NTK_DTYPE_BFLOAT16;
     }
+    if (full.columns == 0) {
+        full.columns = NTK_KIT_P;
+    }
     example->compile(build, &full);
     *out_build = build;
     return 0;

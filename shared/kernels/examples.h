@@ -19,6 +19,7 @@ struct ntk_example_options {
     enum ntk_dtype dtype; /* FLOAT32 or BFLOAT16; NONE is BFLOAT16 */
     const char *target;   /* NULL is "*" */
     uint32_t lnc;         /* 0 is 1 */
+    uint32_t columns;     /* of the smallest tensor engine it shall run on; 0 is 128 */
 };
 
 struct ntk_example {

@@ -46,9 +46,32 @@ struct ntk_isa_operand ntk_kit_none(void)
     return (struct ntk_isa_operand){ .var_id = NTK_ISA_NO_VAR };
 }
 
+/* As many partitions of the result at a time as the array has columns: each is one of SRC0's elements. */
+static ntk_neff_token emit_parts(struct ntk_neff_kernel *kernel, const struct ntk_isa_instr *whole,
+                                 uint32_t columns, struct ntk_neff_after after)
+{
+    uint32_t count = whole->operand[NTK_ISA_DST].partition_count;
+    ntk_neff_token done = 0;
+
+    for (uint32_t first = 0; first < count; first += columns) {
+        struct ntk_isa_instr part = *whole;
+        struct ntk_isa_operand *dst = &part.operand[NTK_ISA_DST];
+        struct ntk_isa_operand *src = &part.operand[NTK_ISA_SRC0];
+        uint32_t part_count = count - first < columns ? count - first : columns;
+
+        dst->partition_start = (uint16_t)(dst->partition_start + first);
+        dst->partition_count = (uint16_t)part_count;
+        src->offset += (uint64_t)first * ntk_dtype_bytes((unsigned)src->dtype);
+        src->dim[0].count = part_count;
+        done = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_PE, &part,
+                                    first == 0 ? after : NTK_AFTER_NONE);
+    }
+    return done;
+}
+
 ntk_neff_token ntk_kit_matmul(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
                               struct ntk_isa_operand stationary, struct ntk_isa_operand moving,
-                              bool accumulate, struct ntk_neff_after after)
+                              bool accumulate, uint32_t columns, struct ntk_neff_after after)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
 
@@ -56,17 +79,18 @@ ntk_neff_token ntk_kit_matmul(struct ntk_neff_kernel *kernel, struct ntk_isa_ope
     instr.operand[NTK_ISA_SRC0] = stationary;
     instr.operand[NTK_ISA_SRC1] = moving;
     instr.op_flags = accumulate ? NTK_ISA_OPF_ACCUMULATE : 0;
-    return ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_PE, &instr, after);
+    return emit_parts(kernel, &instr, columns, after);
 }
 
 ntk_neff_token ntk_kit_transpose(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
-                                 struct ntk_isa_operand src, struct ntk_neff_after after)
+                                 struct ntk_isa_operand src, uint32_t columns,
+                                 struct ntk_neff_after after)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NC_TRANSPOSE);
 
     instr.operand[NTK_ISA_DST] = dst;
     instr.operand[NTK_ISA_SRC0] = src;
-    return ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_PE, &instr, after);
+    return emit_parts(kernel, &instr, columns, after);
 }
 
 ntk_neff_token ntk_kit_activation(struct ntk_neff_kernel *kernel, enum ntk_isa_act act,

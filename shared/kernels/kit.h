@@ -24,11 +24,13 @@ uint64_t ntk_kit_take(struct ntk_kit_space *space, uint64_t bytes);
 /* Weights: the same in every file of a size, between -scale and scale. Bytes of the dtype, to be freed. */
 void *ntk_kit_weights(uint64_t count, enum ntk_dtype dtype, float scale, uint32_t seed);
 
+/* On a tensor engine of so many columns: one instruction, or several where dst has more partitions. */
 ntk_neff_token ntk_kit_matmul(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
                               struct ntk_isa_operand stationary, struct ntk_isa_operand moving,
-                              bool accumulate, struct ntk_neff_after after);
+                              bool accumulate, uint32_t columns, struct ntk_neff_after after);
 ntk_neff_token ntk_kit_transpose(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
-                                 struct ntk_isa_operand src, struct ntk_neff_after after);
+                                 struct ntk_isa_operand src, uint32_t columns,
+                                 struct ntk_neff_after after);
 /* f(src * scale + bias); bias is a column or absent (space NONE). */
 ntk_neff_token ntk_kit_activation(struct ntk_neff_kernel *kernel, enum ntk_isa_act act,
                                   struct ntk_isa_operand dst, struct ntk_isa_operand src,

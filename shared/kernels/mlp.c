@@ -27,7 +27,8 @@ struct layer {
 struct mlp {
     struct ntk_neff_kernel *kernel;
     enum ntk_dtype dtype;
-    uint64_t size; /* of the dtype */
+    uint64_t size;    /* of the dtype */
+    uint32_t columns; /* of the tensor engine */
     struct ntk_kit_space space;
     uint32_t weight_queue;
     ntk_neff_token bank_free[BANKS]; /* whoever read the bank last */
@@ -86,7 +87,7 @@ static ntk_neff_token product(struct mlp *m, const struct layer *layer, uint64_t
         for (size_t i = 0; i < after.count; i++) {
             tokens[count++] = after.tokens[i];
         }
-        done = ntk_kit_matmul(m->kernel, *out_psum, weights, moving, k > 0,
+        done = ntk_kit_matmul(m->kernel, *out_psum, weights, moving, k > 0, m->columns,
                               k == 0 ? (struct ntk_neff_after){ tokens, count } : NTK_AFTER_NONE);
     }
     return done;
@@ -102,6 +103,7 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
     struct mlp m = { .kernel = ntk_neff_build_kernel(build, "mlp"),
                      .dtype = options->dtype,
                      .size = ntk_dtype_bytes((unsigned)options->dtype),
+                     .columns = options->columns,
                      .space = { 0 } };
     uint64_t features = options->size;
     uint64_t hidden = 4 * features;

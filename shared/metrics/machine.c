@@ -15,9 +15,10 @@ enum generation {
 static const struct {
     const char *arch;
     double tensor_peak_flops;
+    uint32_t tensor_columns;
 } generations[GENERATION_COUNT] = {
 #define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe_mhz, ...) \
-    { arch, 2.0 * (rows) * (columns) * (pe_mhz)*1e6 },
+    { arch, 2.0 * (rows) * (columns) * (pe_mhz)*1e6, columns },
 #include "shared/abi/machine.def"
 };
 
@@ -104,6 +105,7 @@ __attribute__((constructor)) static void fill_machines(void)
             .core_version_lnc2 = family->core_version_lnc2,
             .core_arch = generations[family->generation].arch,
             .tensor_peak_flops = generations[family->generation].tensor_peak_flops,
+            .tensor_columns = generations[family->generation].tensor_columns,
             .vcpu_count = machine_rows[i].vcpus,
         };
     }

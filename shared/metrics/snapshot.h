@@ -656,6 +656,7 @@ struct ntk_machine {
     const char *core_version_lnc2; /* "" none */
     const char *core_arch;         /* "NCv3" */
     double tensor_peak_flops;      /* of a physical core */
+    uint32_t tensor_columns;       /* of its tensor engine */
     uint32_t vcpu_count;
 };
 const struct ntk_machine *ntk_machine_find(const char *instance_type);

@@ -26,19 +26,33 @@ struct loaded {
     nrt_tensor_t *tensors[TENSORS_MAX];
 };
 
-static int setup(void **state)
+/* Of the tensor engine that examples are made for. */
+static uint32_t columns;
+
+static int begin(void **state, const char *instance, uint32_t instance_columns)
 {
     char *folder = test_scratch_create();
 
     setenv("NEURON_HOOKS_DIR", folder, 1);
-    setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
+    setenv("NEURON_SOFT_INSTANCE", instance, 1);
     setenv("NEURON_RT_LOG_LEVEL", "QUIET", 1);
     unsetenv("NEURON_SOFT_PACE");
     unsetenv("NEURON_RT_VISIBLE_CORES");
     unsetenv("NEURON_RT_NUM_CORES");
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     *state = folder;
+    columns = instance_columns;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return begin(state, "trn1.2xlarge", 0);
+}
+
+static int setup_inf1(void **state)
+{
+    return begin(state, "inf1.xlarge", 64);
 }
 
 static int teardown(void **state)
@@ -198,7 +212,9 @@ static float tolerance_of(enum ntk_dtype dtype)
 
 static void run_mlp(size_t features, enum ntk_dtype dtype, uint64_t repeat)
 {
-    struct ntk_example_options options = { .size = features, .repeat = repeat, .dtype = dtype };
+    struct ntk_example_options options = {
+        .size = features, .repeat = repeat, .dtype = dtype, .columns = columns
+    };
     struct loaded l = load("mlp", &options);
     size_t hidden = 4 * features;
     float *x = fill(&l, "x", features * 512, dtype, 1);
@@ -230,7 +246,9 @@ static void mlp_agrees_with_plain_loops(void **state)
 
 static void run_conv(size_t side, enum ntk_dtype dtype, uint64_t repeat)
 {
-    struct ntk_example_options options = { .size = side, .repeat = repeat, .dtype = dtype };
+    struct ntk_example_options options = {
+        .size = side, .repeat = repeat, .dtype = dtype, .columns = columns
+    };
     struct loaded l = load("conv", &options);
     float *image = fill(&l, "image", 64 * side * side, dtype, 1);
     float *weights = constant(&l, "weights", dtype);
@@ -256,9 +274,26 @@ static void conv_agrees_with_plain_loops(void **state)
     run_conv(5, NTK_DTYPE_BFLOAT16, 4);
 }
 
+static void conv_says_what_runs_instead(void **state)
+{
+    const struct ntk_example_options options = { .columns = columns };
+    struct ntk_neff_build *build = NULL;
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(ntk_example_build(ntk_example_find("conv"), &options, &build, &err), 0);
+    assert_true(ntk_neff_build_bytes(build, &bytes, &count, &err) < 0);
+    assert_non_null(strstr(err.text, "mlp and attention run there"));
+    ntk_neff_build_destroy(build);
+}
+
 static void run_attention(const char *name, size_t length, enum ntk_dtype dtype, uint64_t repeat)
 {
-    struct ntk_example_options options = { .size = length, .repeat = repeat, .dtype = dtype };
+    struct ntk_example_options options = {
+        .size = length, .repeat = repeat, .dtype = dtype, .columns = columns
+    };
     struct loaded l = load(name, &options);
     float *q = fill(&l, "q", 64 * length, dtype, 2);
     float *k = fill(&l, "k", 64 * length, dtype, 2);
@@ -380,5 +415,14 @@ int main(void)
         cmocka_unit_test(nan_really_is_in_the_output),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    /* Whose tensor engine has half the columns. */
+    static const struct CMUnitTest tests_of_inf1[] = {
+        cmocka_unit_test(mlp_agrees_with_plain_loops),
+        cmocka_unit_test(conv_says_what_runs_instead),
+        cmocka_unit_test(attention_agrees_with_plain_loops),
+        cmocka_unit_test(slow_attention_agrees_too),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown) +
+           cmocka_run_group_tests(tests_of_inf1, setup_inf1, teardown);
 }
