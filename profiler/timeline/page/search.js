@@ -129,8 +129,8 @@ function foundText() {
 async function step(by) {
   if (!state.hits) return;
   const { selected, hits } = state;
-  const isHit = selected && hits.isHit(selected.what, selected.track, selected.slice);
   const at = hits.hits.findIndex((hit) => selected && hit.track === selected.track && hit.slice === selected.slice);
+  const isHit = at >= 0 || (selected && hits.isHit(selected.what, selected.track, selected.slice));
   let next = at >= 0 ? hits.hits[at + by] : null;
   if (!next) {
     const from = selected ? selected.start + (isHit && by > 0 ? 1 : 0) : by > 0 ? Math.max(0, state.from) : state.meta.span;
