@@ -19,6 +19,11 @@ function ranges(numbers) {
   return parts.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',') || '-';
 }
 
+// A model is loaded on physical cores; everything else on the page counts logical ones.
+function logical(first, count, lnc) {
+  return Array.from({ length: Math.ceil(count / lnc) }, (_, i) => Math.floor(first / lnc) + i);
+}
+
 const PROCESSES = [
   { name: 'process', text: true, value: (r) => r.tag },
   { name: 'pid', value: (r) => String(r.pid) },
@@ -42,7 +47,7 @@ const MODELS = [
   { name: 'model', text: true, value: (m) => m.name },
   { name: 'process', text: true, value: (m) => m.tag },
   { name: 'id', value: (m) => String(m.model_id) },
-  { name: 'cores', text: true, value: (m) => (m.core === undefined ? '-' : ranges(Array.from({ length: m.core_count ?? 1 }, (_, i) => m.core + i))) },
+  { name: 'cores', text: true, value: (m) => (m.core === undefined ? '-' : ranges(logical(m.core, m.core_count ?? 1, m.lnc))) },
   { name: 'exec/s', value: (m) => format.rate(m.period ? m.executions / m.period : null), raw: (m) => m.executions ?? '' },
   { name: 'errors', value: (m) => format.whole(m.errors), raw: (m) => m.errors ?? '', bad: (m) => m.errors > 0 },
   { name: 'p50', value: (m) => format.nanoseconds(percentile(m.histogram, 50)) },
@@ -65,7 +70,7 @@ function drawProcesses() {
   });
   fillTable(byId('processes'), PROCESSES, rows, 'No application uses Neuron cores now.', (row) => (row.ended ? 'ended' : ''));
   const models = state.runtimes.flatMap((runtime) => runtime.models.map((model) =>
-    ({ ...model, tag: runtime.tag, period: runtime.period, histogram: model.total_latency ? merge([model.total_latency]) : null })));
+    ({ ...model, tag: runtime.tag, lnc: runtime.lnc, period: runtime.period, histogram: model.total_latency ? merge([model.total_latency]) : null })));
   fillTable(byId('models'), MODELS, models, 'No model is loaded.', (row) => (row.loaded === false ? 'ended' : ''));
 }
 

@@ -176,6 +176,19 @@ def check_many_devices(browser):
     equal('hidden devices', browser.evaluate(HIDDEN), [])
 
 
+def check_logical_cores(browser):
+    """Two physical cores are one core: a model stands where its process does."""
+    equal('cores of a model', browser.evaluate('''(async () => {
+      const { state } = await import('/state.js');
+      const tables = await import('/tables.js');
+      const runtime = state.runtimes[0];
+      const models = [[0, 2], [2, 2], [4, 4]].map(([core, core_count]) => ({ ...runtime.models[0], core, core_count }));
+      state.runtimes = [{ ...runtime, lnc: 2, models }];
+      tables.draw();
+      return [...document.querySelectorAll('#models tbody tr')].map((row) => row.cells[3].textContent);
+    })()'''), ['0', '1', '2-3'])
+
+
 def check_stored_errors(browser):
     """The database knows what was before the page was opened."""
     browser.wait_for("document.querySelector('#errors th:last-child').textContent === 'last 5m'")
@@ -228,6 +241,7 @@ def main():
         check_keyboard(browser)
         equal('crowded labels', browser.evaluate(CROWDED_LABELS), [])
         check_many_devices(browser)
+        check_logical_cores(browser)
         for name, width, height, scheme in (('light', 1440, 1000, 'light'), ('dark', 1440, 1000, 'dark'),
                                             ('small', 420, 800, 'light')):
             picture(browser, name, width, height, scheme)
