@@ -95,9 +95,11 @@ static int program_run(const struct ntk_top_run *run, char *const *argv, bool *o
     if (fd >= 0) {
         close(fd);
     }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    pid_t ended;
+
+    while ((ended = waitpid(pid, &status, 0)) < 0 && errno == EINTR) {
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* What the person types, a line; 0 for nothing. */
@@ -148,9 +150,13 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
     code = code == 0 && !ends ? program_run(run, text, &ends) : code;
     if (code == 0) {
         SAY(run, "the profile of %s is in %s", tag, folder);
-    } else {
-        (void)rmdir(folder); /* with nothing in it */
+    } else if (rmdir(folder) == 0) { /* with nothing in it */
         SAY(run, "no profile of %s", tag);
+    } else {
+        SAY(run, "no profile of %s; what was recorded is in %s", tag, folder);
+    }
+    if (ends && access(folder, F_OK) == 0) {
+        printf("neuron-top: what was recorded of %s is in %s\n", tag, folder);
     }
     if (!ends &&
         ask(run,
