@@ -85,7 +85,7 @@ static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
                            strerror(errno));
     }
     if (fstat(store->lock_fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s: no database", path);
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s is not a database", path);
     }
     if (fcntl(store->lock_fd, F_OFD_SETLK, &lock) < 0) {
         int code = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;

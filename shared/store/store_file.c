@@ -149,7 +149,7 @@ int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
         return ntk_err_set(err, -EBADMSG, 0, "its first bytes are all zero");
     }
     if (memcmp(head, MAGIC, count < sizeof MAGIC ? count : sizeof MAGIC) != 0) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "no database");
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "it is not a database");
     }
     if (count < HEADER_BYTES) {
         return ntk_err_set(err, -EBADMSG, count, "it ends inside the header");

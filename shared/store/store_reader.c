@@ -104,7 +104,7 @@ int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no database %s", path);
     }
     if (!ntk_store_file_is_plain(path)) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s: no database", path);
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s is not a database", path);
     }
     struct ntk_store_reader *reader = calloc(1, sizeof *reader);
     if (!reader) {

@@ -222,7 +222,7 @@ static void wrong_questions_get_one_sentence(void **state)
                  "/nonexistent.db");
     char *other = test_scratch_path(f->folder, "other.db");
     ntk_fs_write(other, "this is a text file, not a database, and longer than a header", 61, NULL);
-    snprintf(text, sizeof text, "neuron-monitor query: %s: no database\n", other);
+    snprintf(text, sizeof text, "neuron-monitor query: %s: it is not a database\n", other);
     EXPECT_ERROR(1, text, "latency", "--db", other);
     free(other);
 }

@@ -268,7 +268,7 @@ static void what_is_no_plain_file_is_refused_at_once(void **state)
     struct ntk_store *store = NULL;
 
     assert_int_equal(mkfifo(f->path, 0600), 0);
-    expect_refused(f->path, -EPROTO, "no database");
+    expect_refused(f->path, -EPROTO, "is not a database");
     assert_int_equal(ntk_store_open(f->path, NULL, &store, NULL), -EPROTO);
 }
 
