@@ -60,18 +60,23 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* One period that ends at the second `at` of the test's hour. */
-static void put_at(struct fixture *f, uint64_t at)
+/* Stores it as it is: a queue that is full would add it up with another. */
+static void put(struct fixture *f, struct ntk_snapshot *snapshot)
 {
     struct ntk_store_status status;
 
-    f->period.time_ns = HOUR_0 + at * SECOND;
-    struct ntk_snapshot *snapshot = test_make_snapshot(&f->period);
     ntk_store_put(f->store, snapshot);
     ntk_snapshot_destroy(snapshot);
     do {
         ntk_store_status_get(f->store, &status);
     } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+}
+
+/* One period that ends at the second `at` of the test's hour. */
+static void put_at(struct fixture *f, uint64_t at)
+{
+    f->period.time_ns = HOUR_0 + at * SECOND;
+    put(f, test_make_snapshot(&f->period));
 }
 
 static void start_reading(struct fixture *f)
@@ -120,8 +125,7 @@ static void no_core_is_busier_than_busy(void **state)
         for (size_t k = 0; k < snapshot->runtimes[0].core_count; k++) {
             snapshot->runtimes[0].cores[k].busy_ns.period = i == 7 ? SECOND * 1155 / 1000 : 0;
         }
-        ntk_store_put(f->store, snapshot);
-        ntk_snapshot_destroy(snapshot);
+        put(f, snapshot);
     }
     start_reading(f);
     for (uint64_t step = 1; step <= 60; step *= 60) {
@@ -449,8 +453,7 @@ static void periods_that_end_in_one_step_are_no_higher_rate(void **state)
     for (int i = 0; i < 2; i++) {
         f->period.time_ns = HOUR_0 + SECOND + (i ? 9 : 1) * SECOND / 10;
         struct ntk_snapshot *snapshot = test_make_snapshot(&f->period);
-        ntk_store_put(f->store, snapshot);
-        ntk_snapshot_destroy(snapshot);
+        put(f, snapshot);
     }
     start_reading(f);
     struct ntk_store_point *points = series(f, NTK_STORE_UTILIZATION, &core, 1, 2, 1, &count);
