@@ -333,8 +333,6 @@ int main(int argc, char **argv)
     int closed = ntk_monitor_destroy(monitor, &store_err);
     ntk_http_security_close(options.exporter.security);
     ntk_monitor_config_fini(&config);
-    if (ret < 0) {
-        return ntk_log_failure(NULL, &err);
-    }
-    return closed < 0 ? ntk_log_failure(NULL, &store_err) : 0;
+    int code = ret < 0 ? ntk_log_failure(NULL, &err) : 0;
+    return closed < 0 ? ntk_log_failure(NULL, &store_err) : code;
 }

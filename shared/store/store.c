@@ -515,12 +515,14 @@ int ntk_store_close(struct ntk_store *store, struct ntk_err *err)
         pthread_join(store->thread, NULL);
         pthread_cond_destroy(&store->changed);
     }
-    if (store->queue_count > 0) {
-        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%zu periods were not stored: %s",
-                          store->queue_count, store->status.text);
-    }
+    uint64_t waiting_ns = 0; /* not how many: one may be several that were added up */
     for (size_t i = 0; i < store->queue_count; i++) {
+        waiting_ns += store->queue[i]->period_ns;
         ntk_snapshot_destroy(store->queue[i]);
+    }
+    if (store->queue_count > 0) {
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the last %.1f s were not stored: %s",
+                          (double)waiting_ns / NTK_NS_PER_SECOND, store->status.text);
     }
     close_database(store);
     pthread_mutex_destroy(&store->mutex);

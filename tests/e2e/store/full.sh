@@ -9,12 +9,12 @@ says() { grep -q "$2" "$1" && echo yes; }
 samples() { sqlite3 -readonly "$1" 'SELECT count(*) FROM machine_sample' 2>/dev/null; }
 more_samples() { [ "$(samples "$1")" -gt "$2" ] && echo yes; }
 
-# run NAME: an agent whose files may not grow above the limit, its reports through a pipe; sets agent.
+# run NAME [OPTION]: an agent whose files may not grow above the limit, its reports through a pipe; sets agent.
 run() {
     mkfifo "$1.pipe"
     cat "$1.pipe" >"$1.jsonl" &
     pids+=($!)
-    (trap '' XFSZ && exec neuron-monitor --period 200ms --db "$1.db" --prometheus 127.0.0.1:0 --verbose 1 >"$1.pipe" 2>"$1.log") &
+    (trap '' XFSZ && exec neuron-monitor --period 200ms --db "$1.db" --prometheus 127.0.0.1:0 --verbose 1 "${@:2}" >"$1.pipe" 2>"$1.log") &
     agent=$!
     pids+=("$agent")
     wait_for more_samples "$1.db" 0
@@ -41,14 +41,17 @@ wait "$agent" || fail "the agent failed: $(cat room.log)"
 [ "$(grep -c 'monitoring goes on' room.log)" = 1 ] || fail "said more than once: $(cat room.log)"
 [ "$(sqlite3 -readonly room.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
 
-# It stays full: what was stored stays, what could not be is said.
-run stays
+# It stays full: what was stored stays, what could not be is said, also beside another output's failure.
+run stays --otlp=http://127.0.0.1:1
 fill stays
 wait_for says stays.log 'monitoring goes on'
 kill -TERM "$agent"
 code=0
 wait "$agent" || code=$?
 [ $code = 1 ] || fail "an agent that lost periods exits with $code"
+for loss in 'otlp: not reached in time' 'the last [0-9.]* s were not stored: '; do
+    says stays.log "$loss" >stays.said || fail "not said: $loss: $(cat stays.log)"
+done
 [ "$(sqlite3 stays.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
 [ "$(sqlite3 stays.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "nothing is left"
 valid_reports ./*.jsonl

@@ -425,7 +425,7 @@ static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void 
     assert_string_equal(ask(f->path, "PRAGMA integrity_check"), "ok");
 }
 
-/* Method: what is put fits into memory, so that only the commit fails, again and again. */
+/* Method: what is put fits into memory, so that only the commit fails, again and again; more than waits apart. */
 static void a_store_closes_while_the_disk_stays_full(void **state)
 {
     struct fixture *f = *state;
@@ -445,8 +445,13 @@ static void a_store_closes_while_the_disk_stays_full(void **state)
             _exit(10);
         }
         setrlimit(RLIMIT_FSIZE, &limit);
-        put(store, &period);
-        _exit(ntk_store_close(store, &err) == -EIO ? 0 : 11);
+        for (int i = 0; i < NTK_STORE_QUEUE_MAX + 6; i++) {
+            put(store, &period);
+        }
+        if (ntk_store_close(store, &err) != -EIO) {
+            _exit(11);
+        }
+        _exit(strncmp(err.text, "the last 70.0 s were not stored: ", 33) == 0 ? 0 : 12);
     }
     int status;
     waitpid(child, &status, 0);
