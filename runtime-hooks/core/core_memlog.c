@@ -164,7 +164,7 @@ static void entry_write(const struct entry *entry, uint64_t seq, FILE *file)
 #include "shared/abi/memory.def"
 #undef NTK_MEMORY
     };
-    bool is_host = entry->category >= NTK_MEMORY_HOST_APPLICATION;
+    bool is_host = ntk_memory_location_of(entry->category) == NTK_MEMORY_HOST;
 
     (void)fprintf(file,
                   "%" PRIu64 ",%" PRIu64 ",%s,%d,%u,%u,%u,%s,%s,%" PRIu64 ",64,0x%" PRIx64 ",%u,",
@@ -185,7 +185,7 @@ static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t s
     uint64_t first = memlog->count > memlog->allocated ? memlog->count - memlog->allocated : 0;
     for (uint64_t i = first; i < memlog->count; i++) {
         const struct entry *entry = &memlog->entries[i % memlog->allocated];
-        bool is_host = entry->category >= NTK_MEMORY_HOST_APPLICATION;
+        bool is_host = ntk_memory_location_of(entry->category) == NTK_MEMORY_HOST;
 
         if (stack != ALL_STACKS && (is_host || entry->device != device || entry->stack != stack)) {
             continue;
@@ -377,8 +377,8 @@ static int live_write(const struct core_memlog *memlog, uint32_t device, uint32_
     for (uint64_t i = first; i < memlog->count; i++) {
         const struct entry *entry = &memlog->entries[i % memlog->allocated];
 
-        if (entry->category < NTK_MEMORY_HOST_APPLICATION && entry->device == device &&
-            entry->stack == stack && entry->bytes > 0) {
+        if (ntk_memory_location_of(entry->category) == NTK_MEMORY_DEVICE &&
+            entry->device == device && entry->stack == stack && entry->bytes > 0) {
             list[count++] = (struct numbered){ entry, i };
         }
     }
