@@ -28,7 +28,8 @@ void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *q
     crew->in_line_count++;
 }
 
-struct ntk_core_queue *ntk_core_crew_line_take(struct ntk_core_crew *crew)
+/* The first of the line, NULL when there is none. */
+static struct ntk_core_queue *line_take(struct ntk_core_crew *crew)
 {
     struct ntk_core_queue *queue = crew->first;
 
@@ -103,7 +104,7 @@ static void *worker(void *ctx)
     pthread_mutex_lock(&crew->lock);
     crew->expected_count--;
     for (;;) {
-        struct ntk_core_queue *queue = ntk_core_crew_line_take(crew);
+        struct ntk_core_queue *queue = line_take(crew);
 
         if (queue) {
             item_run(crew, queue);

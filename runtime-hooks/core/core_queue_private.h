@@ -70,9 +70,8 @@ uint64_t ntk_core_queue_until(uint64_t timeout_ns);
 
 /* All of the following with the lock held. */
 
-/* The queue at the end of the line; the first of it, NULL when there is none. */
+/* The queue at the end of the line. */
 void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *queue);
-struct ntk_core_queue *ntk_core_crew_line_take(struct ntk_core_crew *crew);
 /* Has a worker come for each of so many queues, as far as the crew may have workers. -errno when a thread
  * that it may have does not start. */
 int ntk_core_crew_call(struct ntk_core_crew *crew, uint32_t queue_count);
