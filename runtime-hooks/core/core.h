@@ -310,11 +310,15 @@ enum ntk_core_recorder_keeps {
     NTK_CORE_KEEPS_FAILED, /* the first one that did not complete since the start or the last save */
 };
 
+/* Records beyond so many bytes, per physical core and program, are dropped and counted; 0: no bound. */
+struct ntk_core_recorder_bounds {
+    uint64_t instruction_bytes_max, event_bytes_max, dma_bytes_max, throttle_bytes_max;
+};
+
 struct ntk_core_recorder_options {
     enum ntk_core_recorder_keeps keeps;
     const char *folder; /* exists; unnamed files lie there while a recording outgrows memory */
-    /* Records beyond so many bytes, per physical core and program, are dropped and counted; 0: no bound. */
-    uint64_t instruction_bytes_max, event_bytes_max, dma_bytes_max, throttle_bytes_max;
+    struct ntk_core_recorder_bounds bounds;
 };
 
 struct ntk_core_recording;

@@ -183,10 +183,10 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
     }
     recorder->keeps = options->keeps;
     recorder->bounds =
-        (struct ntk_ntff_bounds){ .instruction_bytes = options->instruction_bytes_max,
-                                  .event_bytes = options->event_bytes_max,
-                                  .dma_bytes = options->dma_bytes_max,
-                                  .throttle_bytes = options->throttle_bytes_max };
+        (struct ntk_ntff_bounds){ .instruction_bytes = options->bounds.instruction_bytes_max,
+                                  .event_bytes = options->bounds.event_bytes_max,
+                                  .dma_bytes = options->bounds.dma_bytes_max,
+                                  .throttle_bytes = options->bounds.throttle_bytes_max };
     ntk_vec_init(&recorder->known, sizeof(struct known_step));
     int ret = buffers_take(core, nc, recorder, err);
     if (ret < 0) {

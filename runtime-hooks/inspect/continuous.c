@@ -35,10 +35,12 @@ static void recorders_stop(struct ntk_core *core)
 }
 
 /* The lock is held. */
-static int start(struct ntk_core *core, const struct ntk_core_recorder_options *bounds,
+static int start(struct ntk_core *core, const struct ntk_core_recorder_bounds *bounds,
                  struct ntk_err *err)
 {
-    struct ntk_core_recorder_options recorder = *bounds;
+    const struct ntk_core_recorder_options recorder = { .keeps = NTK_CORE_KEEPS_LATEST,
+                                                        .folder = ntk_fs_temporary_folder(),
+                                                        .bounds = *bounds };
     int ret = 0;
 
     if (is_on || ntk_inspect_records_device()) {
@@ -46,8 +48,6 @@ static int start(struct ntk_core *core, const struct ntk_core_recorder_options *
                            is_on ? "continuous profiling is on already"
                                  : "an inspection records the device");
     }
-    recorder.keeps = NTK_CORE_KEEPS_LATEST;
-    recorder.folder = ntk_fs_temporary_folder();
     for (uint32_t nc = 0; nc < ntk_core_count(core) && ret == 0; nc++) {
         ret = ntk_core_recorder_start(core, nc, NTK_CORE_RECORDER_CONTINUOUS, &recorder, err);
     }
@@ -59,7 +59,7 @@ static int start(struct ntk_core *core, const struct ntk_core_recorder_options *
     return 0;
 }
 
-int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_options *bounds,
+int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_bounds *bounds,
                          struct ntk_err *err)
 {
     pthread_mutex_lock(&lock);

@@ -13,8 +13,8 @@
 
 #define NTK_CONTINUOUS_FILES 16U
 
-/* Of bounds only the bounds. -EINVAL: it is on already, or an inspection records the device. */
-int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_options *bounds,
+/* -EINVAL: it is on already, or an inspection records the device. */
+int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_bounds *bounds,
                          struct ntk_err *err);
 /* Into the folder of this process below `folder`, which is made. As ntk_core_recorder_save(); -EINVAL: it is
  * off, or the path is too long. */

@@ -185,11 +185,13 @@ static void inspection_fini(struct ntk_core *core)
 static int recorders_start(struct ntk_core *core, enum ntk_core_recorder_keeps keeps,
                            struct ntk_err *err)
 {
-    struct ntk_core_recorder_options recorder = inspection.options.bounds;
+    const struct ntk_core_recorder_options recorder = {
+        .keeps = keeps,
+        .folder = inspection.folder ? inspection.folder : ntk_fs_temporary_folder(),
+        .bounds = inspection.options.bounds,
+    };
     int ret = 0;
 
-    recorder.keeps = keeps;
-    recorder.folder = inspection.folder ? inspection.folder : ntk_fs_temporary_folder();
     inspection.has_recorders = true;
     for (uint32_t nc = 0; nc < ntk_core_count(core) && ret == 0; nc++) {
         if (core_is_enabled(nc)) {

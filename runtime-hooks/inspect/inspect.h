@@ -52,7 +52,7 @@ struct ntk_inspect_options {
     bool core_enabled[NTK_INSPECT_CORES];
     uint64_t trace_kinds; /* bits of enum ntk_core_trace_kind */
     uint64_t events_per_core;
-    struct ntk_core_recorder_options bounds; /* of recordings; only the bounds */
+    struct ntk_core_recorder_bounds bounds; /* of recordings */
 
     const char *const *kind_names; /* what the trace calls its kinds, by number */
     const char *runtime_version;

@@ -20,12 +20,12 @@ static struct ntk_vec sessions = NTK_VEC_INIT(struct session);
 static uint64_t last_id;
 
 int ntk_session_start(struct ntk_core *core, uint32_t nc,
-                      const struct ntk_core_recorder_options *bounds, struct ntk_err *err)
+                      const struct ntk_core_recorder_bounds *bounds, struct ntk_err *err)
 {
-    struct ntk_core_recorder_options recorder = *bounds;
+    const struct ntk_core_recorder_options recorder = { .keeps = NTK_CORE_KEEPS_ALL,
+                                                        .folder = ntk_fs_temporary_folder(),
+                                                        .bounds = *bounds };
 
-    recorder.keeps = NTK_CORE_KEEPS_ALL;
-    recorder.folder = ntk_fs_temporary_folder();
     return ntk_core_recorder_start(core, nc, NTK_CORE_RECORDER_SESSION, &recorder, err);
 }
 

@@ -11,9 +11,9 @@
 
 #define NTK_SESSIONS_MAX 64U /* that wait */
 
-/* Of bounds only the bounds. -EALREADY: the core has one; -EINVAL: no such core. */
+/* -EALREADY: the core has one; -EINVAL: no such core. */
 int ntk_session_start(struct ntk_core *core, uint32_t nc,
-                      const struct ntk_core_recorder_options *bounds, struct ntk_err *err);
+                      const struct ntk_core_recorder_bounds *bounds, struct ntk_err *err);
 /* -ENOENT: the core has none; -ENOMEM: too many wait, it goes on. */
 int ntk_session_stop(struct ntk_core *core, uint32_t nc, uint64_t *out_id, struct ntk_err *err);
 /* As ntk_core_recording_save(); any number of times. -ENOENT: none waits under that id. */

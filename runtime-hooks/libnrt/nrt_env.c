@@ -214,17 +214,17 @@ int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
     return 0;
 }
 
-int nrt_env_profile_bounds_get(struct ntk_core_recorder_options *out_options, struct ntk_err *err)
+int nrt_env_profile_bounds_get(struct ntk_core_recorder_bounds *out_bounds, struct ntk_err *err)
 {
     const struct {
         const char *name; /* NULL: no variable */
         uint64_t default_mb;
         uint64_t *bytes;
     } bounds[] = {
-        { NULL, 128, &out_options->instruction_bytes_max },
-        { "NEURON_RT_PROFILE_BUF_EVENT_MB", 64, &out_options->event_bytes_max },
-        { "NEURON_RT_PROFILE_BUF_DMA_MB", 128, &out_options->dma_bytes_max },
-        { "NEURON_RT_PROFILE_BUF_THROTTLE_MB", 64, &out_options->throttle_bytes_max },
+        { NULL, 128, &out_bounds->instruction_bytes_max },
+        { "NEURON_RT_PROFILE_BUF_EVENT_MB", 64, &out_bounds->event_bytes_max },
+        { "NEURON_RT_PROFILE_BUF_DMA_MB", 128, &out_bounds->dma_bytes_max },
+        { "NEURON_RT_PROFILE_BUF_THROTTLE_MB", 64, &out_bounds->throttle_bytes_max },
     };
 
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {

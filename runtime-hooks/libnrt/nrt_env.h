@@ -23,7 +23,7 @@ struct nrt_env_async {
 };
 int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err);
 /* How much a recording of the device may hold. */
-int nrt_env_profile_bounds_get(struct ntk_core_recorder_options *out_options, struct ntk_err *err);
+int nrt_env_profile_bounds_get(struct ntk_core_recorder_bounds *out_bounds, struct ntk_err *err);
 /* The status whose executions leave their inputs behind; 0 none. */
 uint64_t nrt_env_dump_status(void);
 /* Old numbers of nrt_dtype_t. */

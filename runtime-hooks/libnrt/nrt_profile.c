@@ -82,7 +82,7 @@ nrt_profile_continuous_options_set_output_dir(nrt_profile_continuous_options_t *
 
 static int continuous_start(struct ntk_core *core, struct ntk_err *err)
 {
-    struct ntk_core_recorder_options bounds = { .folder = NULL };
+    struct ntk_core_recorder_bounds bounds = { 0 };
     struct nrt_env_async async = { 0 };
     int ret = nrt_env_profile_bounds_get(&bounds, err);
 
@@ -138,7 +138,7 @@ NRT_STATUS nrt_profile_continuous_stop(void)
 
 NRT_STATUS nrt_profile_session_start(int32_t vnc)
 {
-    struct ntk_core_recorder_options bounds = { .folder = NULL };
+    struct ntk_core_recorder_bounds bounds = { 0 };
     struct ntk_err err = { 0 };
     NRT_STATUS status = nrt_front_enter();
 

@@ -18,10 +18,10 @@
 #include "tests/runtime-hooks/core/core_fixture.h"
 #include "tests/support/scratch.h"
 
-static const struct ntk_core_recorder_options bounds = { .instruction_bytes_max = 1 << 20,
-                                                         .event_bytes_max = 1 << 20,
-                                                         .dma_bytes_max = 1 << 20,
-                                                         .throttle_bytes_max = 1 << 20 };
+static const struct ntk_core_recorder_bounds bounds = { .instruction_bytes_max = 1 << 20,
+                                                        .event_bytes_max = 1 << 20,
+                                                        .dma_bytes_max = 1 << 20,
+                                                        .throttle_bytes_max = 1 << 20 };
 
 /* What a front does at its end. */
 static int teardown(void **state)
