@@ -11,6 +11,7 @@
 #include "runtime-hooks/core/core_state.h"
 #include "runtime-hooks/core/core_thread.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/fs.h"
 #include "shared/formats/ntrace/ntrace.h"
 
@@ -236,14 +237,13 @@ static void sample(struct ntk_core_sampler *sampler)
 static void *sampler_main(void *ctx)
 {
     struct ntk_core_sampler *sampler = ctx;
-    struct timespec until;
+    uint64_t until_ns = ntk_clock_monotonic_ns();
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
     pthread_mutex_lock(&sampler->lock);
     while (!sampler->is_stopped) {
-        until.tv_sec++;
+        until_ns += NTK_NS_PER_SECOND;
         while (!sampler->is_stopped &&
-               pthread_cond_timedwait(&sampler->stop, &sampler->lock, &until) != ETIMEDOUT) {
+               ntk_cond_wait_until(&sampler->stop, &sampler->lock, until_ns) != -ETIMEDOUT) {
         }
         if (!sampler->is_stopped) {
             sample(sampler);
@@ -256,16 +256,12 @@ static void *sampler_main(void *ctx)
 int ntk_core_sampler_create(struct ntk_core_sampler **out_sampler, struct ntk_err *err)
 {
     struct ntk_core_sampler *sampler = calloc(1, sizeof *sampler);
-    pthread_condattr_t monotonic;
 
     if (!sampler) {
         return ntk_err_no_memory(err);
     }
     pthread_mutex_init(&sampler->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&sampler->stop, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&sampler->stop, NULL);
     ntk_vec_init(&sampler->times, sizeof(uint64_t));
     ntk_vec_init(&sampler->percent, sizeof(double));
     ntk_vec_init(&sampler->memory, sizeof(uint64_t));

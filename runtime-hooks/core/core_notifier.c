@@ -6,6 +6,7 @@
 
 #include "runtime-hooks/core/core_queue_private.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 
 struct ntk_core_notifier {
     struct ntk_core_crew *crew;
@@ -63,7 +64,7 @@ int ntk_core_notifier_place(struct ntk_core_notifier *notifier, struct ntk_core_
     }
     placement->item.kind = NTK_CORE_ITEM_PLACEMENT;
     placement->holders = 2; /* the queue and the notifier */
-    ntk_core_queue_cond_init(&placement->reached);
+    pthread_cond_init(&placement->reached, NULL);
     pthread_mutex_lock(&notifier->crew->lock);
     int ret = ntk_core_queue_append(queue, &placement->item, NULL);
     if (ret < 0) {
@@ -88,7 +89,7 @@ int ntk_core_notifier_is_reached(const struct ntk_core_notifier *notifier)
 int ntk_core_notifier_wait(struct ntk_core_notifier *notifier, uint64_t timeout_ns)
 {
     struct ntk_core_crew *crew = notifier->crew; /* the notifier may go during the wait */
-    uint64_t until_ns = ntk_core_queue_until(timeout_ns);
+    uint64_t until_ns = ntk_cond_until(timeout_ns);
     int ret = 0;
 
     pthread_mutex_lock(&crew->lock);
@@ -100,7 +101,7 @@ int ntk_core_notifier_wait(struct ntk_core_notifier *notifier, uint64_t timeout_
     } else {
         placement->holders++;
         while (ret == 0 && !placement->is_reached) {
-            ret = ntk_core_queue_cond_wait(&placement->reached, &crew->lock, until_ns);
+            ret = ntk_cond_wait_until(&placement->reached, &crew->lock, until_ns);
         }
         ret = placement->is_reached ? 0 : ret;
         ntk_core_placement_drop(placement);

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_thread.h"
 #include "runtime-hooks/core/core_tree.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/fs.h"
 
 #define POWER_SAMPLES_MIN 55 /* of a minute; fewer are no data */
@@ -180,17 +180,16 @@ static void publisher_round(struct ntk_core_publisher *publisher, bool is_last)
 static void *publisher_run(void *argument)
 {
     struct ntk_core_publisher *publisher = argument;
-    struct timespec next;
 
     if (publisher->is_publisher) {
         (void)publisher_write(publisher, false, NULL);
     }
-    (void)clock_gettime(CLOCK_MONOTONIC, &next);
+    uint64_t next_ns = ntk_clock_monotonic_ns();
     pthread_mutex_lock(&publisher->lock);
     while (!publisher->stop) {
-        next.tv_sec += 1;
-        while (!publisher->stop && pthread_cond_timedwait(&publisher->stop_wanted, &publisher->lock,
-                                                          &next) != ETIMEDOUT) {
+        next_ns += NTK_NS_PER_SECOND;
+        while (!publisher->stop && ntk_cond_wait_until(&publisher->stop_wanted, &publisher->lock,
+                                                       next_ns) != -ETIMEDOUT) {
         }
         if (publisher->stop) {
             break;
@@ -234,13 +233,8 @@ static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err 
 
 static int thread_start(struct ntk_core_publisher *publisher)
 {
-    pthread_condattr_t attributes;
-
     pthread_mutex_init(&publisher->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&publisher->stop_wanted, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&publisher->stop_wanted, NULL);
     return ntk_core_thread_start(&publisher->thread, publisher_run, publisher);
 }
 

@@ -3,35 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "shared/base/clock.h"
-
-void ntk_core_queue_cond_init(pthread_cond_t *cond)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-uint64_t ntk_core_queue_until(uint64_t timeout_ns)
-{
-    uint64_t now = ntk_clock_monotonic_ns();
-
-    return timeout_ns < NTK_CORE_QUEUE_FOREVER - now ? now + timeout_ns : NTK_CORE_QUEUE_FOREVER;
-}
-
-int ntk_core_queue_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns)
-{
-    struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
-                              .tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND) };
-
-    return until_ns == NTK_CORE_QUEUE_FOREVER ? -pthread_cond_wait(cond, lock)
-                                              : -pthread_cond_timedwait(cond, lock, &until);
-}
+#include "shared/base/cond.h"
 
 struct ntk_core_queue_item *ntk_core_queue_take(struct ntk_core_queue *queue)
 {
@@ -109,7 +83,7 @@ struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_
         queue->depth = depth;
         queue->is_waiting_when_full = full == NTK_CORE_QUEUE_WAITS;
         ntk_core_queue_watches_init(queue);
-        ntk_core_queue_cond_init(&queue->changed);
+        pthread_cond_init(&queue->changed, NULL);
     }
     return queue;
 }
@@ -219,14 +193,14 @@ int ntk_core_queue_is_complete(struct ntk_core_queue *queue, uint64_t number)
 /* The lock is held. */
 static int completion_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns)
 {
-    uint64_t until_ns = ntk_core_queue_until(timeout_ns);
+    uint64_t until_ns = ntk_cond_until(timeout_ns);
     int ret = 0;
 
     while (ntk_core_queue_completed_get(queue) < number) {
         if (ret < 0 || ntk_core_crew_is_worker()) {
             return ret < 0 ? ret : -EDEADLK;
         }
-        ret = ntk_core_queue_cond_wait(&queue->changed, &queue->crew->lock, until_ns);
+        ret = ntk_cond_wait_until(&queue->changed, &queue->crew->lock, until_ns);
     }
     return 0;
 }

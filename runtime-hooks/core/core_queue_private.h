@@ -62,12 +62,6 @@ struct ntk_core_queue_wait_item {
     struct ntk_core_placement *placement;
 };
 
-/* On CLOCK_MONOTONIC. */
-void ntk_core_queue_cond_init(pthread_cond_t *cond);
-/* 0 or -ETIMEDOUT; until_ns from ntk_core_queue_until(). The lock is held. */
-int ntk_core_queue_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
-uint64_t ntk_core_queue_until(uint64_t timeout_ns);
-
 /* All of the following with the lock held. */
 
 /* The queue at the end of the line. */

@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime-hooks/core/core_trace.h"
+#include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/str.h"
 
 /* What tensor, slices and running executions share. */
@@ -484,7 +485,6 @@ void core_tensor_written(struct ntk_core_tensor *tensor)
 
 int ntk_core_tensor_wait(struct ntk_core_tensor *tensor, uint64_t count, int64_t timeout_us)
 {
-    struct timespec until = { 0 };
     int ret = 0;
 
     if (atomic_load_explicit(&tensor->completed_writes, memory_order_acquire) >= count) {
@@ -493,23 +493,13 @@ int ntk_core_tensor_wait(struct ntk_core_tensor *tensor, uint64_t count, int64_t
     if (timeout_us == 0) {
         return -ETIMEDOUT;
     }
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    if (timeout_us > 0) {
-        until.tv_sec += timeout_us / 1000000;
-        until.tv_nsec += timeout_us % 1000000 * 1000;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_nsec -= 1000000000;
-            until.tv_sec++;
-        }
-    }
+    bool is_bounded = timeout_us > 0 && (uint64_t)timeout_us < UINT64_MAX / NTK_NS_PER_US;
+    uint64_t until_ns =
+        ntk_cond_until(is_bounded ? (uint64_t)timeout_us * NTK_NS_PER_US : NTK_COND_FOREVER);
     atomic_fetch_add(&waiter_count, 1);
     pthread_mutex_lock(&written_lock);
     while (ret == 0 && atomic_load(&tensor->completed_writes) < count) {
-        int waited = timeout_us < 0
-                         ? pthread_cond_wait(&written, &written_lock)
-                         : pthread_cond_clockwait(&written, &written_lock, CLOCK_MONOTONIC, &until);
-
-        ret = waited == ETIMEDOUT ? -ETIMEDOUT : 0;
+        ret = ntk_cond_wait_until(&written, &written_lock, until_ns);
     }
     pthread_mutex_unlock(&written_lock);
     atomic_fetch_sub(&waiter_count, 1);

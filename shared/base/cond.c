@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* cond - waiting for a condition variable until a time of ntk_clock_monotonic_ns(). */
+#include "shared/base/cond.h"
+
+#include <time.h>
+
+#include "shared/base/clock.h"
+
+uint64_t ntk_cond_until(uint64_t timeout_ns)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+
+    return timeout_ns < NTK_COND_FOREVER - now_ns ? now_ns + timeout_ns : NTK_COND_FOREVER;
+}
+
+int ntk_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns)
+{
+    const struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
+                                    .tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND) };
+
+    return until_ns == NTK_COND_FOREVER
+               ? -pthread_cond_wait(cond, lock)
+               : -pthread_cond_clockwait(cond, lock, CLOCK_MONOTONIC, &until);
+}
