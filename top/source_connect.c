@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/http/http_client.h"
 #include "top/source.h"
 
@@ -106,17 +107,14 @@ static void *run(void *ctx)
     pthread_mutex_lock(&source->lock);
     while (!source->is_stopping) {
         struct ntk_err err = { 0 };
-        struct timespec until;
 
         pthread_mutex_unlock(&source->lock);
         (void)ask_once(source, &answer, &err);
         set_trouble(source, err.text);
         uint64_t until_ns = ntk_clock_monotonic_ns() + RETRY_NS;
-        until.tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND);
-        until.tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND);
         pthread_mutex_lock(&source->lock);
         while (!source->is_stopping &&
-               pthread_cond_timedwait(&source->changed, &source->lock, &until) != ETIMEDOUT) {
+               ntk_cond_wait_until(&source->changed, &source->lock, until_ns) != -ETIMEDOUT) {
         }
     }
     pthread_mutex_unlock(&source->lock);
@@ -240,7 +238,6 @@ int ntk_top_source_connect_open(const struct ntk_top_remote *remote,
                                 struct ntk_top_source **out_source, struct ntk_err *err)
 {
     struct connect_source *source = calloc(1, sizeof *source);
-    pthread_condattr_t attributes;
 
     if (!source) {
         return ntk_err_no_memory(err);
@@ -250,10 +247,7 @@ int ntk_top_source_connect_open(const struct ntk_top_remote *remote,
     source->pipe_fd = -1;
     source->last_byte = '\n';
     pthread_mutex_init(&source->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&source->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&source->changed, NULL);
     int ret = start(source, err);
     if (ret < 0) {
         connect_close(&source->base);

@@ -10,6 +10,7 @@
 
 #include "agent/collect/instance_facts.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
@@ -77,13 +78,11 @@ static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + pause_ns;
-    const struct timespec until = { (time_t)(until_ns / NTK_NS_PER_SECOND),
-                                    (long)(until_ns % NTK_NS_PER_SECOND) };
     bool go_on;
 
     pthread_mutex_lock(&source->lock);
     while (!source->is_over &&
-           pthread_cond_timedwait(&source->wake, &source->lock, &until) != ETIMEDOUT) {
+           ntk_cond_wait_until(&source->wake, &source->lock, until_ns) != -ETIMEDOUT) {
     }
     go_on = !source->is_over;
     pthread_mutex_unlock(&source->lock);
@@ -174,7 +173,6 @@ int ntk_instance_source_create(const struct ntk_instance_options *options,
                                struct ntk_instance_source **out_source, struct ntk_err *err)
 {
     struct ntk_instance_source *source = calloc(1, sizeof *source);
-    pthread_condattr_t clock;
     int ret = 0;
 
     if (!source) {
@@ -182,10 +180,7 @@ int ntk_instance_source_create(const struct ntk_instance_options *options,
     }
     pthread_mutex_init(&source->lock, NULL);
     pthread_mutex_init(&source->child.lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&source->wake, &clock);
-    pthread_condattr_destroy(&clock);
+    pthread_cond_init(&source->wake, NULL);
     bool may_be_ec2 = read_dmi(options->sysfs_root ? options->sysfs_root : "/sys", &source->facts);
     if (options->endpoint && (may_be_ec2 || options->is_certain)) {
         ret = start(source, options, err);

@@ -12,6 +12,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/log.h"
 #include "shared/base/map.h"
 #include "shared/base/str.h"
@@ -179,25 +180,19 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
 
 /* -- the thread --------------------------------------------------------------------------------- */
 
-static struct timespec timespec_of(uint64_t monotonic_ns)
-{
-    return (struct timespec){ (time_t)(monotonic_ns / NTK_NS_PER_SECOND),
-                              (long)(monotonic_ns % NTK_NS_PER_SECOND) };
-}
-
 /* Until the next question is due; false when it is over. */
 static bool wait_for_next(struct ntk_pods *pods)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
     uint64_t period_ns = pods->options.period_ns;
-    const struct timespec soon = timespec_of(now_ns + (GAP_NS < period_ns ? GAP_NS : period_ns));
-    const struct timespec due = timespec_of(now_ns + period_ns);
+    uint64_t soon_ns = now_ns + (GAP_NS < period_ns ? GAP_NS : period_ns);
+    uint64_t due_ns = now_ns + period_ns;
 
     pthread_mutex_lock(&pods->lock);
-    while (!pods->is_over && pthread_cond_timedwait(&pods->wake, &pods->lock, &soon) != ETIMEDOUT) {
+    while (!pods->is_over && ntk_cond_wait_until(&pods->wake, &pods->lock, soon_ns) != -ETIMEDOUT) {
     }
     while (!pods->is_over && !pods->is_wanted &&
-           pthread_cond_timedwait(&pods->wake, &pods->lock, &due) != ETIMEDOUT) {
+           ntk_cond_wait_until(&pods->wake, &pods->lock, due_ns) != -ETIMEDOUT) {
     }
     pods->is_wanted = false;
     bool go_on = !pods->is_over;
@@ -466,17 +461,13 @@ int ntk_pods_create(const struct ntk_pods_options *options, struct ntk_pods **ou
                     struct ntk_err *err)
 {
     struct ntk_pods *pods = calloc(1, sizeof *pods);
-    pthread_condattr_t clock;
 
     if (!pods) {
         return ntk_err_no_memory(err);
     }
     pods->options = *options;
     pthread_mutex_init(&pods->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&pods->wake, &clock);
-    pthread_condattr_destroy(&clock);
+    pthread_cond_init(&pods->wake, NULL);
     int ret = start(pods, err);
     if (ret < 0) {
         ntk_pods_destroy(pods);

@@ -11,6 +11,7 @@
 #include "exporters/transport/output_counts.h"
 #include "exporters/transport/spool.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/log.h"
 
 struct message {
@@ -191,13 +192,7 @@ static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
         uint64_t sync_ns = outbox->synced_ns + outbox->options.sync_ns;
         at_ns = sync_ns < at_ns ? sync_ns : at_ns;
     }
-    if (at_ns == UINT64_MAX) {
-        pthread_cond_wait(&outbox->changed, &outbox->lock);
-    } else {
-        struct timespec at = { .tv_sec = (time_t)(at_ns / NTK_NS_PER_SECOND),
-                               .tv_nsec = (long)(at_ns % NTK_NS_PER_SECOND) };
-        pthread_cond_timedwait(&outbox->changed, &outbox->lock, &at);
-    }
+    (void)ntk_cond_wait_until(&outbox->changed, &outbox->lock, at_ns);
     if (!outbox->is_stopping) {
         sync_when_due(outbox);
     }
@@ -397,7 +392,6 @@ int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbo
                       struct ntk_err *err)
 {
     struct ntk_outbox *outbox = calloc(1, sizeof *outbox);
-    pthread_condattr_t attributes;
 
     if (!outbox) {
         return ntk_err_no_memory(err);
@@ -414,10 +408,7 @@ int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbo
         }
     }
     pthread_mutex_init(&outbox->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&outbox->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&outbox->changed, NULL);
     int ret = pthread_create(&outbox->thread, NULL, run, outbox);
     if (ret != 0) {
         ntk_spool_close(outbox->spool);

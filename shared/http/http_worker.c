@@ -2,19 +2,17 @@
 /* http_worker - a thread that does what a server's own thread must not wait for. */
 #include "shared/http/http_worker.h"
 
+#include <errno.h>
 #include <microhttpd.h>
-#include <time.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 
 /* Until then or the end of the server; the lock is held. */
 static void rest(struct ntk_http_worker *worker, uint64_t until_ns)
 {
-    struct timespec until = { (time_t)(until_ns / NTK_NS_PER_SECOND),
-                              (long)(until_ns % NTK_NS_PER_SECOND) };
-
-    while (!worker->stops && ntk_clock_monotonic_ns() < until_ns) {
-        pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
+    while (!worker->stops &&
+           ntk_cond_wait_until(&worker->changed, &worker->lock, until_ns) != -ETIMEDOUT) {
     }
 }
 
@@ -49,13 +47,8 @@ static void *work(void *ctx)
 
 int ntk_http_worker_start(struct ntk_http_worker *worker)
 {
-    pthread_condattr_t attributes;
-
     pthread_mutex_init(&worker->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&worker->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&worker->changed, NULL);
     int code = pthread_create(&worker->thread, NULL, work, worker);
     worker->runs = code == 0;
     if (code != 0) {

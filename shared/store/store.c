@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/metrics/snapshot_merge.h"
 #include "shared/store/retention.h"
 #include "shared/store/rollup.h"
@@ -334,15 +335,6 @@ static void keep_house(struct ntk_store *store)
     }
 }
 
-/* Waits until there is something to do or until_ns; the mutex is held. */
-static void wait_until(struct ntk_store *store, uint64_t until_ns)
-{
-    struct timespec until = { (time_t)(until_ns / NTK_NS_PER_SECOND),
-                              (long)(until_ns % NTK_NS_PER_SECOND) };
-
-    pthread_cond_timedwait(&store->changed, &store->mutex, &until);
-}
-
 static void *writer_main(void *arg)
 {
     struct ntk_store *store = arg;
@@ -387,9 +379,9 @@ static void *writer_main(void *arg)
             break;
         }
         if (store->transaction_open) {
-            wait_until(store, commit_at_ns);
+            (void)ntk_cond_wait_until(&store->changed, &store->mutex, commit_at_ns);
         } else if (waiting) {
-            wait_until(store, store->retry_at_ns);
+            (void)ntk_cond_wait_until(&store->changed, &store->mutex, store->retry_at_ns);
         } else {
             pthread_cond_wait(&store->changed, &store->mutex);
         }
@@ -400,12 +392,7 @@ static void *writer_main(void *arg)
 
 static int start_thread(struct ntk_store *store, struct ntk_err *err)
 {
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&store->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&store->changed, NULL);
     int code = pthread_create(&store->thread, NULL, writer_main, store);
     if (code != 0) {
         return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start the writer's thread: %s",
