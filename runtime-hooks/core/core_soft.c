@@ -464,8 +464,7 @@ static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
                    (unsigned)geteuid());
     soft->is_aside = strcmp(soft->folder, named ? named : usual) != 0;
     ret = ntk_fs_make_folders(soft->folder, 0700, err);
-    if (ret == 0 && !ntk_paths_hooks_dir_variable() &&
-        !ntk_paths_is_own_folder(soft->folder, geteuid())) {
+    if (ret == 0 && !named && !ntk_paths_is_own_folder(soft->folder, geteuid())) {
         ret = ntk_err_set(
             err, -EPERM, NTK_ERR_NO_OFFSET,
             "%s belongs to someone else or others may write to it; set " NTK_HOOKS_DIR_VARIABLE,
