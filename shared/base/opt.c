@@ -351,15 +351,15 @@ int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **ar
 struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count)
 {
     struct ntk_vec rows = NTK_VEC_INIT(struct ntk_opt);
+    bool is_whole = true;
 
     for (size_t i = 0; i < count; i++) {
         for (const struct ntk_opt *row = tables[i]; row && row->kind != NTK_OPT_END; row++) {
-            if (ntk_vec_push(&rows, row) < 0) {
-                ntk_vec_fini(&rows);
-                return NULL;
-            }
+            is_whole = is_whole && ntk_vec_push(&rows, row) == 0;
         }
     }
-    return ntk_vec_add(&rows) ? rows.items
-                              : (ntk_vec_fini(&rows), NULL); /* the end is a zeroed row */
+    if (!is_whole || !ntk_vec_add(&rows)) { /* the end is a zeroed row */
+        ntk_vec_fini(&rows);
+    }
+    return rows.items;
 }
