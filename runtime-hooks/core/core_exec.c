@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "runtime-hooks/core/core_debug.h"
+#include "runtime-hooks/core/core_publish.h"
 #include "runtime-hooks/core/core_record.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "shared/base/clock.h"
@@ -452,6 +453,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
 
         outcome = core_hardware_check(core, nc, &subject, execution->err);
     }
+    bool is_fault = outcome != NTK_CORE_COMPLETED;
     struct core_step_record record;
     core_step_record_begin(&record, execution->capture, model, step_index, execution->id);
     if (outcome == NTK_CORE_COMPLETED) {
@@ -476,6 +478,9 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         exec_core_fill(&per_core[i], &results[i], host_ns);
         driver_count(core, nc->first_physical + i, &results[i], host_ns, i == 0, outcome);
+    }
+    if (is_fault) {
+        ntk_core_publish_fault(core->soft);
     }
     exec.device_ns = device_ns;
     exec.status = core_status(outcome);

@@ -2,20 +2,25 @@
 #include "runtime-hooks/core/core_publish.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_thread.h"
 #include "runtime-hooks/core/core_tree.h"
 #include "shared/base/clock.h"
-#include "shared/base/cond.h"
 #include "shared/base/fs.h"
 
 #define POWER_SAMPLES_MIN 55 /* of a minute; fewer are no data */
 #define POWER_ENGINES 5
+#define FAULTS_NS \
+    20000000 /* between two writings for faults: a device that fails all the time is one */
 /* A tree of more leaves (several devices) is not made while the opening process waits: that sees devices and cores,
  * their counters follow at once. */
 #define LEAVES_AT_ONCE 2048
@@ -35,9 +40,8 @@ struct ntk_core_publisher {
     bool is_open;  /* the tree */
     bool is_whole; /* all leaves have been written */
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t stop_wanted;
-    bool stop; /* under lock */
+    bool stop;       /* atomic */
+    uint32_t faults; /* of the header, when the tree was last written */
 };
 
 /* --- a round ------------------------------------------------------------------------------------- */
@@ -177,29 +181,75 @@ static void publisher_round(struct ntk_core_publisher *publisher, bool is_last)
     (void)publisher_write(publisher, is_last, NULL);
 }
 
+/* Between two rounds: what a fault changed. Heartbeat and power belong to the rounds. */
+static void publisher_fault(struct ntk_core_publisher *publisher)
+{
+    struct core_tree *tree = &publisher->tree;
+
+    if (!publisher->is_publisher || !publisher->is_whole) {
+        return; /* the round that comes writes all */
+    }
+    ntk_core_tree_listen(tree); /* what others wrote is not to be written over */
+    ntk_core_tree_sum(tree);
+    if (ntk_core_tree_write(tree, true) < 0) {
+        ntk_core_tree_close(tree);
+        publisher->is_open = publisher->is_whole = false;
+    }
+}
+
+static void wake_all(struct ntk_soft_header *header)
+{
+    ntk_abi_add_shared(&header->wake, 1);
+    (void)syscall(SYS_futex, &header->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Until this time of the monotonic clock, or until the word is no longer what it was; may end early. */
+static void wait_until(struct ntk_soft_header *header, uint32_t wake, uint64_t until_ns)
+{
+    const struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
+                                    .tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND) };
+
+    (void)syscall(SYS_futex, &header->wake, FUTEX_WAIT_BITSET, wake, &until, NULL,
+                  FUTEX_BITSET_MATCH_ANY);
+}
+
 static void *publisher_run(void *argument)
 {
+    static const struct timespec between_faults = { .tv_nsec = FAULTS_NS };
     struct ntk_core_publisher *publisher = argument;
+    struct ntk_soft_header *header = &publisher->tree.soft->state->header;
 
+    publisher->faults = ntk_abi_load_acquire(&header->faults);
     if (publisher->is_publisher) {
         (void)publisher_write(publisher, false, NULL);
     }
-    uint64_t next_ns = ntk_clock_monotonic_ns();
-    pthread_mutex_lock(&publisher->lock);
-    while (!publisher->stop) {
-        next_ns += NTK_NS_PER_SECOND;
-        while (!publisher->stop && ntk_cond_wait_until(&publisher->stop_wanted, &publisher->lock,
-                                                       next_ns) != -ETIMEDOUT) {
+    uint64_t next_ns = ntk_clock_monotonic_ns() + NTK_NS_PER_SECOND;
+    for (;;) {
+        /* The word first: who changes what is looked at below changes it afterwards. Pairs with wake_all(). */
+        uint32_t wake = ntk_abi_load_acquire(&header->wake);
+        uint32_t faults = ntk_abi_load_acquire(&header->faults);
+
+        if (ntk_abi_load_acquire(&publisher->stop)) {
+            return NULL;
         }
-        if (publisher->stop) {
-            break;
+        if (ntk_clock_monotonic_ns() >= next_ns) {
+            publisher_round(publisher, false);
+            next_ns += NTK_NS_PER_SECOND;
+        } else if (faults != publisher->faults) {
+            publisher_fault(publisher);
+            (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &between_faults, NULL);
+        } else {
+            wait_until(header, wake, next_ns);
+            continue;
         }
-        pthread_mutex_unlock(&publisher->lock);
-        publisher_round(publisher, false);
-        pthread_mutex_lock(&publisher->lock);
+        publisher->faults = faults;
     }
-    pthread_mutex_unlock(&publisher->lock);
-    return NULL;
+}
+
+void ntk_core_publish_fault(struct ntk_core_soft *soft)
+{
+    ntk_abi_add_shared(&soft->state->header.faults, 1);
+    wake_all(&soft->state->header);
 }
 
 /* What a tool needs to find the machine before this returns: all of a small tree, of a large one that is
@@ -231,13 +281,6 @@ static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err 
                        tree->root, strerror(-ret));
 }
 
-static int thread_start(struct ntk_core_publisher *publisher)
-{
-    pthread_mutex_init(&publisher->lock, NULL);
-    pthread_cond_init(&publisher->stop_wanted, NULL);
-    return ntk_core_thread_start(&publisher->thread, publisher_run, publisher);
-}
-
 int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                              struct ntk_core_publisher **out_publisher, struct ntk_err *err)
 {
@@ -252,7 +295,7 @@ int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_m
         ret = publisher_begin(publisher, err);
     }
     if (ret == 0) {
-        ret = thread_start(publisher);
+        ret = ntk_core_thread_start(&publisher->thread, publisher_run, publisher);
         if (ret < 0) {
             ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot start a thread: %s", strerror(-ret));
         }
@@ -277,17 +320,13 @@ void ntk_core_publisher_stop(struct ntk_core_publisher *publisher)
     if (!publisher) {
         return;
     }
-    pthread_mutex_lock(&publisher->lock);
-    publisher->stop = true;
-    pthread_cond_signal(&publisher->stop_wanted);
-    pthread_mutex_unlock(&publisher->lock);
+    ntk_abi_store_release(&publisher->stop, true);
+    wake_all(&publisher->tree.soft->state->header);
     pthread_join(publisher->thread, NULL);
     publisher_round(publisher, true);
     if (publisher->is_publisher) {
         ntk_core_soft_unlock(publisher->tree.soft, NTK_SOFT_LOCK_PUBLISHER);
     }
-    pthread_cond_destroy(&publisher->stop_wanted);
-    pthread_mutex_destroy(&publisher->lock);
     ntk_core_tree_fini(&publisher->tree);
     free(publisher);
 }

@@ -68,12 +68,15 @@ struct ntk_soft_header {
     uint64_t created_realtime_ns;
     uint64_t heartbeat; /* rounds of the publisher */
     uint64_t publisher_pid;
-    uint8_t reserved[4096 - 136];
+    uint32_t wake;   /* a futex: publishers wait here between their rounds */
+    uint32_t faults; /* faults of the hardware so far: the tree shall not wait for the next round */
+    uint8_t reserved[4096 - 144];
 };
 static_assert(sizeof(struct ntk_soft_header) == 4096, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_header, instance_type) == 32, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_header, device_count) == 96, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_header, created_realtime_ns) == 112, "soft.state 1");
+static_assert(offsetof(struct ntk_soft_header, wake) == 136, "soft.state 1");
 
 /* Bits of unhealthy_components, in the order in which the tree lists them. */
 enum ntk_soft_unhealthy {

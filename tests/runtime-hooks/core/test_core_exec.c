@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "shared/base/fs.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
+#include "tests/support/process.h"
 
 #define THREADS 4
 #define ROUNDS 25
@@ -213,6 +215,56 @@ static void every_fault_ends_its_execution_as_the_table_says(void **state)
     core_adder_fini(&adder);
 }
 
+struct ecc_wait {
+    const struct core_fixture *f;
+    unsigned long long count;
+};
+
+static unsigned long long hardware_leaf(const struct core_fixture *f, const char *name)
+{
+    char path[512];
+    char text[64];
+
+    (void)snprintf(path, sizeof path,
+                   "%s/soft/sys/devices/virtual/neuron_device/neuron0/stats/hardware/%s", f->folder,
+                   name);
+    return ntk_fs_read_text(path, text, sizeof text) < 0 ? 0 : strtoull(text, NULL, 10);
+}
+
+static int has_ecc(void *ctx)
+{
+    const struct ecc_wait *wait = ctx;
+
+    return hardware_leaf(wait->f, "mem_ecc_uncorrected") == wait->count;
+}
+
+/* Method: a fault on one core after another. The heartbeat counts the rounds of the publisher, one a second: with
+ * some fault in the tree it must be what it was before. */
+static void a_fault_is_in_the_tree_before_the_next_round(void **state)
+{
+    const struct ntk_core_options options = { .lnc = 1,
+                                              .machine.instance.value = "trn2.3xlarge",
+                                              .faults.value = "hbm-ue:at=1,core=each" };
+    struct core_fixture *f = *state;
+    unsigned int before_round = 0;
+
+    core_fixture_open(f, &options);
+    for (uint32_t nc = 0; nc < 8; nc++) {
+        const struct ntk_core_load_options place = { .nc = nc };
+        struct ecc_wait wait = { f, nc + 1 };
+        struct core_adder adder;
+
+        core_adder_init(f, &adder, NULL, &place);
+        unsigned long long heartbeat = hardware_leaf(f, "health_status/healthcheck_heartbeat");
+        assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_HBM_ERROR);
+        assert_true(test_wait_until(has_ecc, &wait, 30.0));
+        before_round += hardware_leaf(f, "health_status/healthcheck_heartbeat") == heartbeat;
+        core_adder_fini(&adder);
+    }
+    assert_true(before_round >= 4);
+    core_fixture_close(f);
+}
+
 static void a_setting_that_cannot_be_read_opens_nothing_and_is_named(void **state)
 {
     const struct ntk_core_options options[] = {
@@ -277,6 +329,7 @@ int main(void)
         OPEN(a_program_that_can_never_go_on_is_a_timeout_found_at_once),
         OPEN(threads_share_a_core_and_each_gets_its_own_results),
         SHUT(every_fault_ends_its_execution_as_the_table_says),
+        SHUT(a_fault_is_in_the_tree_before_the_next_round),
         SHUT(a_setting_that_cannot_be_read_opens_nothing_and_is_named),
         SHUT(the_environment_changes_nothing),
     };
