@@ -3,6 +3,7 @@
 #include "shared/store/store_sql.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "shared/store/store.h"
 #include "shared/store/store_file.h"
@@ -50,8 +51,10 @@ int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
                            "sound file would",
                            what);
     }
-    return ntk_err_set(err, code ? code : -EIO, NTK_ERR_NO_OFFSET, "%s: %s", what,
-                       sqlite3_errmsg(db));
+    /* SQLite's own sentence does not say why. */
+    int cause = (sqlite3_errcode(db) & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
+    return ntk_err_set(err, code ? code : -EIO, NTK_ERR_NO_OFFSET, "%s: %s%s%s", what,
+                       sqlite3_errmsg(db), cause ? ": " : "", cause ? strerror(cause) : "");
 }
 
 int ntk_store_sql_exec(sqlite3 *db, const char *sql, struct ntk_err *err)

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -454,6 +455,59 @@ static void a_statement_that_fills_memory_ends(void **state)
     sqlite3_close(db);
 }
 
+/* ---- not for this user ---- */
+
+#define OTHER_USER 65534
+
+/* What another user is told who opens the file, for reading or as an agent does. */
+static void say_as_other_user(const char *path, bool writes, char *text, size_t text_bytes)
+{
+    int out[2];
+
+    assert_int_equal(pipe(out), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct ntk_store_reader *reader;
+        struct ntk_store *store;
+        struct ntk_err err = { 0 };
+
+        if (setgid(OTHER_USER) != 0 || setuid(OTHER_USER) != 0) {
+            _exit(2);
+        }
+        int ret = writes ? ntk_store_open(path, NULL, &store, &err)
+                         : ntk_store_reader_open(path, &reader, &err);
+        _exit(ret < 0 && write(out[1], err.text, strlen(err.text)) > 0 ? 0 : 1);
+    }
+    close(out[1]);
+    ssize_t count = read(out[0], text, text_bytes - 1);
+    text[count > 0 ? count : 0] = '\0';
+    close(out[0]);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void a_file_of_others_is_refused_with_the_cause(void **state)
+{
+    struct fixture *f = *state;
+    char text[NTK_ERR_TEXT_BYTES];
+
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(run_agent(f->path), 0);
+    assert_int_equal(chmod(f->path, 0600), 0);
+    for (int is_closed = 0; is_closed < 2; is_closed++) {
+        assert_int_equal(chmod(f->folder, is_closed ? 0700 : 0755), 0);
+        for (int writes = 0; writes < 2; writes++) {
+            say_as_other_user(f->path, writes, text, sizeof text);
+            if (!strstr(text, "Permission denied") || strstr(text, "no database")) {
+                fail_msg("%s", text);
+            }
+        }
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -471,6 +525,7 @@ int main(void)
         TEST(memory_of_others_ends_nothing),
         TEST(a_statement_that_fills_memory_ends),
         TEST(an_agent_with_a_file_without_end_ends_within_a_second),
+        TEST(a_file_of_others_is_refused_with_the_cause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
