@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_env_names.h"
+#include "runtime-hooks/libnrt/nrt_identity.h"
 #include "runtime-hooks/libnrt/nrt_infodump.h"
 #include "runtime-hooks/libnrt/nrt_inspect.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
@@ -288,11 +290,12 @@ NRT_STATUS nrt_close(void)
 
 NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
 {
-    nrt_version_t version = { 2, 31, 24, 0, "software NeuronCores " NTK_VERSION, "" };
+    nrt_version_t version = { .rt_major = 2, .rt_minor = 31, .rt_patch = 24 };
 
     if (!ver || size == 0) {
         return NRT_INVALID;
     }
+    (void)snprintf(version.rt_detail, sizeof version.rt_detail, "%s", nrt_identity_detail);
     memcpy(ver, &version, size < sizeof version ? size : sizeof version);
     return NRT_SUCCESS;
 }
