@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks_none - runtime-hooks/hooks for a runtime that has none: no segment, no event, a clock of its own.
+ *
+ * Linked before the archives, it answers every call of hooks.h, so that nothing of the real module comes in.
+ */
+#include "runtime-hooks/hooks/hooks.h"
+
+#include <time.h>
+
+int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size_t note_bytes)
+{
+    (void)config;
+    if (out_note && note_bytes > 0) {
+        out_note[0] = '\0';
+    }
+    return 0;
+}
+
+void ntk_hooks_detach(void)
+{
+}
+
+const char *ntk_hooks_segment_path(void)
+{
+    return NULL;
+}
+
+int ntk_hooks_counters_on(void)
+{
+    return 0;
+}
+
+uint64_t ntk_hooks_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks)
+{
+    return ticks;
+}
+
+uint32_t ntk_hooks_name(const char *text)
+{
+    (void)text;
+    return 0;
+}
+
+void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first)
+{
+    (void)core;
+    (void)logical_core;
+    (void)is_first;
+}
+
+void ntk_hooks_core_release(uint16_t core)
+{
+    (void)core;
+}
+
+void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks_model_ref *out_ref)
+{
+    *out_ref = (struct ntk_hooks_model_ref){ .id = model->id };
+}
+
+void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks, uint32_t status,
+                            uint64_t device_bytes)
+{
+    (void)model;
+    (void)start_ticks;
+    (void)status;
+    (void)device_bytes;
+}
+
+void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                              uint32_t status)
+{
+    (void)model;
+    (void)start_ticks;
+    (void)status;
+}
+
+uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, uint16_t core_count)
+{
+    (void)model;
+    (void)core;
+    (void)core_count;
+    return ntk_hooks_now();
+}
+
+void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
+{
+    (void)exec;
+}
+
+void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
+{
+    (void)exec;
+}
+
+ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory)
+{
+    (void)memory;
+    return 0;
+}
+
+void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row row)
+{
+    (void)memory;
+    (void)row;
+}
+
+void ntk_hooks_transfer(const struct ntk_hooks_transfer *transfer)
+{
+    (void)transfer;
+}
+
+void ntk_hooks_error(const struct ntk_hooks_error *error)
+{
+    (void)error;
+}
+
+uint64_t ntk_hooks_profile_start(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
+                                 uint32_t name)
+{
+    (void)model;
+    (void)core;
+    (void)session;
+    (void)name;
+    return ntk_hooks_now();
+}
+
+void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
+                            uint32_t name, uint64_t start_ticks, uint64_t bytes_written,
+                            uint32_t status)
+{
+    (void)model;
+    (void)core;
+    (void)session;
+    (void)name;
+    (void)start_ticks;
+    (void)bytes_written;
+    (void)status;
+}
+
+void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
+                    uint64_t value_1)
+{
+    (void)name;
+    (void)start_ticks;
+    (void)core;
+    (void)value_0;
+    (void)value_1;
+}
