@@ -106,10 +106,12 @@ static const struct ntk_opt first_rows[] = {
       "JSON configuration: which groups, of which applications, how often; without it all groups "
       "of all applications each 5 s" },
     { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
-      "one period for every group, such as 500ms or 2s, whatever the configuration says" },
+      "one period for every group, such as 500ms or 2s, whatever the configuration says",
+      .is_above_zero = true },
     { 0, "once", 0, NTK_OPT_FLAG, &arg_once,
       "write one report over one period (1 s if nothing else is said) and exit" },
-    { 0, "count", "N", NTK_OPT_U64, &arg_count, "exit after N reports, each over a whole period" },
+    { 0, "count", "N", NTK_OPT_U64, &arg_count, "exit after N reports, each over a whole period",
+      .is_above_zero = true },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "pretty", 0, NTK_OPT_FLAG, &options.report.pretty, "reports for people, over many lines" },
     { 0, "timestamps", 0, NTK_OPT_FLAG, &options.report.timestamps,
@@ -130,7 +132,7 @@ static const struct ntk_opt first_rows[] = {
     { 0, "db-keep", "LIST", NTK_OPT_CALL, CALL(call_db_keep),
       "how long it keeps seconds, minutes and hours; default 168h,2160h,26280h" },
     { 0, "db-size", "BYTES", NTK_OPT_BYTES, &options.store.keep_bytes,
-      "how large it may grow, the oldest goes first; default 1G" },
+      "how large it may grow, the oldest goes first; default 1G", .is_above_zero = true },
     { 0 },
 };
 
@@ -163,7 +165,7 @@ static const struct ntk_opt last_rows[] = {
     { 0, "k8s-socket", "FILE", NTK_OPT_TEXT, &pod_options.socket_path,
       "the kubelet's pod-resources socket; default " NTK_PODS_SOCKET },
     { 0, "k8s-period", "TIME", NTK_OPT_DURATION, &pod_options.period_ns,
-      "how often it is asked; default 15s, at least 1s" },
+      "how often it is asked; default 15s, at least 1s", .is_above_zero = true },
     { 0, "k8s-resource", "NAME=KIND", NTK_OPT_CALL, CALL(call_k8s_resource),
       "a resource of another device plug-in, whose devices are a core or a device each; may be "
       "repeated" },
@@ -201,21 +203,19 @@ static int join_options(void)
     return program.options ? 0 : ntk_err_no_memory(&err);
 }
 
-/* How many exporters are asked for; negative when what their options say does not fit together. *out_secrets: one of them has
- * secrets. */
-static int check_exporters(bool *out_secrets, struct ntk_err *err)
+/* 0, or negative when what the exporters' options say does not fit together. *out_secrets: one that is asked for has
+ * secrets; *out_listens: one listens. */
+static int check_exporters(bool *out_secrets, bool *out_listens, struct ntk_err *err)
 {
-    int asked = 0;
-
     for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
         int ret = ntk_exporters[i]->is_asked(err);
         if (ret < 0) {
             return ret;
         }
-        asked += ret;
         *out_secrets = *out_secrets || (ret > 0 && ntk_exporters[i]->has_secrets);
+        *out_listens = *out_listens || (ret > 0 && ntk_exporters[i]->listens);
     }
-    return asked;
+    return 0;
 }
 
 static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
@@ -283,11 +283,11 @@ int main(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--once and --count exclude each other");
     }
     bool has_secrets = arg_web_config || options.http_token_file;
-    int asked = check_exporters(&has_secrets, &err);
-    if (asked < 0) {
+    bool listens = options.http != NULL;
+    if (check_exporters(&has_secrets, &listens, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
-    if (!options.http && asked == 0 && options.exporter.host_names) {
+    if (!listens && options.exporter.host_names) {
         return ntk_opt_usage_error(&program,
                                    "--http-host needs --http or an exporter that listens");
     }

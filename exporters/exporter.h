@@ -67,6 +67,7 @@ struct ntk_exporter {
     /* 1 when they ask for it, 0 when not, negative with a sentence when they do not fit together. */
     int (*is_asked)(struct ntk_err *err);
     bool has_secrets; /* of a peer: a core file would hold them */
+    bool listens;     /* on a port of its own: heeds security and host_names */
     int (*create)(const struct ntk_exporter_options *options, void **out_state,
                   struct ntk_err *err);
     int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);

@@ -56,7 +56,8 @@ static const struct ntk_opt options[] = {
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
     { 0, "html-size", "SIZE", NTK_OPT_BYTES, &arg_html_bytes,
-      "largest size of html (16M): the finest levels of zoom that exceed it are left out" },
+      "largest size of html (16M): the finest levels of zoom that exceed it are left out",
+      .is_above_zero = true },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
       "port of the page (3001); where it is taken, the next one that is free; 0: any" },
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
@@ -214,7 +215,8 @@ static int check_page_options(bool is_page)
         return ntk_opt_usage_error(&program, "--port is above 65535");
     }
     if (!is_page && (arg_port != UINT64_MAX || arg_no_open || arg_compare)) {
-        return ntk_opt_usage_error(&program, "--port, --no-open and --compare are for the page");
+        return ntk_opt_usage_error(&program, "--port, --no-open and --compare are for the page "
+                                             "that is served: --output-format page");
     }
     if (is_page && arg_output) {
         return ntk_opt_usage_error(&program, "--output-file: the page is served, not written");

@@ -45,9 +45,12 @@ static int (*const call_at)(const char *, struct ntk_err *) = set_at;
 static int set_view(const char *value, struct ntk_err *err)
 {
     arg_has_view = true;
-    return ntk_top_views_find(value, &arg_view)
-               ? 0
-               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no view \"%s\"", value);
+    return ntk_top_views_find(value, &arg_view) ? 0
+                                                : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                                                              "one of"
+#define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
+#include "top/views.def"
+                                                              " expected");
 }
 
 static int (*const call_view)(const char *, struct ntk_err *) = set_view;
@@ -56,7 +59,8 @@ static const struct ntk_opt options[] = {
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
       "time between two refreshes, 100ms to 1h (default 1s)" },
     { 'b', "batch", NULL, NTK_OPT_FLAG, &arg_batch, "print frames as text, no terminal needed" },
-    { 'n', "count", "N", NTK_OPT_U64, &arg_count, "end after N frames of --batch" },
+    { 'n', "count", "N", NTK_OPT_U64, &arg_count, "end after N frames of --batch",
+      .is_above_zero = true },
     { 0, "once", NULL, NTK_OPT_FLAG, &arg_once, "print one frame as text: --batch -n 1" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_json, "print each frame as a JSON object, in a line" },
     { 0, "csv", "[=TABLE]", NTK_OPT_TEXT, &arg_csv,

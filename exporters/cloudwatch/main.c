@@ -51,7 +51,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "spool", "FOLDER", NTK_OPT_TEXT, &arg_spool,
       "keep there what could not be sent yet, also for the next start" },
     { 0, "spool-bytes", "BYTES", NTK_OPT_BYTES, &arg_spool_bytes,
-      "bound of the folder; default 256M" },
+      "bound of the folder; default 256M", .is_above_zero = true },
     { 0, "dry-run", 0, NTK_OPT_FLAG, &arg_dry_run,
       "print the requests, a line of JSON each, instead of sending them" },
     { 0, "Embedded Metric Format", 0, NTK_OPT_HEADING, 0, 0 },

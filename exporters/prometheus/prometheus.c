@@ -239,6 +239,7 @@ const struct ntk_exporter ntk_exporter_prometheus = {
     .name = "prometheus",
     .options = option_rows,
     .is_asked = is_asked,
+    .listens = true,
     .create = create,
     .put = put,
     .resume = resume,

@@ -19,15 +19,18 @@ static bool list;
 
 static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the NEFF" },
-    { 's', "size", "N", NTK_OPT_U64, &size, "how large; what it counts is in the list" },
-    { 'r', "repeat", "N", NTK_OPT_U64, &repeat, "how often one execution does the work" },
+    { 's', "size", "N", NTK_OPT_U64, &size, "how large; what it counts is in the list",
+      .is_above_zero = true },
+    { 'r', "repeat", "N", NTK_OPT_U64, &repeat, "how often one execution does the work",
+      .is_above_zero = true },
     { 0, "dtype", "TYPE", NTK_OPT_TEXT, &dtype,
       "type of the numbers, float32 or bfloat16 (the default)" },
     { 0, "target", "NAME", NTK_OPT_TEXT, &target,
       "generation: sunda, cayman, mariana, or * for any (the default)" },
     { 0, "lnc", "N", NTK_OPT_U64, &lnc,
       "physical cores of a logical core: 1 or 2; default: those of the machine that "
-      "NEURON_SOFT_INSTANCE names, else 1" },
+      "NEURON_SOFT_INSTANCE names, else 1",
+      .is_above_zero = true },
     { 'l', "list", 0, NTK_OPT_FLAG, &list, "list the examples and exit" },
     NTK_OPT_COMMON,
     { 0 },

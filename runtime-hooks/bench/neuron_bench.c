@@ -23,6 +23,7 @@
 
 #define DEFAULT_DURATION_NS (10 * NTK_NS_PER_SECOND)
 #define THREADS_MAX 1024
+#define CORE_LAST 4095
 
 static atomic_int stop; /* lock-free, so a signal handler may set what threads read */
 
@@ -38,10 +39,11 @@ static const struct ntk_opt exec_options[] = {
     { 'c', "cores", "LIST", NTK_OPT_TEXT, &cores_text,
       "global logical NeuronCores, e.g. 0-3 (default: one that is free)" },
     { 't', "threads", "N", NTK_OPT_U64, &thread_count,
-      "threads, spread over the cores (default: one a core)" },
-    { 'd', "duration", "TIME", NTK_OPT_DURATION, &duration_ns, "how long (default: 10s)" },
+      "threads, spread over the cores (default: one a core)", .is_above_zero = true },
+    { 'd', "duration", "TIME", NTK_OPT_DURATION, &duration_ns, "how long (default: 10s)",
+      .is_above_zero = true },
     { 'n', "count", "N", NTK_OPT_U64, &execution_count,
-      "executions of all threads together, instead of a time" },
+      "executions of all threads together, instead of a time", .is_above_zero = true },
     { 'r', "rate", "R", NTK_OPT_DOUBLE, &rate,
       "executions per second of all threads together (default: as fast as it goes)" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },
@@ -109,7 +111,12 @@ static int cores_choose(uint32_t *out_first, uint32_t *out_count)
         *out_count = 1;
         return 0;
     }
-    if (ntk_str_parse_list(cores_text, 4095, cores, &count) < 0 || count == 0) {
+    int ret = ntk_str_parse_list(cores_text, CORE_LAST, cores, &count);
+    if (ret == -ERANGE) {
+        return ntk_opt_usage_error(&exec_program, "--cores: '%s': no core is above %d", cores_text,
+                                   CORE_LAST);
+    }
+    if (ret < 0 || count == 0) {
         return ntk_opt_usage_error(&exec_program,
                                    "--cores: '%s' is not a list of cores such as 0-3", cores_text);
     }

@@ -164,9 +164,25 @@ static int take(int parsed, const struct ntk_opt_program *program, const char *n
     return 0;
 }
 
+static bool is_above_zero(const struct ntk_opt *option)
+{
+    switch (option->kind) {
+    case NTK_OPT_U64:
+    case NTK_OPT_BYTES:
+    case NTK_OPT_DURATION:
+        return *(const uint64_t *)option->value > 0;
+    case NTK_OPT_I64:
+        return *(const int64_t *)option->value > 0;
+    case NTK_OPT_DOUBLE:
+        return *(const double *)option->value > 0;
+    default:
+        return true;
+    }
+}
+
 /* name is as typed, for messages. */
-static int apply(const struct ntk_opt_program *program, const struct ntk_opt *option,
-                 const char *name, const char *value)
+static int take_value(const struct ntk_opt_program *program, const struct ntk_opt *option,
+                      const char *name, const char *value)
 {
     switch (option->kind) {
     case NTK_OPT_FLAG:
@@ -240,6 +256,16 @@ static const struct ntk_opt *find_short(const struct ntk_opt_program *program, c
         }
     }
     return NULL;
+}
+
+static int apply(const struct ntk_opt_program *program, const struct ntk_opt *option,
+                 const char *name, const char *value)
+{
+    int ret = take_value(program, option, name, value);
+
+    return ret == 0 && option->is_above_zero && !is_above_zero(option)
+               ? take(-ERANGE, program, name, value, "more than 0")
+               : ret;
 }
 
 /* Parses the word argv[*at] that starts with "--"; moves *at over a value in a word of its own. */

@@ -61,6 +61,7 @@ struct ntk_opt {
     const char *help; /* NULL hides it from --help */
     /* For the completion: its values, each one word, separated by blanks; NULL: any, or files. */
     const char *choices;
+    bool is_above_zero; /* a number that is 0 or less is an error: it would mean "not given" */
 };
 
 #define NTK_OPT_COMMON_HELP                                        \

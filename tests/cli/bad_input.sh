@@ -24,7 +24,7 @@ complain() {
     failures=$((failures + 1))
 }
 
-sentence='^neuron-[a-z]+( exec| machine)?: '
+sentence='^neuron-[a-z]+( exec| machine| query| view)?: '
 
 # row CODE PATTERN COMMAND...: OUT=FILE puts its stdout there. The sentence is the one line that begins with
 # the program's name; a usage error adds where help is, the runtime its own log lines.
@@ -69,6 +69,13 @@ row 2 "stray" neuron-monitor stray
 row 2 "stray" neuron-top stray
 row 2 "--count" neuron-bench exec good.neff --count many
 row 2 "--cores" neuron-bench exec good.neff --cores 3-x
+row 2 "no core is above 4095" neuron-bench exec good.neff --cores 9999
+row 2 "'0' of -n: more than 0" neuron-bench exec good.neff -n 0
+row 2 "'0' of --count: more than 0" neuron-monitor --count 0
+row 2 "'0s' of --last: more than 0" neuron-monitor query latency --db gone.db --last 0s
+row 2 "'foo' of --view: one of main engines " neuron-top --view foo
+row 2 "--compare .*page that is served" neuron-profile view -s good.ntff --compare good.ntff --output-format html
+row 2 "--http-host needs --http or" neuron-monitor --once --http-host a --otlp=http://127.0.0.1:9
 row 2 "--period" neuron-monitor --period soon
 row 2 "--delay" neuron-top --delay 1ms
 row 2 "needs a value" neuron-monitor --db

@@ -40,6 +40,7 @@ static const struct ntk_opt options[] = {
     { 'n', "count", "N", NTK_OPT_U64, &got.count, "a number" },
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &got.delay_ns, "a time" },
     { 0, "push", "[=URL]", NTK_OPT_TEXT, &got.push, "may have a value" },
+    { 'w', "way", "TIME", NTK_OPT_DURATION, &got.delay_ns, "a time", .is_above_zero = true },
     { 0, "call", "WORD", NTK_OPT_CALL, &call_pointer, "a call" },
     NTK_OPT_COMMON,
     { 0 },
@@ -115,6 +116,7 @@ static void refuses_what_it_does_not_know(void **state)
         { "prog", "--count=x", NULL },
         { "prog", "--flag=1", NULL },
         { "prog", "-n", "-1", NULL },
+        { "prog", "--way=0s", NULL },
         { "prog", "--call", "bad", NULL },
         { "prog", "--completion", "csh", NULL },
     };
