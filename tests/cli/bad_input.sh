@@ -92,7 +92,7 @@ for reads_neff in "neuron-packager info" "neuron-packager unpack -o u" "neuron-p
     row 1 "cut.neff: .*cut off" $reads_neff cut.neff
     row 1 "head.neff: not a NEFF" $reads_neff head.neff
     row 1 "foreign: " $reads_neff foreign
-    row 1 "nothing: not a NEFF" $reads_neff nothing
+    row 1 "nothing: the file is empty" $reads_neff nothing
 done
 row 1 "flipped.neff: " env NEURON_RT_VALIDATE_HASH=1 neuron-packager info flipped.neff
 for file in gone.neff "$scratch" cut.neff head.neff foreign nothing; do

@@ -48,6 +48,9 @@ struct ntk_neff_header ntk_neff_header_of(const uint8_t *bytes)
 int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
                          struct ntk_err *err)
 {
+    if (bytes_count == 0) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the file is empty");
+    }
     if (bytes_count <= NTK_NEFF_HEADER_BYTES) {
         return ntk_err_set(err, -EBADMSG, bytes_count,
                            "not a NEFF: %zu bytes are not more than its header", bytes_count);
