@@ -284,8 +284,10 @@ static int command_machine(int argc, char **argv)
     if (parsed < 0) {
         return ntk_opt_exit_code(parsed);
     }
-    const struct ntk_core_machine_options wanted = ntk_env_soft_machine();
-    int ret = is_remove ? ntk_core_machine_remove(&err) : ntk_core_machine_build(&wanted, &err);
+    struct ntk_core_machine_options wanted;
+    int ret = is_remove ? ntk_core_machine_remove(&err) : ntk_env_soft_machine_get(&wanted, &err);
+
+    ret = ret < 0 || is_remove ? ret : ntk_core_machine_build(&wanted, &err);
     return ret < 0 ? ntk_log_failure("machine", &err) : 0;
 }
 

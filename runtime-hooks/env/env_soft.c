@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/env/env_soft.h"
 
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,19 +14,26 @@ static struct ntk_core_setting setting(const char *name)
     return (struct ntk_core_setting){ .name = name, .value = ntk_env_text(name) };
 }
 
-struct ntk_core_machine_options ntk_env_soft_machine(void)
+int ntk_env_soft_machine_get(struct ntk_core_machine_options *out_machine, struct ntk_err *err)
 {
     const char *layout = ntk_env_text("NEURON_SOFT_SYSFS");
+    bool is_new = layout && strcmp(layout, "new") == 0;
 
-    return (struct ntk_core_machine_options){ .instance = setting("NEURON_SOFT_INSTANCE"),
-                                              .new_tree = layout && strcmp(layout, "new") == 0 };
+    if (layout && !is_new && strcmp(layout, "old") != 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "NEURON_SOFT_SYSFS=%s is neither old nor new", layout);
+    }
+    *out_machine = (struct ntk_core_machine_options){ .instance = setting("NEURON_SOFT_INSTANCE"),
+                                                      .new_tree = is_new };
+    return 0;
 }
 
 int ntk_env_soft_options_get(struct ntk_core_options *options, struct ntk_err *err)
 {
-    options->machine = ntk_env_soft_machine();
+    int ret = ntk_env_soft_machine_get(&options->machine, err);
+
     options->faults = setting("NEURON_SOFT_FAULT");
-    return ntk_env_bool("NEURON_SOFT_PACE", &options->is_paced, err);
+    return ret < 0 ? ret : ntk_env_bool("NEURON_SOFT_PACE", &options->is_paced, err);
 }
 
 int ntk_env_soft_load_options_get(struct ntk_core_load_options *options, struct ntk_err *err)

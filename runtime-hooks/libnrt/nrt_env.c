@@ -96,15 +96,15 @@ static int scratchpad_get(struct ntk_core_options *options, struct ntk_err *err)
     return 0;
 }
 
-static void shortage_get(struct ntk_core_options *options)
+static int shortage_get(struct ntk_core_options *options, struct ntk_err *err)
 {
     bool is_told = true;
+    int ret = ntk_env_bool("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", &is_told, err);
 
-    /* What is neither on nor off leaves it on. */
-    (void)ntk_env_bool("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", &is_told, NULL);
     options->shortage_off = !is_told;
     options->dump_folder = ntk_env_text("NEURON_RT_OOM_DUMP_DIRECTORY");
     options->dump_name = "nrt";
+    return ret;
 }
 
 int nrt_env_options_get(const struct ntk_core_machine *machine,
@@ -155,7 +155,15 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
-    shortage_get(&options);
+    ret = shortage_get(&options, err);
+    if (ret < 0) {
+        return ret;
+    }
+    bool is_legacy; /* asked again where a type is told */
+    ret = ntk_env_bool("NEURON_SOFT_LEGACY_DTYPE", &is_legacy, err);
+    if (ret < 0) {
+        return ret;
+    }
     *out_options = options;
     return 0;
 }

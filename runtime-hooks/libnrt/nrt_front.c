@@ -186,9 +186,10 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     struct ntk_core_options options = { 0 };
     struct ntk_core_machine machine = { 0 };
     struct ntk_err err = { 0 };
-    const struct ntk_core_machine_options wanted = ntk_env_soft_machine();
-    int ret = ntk_core_machine_find(&wanted, &machine, &err);
+    struct ntk_core_machine_options wanted;
+    int ret = ntk_env_soft_machine_get(&wanted, &err);
 
+    ret = ret < 0 ? ret : ntk_core_machine_find(&wanted, &machine, &err);
     if (ret >= 0) {
         ret = nrt_env_options_get(&machine, &options, &err);
     }

@@ -13,6 +13,14 @@
 #include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
+static int machine_find(struct ntk_core_machine *out_machine, struct ntk_err *err)
+{
+    struct ntk_core_machine_options wanted;
+    int ret = ntk_env_soft_machine_get(&wanted, err);
+
+    return ret < 0 ? ret : ntk_core_machine_find(&wanted, out_machine, err);
+}
+
 /* Machine and what the environment makes of it, as the running runtime sees them, else as nrt_init()
  * would. out_count: logical cores of the machine; out_visible: of this process. */
 static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t *out_visible)
@@ -30,8 +38,7 @@ static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t 
         nrt_front_leave();
         return NRT_SUCCESS;
     }
-    const struct ntk_core_machine_options wanted = ntk_env_soft_machine();
-    int ret = ntk_core_machine_find(&wanted, &machine, &err);
+    int ret = machine_find(&machine, &err);
     if (ret >= 0) {
         ret = nrt_env_options_get(&machine, &options, &err);
     }
@@ -106,8 +113,7 @@ static NRT_STATUS machine_get(const char *function, struct ntk_core_machine *out
         nrt_front_leave();
         return NRT_SUCCESS;
     }
-    const struct ntk_core_machine_options wanted = ntk_env_soft_machine();
-    int ret = ntk_core_machine_find(&wanted, out_machine, &err);
+    int ret = machine_find(out_machine, &err);
     return ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
 }
 

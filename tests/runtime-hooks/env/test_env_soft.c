@@ -104,6 +104,10 @@ static void a_value_that_cannot_be_is_refused_by_name(void **state)
     struct ntk_err err = { 0 };
 
     (void)state;
+    setenv("NEURON_SOFT_SYSFS", "newest", 1);
+    assert_int_equal(ntk_env_soft_options_get(&options, &err), -EINVAL);
+    assert_string_equal(err.text, "NEURON_SOFT_SYSFS=newest is neither old nor new");
+    unsetenv("NEURON_SOFT_SYSFS");
     setenv("NEURON_SOFT_PACE", "fast", 1);
     assert_int_equal(ntk_env_soft_options_get(&options, &err), -EINVAL);
     assert_string_equal(err.text, "NEURON_SOFT_PACE=fast is neither 0 nor 1");

@@ -124,10 +124,12 @@ static void each_component_of_the_log_has_its_own_level_and_place(void **state)
     free(tdrv);
 }
 
-static void a_number_that_is_none_fails_the_start(void **state)
+static void a_value_that_cannot_be_fails_the_start(void **state)
 {
     static const char *const names[] = { "NEURON_RT_DBG_DUMP_INPUTS_ON_ERR",
-                                         "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE" };
+                                         "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE",
+                                         "NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG",
+                                         "NEURON_SOFT_LEGACY_DTYPE", "NEURON_SOFT_SYSFS" };
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -174,7 +176,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(the_inputs_of_an_execution_that_failed_so_are_dumped),
         TEST(each_component_of_the_log_has_its_own_level_and_place),
-        TEST(a_number_that_is_none_fails_the_start),
+        TEST(a_value_that_cannot_be_fails_the_start),
         TEST(the_memory_log_holds_as_many_entries_as_asked),
     };
 
