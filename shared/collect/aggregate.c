@@ -241,6 +241,7 @@ int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
     snapshot->boot_id = ntk_snapshot_text(snapshot, aggregate->boot_id);
     snapshot->host_name = ntk_snapshot_text(snapshot, aggregate->host_name);
     ntk_aggregate_build_hardware(aggregate, snapshot);
+    ntk_aggregate_settle_tree(aggregate, snapshot);
     ntk_aggregate_build_runtimes(aggregate, snapshot);
     ntk_aggregate_build_devices(aggregate, snapshot);
     ntk_aggregate_build_cores(aggregate, snapshot);

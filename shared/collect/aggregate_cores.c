@@ -39,7 +39,7 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
 /* The part of a first period that nobody watched; at most the period. The machine's core has it too. */
 static const struct ntk_core_sample *
 take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
-               struct machine_core *machine, const uint64_t period[NTK_CORE_COUNTS], bool software)
+               struct machine_core *machine, const uint64_t period[NTK_CORE_COUNTS], uint32_t told)
 {
     static const uint64_t no_total[NTK_CORE_COUNTS];
     struct unwatched *unwatched = state->unwatched;
@@ -53,9 +53,9 @@ take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
         }
         machine->has_unwatched = true;
         ntk_aggregate_fill_core(out, unwatched->counts, no_total);
-        out->has = CORE_HAS_ALWAYS | (software ? CORE_HAS_SOFTWARE : 0u);
+        out->has = told;
         out->total_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->total);
-        if (software) {
+        if (told & NTK_CORE_HAS_DEVICE_LATENCY) {
             out->device_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->device);
         }
     }
@@ -70,12 +70,20 @@ static void add_count(struct ntk_count *into, struct ntk_count from)
     into->total += from.total;
 }
 
+static bool core_moved(const struct ntk_core_sample *core)
+{
+    return core->busy_ns.period > 0 || core->total_latency.count > 0 ||
+           ntk_snapshot_outcome_sum(core->outcome) > 0 || core->host_to_device_bytes.period > 0 ||
+           core->device_to_host_bytes.period > 0;
+}
+
 /* One core of one reading: differences into out, baselines moved on. */
 static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_reading *reading,
                       const struct ntk_ring_core *core, struct core_state *state,
                       struct ntk_core_sample *out)
 {
     bool software = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
+    uint32_t told = ntk_aggregate_told_by_segment(reading->process);
     struct machine_core *machine = &aggregate->cores[core->core];
     uint64_t total[NTK_CORE_COUNTS];
     uint64_t period[NTK_CORE_COUNTS];
@@ -93,7 +101,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         machine->period[i] += period[i];
     }
     if (state->unwatched) {
-        out->unwatched = take_unwatched(aggregate, state, machine, period, software);
+        out->unwatched = take_unwatched(aggregate, state, machine, period, told);
     }
     /* Readings are taken a little before or after the period's ends: their own distance is what a core
      * can have been busy. A process that came or went meanwhile was idle for the rest of the period. */
@@ -109,8 +117,14 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     }
     ntk_aggregate_fill_core(out, period, total);
     out->core = core->core;
-    out->has = CORE_HAS_ALWAYS | (software ? CORE_HAS_SOFTWARE : 0u);
-    machine->has_segment |= out->has;
+    out->has = told;
+    machine->is_listed = true;
+    if (software) {
+        machine->has_software |= told;
+    } else if (core->owned || core_moved(out)) {
+        machine->has_observed |= told;
+        machine->observed++;
+    }
     /* Each physical core has its own count of the same executions. */
     if (!reading->ended && core->core % (reading->process->lnc == 2 ? 2 : 1) == 0) {
         out->in_flight = core->in_flight;
@@ -119,7 +133,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         machine->running_ns =
             out->running_ns > machine->running_ns ? out->running_ns : machine->running_ns;
     }
-    if (!core->has_histogram || aggregate->no_latency) {
+    if (!core->has_histogram || aggregate->no_latency || !(told & NTK_CORE_HAS_LATENCY)) {
         out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);
         return;
     }
@@ -137,13 +151,6 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     }
     /* A count may be seen before its histogram: look once more after the last change. */
     state->moved = moved;
-}
-
-static bool core_moved(const struct ntk_core_sample *core)
-{
-    return core->busy_ns.period > 0 || core->total_latency.count > 0 ||
-           ntk_snapshot_outcome_sum(core->outcome) > 0 || core->host_to_device_bytes.period > 0 ||
-           core->device_to_host_bytes.period > 0;
 }
 
 /* One latency of all cores, which share the entries when only one has any. */
@@ -216,7 +223,9 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
         !aggregate->no_latency && (reading->process->flags & NTK_PROCESS_SOFTWARE_CORE);
     out->device_latency =
         merge_cores(aggregate, out, offsetof(struct ntk_core_sample, device_latency));
-    out->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_TOTALS |
-                NTK_RUNTIME_HAS_IN_FLIGHT;
+    out->has |= NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_TOTALS;
+    if (!out->no_executions) {
+        out->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT;
+    }
     return 0;
 }

@@ -26,44 +26,6 @@ static const struct ntk_device_value *ecc_value(const struct ntk_device_reading 
     }
 }
 
-static void take_tree_core(struct machine_core *core, const struct ntk_device_core_reading *reading,
-                           bool appeared)
-{
-    const struct {
-        size_t counter;
-        uint32_t has;
-        const struct ntk_device_value *value;
-        uint64_t scale;
-    } rows[] = {
-        { AT_BUSY, NTK_CORE_HAS_BUSY, &reading->busy_us, 1000 },
-        { NTK_CORE_COUNT_AT(effective_flops), NTK_CORE_HAS_EFFECTIVE_FLOPS, &reading->flops, 1 },
-        { NTK_CORE_COUNT_AT(outcome[NTK_OUTCOME_COMPLETED]), NTK_CORE_HAS_EXECUTIONS,
-          &reading->inference_count, 1 },
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint64_t now = rows[i].value->value * rows[i].scale;
-
-        if (!rows[i].value->present || (core->has_segment & rows[i].has)) {
-            core->has_tree &= ~rows[i].has;
-            continue;
-        }
-        if (!(core->has_tree & rows[i].has)) {
-            core->tree_base[rows[i].counter] = appeared ? 0 : now;
-            core->has_tree |= rows[i].has;
-        }
-        core->period[rows[i].counter] +=
-            ntk_aggregate_difference(now, core->tree_base[rows[i].counter]);
-        if (now < core->tree_base[rows[i].counter]) {
-            core->tree_is_cleared = true;
-            core->tree_cleared[rows[i].counter] += now;
-        }
-        core->tree_base[rows[i].counter] = now;
-    }
-    core->has_memory = reading->device_memory_bytes.present;
-    core->memory_bytes = reading->device_memory_bytes.value;
-}
-
 void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_device_tree *tree,
                            bool appeared, const struct ntk_device_reading *readings, size_t count)
 {
@@ -97,7 +59,12 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
             uint32_t core = index * tree->cores_per_device + c;
 
             if (core < NTK_AGGREGATE_CORES_MAX) {
-                take_tree_core(&aggregate->cores[core], &readings[i].cores[c], appeared);
+                ntk_aggregate_take_tree_core(&aggregate->cores[core], &readings[i].cores[c],
+                                             appeared);
+                aggregate->cores[core].has_memory =
+                    readings[i].cores[c].device_memory_bytes.present;
+                aggregate->cores[core].memory_bytes =
+                    readings[i].cores[c].device_memory_bytes.value;
             }
         }
     }
@@ -111,7 +78,8 @@ bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate)
         return false;
     }
     for (uint32_t i = 0; i < count && i < NTK_AGGREGATE_CORES_MAX; i++) {
-        if (!(aggregate->cores[i].has_segment & NTK_CORE_HAS_EFFECTIVE_FLOPS)) {
+        if (aggregate->cores[i].observed > 0 ||
+            !(aggregate->cores[i].has_software & NTK_CORE_HAS_EFFECTIVE_FLOPS)) {
             return true;
         }
     }
@@ -310,31 +278,6 @@ void ntk_aggregate_build_devices(struct ntk_aggregate *aggregate, struct ntk_sna
     }
 }
 
-/* Since a clear, a core cannot have been busy for longer than it was watched, nor counted more than its peak: a value that
- * says so was not cleared but fell back a little, as where a process ends while it is read. Then nothing happened. */
-static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snapshot *snapshot)
-{
-    /* Readings lie a little before or after the ends of the period. */
-    double room_ns = 2 * (double)snapshot->period_ns;
-    double peak = snapshot->hardware.has & NTK_HARDWARE_HAS_PEAK
-                      ? snapshot->hardware.tensor_peak_flops * room_ns / NTK_NS_PER_SECOND
-                      : 0;
-    const struct {
-        size_t counter;
-        double most; /* 0: not known */
-    } rows[] = { { AT_BUSY, room_ns }, { NTK_CORE_COUNT_AT(effective_flops), peak } };
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint64_t *cleared = &core->tree_cleared[rows[i].counter];
-
-        if (rows[i].most > 0 && (double)*cleared > rows[i].most) {
-            core->period[rows[i].counter] -= *cleared;
-        }
-    }
-    memset(core->tree_cleared, 0, sizeof core->tree_cleared);
-    core->tree_is_cleared = false;
-}
-
 static const struct ntk_core_sample *unwatched_of(const struct machine_core *core,
                                                   struct ntk_snapshot *snapshot, uint32_t index)
 {
@@ -344,7 +287,7 @@ static const struct ntk_core_sample *unwatched_of(const struct machine_core *cor
     if (part) {
         ntk_aggregate_fill_core(part, core->unwatched, no_total);
         part->core = index;
-        part->has = core->has_segment & ~(uint32_t)LATENCIES;
+        part->has = (core->has_software | core->has_observed) & ~(uint32_t)LATENCIES;
     }
     return part;
 }
@@ -354,7 +297,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
     size_t count = (size_t)snapshot->hardware.device_count * snapshot->hardware.cores_per_device;
 
     for (size_t i = count; i < NTK_AGGREGATE_CORES_MAX; i++) {
-        if (aggregate->cores[i].has_segment) {
+        if (aggregate->cores[i].is_listed) {
             count = i + 1;
         }
     }
@@ -366,9 +309,10 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
     for (size_t i = 0; i < NTK_AGGREGATE_CORES_MAX; i++) {
         struct machine_core *core = &aggregate->cores[i];
 
-        if (core->tree_is_cleared) {
-            drop_what_cannot_be(core, snapshot);
-        }
+        bool busy_of_calls;
+        uint32_t has =
+            ntk_aggregate_tell_machine(core, snapshot->hardware.software, &busy_of_calls);
+
         for (size_t k = 0; k < NTK_CORE_COUNTS; k++) {
             core->total[k] += core->period[k];
         }
@@ -377,11 +321,8 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
 
             ntk_aggregate_fill_core(out, core->period, core->total);
             out->core = (uint32_t)i;
-            out->has = core->has_segment | core->has_tree;
-            out->has &= ~(uint32_t)LATENCIES;
-            if (snapshot->hardware.software) {
-                out->has |= NTK_CORE_HAS_IDLE;
-            }
+            out->has = has & ~(uint32_t)LATENCIES;
+            out->busy_of_calls = busy_of_calls;
             out->in_flight = core->in_flight;
             out->running_ns = core->running_ns;
             out->utilization =
@@ -390,6 +331,8 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
             out->unwatched = core->has_unwatched ? unwatched_of(core, snapshot, (uint32_t)i) : NULL;
         }
         memset(core->period, 0, sizeof core->period);
+        memset(core->tree_period, 0, sizeof core->tree_period);
+        core->has_tree = core->has_observed = core->observed = 0;
         if (core->has_unwatched) {
             memset(core->unwatched, 0, sizeof core->unwatched);
             core->has_unwatched = false;

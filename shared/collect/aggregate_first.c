@@ -46,6 +46,20 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
     }
 }
 
+/* Around another runtime these totals are what was believed in each period, which no counter of the segment goes on
+ * from: what they did unwatched is not known. */
+static void go_on_told(const struct ntk_ring_core *core, struct core_state *state)
+{
+    static const size_t told[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
+    uint64_t now[NTK_CORE_COUNTS];
+
+    ntk_aggregate_core_counters(core, now);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        state->told_total[told[i]] = state->base[told[i]];
+        state->base[told[i]] = now[told[i]];
+    }
+}
+
 /* Totals stored of an earlier collector's time; where none are, its time began without the process. */
 static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading)
@@ -85,6 +99,9 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
         if (core) {
             core->known = true;
             core->read_ns = reading->cores[i].read_monotonic_ns;
+            if (!(reading->process->flags & NTK_PROCESS_SOFTWARE_CORE)) {
+                go_on_told(&reading->cores[i], core);
+            }
             see_unwatched(aggregate, reading, &reading->cores[i], core);
         }
     }

@@ -20,6 +20,63 @@ static int compare_memory(const void *a, const void *b)
     return x->category < y->category ? -1 : x->category > y->category;
 }
 
+static bool has_device_row(const struct ntk_runtime_reading *reading, uint32_t model_id)
+{
+    for (size_t i = 0; i < reading->memory_count; i++) {
+        if (reading->memory[i].model == model_id &&
+            reading->memory[i].location == NTK_MEMORY_DEVICE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a model around whose load the device was asked only the whole is known: a row in no category. */
+static bool estimated_row(const struct ntk_runtime_reading *reading, size_t index,
+                          struct ntk_ring_memory *out)
+{
+    const struct ntk_ring_model *model = &reading->models[index];
+
+    if (!(model->flags & NTK_PROCESS_MEMORY_ESTIMATED) || model->state != NTK_MODEL_LOADED ||
+        model->device_bytes == 0 || model->device_bytes > INT64_MAX ||
+        has_device_row(reading, model->id)) {
+        return false;
+    }
+    *out = (struct ntk_ring_memory){ .model = model->id,
+                                     .core = model->core,
+                                     .category = NTK_MEMORY_UNCATEGORIZED,
+                                     .location = NTK_MEMORY_DEVICE,
+                                     .current_bytes = model->device_bytes,
+                                     .peak_bytes = model->device_bytes };
+    return true;
+}
+
+static void take_row(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                     const struct ntk_ring_memory *row, bool ended, struct ntk_runtime_sample *out)
+{
+    size_t core = row->core < NTK_SEGMENT_CORES ? row->core : NTK_SEGMENT_CORES;
+
+    if (row->category >= NTK_MEMORY_CATEGORY_COUNT) {
+        return;
+    }
+    runtime->has_memory[core] = true;
+    if (runtime->peaks[core][row->category] < row->peak_bytes) {
+        runtime->peaks[core][row->category] = row->peak_bytes;
+    }
+    if (ended || (row->current_bytes == 0 && row->peak_bytes == 0)) {
+        return;
+    }
+    aggregate->sums[core][row->category] += row->current_bytes;
+    out->memory[out->memory_count++] = (struct ntk_memory_sample){
+        .location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)row->category),
+        .core = row->core < NTK_SEGMENT_CORES ? row->core : NTK_NO_CORE,
+        .category = row->category,
+        .model_id = row->model,
+        .current_bytes = row->current_bytes,
+        .peak_bytes = row->peak_bytes,
+    };
+}
+
 int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading,
                               struct ntk_runtime_sample *out)
@@ -28,34 +85,20 @@ int ntk_aggregate_take_memory(struct ntk_aggregate *aggregate, struct runtime_st
     size_t at = 0;
 
     out->has |= NTK_RUNTIME_HAS_MEMORY;
-    out->memory =
-        ntk_snapshot_alloc(aggregate->pending, reading->memory_count, sizeof *out->memory);
-    if (reading->memory_count > 0 && !out->memory) {
+    out->memory = ntk_snapshot_alloc(
+        aggregate->pending, reading->memory_count + reading->model_count, sizeof *out->memory);
+    if (reading->memory_count + reading->model_count > 0 && !out->memory) {
         return -ENOMEM;
     }
     for (size_t i = 0; i < reading->memory_count; i++) {
-        const struct ntk_ring_memory *row = &reading->memory[i];
-        size_t core = row->core < NTK_SEGMENT_CORES ? row->core : NTK_SEGMENT_CORES;
+        take_row(aggregate, runtime, &reading->memory[i], reading->ended, out);
+    }
+    for (size_t i = 0; i < reading->model_count; i++) {
+        struct ntk_ring_memory row;
 
-        if (row->category >= NTK_MEMORY_CATEGORY_COUNT) {
-            continue;
+        if (estimated_row(reading, i, &row)) {
+            take_row(aggregate, runtime, &row, reading->ended, out);
         }
-        runtime->has_memory[core] = true;
-        if (runtime->peaks[core][row->category] < row->peak_bytes) {
-            runtime->peaks[core][row->category] = row->peak_bytes;
-        }
-        if (reading->ended || (row->current_bytes == 0 && row->peak_bytes == 0)) {
-            continue;
-        }
-        aggregate->sums[core][row->category] += row->current_bytes;
-        out->memory[out->memory_count++] = (struct ntk_memory_sample){
-            .location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)row->category),
-            .core = row->core < NTK_SEGMENT_CORES ? row->core : NTK_NO_CORE,
-            .category = row->category,
-            .model_id = row->model,
-            .current_bytes = row->current_bytes,
-            .peak_bytes = row->peak_bytes,
-        };
     }
     if (out->memory_count > 0) {
         qsort(out->memory, out->memory_count, sizeof *out->memory, compare_memory);

@@ -71,6 +71,7 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     out->core = model->core;
     out->core_count = model->core_count;
     out->estimated = (model->flags & NTK_PROCESS_ESTIMATED) != 0;
+    out->memory_estimated = (model->flags & NTK_PROCESS_MEMORY_ESTIMATED) != 0;
     out->in_flight = reading->ended ? 0 : model->running;
     out->load_realtime_ns = model->load_realtime_ns;
     out->load_ns = model->load_ns;
@@ -82,7 +83,11 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     moved = out->executions.period > 0;
     state->executions = model->executions;
     state->errors = model->errors;
-    out->has = NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT | NTK_MODEL_HAS_TOTALS;
+    out->has = NTK_MODEL_HAS_TOTALS;
+    if (reading->process->flags & NTK_PROCESS_NO_EXECUTIONS) {
+        return;
+    }
+    out->has |= NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT;
     if (model->flags & NTK_PROCESS_MODEL_FLOPS) {
         out->has |= NTK_MODEL_HAS_EFFECTIVE_FLOPS;
         out->effective_flops.total = model->effective_flops;

@@ -98,6 +98,11 @@ static void take_identity(struct ntk_aggregate *aggregate, struct runtime_state 
     out->start_time = process->start_time;
     out->uid = process->uid;
     out->software = process->flags & NTK_PROCESS_SOFTWARE_CORE;
+    out->hooks = out->software                           ? NTK_HOOKS_BUILT_IN
+                 : process->flags & NTK_PROCESS_ATTACHED ? NTK_HOOKS_ATTACHED
+                                                         : NTK_HOOKS_PRELOADED;
+    out->cores_guessed = process->flags & NTK_PROCESS_CORES_GUESSED;
+    out->no_executions = process->flags & NTK_PROCESS_NO_EXECUTIONS;
     out->ended = reading->ended;
     out->lnc = process->lnc == 2 ? 2 : 1;
     out->tag = process->tag[0] ? ntk_snapshot_text(pending, process->tag)
@@ -284,6 +289,7 @@ void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_sn
             continue;
         }
         (*runtime)->emitted = true;
+        ntk_aggregate_tell_runtime(aggregate, *runtime);
         for (size_t i = 0; i < sample->core_count; i++) {
             struct core_state *state = (*runtime)->cores[sample->cores[i].core];
             uint64_t window_ns = state ? state->window_ns : 0;

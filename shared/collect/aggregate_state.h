@@ -4,8 +4,8 @@
  *
  * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and the
  * machine's cores, aggregate_runtime.c processes, of which aggregate_first.c is first sight,
- * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency, aggregate_users.c what one user
- * may fill.
+ * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency, aggregate_told.c who is believed
+ * about a core, aggregate_users.c what one user may fill.
  *
  * Owner, threads: as struct ntk_aggregate.
  */
@@ -18,12 +18,6 @@
 
 /* Where busy time is among the counts of a core, which baselines and totals share. */
 #define AT_BUSY NTK_CORE_COUNT_AT(busy_ns)
-
-#define CORE_HAS_ALWAYS \
-    (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_TRANSFERS)
-#define CORE_HAS_SOFTWARE                                                       \
-    (NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS | \
-     NTK_CORE_HAS_BYTES | NTK_CORE_HAS_DEVICE_LATENCY)
 
 /* A histogram at the last reading, few of whose buckets are used. */
 struct baseline {
@@ -52,6 +46,8 @@ struct core_state {
     uint64_t read_ns;   /* when the counters were last read; 0 not yet */
     uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
     uint64_t base[NTK_CORE_COUNTS];
+    uint64_t told_total
+        [NTK_CORE_COUNTS]; /* around another runtime: of what its segment does not count */
     struct baseline total;
     struct baseline device;
     struct unwatched *unwatched; /* until the first sample; NULL: nothing */
@@ -121,11 +117,18 @@ struct device_state {
     uint64_t base[NTK_ECC_COUNT];
 };
 
+/* What a core of the machine did, as segments and tree tell: aggregate_told.c says which is believed. */
 struct machine_core {
-    uint32_t has_segment; /* enum ntk_core_has that segments gave, ever */
-    uint32_t has_tree;    /* ... that the tree gives now */
+    bool is_listed;        /* some process was on it, ever */
+    uint32_t has_software; /* enum ntk_core_has that segments of cores of ours gave, ever */
+    uint32_t
+        has_observed;  /* ... that those of processes around another runtime gave in this period, */
+    uint32_t observed; /* ... which are so many */
+    uint32_t has_tree; /* ... that the tree gave in this period, */
+    uint32_t has_base; /* ... and at its begin */
     uint64_t tree_base[NTK_CORE_COUNTS];
-    uint64_t period[NTK_CORE_COUNTS];
+    uint64_t tree_period[NTK_CORE_COUNTS];
+    uint64_t period[NTK_CORE_COUNTS]; /* of segments; in the end what is believed */
     uint64_t total[NTK_CORE_COUNTS];
     bool has_unwatched;
     uint64_t unwatched[NTK_CORE_COUNTS]; /* of period[]: before its processes were seen */
@@ -252,6 +255,21 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
 int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                              const struct ntk_runtime_reading *reading,
                              struct ntk_runtime_sample *out);
+
+/* ---- aggregate_told ---- */
+
+/* What the segment of such a process tells of a core and its latency: enum ntk_core_has. */
+uint32_t ntk_aggregate_told_by_segment(const struct ntk_ring_process *process);
+/* What the tree counted since the last reading. */
+void ntk_aggregate_take_tree_core(struct machine_core *core,
+                                  const struct ntk_device_core_reading *reading, bool appeared);
+/* At the end of a period, in this order: what the tree cannot have counted is left out of it; what it knows better goes into
+ * the cores of a process around another runtime; and into the machine's, whose enum ntk_core_has is the answer. */
+void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate,
+                               const struct ntk_snapshot *snapshot);
+void ntk_aggregate_tell_runtime(struct ntk_aggregate *aggregate, struct runtime_state *runtime);
+uint32_t ntk_aggregate_tell_machine(struct machine_core *core, bool software_machine,
+                                    bool *out_busy_of_calls);
 
 /* ---- aggregate_models ---- */
 

@@ -40,6 +40,13 @@ const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT] = {
     [NTK_ERROR_CODE_RESET] = "device_reset",
 };
 
+const char *const ntk_hooks_kind_names[NTK_HOOKS_KIND_COUNT] = {
+    [NTK_HOOKS_UNKNOWN] = "",
+    [NTK_HOOKS_BUILT_IN] = "built-in",
+    [NTK_HOOKS_PRELOADED] = "preloaded",
+    [NTK_HOOKS_ATTACHED] = "attached",
+};
+
 const char *const ntk_cpu_field_names[NTK_CPU_FIELD_COUNT] = {
     "user", "nice", "system", "idle", "io_wait", "irq", "soft_irq",
 };
@@ -360,6 +367,7 @@ static void add_count(struct ntk_count *into, struct ntk_count from)
 void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from)
 {
     into->has |= from->has;
+    into->busy_of_calls = into->busy_of_calls || from->busy_of_calls;
     into->utilization += from->utilization;
     for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
         add_count(&into->counts[i], from->counts[i]);
@@ -522,6 +530,43 @@ enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
         }
     }
     return host ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_RUNTIME;
+}
+
+/* What is in no category says nothing of the group that it counts with. */
+static bool has_row_of(const struct ntk_memory_sample *rows, size_t count,
+                       enum ntk_memory_group group)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].category < NTK_MEMORY_CATEGORY_COUNT &&
+            rows[i].category != NTK_MEMORY_UNCATEGORIZED &&
+            ntk_memory_group_of((enum ntk_memory_category)rows[i].category) == group) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ntk_snapshot_tells_group(const struct ntk_runtime_sample *runtime, enum ntk_memory_group group)
+{
+    bool around_calls =
+        runtime->hooks == NTK_HOOKS_PRELOADED || runtime->hooks == NTK_HOOKS_ATTACHED;
+
+    return !around_calls || group == NTK_GROUP_TENSORS || group == NTK_GROUP_HOST_TENSORS ||
+           has_row_of(runtime->memory_by_category, runtime->memory_by_category_count, group) ||
+           has_row_of(runtime->memory, runtime->memory_count, group);
+}
+
+bool ntk_snapshot_memory_is_estimated(const struct ntk_runtime_sample *runtime, uint32_t model_id)
+{
+    for (size_t i = 0; i < runtime->model_count; i++) {
+        const struct ntk_model_sample *model = &runtime->models[i];
+
+        if (model->memory_estimated && model->loaded &&
+            (model_id == NTK_MEMORY_ANY || model->id == model_id)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t core,

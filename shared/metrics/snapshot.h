@@ -186,8 +186,11 @@ enum {
  * counts, errors, latency, in_flight and transfers stand on the first core of the pair only. */
 struct ntk_core_sample {
     uint32_t has;
-    uint32_t core;       /* global physical (logical after ntk_snapshot_logical_core) */
-    double utilization;  /* ratio 0..1, never above 1 */
+    uint32_t core;      /* global physical (logical after ntk_snapshot_logical_core) */
+    double utilization; /* ratio 0..1, never above 1 */
+    /* busy_ns is the time of calls around another runtime, waiting in its queue included: nobody closer to the core
+     * measured it. */
+    bool busy_of_calls;
     uint64_t in_flight;  /* now */
     uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
     union {
@@ -251,11 +254,13 @@ struct ntk_model_sample {
     uint32_t id;
     const char *name;
     const char *neff_path;
-    char uuid[33];       /* 32 lower-case hexadecimal digits, "" unknown */
-    bool loaded;         /* false: unloaded in this period, listed once more with its last counts */
-    bool is_running;     /* an execution ran or was running in the period */
-    bool estimated;      /* nothing is computed, its durations are estimates (opaque program) */
-    uint32_t core;       /* first physical core */
+    char uuid[33];   /* 32 lower-case hexadecimal digits, "" unknown */
+    bool loaded;     /* false: unloaded in this period, listed once more with its last counts */
+    bool is_running; /* an execution ran or was running in the period */
+    bool estimated;  /* nothing is computed, its durations are estimates (opaque program) */
+    bool
+        memory_estimated; /* its device memory is a difference around its load (row "uncategorized") */
+    uint32_t core;        /* first physical core */
     uint32_t core_count; /* physical cores */
     uint64_t in_flight;
     struct ntk_count executions;
@@ -304,6 +309,17 @@ struct ntk_k8s {
 
 /* ---- runtimes: one observed process each ---- */
 
+/* Where the hooks are that tell of a runtime. */
+enum ntk_hooks_kind {
+    NTK_HOOKS_UNKNOWN = 0,   /* a report of another tool */
+    NTK_HOOKS_BUILT_IN = 1,  /* in the runtime itself, a core of ours: all is known */
+    NTK_HOOKS_PRELOADED = 2, /* in the process, around the calls of another runtime */
+    NTK_HOOKS_ATTACHED = 3,  /* in a program beside the process, which looks at such calls */
+    NTK_HOOKS_KIND_COUNT
+};
+/* "" for an unknown one. */
+extern const char *const ntk_hooks_kind_names[NTK_HOOKS_KIND_COUNT];
+
 enum ntk_runtime_has {
     NTK_RUNTIME_HAS_CPU = 1u << 0,
     NTK_RUNTIME_HAS_RSS = 1u << 1,
@@ -331,11 +347,14 @@ struct ntk_process_key {
 
 struct ntk_runtime_sample {
     uint32_t has;
-    uint32_t pid;          /* as this machine's /proc shows it: what a report calls pid */
-    uint32_t header_pid;   /* as the process sees itself; key together with start_time and uid */
-    uint64_t start_time;   /* clock ticks since boot, field 22 of /proc/<pid>/stat */
-    uint32_t uid;          /* owner of the segment */
-    bool software;         /* runs on software cores: engines, FLOPs, device latency are known */
+    uint32_t pid;        /* as this machine's /proc shows it: what a report calls pid */
+    uint32_t header_pid; /* as the process sees itself; key together with start_time and uid */
+    uint64_t start_time; /* clock ticks since boot, field 22 of /proc/<pid>/stat */
+    uint32_t uid;        /* owner of the segment */
+    bool software;       /* runs on software cores: engines, FLOPs, device latency are known */
+    enum ntk_hooks_kind hooks;
+    bool cores_guessed;    /* nobody said which cores are its own: those listed are a guess */
+    bool no_executions;    /* too frequent for its hooks to look at: not counted, not timed */
     bool ended;            /* its last snapshot: last differences, memory 0 */
     bool first;            /* its first snapshot of this collector */
     const char *tag;       /* NEURON_PROCESS_TAG, else pid as text */
@@ -626,6 +645,13 @@ extern const char *const ntk_engine_labels[NTK_ENGINE_COUNT]; /* "pe" ... */
 extern const char *const ntk_outcome_names[NTK_OUTCOME_COUNT];
 extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);
+
+/* Whether what the runtime has of a group is known: calls around another runtime tell of tensors only. A group
+ * that is not told is not zero, and a total is the sum of what is. */
+bool ntk_snapshot_tells_group(const struct ntk_runtime_sample *runtime,
+                              enum ntk_memory_group group);
+/* Whether some model's part of its device memory is an estimate; of one model with its id, else NTK_MEMORY_ANY. */
+bool ntk_snapshot_memory_is_estimated(const struct ntk_runtime_sample *runtime, uint32_t model_id);
 
 #define NTK_MEMORY_ANY UINT32_MAX
 /*

@@ -79,6 +79,7 @@ static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
                      const struct ntk_core_sample *older, struct weights w)
 {
     to->has |= older->has;
+    to->busy_of_calls = to->busy_of_calls || older->busy_of_calls;
     double utilization = mix(w, older->utilization, to->utilization);
     to->utilization = utilization > 1 ? 1 : utilization; /* two parts of one period may overlap */
     for (int i = 0; i < NTK_CORE_COUNTS; i++) {
