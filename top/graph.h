@@ -20,8 +20,6 @@ struct ntk_top_graph {
     int style;    /* else */
 };
 
-#define NTK_TOP_GRAPH_VALUES_MAX (2 * NTK_SCREEN_COLUMNS_MAX)
-
 /* How many values a graph of that many columns shows. */
 size_t ntk_top_graph_count(const struct ntk_screen *screen, int columns);
 /* values: ntk_top_graph_count() of them, NAN unknown. */

@@ -66,7 +66,7 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
 /* ---- projection ---- */
 
 /* NULL in the tab of all applications. */
-static const struct ntk_runtime_sample *selected_runtime(const struct ntk_top_model *model)
+const struct ntk_runtime_sample *ntk_top_model_tab_runtime(const struct ntk_top_model *model)
 {
     const struct ntk_top_tab *tab = ntk_top_model_tab_get(model);
 
@@ -222,7 +222,7 @@ const struct ntk_snapshot *ntk_top_model_look_at(struct ntk_top_model *model,
 static void project_cores(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
-    const struct ntk_runtime_sample *runtime = selected_runtime(model);
+    const struct ntk_runtime_sample *runtime = ntk_top_model_tab_runtime(model);
     size_t count = (size_t)model->device_count * model->cores_per_device;
     double busy = 0;
     double teraflops = 0;
@@ -335,7 +335,7 @@ static void project_memory(struct ntk_top_model *model)
 static void project_notice(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
-    const struct ntk_runtime_sample *selected = selected_runtime(model);
+    const struct ntk_runtime_sample *selected = ntk_top_model_tab_runtime(model);
     const struct ntk_runtime_sample *first = NULL;
     size_t count = 0;
 
@@ -513,7 +513,7 @@ void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index)
 {
     model->tab_index = index;
     if (index > 0) {
-        const struct ntk_runtime_sample *runtime = selected_runtime(model);
+        const struct ntk_runtime_sample *runtime = ntk_top_model_tab_runtime(model);
 
         model->tab_start_time = runtime->start_time;
         model->tab_pid = runtime->header_pid;
@@ -577,7 +577,7 @@ const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *mode
 bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical,
                              struct ntk_core_sample *out)
 {
-    return find_core(model, selected_runtime(model), logical, out);
+    return find_core(model, ntk_top_model_tab_runtime(model), logical, out);
 }
 
 bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t logical,

@@ -270,6 +270,8 @@ void ntk_top_model_set_page(struct ntk_top_model *model, size_t rows);
 /* NULL when the tree is empty. */
 const struct ntk_top_node *ntk_top_model_cursor_get(const struct ntk_top_model *model);
 const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *model);
+/* The runtime of the tab; NULL for that of all. */
+const struct ntk_runtime_sample *ntk_top_model_tab_runtime(const struct ntk_top_model *model);
 
 /* ---- for projections ---- */
 /* Makes the snapshot the one that is looked at; gives the one before it. */

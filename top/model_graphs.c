@@ -281,18 +281,11 @@ uint64_t ntk_top_model_graphs_span_ns(const struct ntk_top_model *model)
 }
 
 /* NULL in the tab of all applications. */
-static const struct ntk_runtime_sample *runtime_of_tab(const struct ntk_top_model *model)
-{
-    const struct ntk_top_tab *tab = ntk_top_model_tab_get(model);
-
-    return tab->is_all ? NULL : &model->snapshot->runtimes[tab->runtime_index];
-}
-
 size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
                                   uint32_t out[NTK_TOP_GRAPHS_CORES_MAX])
 {
     const struct ntk_top_graphs *graphs = &model->graphs;
-    const struct ntk_runtime_sample *runtime = runtime_of_tab(model);
+    const struct ntk_runtime_sample *runtime = ntk_top_model_tab_runtime(model);
     size_t count = 0;
 
     for (uint32_t c = 0; c < graphs->core_count; c++) {

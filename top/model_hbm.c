@@ -21,17 +21,6 @@ struct device_memory {
     uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
 };
 
-static const struct ntk_device_sample *find_device(const struct ntk_snapshot *snapshot,
-                                                   uint32_t index)
-{
-    for (size_t i = 0; i < snapshot->device_count; i++) {
-        if (snapshot->devices[i].index == index) {
-            return &snapshot->devices[i];
-        }
-    }
-    return NULL;
-}
-
 static uint64_t stacks_sum(const struct ntk_device_sample *device, const uint64_t *stacks)
 {
     uint64_t sum = 0;
@@ -77,7 +66,7 @@ static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t
 static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
                          struct device_memory *out)
 {
-    const struct ntk_device_sample *device = find_device(snapshot, index);
+    const struct ntk_device_sample *device = ntk_snapshot_find_device(snapshot, index);
 
     if (device && device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
         out->has_capacity = true;
@@ -93,7 +82,7 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
                     struct device_memory *out)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
-    const struct ntk_device_sample *device = find_device(snapshot, index);
+    const struct ntk_device_sample *device = ntk_snapshot_find_device(snapshot, index);
     uint32_t cores = model->cores_per_device * model->lnc;
 
     *out = (struct device_memory){ 0 };
@@ -153,7 +142,7 @@ static void fill_used(const struct device_memory *memory, struct ntk_top_cell *c
 static void fill_device(const struct ntk_top_model *model, uint32_t index, bool is_all,
                         const struct device_memory *memory, struct ntk_top_cell *cells)
 {
-    const struct ntk_device_sample *device = find_device(model->snapshot, index);
+    const struct ntk_device_sample *device = ntk_snapshot_find_device(model->snapshot, index);
 
     cells[NTK_TOP_HBM_CAPACITY] = ntk_top_cell_if(memory->has_capacity, (double)memory->capacity);
     if (is_all) {

@@ -2,17 +2,6 @@
 /* model_topology - shares of what a device can, from the snapshot. */
 #include "top/model_topology.h"
 
-static const struct ntk_device_sample *find_device(const struct ntk_snapshot *snapshot,
-                                                   uint32_t index)
-{
-    for (size_t i = 0; snapshot && i < snapshot->device_count; i++) {
-        if (snapshot->devices[i].index == index) {
-            return &snapshot->devices[i];
-        }
-    }
-    return NULL;
-}
-
 bool ntk_top_model_topology_act(struct ntk_top_model *model, int action, int argument)
 {
     if (action != NTK_TOP_ACTION_QUANTITY) {
@@ -73,7 +62,7 @@ static struct ntk_top_number memory_of(const struct ntk_device_sample *device)
 struct ntk_top_number ntk_top_model_topology_heat(const struct ntk_top_model *model,
                                                   enum ntk_top_heat heat, uint32_t device)
 {
-    const struct ntk_device_sample *sample = find_device(model->snapshot, device);
+    const struct ntk_device_sample *sample = ntk_snapshot_find_device(model->snapshot, device);
     bool has_power = sample && sample->has & NTK_DEVICE_HAS_POWER;
 
     switch (heat) {

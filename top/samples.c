@@ -187,17 +187,6 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     emit(row, TABLE_machine);
 }
 
-static const struct ntk_device_sample *find_device(const struct ntk_snapshot *snapshot,
-                                                   uint32_t index)
-{
-    for (size_t i = 0; i < snapshot->device_count; i++) {
-        if (snapshot->devices[i].index == index) {
-            return &snapshot->devices[i];
-        }
-    }
-    return NULL;
-}
-
 static void set_device(struct row *row, const struct ntk_device_sample *device)
 {
     static const enum column ecc[NTK_ECC_COUNT] = {
@@ -230,7 +219,7 @@ static void set_device(struct row *row, const struct ntk_device_sample *device)
 static void walk_devices(const struct ntk_top_model *model, struct row *row)
 {
     for (uint32_t d = 0; d < model->device_count; d++) {
-        const struct ntk_device_sample *device = find_device(model->snapshot, d);
+        const struct ntk_device_sample *device = ntk_snapshot_find_device(model->snapshot, d);
         double busy = 0;
         uint32_t known = 0;
 

@@ -132,17 +132,6 @@ static int cover(struct window *window, const struct ntk_snapshot *snapshot)
 
 /* -- the report --------------------------------------------------------------------------------- */
 
-static const struct ntk_runtime_sample *find(const struct ntk_snapshot *snapshot,
-                                             const struct ntk_runtime_sample *runtime)
-{
-    for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        if (ntk_runtime_is_same(&snapshot->runtimes[i], runtime)) {
-            return &snapshot->runtimes[i];
-        }
-    }
-    return NULL;
-}
-
 static void take_executions(struct ntk_runtime_sample *to, const struct ntk_runtime_sample *from)
 {
     memcpy(to->outcome, from->outcome, sizeof to->outcome);
@@ -199,7 +188,7 @@ static bool fill_runtime(const struct ntk_monitor_schedule *schedule, struct ntk
         const struct window *window =
             groups.period[i] == NTK_MONITOR_NOT_ASKED ? NULL : &schedule->windows[groups.period[i]];
         const struct ntk_runtime_sample *from =
-            window && window->due ? find(window->covered, &base) : NULL;
+            window && window->due ? ntk_snapshot_find_runtime(window->covered, &base) : NULL;
         to->group_period_ns[i] = NTK_GROUP_ABSENT;
         to->has &= ~has_of_group[i];
         if (from) {
@@ -234,7 +223,8 @@ static int make_runtimes(struct ntk_monitor_schedule *schedule, const struct ntk
     for (size_t k = 0; k < schedule->window_count; k++) {
         const struct ntk_snapshot *covered = schedule->windows[k].covered;
         for (size_t i = 0; schedule->windows[k].due && i < covered->runtime_count; i++) {
-            if (!find(base, &covered->runtimes[i]) && !find(report, &covered->runtimes[i])) {
+            if (!ntk_snapshot_find_runtime(base, &covered->runtimes[i]) &&
+                !ntk_snapshot_find_runtime(report, &covered->runtimes[i])) {
                 runtimes[count] = covered->runtimes[i];
                 count += fill_runtime(schedule, &runtimes[count], false);
                 report->runtime_count = count;

@@ -27,21 +27,6 @@ static const struct ntk_opt_program program = {
     .options = options,
 };
 
-static const char *transfer_op_name(enum ntk_neff_transfer_op op)
-{
-    static const char *const names[] = {
-        [NTK_NEFF_TRANSFER_COPY] = "copy",
-        [NTK_NEFF_TRANSFER_CAST] = "cast",
-        [NTK_NEFF_TRANSFER_ADD] = "add",
-        [NTK_NEFF_TRANSFER_MIN] = "min",
-        [NTK_NEFF_TRANSFER_MAX] = "max",
-        [NTK_NEFF_TRANSFER_FMA] = "fma",
-        [NTK_NEFF_TRANSFER_TRANSPOSE] = "transpose",
-    };
-
-    return names[op];
-}
-
 static void add_pattern(struct ntk_buf *out, const struct ntk_neff_subgraph *subgraph,
                         const struct ntk_neff_pattern *pattern)
 {
@@ -86,7 +71,7 @@ static void add_group(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
     for (uint32_t t = 0; t < group->transfer_count; t++) {
         const struct ntk_neff_transfer *transfer = &group->transfers[t];
 
-        ntk_buf_add_format(out, ";     %s ", transfer_op_name(transfer->op));
+        ntk_buf_add_format(out, ";     %s ", ntk_neff_transfer_op_name(transfer->op));
         add_pattern(out, subgraph, &transfer->to);
         ntk_buf_add_text(out, " <-");
         for (uint32_t s = 0; s < transfer->source_count; s++) {

@@ -159,7 +159,8 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
     pthread_mutex_unlock(&pool->lock);
 }
 
-bool ntk_core_handle_close(struct ntk_core_handle_pool *pool, const void *pointer)
+/* Whether this call closed it; waits: until nobody else has it. */
+static bool handle_close(struct ntk_core_handle_pool *pool, const void *pointer, bool waits)
 {
     struct ntk_core_handle *object = ntk_core_handle_take(pool, pointer);
 
@@ -171,20 +172,7 @@ bool ntk_core_handle_close(struct ntk_core_handle_pool *pool, const void *pointe
     if (won) {
         ntk_core_handle_drop(pool, object); /* the creator's */
     }
-    ntk_core_handle_drop(pool, object);
-    return won;
-}
-
-bool ntk_core_handle_close_and_wait(struct ntk_core_handle_pool *pool, const void *pointer)
-{
-    struct ntk_core_handle *object = ntk_core_handle_take(pool, pointer);
-
-    if (!object) {
-        return false;
-    }
-    bool won = atomic_exchange_explicit(&object->is_open, 0, memory_order_acq_rel) == 1;
-    if (won) {
-        ntk_core_handle_drop(pool, object); /* the creator's */
+    if (won && waits) {
         pthread_mutex_lock(&pool->lock);
         /* Pairs with the decrement in ntk_core_handle_drop(). */
         while (atomic_load_explicit(&object->references, memory_order_acquire) > 1) {
@@ -194,6 +182,16 @@ bool ntk_core_handle_close_and_wait(struct ntk_core_handle_pool *pool, const voi
     }
     ntk_core_handle_drop(pool, object);
     return won;
+}
+
+bool ntk_core_handle_close(struct ntk_core_handle_pool *pool, const void *pointer)
+{
+    return handle_close(pool, pointer, false);
+}
+
+bool ntk_core_handle_close_and_wait(struct ntk_core_handle_pool *pool, const void *pointer)
+{
+    return handle_close(pool, pointer, true);
 }
 
 void ntk_core_handle_close_all(struct ntk_core_handle_pool *pool)

@@ -20,7 +20,6 @@
 
 #define HOOKS_NAME_HASH (2u * NTK_SEGMENT_NAMES)
 #define HOOKS_ROW_HASH (2u * NTK_SEGMENT_MEMORY_ROWS)
-#define HOOKS_NO_RING UINT32_MAX
 
 struct hooks_segment {
     uint8_t *base; /* NULL: detached */

@@ -53,7 +53,8 @@ static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t 
     return NRT_SUCCESS;
 }
 
-static NRT_STATUS total_get(const char *function, uint32_t *count)
+/* One of the two, into *count on success. */
+static NRT_STATUS count_get(const char *function, bool is_visible, uint32_t *count)
 {
     uint32_t visible = 0;
     uint32_t total = 0;
@@ -63,44 +64,29 @@ static NRT_STATUS total_get(const char *function, uint32_t *count)
     }
     NRT_STATUS status = cores_get(function, &total, &visible);
     if (status == NRT_SUCCESS) {
-        *count = total;
-    }
-    return status;
-}
-
-static NRT_STATUS visible_get(const char *function, uint32_t *count)
-{
-    uint32_t visible = 0;
-    uint32_t total = 0;
-
-    if (!count) {
-        return NRT_INVALID;
-    }
-    NRT_STATUS status = cores_get(function, &total, &visible);
-    if (status == NRT_SUCCESS) {
-        *count = visible;
+        *count = is_visible ? visible : total;
     }
     return status;
 }
 
 NRT_STATUS nrt_get_total_nc_count(uint32_t *vnc_count)
 {
-    return total_get("nrt_get_total_nc_count", vnc_count);
+    return count_get("nrt_get_total_nc_count", false, vnc_count);
 }
 
 NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count)
 {
-    return total_get("nrt_get_total_vnc_count", vnc_count);
+    return count_get("nrt_get_total_vnc_count", false, vnc_count);
 }
 
 NRT_STATUS nrt_get_visible_nc_count(uint32_t *vnc_count)
 {
-    return visible_get("nrt_get_visible_nc_count", vnc_count);
+    return count_get("nrt_get_visible_nc_count", true, vnc_count);
 }
 
 NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
 {
-    return visible_get("nrt_get_visible_vnc_count", vnc_count);
+    return count_get("nrt_get_visible_vnc_count", true, vnc_count);
 }
 
 /* The machine of the open runtime, else the one that nrt_init() would take. */

@@ -64,21 +64,3 @@ uint64_t ntk_cursor_u64(struct ntk_cursor *cursor)
 {
     return take_little_endian(cursor, 8);
 }
-
-void ntk_cursor_skip(struct ntk_cursor *cursor, size_t bytes_count)
-{
-    (void)ntk_cursor_take(cursor, bytes_count);
-}
-
-void ntk_cursor_seek(struct ntk_cursor *cursor, size_t position)
-{
-    if (cursor->failed) {
-        return;
-    }
-    if (position > cursor->bytes_count) {
-        cursor->failed = true;
-        cursor->failed_at = position;
-        return;
-    }
-    cursor->position = position;
-}

@@ -35,9 +35,6 @@ uint32_t ntk_cursor_u32(struct ntk_cursor *cursor);
 uint64_t ntk_cursor_u64(struct ntk_cursor *cursor);
 /* Borrowed; NULL after a failure (and the cursor fails when fewer bytes are left). */
 const uint8_t *ntk_cursor_take(struct ntk_cursor *cursor, size_t bytes_count);
-void ntk_cursor_skip(struct ntk_cursor *cursor, size_t bytes_count);
-/* Absolute; beyond the end is a failure, the end itself is not. */
-void ntk_cursor_seek(struct ntk_cursor *cursor, size_t position);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
 #include "shared/base/vec.h"
 #include "shared/collect/aggregate_state.h"
 
-static int replace_text(char **to, const char *from)
+int ntk_aggregate_replace_text(char **to, const char *from)
 {
     char *copy = strdup(from);
 
@@ -83,8 +83,8 @@ void ntk_aggregate_destroy(struct ntk_aggregate *aggregate)
 void ntk_aggregate_set_host(struct ntk_aggregate *aggregate, const char *boot_id,
                             const char *host_name)
 {
-    replace_text(&aggregate->boot_id, boot_id);
-    replace_text(&aggregate->host_name, host_name);
+    ntk_aggregate_replace_text(&aggregate->boot_id, boot_id);
+    ntk_aggregate_replace_text(&aggregate->host_name, host_name);
 }
 
 /* ---- events ---- */

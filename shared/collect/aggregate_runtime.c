@@ -8,18 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int replace_text(char **to, const char *from)
-{
-    char *copy = strdup(from);
-
-    if (!copy) {
-        return -ENOMEM;
-    }
-    free(*to);
-    *to = copy;
-    return 0;
-}
-
 void ntk_aggregate_free_unwatched(struct unwatched *unwatched)
 {
     if (unwatched) {
@@ -227,13 +215,13 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
 
     runtime->process.described = true;
     if (command) {
-        replace_text(&runtime->command, command);
+        ntk_aggregate_replace_text(&runtime->command, command);
     }
     if (user) {
-        replace_text(&runtime->user, user);
+        ntk_aggregate_replace_text(&runtime->user, user);
     }
     if (container) {
-        replace_text(&runtime->container, container);
+        ntk_aggregate_replace_text(&runtime->container, container);
     }
 }
 

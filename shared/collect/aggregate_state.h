@@ -195,6 +195,9 @@ struct ntk_aggregate {
     uint64_t sums[NTK_SEGMENT_CORES + 1][NTK_MEMORY_CATEGORY_COUNT]; /* 0 between processes */
 };
 
+/* A copy of from in *to, whose old text is freed; -ENOMEM leaves it. */
+int ntk_aggregate_replace_text(char **to, const char *from);
+
 /* Of a counter that somebody can begin anew (a segment, a driver's file that was cleared): seen smaller, it did, and
  * its value is what happened since. docs/decisions/collecting.md. */
 static inline uint64_t ntk_aggregate_difference(uint64_t now, uint64_t before)

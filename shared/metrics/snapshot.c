@@ -347,6 +347,28 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
 
 /* ---- views ---- */
 
+const struct ntk_runtime_sample *ntk_snapshot_find_runtime(const struct ntk_snapshot *snapshot,
+                                                           const struct ntk_runtime_sample *runtime)
+{
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        if (ntk_runtime_is_same(&snapshot->runtimes[i], runtime)) {
+            return &snapshot->runtimes[i];
+        }
+    }
+    return NULL;
+}
+
+const struct ntk_device_sample *ntk_snapshot_find_device(const struct ntk_snapshot *snapshot,
+                                                         uint32_t index)
+{
+    for (size_t i = 0; snapshot && i < snapshot->device_count; i++) {
+        if (snapshot->devices[i].index == index) {
+            return &snapshot->devices[i];
+        }
+    }
+    return NULL;
+}
+
 const struct ntk_core_sample *ntk_snapshot_find_core(const struct ntk_core_sample *cores,
                                                      size_t core_count, uint32_t core)
 {

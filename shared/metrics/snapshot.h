@@ -618,6 +618,13 @@ size_t ntk_snapshot_logical_list(const struct ntk_core_sample *cores, size_t cor
 /* NULL when there is none. */
 const struct ntk_core_sample *ntk_snapshot_find_core(const struct ntk_core_sample *cores,
                                                      size_t core_count, uint32_t core);
+/* The sample of the same process. */
+const struct ntk_runtime_sample *
+ntk_snapshot_find_runtime(const struct ntk_snapshot *snapshot,
+                          const struct ntk_runtime_sample *runtime);
+/* Of this index; snapshot may be NULL. */
+const struct ntk_device_sample *ntk_snapshot_find_device(const struct ntk_snapshot *snapshot,
+                                                         uint32_t index);
 /* Share of the period that an engine was busy, 0..1. */
 double ntk_snapshot_engine_share(const struct ntk_snapshot *snapshot,
                                  const struct ntk_core_sample *core, enum ntk_engine engine);

@@ -241,17 +241,6 @@ void ntk_snapshot_merge_runtime(struct ntk_snapshot *snapshot, struct ntk_runtim
     merge_runtime(snapshot, to, older, &copy, both);
 }
 
-static const struct ntk_runtime_sample *find(const struct ntk_snapshot *snapshot,
-                                             const struct ntk_runtime_sample *runtime)
-{
-    for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        if (ntk_runtime_is_same(&snapshot->runtimes[i], runtime)) {
-            return &snapshot->runtimes[i];
-        }
-    }
-    return NULL;
-}
-
 static int compare_runtimes(const void *a, const void *b)
 {
     const struct ntk_runtime_sample *left = a;
@@ -273,13 +262,14 @@ static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *ol
     size_t count = 0;
 
     for (size_t i = 0; runtimes && i < newer->runtime_count; i++) {
-        const struct ntk_runtime_sample *before = find(older, &newer->runtimes[i]);
+        const struct ntk_runtime_sample *before =
+            ntk_snapshot_find_runtime(older, &newer->runtimes[i]);
         merge_runtime(s, &runtimes[count++], before ? before : &unknown, &newer->runtimes[i], w);
         runtimes[count - 1].cpu_user *= before ? 1 : w.newer;
         runtimes[count - 1].cpu_system *= before ? 1 : w.newer;
     }
     for (size_t i = 0; runtimes && i < older->runtime_count; i++) {
-        if (!find(newer, &older->runtimes[i])) {
+        if (!ntk_snapshot_find_runtime(newer, &older->runtimes[i])) {
             struct weights ended = { w.newer, w.older }; /* it stands in place of the newer one */
             struct ntk_runtime_sample *to = &runtimes[count++];
             merge_runtime(s, to, &unknown, &older->runtimes[i], ended);

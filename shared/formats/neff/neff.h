@@ -193,6 +193,8 @@ enum ntk_neff_transfer_op {
     NTK_NEFF_TRANSFER_FMA,
     NTK_NEFF_TRANSFER_TRANSPOSE,
 };
+/* As a NEFF spells it. */
+const char *ntk_neff_transfer_op_name(enum ntk_neff_transfer_op op);
 
 /*
  * One side of a transfer: for dim_count - 1 ... 1 outer loops, innermost sizes[0] bytes. steps are

@@ -15,6 +15,11 @@ static const char *const transfer_op_names[] = {
     [NTK_NEFF_TRANSFER_TRANSPOSE] = "transpose",
 };
 
+const char *ntk_neff_transfer_op_name(enum ntk_neff_transfer_op op)
+{
+    return transfer_op_names[op];
+}
+
 static int dtype_of(struct reader *r, const json_t *json, const char *what, const char *key,
                     enum ntk_dtype fallback, enum ntk_dtype *out)
 {

@@ -267,8 +267,14 @@ static int read_queues_and_memory(struct ntk_ntff *ntff, struct ntk_ntff_subgrap
 }
 
 static void add_section(struct reader *r, struct ntk_ntff_subgraph *to,
-                        struct ntk_ntff_section section)
+                        const NtkNtffPb__Section *from)
 {
+    struct ntk_ntff_section section = { .type = (uint32_t)from->queue_type,
+                                        .block = (uint32_t)from->block,
+                                        .index = (uint32_t)from->index,
+                                        .core = to->core,
+                                        .offset = from->offset,
+                                        .stated_bytes = from->length };
     uint64_t bytes_count = section.stated_bytes;
     uint64_t stated = bytes_count / NTK_NTFF_RECORD_BYTES;
     struct missing *missing =
@@ -296,14 +302,7 @@ static int read_old_sections(struct reader *r, struct ntk_ntff_subgraph *to,
         return -ENOMEM;
     }
     for (size_t i = 0; i < from->n_sections; i++) {
-        const NtkNtffPb__OldSection *s = from->sections[i];
-        add_section(r, to,
-                    (struct ntk_ntff_section){ .type = (uint32_t)s->queue_type,
-                                               .block = (uint32_t)s->block,
-                                               .index = (uint32_t)s->index,
-                                               .core = to->core,
-                                               .offset = s->offset,
-                                               .stated_bytes = s->length });
+        add_section(r, to, from->sections[i]);
     }
     return 0;
 }
@@ -350,13 +349,7 @@ static int read_new_sections(struct reader *r)
             }
             continue;
         }
-        add_section(r, to,
-                    (struct ntk_ntff_section){ .type = (uint32_t)s->queue_type,
-                                               .block = (uint32_t)s->block,
-                                               .index = (uint32_t)s->index,
-                                               .core = to->core,
-                                               .offset = s->offset,
-                                               .stated_bytes = s->length });
+        add_section(r, to, s);
     }
     return 0;
 }

@@ -35,7 +35,7 @@ static void a_read_beyond_the_end_sticks_and_keeps_its_position(void **state)
     (void)state;
 
     ntk_cursor_init(&cursor, bytes, sizeof bytes);
-    ntk_cursor_skip(&cursor, 1);
+    assert_non_null(ntk_cursor_take(&cursor, 1));
     assert_int_equal(ntk_cursor_u32(&cursor), 0);
     assert_false(ntk_cursor_ok(&cursor));
     assert_int_equal(cursor.failed_at, 1);
@@ -51,12 +51,8 @@ static void a_huge_length_does_not_wrap(void **state)
     (void)state;
 
     ntk_cursor_init(&cursor, bytes, sizeof bytes);
-    ntk_cursor_skip(&cursor, 2);
+    assert_non_null(ntk_cursor_take(&cursor, 2));
     assert_null(ntk_cursor_take(&cursor, SIZE_MAX));
-    ntk_cursor_init(&cursor, bytes, sizeof bytes);
-    ntk_cursor_seek(&cursor, 3);
-    assert_true(ntk_cursor_ok(&cursor));
-    ntk_cursor_seek(&cursor, 4);
     assert_false(ntk_cursor_ok(&cursor));
 }
 
