@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* What processes do around their executions: forks, ends, and the runtime opened again and again. */
+#include "tests/runtime-hooks/interpose/client/client.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOAD_THREADS 4
+
+static void pause_ms(long ms)
+{
+    const struct timespec pause = { ms / 1000, ms % 1000 * 1000000 };
+
+    nanosleep(&pause, NULL);
+}
+
+static void wait_for(pid_t pid)
+{
+    int status = 0;
+
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0) {
+        client_fail("a child", status);
+    }
+}
+
+static void init_and_close(uint64_t number)
+{
+    for (uint64_t i = 0; i < number; i++) {
+        NRT_STATUS status = CALL(nrt_init)(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+        if (status != NRT_SUCCESS) {
+            client_fail("nrt_init", (int)status);
+        }
+        CALL(nrt_close)();
+    }
+}
+
+/* Calls that find no runtime are no executions. */
+static void execute_after_close(uint64_t number)
+{
+    client_open();
+    (void)client_execute();
+    client_close();
+    for (uint64_t i = 0; i < number; i++) {
+        nrt_tensor_t *tensor = NULL;
+        NRT_STATUS status =
+            CALL(nrt_tensor_allocate)(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "late", &tensor);
+        if (status != NRT_CLOSED) {
+            client_fail("nrt_tensor_allocate after nrt_close", (int)status);
+        }
+    }
+}
+
+static void at_exit(void)
+{
+    (void)client_execute();
+    client_close();
+    client_tell();
+}
+
+/* The last execution and the close are the exit's; this work is the last. */
+static void execute_at_exit(uint64_t number)
+{
+    (void)number;
+    client_open();
+    if (atexit(at_exit) != 0) {
+        client_fail("atexit", 0);
+    }
+    exit(0);
+}
+
+/* Children that use the runtime on their own, one after the other, and leave by exit(). */
+static void fork_workers(uint64_t number)
+{
+    for (uint64_t i = 0; i < number; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            client_forget();
+            client_open();
+            (void)client_execute();
+            client_close();
+            client_tell();
+            exit(0);
+        }
+        wait_for(pid);
+    }
+}
+
+/* Children of a process that uses the runtime: their calls find none. */
+static void fork_idlers(uint64_t number)
+{
+    client_open();
+    for (uint64_t i = 0; i < number; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            nrt_tensor_t *tensor = NULL;
+            NRT_STATUS status =
+                CALL(nrt_tensor_allocate)(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "child", &tensor);
+            _exit(status == NRT_UNINITIALIZED ? 0 : 1);
+        }
+        wait_for(pid);
+    }
+}
+
+static void fork_and_exec(uint64_t number)
+{
+    static char *const arguments[] = { "true", NULL };
+
+    client_open();
+    for (uint64_t i = 0; i < number; i++) {
+        pid_t pid = vfork();
+        if (pid == 0) {
+            execv("/bin/true", arguments);
+            _exit(127);
+        }
+        wait_for(pid);
+    }
+}
+
+static void *execute_until_refused(void *ctx)
+{
+    (void)ctx;
+    while (client_execute() == NRT_SUCCESS) {
+    }
+    return NULL;
+}
+
+/* The runtime is closed while threads are inside it. */
+static void close_under_load(uint64_t number)
+{
+    pthread_t threads[LOAD_THREADS];
+
+    client_open();
+    for (size_t i = 0; i < LOAD_THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, execute_until_refused, NULL) != 0) {
+            client_fail("pthread_create", (int)i);
+        }
+    }
+    pause_ms((long)number);
+    CALL(nrt_close)();
+    for (size_t i = 0; i < LOAD_THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    client_tell();
+    exit(0);
+}
+
+static void *execute_once(void *ctx)
+{
+    (void)ctx;
+    (void)client_execute();
+    return NULL;
+}
+
+/* An execution of a long model is on the core, and this thread does what is asked of it then. */
+static void execute_aside(void)
+{
+    pthread_t thread;
+
+    client_open();
+    if (pthread_create(&thread, NULL, execute_once, NULL) != 0) {
+        client_fail("pthread_create", 0);
+    }
+    pthread_detach(thread);
+}
+
+static void abort_inside(uint64_t number)
+{
+    execute_aside();
+    pause_ms((long)number);
+    abort();
+}
+
+static void stay_inside(uint64_t number)
+{
+    execute_aside();
+    client_tell();
+    pause_ms((long)number);
+    _exit(1);
+}
+
+/* Stays, with the runtime open, until a signal ends it. */
+static void stay(uint64_t number)
+{
+    client_tell();
+    pause_ms((long)number);
+    _exit(1);
+}
+
+static void reopen(uint64_t number)
+{
+#ifdef CLIENT_TABLE
+    for (uint64_t i = 0; i < number; i++) {
+        client_reopen();
+    }
+#else
+    client_fail("a client that is linked", (int)number);
+#endif
+}
+
+static const struct {
+    const char *name;
+    void (*run)(uint64_t number);
+} lives[] = {
+    { "init-close", init_and_close },
+    { "after-close", execute_after_close },
+    { "at-exit", execute_at_exit },
+    { "workers", fork_workers },
+    { "idlers", fork_idlers },
+    { "exec", fork_and_exec },
+    { "close-under-load", close_under_load },
+    { "abort-inside", abort_inside },
+    { "stay-inside", stay_inside },
+    { "stay", stay },
+    { "reopen", reopen },
+};
+
+bool client_life(const char *name, uint64_t number)
+{
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        if (strcmp(lives[i].name, name) == 0) {
+            lives[i].run(number);
+            return true;
+        }
+    }
+    if (strcmp(name, "close") == 0) {
+        client_close();
+        return true;
+    }
+    return false;
+}

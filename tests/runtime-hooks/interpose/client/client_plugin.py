@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# The client as Python's frameworks are: a plug-in opened by ctypes, with its symbols to itself.
+import ctypes
+import os
+import sys
+
+plugin = ctypes.CDLL(sys.argv[1], mode=os.RTLD_LOCAL | os.RTLD_NOW)
+words = [word.encode() for word in sys.argv[1:]]
+arguments = (ctypes.c_char_p * len(words))(*words)
+sys.exit(plugin.client_main(len(words), arguments))

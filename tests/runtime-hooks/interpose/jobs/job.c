@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/runtime-hooks/interpose/jobs/job.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shared/base/fs.h"
+#include "shared/ring/ring_registry.h"
+#include "tests/support/models.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+
+#define STATUS_MAX 2048
+#define PROCESSES_MAX 64
+#define MODELS_MAX NTK_SEGMENT_MODELS
+#define STATUS_UNINITIALIZED 13
+#define STATUS_CLOSED 14
+
+/* What is counted of one process, by itself or by its segments. */
+struct counted {
+    uint32_t pid;
+    uint64_t outcome[NTK_OUTCOME_COUNT];
+    uint64_t status[NTK_STATUS_COUNT];
+    uint64_t tensors;
+    uint64_t tensor_bytes;
+    uint64_t models;
+    bool has_segment;
+};
+
+struct processes {
+    struct counted one[PROCESSES_MAX];
+    size_t count;
+};
+
+static char *folder;
+static char *hooks_variable;
+static struct ntk_ring_registry *registry;
+static unsigned int there_are = JOB_CORE;
+static struct ntk_ring_model models[MODELS_MAX];
+static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
+static struct ntk_ring_core cores[NTK_SEGMENT_CORES];
+
+/* ---- what the segments say ---- */
+
+static struct counted *process_of(struct processes *processes, uint32_t pid)
+{
+    for (size_t i = 0; i < processes->count; i++) {
+        if (processes->one[i].pid == pid) {
+            return &processes->one[i];
+        }
+    }
+    assert_true(processes->count < PROCESSES_MAX);
+    processes->one[processes->count] = (struct counted){ .pid = pid };
+    return &processes->one[processes->count++];
+}
+
+static void segment_add(struct ntk_ring_segment *segment, struct processes *seen)
+{
+    struct ntk_ring_process process;
+
+    ntk_ring_segment_process(segment, &process);
+    struct counted *counted = process_of(seen, process.own_pid);
+    counted->has_segment = true;
+    size_t count = ntk_ring_segment_cores(segment, cores, NTK_SEGMENT_CORES);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {
+            counted->outcome[k] += cores[i].counters.outcome[k];
+        }
+        for (size_t k = 0; k < NTK_STATUS_COUNT; k++) {
+            counted->status[k] += cores[i].counters.status[k];
+        }
+    }
+    count = ntk_ring_segment_memory(segment, rows, NTK_SEGMENT_MEMORY_ROWS);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].category == NTK_MEMORY_TENSORS) {
+            counted->tensors += rows[i].alloc_count;
+            counted->tensor_bytes += rows[i].peak_bytes;
+        }
+    }
+    count = ntk_ring_segment_models(segment, models, MODELS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        counted->models += models[i].name[0] != '\0';
+    }
+}
+
+/* Once more for each that ended, until none is left. */
+static void segments_read(struct processes *seen)
+{
+    struct ntk_err err = { 0 };
+
+    *seen = (struct processes){ 0 };
+    do {
+        assert_true(ntk_ring_registry_poll(registry, NULL, &err) >= 0);
+        for (size_t i = 0; i < ntk_ring_registry_count(registry); i++) {
+            struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
+            if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ENDED) {
+                segment_add(segment, seen);
+            }
+        }
+    } while (ntk_ring_registry_count(registry) > 0);
+}
+
+/* ---- what the clients say ---- */
+
+static void line_add(const char *line, struct processes *told)
+{
+    char *end = NULL;
+    struct counted *counted = process_of(told, (uint32_t)strtoul(line, &end, 10));
+
+    while (*end == ' ') {
+        char *name = end + 1;
+        char *value = strchr(name, '=');
+        if (!value) {
+            break;
+        }
+        uint64_t number = strtoull(value + 1, &end, 10);
+        unsigned long status = strtoul(name, NULL, 10);
+        if (strncmp(name, "tensors=", 8) == 0) {
+            counted->tensors += number;
+        } else if (strncmp(name, "bytes=", 6) == 0) {
+            counted->tensor_bytes += number;
+        } else if (strncmp(name, "models=", 7) == 0) {
+            counted->models += number;
+        } else if (strncmp(name, "y=", 2) == 0) {
+            break;
+        } else if (status != STATUS_UNINITIALIZED && status != STATUS_CLOSED) {
+            counted->outcome[ntk_outcome_of_status((uint32_t)status)] += number;
+            counted->status[ntk_status_counter_of_status((uint32_t)status)] += number;
+        }
+    }
+}
+
+/* The lines of the clients in the text, whose pids are taken out of it. */
+static void output_take(char *text, struct processes *told)
+{
+    static const char mark[] = "client ";
+
+    *told = (struct processes){ 0 };
+    for (char *line = text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, mark, sizeof mark - 1) == 0) {
+            char *pid = line + sizeof mark - 1;
+            line_add(pid, told);
+            size_t digits = strspn(pid, "0123456789");
+            memmove(pid, pid + digits, strlen(pid + digits) + 1);
+        }
+    }
+}
+
+/* ---- one run ---- */
+
+static const char *means_name(unsigned int means)
+{
+    return means == 0             ? "plain"
+           : means == JOB_CORE    ? "core"
+           : means == JOB_PRELOAD ? "preload"
+                                  : "audit";
+}
+
+/* The word as the program gets it; freed by the caller. */
+static char *word_make(const char *word, const char *library_folder)
+{
+    char *made = NULL;
+    int length = 0;
+
+    if (strcmp(word, "@vendor") == 0) {
+        length = asprintf(&made, "%s/libnrt.so.1", library_folder);
+    } else if (word[0] == '@') {
+        length = asprintf(&made, "%s/tests/interpose/%s", getenv("NTK_BUILD_DIR"), word + 1);
+    } else {
+        made = strdup(word);
+    }
+    assert_true(length >= 0 && made);
+    return made;
+}
+
+static struct test_run job_run(const struct job *job, unsigned int means)
+{
+    static const char *const before[] = { "neuron-monitor", "run", "--" };
+    static const char *const before_audit[] = { "neuron-monitor", "run", "--audit", "--" };
+    const char *argv[JOB_WORDS + 5] = { 0 };
+    char *made[JOB_WORDS] = { 0 };
+    const char *environment[16] = { hooks_variable, "NEURON_SOFT_INSTANCE=trn1.2xlarge",
+                                    "NEURON_RT_LOG_LEVEL=QUIET" };
+    size_t used = 3;
+    size_t word_count = 0;
+    size_t arg_count = 0;
+    char *library_folder = NULL;
+    char *path_variable = NULL;
+    char *model_variable = NULL;
+
+    assert_true(asprintf(&library_folder, "%s/%s", getenv("NTK_LIB_DIR"),
+                         means == JOB_CORE ? "."
+                         : job->vendor     ? job->vendor
+                                           : "vendor") > 0);
+    assert_true(asprintf(&path_variable, "LD_LIBRARY_PATH=%s",
+                         job->is_found_otherwise ? "" : library_folder) > 0);
+    assert_true(asprintf(&model_variable, "CLIENT_NEFF=%s/%s.neff", folder,
+                         job->model ? job->model : "adder") > 0);
+    environment[used++] = path_variable;
+    environment[used++] = model_variable;
+    for (size_t i = 0; i < sizeof job->environment / sizeof *job->environment; i++) {
+        if (job->environment[i]) {
+            environment[used++] = job->environment[i];
+        }
+    }
+    if (means & JOB_PRELOAD) {
+        memcpy(argv, before, sizeof before);
+        arg_count = sizeof before / sizeof *before;
+    } else if (means & JOB_AUDIT) {
+        memcpy(argv, before_audit, sizeof before_audit);
+        arg_count = sizeof before_audit / sizeof *before_audit;
+    }
+    while (word_count < JOB_WORDS && job->words[word_count]) {
+        made[word_count] = word_make(job->words[word_count], library_folder);
+        argv[arg_count++] = made[word_count++];
+    }
+    struct test_run run = test_run_program(argv, environment);
+    for (size_t i = 0; i < word_count; i++) {
+        free(made[i]);
+    }
+    free(model_variable);
+    free(path_variable);
+    free(library_folder);
+    return run;
+}
+
+/* ---- what is compared ---- */
+
+static void same(const char *what, const char *name, uint64_t told, uint64_t seen)
+{
+    if (told != seen) {
+        fail_msg("%s %s: the client says %llu, its segment %llu", what, name,
+                 (unsigned long long)told, (unsigned long long)seen);
+    }
+}
+
+static void process_check(const struct counted *told, const struct counted *seen)
+{
+    static const char *const outcome_names[] = {
+#define NTK_OUTCOME(id, symbol, key, text) [id] = #symbol,
+#include "shared/abi/core_counts.def"
+    };
+    static const char *const status_names[] = {
+#define NTK_STATUS(id, symbol, status_folder, datastore_id) [id] = #symbol,
+#include "shared/abi/status.def"
+#undef NTK_STATUS
+    };
+
+    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        same("outcome", outcome_names[i], told->outcome[i], seen->outcome[i]);
+    }
+    for (size_t i = 0; i < NTK_STATUS_COUNT; i++) {
+        same("status", status_names[i], told->status[i], seen->status[i]);
+    }
+    same("number of", "tensors", told->tensors, seen->tensors);
+    same("bytes of", "tensors", told->tensor_bytes, seen->tensor_bytes);
+    same("number of", "models", told->models, seen->models);
+}
+
+static void job_check_means(const struct job *job, const struct test_run *plain, unsigned int means)
+{
+    static struct processes told;
+    static struct processes seen;
+
+    print_message("%s, %s\n", job->name, means_name(means));
+    struct test_run run = job_run(job, means);
+    segments_read(&seen);
+    output_take(run.out, &told);
+    assert_string_equal(run.err, plain->err);
+    if (!job->is_random) {
+        assert_string_equal(run.out, plain->out);
+    }
+    assert_int_equal(run.exit_code, job->exit_code);
+    test_run_fini(&run);
+    if (means & job->unseen) {
+        assert_int_equal(seen.count, 0);
+        return;
+    }
+    for (size_t i = 0; i < told.count; i++) {
+        if (told.one[i].models > 0) {
+            process_check(&told.one[i], process_of(&seen, told.one[i].pid));
+        }
+    }
+    for (size_t i = 0; i < seen.count; i++) {
+        assert_true(seen.one[i].has_segment);
+        (void)process_of(&told, seen.one[i].pid);
+    }
+    same("number of", "processes", told.count, told.count > seen.count ? told.count : seen.count);
+}
+
+void jobs_check(const struct job *jobs, size_t count)
+{
+    static const enum job_means all[] = { JOB_CORE, JOB_PRELOAD, JOB_AUDIT };
+
+    for (size_t i = 0; i < count; i++) {
+        static struct processes told;
+        unsigned int means = (jobs[i].means ? jobs[i].means : JOB_ALL) & there_are;
+        print_message("%s\n", jobs[i].name);
+        struct test_run plain = job_run(&jobs[i], 0);
+        output_take(plain.out, &told);
+        if (plain.exit_code != jobs[i].exit_code) {
+            fail_msg("exit code %d: %s", plain.exit_code, plain.err);
+        }
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+            if (means & all[k]) {
+                job_check_means(&jobs[i], &plain, all[k]);
+            }
+        }
+        test_run_fini(&plain);
+    }
+}
+
+/* ---- the machine ---- */
+
+static void model_make(const char *name)
+{
+    char *path = test_scratch_path(folder, name);
+    char *file = NULL;
+
+    assert_true(asprintf(&file, "%s.neff", path) > 0);
+    const char *argv[] = { "neuron-packager", "example", name, "-o", file, NULL };
+    struct test_run run = test_run_program(argv, NULL);
+    assert_int_equal(run.exit_code, 0);
+    test_run_fini(&run);
+    free(file);
+    free(path);
+}
+
+int job_setup(void **state)
+{
+    struct ntk_ring_options options = { .reap = true };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    test_scratch_in_memory();
+    folder = test_scratch_create();
+    char *hooks = test_scratch_path(folder, "hooks");
+    if (asprintf(&hooks_variable, "NEURON_HOOKS_DIR=%s", hooks) < 0) {
+        return -1;
+    }
+    char *adder = test_scratch_path(folder, "adder.neff");
+    size_t bytes = 0;
+    uint8_t *neff = test_model_adder(&(struct test_model_options){ 0 }, &bytes);
+    if (ntk_fs_write(adder, neff, bytes, &err) < 0) {
+        return -1;
+    }
+    free(neff);
+    free(adder);
+    model_make("nan");
+    model_make("oob");
+    model_make("deadlock");
+    model_make("spin");
+    options.folder = hooks;
+    /* The first round marks the folder: processes that end before they were seen leave what they counted. */
+    int ret = ntk_ring_registry_open(&options, &registry, &err);
+    if (ret >= 0) {
+        ret = ntk_ring_registry_poll(registry, NULL, &err);
+    }
+    free(hooks);
+    return ret < 0 ? -1 : 0;
+}
+
+int job_teardown(void **state)
+{
+    (void)state;
+    ntk_ring_registry_close(registry);
+    free(hooks_variable);
+    test_scratch_destroy(folder);
+    return 0;
+}

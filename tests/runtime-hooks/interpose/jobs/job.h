@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job - a client (client/client.h) run by every means of being seen, and what its segments say beside what it says itself.
+ *
+ * Each client runs once without us and once by each means: exit code, standard output but for pids, and standard error have to
+ * be the same. What the segments of its processes count has to be what they counted themselves.
+ *
+ * Owner:   job_setup() and job_teardown() as set-up and tear-down of a group of tests; one folder of hooks for all.
+ * Threads: one.
+ */
+#ifndef NTK_TESTS_RUNTIME_HOOKS_INTERPOSE_JOBS_JOB_H
+#define NTK_TESTS_RUNTIME_HOOKS_INTERPOSE_JOBS_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum job_means {
+    JOB_CORE = 1,    /* our own core, whose hooks are inside */
+    JOB_PRELOAD = 2, /* neuron-monitor run */
+    JOB_AUDIT = 4,   /* neuron-monitor run --audit */
+    JOB_ALL = 7
+};
+
+#define JOB_WORDS 10
+
+struct job {
+    const char *name;
+    /* Below <build>/tests/interpose, or looked up in PATH; @NAME is a file there, @vendor the runtime of this run. */
+    const char *words[JOB_WORDS];
+    const char *vendor;         /* a folder of <build>/lib; NULL: "vendor" */
+    bool is_found_otherwise;    /* not by LD_LIBRARY_PATH */
+    const char *model;          /* NULL: adder */
+    const char *environment[3]; /* NAME=value */
+    unsigned int means;         /* enum job_means by which it is run; 0: all */
+    unsigned int unseen;        /* those of them that do not see it */
+    int exit_code;
+    bool is_random; /* how much it does differs from run to run */
+};
+
+/* Their names stand in a message before a failure. */
+void jobs_check(const struct job *jobs, size_t count);
+#define JOBS_CHECK(jobs) jobs_check(jobs, sizeof(jobs) / sizeof *(jobs))
+
+int job_setup(void **state);
+int job_teardown(void **state);
+
+#endif

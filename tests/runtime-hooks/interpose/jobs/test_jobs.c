@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs around another runtime's libnrt.so.1, seen by each means: as if we were not there, and counted to the last
+ * execution.
+ *
+ * Method: tables of clients (job.h).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/runtime-hooks/interpose/jobs/job.h"
+
+#define PLUGIN_PY NTK_TEST_SOURCE "/../client/client_plugin.py"
+
+/* However a job reaches its runtime. */
+static void jobs_of_every_binding_are_counted(void **state)
+{
+    /* clang-format off */
+    static const struct job jobs[] = {
+        { .name = "linked", .words = { "@linked", "sync:5", "tensors:3" } },
+        { .name = "linked, in a constructor", .words = { "@linked", "sync:5" }, .environment = { "CLIENT_EARLY=1" } },
+        { .name = "linked, RUNPATH", .words = { "@runpath", "sync:5" }, .is_found_otherwise = true, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "linked, RPATH", .words = { "@rpath", "sync:5" }, .is_found_otherwise = true, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "linked, RPATH with $ORIGIN", .words = { "@origin", "sync:5" }, .is_found_otherwise = true, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "plug-in of python", .words = { "python3", PLUGIN_PY, "@plugin.so", "sync:5" } },
+        { .name = "plug-in of python, bound at once", .words = { "python3", PLUGIN_PY, "@plugin_now.so", "sync:5" } },
+        { .name = "plug-in with RTLD_DEEPBIND, bound at once", .words = { "@opens", "plugin", "@plugin_now.so", "sync:5" } },
+        { .name = "dlopen by soname, dlsym", .words = { "@opens", "soname", "sync:5" } },
+        { .name = "dlopen by soname, dlvsym", .words = { "@opens", "vsym", "sync:5", "nrta:5" } },
+        { .name = "dlopen by path", .words = { "@opens", "path", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
+        { .name = "dlopen by path, RTLD_GLOBAL", .words = { "@opens", "global", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
+        { .name = "dlmopen", .words = { "@opens", "space", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
+    };
+    /* clang-format on */
+
+    (void)state;
+    JOBS_CHECK(jobs);
+}
+
+/* Whatever release the runtime is. */
+static void jobs_on_every_release_are_counted(void **state)
+{
+    /* clang-format off */
+    static const struct job jobs[] = {
+        { .name = "without versions", .vendor = "vendor-unversioned", .words = { "@opens_2", "soname", "sync:3", "nrta:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "NRT_2.0.0 alone, dlvsym", .vendor = "vendor-node2", .words = { "@opens_2", "vsym", "sync:3", "nrta:3" } },
+        { .name = "NRT_2.0.0 alone, linked", .vendor = "vendor-node2", .words = { "@linked_2", "sync:3", "nrta:3" } },
+        { .name = "without nrt_get_model_info", .vendor = "vendor-no-model-info", .words = { "@linked", "sync:3", "nrta:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "that call is absent", .vendor = "vendor-no-model-info", .words = { "@opens", "absent", "nrt_get_model_info", "sync:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "one export less", .vendor = "vendor-missing", .words = { "@opens", "absent", "nrt_tensor_memset", "sync:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "one export more", .vendor = "vendor-newer", .words = { "@opens", "newer", "sync:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "execute calls execute_repeat", .vendor = "vendor-inner", .words = { "@linked", "sync:7", "repeat:4" } },
+        { .name = "that, threads", .vendor = "vendor-inner", .words = { "@opens", "soname", "threads:20" } },
+        { .name = "-Bsymbolic", .vendor = "vendor-symbolic", .words = { "@linked", "sync:3", "repeat:3" } },
+    };
+    /* clang-format on */
+
+    (void)state;
+    JOBS_CHECK(jobs);
+}
+
+/* Whatever way it executes, whatever way that ends. */
+static void executions_of_every_kind_and_outcome_are_counted(void **state)
+{
+    /* clang-format off */
+    static const struct job jobs[] = {
+        { .name = "synchronous, repeated, from threads", .words = { "@linked", "sync:20", "repeat:6", "threads:25", "tensors:9" } },
+        { .name = "implicit", .words = { "@linked", "async:30" }, .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=63" } },
+        { .name = "explicit, 3.0 form", .words = { "@linked", "nrta:40" } },
+        { .name = "explicit, 2.x form", .vendor = "vendor-node2", .words = { "@opens_2", "vsym", "nrta:40" } },
+        { .name = "2, the set has no such tensor", .words = { "@linked", "sync:2", "bad:3" } },
+        { .name = "5, time-out", .words = { "@linked", "sync:3", "nrta:3" }, .model = "deadlock" },
+        { .name = "5, implicit", .words = { "@linked", "async:3" }, .model = "deadlock", .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=4" } },
+        { .name = "7, queue full", .words = { "@linked", "full:6" }, .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=1" } },
+        { .name = "1003, NaN", .words = { "@linked", "sync:3", "nrta:4" }, .model = "nan" },
+        { .name = "1003, implicit", .words = { "@linked", "async:4" }, .model = "nan", .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=8" } },
+        { .name = "1003, explicit, 2.x form", .vendor = "vendor-node2", .words = { "@linked_2", "nrta:5" }, .model = "nan" },
+        { .name = "1006, out of bounds", .words = { "@linked", "sync:3", "nrta:3" }, .model = "oob" },
+        { .name = "1201, then 101", .words = { "@linked", "sync:5" }, .environment = { "NEURON_SOFT_FAULT=hbm-ue:at=3" } },
+        { .name = "1204 among others", .words = { "@linked", "threads:10" }, .environment = { "NEURON_SOFT_FAULT=nq-overflow:every=4" } },
+    };
+    /* clang-format on */
+
+    (void)state;
+    JOBS_CHECK(jobs);
+}
+
+/* Whatever happens to its processes. */
+static void jobs_of_every_life_are_counted(void **state)
+{
+    /* clang-format off */
+    static const struct job jobs[] = {
+        { .name = "calls after nrt_close", .words = { "@linked", "after-close:3" } },
+        { .name = "executes from atexit", .words = { "@linked", "sync:2", "at-exit" } },
+        { .name = "opened by each child", .words = { "@linked", "workers:5" } },
+        { .name = "opened by each child, and before", .words = { "@linked", "sync:2", "workers:3", "sync:2" }, .environment = { "NEURON_RT_NUM_CORES=1" } },
+        { .name = "children that exec", .words = { "@linked", "sync:2", "exec:5", "sync:2" } },
+        { .name = "children that only end", .words = { "@linked", "sync:2", "idlers:200", "sync:2" } },
+        { .name = "dlclose and dlopen", .words = { "@opens", "soname", "sync:2", "reopen:5", "sync:2" } },
+        { .name = "closed under load", .words = { "@linked", "close-under-load:30" }, .is_random = true },
+    };
+    /* clang-format on */
+
+    (void)state;
+    JOBS_CHECK(jobs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_of_every_binding_are_counted),
+        cmocka_unit_test(jobs_on_every_release_are_counted),
+        cmocka_unit_test(executions_of_every_kind_and_outcome_are_counted),
+        cmocka_unit_test(jobs_of_every_life_are_counted),
+    };
+
+    const char *sanitizer = getenv("NTK_SANITIZE");
+    if (sanitizer && sanitizer[0]) {
+        return 77; /* a sanitizer's runtime comes first in a process, or ends it */
+    }
+    return cmocka_run_group_tests_name("jobs", tests, job_setup, job_teardown);
+}
