@@ -104,14 +104,20 @@ static size_t find_gaps(const struct group *group, struct ntk_gap_core *core, st
 {
     size_t count = 0;
     size_t merged = 0;
+    uint32_t counted_core =
+        UINT32_MAX; /* the first physical one: each of a pair has a span per run */
 
     for (size_t i = 0; i < group->count; i++) {
         const struct ntk_system_span *span = group->spans[i];
         if (is_run(span)) {
             runs[count++] = (struct gap){ span->start_ns, span->end_ns };
+            if (span->device_core < counted_core) {
+                counted_core = span->device_core;
+                core->run_count = 0;
+            }
+            core->run_count += span->device_core == counted_core;
         }
     }
-    core->run_count = count;
     qsort(runs, count, sizeof *runs, compare_gaps);
     for (size_t i = 0; i < count; i++) {
         if (merged && runs[i].start_ns <= runs[merged - 1].end_ns) {

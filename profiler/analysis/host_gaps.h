@@ -25,7 +25,7 @@ enum ntk_gap_cause {
 
 struct ntk_gap_core {
     uint32_t nc;
-    uint64_t run_count; /* with begin and end */
+    uint64_t run_count; /* with begin and end; of the first physical core */
     uint64_t run_ns;
     uint64_t span_ns; /* first start to last end: runs and gaps */
     uint64_t gap_count;

@@ -123,6 +123,12 @@ static int answer_gaps(const struct ntk_system_trace *const *traces, size_t trac
 
 /* ---- memory ---- */
 
+/* A recording of a running process, or of other events alone, does not say. */
+static bool is_known(const struct ntk_memory_use *use)
+{
+    return use->allocation_count + use->free_count > 0;
+}
+
 static void memory_text(const struct ntk_system_trace *trace, const struct ntk_memory_use *use,
                         struct ntk_buf *text)
 {
@@ -131,6 +137,12 @@ static void memory_text(const struct ntk_system_trace *trace, const struct ntk_m
     char end[NTK_UNITS_TEXT_BYTES];
     struct ntk_text_table table;
 
+    if (!is_known(use)) {
+        ntk_buf_add_format(
+            text, "Process %llu: not known: the trace has no allocations of device memory\n",
+            (unsigned long long)(trace->info ? trace->info->process_id : 0));
+        return;
+    }
     ntk_buf_add_format(
         text, "Process %llu: peak %s at %.1f us, %s at the end; %llu allocations, %llu frees",
         (unsigned long long)(trace->info ? trace->info->process_id : 0),
@@ -160,6 +172,10 @@ static void memory_json(const struct ntk_system_trace *trace, const struct ntk_m
                         struct ntk_json *json)
 {
     process_begin(trace, json);
+    if (!is_known(use)) {
+        ntk_json_object_end(json);
+        return;
+    }
     ntk_json_key_u64(json, "peak_bytes", use->peak_bytes);
     ntk_json_key_u64(json, "peak_ns", use->peak_ns);
     ntk_json_key_u64(json, "end_bytes", use->end_bytes);

@@ -57,6 +57,26 @@ static void a_gap_has_the_causes_that_the_host_shows(void **state)
     ntk_host_gaps_fini(&gaps);
 }
 
+static void runs_of_a_pair_of_cores_are_counted_once(void **state)
+{
+    struct ntk_system_span spans[] = {
+        SPAN("nc_exec_running", 100, 200, 1), SPAN("nc_exec_running", 100, 190, 1),
+        SPAN("nc_exec_running", 300, 400, 1), SPAN("nc_exec_running", 310, 400, 1),
+        SPAN("nc_exec_running", 500, 600, 1), /* its other half is lost */
+    };
+    struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
+    struct ntk_host_gaps gaps;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(spans); i++) {
+        spans[i].device_core = i % 2 == 0 ? 2 : 3;
+    }
+    assert_int_equal(ntk_analysis_host_gaps(&trace, &gaps), 0);
+    assert_int_equal(gaps.cores[0].run_count, 3);
+    assert_int_equal(gaps.cores[0].gap_count, 2);
+    ntk_host_gaps_fini(&gaps);
+}
+
 static void gaps_are_measured_by_their_median_and_the_longest(void **state)
 {
     struct ntk_system_span spans[] = {
@@ -181,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gap_has_the_causes_that_the_host_shows),
+        cmocka_unit_test(runs_of_a_pair_of_cores_are_counted_once),
         cmocka_unit_test(gaps_are_measured_by_their_median_and_the_longest),
         cmocka_unit_test(what_has_no_end_is_no_run),
         cmocka_unit_test(every_moment_of_a_gap_has_one_cause),

@@ -143,6 +143,11 @@ grep -q ' 0 without begin or end, 0 events overwritten' text || complain "--pid:
 neuron-profile view -d live --output-format perfetto --output-file live.pftrace 2>err || complain "--pid: perfetto: exit code $?"
 neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-gaps: exit code $?"
 grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
+# Such a recording does not say what memory is for.
+neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: exit code $?"
+grep -q "^Process $job: not known: " text && ! grep -q '0B' text || complain "--pid: memory that nobody recorded is shown as none"
+neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: exit code $?"
+grep -q peak_bytes text && complain "--pid: memory that nobody recorded is none in JSON"
 
 # ---- wrong use, and the command's own fate ----
 code() { # WANTED PATTERN ARGUMENT...
