@@ -68,6 +68,7 @@ static int add_latency(const struct ntk_store_executions *step, void *ctx)
     add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
     ntk_query_table_add_count(answer->table, watched, step->completed);
     ntk_query_table_add_count(answer->table, watched, step->failed);
+    ntk_query_table_add_count(answer->table, watched && step->has_outcomes, step->unwatched);
     ntk_query_table_add_count(answer->table, known,
                               known ? histogram->sum_ns / histogram->count : 0);
     for (size_t i = 0; i < query->percentile_count; i++) {
@@ -123,6 +124,7 @@ static int answer_latency(const struct ntk_query *query, struct ntk_query_table 
     add_step_columns(table);
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "completed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "failed");
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "unwatched");
     ntk_query_table_add_column(table, NTK_QUERY_NS, "mean_ns");
     for (size_t i = 0; i < query->percentile_count; i++) {
         char name[NTK_QUERY_NAME_BYTES];
@@ -155,6 +157,7 @@ static int add_executions(const struct ntk_store_executions *step, void *ctx)
         watched ? (double)all * (double)NTK_NS_PER_SECOND / (double)step->counted_ns : 0);
     ntk_query_table_add_count(answer->table, watched, step->completed);
     ntk_query_table_add_count(answer->table, watched, step->failed);
+    ntk_query_table_add_count(answer->table, detailed, step->unwatched);
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
         if (i != NTK_OUTCOME_COMPLETED) {
             ntk_query_table_add_count(answer->table, detailed, step->outcome[i]);
@@ -172,6 +175,7 @@ static int answer_executions(const struct ntk_query *query, struct ntk_query_tab
     ntk_query_table_add_column(table, NTK_QUERY_NUMBER, "per_second");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "completed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "failed");
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "unwatched");
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
         if (i != NTK_OUTCOME_COMPLETED) {
             ntk_query_table_add_column(table, NTK_QUERY_COUNT, ntk_outcome_names[i]);
@@ -221,6 +225,7 @@ static int add_process(const struct ntk_store_process *process, void *ctx)
     ntk_query_table_add_count(table, true, process->core_count);
     ntk_query_table_add_count(table, process->has_samples, process->completed);
     ntk_query_table_add_count(table, process->has_samples, process->failed);
+    ntk_query_table_add_count(table, process->has_samples, process->unwatched);
     ntk_query_table_add_text(table, process->user);
     ntk_query_table_add_text(table, process->container);
     ntk_query_table_add_text(table, process->command);
@@ -236,8 +241,8 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
         { NTK_QUERY_TIME, "first_seen" }, { NTK_QUERY_TIME, "last_seen" },
         { NTK_QUERY_TIME, "ended" },      { NTK_QUERY_COUNT, "cores" },
         { NTK_QUERY_COUNT, "completed" }, { NTK_QUERY_COUNT, "failed" },
-        { NTK_QUERY_TEXT, "user" },       { NTK_QUERY_TEXT, "container" },
-        { NTK_QUERY_TEXT, "command" },
+        { NTK_QUERY_COUNT, "unwatched" }, { NTK_QUERY_TEXT, "user" },
+        { NTK_QUERY_TEXT, "container" },  { NTK_QUERY_TEXT, "command" },
     };
 
     add_columns(table, columns, sizeof columns / sizeof *columns);

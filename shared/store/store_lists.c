@@ -92,14 +92,15 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
 static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
     " p.ended_ns, (SELECT count(*) FROM core_total t WHERE t.process_id = p.process_id),"
-    " m.host, m.device, m.rss, e.completed, e.failed FROM process p LEFT JOIN"
+    " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched FROM process p LEFT JOIN"
     " (SELECT process_id, max(host_memory_bytes_max) AS host, max(device_memory_bytes_max) AS "
     "device,"
     "  max(rss_bytes_max) AS rss FROM ";
 static const char execution_columns[] =
     " GROUP BY process_id) m USING (process_id) LEFT JOIN"
-    " (SELECT process_id, add_up(completed) AS completed, add_up(0{failed| + %}) AS failed FROM"
-    " (SELECT process_id{outcome|, %} FROM ";
+    " (SELECT process_id, add_up(completed) AS completed, add_up(0{failed| + %}) AS failed,"
+    " add_up(is_unwatched * (completed{failed| + %})) AS unwatched FROM"
+    " (SELECT process_id, 0 AS is_unwatched{outcome|, %} FROM ";
 
 static void take_process(sqlite3_stmt *statement, struct ntk_store_process *process)
 {
@@ -120,6 +121,7 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
         .rss_bytes_max = (uint64_t)sqlite3_column_int64(statement, 11),
         .completed = (uint64_t)sqlite3_column_int64(statement, 12),
         .failed = (uint64_t)sqlite3_column_int64(statement, 13),
+        .unwatched = (uint64_t)sqlite3_column_int64(statement, 14),
     };
 }
 
@@ -152,7 +154,7 @@ static int make_process_sql(struct ntk_store_reader *reader, const struct ntk_st
     ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_PROCESS, filter);
     ntk_buf_add_text(sql, execution_columns);
     ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_EXECUTION, filter);
-    ntk_buf_add_text(sql, " UNION ALL SELECT process_id{outcome|, %} FROM unwatched");
+    ntk_buf_add_text(sql, " UNION ALL SELECT process_id, 1{outcome|, %} FROM unwatched");
     ntk_buf_add_format(sql,
                        " WHERE time_ns > %" PRIu64 " AND time_ns <= %" PRIu64
                        ") GROUP BY process_id) e USING (process_id) WHERE",

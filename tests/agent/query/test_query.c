@@ -96,22 +96,61 @@ static void people_read_a_table(void **state)
 {
     const struct fixture *f = *state;
 
-    EXPECT(
-        "model     from                  to                    watched  completed  failed    mean "
-        "    p50     p99\n"
-        "mlp.neff  2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        300       0  2.00ms "
-        " 2.01ms  2.01ms\n"
-        "(all)     2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        600       0  2.00ms "
-        " 2.01ms  2.01ms\n",
-        "latency", "--db", f->path, "--percentiles", "50,99");
+    EXPECT("model     from                  to                    watched  completed  failed  "
+           "unwatched    mean     p50     p99\n"
+           "mlp.neff  2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        300       0  "
+           "        -  2.00ms  2.01ms  2.01ms\n"
+           "(all)     2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        600       0  "
+           "        0  2.00ms  2.01ms  2.01ms\n",
+           "latency", "--db", f->path, "--percentiles", "50,99");
     EXPECT("process   pid  peak device  peak host  peak rss\n"
            "trainer  1077        9.0MB         0B         -\n",
            "memory", "--db", f->path);
     EXPECT("process   pid  first seen            last seen             ended  cores  completed  "
-           "failed  user  container  command\n"
+           "failed  unwatched  user  container  command\n"
            "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -          2        600  "
-           "     0                   python train.py\n",
+           "     0          0                   python train.py\n",
            "processes", "--db", f->path);
+}
+
+/* The last row of what a question is answered. */
+static json_t *ask_last_row(const char *question, const char *path)
+{
+    struct test_run run = RUN(question, "--json", "--db", path);
+    json_t *rows = json_loads(run.out, 0, NULL);
+    json_t *row = json_incref(json_array_get(rows, json_array_size(rows) - 1));
+
+    json_decref(rows);
+    test_run_fini(&run);
+    return row;
+}
+
+/* An agent came after 5 executions of each of two cores, and saw 2 of each in a second, three times. */
+static void what_ran_before_the_agent_came_is_said(void **state)
+{
+    static const char *const questions[] = { "latency", "executions", "processes" };
+    const struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    struct test_period period = { .latency_ns = 2000000, .completed = 2 };
+    char *path = test_scratch_path(f->folder, "late.db");
+    struct ntk_store *store = NULL;
+
+    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
+    for (uint64_t i = 1; i <= 3; i++) {
+        period.time_ns = T0 + i * SECOND;
+        period.unwatched = i == 1 ? 5 : 0;
+        struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+        ntk_store_put(store, snapshot);
+        ntk_snapshot_destroy(snapshot);
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        json_t *row = ask_last_row(questions[i], path);
+        assert_int_equal(json_integer_value(json_object_get(row, "completed")), 2 * (3 * 2 + 5));
+        assert_int_equal(json_integer_value(json_object_get(row, "unwatched")), 2 * 5);
+        json_decref(row);
+    }
+    free(path);
 }
 
 static void a_gap_is_shown_as_a_gap(void **state)
@@ -279,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(people_read_a_table),
+        cmocka_unit_test(what_ran_before_the_agent_came_is_said),
         cmocka_unit_test(a_gap_is_shown_as_a_gap),
         cmocka_unit_test(programs_read_json),
         cmocka_unit_test(what_happened_is_told_in_order),
