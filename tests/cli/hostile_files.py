@@ -8,6 +8,7 @@ NTK_HOSTILE_CHANGES is how many ways each pair of a file and a program is tried 
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -39,17 +40,10 @@ def run(command, sigterm_after=None, stdin=os.devnull, **where):
             time.sleep(sigterm_after)
             begin = time.monotonic()
             os.kill(process.pid, signal.SIGTERM)  # not reaped yet, so it is no other's
-        end = begin + (SECONDS if sigterm_after is None else 10)
-        usage = None
-        while usage is None:
-            pid, status, found = os.wait4(process.pid, os.WNOHANG)
-            if pid:
-                usage = found
-            elif time.monotonic() > end:
+        with open(os.pidfd_open(process.pid)) as ended:
+            if not select.select([ended], [], [], SECONDS if sigterm_after is None else 10)[0]:
                 process.kill()
-                _, status, usage = os.wait4(process.pid, 0)
-            else:
-                time.sleep(0.002)
+        _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         err.seek(0)
         return process.returncode, err.read().decode("utf-8", "replace"), usage.ru_maxrss * 1024, time.monotonic() - begin
