@@ -31,7 +31,10 @@ int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk
         return -ENOMEM;
     }
     aggregate->pending = ntk_snapshot_create();
-    if (!aggregate->pending) {
+    aggregate->health = ntk_health_create();
+    if (!aggregate->pending || !aggregate->health) {
+        ntk_snapshot_destroy(aggregate->pending);
+        ntk_health_destroy(aggregate->health);
         free(aggregate);
         return -ENOMEM;
     }
@@ -46,6 +49,16 @@ int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk
     ntk_vec_init(&aggregate->system_base, sizeof(struct ntk_cpu_reading));
     *out = aggregate;
     return 0;
+}
+
+void ntk_aggregate_set_now(struct ntk_aggregate *aggregate, struct ntk_health_time now)
+{
+    aggregate->moment = now;
+}
+
+struct ntk_health_time ntk_aggregate_now(const struct ntk_aggregate *aggregate)
+{
+    return aggregate->moment;
 }
 
 void ntk_aggregate_start_period(struct ntk_aggregate *aggregate, uint64_t monotonic_ns)
@@ -70,6 +83,7 @@ void ntk_aggregate_destroy(struct ntk_aggregate *aggregate)
     ntk_map_fini(&aggregate->tags);
     ntk_map_fini(&aggregate->by_key);
     ntk_aggregate_free_users(aggregate);
+    ntk_health_destroy(aggregate->health);
     ntk_vec_fini(&aggregate->runtimes);
     ntk_vec_fini(&aggregate->events);
     ntk_vec_fini(&aggregate->system_cpus);

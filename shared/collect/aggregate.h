@@ -12,6 +12,7 @@
 #define NTK_SHARED_COLLECT_AGGREGATE_H
 
 #include "shared/collect/collect.h"
+#include "shared/collect/health.h"
 #include "shared/device/device.h"
 #include "shared/ring/ring_registry.h"
 
@@ -37,6 +38,10 @@ void ntk_aggregate_destroy(struct ntk_aggregate *aggregate);
 
 /* The first period starts here, not at begin_monotonic_ns: its baselines are being taken. */
 void ntk_aggregate_start_period(struct ntk_aggregate *aggregate, uint64_t monotonic_ns);
+
+/* The time at which sources read what they hand in until the next call. */
+void ntk_aggregate_set_now(struct ntk_aggregate *aggregate, struct ntk_health_time now);
+struct ntk_health_time ntk_aggregate_now(const struct ntk_aggregate *aggregate);
 
 /* Facts that hold for all snapshots. */
 /* Whether somebody looks for events: a snapshot without any says so. */
@@ -77,6 +82,12 @@ void ntk_aggregate_system(struct ntk_aggregate *aggregate,
  * from 0. */
 void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_device_tree *tree,
                            bool appeared, const struct ntk_device_reading *readings, size_t count);
+/* Where devices are judged; what the tree says is handed in there, processes are the aggregate's. Borrowed. */
+struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
+/* Whether a process is on the software machine. */
+bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate);
+/* An execution on a core (global physical) ended with this status; its counters follow. */
+void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status);
 /* Whether some core of the machine is known through no segment, so that the tree's counters are
  * wanted. */
 bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate);

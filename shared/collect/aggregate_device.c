@@ -70,6 +70,31 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
     }
 }
 
+struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate)
+{
+    return aggregate->health;
+}
+
+bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate)
+{
+    ntk_vec_each(struct runtime_state *, runtime, &aggregate->runtimes) {
+        if ((*runtime)->sample.software && !(*runtime)->ended) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status)
+{
+    uint32_t per_device = aggregate->tree.cores_per_device;
+
+    if (per_device > 0 && core < aggregate->tree.device_count * per_device) {
+        ntk_health_execution(aggregate->health, core / per_device, core % per_device, nrt_status,
+                             aggregate->moment);
+    }
+}
+
 bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate)
 {
     uint32_t count = (uint32_t)aggregate->tree.device_count * aggregate->tree.cores_per_device;
@@ -222,7 +247,69 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
     }
 }
 
+/* What all processes did on the cores, to who judges. */
+static void tell_work(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
+{
+    const struct ntk_health_time now = { snapshot->monotonic_ns, snapshot->realtime_ns };
+    struct ntk_health_work *work = aggregate->work;
+    uint32_t per_device = aggregate->tree.cores_per_device;
+    size_t count = per_device * aggregate->tree.device_count;
+
+    count = count < NTK_AGGREGATE_CORES_MAX ? count : NTK_AGGREGATE_CORES_MAX;
+    memset(work, 0, count * sizeof *work);
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        for (size_t c = 0; c < runtime->core_count; c++) {
+            struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
+
+            if (core.core < count) {
+                work[core.core].is_owned = work[core.core].is_owned || !runtime->ended;
+                work[core.core].completed += core.outcome[NTK_OUTCOME_COMPLETED].period;
+                work[core.core].hardware_errors += core.error_class[NTK_ERROR_HARDWARE].period;
+                work[core.core].timeouts += core.outcome[NTK_OUTCOME_TIMED_OUT].period;
+            }
+        }
+    }
+    for (uint32_t c = 0; c < count; c++) {
+        ntk_health_work(aggregate->health, c / per_device, c % per_device, &work[c], now);
+    }
+}
+
+/* A driver's devices that are there no more are shown so. */
+static void build_gone(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
+{
+    uint32_t indices[NTK_DEVICES_MAX];
+    size_t gone = ntk_health_gone(aggregate->health, indices);
+    const struct ntk_device_sample *there = snapshot->devices;
+    size_t count = snapshot->device_count;
+    struct ntk_device_sample *devices;
+
+    if (gone == 0 || aggregate->tree.device_count + gone > NTK_DEVICES_MAX) {
+        return;
+    }
+    /* Without a tree the devices may be listed already, as processes tell of them. */
+    count = aggregate->tree.device_count > 0 ? count : 0;
+    devices = ntk_snapshot_alloc_devices(snapshot, count + gone);
+    for (size_t i = 0; devices && i < count; i++) {
+        devices[i] = there[i];
+    }
+    for (size_t i = 0; devices && i < gone; i++) {
+        devices[count + i].index = indices[i];
+        ntk_health_fill(aggregate->health, snapshot, &devices[count + i]);
+    }
+}
+
+static void build_tree_devices(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
+
 void ntk_aggregate_build_devices(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
+{
+    tell_work(aggregate, snapshot);
+    build_tree_devices(aggregate, snapshot);
+    build_gone(aggregate, snapshot);
+}
+
+static void build_tree_devices(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {
     const struct ntk_device_tree *tree = &aggregate->tree;
     bool from_tree = tree->device_count > 0;
@@ -252,6 +339,7 @@ void ntk_aggregate_build_devices(struct ntk_aggregate *aggregate, struct ntk_sna
             out->neighbour_count = tree->devices[i].neighbour_count;
             memcpy(out->neighbours, tree->devices[i].neighbours, sizeof out->neighbours);
         }
+        ntk_health_fill(aggregate->health, snapshot, out);
         if (i >= aggregate->reading_count || out->index >= NTK_DEVICES_MAX) {
             continue;
         }

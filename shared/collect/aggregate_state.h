@@ -171,7 +171,9 @@ struct ntk_aggregate {
     uint64_t outcome_total[NTK_OUTCOME_COUNT];
     uint64_t error_total[NTK_ERROR_CLASS_COUNT];
 
-    struct ntk_device_tree tree; /* devices points to tree_devices */
+    struct ntk_health *health;
+    struct ntk_health_time moment; /* at which sources read */
+    struct ntk_device_tree tree;   /* devices points to tree_devices */
     struct ntk_device_info tree_devices[NTK_DEVICES_MAX];
     struct ntk_device_reading readings[NTK_DEVICES_MAX];
     size_t reading_count;
@@ -192,6 +194,7 @@ struct ntk_aggregate {
     struct histogram_scratch now;
     struct histogram_scratch period;
     struct ntk_histogram_dense merged;
+    struct ntk_health_work work[NTK_AGGREGATE_CORES_MAX];
     uint64_t sums[NTK_SEGMENT_CORES + 1][NTK_MEMORY_CATEGORY_COUNT]; /* 0 between processes */
 };
 

@@ -31,6 +31,16 @@ static uint64_t now_ns(const struct ntk_collector *collector)
     return clock->monotonic_ns(clock->ctx);
 }
 
+static void set_now(struct ntk_collector *collector, uint64_t monotonic_ns)
+{
+    const struct ntk_clock *clock = collector->options.clock;
+
+    ntk_aggregate_set_now(collector->aggregate, (struct ntk_health_time){
+                                                    .monotonic_ns = monotonic_ns,
+                                                    .realtime_ns = clock->realtime_ns(clock->ctx),
+                                                });
+}
+
 /* The collector keeps its own copies of the texts, so that callers may forget theirs. */
 static int keep_text(struct ntk_collector *collector, size_t slot, const char **text)
 {
@@ -119,6 +129,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     ntk_aggregate_set_lists_events(collector->aggregate, !options->no_events);
     ntk_aggregate_set_reads_latency(collector->aggregate, !options->no_latency);
     set_host(collector);
+    set_now(collector, aggregate_options.begin_monotonic_ns);
     ret = open_sources(collector, err);
     if (ret < 0) {
         goto out;
@@ -173,6 +184,8 @@ int64_t ntk_collector_drain(struct ntk_collector *collector)
     uint64_t now = now_ns(collector);
     int64_t events = 0;
 
+    set_now(collector, now);
+
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         struct ntk_collect_source *source = &collector->sources[i];
 
@@ -209,6 +222,7 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
     uint64_t begin = now_ns(collector);
     int ret = 0;
 
+    set_now(collector, begin);
     for (size_t i = 0; i < SOURCE_COUNT && ret == 0; i++) {
         ret = sample_source(collector, (int)i, begin, err);
     }
@@ -231,6 +245,11 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
     snapshot->collect_duration_ns = now_ns(collector) - begin;
     *out_snapshot = snapshot;
     return 0;
+}
+
+bool ntk_collector_health_changed(struct ntk_collector *collector)
+{
+    return ntk_health_take_change(ntk_aggregate_health(collector->aggregate));
 }
 
 void ntk_collector_read_events(struct ntk_collector *collector)

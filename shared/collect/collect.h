@@ -46,6 +46,9 @@ extern "C" {
  * the rest only counts. A job that fails for days must not push out what else is stored. */
 #define NTK_COLLECT_FAILURES_MAX 16
 
+/* Between two looks at what tells of faults of devices; cores' counters, which are many, every fifth time. */
+#define NTK_COLLECT_HEALTH_NS (NTK_NS_PER_SECOND / 5)
+
 struct ntk_collector_options {
     const struct ntk_clock *clock; /* NULL: the system's */
     const char *proc_root;         /* NULL: "/proc"; may be another pid namespace's: the host's */
@@ -92,6 +95,13 @@ int64_t ntk_collector_drain(struct ntk_collector *collector);
 /* Ends the period and gives its snapshot; the next one starts. */
 int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **out_snapshot,
                        struct ntk_err *err);
+
+/*
+ * Whether the health of a device changed since the last call: a verdict, or why. The device tree is looked at for it
+ * with each drain, NTK_COLLECT_HEALTH_NS after the last look, so who drains often enough knows of a fault long before
+ * the period ends.
+ */
+bool ntk_collector_health_changed(struct ntk_collector *collector);
 
 /* Undoes no_events: from now on the rings are read, beginning with what they still hold, whenever that was. */
 void ntk_collector_read_events(struct ntk_collector *collector);

@@ -6,25 +6,89 @@
 #include "shared/collect/source.h"
 #include "shared/device/device.h"
 
+/* Each fifth look is a whole one. */
+#define LOOKS_OF_CORES 5
+
 struct source_device {
     struct ntk_device_source *device;
     bool
         started; /* the first sample was taken: a tree that comes now is newer than the collector */
     bool had_tree;
+    bool is_software;
+    uint64_t identity;                   /* of the tree that was judged last */
+    bool appeared;                       /* ... which is newer than the collector */
+    uint64_t looked_ns;                  /* for faults */
+    unsigned int looks;                  /* since cores were looked at */
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX */
 };
+
+/* Who judges hears of another tree before anything is read from it. */
+static int refresh(struct source_device *source, struct ntk_aggregate *aggregate,
+                   struct ntk_err *err)
+{
+    int ret = ntk_device_source_refresh(source->device, err);
+    const struct ntk_device_tree *tree = ntk_device_source_tree(source->device);
+    bool has_tree = tree->device_count > 0;
+    bool is_new = has_tree && tree->identity != source->identity;
+
+    if (ret < 0 || (ret == 0 && !is_new)) {
+        return ret;
+    }
+    source->is_software = ntk_device_source_is_software(source->device);
+    if (is_new) {
+        source->appeared = source->started;
+        source->identity = tree->identity;
+    }
+    ntk_health_tree(ntk_aggregate_health(aggregate), tree, is_new, ntk_aggregate_now(aggregate));
+    return ret;
+}
+
+static void judge(struct source_device *source, struct ntk_aggregate *aggregate, unsigned int read,
+                  size_t count)
+{
+    bool beats = !source->is_software || ntk_aggregate_has_software_process(aggregate);
+
+    for (size_t i = 0; i < count; i++) {
+        ntk_health_reading(ntk_aggregate_health(aggregate), &source->readings[i], read,
+                           source->appeared, beats, ntk_aggregate_now(aggregate));
+    }
+}
+
+/* Between the samples: what tells of faults, which is little. */
+static int64_t source_device_drain(void *state, struct ntk_aggregate *aggregate,
+                                   uint64_t monotonic_ns)
+{
+    struct source_device *source = state;
+    unsigned int read = NTK_DEVICE_READ_HEALTH;
+
+    if (monotonic_ns - source->looked_ns < NTK_COLLECT_HEALTH_NS) {
+        return 0;
+    }
+    source->looked_ns = monotonic_ns;
+    if (++source->looks >= LOOKS_OF_CORES) {
+        int ret = refresh(source, aggregate, NULL);
+
+        if (ret < 0) {
+            return ret;
+        }
+        source->looks = 0;
+        read |= NTK_DEVICE_READ_FAULTS;
+    }
+    judge(source, aggregate, read,
+          ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX));
+    return 0;
+}
 
 static int source_device_sample(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
                                 struct ntk_err *err)
 {
     struct source_device *source = state;
     const struct ntk_device_tree *tree;
-    unsigned int read = NTK_DEVICE_READ_DEVICE;
+    unsigned int read = NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_FAULTS;
     bool appeared;
     size_t count;
-    int ret = ntk_device_source_refresh(source->device, err);
+    int ret = refresh(source, aggregate, err);
 
-    (void)monotonic_ns;
     if (ret < 0) {
         return ret;
     }
@@ -35,7 +99,10 @@ static int source_device_sample(void *state, struct ntk_aggregate *aggregate, ui
     if (tree->origin != NTK_DEVICE_ORIGIN_SOFTWARE && ntk_aggregate_wants_device_cores(aggregate)) {
         read |= NTK_DEVICE_READ_CORES;
     }
+    source->looked_ns = monotonic_ns;
+    source->looks = 0;
     count = ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX);
+    judge(source, aggregate, read, count);
     ntk_aggregate_devices(aggregate, tree, appeared, source->readings, count);
     return 0;
 }
@@ -51,6 +118,7 @@ static void source_device_destroy(void *state)
 
 static const struct ntk_collect_source_ops ops = {
     .name = "device",
+    .drain = source_device_drain,
     .sample = source_device_sample,
     .destroy = source_device_destroy,
 };

@@ -281,6 +281,9 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
             ntk_ring_segment_realtime_ns(segment, slot->start_ticks + (is_failure ? duration : 0));
         event->duration_ns = is_failure ? 0 : ntk_ring_segment_ticks_to_ns(segment, duration);
         fill_event(segment, slot, source, event);
+        if (event->kind == NTK_EVENT_ERROR) {
+            ntk_aggregate_failure(source->aggregate, event->core, event->nrt_status);
+        }
     }
 }
 

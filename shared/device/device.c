@@ -147,8 +147,7 @@ size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int rea
     return count;
 }
 
-/* The tree may be the software machine's also when someone named it. */
-static bool is_software(const struct ntk_device_source *source)
+bool ntk_device_source_is_software(const struct ntk_device_source *source)
 {
     char root[sizeof source->tree.root];
     struct stat tree;
@@ -167,8 +166,8 @@ size_t ntk_device_source_places(const struct ntk_device_source *source,
     if (source->tree.origin == NTK_DEVICE_ORIGIN_NONE) {
         return 0;
     }
-    return ntk_sysfs_places(source->tree.root, is_software(source), &source->tree, places,
-                            capacity);
+    return ntk_sysfs_places(source->tree.root, ntk_device_source_is_software(source), &source->tree,
+                            places, capacity);
 }
 
 size_t ntk_device_source_pci(const struct ntk_device_source *source,

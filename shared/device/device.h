@@ -58,7 +58,8 @@ struct ntk_device_tree {
     char root[512];                             /* stands for /sys */
     char driver_version[NTK_DEVICE_TEXT_BYTES]; /* "2.30.2.0" */
     bool new_layout;                            /* driver 2.31 and later */
-    char machine_type[NTK_DEVICE_TEXT_BYTES];   /* "trn1.32xlarge" of a software machine, else "" */
+    uint64_t identity; /* another driver's, or machine's, has another number */
+    char machine_type[NTK_DEVICE_TEXT_BYTES]; /* "trn1.32xlarge" of a software machine, else "" */
     char ultraserver_mode[NTK_DEVICE_TEXT_BYTES];
     struct ntk_device_info *devices; /* by index */
     size_t device_count;
@@ -83,6 +84,7 @@ struct ntk_device_core_reading {
         category_bytes[NTK_MEMORY_CATEGORY_COUNT]; /* device ones; folders that hold
                                                                           several fill the first */
     struct ntk_device_value status[NTK_STATUS_COUNT];
+    struct ntk_device_value reset_requests; /* other_info/reset_req_count */
 };
 
 struct ntk_device_reading {
@@ -95,7 +97,9 @@ struct ntk_device_reading {
     bool has_power; /* POWER_STATUS_VALID */
     uint64_t power_time_seconds;
     double power_min_percent, power_max_percent, power_average_percent;
-    char unhealthy_components[256];
+    bool has_unhealthy_components;
+    char unhealthy_components[256];                             /* "hbm,link_host"; "" none */
+    struct ntk_device_value heartbeat;                          /* healthcheck_heartbeat */
     struct ntk_device_core_reading cores[NTK_DEVICE_CORES_MAX]; /* with NTK_DEVICE_READ_CORES */
 };
 
@@ -104,6 +108,12 @@ enum ntk_device_read {
     NTK_DEVICE_READ_CORES = 1u << 1,      /* the seven values of a core that are cheap */
     NTK_DEVICE_READ_CATEGORIES = 1u << 2, /* memory categories */
     NTK_DEVICE_READ_STATUS = 1u << 3,     /* status counters */
+    NTK_DEVICE_READ_HEALTH =
+        1u << 4, /* of the device what tells of faults, part of READ_DEVICE: errors not corrected,
+                                         unhealthy components, heartbeat */
+    NTK_DEVICE_READ_FAULTS =
+        1u << 5, /* of cores what tells of faults: resets and, part of READ_STATUS, the statuses of
+                                         hardware errors, overflows and success */
 };
 
 struct ntk_device_options {
@@ -124,6 +134,9 @@ void ntk_device_source_close(struct ntk_device_source *source);
 
 /* Looks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when not, -ENOMEM. Cheap. */
 int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err);
+
+/* Whether the tree is the software machine's, also when someone named it. */
+bool ntk_device_source_is_software(const struct ntk_device_source *source);
 
 /* Borrowed until the next refresh. Never NULL. */
 const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_source *source);

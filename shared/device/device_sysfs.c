@@ -187,6 +187,8 @@ int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sys
     out_tree->new_layout = is_new_layout(out_tree->driver_version);
     ntk_sysfs_read_root_text(root, "class/neuron_device/ultraserver_mode",
                              out_tree->ultraserver_mode, sizeof out_tree->ultraserver_mode);
+    out_tree->identity = ((uint64_t)sysfs->signature.device << 48) ^
+                         ((uint64_t)sysfs->signature.folder << 24) ^ sysfs->signature.first;
     out_tree->devices = sysfs->devices;
     out_tree->device_count = sysfs->device_count;
     for (size_t i = 0; i < sysfs->device_count; i++) {

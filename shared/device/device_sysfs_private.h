@@ -29,6 +29,7 @@ enum leaf_kind {
     LEAF_SRAM_ECC_UNCORRECTED,
     LEAF_POWER,
     LEAF_UNHEALTHY,
+    LEAF_HEARTBEAT,
     LEAF_CORE_ARCH,
     LEAF_CORE_BUSY,
     LEAF_CORE_FLOPS,
@@ -39,6 +40,7 @@ enum leaf_kind {
     LEAF_CORE_MEMORY_PEAK,
     LEAF_CORE_CATEGORY,
     LEAF_CORE_STATUS,
+    LEAF_CORE_RESETS,
 };
 
 struct leaf {

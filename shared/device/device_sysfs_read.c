@@ -14,7 +14,7 @@
 
 static bool stays_open(enum leaf_kind kind)
 {
-    return kind >= LEAF_MEM_ECC_CORRECTED && kind <= LEAF_UNHEALTHY;
+    return kind >= LEAF_MEM_ECC_CORRECTED && kind <= LEAF_HEARTBEAT;
 }
 
 /* The bytes of a leaf, NUL-ended, or -errno. */
@@ -46,7 +46,8 @@ static ssize_t read_leaf(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, 
         sysfs->open_count++;
     } else if (leaf->fd < 0) {
         close(fd);
-    } else if (got < 0) {
+    } else if (got < 0 || fstat(fd, &status) < 0 || status.st_nlink == 0) {
+        got = got < 0 ? got : -ENOENT;
         close(leaf->fd); /* the driver went; the next refresh walks again */
         leaf->fd = -1;
         sysfs->open_count--;
@@ -193,6 +194,37 @@ void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf)
     }
 }
 
+/* A line, or without its end a text that stays the same: half a word of a rewriting would be another component. */
+static void read_components(struct ntk_sysfs *sysfs, struct leaf *leaf,
+                            struct ntk_device_reading *reading)
+{
+    char buf[2][LEAF_BYTES];
+
+    for (int i = 0; i < 2; i++) {
+        ssize_t got = read_leaf(sysfs, leaf, buf[i], sizeof buf[i]);
+        bool is_line = got > 0 && buf[i][got - 1] == '\n';
+
+        if (got < 0) {
+            return;
+        }
+        trim(buf[i]);
+        if (is_line || (i == 1 && strcmp(buf[0], buf[1]) == 0)) {
+            reading->has_unhealthy_components = true;
+            ntk_str_copy_clean(reading->unhealthy_components, sizeof reading->unhealthy_components,
+                               buf[i], strlen(buf[i]));
+            return;
+        }
+    }
+}
+
+static bool tells_faults(uint8_t status)
+{
+    return status == NTK_STATUS_SUCCESS || status == NTK_STATUS_SW_NQ_OVERFLOW ||
+           status == NTK_STATUS_HW_COLLECTIVES || status == NTK_STATUS_HW_HBM_UE ||
+           status == NTK_STATUS_HW_NC_UE || status == NTK_STATUS_HW_DMA_ABORT ||
+           status == NTK_STATUS_HW_REPAIRABLE_HBM_UE;
+}
+
 static struct ntk_device_value *core_value(struct ntk_device_core_reading *core,
                                            const struct leaf *leaf, unsigned int *out_read)
 {
@@ -216,8 +248,12 @@ static struct ntk_device_value *core_value(struct ntk_device_core_reading *core,
         *out_read = NTK_DEVICE_READ_CATEGORIES;
         return &core->category_bytes[leaf->detail];
     case LEAF_CORE_STATUS:
-        *out_read = NTK_DEVICE_READ_STATUS;
+        *out_read =
+            NTK_DEVICE_READ_STATUS | (tells_faults(leaf->detail) ? NTK_DEVICE_READ_FAULTS : 0);
         return &core->status[leaf->detail];
+    case LEAF_CORE_RESETS:
+        *out_read = NTK_DEVICE_READ_FAULTS;
+        return &core->reset_requests;
     default:
         return NULL;
     }
@@ -237,9 +273,17 @@ static struct ntk_device_value *device_value(struct ntk_device_reading *reading,
         return &reading->sram_ecc_corrected;
     case LEAF_SRAM_ECC_UNCORRECTED:
         return &reading->sram_ecc_uncorrected;
+    case LEAF_HEARTBEAT:
+        return &reading->heartbeat;
     default:
         return NULL;
     }
+}
+
+static bool tells_health(enum leaf_kind kind)
+{
+    return kind == LEAF_MEM_ECC_UNCORRECTED || kind == LEAF_MEM_ECC_REPAIRABLE ||
+           kind == LEAF_SRAM_ECC_UNCORRECTED || kind == LEAF_UNHEALTHY || kind == LEAF_HEARTBEAT;
 }
 
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
@@ -251,7 +295,8 @@ void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_devic
     }
     ntk_vec_each(struct leaf, leaf, &sysfs->leaves) {
         struct ntk_device_value *value;
-        unsigned int group = NTK_DEVICE_READ_DEVICE;
+        unsigned int group =
+            NTK_DEVICE_READ_DEVICE | (tells_health(leaf->kind) ? NTK_DEVICE_READ_HEALTH : 0);
 
         if (leaf->device >= capacity) {
             continue;
@@ -267,8 +312,7 @@ void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_devic
         } else if (leaf->kind == LEAF_POWER) {
             read_power(sysfs, leaf, &readings[leaf->device]);
         } else if (leaf->kind == LEAF_UNHEALTHY) {
-            sysfs_read_text(sysfs, leaf, readings[leaf->device].unhealthy_components,
-                            sizeof readings[leaf->device].unhealthy_components);
+            read_components(sysfs, leaf, &readings[leaf->device]);
         }
     }
 }

@@ -82,16 +82,16 @@ static const struct {
     { "sram_ecc_uncorrected", NULL, LEAF_SRAM_ECC_UNCORRECTED },
     { "utilization", "power", LEAF_POWER },
     { "unhealthy_components", NULL, LEAF_UNHEALTHY },
+    { "healthcheck_heartbeat", NULL, LEAF_HEARTBEAT },
 };
 
 static const struct {
     const char *folder;
     enum leaf_kind kind;
 } core_counters[] = {
-    { "nc_time_in_use", LEAF_CORE_BUSY },
-    { "flop_count", LEAF_CORE_FLOPS },
-    { "inference_count", LEAF_CORE_INFERENCES },
-    { "model_load_count", LEAF_CORE_LOADS },
+    { "nc_time_in_use", LEAF_CORE_BUSY },        { "flop_count", LEAF_CORE_FLOPS },
+    { "inference_count", LEAF_CORE_INFERENCES }, { "model_load_count", LEAF_CORE_LOADS },
+    { "reset_req_count", LEAF_CORE_RESETS },
 };
 
 /* component[0..depth] are the names below the device, the last one the file. */

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "shared/abi/event_abi.h"
+#include "shared/metrics/health.h"
 #include "shared/metrics/percentile.h"
 
 #ifdef __cplusplus
@@ -130,6 +131,18 @@ enum ntk_device_has {
     NTK_DEVICE_HAS_MEMORY_USED = 1u << 3,
     NTK_DEVICE_HAS_POWER = 1u << 4,
     NTK_DEVICE_HAS_ECC_TOTAL = 1u << 5, /* ... and of its total: not in a recording */
+    NTK_DEVICE_HAS_HEALTH = 1u << 6,
+};
+
+/* Why a device is not well, while it is so. */
+struct ntk_health_sample {
+    uint16_t reason;     /* enum ntk_health_reason */
+    uint16_t core;       /* global physical, the first one; NTK_NO_CORE: the whole device */
+    uint32_t nrt_status; /* of an execution, 0 none */
+    uint64_t since_ns;   /* since 1970 UTC; the collector saw it first */
+    uint64_t last_ns;    /* ... and when it, or more of it, was last seen to come */
+    uint64_t count;      /* how many: errors, executions; 0 cannot be counted */
+    const char *detail;  /* words that the device has for it, "" none */
 };
 
 struct ntk_device_sample {
@@ -148,6 +161,11 @@ struct ntk_device_sample {
     struct ntk_count ecc[NTK_ECC_COUNT];        /* total: the driver's, since it was loaded */
     uint64_t power_time_seconds;                /* Unix time of the minute */
     double power_min, power_max, power_average; /* ratios of the maximum power */
+    uint32_t verdict;                           /* enum ntk_health_verdict */
+    uint32_t health_evidence;  /* bits by enum ntk_health_evidence: what the verdict rests on */
+    uint64_t verdict_since_ns; /* 1970 UTC */
+    struct ntk_health_sample *health; /* reasons, the worst first; each once */
+    size_t health_count;
 };
 
 /* ---- cores ---- */

@@ -295,6 +295,12 @@ static void merge_devices(struct ntk_snapshot *s, const struct ntk_snapshot *old
         devices[i].name = ntk_snapshot_text(s, devices[i].name);
         devices[i].arch = ntk_snapshot_text(s, devices[i].arch);
         devices[i].serial = ntk_snapshot_text(s, devices[i].serial);
+        devices[i].health =
+            copy_array(s, devices[i].health, devices[i].health_count, sizeof *devices[i].health);
+        devices[i].health_count = devices[i].health ? devices[i].health_count : 0;
+        for (size_t h = 0; h < devices[i].health_count; h++) {
+            devices[i].health[h].detail = ntk_snapshot_text(s, devices[i].health[h].detail);
+        }
         for (size_t k = 0; k < older->device_count; k++) {
             if (older->devices[k].index == devices[i].index) {
                 for (int e = 0; e < NTK_ECC_COUNT; e++) {

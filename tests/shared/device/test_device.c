@@ -80,6 +80,7 @@ static void put_device(struct fixture *f, unsigned int device, bool new_layout)
         { "hardware/mem_ecc_corrected", "4\n" },
         { "power/utilization", "POWER_STATUS_VALID,1760000040,12.05,87.30,55.41\n" },
         { "hardware/health_status/unhealthy_components", "hbm,sram\n" },
+        { "hardware/health_status/healthcheck_heartbeat", "48211\n" },
     };
     static const char *const core_stats[][2] = {
         { "other_info/nc_time_in_use/total", "1980000000\n" },
@@ -96,6 +97,8 @@ static void put_device(struct fixture *f, unsigned int device, bool new_layout)
         { "status/success/total", "125000\n" },
         { "status/infer_completed_with_num_error/total", "5\n" },
         { "status/success/present", "5000\n" },
+        { "status/hw_dma_abort_error/total", "3\n" },
+        { "other_info/reset_req_count/total", "7\n" },
     };
     char name[256];
 
@@ -192,7 +195,9 @@ static void check_tree(struct fixture *f)
     assert_true(readings[1].has_power);
     assert_int_equal(readings[1].power_time_seconds, 1760000040);
     assert_true(readings[1].power_max_percent == 87.30);
+    assert_true(readings[1].has_unhealthy_components);
     assert_string_equal(readings[1].unhealthy_components, "hbm,sram");
+    assert_int_equal(readings[1].heartbeat.value, 48211);
     core = &readings[1].cores[1];
     assert_int_equal(core->busy_us.value, 1980000000);
     assert_int_equal(core->flops.value, UINT64_C(91750000000000000));
@@ -209,6 +214,38 @@ static void check_tree(struct fixture *f)
     assert_int_equal(core->status[NTK_STATUS_SUCCESS].value, 125000);
     assert_int_equal(core->status[NTK_STATUS_NUM_ERR].value, 5);
     assert_false(readings[1].cores[2].busy_us.present);
+}
+
+static void what_tells_of_faults_is_read_by_itself(void **state)
+{
+    static const char *const components = "stats/hardware/health_status/unhealthy_components";
+    struct fixture *f = *state;
+    struct ntk_device_reading reading;
+
+    put_device(f, 0, false);
+    open_root(f);
+    assert_int_equal(ntk_device_source_read(
+                         f->source, NTK_DEVICE_READ_HEALTH | NTK_DEVICE_READ_FAULTS, &reading, 1),
+                     1);
+    assert_int_equal(reading.mem_ecc_uncorrected.value, 2);
+    assert_int_equal(reading.heartbeat.value, 48211);
+    assert_string_equal(reading.unhealthy_components, "hbm,sram");
+    assert_int_equal(reading.cores[1].status[NTK_STATUS_HW_DMA_ABORT].value, 3);
+    assert_int_equal(reading.cores[1].reset_requests.value, 7);
+    assert_false(reading.mem_ecc_corrected.present);
+    assert_false(reading.has_power);
+    assert_false(reading.cores[1].status[NTK_STATUS_NUM_ERR].present);
+    assert_false(reading.cores[1].busy_us.present);
+
+    /* An empty line is that there are none; so is nothing at all, and a word without the end of its line that stays. */
+    put(f, 0, components, "\n");
+    ntk_device_source_read(f->source, NTK_DEVICE_READ_HEALTH, &reading, 1);
+    assert_true(reading.has_unhealthy_components);
+    assert_string_equal(reading.unhealthy_components, "");
+    put(f, 0, components, "sram");
+    ntk_device_source_read(f->source, NTK_DEVICE_READ_HEALTH, &reading, 1);
+    assert_true(reading.has_unhealthy_components);
+    assert_string_equal(reading.unhealthy_components, "sram");
 }
 
 static void the_old_layout_is_read(void **state)
@@ -506,6 +543,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_old_layout_is_read),
         TEST(the_new_layout_is_read_alike),
+        TEST(what_tells_of_faults_is_read_by_itself),
         TEST(counters_are_read_anew_at_each_sample),
         TEST(missing_and_odd_leaves_are_absent),
         TEST(a_core_that_differs_from_the_others_is_read_as_it_is),

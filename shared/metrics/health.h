@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * health - the words for the health of a device: verdicts, reasons, actions, as data.
+ *
+ * What a device's verdict is comes from shared/collect alone; everybody else shows it with these words.
+ *
+ * Threads: constant, any.
+ */
+#ifndef NTK_SHARED_METRICS_HEALTH_H
+#define NTK_SHARED_METRICS_HEALTH_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_device_sample;
+
+/* The numbers are those of the metric: the worst is the highest. */
+enum ntk_health_verdict {
+    NTK_HEALTH_HEALTHY = 0,
+    NTK_HEALTH_UNKNOWN = 1,
+    NTK_HEALTH_UNHEALTHY = 2,
+    NTK_HEALTH_VERDICT_COUNT
+};
+extern const char *const ntk_health_verdict_names[NTK_HEALTH_VERDICT_COUNT];
+
+enum ntk_health_action {
+#define NTK_HEALTH_ACTION(symbol, ...) NTK_HEALTH_ACTION_##symbol,
+#include "shared/metrics/health.def"
+    NTK_HEALTH_ACTION_COUNT
+};
+struct ntk_health_action_row {
+    const char *name;
+    const char *sentence;
+};
+extern const struct ntk_health_action_row ntk_health_actions[NTK_HEALTH_ACTION_COUNT];
+
+enum ntk_health_reason {
+#define NTK_HEALTH_REASON(symbol, ...) NTK_HEALTH_REASON_##symbol,
+#include "shared/metrics/health.def"
+    NTK_HEALTH_REASON_COUNT
+};
+struct ntk_health_reason_row {
+    const char *name;
+    enum ntk_health_verdict verdict;
+    enum ntk_health_action action;
+    const char *sentence;
+};
+extern const struct ntk_health_reason_row ntk_health_reasons[NTK_HEALTH_REASON_COUNT];
+
+/* What there was to judge a device by. */
+enum ntk_health_evidence {
+    NTK_HEALTH_BY_ECC = 0,        /* counters of errors that were not corrected */
+    NTK_HEALTH_BY_COMPONENTS = 1, /* unhealthy_components */
+    NTK_HEALTH_BY_HEARTBEAT = 2,
+    NTK_HEALTH_BY_STATUS = 3,    /* status counters of cores */
+    NTK_HEALTH_BY_PROCESSES = 4, /* executions of observed processes */
+    NTK_HEALTH_EVIDENCE_COUNT
+};
+extern const char *const ntk_health_evidence_names[NTK_HEALTH_EVIDENCE_COUNT];
+
+/* A name as its number, or -1. */
+int ntk_health_verdict_of(const char *name);
+int ntk_health_reason_of(const char *name);
+
+/* The worst reason of a device: its reasons are sorted so. NULL: there is none, the device is well. */
+const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
+/* The greatest action that its reasons ask for. */
+enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,671 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The health of devices: trees that are played back to a collector under a clock of the test, and what processes tell.
+ *
+ * Method of the plays: a tree of one device with two cores in a scratch folder. Each step of a play waits, during which
+ * the collector looks every fifth of a second, changes leaves, looks once more and compares the verdict and its reasons.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/collect/collect.h"
+#include "shared/collect/health.h"
+#include "tests/support/scratch.h"
+
+#define SECOND NTK_NS_PER_SECOND
+#define DEVICES "sys/devices/virtual/neuron_device"
+#define BEGIN_NS (100 * SECOND)
+#define EPOCH_NS (1700000000 * SECOND)
+
+struct fixture {
+    char *folder;
+    uint64_t now_ns;
+    struct ntk_clock clock;
+    struct ntk_collector *collector;
+    bool beats;         /* the driver's heart, each second */
+    uint64_t heartbeat; /* its leaf, 0 none */
+    uint64_t beaten_ns;
+    unsigned int trees;
+};
+
+static uint64_t test_monotonic_ns(void *ctx)
+{
+    return ((struct fixture *)ctx)->now_ns;
+}
+
+static uint64_t test_realtime_ns(void *ctx)
+{
+    return EPOCH_NS + ((struct fixture *)ctx)->now_ns;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    if (!f) {
+        return -1;
+    }
+    test_scratch_in_memory();
+    f->folder = test_scratch_create();
+    f->now_ns = BEGIN_NS;
+    f->clock = (struct ntk_clock){ .monotonic_ns = test_monotonic_ns,
+                                   .realtime_ns = test_realtime_ns,
+                                   .ctx = f };
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_collector_destroy(f->collector);
+    test_scratch_destroy(f->folder);
+    free(f);
+    return 0;
+}
+
+/* ---- the tree ---- */
+
+static void leaf_path(const struct fixture *f, const char *name, char *path, size_t bytes)
+{
+    snprintf(path, bytes, "%s/" DEVICES "/neuron0/%s", f->folder, name);
+}
+
+/* In place, as drivers and the software machine show a new value; NULL takes the leaf away. */
+static void put(const struct fixture *f, const char *name, const char *text)
+{
+    char path[1024];
+    char folder[1024];
+    FILE *file;
+
+    leaf_path(f, name, path, sizeof path);
+    if (!text) {
+        unlink(path);
+        return;
+    }
+    snprintf(folder, sizeof folder, "%s", path);
+    *strrchr(folder, '/') = '\0';
+    assert_int_equal(ntk_fs_make_folders(folder, 0700, NULL), 0);
+    file = fopen(path, access(path, F_OK) == 0 ? "r+" : "w");
+    assert_non_null(file);
+    fprintf(file, "%s\n", text);
+    assert_int_equal(ftruncate(fileno(file), (off_t)strlen(text) + 1), 0);
+    fclose(file);
+}
+
+static const struct leaf_name {
+    const char *key;
+    const char *path;
+} leaves[] = {
+    { "mem", "stats/hardware/mem_ecc_uncorrected" },
+    { "repairable", "stats/hardware/mem_ecc_repairable_uncorrected" },
+    { "sram", "stats/hardware/sram_ecc_uncorrected" },
+    { "components", "stats/hardware/health_status/unhealthy_components" },
+    { "heartbeat", "stats/hardware/health_status/healthcheck_heartbeat" },
+    { "dma", "neuron_core1/stats/status/hw_dma_abort_error/total" },
+    { "collectives", "neuron_core1/stats/status/hw_collectives_error/total" },
+    { "hbm_status", "neuron_core0/stats/status/hw_hbm_ue_error/total" },
+    { "overflow", "neuron_core0/stats/status/execute_sw_nq_overflow/total" },
+    { "success", "neuron_core1/stats/status/success/total" },
+    { "resets", "neuron_core1/stats/other_info/reset_req_count/total" },
+};
+
+static const char *path_of_key(const char *key)
+{
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        if (strcmp(leaves[i].key, key) == 0) {
+            return leaves[i].path;
+        }
+    }
+    fail_msg("no leaf %s", key);
+    return NULL;
+}
+
+static void tree_remove(struct fixture *f)
+{
+    char path[1024];
+    char away[1024];
+
+    /* Out of the way at once, as a driver goes; files that somebody has open are gone too. */
+    snprintf(path, sizeof path, "%s/" DEVICES, f->folder);
+    snprintf(away, sizeof away, "%s/gone-%u", f->folder, f->trees);
+    assert_int_equal(rename(path, away), 0);
+    assert_int_equal(ntk_fs_remove_tree(away, NULL), 0);
+    f->heartbeat = 0;
+}
+
+/* A driver that was loaded: "old" has counters of memory errors alone, "inf1" statuses alone, "bare" nothing. */
+static void tree_build(struct fixture *f, const char *kind)
+{
+    bool has_hardware = strcmp(kind, "inf1") != 0 && strcmp(kind, "bare") != 0;
+    bool has_status = strcmp(kind, "bare") != 0 && strcmp(kind, "old") != 0;
+
+    f->trees++;
+    put(f, "core_count", "2");
+    put(f, "info/architecture/device_name", "Trainium2");
+    put(f, "neuron_core0/info/architecture/arch_type", "NCv3");
+    put(f, "neuron_core1/info/architecture/arch_type", "NCv3");
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        bool is_core = leaves[i].path[0] == 'n';
+        bool is_health = strstr(leaves[i].path, "health_status") != NULL;
+
+        if ((is_core && has_status) || (!is_core && has_hardware && !is_health)) {
+            put(f, leaves[i].path, "0");
+        } else if (is_health && strcmp(kind, "new") == 0) {
+            put(f, leaves[i].path, strcmp(leaves[i].key, "heartbeat") == 0 ? "1" : "");
+        }
+    }
+    f->heartbeat = strcmp(kind, "new") == 0 ? 1 : 0;
+    f->beats = true;
+}
+
+static void collector_open(struct fixture *f)
+{
+    char root[1024];
+    char hooks[1024];
+    struct ntk_collector_options options = { .clock = &f->clock,
+                                             .sysfs_root = root,
+                                             .hooks_dir = hooks };
+    struct ntk_err err = { 0 };
+
+    snprintf(root, sizeof root, "%s/sys", f->folder);
+    snprintf(hooks, sizeof hooks, "%s/hooks", f->folder);
+    if (ntk_collector_create(&options, &f->collector, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void look(struct fixture *f)
+{
+    char text[32];
+
+    if (f->heartbeat && f->beats && f->now_ns - f->beaten_ns >= SECOND) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)++f->heartbeat);
+        put(f, path_of_key("heartbeat"), text);
+        f->beaten_ns = f->now_ns;
+    }
+    assert_true(ntk_collector_drain(f->collector) >= 0);
+}
+
+static void wait_for(struct fixture *f, double seconds)
+{
+    uint64_t until_ns = f->now_ns + (uint64_t)(seconds * SECOND);
+
+    while (f->now_ns < until_ns) {
+        f->now_ns += NTK_COLLECT_HEALTH_NS;
+        look(f);
+    }
+}
+
+/* ---- plays ---- */
+
+/* "unhealthy: hbm_uncorrectable, heartbeat_still", of the only device. */
+static void verdict_text(struct fixture *f, char *text, size_t bytes)
+{
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+    int used;
+
+    if (ntk_collector_poll(f->collector, &snapshot, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    if (snapshot->device_count == 0) {
+        snprintf(text, bytes, "no device");
+        ntk_snapshot_destroy(snapshot);
+        return;
+    }
+    assert_int_equal(snapshot->device_count, 1);
+    const struct ntk_device_sample *device = &snapshot->devices[0];
+    assert_true(device->has & NTK_DEVICE_HAS_HEALTH);
+    used = snprintf(text, bytes, "%s", ntk_health_verdict_names[device->verdict]);
+    for (size_t i = 0; i < device->health_count; i++) {
+        used += snprintf(text + used, bytes - (size_t)used, "%s %s", i > 0 ? "," : ":",
+                         ntk_health_reasons[device->health[i].reason].name);
+    }
+    ntk_snapshot_destroy(snapshot);
+}
+
+struct step {
+    double seconds; /* to wait before */
+    const char *
+        changes; /* "key=value" of leaves, "key!" takes one away; "stop", "beat": the heart; "gone", "new"
+                            and the like: the tree */
+    const char *expected;
+};
+
+static void change(struct fixture *f, const char *changes)
+{
+    char *copy = strdup(changes);
+    char *rest = copy;
+    char *word;
+
+    assert_non_null(copy);
+    while ((word = strsep(&rest, " "))) {
+        char *value = strpbrk(word, "=!");
+
+        if (!*word) {
+            continue;
+        }
+        if (value) {
+            bool is_gone = *value == '!';
+            *value++ = '\0';
+            put(f, path_of_key(word), is_gone ? NULL : value);
+        } else if (strcmp(word, "stop") == 0 || strcmp(word, "beat") == 0) {
+            f->beats = word[0] == 'b';
+        } else if (strcmp(word, "gone") == 0) {
+            tree_remove(f);
+        } else {
+            tree_build(f, word);
+        }
+    }
+    free(copy);
+}
+
+static void play(struct fixture *f, const char *kind, const struct step *steps)
+{
+    char text[512];
+
+    tree_build(f, kind);
+    collector_open(f);
+    verdict_text(f, text, sizeof text);
+    for (size_t i = 0; steps[i].expected; i++) {
+        wait_for(f, steps[i].seconds);
+        change(f, steps[i].changes);
+        /* A fault is known with the next look, another tree with the fifth. */
+        wait_for(f,
+                 strstr(steps[i].changes, "gone") || strstr(steps[i].changes, "new") ? 1.2 : 0.2);
+        verdict_text(f, text, sizeof text);
+        if (strcmp(text, steps[i].expected) != 0) {
+            fail_msg("step %zu (%s): %s, expected %s", i, steps[i].changes, text,
+                     steps[i].expected);
+        }
+    }
+}
+
+static void a_counter_of_errors_is_a_fault_at_once_and_clears_when_it_stays_zero(void **state)
+{
+    static const struct step steps[] = {
+        { 0, "", "healthy" },
+        { 60, "mem=1", "unhealthy: hbm_uncorrectable" },
+        { 600, "mem=3", "unhealthy: hbm_uncorrectable" },
+        { 1, "mem=0", "unhealthy: hbm_uncorrectable" },
+        { 28, "", "unhealthy: hbm_uncorrectable" },
+        { 2, "", "healthy" },
+        { 1, "repairable=1 components=hbm", "unhealthy: hbm_repairable" },
+        { 1, "sram=9", "unhealthy: sram_uncorrectable, hbm_repairable" },
+        { 1, "repairable=0 components= sram=0", "unhealthy: sram_uncorrectable, hbm_repairable" },
+        { 31, "", "healthy" },
+        { 0 },
+    };
+
+    play(*state, "new", steps);
+}
+
+static void errors_from_before_the_collector_count_and_statuses_do_not(void **state)
+{
+    static const struct step steps[] = {
+        { 0, "", "unhealthy: sram_uncorrectable" },
+        { 100, "", "unhealthy: sram_uncorrectable" },
+        { 0 },
+    };
+    struct fixture *f = *state;
+    char text[256];
+
+    tree_build(f, "new");
+    put(f, path_of_key("sram"), "2");
+    put(f, path_of_key("dma"), "4");
+    collector_open(f);
+    verdict_text(f, text, sizeof text);
+    assert_string_equal(text, steps[0].expected);
+    wait_for(f, steps[1].seconds);
+    verdict_text(f, text, sizeof text);
+    assert_string_equal(text, steps[1].expected);
+}
+
+static void components_are_named_and_one_that_comes_and_goes_stays(void **state)
+{
+    static const struct step steps[] = {
+        { 0, "components=link_host", "unhealthy: link_host" },
+        { 20, "components=", "unhealthy: link_host" },
+        { 20, "components=link_host", "unhealthy: link_host" },
+        { 20, "components=", "unhealthy: link_host" },
+        { 20, "components=link_host,axi_fabric", "unhealthy: link_host, axi_fabric" },
+        { 5, "components=", "unhealthy: link_host, axi_fabric" },
+        { 31, "", "healthy" },
+        { 1, "components=warp_core", "unhealthy: component_other" },
+        { 1, "components=", "unhealthy: component_other" },
+        { 31, "components=firmware_service_api,firmware_service_processor",
+          "unhealthy: firmware_service_api, firmware_service_processor" },
+        { 0 },
+    };
+
+    play(*state, "new", steps);
+}
+
+static void what_a_leaf_does_not_say_changes_nothing_until_it_is_lost(void **state)
+{
+    static const struct step steps[] = {
+        { 1, "mem!", "healthy" },
+        { 2, "mem=0", "healthy" },
+        { 1, "mem!", "healthy" },
+        { 4, "", "unknown: signal_lost" },
+        { 100, "", "unknown: signal_lost" },
+        { 1, "mem=0", "healthy" },
+        /* A fault stays while nobody can say that it is over. */
+        { 1, "components=hbm", "unhealthy: hbm_unhealthy" },
+        { 1, "components!", "unhealthy: hbm_unhealthy" },
+        { 100, "", "unhealthy: hbm_unhealthy, signal_lost" },
+        { 1, "components=", "unhealthy: hbm_unhealthy" },
+        { 31, "", "healthy" },
+        { 0 },
+    };
+
+    play(*state, "new", steps);
+}
+
+static void a_heart_that_stands_still_makes_unknown_what_was_well(void **state)
+{
+    static const struct step steps[] = {
+        { 10, "stop", "healthy" },
+        { 28, "", "healthy" },
+        { 3, "", "unknown: heartbeat_still" },
+        { 500, "mem=1", "unhealthy: hbm_uncorrectable, heartbeat_still" },
+        { 1, "beat mem=0", "unhealthy: hbm_uncorrectable" },
+        { 31, "", "healthy" },
+        /* The long stop is no pace of its own. */
+        { 1, "stop", "healthy" },
+        { 31, "", "unknown: heartbeat_still" },
+        { 0 },
+    };
+
+    play(*state, "new", steps);
+}
+
+static void a_heart_that_was_never_seen_to_beat_gets_longer(void **state)
+{
+    static const struct step steps[] = {
+        { 290, "", "healthy" },
+        { 15, "", "unknown: heartbeat_still" },
+        { 1, "heartbeat=2", "healthy" },
+        { 0 },
+    };
+    struct fixture *f = *state;
+
+    tree_build(f, "new");
+    f->beats = false;
+    collector_open(f);
+    char text[256];
+    for (size_t i = 0; steps[i].expected; i++) {
+        wait_for(f, steps[i].seconds);
+        change(f, steps[i].changes);
+        wait_for(f, 0.2);
+        verdict_text(f, text, sizeof text);
+        assert_string_equal(text, steps[i].expected);
+    }
+}
+
+static void a_driver_that_is_loaded_again_begins_anew(void **state)
+{
+    static const struct step steps[] = {
+        { 1, "mem=5 dma=1", "unhealthy: hbm_uncorrectable, dma_abort" },
+        { 1, "gone", "unhealthy: hbm_uncorrectable, dma_abort, tree_gone" },
+        { 100, "", "unhealthy: hbm_uncorrectable, dma_abort, tree_gone" },
+        { 1, "new", "healthy" },
+        { 1, "gone", "unknown: tree_gone" },
+        { 1, "new mem=1", "unhealthy: hbm_uncorrectable" },
+        { 1, "gone new", "healthy" },
+        /* ... and one whose tree looks the same, as its heart says. */
+        { 1, "mem=1", "unhealthy: hbm_uncorrectable" },
+        { 1, "mem=0 heartbeat=0", "healthy" },
+        { 0 },
+    };
+
+    play(*state, "new", steps);
+}
+
+static void statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done(void **state)
+{
+    static const struct step steps[] = {
+        { 1, "dma=1", "unhealthy: dma_abort" },
+        { 300, "", "unhealthy: dma_abort" },
+        { 1, "success=5", "healthy" },
+        { 1, "collectives=2", "unhealthy: collectives_hang" },
+        { 5, "success=6", "unhealthy: collectives_hang" }, /* too early to say */
+        { 40, "success=7", "healthy" },
+        { 1, "hbm_status=1", "unhealthy: hbm_uncorrectable" },
+        { 300, "success=9", "unhealthy: hbm_uncorrectable" },
+        { 1, "resets=1", "healthy" },
+        { 1, "dma=2", "unhealthy: dma_abort" },
+        { 1, "dma=0", "healthy" }, /* somebody cleared it */
+        { 1, "overflow=1", "healthy: notification_overflow" },
+        { 0 },
+    };
+
+    play(*state, "new", steps);
+}
+
+static void an_old_driver_is_judged_by_what_it_has(void **state)
+{
+    static const struct step steps[] = {
+        { 400, "", "healthy" },
+        { 1, "mem=1", "unhealthy: hbm_uncorrectable" },
+        { 0 },
+    };
+    struct fixture *f = *state;
+    struct ntk_snapshot *snapshot = NULL;
+
+    play(f, "old", steps);
+    assert_int_equal(ntk_collector_poll(f->collector, &snapshot, NULL), 0);
+    assert_int_equal(snapshot->devices[0].health_evidence, 1u << NTK_HEALTH_BY_ECC);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void a_device_without_counters_of_errors_is_judged_by_statuses(void **state)
+{
+    static const struct step steps[] = {
+        { 1, "", "healthy" },
+        { 1, "dma=1", "unhealthy: dma_abort" },
+        { 0 },
+    };
+
+    play(*state, "inf1", steps);
+}
+
+static void a_device_that_tells_nothing_is_unknown(void **state)
+{
+    static const struct step steps[] = {
+        { 1, "", "unknown: no_signals" },
+        { 100, "", "unknown: no_signals" },
+        { 0 },
+    };
+
+    play(*state, "bare", steps);
+}
+
+static void a_change_is_told_once_and_long_before_the_period_ends(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_snapshot *snapshot = NULL;
+
+    tree_build(f, "new");
+    collector_open(f);
+    assert_false(ntk_collector_health_changed(f->collector));
+    wait_for(f, 50);
+    assert_false(ntk_collector_health_changed(f->collector));
+    put(f, path_of_key("components"), "link_switch");
+    uint64_t fault_ns = f->now_ns;
+    f->now_ns += 300000000;
+    look(f);
+    assert_true(ntk_collector_health_changed(f->collector));
+    assert_false(ntk_collector_health_changed(f->collector));
+    wait_for(f, 20);
+    assert_int_equal(ntk_collector_poll(f->collector, &snapshot, NULL), 0);
+    assert_int_equal(snapshot->devices[0].health[0].since_ns, EPOCH_NS + fault_ns + 300000000);
+    assert_int_equal(snapshot->devices[0].health[0].last_ns, EPOCH_NS + fault_ns + 300000000);
+    assert_int_equal(snapshot->devices[0].verdict_since_ns, EPOCH_NS + fault_ns + 300000000);
+    assert_int_equal(ntk_health_action_of(&snapshot->devices[0]),
+                     NTK_HEALTH_ACTION_REBOOT_INSTANCE);
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* ---- processes ---- */
+
+struct judge {
+    struct ntk_health *health;
+    struct ntk_health_time now;
+};
+
+static struct judge judge_open(void)
+{
+    static struct ntk_device_info info = { .index = 3, .core_count = 2 };
+    const struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_SOFTWARE,
+                                          .devices = &info,
+                                          .device_count = 1,
+                                          .cores_per_device = 2 };
+    const struct ntk_device_reading reading = { .index = 3, .mem_ecc_uncorrected = { 0, true } };
+    struct judge judge = { .health = ntk_health_create(), .now = { BEGIN_NS, EPOCH_NS } };
+
+    assert_non_null(judge.health);
+    ntk_health_tree(judge.health, &tree, true, judge.now);
+    ntk_health_reading(judge.health, &reading, NTK_DEVICE_READ_HEALTH, false, true, judge.now);
+    return judge;
+}
+
+static void judge_expect(struct judge *judge, const char *expected)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_device_sample *device = ntk_snapshot_alloc_devices(snapshot, 1);
+    char text[256];
+
+    assert_non_null(device);
+    device->index = 3;
+    ntk_health_fill(judge->health, snapshot, device);
+    snprintf(text, sizeof text, "%s", ntk_health_verdict_names[device->verdict]);
+    for (size_t i = 0; i < device->health_count; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, " %s core %u status %u count %llu",
+                 ntk_health_reasons[device->health[i].reason].name, device->health[i].core,
+                 device->health[i].nrt_status, (unsigned long long)device->health[i].count);
+    }
+    assert_string_equal(text, expected);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void work(struct judge *judge, double seconds, struct ntk_health_work done)
+{
+    judge->now.monotonic_ns += (uint64_t)(seconds * SECOND);
+    judge->now.realtime_ns += (uint64_t)(seconds * SECOND);
+    ntk_health_work(judge->health, 3, 1, &done, judge->now);
+}
+
+static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void **state)
+{
+    struct judge judge = judge_open();
+
+    (void)state;
+    work(&judge, 1, (struct ntk_health_work){ .is_owned = true, .completed = 1000000 });
+    judge_expect(&judge, "healthy");
+    ntk_health_execution(judge.health, 3, 1, 1203, judge.now);
+    judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 1");
+    /* What was told one by one is among the counters. */
+    work(&judge, 1,
+         (struct ntk_health_work){ .is_owned = true, .completed = 5, .hardware_errors = 3 });
+    judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 3");
+    ntk_health_execution(judge.health, 3, 1, 101, judge.now);
+    work(&judge, 10, (struct ntk_health_work){ .is_owned = true, .completed = 5 });
+    judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 3");
+    work(&judge, 30, (struct ntk_health_work){ .is_owned = true });
+    judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 3");
+    work(&judge, 1, (struct ntk_health_work){ .is_owned = true, .completed = 1 });
+    judge_expect(&judge, "healthy");
+    ntk_health_destroy(judge.health);
+}
+
+static void what_a_process_met_goes_a_while_after_it(void **state)
+{
+    struct judge judge = judge_open();
+
+    (void)state;
+    work(&judge, 1, (struct ntk_health_work){ .is_owned = true, .timeouts = 2 });
+    judge_expect(&judge, "unhealthy execution_timeout core 7 status 5 count 2");
+    work(&judge, 500, (struct ntk_health_work){ .is_owned = true });
+    judge_expect(&judge, "unhealthy execution_timeout core 7 status 5 count 2");
+    work(&judge, 29, (struct ntk_health_work){ 0 });
+    judge_expect(&judge, "unhealthy execution_timeout core 7 status 5 count 2");
+    work(&judge, 2, (struct ntk_health_work){ 0 });
+    judge_expect(&judge, "healthy");
+    ntk_health_destroy(judge.health);
+}
+
+/* Anybody can write a segment: what it says must not have a machine replaced. */
+static void a_process_never_asks_for_more_than_a_new_start(void **state)
+{
+    (void)state;
+    for (uint32_t status = 1; status < 2000; status++) {
+        struct judge judge = judge_open();
+        struct ntk_snapshot *snapshot = ntk_snapshot_create();
+        struct ntk_device_sample *device = ntk_snapshot_alloc_devices(snapshot, 1);
+
+        assert_non_null(device);
+        device->index = 3;
+        ntk_health_execution(judge.health, 3, 0, status, judge.now);
+        ntk_health_execution(judge.health, 3, 4000000000U, status, judge.now);
+        ntk_health_execution(judge.health, 4000000000U, 0, status, judge.now);
+        ntk_health_fill(judge.health, snapshot, device);
+        assert_true(ntk_health_action_of(device) <= NTK_HEALTH_ACTION_RESTART_WORKLOAD);
+        ntk_snapshot_destroy(snapshot);
+        ntk_health_destroy(judge.health);
+    }
+}
+
+static void the_words_of_reasons_are_names_that_labels_can_have(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NTK_HEALTH_REASON_COUNT; i++) {
+        const struct ntk_health_reason_row *row = &ntk_health_reasons[i];
+
+        assert_int_equal(strspn(row->name, "abcdefghijklmnopqrstuvwxyz_"), strlen(row->name));
+        assert_int_equal(ntk_health_reason_of(row->name), i);
+        /* No fault without a way out. */
+        assert_true(row->verdict != NTK_HEALTH_UNHEALTHY || row->action > NTK_HEALTH_ACTION_NONE);
+    }
+    assert_int_equal(ntk_health_reason_of("warp_core"), -1);
+    assert_int_equal(ntk_health_verdict_of("unknown"), NTK_HEALTH_UNKNOWN);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_counter_of_errors_is_a_fault_at_once_and_clears_when_it_stays_zero),
+        TEST(errors_from_before_the_collector_count_and_statuses_do_not),
+        TEST(components_are_named_and_one_that_comes_and_goes_stays),
+        TEST(what_a_leaf_does_not_say_changes_nothing_until_it_is_lost),
+        TEST(a_heart_that_stands_still_makes_unknown_what_was_well),
+        TEST(a_heart_that_was_never_seen_to_beat_gets_longer),
+        TEST(a_driver_that_is_loaded_again_begins_anew),
+        TEST(statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done),
+        TEST(an_old_driver_is_judged_by_what_it_has),
+        TEST(a_device_without_counters_of_errors_is_judged_by_statuses),
+        TEST(a_device_that_tells_nothing_is_unknown),
+        TEST(a_change_is_told_once_and_long_before_the_period_ends),
+        cmocka_unit_test(a_hardware_error_of_a_process_stays_until_its_core_works_again),
+        cmocka_unit_test(what_a_process_met_goes_a_while_after_it),
+        cmocka_unit_test(a_process_never_asks_for_more_than_a_new_start),
+        cmocka_unit_test(the_words_of_reasons_are_names_that_labels_can_have),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
