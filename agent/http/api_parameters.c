@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/http/api.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
@@ -117,6 +118,16 @@ static int take_kind(const char *value, struct ntk_api_parameters *p, struct ntk
     return ntk_query_event_kinds_parse(value, &p->query.event_kinds, err);
 }
 
+static int take_newest(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    uint64_t *newest = &p->query.filter.newest_events;
+
+    return ntk_str_parse_u64(value, newest) == 0 && *newest > 0 && *newest <= NTK_API_ROWS_MAX
+               ? 0
+               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number from 1 to %d expected",
+                             NTK_API_ROWS_MAX);
+}
+
 static const struct {
     const char *name;
     int (*take)(const char *value, struct ntk_api_parameters *p, struct ntk_err *err);
@@ -127,6 +138,7 @@ static const struct {
     { "process", take_process }, { "model", take_model },
     { "metric", take_metric },   { "percentiles", take_percentiles },
     { "latency", take_latency }, { "kind", take_kind },
+    { "newest", take_newest },
 };
 
 struct walk {

@@ -73,6 +73,8 @@ static const struct ntk_opt option_rows[] = {
       "which events: start, end, load, unload, error, alloc, free, or all; default all but alloc "
       "and "
       "free" },
+    { 0, "newest", "N", NTK_OPT_U64, &query.filter.newest_events,
+      "of events: only the last N of the window", .is_above_zero = true },
     { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),
       "which percentiles of latency, default 50,90,99,100" },
     { 0, "device-latency", 0, NTK_OPT_FLAG, &query.device_latency,
@@ -216,6 +218,9 @@ static int check_options(const struct ntk_query_question *question)
     if ((arg_from && ntk_timestamp_parse(arg_from, &time_ns, &err) < 0) ||
         (arg_to && ntk_timestamp_parse(arg_to, &time_ns, &err) < 0)) {
         return ntk_opt_usage_error(&program, "%s", err.text);
+    }
+    if (query.filter.newest_events > NTK_QUERY_EVENTS_MAX) {
+        return ntk_opt_usage_error(&program, "--newest is at most %d", NTK_QUERY_EVENTS_MAX);
     }
     query.filter.has_core = arg_core >= 0;
     query.filter.core = (uint32_t)arg_core;

@@ -287,7 +287,7 @@ static int add_event(const struct ntk_store_event *event, void *ctx)
 
     if (ntk_query_table_row_count(table) == NTK_QUERY_EVENTS_MAX) {
         return ntk_err_set(answer->err, -E2BIG, NTK_ERR_NO_OFFSET,
-                           "more than %d events: ask for less time, or fewer kinds",
+                           "more than %d events: ask for less time, fewer kinds or --newest",
                            NTK_QUERY_EVENTS_MAX);
     }
     snprintf(address, sizeof address, "0x%llx", (unsigned long long)event->address);

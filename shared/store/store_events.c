@@ -52,9 +52,10 @@ static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, 
             separator = " UNION ALL ";
         }
     }
+    ntk_buf_add_text(sql, filter->newest_events ? ") SELECT * FROM (" : ") ");
     ntk_buf_add_text(sql,
-                     ") SELECT e.time_ns, e.kind, e.core, e.model_id, e.what, e.name, e.status,"
-                     " e.bytes, e.duration, e.address, e.execution, p.pid, p.tag, m.name"
+                     "SELECT e.time_ns, e.kind, e.core, e.model_id, e.what, e.name, e.status,"
+                     " e.bytes, e.duration, e.address, e.execution, p.pid, p.tag, m.name, e.place"
                      " FROM e JOIN process p USING (process_id) LEFT JOIN model m"
                      " ON m.process_id = e.process_id AND m.model_id = e.model_id WHERE 1");
     if (filter->process) {
@@ -66,7 +67,14 @@ static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, 
     if (filter->has_core) {
         ntk_buf_add_format(sql, " AND e.core = %" PRIu32, filter->core);
     }
-    ntk_buf_add_text(sql, " ORDER BY e.time_ns, e.place, e.kind");
+    if (filter->newest_events) {
+        ntk_buf_add_format(sql,
+                           " ORDER BY e.time_ns DESC, e.place DESC, e.kind DESC LIMIT %" PRIu64
+                           ") ORDER BY time_ns, place, kind",
+                           filter->newest_events);
+    } else {
+        ntk_buf_add_text(sql, " ORDER BY e.time_ns, e.place, e.kind");
+    }
 }
 
 static bool is_known(sqlite3_stmt *statement, int column)

@@ -83,6 +83,7 @@ struct ntk_store_filter {
     uint32_t core; /* global physical */
     bool has_device;
     uint32_t device;
+    uint64_t newest_events; /* of events: so many, the last of the window; 0: all */
 };
 
 /* First and last time_ns of the rows of a tier; -ENODATA when it has none. */

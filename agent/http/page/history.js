@@ -34,6 +34,7 @@ function add(lists) {
 }
 
 const physicalOf = (index) => Array.from({ length: state.lnc ?? 1 }, (_, i) => index * (state.lnc ?? 1) + i);
+const logicalOf = (index) => Math.floor(index / (state.lnc ?? 1));
 const coreSeries = (metric) => (core === null ? series(metric) : Promise.all(physicalOf(core).map((number) => series(metric, { core: number }))).then(add));
 
 const CHARTS = [
@@ -60,12 +61,13 @@ const CHARTS = [
 ];
 
 const EVENTS_SHOWN = 50;
+const EVENTS_ASKED = 30000; // as many as are answered
 const EVENTS = [
   { name: 'time', text: true, value: (event) => event.time.replace('T', ' ').replace('Z', '') },
   { name: 'event', text: true, value: (event) => event.event, bad: (event) => event.event === 'error' },
   { name: 'process', text: true, value: (event) => event.process },
   { name: 'pid', value: (event) => String(event.pid) },
-  { name: 'core', value: (event) => (event.core === null ? '-' : String(event.core)) },
+  { name: 'core', value: (event) => (event.core === null ? '-' : String(logicalOf(event.core))) },
   { name: 'model', text: true, value: (event) => event.model ?? '-' },
   { name: 'what', text: true, value: (event) => event.what ?? '-' },
   { name: 'status', value: (event) => (event.nrt_status === null ? '-' : String(event.nrt_status)) },
@@ -84,9 +86,11 @@ function chooseEvents(rows) {
   return ranked.slice(0, EVENTS_SHOWN).sort((a, b) => b.place - a.place).map((entry) => entry.row);
 }
 
+// True when there may be more than were looked at.
 async function drawEvents() {
-  const rows = await ask('events', core === null ? {} : { core: physicalOf(core)[0] });
+  const rows = await ask('events', { newest: EVENTS_ASKED, ...(core === null ? {} : { core: physicalOf(core)[0] }) });
   fillTable(byId('events'), EVENTS, chooseEvents(rows), 'Nothing happened in this time.');
+  return rows.length === EVENTS_ASKED;
 }
 
 // Of the whole machine in the whole range; a dash until it is known.
@@ -117,8 +121,9 @@ async function refresh() {
       const times = rows.map((row) => (Date.parse(row.from) + Date.parse(row.to)) / 2);
       chart.view.set({ times, values, from: rows.length ? Date.parse(rows[0].from) : 0, to: rows.length ? Date.parse(rows.at(-1).to) : 1 });
     }
-    await drawEvents();
-    note(core === null ? '' : `Core ${core} and its device only. Press its cell again for the whole machine.`);
+    const isCut = await drawEvents();
+    note([core === null ? '' : `Core ${core} and its device only. Press its cell again for the whole machine.`,
+      isCut ? `More happened than is looked at: the last ${EVENTS_ASKED} events of the time.` : ''].join(' ').trim());
     document.documentElement.dataset.history = asked[0];
   } catch (error) {
     note(error.message);

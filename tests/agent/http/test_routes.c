@@ -196,6 +196,8 @@ static void hostile_parameters_are_one_sentence_and_400(void **state)
           "percentiles: numbers from 0 to 100, separated by commas, expected" },
         { "latency?latency=both", "latency: 'total' or 'device' expected" },
         { "processes?process=", "process: a name expected" },
+        { "events?newest=0", "newest: a number from 1 to 30000 expected" },
+        { "events?newest=30001", "newest: a number from 1 to 30000 expected" },
         { "events?kind=error,%27",
           "kind: start, end, load, unload, error, alloc, free, separated by commas, or all, "
           "expected" },

@@ -218,6 +218,10 @@ static void what_happened_is_told_in_order(void **state)
            "address,name\r\n"
            "2023-11-14T22:14:20Z,alloc,trainer,1077,1,mlp.neff,tensors,,,4096,,0x0,weights\r\n",
            "events", "--db", f->path, "--csv", "--kind", "alloc,free");
+    EXPECT("time,event,process,pid,core,model,what,nrt_status,execution,size_bytes,duration_ns,"
+           "address,name\r\n"
+           "2023-11-14T22:14:19.999Z,error,trainer,1077,1,mlp.neff,model,1006,0,,,,\r\n",
+           "events", "--db", f->path, "--csv", "--newest", "1");
     EXPECT("[]\n", "events", "--db", f->path, "--json", "--core", "5", "--kind", "error");
     EXPECT_ERROR(2,
                  "neuron-monitor query: bad value 'errors' of --kind: start, end, load, unload, "

@@ -628,6 +628,12 @@ static void events_are_told_by_time_kind_and_filter(void **state)
     assert_string_equal(events(f, &seen, 0, 60, &trainer, NTK_STORE_EVENTS_ALL),
                         "load error alloc");
     assert_string_equal(events(f, &seen, 0, 60, &nobody, NTK_STORE_EVENTS_ALL), "");
+    all.newest_events = 3;
+    assert_string_equal(events(f, &seen, 0, 60, &all, NTK_STORE_EVENTS_ALL), "error alloc end");
+    assert_string_equal(events(f, &seen, 0, 29, &all, NTK_STORE_EVENTS_ALL), "load error alloc");
+    all.newest_events = 100;
+    assert_string_equal(events(f, &seen, 0, 60, &all, NTK_STORE_EVENTS_ALL),
+                        "start load error alloc end");
 }
 
 /* Copies of the first process, each one second older, and of what it counted. */
