@@ -570,10 +570,17 @@ static bool has_row_of(const struct ntk_memory_sample *rows, size_t count,
 
 bool ntk_snapshot_tells_group(const struct ntk_runtime_sample *runtime, enum ntk_memory_group group)
 {
-    bool around_calls =
-        runtime->hooks == NTK_HOOKS_PRELOADED || runtime->hooks == NTK_HOOKS_ATTACHED;
-
-    return !around_calls || group == NTK_GROUP_TENSORS || group == NTK_GROUP_HOST_TENSORS ||
+    switch (runtime->hooks) {
+    case NTK_HOOKS_PRELOADED:
+    case NTK_HOOKS_ATTACHED:
+        break;
+    case NTK_HOOKS_UNKNOWN:
+        return !(runtime->has & NTK_RUNTIME_HAS_LISTED_MEMORY) ||
+               has_row_of(runtime->memory, runtime->memory_count, group);
+    default:
+        return true;
+    }
+    return group == NTK_GROUP_TENSORS || group == NTK_GROUP_HOST_TENSORS ||
            has_row_of(runtime->memory_by_category, runtime->memory_by_category_count, group) ||
            has_row_of(runtime->memory, runtime->memory_count, group);
 }

@@ -671,8 +671,8 @@ extern const char *const ntk_outcome_names[NTK_OUTCOME_COUNT];
 extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);
 
-/* Whether what the runtime has of a group is known: calls around another runtime tell of tensors only. A group
- * that is not told is not zero, and a total is the sum of what is. */
+/* Whether what the runtime has of a group is known: calls around another runtime tell of tensors only, and a report of
+ * another tool of what it lists. A group that is not told is not zero, and a total is the sum of what is. */
 bool ntk_snapshot_tells_group(const struct ntk_runtime_sample *runtime,
                               enum ntk_memory_group group);
 /* Whether some model's part of its device memory is an estimate; of one model with its id, else NTK_MEMORY_ANY. */

@@ -13,8 +13,9 @@
 #define AT(member) .offset = offsetof(struct ntk_core_sample, member)
 /* Now. */
 const struct report_field report_fields_core_state[] = {
-    REPORT_ROW("utilization", REPORT_RATIO, AT(utilization)),
-    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
+    REPORT_ROW("utilization", REPORT_RATIO, AT(utilization), .has = NTK_CORE_HAS_BUSY),
+    REPORT_ROW("busy_of_calls", REPORT_BOOL, AT(busy_of_calls), .sparse = true),
+    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight), .has = NTK_CORE_HAS_EXECUTIONS),
     REPORT_ROW("running_ns", REPORT_U64, AT(running_ns), .sparse = true),
     REPORT_END,
 };
@@ -101,6 +102,14 @@ static void key_rate(struct report_writer *w, const char *key, uint64_t count, d
     report_key_u64(w, key, rate < 9e18 ? (uint64_t)rate : INT64_MAX);
 }
 
+/* A core that is not the runtime's own (NULL) does nothing for it; of its own nobody may have measured how busy it is. */
+static void key_utilization(struct report_writer *w, const struct ntk_core_sample *core)
+{
+    if (!core || core->has & NTK_CORE_HAS_BUSY) {
+        ntk_json_key_double(&w->json, "neuroncore_utilization", core ? core->utilization * 100 : 0);
+    }
+}
+
 static void write_core(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                        uint32_t logical)
 {
@@ -110,10 +119,11 @@ static void write_core(struct report_writer *w, const struct ntk_runtime_sample 
     char version[24];
     char name[48];
 
-    ntk_snapshot_watched_logical_core(runtime->cores, runtime->core_count, lnc, logical, &core);
+    bool is_its_own =
+        ntk_snapshot_watched_logical_core(runtime->cores, runtime->core_count, lnc, logical, &core);
     report_key_number(w, logical);
     ntk_json_object_begin(&w->json);
-    ntk_json_key_double(&w->json, "neuroncore_utilization", core.utilization * 100);
+    key_utilization(w, is_its_own ? &core : NULL);
     if (core.has & NTK_CORE_HAS_FLOPS) {
         key_rate(w, "flops", core.flops.period, seconds);
     }
@@ -129,8 +139,7 @@ static void write_core(struct report_writer *w, const struct ntk_runtime_sample 
                 ntk_snapshot_find_core(runtime->cores, runtime->core_count, logical * lnc + i);
             snprintf(name, sizeof name, "nc_%s.%u", version, logical * lnc + i);
             ntk_json_key_object_begin(&w->json, name);
-            ntk_json_key_double(&w->json, "neuroncore_utilization",
-                                part ? part->utilization * 100 : 0);
+            key_utilization(w, part);
             ntk_json_object_end(&w->json);
         }
         ntk_json_object_end(&w->json);
@@ -216,6 +225,9 @@ static void read_vendor_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_
         for (uint32_t i = 0; i < lnc; i++) {
             struct ntk_core_sample *core = &cores[count++];
             core->core = logical * lnc + i;
+            if (!report_has(value, "neuroncore_utilization")) {
+                continue;
+            }
             core->utilization = utilization;
             core->has = NTK_CORE_HAS_BUSY;
             core->busy_ns = report_count_of((uint64_t)(utilization * seconds * 1e9));

@@ -148,6 +148,16 @@ static bool tells_cores(const struct ntk_snapshot *snapshot)
     return snapshot->runtime_count == 0;
 }
 
+/* What a core does for another runtime the software machine does not count: it is not known to be idle. */
+static void forget_idle(struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime)
+{
+    for (size_t k = 0; k < runtime->core_count && !runtime->software; k++) {
+        if (runtime->cores[k].core < snapshot->core_count) {
+            snapshot->cores[runtime->cores[k].core].has = 0;
+        }
+    }
+}
+
 /* Machine cores by number and machine outcomes, as sums over the runtimes. */
 static void sum_runtimes(struct ntk_snapshot *snapshot, const json_t *ext)
 {
@@ -172,6 +182,9 @@ static void sum_runtimes(struct ntk_snapshot *snapshot, const json_t *ext)
         if (given[i].core < snapshot->core_count) {
             snapshot->cores[given[i].core] = given[i];
         }
+    }
+    for (size_t i = 0; i < snapshot->runtime_count && given_count == 0; i++) {
+        forget_idle(snapshot, &snapshot->runtimes[i]);
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];

@@ -21,20 +21,29 @@ const struct report_field report_fields_memory_row[] = {
 
 /* -- the vendor's group: sums ------------------------------------------------------------------- */
 
-static void write_groups(struct report_writer *w, const uint64_t group[NTK_GROUP_COUNT], int first,
-                         int last)
+void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *runtime,
+                      enum ntk_memory_group group, uint64_t bytes)
+{
+    if (ntk_snapshot_tells_group(runtime, group)) {
+        report_key_u64(w, ntk_memory_group_keys[group], bytes);
+    }
+}
+
+static void write_groups(struct report_writer *w, const struct ntk_runtime_sample *runtime,
+                         const uint64_t group[NTK_GROUP_COUNT], int first, int last)
 {
     ntk_json_object_begin(&w->json);
     for (int i = first; i <= last; i++) {
-        report_key_u64(w, ntk_memory_group_keys[i], group[i]);
+        report_key_group(w, runtime, (enum ntk_memory_group)i, group[i]);
     }
     ntk_json_object_end(&w->json);
 }
 
-void report_write_host_groups(struct report_writer *w, const uint64_t group[NTK_GROUP_COUNT])
+void report_write_host_groups(struct report_writer *w, const struct ntk_runtime_sample *runtime,
+                              const uint64_t group[NTK_GROUP_COUNT])
 {
     ntk_json_key(&w->json, "host");
-    write_groups(w, group, HOST_FIRST, HOST_LAST);
+    write_groups(w, runtime, group, HOST_FIRST, HOST_LAST);
 }
 
 static void write_core_memory(struct report_writer *w, const struct ntk_runtime_sample *runtime)
@@ -50,7 +59,7 @@ static void write_core_memory(struct report_writer *w, const struct ntk_runtime_
             ntk_snapshot_memory_add(runtime, *core * lnc + i, NTK_MEMORY_ANY, group, NULL, NULL);
         }
         report_key_number(w, *core);
-        write_groups(w, group, CORE_FIRST, CORE_LAST);
+        write_groups(w, runtime, group, CORE_FIRST, CORE_LAST);
     }
     ntk_vec_fini(&logical);
     ntk_json_object_end(&w->json);
@@ -71,7 +80,7 @@ void report_write_memory(struct report_writer *w, const struct ntk_runtime_sampl
     report_key_u64(w, "neuron_device", device_bytes);
     if (!report_omits(w, NTK_REPORT_OMIT_USAGE_BREAKDOWN)) {
         ntk_json_key_object_begin(&w->json, "usage_breakdown");
-        report_write_host_groups(w, group);
+        report_write_host_groups(w, runtime, group);
         write_core_memory(w, runtime);
         ntk_json_object_end(&w->json);
     }
@@ -104,6 +113,9 @@ static size_t read_groups(struct ntk_memory_sample *rows, size_t count, const js
 {
     for (int i = first; i <= last; i++) {
         uint64_t bytes = report_get_u64(object, ntk_memory_group_keys[i]);
+        if (!report_has(object, ntk_memory_group_keys[i])) {
+            continue;
+        }
         rows[count++] = (struct ntk_memory_sample){
             .location = (uint16_t)ntk_memory_location_of(category_of_group[i]),
             .core = core,

@@ -19,11 +19,12 @@ const struct report_field report_fields_model_ext[] = {
     REPORT_ROW("loaded", REPORT_BOOL, AT(loaded)),
     REPORT_ROW("is_running", REPORT_BOOL, AT(is_running)),
     REPORT_ROW("estimated", REPORT_BOOL, AT(estimated), .sparse = true),
+    REPORT_ROW("memory_estimated", REPORT_BOOL, AT(memory_estimated), .sparse = true),
     REPORT_ROW("core", REPORT_U32, AT(core)),
     REPORT_ROW("core_count", REPORT_U32, AT(core_count)),
-    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
-    REPORT_ROW("executions", REPORT_COUNT, AT(executions)),
-    REPORT_ROW("errors", REPORT_COUNT, AT(errors)),
+    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight), .has = NTK_MODEL_HAS_IN_FLIGHT),
+    REPORT_ROW("executions", REPORT_COUNT, AT(executions), .has = NTK_MODEL_HAS_EXECUTIONS),
+    REPORT_ROW("errors", REPORT_COUNT, AT(errors), .has = NTK_MODEL_HAS_EXECUTIONS),
     REPORT_ROW("effective_flops", REPORT_COUNT, AT(effective_flops),
                .has = NTK_MODEL_HAS_EFFECTIVE_FLOPS),
     REPORT_ROW("load_ns", REPORT_U64, AT(load_ns)),
@@ -42,20 +43,23 @@ const struct report_field report_fields_model[] = {
 /* Ours, so absent where the vendor's tool could have written the model. */
 const struct report_field report_fields_model_estimated[] = {
     REPORT_ROW("estimated", REPORT_BOOL, AT(estimated), .sparse = true),
+    REPORT_ROW("memory_estimated", REPORT_BOOL, AT(memory_estimated), .sparse = true),
     REPORT_END,
 };
 #undef AT
 
 /* -- the vendor's list -------------------------------------------------------------------------- */
 
-static void write_device_groups(struct report_writer *w, const uint64_t group[NTK_GROUP_COUNT])
+static void write_device_groups(struct report_writer *w, const struct ntk_runtime_sample *runtime,
+                                const uint64_t group[NTK_GROUP_COUNT])
 {
     ntk_json_key_object_begin(&w->json, "neuron_device");
-    report_key_u64(w, "constants", group[NTK_GROUP_CONSTANTS]);
-    report_key_u64(w, "model_code", group[NTK_GROUP_MODEL_CODE]);
+    report_key_group(w, runtime, NTK_GROUP_CONSTANTS, group[NTK_GROUP_CONSTANTS]);
+    report_key_group(w, runtime, NTK_GROUP_MODEL_CODE, group[NTK_GROUP_MODEL_CODE]);
     /* There is no key for scratchpad here; it counts with the runtime's so that the sum is right. */
-    report_key_u64(w, "runtime_memory", group[NTK_GROUP_RUNTIME] + group[NTK_GROUP_SCRATCHPAD]);
-    report_key_u64(w, "tensors", group[NTK_GROUP_TENSORS]);
+    report_key_group(w, runtime, NTK_GROUP_RUNTIME,
+                     group[NTK_GROUP_RUNTIME] + group[NTK_GROUP_SCRATCHPAD]);
+    report_key_group(w, runtime, NTK_GROUP_TENSORS, group[NTK_GROUP_TENSORS]);
     ntk_json_object_end(&w->json);
 }
 
@@ -84,8 +88,8 @@ static void write_subgraph(struct report_writer *w, const struct ntk_runtime_sam
     report_key_u64(w, "neuron_device", device_bytes);
     if (!report_omits(w, NTK_REPORT_OMIT_USAGE_BREAKDOWN)) {
         ntk_json_key_object_begin(&w->json, "usage_breakdown");
-        report_write_host_groups(w, group);
-        write_device_groups(w, group);
+        report_write_host_groups(w, runtime, group);
+        write_device_groups(w, runtime, group);
         ntk_json_object_end(&w->json);
     }
     ntk_json_object_end(&w->json);
@@ -173,8 +177,6 @@ static void read_ext_model(struct ntk_snapshot *snapshot, struct ntk_model_sampl
     if (model->core >= REPORT_CORES_MAX || model->core_count > REPORT_CORES_MAX) {
         model->core = model->core_count = 0;
     }
-    model->has |= report_has(object, "executions") ? NTK_MODEL_HAS_EXECUTIONS : 0;
-    model->has |= report_has(object, "in_flight") ? NTK_MODEL_HAS_IN_FLIGHT : 0;
     if (model->total_latency.count > 0) {
         model->has |= NTK_MODEL_HAS_LATENCY;
     }

@@ -62,7 +62,11 @@ void report_write_memory(struct report_writer *w, const struct ntk_runtime_sampl
 void report_write_ext_memory(struct report_writer *w, const struct ntk_runtime_sample *runtime);
 void report_read_memory(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                         const json_t *group, const json_t *ext);
-void report_write_host_groups(struct report_writer *w, const uint64_t group[NTK_GROUP_COUNT]);
+void report_write_host_groups(struct report_writer *w, const struct ntk_runtime_sample *runtime,
+                              const uint64_t group[NTK_GROUP_COUNT]);
+/* Where the runtime tells of the group. */
+void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *runtime,
+                      enum ntk_memory_group group, uint64_t bytes);
 
 /* ---- report_models.c: loaded_models of memory_used, and the models of our part ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_runtime - one application: executions, CPU time, and who it is; see report_part.h. */
 #include <math.h>
+#include <string.h>
 
 #include "shared/base/clock.h"
 #include "shared/metrics/percentile.h"
@@ -30,6 +31,8 @@ const struct report_field report_fields_runtime_ext[] = {
     REPORT_ROW("start_time", REPORT_U64, AT(start_time)),
     REPORT_ROW("uid", REPORT_U32, AT(uid)),
     REPORT_ROW("software", REPORT_BOOL, AT(software)),
+    REPORT_ROW("cores_guessed", REPORT_BOOL, AT(cores_guessed), .sparse = true),
+    REPORT_ROW("no_executions", REPORT_BOOL, AT(no_executions), .sparse = true),
     REPORT_ROW("lnc", REPORT_U32, AT(lnc)),
     REPORT_ROW("command", REPORT_TEXT, AT(command), .sparse = true),
     REPORT_ROW("user", REPORT_TEXT, AT(user), .sparse = true),
@@ -44,7 +47,7 @@ const struct report_field report_fields_runtime_ext[] = {
 };
 /* With execution_stats. */
 const struct report_field report_fields_executions_ext[] = {
-    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
+    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight), .has = NTK_RUNTIME_HAS_IN_FLIGHT),
     REPORT_ROW("total_latency", REPORT_HISTOGRAM, AT(total_latency)),
     REPORT_ROW("device_latency", REPORT_HISTOGRAM, AT(device_latency)),
     REPORT_END,
@@ -178,6 +181,9 @@ static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *
 {
     ntk_json_key_object_begin(&w->json, "neuron_ext");
     report_write_fields(w, report_fields_runtime_ext, runtime);
+    if (runtime->hooks != NTK_HOOKS_UNKNOWN) {
+        ntk_json_key_text(&w->json, "hooks", ntk_hooks_kind_names[runtime->hooks]);
+    }
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS)) {
         report_write_fields(w, report_fields_executions_ext, runtime);
     }
@@ -227,13 +233,25 @@ void report_write_runtime(struct report_writer *w, const struct ntk_runtime_samp
     ntk_json_object_end(&w->json);
 }
 
+static enum ntk_hooks_kind read_hooks(const json_t *ext)
+{
+    const char *name = json_string_value(json_object_get(ext, "hooks"));
+
+    for (int i = 1; name && i < NTK_HOOKS_KIND_COUNT; i++) {
+        if (!strcmp(name, ntk_hooks_kind_names[i])) {
+            return (enum ntk_hooks_kind)i;
+        }
+    }
+    return NTK_HOOKS_UNKNOWN;
+}
+
 static void read_ext(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                      const json_t *ext)
 {
     runtime->lnc = 0;
     report_read_fields(snapshot, ext, report_fields_runtime_ext, runtime);
     report_read_fields(snapshot, ext, report_fields_executions_ext, runtime);
-    runtime->has |= report_has(ext, "in_flight") ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
+    runtime->hooks = read_hooks(ext);
     if (runtime->device_latency.count > 0) {
         runtime->has_device_latency = true;
     }
@@ -266,6 +284,9 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
         runtime->group_period_ns[i] = report_get_period_ns(group[i]);
     }
     read_ext(snapshot, runtime, ext);
+    if (runtime->no_executions && report_get_array(ext, "models")) {
+        runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = 0; /* due, though nobody counts */
+    }
     read_executions(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_EXECUTIONS]));
     report_read_cores(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_CORES]), ext);
     report_read_memory(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_MEMORY]), ext);

@@ -115,6 +115,7 @@ static void fill_models(struct ntk_snapshot *s, struct ntk_runtime_sample *r, ui
     models[0].load_ns = 5000000;
     models[0].total_latency = histogram(s, 1048576, 39);
     models[0].device_latency = histogram(s, 524288, 39);
+    models[1].has = NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT;
     models[1].id = 10002;
     models[1].name = "gone.neff";
     models[1].core = lnc;
@@ -133,6 +134,7 @@ static void fill_runtimes(struct ntk_snapshot *s, uint32_t lnc)
     r[0].start_time = 123456;
     r[0].uid = 1000;
     r[0].software = true;
+    r[0].hooks = NTK_HOOKS_BUILT_IN;
     r[0].tag = "bert \"serve\"";
     r[0].command = "python3";
     r[0].user = "ada";

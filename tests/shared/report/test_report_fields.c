@@ -96,6 +96,8 @@ static const struct member {
     M(RUNTIME, U64, ntk_runtime_sample, start_time),
     M(RUNTIME, U32, ntk_runtime_sample, uid),
     M(RUNTIME, BOOL, ntk_runtime_sample, software),
+    M(RUNTIME, BOOL, ntk_runtime_sample, cores_guessed),
+    M(RUNTIME, BOOL, ntk_runtime_sample, no_executions),
     M(RUNTIME, BOOL, ntk_runtime_sample, ended),
     M(RUNTIME, TEXT, ntk_runtime_sample, tag),
     M(RUNTIME, TEXT, ntk_runtime_sample, error),
@@ -125,6 +127,7 @@ static const struct member {
     M(RUNTIME, U64, ntk_runtime_sample, group_period_ns[NTK_RUNTIME_GROUP_CORES]),
 #define CORE_MEMBERS(place)                                                                   \
     M(place, RATIO, ntk_core_sample, utilization), M(place, U64, ntk_core_sample, in_flight), \
+        M(place, BOOL, ntk_core_sample, busy_of_calls),                                       \
         M(place, U64, ntk_core_sample, running_ns),                                           \
         M(place, COUNT, ntk_core_sample, engine_busy_ns[NTK_ENGINE_COUNT - 1]),               \
         M(place, COUNT, ntk_core_sample, outcome[1]),                                         \
@@ -143,6 +146,7 @@ static const struct member {
     M(MODEL, BOOL, ntk_model_sample, loaded),
     M(MODEL, BOOL, ntk_model_sample, is_running),
     M(MODEL, BOOL, ntk_model_sample, estimated),
+    M(MODEL, BOOL, ntk_model_sample, memory_estimated),
     M(MODEL, U32, ntk_model_sample, core_count),
     M(MODEL, U64, ntk_model_sample, in_flight),
     M(MODEL, COUNT, ntk_model_sample, executions),

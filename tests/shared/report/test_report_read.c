@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "shared/metrics/snapshot.h"
+#include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
 
 static char *write_line(const struct ntk_snapshot *snapshot,
@@ -408,6 +409,66 @@ static void a_line_beyond_the_bound_is_refused_unread(void **state)
     assert_non_null(strstr(err.text, "is not a report"));
 }
 
+/* Method: what nobody knows of two of three processes is poison in the snapshot; no line has it, and what is read back
+ * knows as much as before. */
+static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(void **state)
+{
+    static const struct ntk_report_options forms[] = {
+        { 0 }, { .vendor_only = true }, { .omit = NTK_REPORT_OMIT_EXT }, { .all_cores = true }
+    };
+    struct ntk_snapshot *snapshot = test_mixed_snapshot();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char *line = write_line(snapshot, &forms[i]);
+        struct ntk_snapshot *back = read_line(line);
+        const struct ntk_runtime_sample *r = back->runtimes;
+
+        assert_null(strstr(line, "666"));
+        assert_int_equal(back->runtime_count, MIXED_COUNT);
+        assert_true(r[MIXED_OURS].has & r[MIXED_PRELOADED].has & NTK_RUNTIME_HAS_EXECUTIONS);
+        assert_false(r[MIXED_ATTACHED].has & NTK_RUNTIME_HAS_EXECUTIONS);
+        for (int k = 0; k < MIXED_COUNT; k++) {
+            assert_true(ntk_snapshot_tells_group(&r[k], NTK_GROUP_TENSORS));
+            assert_true(ntk_snapshot_tells_group(&r[k], NTK_GROUP_HOST_TENSORS));
+            assert_int_equal(ntk_snapshot_tells_group(&r[k], NTK_GROUP_CONSTANTS), k == MIXED_OURS);
+            assert_int_equal(ntk_snapshot_tells_group(&r[k], NTK_GROUP_RUNTIME), k == MIXED_OURS);
+            assert_int_equal(ntk_snapshot_tells_group(&r[k], NTK_GROUP_HOST_APPLICATION),
+                             k == MIXED_OURS);
+            assert_true(r[k].cores[0].has & NTK_CORE_HAS_BUSY);
+            assert_int_equal(r[k].models[0].memory_estimated,
+                             k != MIXED_OURS && !forms[i].vendor_only);
+        }
+        free(line);
+        ntk_snapshot_destroy(back);
+    }
+
+    char *line = write_line(snapshot, &forms[0]);
+    struct ntk_snapshot *back = read_line(line);
+    char *again = write_line(back, &forms[0]);
+
+    assert_same_line(line, again);
+    for (int k = 0; k < MIXED_COUNT; k++) {
+        const struct ntk_runtime_sample *r = &back->runtimes[k];
+        const struct ntk_runtime_sample *was = &snapshot->runtimes[k];
+        const uint32_t lines = NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY;
+
+        assert_int_equal(r->hooks, was->hooks);
+        assert_int_equal(r->cores_guessed, was->cores_guessed);
+        assert_int_equal(r->no_executions, was->no_executions);
+        assert_int_equal(r->has & NTK_RUNTIME_HAS_IN_FLIGHT, was->has & NTK_RUNTIME_HAS_IN_FLIGHT);
+        assert_int_equal(r->cores[0].has & ~lines, was->cores[0].has & ~lines);
+        assert_int_equal(r->cores[0].busy_of_calls, k == MIXED_PRELOADED);
+        assert_int_equal(back->cores[k].has & ~lines, was->cores[0].has & ~lines);
+        assert_int_equal(r->models[0].has, was->models[0].has & ~(uint32_t)NTK_MODEL_HAS_TOTALS);
+    }
+    assert_int_equal(back->cores[MIXED_COUNT].has, 0);
+    free(line);
+    free(again);
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +484,7 @@ int main(void)
         cmocka_unit_test(names_that_are_no_utf8_do_not_spoil_the_line),
         cmocka_unit_test(a_sum_beyond_63_bits_does_not_spoil_the_line),
         cmocka_unit_test(a_line_beyond_the_bound_is_refused_unread),
+        cmocka_unit_test(what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
